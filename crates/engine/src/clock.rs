@@ -1,0 +1,66 @@
+//! Time, as a value that is handed in.
+
+use std::cell::Cell;
+
+/// Nanoseconds on a clock that never goes back; on a real clock, CLOCK_MONOTONIC.
+pub type Nanos = u64;
+
+/// Nanoseconds in a millisecond.
+pub const MILLISECOND: Nanos = 1_000_000;
+
+/// Nanoseconds in a second.
+pub const SECOND: Nanos = 1_000_000_000;
+
+/// Tells the time.
+pub trait Clock {
+    /// The time now.
+    fn now(&self) -> Nanos;
+}
+
+/// The machine's monotonic clock. A read costs some 20 ns (vDSO, no system call).
+#[derive(Debug, Clone, Copy, Default)]
+pub struct MonotonicClock;
+
+impl Clock for MonotonicClock {
+    fn now(&self) -> Nanos {
+        let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+        // SAFETY: `time` is a valid timespec for the call to fill; CLOCK_MONOTONIC always exists.
+        unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
+        time.tv_sec as Nanos * SECOND + time.tv_nsec as Nanos
+    }
+}
+
+/// A clock that goes only when it is told to.
+#[derive(Debug, Default)]
+pub struct ManualClock(Cell<Nanos>);
+
+impl ManualClock {
+    /// Lets time pass.
+    pub fn advance(&self, by: Nanos) {
+        self.0.set(self.0.get() + by);
+    }
+}
+
+impl Clock for ManualClock {
+    fn now(&self) -> Nanos {
+        self.0.get()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_monotonic_clock_goes_forward() {
+        let before = MonotonicClock.now();
+        assert!(MonotonicClock.now() >= before && before > 0);
+    }
+
+    #[test]
+    fn a_manual_clock_stands_still_until_told() {
+        let clock = ManualClock::default();
+        clock.advance(5);
+        assert_eq!((clock.now(), clock.now()), (5, 5));
+    }
+}

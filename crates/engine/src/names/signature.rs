@@ -1,0 +1,111 @@
+//! Signature schemes (IANA "TLS SignatureScheme").
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::{UnknownName, string_form};
+
+/// The algorithm and hash with which a peer signs the handshake (RFC 8446, section 4.2.3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SignatureScheme(u16);
+
+/// The kind of key that a scheme is made with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the variants say all there is")]
+pub enum SignatureKey {
+    Rsa,
+    Ecdsa,
+    EdDsa,
+    MlDsa,
+}
+
+/// One row of the registry: name, IANA code point, kind of key.
+struct Row(&'static str, u16, SignatureKey);
+
+const ROWS: [Row; 16] = [
+    Row("ecdsa_secp256r1_sha256", 0x0403, SignatureKey::Ecdsa),
+    Row("ecdsa_secp384r1_sha384", 0x0503, SignatureKey::Ecdsa),
+    Row("ecdsa_secp521r1_sha512", 0x0603, SignatureKey::Ecdsa),
+    Row("ed25519", 0x0807, SignatureKey::EdDsa),
+    Row("ed448", 0x0808, SignatureKey::EdDsa),
+    Row("rsa_pss_rsae_sha256", 0x0804, SignatureKey::Rsa),
+    Row("rsa_pss_rsae_sha384", 0x0805, SignatureKey::Rsa),
+    Row("rsa_pss_rsae_sha512", 0x0806, SignatureKey::Rsa),
+    Row("rsa_pkcs1_sha256", 0x0401, SignatureKey::Rsa),
+    Row("rsa_pkcs1_sha384", 0x0501, SignatureKey::Rsa),
+    Row("rsa_pkcs1_sha512", 0x0601, SignatureKey::Rsa),
+    Row("ecdsa_sha1", 0x0203, SignatureKey::Ecdsa),
+    Row("rsa_pkcs1_sha1", 0x0201, SignatureKey::Rsa),
+    Row("mldsa44", 0x0904, SignatureKey::MlDsa),
+    Row("mldsa65", 0x0905, SignatureKey::MlDsa),
+    Row("mldsa87", 0x0906, SignatureKey::MlDsa),
+];
+
+impl SignatureScheme {
+    /// All schemes known here.
+    pub fn all() -> impl Iterator<Item = Self> {
+        ROWS.iter().map(|row| Self(row.1))
+    }
+
+    fn row(self) -> Option<&'static Row> {
+        ROWS.iter().find(|row| row.1 == self.0)
+    }
+
+    /// A scheme by its IANA code point, known here or not.
+    pub const fn from_code_point(code_point: u16) -> Self {
+        Self(code_point)
+    }
+
+    /// IANA's code point.
+    pub const fn code_point(self) -> u16 {
+        self.0
+    }
+
+    /// The kind of key, for a scheme that is known here.
+    pub fn key(self) -> Option<SignatureKey> {
+        self.row().map(|row| row.2)
+    }
+}
+
+impl fmt::Display for SignatureScheme {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.row() {
+            Some(row) => f.write_str(row.0),
+            None => write!(f, "0x{:04x}", self.0),
+        }
+    }
+}
+
+impl FromStr for SignatureScheme {
+    type Err = UnknownName;
+
+    fn from_str(name: &str) -> Result<Self, UnknownName> {
+        ROWS.iter().find(|row| row.0.eq_ignore_ascii_case(name)).map(|row| Self(row.1)).ok_or_else(
+            || UnknownName {
+                kind: "signature scheme",
+                name: name.to_owned(),
+                known: ROWS.each_ref().map(|row| row.0).join(", "),
+            },
+        )
+    }
+}
+
+string_form!(SignatureScheme, "SignatureScheme", Self::all().map(|s| s.to_string()).collect());
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_scheme_is_found_by_its_name() {
+        for scheme in SignatureScheme::all() {
+            assert_eq!(scheme.to_string().parse(), Ok(scheme));
+        }
+    }
+
+    #[test]
+    fn an_unregistered_code_point_shows_as_a_number() {
+        let scheme = SignatureScheme::from_code_point(0xfefe);
+        assert_eq!((scheme.to_string().as_str(), scheme.key()), ("0xfefe", None));
+    }
+}

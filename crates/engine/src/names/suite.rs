@@ -1,0 +1,183 @@
+//! Cipher suites (IANA "TLS Cipher Suites").
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::{TlsVersion, UnknownName, string_form};
+
+/// A cipher suite, by its IANA code point.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CipherSuite(u16);
+
+/// How a suite agrees on its secret.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeyExchange {
+    /// TLS 1.3: the suite leaves the key exchange open.
+    Any,
+    /// Ephemeral elliptic-curve Diffie-Hellman.
+    Ecdhe,
+    /// Ephemeral finite-field Diffie-Hellman.
+    Dhe,
+    /// RSA key transport; no group at all.
+    Rsa,
+}
+
+/// What kind of certificate key a suite authenticates the server with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ServerAuthentication {
+    /// TLS 1.3: the suite leaves it open.
+    Any,
+    /// An ECDSA (or EdDSA) certificate.
+    Ecdsa,
+    /// An RSA certificate.
+    Rsa,
+}
+
+/// One row of the registry: code point, IANA name, OpenSSL name.
+struct Row(u16, &'static str, &'static str);
+
+#[rustfmt::skip]
+const ROWS: [Row; 37] = [
+    Row(0x1301, "TLS_AES_128_GCM_SHA256", "TLS_AES_128_GCM_SHA256"),
+    Row(0x1302, "TLS_AES_256_GCM_SHA384", "TLS_AES_256_GCM_SHA384"),
+    Row(0x1303, "TLS_CHACHA20_POLY1305_SHA256", "TLS_CHACHA20_POLY1305_SHA256"),
+    Row(0x1304, "TLS_AES_128_CCM_SHA256", "TLS_AES_128_CCM_SHA256"),
+    Row(0xc009, "TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA", "ECDHE-ECDSA-AES128-SHA"),
+    Row(0xc00a, "TLS_ECDHE_ECDSA_WITH_AES_256_CBC_SHA", "ECDHE-ECDSA-AES256-SHA"),
+    Row(0xc023, "TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA256", "ECDHE-ECDSA-AES128-SHA256"),
+    Row(0xc024, "TLS_ECDHE_ECDSA_WITH_AES_256_CBC_SHA384", "ECDHE-ECDSA-AES256-SHA384"),
+    Row(0xc02b, "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256", "ECDHE-ECDSA-AES128-GCM-SHA256"),
+    Row(0xc02c, "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384", "ECDHE-ECDSA-AES256-GCM-SHA384"),
+    Row(0xc0ac, "TLS_ECDHE_ECDSA_WITH_AES_128_CCM", "ECDHE-ECDSA-AES128-CCM"),
+    Row(0xc0ad, "TLS_ECDHE_ECDSA_WITH_AES_256_CCM", "ECDHE-ECDSA-AES256-CCM"),
+    Row(0xcca9, "TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256", "ECDHE-ECDSA-CHACHA20-POLY1305"),
+    Row(0xc013, "TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA", "ECDHE-RSA-AES128-SHA"),
+    Row(0xc014, "TLS_ECDHE_RSA_WITH_AES_256_CBC_SHA", "ECDHE-RSA-AES256-SHA"),
+    Row(0xc027, "TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA256", "ECDHE-RSA-AES128-SHA256"),
+    Row(0xc028, "TLS_ECDHE_RSA_WITH_AES_256_CBC_SHA384", "ECDHE-RSA-AES256-SHA384"),
+    Row(0xc02f, "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256", "ECDHE-RSA-AES128-GCM-SHA256"),
+    Row(0xc030, "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384", "ECDHE-RSA-AES256-GCM-SHA384"),
+    Row(0xcca8, "TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256", "ECDHE-RSA-CHACHA20-POLY1305"),
+    Row(0x0033, "TLS_DHE_RSA_WITH_AES_128_CBC_SHA", "DHE-RSA-AES128-SHA"),
+    Row(0x0039, "TLS_DHE_RSA_WITH_AES_256_CBC_SHA", "DHE-RSA-AES256-SHA"),
+    Row(0x0067, "TLS_DHE_RSA_WITH_AES_128_CBC_SHA256", "DHE-RSA-AES128-SHA256"),
+    Row(0x006b, "TLS_DHE_RSA_WITH_AES_256_CBC_SHA256", "DHE-RSA-AES256-SHA256"),
+    Row(0x009e, "TLS_DHE_RSA_WITH_AES_128_GCM_SHA256", "DHE-RSA-AES128-GCM-SHA256"),
+    Row(0x009f, "TLS_DHE_RSA_WITH_AES_256_GCM_SHA384", "DHE-RSA-AES256-GCM-SHA384"),
+    Row(0xc09e, "TLS_DHE_RSA_WITH_AES_128_CCM", "DHE-RSA-AES128-CCM"),
+    Row(0xc09f, "TLS_DHE_RSA_WITH_AES_256_CCM", "DHE-RSA-AES256-CCM"),
+    Row(0xccaa, "TLS_DHE_RSA_WITH_CHACHA20_POLY1305_SHA256", "DHE-RSA-CHACHA20-POLY1305"),
+    Row(0x002f, "TLS_RSA_WITH_AES_128_CBC_SHA", "AES128-SHA"),
+    Row(0x0035, "TLS_RSA_WITH_AES_256_CBC_SHA", "AES256-SHA"),
+    Row(0x003c, "TLS_RSA_WITH_AES_128_CBC_SHA256", "AES128-SHA256"),
+    Row(0x003d, "TLS_RSA_WITH_AES_256_CBC_SHA256", "AES256-SHA256"),
+    Row(0x009c, "TLS_RSA_WITH_AES_128_GCM_SHA256", "AES128-GCM-SHA256"),
+    Row(0x009d, "TLS_RSA_WITH_AES_256_GCM_SHA384", "AES256-GCM-SHA384"),
+    Row(0xc09c, "TLS_RSA_WITH_AES_128_CCM", "AES128-CCM"),
+    Row(0xc09d, "TLS_RSA_WITH_AES_256_CCM", "AES256-CCM"),
+];
+
+impl CipherSuite {
+    /// All suites known here: TLS 1.3, then ECDHE, DHE and static RSA of TLS 1.2.
+    pub fn all() -> impl Iterator<Item = Self> {
+        ROWS.iter().map(|row| Self(row.0))
+    }
+
+    /// A suite by its IANA code point, known here or not.
+    pub const fn from_code_point(code_point: u16) -> Self {
+        Self(code_point)
+    }
+
+    fn row(self) -> Option<&'static Row> {
+        ROWS.iter().find(|row| row.0 == self.0)
+    }
+
+    fn iana_name(self) -> &'static str {
+        self.row().map_or("", |row| row.1)
+    }
+
+    /// IANA's code point.
+    pub const fn code_point(self) -> u16 {
+        self.0
+    }
+
+    /// OpenSSL's name; empty for a suite that is not known here.
+    pub fn openssl_name(self) -> &'static str {
+        self.row().map_or("", |row| row.2)
+    }
+
+    /// The version that the suite belongs to: TLS 1.3 suites name no key exchange.
+    pub fn version(self) -> TlsVersion {
+        if self.iana_name().contains("_WITH_") { TlsVersion::Tls12 } else { TlsVersion::Tls13 }
+    }
+
+    /// How the suite agrees on its secret.
+    pub fn key_exchange(self) -> KeyExchange {
+        match self.iana_name() {
+            name if !name.contains("_WITH_") => KeyExchange::Any,
+            name if name.starts_with("TLS_ECDHE_") => KeyExchange::Ecdhe,
+            name if name.starts_with("TLS_DHE_") => KeyExchange::Dhe,
+            _ => KeyExchange::Rsa,
+        }
+    }
+
+    /// What the server's certificate key must be.
+    pub fn authentication(self) -> ServerAuthentication {
+        match self.iana_name() {
+            name if !name.contains("_WITH_") => ServerAuthentication::Any,
+            name if name.contains("_ECDSA_") => ServerAuthentication::Ecdsa,
+            _ => ServerAuthentication::Rsa,
+        }
+    }
+}
+
+impl fmt::Display for CipherSuite {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.row() {
+            Some(row) => f.write_str(row.1),
+            None => write!(f, "0x{:04x}", self.0),
+        }
+    }
+}
+
+impl FromStr for CipherSuite {
+    type Err = UnknownName;
+
+    fn from_str(name: &str) -> Result<Self, UnknownName> {
+        let is = |known: &str| known.eq_ignore_ascii_case(name);
+        ROWS.iter().find(|row| is(row.1) || is(row.2)).map(|row| Self(row.0)).ok_or_else(|| {
+            UnknownName {
+                kind: "cipher suite",
+                name: name.to_owned(),
+                known: ROWS.each_ref().map(|row| row.1).join(", "),
+            }
+        })
+    }
+}
+
+string_form!(CipherSuite, "CipherSuite", Self::all().map(|s| s.to_string()).collect());
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_suite_is_found_by_both_of_its_names() {
+        for suite in CipherSuite::all() {
+            assert_eq!(suite.to_string().parse(), Ok(suite));
+            assert_eq!(suite.openssl_name().parse(), Ok(suite));
+        }
+    }
+
+    #[test]
+    fn a_name_tells_version_key_exchange_and_authentication() {
+        let suite: CipherSuite = "DHE-RSA-AES256-GCM-SHA384".parse().unwrap();
+        assert_eq!(suite.version(), TlsVersion::Tls12);
+        assert_eq!(suite.key_exchange(), KeyExchange::Dhe);
+        assert_eq!(suite.authentication(), ServerAuthentication::Rsa);
+        let suite: CipherSuite = "TLS_AES_128_GCM_SHA256".parse().unwrap();
+        assert_eq!((suite.version(), suite.key_exchange()), (TlsVersion::Tls13, KeyExchange::Any));
+        let suite: CipherSuite = "AES128-SHA".parse().unwrap();
+        assert_eq!(suite.key_exchange(), KeyExchange::Rsa);
+    }
+}

@@ -1,0 +1,235 @@
+//! How a connection ended, and the books that are kept of it.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A step of a connection, for time-outs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[allow(missing_docs, reason = "the steps of a connection, in order")]
+pub enum Step {
+    Connect,
+    Handshake,
+    FirstByte,
+    Body,
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Connect => "connect",
+            Self::Handshake => "handshake",
+            Self::FirstByte => "first_byte",
+            Self::Body => "body",
+        })
+    }
+}
+
+/// A fact of a handshake that was not the one asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[allow(missing_docs, reason = "each variant is the name of the fact")]
+pub enum Mismatch {
+    Version,
+    Suite,
+    Group,
+    SignatureScheme,
+    Kind,
+    HelloRetryRequest,
+    Alpn,
+}
+
+impl fmt::Display for Mismatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Version => "version",
+            Self::Suite => "suite",
+            Self::Group => "group",
+            Self::SignatureScheme => "signature_scheme",
+            Self::Kind => "kind",
+            Self::HelloRetryRequest => "hello_retry_request",
+            Self::Alpn => "alpn",
+        })
+    }
+}
+
+/// Why a connection did not complete. The display form is the class under which records count it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Failure {
+    /// Nothing listens there.
+    Refused,
+    /// No route to the host or network.
+    Unreachable,
+    /// The peer reset the connection.
+    Reset,
+    /// The peer closed the connection before the step was done.
+    Closed(Step),
+    /// The step took longer than its deadline.
+    TimedOut(Step),
+    /// The peer ended the handshake or the session with this alert (RFC 8446, section 6).
+    Alert(u8),
+    /// The peer's certificate did not pass: chain, name or validity.
+    Certificate,
+    /// The peer's handshake signature did not verify.
+    Signature,
+    /// The peer broke the TLS protocol.
+    TlsProtocol,
+    /// The peer broke HTTP.
+    HttpProtocol,
+    /// The response's status was not 2xx.
+    HttpStatus,
+    /// The process may open no more files.
+    FilesExhausted,
+    /// This machine has no free local port to the target.
+    PortsExhausted,
+    /// Another error of the operating system, by its number.
+    System(i32),
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Refused => f.write_str("refused"),
+            Self::Unreachable => f.write_str("unreachable"),
+            Self::Reset => f.write_str("reset"),
+            Self::Closed(step) => write!(f, "closed_{step}"),
+            Self::TimedOut(step) => write!(f, "timeout_{step}"),
+            Self::Alert(number) => match alert_name(*number) {
+                Some(name) => write!(f, "alert_{name}"),
+                None => write!(f, "alert_{number}"),
+            },
+            Self::Certificate => f.write_str("certificate"),
+            Self::Signature => f.write_str("signature"),
+            Self::TlsProtocol => f.write_str("tls_protocol"),
+            Self::HttpProtocol => f.write_str("http_protocol"),
+            Self::HttpStatus => f.write_str("http_status"),
+            Self::FilesExhausted => f.write_str("files_exhausted"),
+            Self::PortsExhausted => f.write_str("ports_exhausted"),
+            Self::System(errno) => write!(f, "system_{errno}"),
+        }
+    }
+}
+
+/// The name of a TLS alert (IANA "TLS Alerts").
+pub fn alert_name(number: u8) -> Option<&'static str> {
+    Some(match number {
+        0 => "close_notify",
+        10 => "unexpected_message",
+        20 => "bad_record_mac",
+        22 => "record_overflow",
+        40 => "handshake_failure",
+        42 => "bad_certificate",
+        43 => "unsupported_certificate",
+        44 => "certificate_revoked",
+        45 => "certificate_expired",
+        46 => "certificate_unknown",
+        47 => "illegal_parameter",
+        48 => "unknown_ca",
+        49 => "access_denied",
+        50 => "decode_error",
+        51 => "decrypt_error",
+        70 => "protocol_version",
+        71 => "insufficient_security",
+        80 => "internal_error",
+        86 => "inappropriate_fallback",
+        90 => "user_canceled",
+        109 => "missing_extension",
+        110 => "unsupported_extension",
+        112 => "unrecognized_name",
+        113 => "bad_certificate_status_response",
+        115 => "unknown_psk_identity",
+        116 => "certificate_required",
+        120 => "no_application_protocol",
+        _ => return None,
+    })
+}
+
+/// How one connection ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// It did all that was asked, with the handshake that was asked for.
+    Completed,
+    /// It failed.
+    Failed(Failure),
+    /// The handshake was done, and was not the one asked for.
+    Unexpected(Mismatch),
+}
+
+/// The books over all connections of a measurement.
+///
+/// `attempts = completed + sum(failed) + sum(unexpected) + in_flight_at_stop`, exactly.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Outcomes {
+    /// Connections in flight when the measurement began, and those started during it.
+    pub attempts: u64,
+    /// Connections that did all that was asked.
+    pub completed: u64,
+    /// Connections that were still under way when the measurement ended.
+    pub in_flight_at_stop: u64,
+    /// Failed connections by class.
+    pub failed: BTreeMap<String, u64>,
+    /// Connections whose handshake was not the one asked for, by the fact that differed.
+    pub unexpected: BTreeMap<String, u64>,
+}
+
+impl Outcomes {
+    /// Whether the accounting identity holds.
+    pub fn balanced(&self) -> bool {
+        self.attempts == self.ended() + self.in_flight_at_stop
+    }
+
+    /// All connections that ended during the measurement, however they ended.
+    pub fn ended(&self) -> u64 {
+        self.completed + self.failures() + self.unexpected.values().sum::<u64>()
+    }
+
+    /// All failed connections.
+    pub fn failures(&self) -> u64 {
+        self.failed.values().sum()
+    }
+
+    /// Adds another worker's books to these.
+    pub fn merge(&mut self, other: &Self) {
+        self.attempts += other.attempts;
+        self.completed += other.completed;
+        self.in_flight_at_stop += other.in_flight_at_stop;
+        for (class, count) in &other.failed {
+            *self.failed.entry(class.clone()).or_default() += count;
+        }
+        for (fact, count) in &other.unexpected {
+            *self.unexpected.entry(fact.clone()).or_default() += count;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn classes_have_stable_names() {
+        let named = [
+            (Failure::TimedOut(Step::Handshake), "timeout_handshake"),
+            (Failure::Closed(Step::FirstByte), "closed_first_byte"),
+            (Failure::Alert(40), "alert_handshake_failure"),
+            (Failure::Alert(200), "alert_200"),
+            (Failure::FilesExhausted, "files_exhausted"),
+        ];
+        for (failure, name) in named {
+            assert_eq!(failure.to_string(), name);
+        }
+    }
+
+    #[test]
+    fn merged_books_stay_balanced() {
+        let mut books = Outcomes { attempts: 3, completed: 2, ..Outcomes::default() };
+        books.failed.insert("reset".to_owned(), 1);
+        let other = books.clone();
+        books.merge(&other);
+        assert_eq!((books.attempts, books.failed["reset"]), (6, 2));
+        assert!(books.balanced());
+        books.in_flight_at_stop = 1;
+        assert!(!books.balanced());
+    }
+}

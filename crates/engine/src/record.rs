@@ -1,0 +1,235 @@
+//! What happened: the record of one run, plain data.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::outcome::Outcomes;
+use crate::spec::RunSpec;
+use crate::tls::Facts;
+
+/// The identifier of this wire format; a change that old readers would misread changes the number.
+pub const RECORD_SCHEMA: &str = "tlslab.record/1";
+
+/// The record of one run of the load generator.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RunRecord {
+    /// The wire format, `tlslab.record/1`.
+    pub schema: String,
+    /// What was asked.
+    pub spec: RunSpec,
+    /// The TLS back end that made the handshakes: `rustls` or `openssl`.
+    pub backend: String,
+    /// The versions of this program and of the libraries that took part.
+    pub versions: BTreeMap<String, String>,
+    /// The machine that the generator ran on.
+    pub environment: Environment,
+    /// The address that was connected to.
+    pub address: String,
+    /// The one connection made before the load began, verified in full.
+    pub preflight: Preflight,
+    /// The books over all connections.
+    pub outcomes: Outcomes,
+    /// The facts of the completed connections and of the unexpected ones, with their counts.
+    pub facts: Vec<CountedFacts>,
+    /// Connections whose server was authenticated in full.
+    pub authenticated: u64,
+    /// Requests that were answered in full with a 2xx status.
+    pub requests: u64,
+    /// The length of the measurement in seconds, mean over the workers.
+    pub seconds: f64,
+    /// Processor time of the workers during the measurement, and nothing else of this process.
+    pub cpu: CpuTime,
+    /// The same, for each worker.
+    pub workers: Vec<WorkerUsage>,
+    /// Bytes over all completed connections.
+    pub bytes: Bytes,
+    /// HdrHistogram V2 in base64, values in nanoseconds, by name: see [`HISTOGRAMS`].
+    pub histograms: BTreeMap<String, String>,
+    /// The same histograms in short.
+    pub summaries: BTreeMap<String, Summary>,
+    /// The measurement in slices.
+    pub intervals: Vec<Interval>,
+    /// What the reader must know before using the numbers.
+    pub verdicts: Vec<Verdict>,
+}
+
+/// The names of the histograms of a record and what each holds.
+///
+/// Per connection: `connect` (start of the TCP connection until established), `handshake` (from there
+/// until the TLS handshake is complete at the client), `established` (the sum of the two; `ab` calls
+/// this connect), `service` (start of the TCP connection until the last byte of the last response).
+/// Per request: `first_byte` (start of the request until the first byte of its response; `ab` calls
+/// this waiting), `exchange` (start of the request until the last byte of its response; `ab` calls
+/// this processing).
+pub const HISTOGRAMS: [&str; 6] =
+    ["connect", "handshake", "established", "first_byte", "exchange", "service"];
+
+/// The machine that the generator ran on.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Environment {
+    /// The kernel's release.
+    pub kernel: String,
+    /// The processor's model name.
+    pub processor: String,
+    /// Processors online.
+    pub processors: usize,
+}
+
+/// The one connection made before the load began.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Preflight {
+    /// What was negotiated.
+    pub facts: Facts,
+    /// The server's certificate.
+    pub certificate: Option<Certificate>,
+    /// The status of the response, unless the run is handshake-only.
+    pub status: Option<u16>,
+    /// The length of the response's body in bytes.
+    pub body_bytes: Option<u64>,
+    /// The Server header of the response, at most 128 bytes of it.
+    pub server: Option<String>,
+}
+
+/// What a server's certificate says; every string comes from the server and is hostile.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Certificate {
+    /// The subject's name, at most 256 bytes of it.
+    pub subject: String,
+    /// The issuer's name, at most 256 bytes of it.
+    pub issuer: String,
+    /// The kind and size of the key: `ECDSA P-256`, `RSA-2048`, `Ed25519`.
+    pub key: String,
+    /// Begin of validity, seconds since 1970.
+    pub not_before: i64,
+    /// End of validity, seconds since 1970.
+    pub not_after: i64,
+    /// Certificates that the server sent.
+    pub chain_length: usize,
+    /// Their size in bytes.
+    pub chain_bytes: usize,
+}
+
+/// Facts, and how many connections had them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CountedFacts {
+    /// What was negotiated.
+    #[serde(flatten)]
+    pub facts: Facts,
+    /// The connections.
+    pub count: u64,
+}
+
+/// Processor time in microseconds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CpuTime {
+    /// In user space.
+    pub user_us: u64,
+    /// In the kernel.
+    pub system_us: u64,
+}
+
+impl CpuTime {
+    /// User and system time together, in microseconds.
+    pub fn total_us(self) -> u64 {
+        self.user_us + self.system_us
+    }
+}
+
+/// What one worker used during the measurement.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct WorkerUsage {
+    /// The processor that the worker was pinned to.
+    pub processor: Option<usize>,
+    /// Its processor time.
+    pub cpu: CpuTime,
+    /// The length of its measurement in seconds.
+    pub seconds: f64,
+}
+
+/// Bytes over the connections that ended in the measurement.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Bytes {
+    /// TCP payload sent before the handshake was complete, the client's Finished included.
+    pub handshake_sent: u64,
+    /// TCP payload received before the handshake was complete.
+    pub handshake_received: u64,
+    /// TCP payload sent in all.
+    pub sent: u64,
+    /// TCP payload received in all.
+    pub received: u64,
+    /// HTTP heads received.
+    pub head: u64,
+    /// HTTP bodies received.
+    pub body: u64,
+}
+
+/// A histogram in short, in milliseconds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Summary {
+    /// Values.
+    pub n: u64,
+    /// Least value.
+    pub min_ms: f64,
+    /// Mean.
+    pub mean_ms: f64,
+    /// Standard deviation.
+    pub sd_ms: f64,
+    /// Median.
+    pub p50_ms: f64,
+    /// 90th percentile.
+    pub p90_ms: f64,
+    /// 95th percentile.
+    pub p95_ms: f64,
+    /// 99th percentile.
+    pub p99_ms: f64,
+    /// 99.9th percentile.
+    pub p999_ms: f64,
+    /// Greatest value.
+    pub max_ms: f64,
+}
+
+/// One slice of the measurement.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Interval {
+    /// Its begin, in seconds from the begin of the measurement.
+    pub at_s: f64,
+    /// Its length in seconds.
+    pub seconds: f64,
+    /// Connections completed in it.
+    pub completed: u64,
+    /// Connections that failed or were unexpected in it.
+    pub failed: u64,
+    /// The workers' processor time in it.
+    pub cpu: CpuTime,
+}
+
+/// A statement about a run that its reader must know.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Verdict {
+    /// What is the matter.
+    pub code: VerdictCode,
+    /// The same in words, with the figures.
+    pub message: String,
+}
+
+/// The kinds of verdict.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum VerdictCode {
+    /// Nothing is the matter.
+    Valid,
+    /// A worker was busy nearly all the time: rates are lower bounds.
+    ClientSaturated,
+    /// More connections than the limit had another handshake than the one asked for.
+    Unexpected,
+    /// More connections than the limit failed.
+    Failures,
+    /// Connections in flight differ from rate times service time (Little's law).
+    LittlesLaw,
+    /// No connection completed.
+    NothingCompleted,
+    /// The run was interrupted before its end.
+    Interrupted,
+}

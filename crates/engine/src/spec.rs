@@ -1,0 +1,435 @@
+//! What to do: the run specification, plain data, and its checked form.
+//!
+//! [`RunSpec`] is what crosses the seam (JSON). [`CheckedSpec`] is a specification whose parts fit
+//! each other; nothing else can be run.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use url::Url;
+
+use crate::names::{CipherSuite, Group, KeyExchange, SignatureScheme, TlsVersion};
+
+/// The identifier of this wire format; a change that old readers would misread changes the number.
+pub const SPEC_SCHEMA: &str = "tlslab.spec/1";
+
+/// The most bytes that a URL may have: a request line longer than this no server accepts.
+const URL_LIMIT: usize = 8 * 1024;
+
+/// One run of the load generator.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RunSpec {
+    /// The wire format, `tlslab.spec/1`.
+    #[serde(default = "spec_schema")]
+    pub schema: String,
+    /// Where to connect and what to ask for: `https://host[:port]/path`.
+    pub url: String,
+    /// Connections in flight at once, over all threads (closed loop).
+    #[serde(default = "one")]
+    pub connections: u32,
+    /// Workers; each is one thread with a poller of its own.
+    #[serde(default = "one")]
+    pub threads: u32,
+    /// The processors to pin the workers to, in order and repeated as needed; empty: not pinned.
+    #[serde(default)]
+    pub cpus: Vec<usize>,
+    /// Load before the measurement begins, in milliseconds; nothing of it is counted.
+    #[serde(default)]
+    pub warmup_ms: u64,
+    /// When the measurement ends.
+    pub stop: Stop,
+    /// Requests on each connection before it is closed.
+    #[serde(default)]
+    pub requests_per_connection: RequestsPerConnection,
+    /// Close each connection as soon as the handshake is done, without a request.
+    #[serde(default)]
+    pub handshake_only: bool,
+    /// What to offer and what to insist on.
+    #[serde(default)]
+    pub tls: TlsSpec,
+    /// The time each step may take.
+    #[serde(default)]
+    pub deadlines: Deadlines,
+    /// Hosts, beside loopback ones, that the user has allowed as targets.
+    #[serde(default)]
+    pub allow: Vec<String>,
+}
+
+/// When a measurement ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Stop {
+    /// After so many milliseconds.
+    DurationMs(u64),
+    /// After so many connections.
+    Count(u64),
+}
+
+/// How many requests one connection carries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RequestsPerConnection {
+    /// So many, then the connection is closed.
+    Count(u32),
+    /// As many as fit into the run.
+    Unlimited,
+}
+
+impl Default for RequestsPerConnection {
+    fn default() -> Self {
+        Self::Count(1)
+    }
+}
+
+/// What the client offers; every non-empty list is also what each connection is checked against.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct TlsSpec {
+    /// Protocol versions; empty: the back end's own default.
+    pub versions: Vec<TlsVersion>,
+    /// Cipher suites, preferred first; empty: the back end's own default.
+    pub suites: Vec<CipherSuite>,
+    /// Key-exchange groups, preferred first; empty: the back end's own default.
+    pub groups: Vec<Group>,
+    /// Signature schemes, preferred first; empty: the back end's own default.
+    pub signature_schemes: Vec<SignatureScheme>,
+    /// Which TLS library makes the handshakes.
+    pub backend: BackendChoice,
+    /// How often the server's certificate and signature are verified.
+    pub authenticate: Authenticate,
+    /// Whether each connection draws a key share of its own.
+    pub key_share: KeyShare,
+    /// The name for SNI and for the certificate check; by default the URL's host.
+    pub server_name: Option<String>,
+    /// Whom to trust to have issued the server's certificate.
+    pub trust: Trust,
+}
+
+/// Which TLS library makes the handshakes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum BackendChoice {
+    /// rustls where it can do what is asked, OpenSSL where it cannot.
+    #[default]
+    Auto,
+    /// rustls on aws-lc-rs.
+    Rustls,
+    /// OpenSSL 3.6, built in.
+    Openssl,
+}
+
+/// How often a connection's server is authenticated.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Authenticate {
+    /// Chain, name, validity and handshake signature on every connection.
+    #[default]
+    Every,
+    /// The same on the first connection of each worker and on one in 128 thereafter.
+    Sampled,
+}
+
+/// Where a connection's ephemeral key comes from.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum KeyShare {
+    /// Drawn anew for every connection, as a real client does.
+    #[default]
+    Fresh,
+    /// One per worker and group: the client saves the key generation, the server notices nothing.
+    Reused,
+}
+
+/// Whom to trust to have issued the server's certificate.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Trust {
+    /// The trust anchors that this machine is set up with.
+    #[default]
+    System,
+    /// The certificates in this PEM text, and no others.
+    Pem(String),
+    /// Anybody: the chain is not checked, the handshake signature still is.
+    Anyone,
+}
+
+/// The time that each step may take, in milliseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Deadlines {
+    /// From the start of the TCP connection until it is established.
+    pub connect_ms: u32,
+    /// From there until the TLS handshake is complete.
+    pub handshake_ms: u32,
+    /// From the start of a request until its first byte is answered.
+    pub first_byte_ms: u32,
+    /// From the first byte of a response until its last.
+    pub body_ms: u32,
+}
+
+impl Default for Deadlines {
+    /// Ten seconds a step: Coradiant's study gives a user's patience as 4 to 20 s.
+    fn default() -> Self {
+        Self { connect_ms: 10_000, handshake_ms: 10_000, first_byte_ms: 10_000, body_ms: 10_000 }
+    }
+}
+
+fn spec_schema() -> String {
+    SPEC_SCHEMA.to_owned()
+}
+
+fn one() -> u32 {
+    1
+}
+
+/// Why a specification cannot be run; the text names the field and what it may be.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages are the documentation")]
+pub enum SpecError {
+    #[error("schema is '{0}'; this program reads {SPEC_SCHEMA}")]
+    Schema(String),
+    #[error("url '{url}': {why}")]
+    Url { url: String, why: String },
+    #[error("{field} must be at least 1")]
+    Zero { field: &'static str },
+    #[error("connections ({connections}) must be at least threads ({threads})")]
+    FewerConnectionsThanThreads { connections: u32, threads: u32 },
+    #[error("handshake_only goes with one request per connection, which is then not sent")]
+    HandshakeOnlyWithRequests,
+    #[error("suite {suite} belongs to TLS {needs}, which is not among the versions asked for")]
+    SuiteOutsideVersions { suite: CipherSuite, needs: TlsVersion },
+    #[error("no suite given for TLS {0}; give one, or leave that version or all suites out")]
+    VersionWithoutSuite(TlsVersion),
+    #[error("group {0} exists in TLS 1.3 only, and only TLS 1.2 is asked for")]
+    GroupNeedsTls13(Group),
+    #[error("group {0} cannot be forced: suite {1} exchanges keys without an elliptic curve")]
+    GroupWithoutEcdhe(Group, CipherSuite),
+    #[error("server_name '{0}' is not a DNS name or an address")]
+    ServerName(String),
+}
+
+/// Host, port and path of a target.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Target {
+    /// The host as given: a DNS name or an address without brackets.
+    pub host: String,
+    /// The TCP port.
+    pub port: u16,
+    /// Path and query, beginning with `/`.
+    pub path: String,
+    /// What the Host header carries.
+    pub authority: String,
+}
+
+/// A specification whose parts fit each other. Only [`RunSpec::checked`] makes one.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CheckedSpec {
+    spec: RunSpec,
+    target: Target,
+}
+
+impl CheckedSpec {
+    /// The specification as it was given.
+    pub fn spec(&self) -> &RunSpec {
+        &self.spec
+    }
+
+    /// The target that its URL names.
+    pub fn target(&self) -> &Target {
+        &self.target
+    }
+
+    /// The name for SNI and the certificate check.
+    pub fn server_name(&self) -> &str {
+        self.spec.tls.server_name.as_deref().unwrap_or(&self.target.host)
+    }
+
+    /// The number of requests on a connection; `None`: as many as fit into the run.
+    pub fn requests_per_connection(&self) -> Option<u32> {
+        match self.spec.requests_per_connection {
+            RequestsPerConnection::Count(count) => Some(count),
+            RequestsPerConnection::Unlimited => None,
+        }
+    }
+}
+
+impl RunSpec {
+    /// Checks that the parts fit each other.
+    pub fn checked(self) -> Result<CheckedSpec, SpecError> {
+        if self.schema != SPEC_SCHEMA {
+            return Err(SpecError::Schema(self.schema));
+        }
+        self.check_counts()?;
+        self.tls.check()?;
+        let target = Target::parse(&self.url)?;
+        let checked = CheckedSpec { spec: self, target };
+        let name = checked.server_name();
+        rustls_pki_types::ServerName::try_from(name)
+            .map_err(|_| SpecError::ServerName(name.to_owned()))?;
+        Ok(checked)
+    }
+
+    fn check_counts(&self) -> Result<(), SpecError> {
+        let stop = match self.stop {
+            Stop::DurationMs(ms) => ("stop.duration_ms", ms),
+            Stop::Count(count) => ("stop.count", count),
+        };
+        let requests = match self.requests_per_connection {
+            RequestsPerConnection::Count(count) => count,
+            RequestsPerConnection::Unlimited => u32::MAX,
+        };
+        let positive = [
+            ("connections", u64::from(self.connections)),
+            ("threads", u64::from(self.threads)),
+            stop,
+            ("requests_per_connection", u64::from(requests)),
+            ("deadlines.connect_ms", u64::from(self.deadlines.connect_ms)),
+            ("deadlines.handshake_ms", u64::from(self.deadlines.handshake_ms)),
+            ("deadlines.first_byte_ms", u64::from(self.deadlines.first_byte_ms)),
+            ("deadlines.body_ms", u64::from(self.deadlines.body_ms)),
+        ];
+        if let Some((field, _)) = positive.into_iter().find(|(_, value)| *value == 0) {
+            return Err(SpecError::Zero { field });
+        }
+        if self.connections < self.threads {
+            return Err(SpecError::FewerConnectionsThanThreads {
+                connections: self.connections,
+                threads: self.threads,
+            });
+        }
+        if self.handshake_only && requests != 1 {
+            return Err(SpecError::HandshakeOnlyWithRequests);
+        }
+        Ok(())
+    }
+}
+
+impl TlsSpec {
+    /// Whether a version may be negotiated.
+    pub fn offers(&self, version: TlsVersion) -> bool {
+        self.versions.is_empty() || self.versions.contains(&version)
+    }
+
+    fn check(&self) -> Result<(), SpecError> {
+        for &suite in &self.suites {
+            let needs = suite.version();
+            if !self.offers(needs) {
+                return Err(SpecError::SuiteOutsideVersions { suite, needs });
+            }
+        }
+        if !self.suites.is_empty() {
+            for &version in &self.versions {
+                if !self.suites.iter().any(|suite| suite.version() == version) {
+                    return Err(SpecError::VersionWithoutSuite(version));
+                }
+            }
+        }
+        for &group in &self.groups {
+            if group.needs_tls13() && !self.offers(TlsVersion::Tls13) {
+                return Err(SpecError::GroupNeedsTls13(group));
+            }
+            let other = |suite: &&CipherSuite| {
+                matches!(suite.key_exchange(), KeyExchange::Dhe | KeyExchange::Rsa)
+            };
+            if let Some(&suite) = self.suites.iter().find(other) {
+                return Err(SpecError::GroupWithoutEcdhe(group, suite));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Target {
+    fn parse(text: &str) -> Result<Self, SpecError> {
+        let refuse = |why: String| SpecError::Url { url: text.chars().take(200).collect(), why };
+        if text.len() > URL_LIMIT {
+            return Err(refuse(format!("is longer than {URL_LIMIT} bytes")));
+        }
+        let url = Url::parse(text)
+            .map_err(|e| refuse(format!("{e}; it has the form https://HOST[:PORT]/PATH")))?;
+        if url.scheme() != "https" {
+            return Err(refuse("only https:// can be measured".to_owned()));
+        }
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err(refuse("must not carry a user name or a password".to_owned()));
+        }
+        let host = url.host_str().ok_or_else(|| refuse("names no host".to_owned()))?;
+        let path = match url.query() {
+            Some(query) => format!("{}?{query}", url.path()),
+            None => url.path().to_owned(),
+        };
+        let port = url.port_or_known_default().unwrap_or(443);
+        if port == 0 {
+            return Err(refuse("port 0 is no port to connect to".to_owned()));
+        }
+        let authority = match url.port() {
+            Some(port) => format!("{host}:{port}"),
+            None => host.to_owned(),
+        };
+        let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
+        Ok(Self { host, port, path, authority })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spec(json: &str) -> Result<CheckedSpec, SpecError> {
+        serde_json::from_str::<RunSpec>(json).expect("well-formed").checked()
+    }
+
+    fn with_tls(tls: &str) -> Result<CheckedSpec, SpecError> {
+        spec(&format!(r#"{{"url":"https://localhost/","stop":{{"count":1}},"tls":{tls}}}"#))
+    }
+
+    #[test]
+    fn a_short_spec_gets_defaults() {
+        let checked = spec(r#"{"url":"https://localhost:8443/a?b","stop":{"count":10}}"#).unwrap();
+        assert_eq!(checked.target().port, 8443);
+        assert_eq!(checked.target().path, "/a?b");
+        assert_eq!(checked.target().authority, "localhost:8443");
+        assert_eq!(checked.requests_per_connection(), Some(1));
+        assert_eq!(checked.spec().deadlines.connect_ms, 10_000);
+    }
+
+    #[test]
+    fn an_ipv6_host_loses_its_brackets_and_its_authority_keeps_them() {
+        let checked = spec(r#"{"url":"https://[::1]:1/","stop":{"count":1}}"#).unwrap();
+        assert_eq!(checked.target().host, "::1");
+        assert_eq!(checked.target().authority, "[::1]:1");
+    }
+
+    #[test]
+    fn plain_http_and_credentials_are_refused() {
+        for url in ["http://localhost/", "https://u:p@localhost/", "https://", "localhost"] {
+            let result = spec(&format!(r#"{{"url":"{url}","stop":{{"count":1}}}}"#));
+            assert!(matches!(result, Err(SpecError::Url { .. })), "{url}: {result:?}");
+        }
+    }
+
+    #[test]
+    fn zeros_are_refused_by_name() {
+        let error = spec(r#"{"url":"https://localhost/","stop":{"count":0}}"#).unwrap_err();
+        assert_eq!(error.to_string(), "stop.count must be at least 1");
+    }
+
+    #[test]
+    fn an_unknown_field_is_refused() {
+        let json = r#"{"url":"https://localhost/","stop":{"count":1},"conections":3}"#;
+        let error = serde_json::from_str::<RunSpec>(json).unwrap_err().to_string();
+        assert!(error.contains("unknown field `conections`"), "{error}");
+    }
+
+    #[test]
+    fn suites_groups_and_versions_must_fit() {
+        let tls = r#"{"versions":["1.3"],"suites":["AES128-SHA"]}"#;
+        assert!(matches!(with_tls(tls), Err(SpecError::SuiteOutsideVersions { .. })));
+        let tls = r#"{"versions":["1.2","1.3"],"suites":["AES128-SHA"]}"#;
+        assert_eq!(with_tls(tls), Err(SpecError::VersionWithoutSuite(TlsVersion::Tls13)));
+        let tls = r#"{"versions":["1.2"],"groups":["X25519MLKEM768"]}"#;
+        assert_eq!(with_tls(tls), Err(SpecError::GroupNeedsTls13(Group::X25519MlKem768)));
+        let tls = r#"{"versions":["1.2"],"suites":["AES128-SHA"],"groups":["X25519"]}"#;
+        assert!(matches!(with_tls(tls), Err(SpecError::GroupWithoutEcdhe(..))));
+    }
+}
