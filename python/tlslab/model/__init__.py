@@ -2,5 +2,5 @@
 
 `names` (what TLS calls things), `profile` and `workload` (what one run asks for), `experiment` and
 `plan` (what is to be done), `record` (what happened), `run` (a run folder's content), `finding` (what
-it means).
+it means), `errors` (what can go wrong for a user).
 """
