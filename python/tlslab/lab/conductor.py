@@ -8,7 +8,7 @@ from itertools import groupby
 from tlslab.lab import events
 from tlslab.lab.engine import Engine
 from tlslab.lab.specs import Aim
-from tlslab.lab.trial import Bench, run_trial
+from tlslab.lab.trial import SERVER_DIED, Bench, run_trial
 from tlslab.model.plan import Plan, PlannedTrial
 from tlslab.model.record import Trial
 from tlslab.model.workload import Workload
@@ -67,7 +67,7 @@ class Conductor:
                 self._tell(events.TrialEnded(trial))
                 if trial.status == "unsupported":
                     barred.add(trial.cell)
-                if trial.reason is not None and trial.reason.class_ == "server_died":
+                if trial.reason is not None and trial.reason.class_ == SERVER_DIED:
                     rest = len(todo) - number
                     self._tell(events.Skipped(rest, f"the server died in block {block + 1}"))
                     return

@@ -8,7 +8,7 @@ from typing import Any
 from tlslab.lab.accounting import Meter
 from tlslab.lab.engine import Engine, Event
 from tlslab.lab.specs import Aim, run_spec
-from tlslab.model.errors import EngineError
+from tlslab.model.errors import CannotRun, EngineError
 from tlslab.model.plan import Cell, PlannedTrial
 from tlslab.model.record import Reason, RunKind, Trial, TrialRun, TrialStatus
 from tlslab.model.workload import Workload
@@ -16,6 +16,8 @@ from tlslab.targets import Running
 
 # The engine's failure classes that mean: this server cannot make that handshake.
 UNSUPPORTED_PREFIXES = ("alert_", "unexpected", "unsupported", "closed_handshake")
+
+SERVER_DIED = "server_died"
 
 
 @dataclass(frozen=True)
@@ -40,10 +42,10 @@ def run_trial(
         for kind in run_order(planned.block):
             runs[kind] = _run(bench, cell, kind, on_rate)
     except EngineError as error:
-        alive = bench.running is None or bench.running.process.alive()
-        unsupported = alive and not runs and error.class_.startswith(UNSUPPORTED_PREFIXES)
+        died = error.class_ == SERVER_DIED or not _alive(bench)
+        unsupported = not died and not runs and error.class_.startswith(UNSUPPORTED_PREFIXES)
         status = "unsupported" if unsupported else "failed"
-        reason = Reason(error.class_, error.message) if alive else _death(bench)
+        reason = _death(bench) if died else Reason(error.class_, error.message)
         runs = {}
     return Trial(
         trial=planned.trial,
@@ -73,10 +75,14 @@ def _run(
     finally:
         watch.meter.close()
     if watch.server_changed():
-        raise EngineError("server_died", "")
+        raise EngineError(SERVER_DIED, "the server died")
     if not watch.meter.complete:
         raise EngineError("engine_failed", "the engine did not tell when it measured")
     return TrialRun(record, watch.meter.machine(), watch.meter.server(watch.handshakes))
+
+
+def _alive(bench: Bench) -> bool:
+    return bench.running is None or bench.running.process.alive()
 
 
 def _death(bench: Bench) -> Reason:
@@ -109,7 +115,11 @@ class _Watch:
             self.meter.end()
         else:
             return
-        if self._running is not None and (count := self._running.handshakes()) is not None:
+        try:
+            count = self._running.handshakes() if self._running else None
+        except (CannotRun, OSError):
+            return  # A server that has died is found out after the run.
+        if count is not None:
             self._counted.append(count)
 
     @property

@@ -48,6 +48,8 @@ class EngineError(CannotRun):
     def __init__(self, class_: str, message: str, remedy: str = "") -> None:
         super().__init__(message, remedy)
         self.class_ = class_
+        if class_ == "usage":
+            self.exit_code = UsageError.exit_code
 
 
 class StoreError(CannotRun):
