@@ -134,4 +134,6 @@ def _leaf(
     )
     usage = x509.ExtendedKeyUsage([x509.oid.ExtendedKeyUsageOID.SERVER_AUTH])
     builder = builder.add_extension(usage, critical=False)
+    above = x509.AuthorityKeyIdentifier.from_issuer_public_key(issuer_key.public_key())
+    builder = builder.add_extension(above, critical=False)
     return builder.sign(issuer_key, _hash(issuer_key))

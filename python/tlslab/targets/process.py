@@ -38,10 +38,12 @@ class ServerProcess:
         return self.popen.poll() is None
 
     def tree(self) -> list[psutil.Process]:
-        """The server's processes, its first one at the head; empty when it has ended."""
+        """The server's running processes, its first one at the head; empty when that has ended."""
+        if not self.alive():
+            return []
         try:
             root = psutil.Process(self.pid)
-            return [root, *root.children(recursive=True)]
+            return [root, *filter(runs, root.children(recursive=True))]
         except psutil.NoSuchProcess:
             return []
 
@@ -58,13 +60,31 @@ class ServerProcess:
         tree = self.tree()
         for process in tree:
             _signal(process, kill=False)
-        _, alive = psutil.wait_procs(tree, timeout=PATIENCE_S)
-        for process in alive:
+        for process in self._wait(tree):
             _signal(process, kill=True)
-        psutil.wait_procs(alive, timeout=PATIENCE_S)
+        self._wait(tree)
         self.popen.wait()
         if self.popen.stdout is not None:
             self.popen.stdout.close()
+
+    def _wait(self, tree: list[psutil.Process]) -> list[psutil.Process]:
+        """Waits until all have ended, at most a while; those that have not."""
+        deadline = time.monotonic() + PATIENCE_S
+        while (left := [process for process in tree if runs(process)]) and self._patient(deadline):
+            time.sleep(0.01)
+        return left
+
+    def _patient(self, deadline: float) -> bool:
+        self.popen.poll()  # Reaps the first process, which else would stay as a zombie.
+        return time.monotonic() < deadline
+
+
+def runs(process: psutil.Process) -> bool:
+    """Whether a process is there and not merely waiting to be reaped."""
+    try:
+        return bool(process.is_running() and process.status() != psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return False
 
 
 def _signal(process: psutil.Process, kill: bool) -> None:
