@@ -16,11 +16,12 @@ def command(
     connections: Annotated[
         int, typer.Option("-c", "--connections", min=1, help="Connections in flight.")
     ] = 64,
-) -> int:
+) -> None:
     """Check the machine; each fault with its remedy. Ends with 3 when a run could not start."""
     checks = check_all(connections)
     out.print(_table(checks))
-    return CannotRun.exit_code if any(check.level == "hard" for check in checks) else 0
+    if any(check.level == "hard" for check in checks):
+        raise typer.Exit(CannotRun.exit_code)
 
 
 def _table(checks: tuple[Check, ...]) -> Table:

@@ -22,17 +22,17 @@ def command(
     arguments: Annotated[
         list[str], typer.Argument(metavar="URL ...", help="As for tlslab-load; see its --help.")
     ],
-) -> int:
+) -> None:
     """Load a server with tlslab-load, and tell what the whole machine did meanwhile."""
     program = require_program("tlslab-load")
     if any(argument in ("--help", "-h", "--json", "--events") for argument in arguments):
-        return subprocess.run([program, *arguments], check=False).returncode
+        raise typer.Exit(subprocess.run([program, *arguments], check=False).returncode)
     allowed = [word for host in read_allow_file() for word in ("--allow", host)]
     code, output, machine = _run([program, "--json", *allowed, *arguments])
     record = _record(output)
     if record is not None:
         out.print(_table(record, machine))
-    return code
+    raise typer.Exit(code)
 
 
 def _run(command_line: list[str]) -> tuple[int, bytes, MachineUsage]:

@@ -9,7 +9,7 @@ import typer
 
 from tlslab import report
 from tlslab.cli.allow import read_allow_file
-from tlslab.cli.console import err, out
+from tlslab.cli.console import err, out, show_error
 from tlslab.cli.progress import watch
 from tlslab.experiment import load, with_levels
 from tlslab.lab.run import Request, Result, execute
@@ -47,7 +47,7 @@ def command(
     insecure: Annotated[
         bool, typer.Option("--insecure", help="Trust any certificate; signatures are checked.")
     ] = False,
-) -> int:
+) -> None:
     """Run an experiment and report on it."""
     if out_dir is not None and resume is not None:
         raise UsageError("--out and --resume exclude each other: a resumed run stays where it is")
@@ -63,10 +63,14 @@ def command(
         authority=ca,
         insecure=insecure,
     )
-    with watch() as observer:
-        result = execute(request, observer)
+    try:
+        with watch() as observer:
+            result = execute(request, observer)
+    except KeyboardInterrupt:
+        show_error("interrupted before a trial was finished", "")
+        raise typer.Exit(EXIT_INTERRUPTED) from None
     out.print(report.render_text(result.summary))
-    return _conclude(result)
+    raise typer.Exit(_conclude(result))
 
 
 def parse_levels(settings: list[str]) -> dict[str, tuple[str, ...]]:
