@@ -13,6 +13,7 @@ use crate::socket::Socket;
 use crate::spec::{Authenticate, KeyShare};
 
 pub mod expectation;
+pub mod openssl;
 
 /// What a call on a session has achieved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
