@@ -11,7 +11,7 @@ use tlslab_engine::tls::{
     TrustAnchors,
 };
 use tlslab_testkit::certificates::{Authority, Key};
-use tlslab_testkit::tls_server::{DhSize, Settings, TlsServer, Version};
+use tlslab_testkit::tls_server::{DhSize, Farewell, Settings, TlsServer, Version};
 
 const DOCUMENT: usize = 4_788;
 
@@ -180,13 +180,19 @@ fn finished_waits_for_the_request_and_bytes_are_counted() {
 }
 
 #[test]
-fn a_connection_carries_many_requests_and_ends_orderly() {
+fn a_connection_carries_many_requests_and_ends_when_the_server_ends_it() {
     let authority = Authority::new("tlslab test");
-    for version in [Version::Tls12, Version::Tls13] {
+    for (version, farewell) in [
+        (Version::Tls12, Farewell::CloseNotify),
+        (Version::Tls12, Farewell::Abrupt),
+        (Version::Tls13, Farewell::CloseNotify),
+        (Version::Tls13, Farewell::Abrupt),
+    ] {
         let server = TlsServer::start(&Settings {
             identities: vec![authority.issue(Key::P256)],
             version: Some(version),
             body_length: 1_000_000,
+            last: Some((3, farewell)),
             ..Settings::default()
         });
         let mut connected = connect(&offer(&authority), server.address()).unwrap();
@@ -194,7 +200,6 @@ fn a_connection_carries_many_requests_and_ends_orderly() {
             assert_eq!(connected.exchange(), Ok(1_000_000));
         }
         assert!(connected.socket.received > 3_000_000);
-        // The server waits for the next request, and leaves after its time.
         assert_eq!(connected.read(&mut [0; 16]), Ok(Progress::Closed));
     }
 }
@@ -258,9 +263,9 @@ fn a_reused_key_share_is_refused() {
 #[test]
 fn an_offer_of_which_no_hello_can_be_made_is_refused() {
     let authority = Authority::new("tlslab test");
-    let suites = vec!["ECDHE-RSA-AES128-GCM-SHA256".parse().unwrap()];
-    let groups = vec![Group::X25519MlKem768];
-    let offer = Offer { suites, groups, ..offer_of(TlsVersion::Tls12, &authority) };
+    let suites = vec!["ECDHE-ECDSA-AES128-GCM-SHA256".parse().unwrap()];
+    let signature_schemes = vec!["rsa_pss_rsae_sha256".parse().unwrap()];
+    let offer = Offer { suites, signature_schemes, ..offer_of(TlsVersion::Tls12, &authority) };
     let error = OpensslBackend::new(&offer).unwrap_err().to_string();
     assert_eq!(error, "openssl: no ciphers available");
 }

@@ -1,6 +1,6 @@
 //! A TLS server on OpenSSL that speaks as much HTTP as a client's test needs.
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -31,6 +31,17 @@ pub struct Settings {
     pub dh: Option<DhSize>,
     /// The length of the body of every response.
     pub body_length: usize,
+    /// Requests that a connection may carry, and how it then ends; `None`: as many as come.
+    pub last: Option<(usize, Farewell)>,
+}
+
+/// How a server ends a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Farewell {
+    /// With a close_notify alert.
+    CloseNotify,
+    /// With the end of the TCP stream only.
+    Abrupt,
 }
 
 /// A protocol version.
@@ -60,7 +71,7 @@ impl TlsServer {
     /// Starts a server on a free port of 127.0.0.1. It serves one connection after the other.
     pub fn start(settings: &Settings) -> Self {
         let context = context(settings);
-        let body = vec![b'x'; settings.body_length];
+        let (body, last) = (vec![b'x'; settings.body_length], settings.last);
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let stop = Arc::new(AtomicBool::new(false));
@@ -70,7 +81,7 @@ impl TlsServer {
                 if stopped.load(Ordering::Relaxed) {
                     return;
                 }
-                serve(&context, socket, &body);
+                serve(&context, socket, &body, last);
             }
         });
         Self { address, stop, thread: Some(thread) }
@@ -94,7 +105,7 @@ impl Drop for TlsServer {
 }
 
 /// Answers requests until the client leaves; whatever fails is the client's to notice.
-fn serve(context: &SslContext, socket: TcpStream, body: &[u8]) {
+fn serve(context: &SslContext, socket: TcpStream, body: &[u8], last: Option<(usize, Farewell)>) {
     socket.set_read_timeout(Some(PATIENCE)).unwrap();
     socket.set_write_timeout(Some(PATIENCE)).unwrap();
     socket.set_nodelay(true).unwrap();
@@ -103,20 +114,27 @@ fn serve(context: &SslContext, socket: TcpStream, body: &[u8]) {
         return;
     }
     let mut stream = BufReader::new(stream);
-    loop {
-        let mut line = String::new();
-        while line != "\r\n" {
-            line.clear();
-            if !stream.read_line(&mut line).is_ok_and(|length| length > 0) {
-                return;
-            }
-        }
-        let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", body.len());
-        let answered = stream.get_mut().write_all(&[head.as_bytes(), body].concat());
-        if answered.is_err() {
+    let requests = last.map_or(usize::MAX, |(requests, _)| requests);
+    for _ in 0..requests {
+        if answer(&mut stream, body).is_err() {
             return;
         }
     }
+    if last.is_some_and(|(_, farewell)| farewell == Farewell::CloseNotify) {
+        let _ = stream.get_mut().shutdown();
+    }
+}
+
+fn answer(stream: &mut BufReader<SslStream<TcpStream>>, body: &[u8]) -> io::Result<()> {
+    let mut line = String::new();
+    while line != "\r\n" {
+        line.clear();
+        if stream.read_line(&mut line)? == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+    }
+    let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", body.len());
+    stream.get_mut().write_all(&[head.as_bytes(), body].concat())
 }
 
 fn context(settings: &Settings) -> SslContext {
