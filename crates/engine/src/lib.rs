@@ -8,6 +8,7 @@ pub mod clock;
 pub mod names;
 pub mod outcome;
 pub mod record;
+pub mod serve;
 pub mod socket;
 pub mod spec;
 pub mod tls;
