@@ -1,5 +1,6 @@
 """Live tests: the installed programs against real servers on this machine."""
 
+import json
 import os
 import signal
 import subprocess
@@ -135,6 +136,23 @@ def trials(folder: Path) -> list[bytes]:
     """The whole lines of a run folder's trials."""
     path = folder / "trials.jsonl"
     return path.read_bytes().split(b"\n")[:-1] if path.exists() else []
+
+
+def assert_finished(ended: Ended, folder: Path) -> None:
+    """The whole plan was carried out, and the exit code says what the verdicts say.
+
+    A busy machine may well make so short a measurement invalid: that is then told, and is no failure
+    of the program.
+    """
+    done = [json.loads(line) for line in trials(folder)]
+    assert {trial["status"] for trial in done} <= {"done", "unsupported"}, ended.err
+    barred = {trial["cell"] for trial in done if trial["status"] == "unsupported"}
+    plan = json.loads((folder / "plan.json").read_text())
+    planned = {trial["trial"] for trial in plan["trials"] if trial["cell"] not in barred}
+    assert planned <= {trial["trial"] for trial in done}
+    summary = json.loads((folder / "summary.json").read_text())
+    verdicts = {cell["verdict"] for cell in summary["cells"]}
+    assert ended.code == (0 if verdicts <= {"valid", "at_least", "unsupported"} else 1), ended.err
 
 
 def wait_for_trials(folder: Path, count: int, seconds: float = 60) -> None:
