@@ -141,8 +141,8 @@ def trials(folder: Path) -> list[bytes]:
 def assert_finished(ended: Ended, folder: Path) -> None:
     """The whole plan was carried out, and the exit code says what the verdicts say.
 
-    A busy machine may well make so short a measurement invalid: that is then told, and is no failure
-    of the program.
+    A busy machine may well make so short a measurement invalid: that is then told, and is no
+    failure of the program.
     """
     done = [json.loads(line) for line in trials(folder)]
     assert {trial["status"] for trial in done} <= {"done", "unsupported"}, ended.err

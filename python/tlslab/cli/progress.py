@@ -75,7 +75,8 @@ class Lines:
                 self._clock.done += 1
                 place = f"[{self._clock.done}/{self._clock.total}]"
                 yield f"{place} {trial.cell}: {outcome(trial)}; {self._clock.left()} left"
-            case events.Skipped(trials, reason) if trials:
+            case events.Skipped(trials, reason) if trials and self._clock:
+                self._clock.total -= trials
                 yield f"{reason}: {_count(trials, 'trial')} left out"
 
 
@@ -101,7 +102,7 @@ class Live:
             case events.TrialEnded(trial):
                 self._end(trial)
             case events.Skipped(trials, reason) if trials:
-                self._say(f"{reason}: {_count(trials, 'trial')} left out")
+                self._skip(trials, reason)
 
     def _say(self, text: str) -> None:
         self._progress.console.print(escape(clean(text)), soft_wrap=True)
@@ -121,6 +122,12 @@ class Live:
             self._clock.done += 1
             self._progress.advance(self._task)
             self._update(left=f"{self._clock.left()} left")
+
+    def _skip(self, trials: int, reason: str) -> None:
+        self._say(f"{reason}: {_count(trials, 'trial')} left out")
+        if self._clock is not None and self._task is not None:
+            self._clock.total -= trials
+            self._progress.update(self._task, total=self._clock.total)
 
     def _update(self, **fields: Any) -> None:
         if self._task is not None:
