@@ -49,7 +49,7 @@ impl OpensslSession {
         mut call: impl FnMut(&mut SslStream<Wire>) -> Result<usize, ssl::Error>,
     ) -> Result<Progress, Failure> {
         loop {
-            // SAFETY: `socket` is borrowed for this function, which does not touch it before `detach`.
+            // SAFETY: this function borrows `socket`, and does not touch it before `detach`.
             unsafe { self.stream.get_mut().attach(socket) };
             let result = call(&mut self.stream);
             self.stream.get_mut().detach();

@@ -9,15 +9,15 @@ use crate::socket::Socket;
 /// answers to a peer that does not read (KeyUpdates) gets near it.
 pub const UNSENT_LIMIT: usize = 64 * 1024;
 
-/// The most bytes that one call may receive without getting on: the largest certificate message that
-/// is let in, and four records. More is a flood of messages that carry nothing.
+/// The most bytes that one call may receive without getting on: thrice the largest certificate
+/// message that is let in. More is a flood of messages that carry nothing.
 const RECEIVE_LIMIT: usize = 192 * 1024;
 
 /// Room for a ClientHello with a hybrid key share, or a Finished and a request.
 const USUAL_FLIGHT: usize = 2 * 1024;
 
-/// What OpenSSL reads from and writes to. It reads from the socket straight into its own buffer; what
-/// it writes is collected, so that its Finished and the first request leave in one segment.
+/// What OpenSSL reads from and writes to. It reads from the socket straight into its own buffer;
+/// what it writes is collected, so that its Finished and the first request leave in one segment.
 ///
 /// A session is handed the socket anew at each call, and is given it only for that call.
 #[derive(Debug)]
