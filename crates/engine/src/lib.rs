@@ -1,13 +1,25 @@
 //! The measuring engine of tlslab.
 //!
-//! Everything measured happens here: the load generator ([`run`]) and the reference server
-//! ([`serve`]). The engine prints nothing, reads no file and knows nothing of experiments; what goes
-//! in is a [`spec::RunSpec`], what comes out is a [`record::RunRecord`].
+//! Everything measured happens here: the load generator ([`run`]) and the reference server. The
+//! engine prints nothing, reads no file and knows nothing of experiments; what goes in is a
+//! [`spec::RunSpec`], what comes out is a [`record::RunRecord`].
 
 pub mod clock;
+mod connection;
+mod environment;
+pub mod guard;
+mod http;
 pub mod names;
 pub mod outcome;
+mod phase;
+mod poller;
+mod preflight;
 pub mod record;
+mod recorder;
+pub mod run;
 pub mod socket;
 pub mod spec;
 pub mod tls;
+mod usage;
+mod verdict;
+mod worker;

@@ -126,16 +126,21 @@ mod tests {
         let (mut peer, _) = listener.accept().unwrap();
         let flood = std::thread::spawn(move || peer.write_all(&vec![0; 2 * RECEIVE_LIMIT]));
         let mut wire = Wire::new();
-        // SAFETY: the socket stays in this frame and is used through the wire only.
-        unsafe { wire.attach(&mut socket) };
+        let mut left = RECEIVE_LIMIT;
         let end = loop {
-            match wire.read(&mut [0; 4096]) {
+            socket.became_readable(false);
+            // SAFETY: the socket stays in this frame, and the wire alone uses it until `detach`.
+            unsafe { wire.attach(&mut socket) };
+            wire.receivable = left;
+            let result = wire.read(&mut [0; 4096]);
+            wire.detach();
+            left = wire.receivable;
+            match result {
                 Ok(_) => {}
                 Err(e) if e.kind() == ErrorKind::WouldBlock => std::thread::yield_now(),
                 Err(e) => break e,
             }
         };
-        wire.detach();
         assert_eq!((end.kind(), socket.received), (ErrorKind::InvalidData, RECEIVE_LIMIT as u64));
         drop(socket);
         let _ = flood.join().unwrap();

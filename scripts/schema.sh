@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# schema.sh write: writes schema/ from the Rust types. schema.sh check: fails if schema/ has drifted.
+set -euo pipefail
+load=.venv/bin/tlslab-load
+python=.venv/bin/python
+for format in spec record; do
+    file="schema/$format.json"
+    fresh=$("$load" --print-schema "$format" | "$python" -m json.tool --sort-keys)
+    case "$1" in
+    write)
+        mkdir -p schema
+        printf '%s\n' "$fresh" >"$file"
+        ;;
+    check)
+        diff -u "$file" <(printf '%s\n' "$fresh") >&2 || {
+            echo "$file is not what the Rust types say: run 'make schema'" >&2
+            exit 1
+        }
+        ;;
+    esac
+done
