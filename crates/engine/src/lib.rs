@@ -1,7 +1,7 @@
 //! The measuring engine of tlslab.
 //!
-//! Everything measured happens here: the load generator ([`run`]) and the reference server. The
-//! engine prints nothing, reads no file and knows nothing of experiments; what goes in is a
+//! Everything measured happens here: the load generator ([`run`]) and the reference server
+//! ([`serve`]). The engine prints nothing, reads no file and knows nothing of experiments; what goes in is a
 //! [`spec::RunSpec`], what comes out is a [`record::RunRecord`].
 
 pub mod clock;
@@ -17,6 +17,7 @@ mod preflight;
 pub mod record;
 mod recorder;
 pub mod run;
+pub mod serve;
 pub mod socket;
 pub mod spec;
 pub mod tls;

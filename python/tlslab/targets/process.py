@@ -17,7 +17,8 @@ WORDS = 400
 class ServerProcess:
     """A started server and its children.
 
-    Its standard error goes to a file, so that a chatty server never blocks on a pipe that nobody reads.
+    Its standard error goes to a file, so that a chatty server never blocks on a pipe that nobody
+    reads.
     """
 
     def __init__(self, command: Sequence[str], log: Path, capture: bool = False) -> None:

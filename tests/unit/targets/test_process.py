@@ -35,7 +35,8 @@ def test_stopping_twice_does_no_harm(tmp_path: Path) -> None:
     server = ServerProcess(["sleep", "60"], tmp_path / "log")
     server.stop()
     server.stop()
-    assert not server.alive() and server.tree() == []
+    assert not server.alive()
+    assert server.tree() == []
 
 
 def test_last_words_are_short_and_on_one_line(tmp_path: Path) -> None:
@@ -43,7 +44,8 @@ def test_last_words_are_short_and_on_one_line(tmp_path: Path) -> None:
     server = ServerProcess([sys.executable, "-c", code], tmp_path / "log")
     server.popen.wait()
     words = server.last_words()
-    assert words.endswith("word the end") and len(words) <= process_module.WORDS
+    assert words.endswith("word the end")
+    assert len(words) <= process_module.WORDS
     server.stop()
 
 

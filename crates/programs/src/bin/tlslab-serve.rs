@@ -1,2 +1,202 @@
-//! x
-fn main() {}
+//! The reference server of tlslab: arguments, JSON lines, signals.
+
+use std::fs;
+use std::io::Write;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, ValueEnum};
+use nix::sys::signal::{SigSet, Signal};
+use serde_json::{Value, json};
+use tlslab_engine::names::{CipherSuite, Group, TlsVersion};
+use tlslab_engine::serve::{
+    Identity, KeyKind, ServeError, ServeSpec, Server, ServerBackend, Stats, self_signed,
+};
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// Wrong usage: what was asked for cannot be.
+const USAGE: u8 = 2;
+
+/// The machine refuses what was asked for: a port that is taken, a file that cannot be written.
+const COULD_NOT_RUN: u8 = 3;
+
+/// The most processors that Linux's fixed-size affinity mask has room for.
+const PROCESSOR_LIMIT: usize = 1024;
+
+/// Serves /bytes/N and /stats over TLS and HTTP/1.1, for measuring.
+///
+/// Says {"event":"ready","address":...,"pid":...} on standard output once it accepts connections,
+/// {"event":"stats",...} on SIGUSR1, and {"event":"stopped","stats":...} when SIGTERM or SIGINT has
+/// ended it. No session is ever resumed: no tickets are sent and no sessions are kept.
+#[derive(Parser)]
+#[command(version)]
+struct Arguments {
+    /// Address and port to listen on; port 0: any that is free
+    #[arg(long, default_value = "127.0.0.1:0", value_name = "ADDRESS:PORT")]
+    listen: SocketAddr,
+    /// Workers: one thread, one poller, one listening socket each
+    #[arg(long, short, default_value_t = 1, value_name = "N")]
+    threads: usize,
+    /// Processors to pin the workers to: 0,2 or 0-3
+    #[arg(long, value_name = "LIST", value_parser = processors)]
+    cpu: Option<Processors>,
+    /// TLS library
+    #[arg(long, value_enum, default_value_t = Backend::Openssl)]
+    backend: Backend,
+    /// TLS version, 1.2 or 1.3; repeatable; default: those of the suites, else both
+    #[arg(long, value_name = "VERSION")]
+    tls: Vec<TlsVersion>,
+    /// Cipher suite, by IANA's or OpenSSL's name; repeatable; default: all that the library has
+    #[arg(long, value_name = "NAME")]
+    suite: Vec<CipherSuite>,
+    /// Key-exchange group; repeatable; default: all that the library has
+    #[arg(long, value_name = "NAME")]
+    group: Vec<Group>,
+    /// Certificate chain in PEM, the server's own first; repeatable, each with its --key
+    #[arg(long, value_name = "FILE", requires = "key", conflicts_with = "self_signed")]
+    cert: Vec<PathBuf>,
+    /// Private key in PEM, for the --cert of the same place
+    #[arg(long, value_name = "FILE", requires = "cert")]
+    key: Vec<PathBuf>,
+    /// Make a certificate for localhost with such a key, and who issues it: ecdsa-p256, ecdsa-p384,
+    /// ecdsa-p521, rsa-2048, rsa-3072, rsa-4096, ed25519; repeatable; default: ecdsa-p256
+    #[arg(long, value_name = "KEY")]
+    self_signed: Vec<KeyKind>,
+    /// Write the certificates of those who issued the self-signed ones to this file
+    #[arg(long, value_name = "FILE", conflicts_with = "cert")]
+    ca_out: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Backend {
+    Openssl,
+    Rustls,
+}
+
+/// A list of processors, as given.
+#[derive(Clone, Default)]
+struct Processors(Vec<usize>);
+
+/// What ends the program early: an exit code and a line for standard error.
+struct Failure(u8, String);
+
+impl From<ServeError> for Failure {
+    fn from(error: ServeError) -> Self {
+        Self(if error.is_usage() { USAGE } else { COULD_NOT_RUN }, error.to_string())
+    }
+}
+
+fn main() -> ExitCode {
+    match serve(Arguments::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Failure(code, message)) => {
+            // Nobody is left to tell if standard error is closed.
+            let _ = writeln!(std::io::stderr(), "tlslab-serve: {message}");
+            ExitCode::from(code)
+        }
+    }
+}
+
+fn serve(arguments: Arguments) -> Result<(), Failure> {
+    // Blocked before any thread is started, so that all signals wait for `until_stopped`.
+    let signals = SigSet::from_iter([Signal::SIGTERM, Signal::SIGINT, Signal::SIGUSR1]);
+    signals.thread_block().map_err(|e| Failure(COULD_NOT_RUN, format!("signals: {e}")))?;
+    let spec = ServeSpec {
+        identities: identities(&arguments)?,
+        listen: arguments.listen,
+        threads: arguments.threads,
+        cpus: arguments.cpu.unwrap_or_default().0,
+        backend: match arguments.backend {
+            Backend::Openssl => ServerBackend::Openssl,
+            Backend::Rustls => ServerBackend::Rustls,
+        },
+        versions: arguments.tls,
+        suites: arguments.suite,
+        groups: arguments.group,
+    };
+    let server = Server::start(&spec)?;
+    let (address, pid) = (server.address().to_string(), std::process::id());
+    say(&json!({"event": "ready", "address": address, "pid": pid}));
+    until_stopped(&server, &signals)?;
+    say(&event("stopped", &server.stop()?));
+    Ok(())
+}
+
+/// Waits for the signal to stop; answers those that ask.
+fn until_stopped(server: &Server, signals: &SigSet) -> Result<(), Failure> {
+    loop {
+        match signals.wait() {
+            Ok(Signal::SIGUSR1) => say(&event("stats", &server.stats())),
+            Ok(_) => return Ok(()),
+            Err(e) => return Err(Failure(COULD_NOT_RUN, format!("signals: {e}"))),
+        }
+    }
+}
+
+fn event(name: &str, stats: &Stats) -> Value {
+    json!({"event": name, "stats": stats})
+}
+
+/// Prints one line. Whoever started the server may be gone; that is no reason to stop serving.
+fn say(line: &Value) {
+    let mut output = std::io::stdout().lock();
+    let _ = writeln!(output, "{line}").and_then(|()| output.flush());
+}
+
+/// The certificates with their keys: from files, or made up.
+fn identities(arguments: &Arguments) -> Result<Vec<Identity>, Failure> {
+    if arguments.cert.len() != arguments.key.len() {
+        let (certificates, keys) = (arguments.cert.len(), arguments.key.len());
+        return Err(Failure(
+            USAGE,
+            format!("{certificates} --cert, but {keys} --key: pairs needed"),
+        ));
+    }
+    if arguments.cert.is_empty() {
+        return made_up(&arguments.self_signed, arguments.ca_out.as_ref());
+    }
+    let pairs = arguments.cert.iter().zip(&arguments.key);
+    pairs
+        .map(|(cert, key)| {
+            let identity = Identity::from_pem(&read(cert)?, &read(key)?);
+            let files = format!("{}, {}", cert.display(), key.display());
+            identity.map_err(|e| Failure(USAGE, format!("{files}: {e}")))
+        })
+        .collect()
+}
+
+fn made_up(kinds: &[KeyKind], ca_out: Option<&PathBuf>) -> Result<Vec<Identity>, Failure> {
+    let kinds = if kinds.is_empty() { &[KeyKind::EcdsaP256] } else { kinds };
+    let made: Result<Vec<_>, _> = kinds.iter().map(|kind| self_signed(*kind)).collect();
+    let made = made.map_err(|e| Failure(COULD_NOT_RUN, e.to_string()))?;
+    if let Some(path) = ca_out {
+        let authorities: String = made.iter().map(|m| m.authority.as_str()).collect();
+        fs::write(path, authorities)
+            .map_err(|e| Failure(COULD_NOT_RUN, format!("cannot write {}: {e}", path.display())))?;
+    }
+    Ok(made.into_iter().map(|m| m.identity).collect())
+}
+
+fn read(path: &PathBuf) -> Result<String, Failure> {
+    fs::read_to_string(path)
+        .map_err(|e| Failure(USAGE, format!("cannot read {}: {e}", path.display())))
+}
+
+/// Reads a list of processors: numbers and ranges, separated by commas.
+fn processors(list: &str) -> Result<Processors, String> {
+    let number = |text: &str| {
+        let number = text.parse().ok().filter(|number| *number < PROCESSOR_LIMIT);
+        number.ok_or_else(|| format!("'{text}' is no processor; give 0,2 or 0-3"))
+    };
+    let mut all = Vec::new();
+    for part in list.split(',') {
+        match part.split_once('-') {
+            Some((first, last)) => all.extend(number(first)?..=number(last)?),
+            None => all.push(number(part)?),
+        }
+    }
+    Ok(Processors(all))
+}

@@ -1,0 +1,351 @@
+//! One connection's states: handshake, request, response, end.
+
+use std::io::{self, ErrorKind, Read};
+use std::net::Shutdown;
+
+use mio::event::Event;
+use mio::net::TcpStream;
+
+use super::http::{Body, Parsed, Request, Responder, parse};
+use super::stats::{Shared, WorkerCounts};
+use super::tls::{Inbound, RECORD, Session, TlsFailure};
+use crate::clock::{Nanos, SECOND};
+use crate::tls::HandshakeKind;
+
+/// A peer may take so long for its handshake, its next request, or between two signs of receiving.
+const PATIENCE: Nanos = 30 * SECOND;
+
+/// A peer may take so long to close after the server has.
+const LINGER: Nanos = 2 * SECOND;
+
+/// Plaintext that is encrypted before it is sent: large enough for few system calls, small enough
+/// that a peer that does not read costs little memory.
+const QUANTUM: usize = 4 * RECORD;
+
+/// Quanta of one response before it is the turn of others.
+const TURN: u32 = 16;
+
+/// What a worker lends to the connection that it serves.
+pub(super) struct Lent<'a> {
+    pub now: Nanos,
+    pub counts: &'a WorkerCounts,
+    pub shared: &'a Shared,
+    pub responder: &'a mut Responder,
+    /// For bytes as they are received.
+    pub received: &'a mut [u8],
+    /// For a response's head.
+    pub plaintext: &'a mut Vec<u8>,
+    /// For a connection's requests; it goes from one to the next, since few hold any for long.
+    pub spare: &'a mut Vec<u8>,
+}
+
+/// What becomes of a connection after it was served.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fate {
+    /// It waits for its socket.
+    Waits,
+    /// It has more to do at once, after others had their turn.
+    Continues,
+    /// It is over; the socket is to be closed.
+    Over,
+}
+
+/// Where a connection is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Handshake,
+    /// Between requests, or within a request's head.
+    Request,
+    /// So much of a body is still to be encrypted.
+    Response(Body),
+    /// What was made is still to be sent, then the sending side is closed.
+    Closing,
+    /// The sending side is closed. What still arrives is thrown away, since closing a socket with
+    /// unread bytes resets the connection, and a reset destroys data that the peer has not read.
+    Lingering,
+}
+
+/// What ends a connection without further ado.
+#[derive(Debug)]
+struct Broken;
+
+impl From<io::Error> for Broken {
+    fn from(_: io::Error) -> Self {
+        Self
+    }
+}
+
+impl From<TlsFailure> for Broken {
+    fn from(_: TlsFailure) -> Self {
+        Self
+    }
+}
+
+/// A connection to a client.
+pub(super) struct Connection<S> {
+    socket: TcpStream,
+    session: S,
+    state: State,
+    deadline: Nanos,
+    /// Plaintext that is received and not yet understood.
+    request: Vec<u8>,
+    /// The socket may have more to read.
+    readable: bool,
+    /// The peer will send no more: it has closed its side of the TCP connection.
+    hung_up: bool,
+    /// The peer will send no more requests: it has ended its side of the session.
+    ended: bool,
+    /// The connection ends after the response.
+    close: bool,
+    /// A byte of a handshake has arrived.
+    begun: bool,
+}
+
+impl<S: Session> Connection<S> {
+    pub fn new(socket: TcpStream, session: S, now: Nanos) -> Self {
+        Self {
+            socket,
+            session,
+            state: State::Handshake,
+            deadline: now + PATIENCE,
+            request: Vec::new(),
+            readable: false,
+            hung_up: false,
+            ended: false,
+            close: false,
+            begun: false,
+        }
+    }
+
+    /// The socket, for the poller.
+    pub fn socket(&mut self) -> &mut TcpStream {
+        &mut self.socket
+    }
+
+    /// Serves the connection as far as its socket allows.
+    pub fn serve(&mut self, event: &Event, lent: &mut Lent<'_>) -> Fate {
+        self.readable |= event.is_readable() || event.is_read_closed() || event.is_error();
+        self.hung_up |= event.is_read_closed() || event.is_error();
+        self.go_on(lent)
+    }
+
+    /// Serves the connection further.
+    pub fn go_on(&mut self, lent: &mut Lent<'_>) -> Fate {
+        let advanced = self.advance(lent);
+        if self.request.is_empty() && self.request.capacity() > 0 {
+            *lent.spare = std::mem::take(&mut self.request);
+        }
+        match advanced {
+            Ok(fate) => fate,
+            Err(Broken) => {
+                self.count_failed_handshake(lent.counts);
+                Fate::Over
+            }
+        }
+    }
+
+    /// Ends the connection if its time is up.
+    pub fn expire(&mut self, lent: &mut Lent<'_>) -> Fate {
+        match self.state {
+            _ if self.deadline > lent.now => Fate::Waits,
+            State::Request => self.stop(lent),
+            _ => {
+                self.count_failed_handshake(lent.counts);
+                Fate::Over
+            }
+        }
+    }
+
+    /// Ends the connection soon: at once between two requests, else after the exchange under way.
+    pub fn stop(&mut self, lent: &mut Lent<'_>) -> Fate {
+        self.close = true;
+        // What has arrived by now still counts.
+        self.readable = true;
+        let fate = self.go_on(lent);
+        match self.state {
+            _ if fate != Fate::Waits => fate,
+            State::Handshake if !self.begun => Fate::Over,
+            State::Request if self.request.is_empty() => {
+                self.end(lent.now);
+                self.go_on(lent)
+            }
+            _ => fate,
+        }
+    }
+
+    /// Whether the exchange is over and only the peer's closing is waited for.
+    pub fn is_lingering(&self) -> bool {
+        self.state == State::Lingering
+    }
+
+    fn advance(&mut self, lent: &mut Lent<'_>) -> Result<Fate, Broken> {
+        for _ in 0..TURN {
+            let fate = match self.state {
+                State::Handshake | State::Request => self.take_request(lent)?,
+                State::Response(body) => self.send_response(body, lent)?,
+                State::Closing => self.send_rest(lent.now)?,
+                State::Lingering => return self.linger(lent),
+            };
+            if let Some(fate) = fate {
+                return Ok(fate);
+            }
+        }
+        Ok(Fate::Continues)
+    }
+
+    /// Answers a request that is there in full, or else receives more.
+    fn take_request(&mut self, lent: &mut Lent<'_>) -> Result<Option<Fate>, Broken> {
+        if self.state == State::Request {
+            match parse(&self.request) {
+                Parsed::Incomplete => {}
+                parsed => return self.answer(parsed, lent).map(|()| None),
+            }
+            if self.ended {
+                self.end(lent.now);
+                return Ok(None);
+            }
+        }
+        // What the handshake has made so far must leave before an answer to it can come.
+        if !self.session.send(&mut self.socket)? {
+            return Ok(Some(Fate::Waits));
+        }
+        self.receive(lent)
+    }
+
+    fn answer(&mut self, parsed: Parsed, lent: &mut Lent<'_>) -> Result<(), Broken> {
+        lent.plaintext.clear();
+        let mut body = match parsed {
+            Parsed::Request(request, length) => {
+                self.request.drain(..length);
+                self.close |= request.close;
+                let request = Request { close: self.close, ..request };
+                lent.responder.respond(request, || lent.shared.stats(), lent.plaintext)
+            }
+            Parsed::Bad(status) => {
+                self.close = true;
+                lent.responder.refuse(status, lent.plaintext);
+                Body::default()
+            }
+            Parsed::Incomplete => return Ok(()),
+        };
+        // Head and the begin of the body share a record.
+        let room = RECORD.saturating_sub(lent.plaintext.len());
+        lent.plaintext.extend_from_slice(body.take(room));
+        self.session.write(lent.plaintext)?;
+        lent.counts.requests.count();
+        self.state = State::Response(body);
+        self.deadline = lent.now + PATIENCE;
+        Ok(())
+    }
+
+    fn send_response(&mut self, mut body: Body, lent: &Lent<'_>) -> Result<Option<Fate>, Broken> {
+        if body.is_empty() && self.close {
+            // The alert leaves together with the end of the body.
+            self.end(lent.now);
+            return Ok(None);
+        }
+        if !self.session.send(&mut self.socket)? {
+            return Ok(Some(Fate::Waits));
+        }
+        self.deadline = lent.now + PATIENCE;
+        if body.is_empty() {
+            self.state = State::Request;
+        } else {
+            self.session.write(body.take(QUANTUM))?;
+            self.state = State::Response(body);
+        }
+        Ok(None)
+    }
+
+    /// Ends the session orderly.
+    fn end(&mut self, now: Nanos) {
+        self.session.close();
+        self.state = State::Closing;
+        self.deadline = now + PATIENCE;
+    }
+
+    fn send_rest(&mut self, now: Nanos) -> Result<Option<Fate>, Broken> {
+        if !self.session.send(&mut self.socket)? {
+            return Ok(Some(Fate::Waits));
+        }
+        self.socket.shutdown(Shutdown::Write)?;
+        self.state = State::Lingering;
+        self.deadline = now + LINGER;
+        Ok(None)
+    }
+
+    fn linger(&mut self, lent: &mut Lent<'_>) -> Result<Fate, Broken> {
+        while self.readable {
+            if self.read(lent.received)? == Some(0) {
+                return Ok(Fate::Over);
+            }
+        }
+        Ok(Fate::Waits)
+    }
+
+    /// Receives once and lets the session take it.
+    fn receive(&mut self, lent: &mut Lent<'_>) -> Result<Option<Fate>, Broken> {
+        if !self.readable {
+            return Ok(Some(Fate::Waits));
+        }
+        let length = match self.read(lent.received)? {
+            None => return Ok(Some(Fate::Waits)),
+            Some(0) => return Err(Broken),
+            Some(length) => length,
+        };
+        self.begun = true;
+        if self.request.capacity() == 0 {
+            self.request = std::mem::take(lent.spare);
+        }
+        match self.session.receive(&lent.received[..length], &mut self.request) {
+            Ok(Inbound::Open) => {}
+            Ok(Inbound::Ended) => self.ended = true,
+            Err(TlsFailure) => {
+                // The alert that says why should arrive.
+                self.count_failed_handshake(lent.counts);
+                self.state = State::Closing;
+                self.deadline = lent.now + LINGER;
+                return Ok(None);
+            }
+        }
+        if self.state == State::Handshake
+            && let Some(kind) = self.session.handshake()
+        {
+            match kind {
+                HandshakeKind::Full => lent.counts.full.count(),
+                HandshakeKind::Resumed => lent.counts.resumed.count(),
+            }
+            self.state = State::Request;
+            self.deadline = lent.now + PATIENCE;
+        }
+        if self.ended && self.state == State::Handshake {
+            return Err(Broken);
+        }
+        Ok(None)
+    }
+
+    /// Reads once from the socket; `None` when there is nothing now, `Some(0)` at the end.
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+        loop {
+            match self.socket.read(buffer) {
+                Ok(length) => {
+                    // A short read has emptied the socket (epoll(7)), unless an end stands behind.
+                    self.readable = length == buffer.len() || self.hung_up;
+                    return Ok(Some(length));
+                }
+                Err(e) if e.kind() == ErrorKind::WouldBlock => {
+                    self.readable = false;
+                    return Ok(None);
+                }
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                Err(e) => return Err(e),
+            }
+        }
+    }
+
+    fn count_failed_handshake(&mut self, counts: &WorkerCounts) {
+        if self.state == State::Handshake && self.begun {
+            counts.failed.count();
+        }
+    }
+}

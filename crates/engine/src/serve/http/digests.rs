@@ -1,0 +1,85 @@
+//! The digests of the bodies that are served.
+
+use std::collections::HashMap;
+
+use aws_lc_rs::digest::{Context, SHA256};
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+
+use super::content::Body;
+
+/// Lengths whose digests are kept. A run asks for a handful; more are computed again.
+const KEPT: usize = 256;
+
+/// Every body is the begin of one sequence, so the hash of a long one can go on from the state at
+/// the last multiple of this: no request but the first long one hashes more than so many bytes.
+const STEP: u64 = 1 << 20;
+
+/// SHA-256 of the first N bytes of the sequence, in base64.
+pub(super) struct Digests {
+    kept: HashMap<u64, String>,
+    /// The state of the hash after 0, 1, 2, ... steps.
+    states: Vec<Context>,
+}
+
+impl Digests {
+    pub fn new() -> Self {
+        Self { kept: HashMap::new(), states: vec![Context::new(&SHA256)] }
+    }
+
+    /// The digest of a body of this length.
+    pub fn of(&mut self, length: u64) -> &str {
+        if !self.kept.contains_key(&length) {
+            if self.kept.len() >= KEPT {
+                self.kept.clear();
+            }
+            let digest = self.compute(length);
+            self.kept.insert(length, digest);
+        }
+        &self.kept[&length]
+    }
+
+    fn compute(&mut self, length: u64) -> String {
+        let steps = (length / STEP) as usize;
+        while self.states.len() <= steps {
+            let begin = (self.states.len() as u64 - 1) * STEP;
+            let mut state = self.states[self.states.len() - 1].clone();
+            hash(&mut state, Body::part(begin, begin + STEP));
+            self.states.push(state);
+        }
+        let mut state = self.states[steps].clone();
+        hash(&mut state, Body::part(steps as u64 * STEP, length));
+        BASE64_STANDARD.encode(state.finish())
+    }
+}
+
+fn hash(state: &mut Context, mut part: Body) {
+    while !part.is_empty() {
+        state.update(part.take(usize::MAX));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use aws_lc_rs::digest::digest;
+
+    #[test]
+    fn the_digest_is_that_of_the_whole_body_in_any_order_of_asking() {
+        let mut digests = Digests::new();
+        for length in [3 * STEP + 17, 0, 1, STEP - 1, STEP, 4788, 2 * STEP] {
+            let body: Vec<u8> = (0..length).map(|i| (i % 251) as u8).collect();
+            let expected = BASE64_STANDARD.encode(digest(&SHA256, &body));
+            assert_eq!(digests.of(length), expected, "{length}");
+        }
+    }
+
+    #[test]
+    fn the_number_of_kept_digests_is_bounded() {
+        let mut digests = Digests::new();
+        for length in 0..3 * KEPT as u64 {
+            digests.of(length);
+        }
+        assert!(digests.kept.len() <= KEPT);
+    }
+}

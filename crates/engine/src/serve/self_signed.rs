@@ -1,0 +1,152 @@
+//! A certification authority and a certificate for this machine, made up on the spot.
+
+use std::fmt;
+use std::str::FromStr;
+
+use rcgen::{
+    BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa,
+    KeyPair, KeyUsagePurpose, RsaKeySize,
+};
+
+use super::tls::identity::{Identity, IdentityError};
+use crate::names::UnknownName;
+
+/// The kinds of certificate key that can be made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the variants say all there is")]
+pub enum KeyKind {
+    EcdsaP256,
+    EcdsaP384,
+    EcdsaP521,
+    Rsa2048,
+    Rsa3072,
+    Rsa4096,
+    Ed25519,
+}
+
+impl KeyKind {
+    /// All kinds.
+    pub const ALL: [Self; 7] = [
+        Self::EcdsaP256,
+        Self::EcdsaP384,
+        Self::EcdsaP521,
+        Self::Rsa2048,
+        Self::Rsa3072,
+        Self::Rsa4096,
+        Self::Ed25519,
+    ];
+
+    fn generate(self) -> Result<KeyPair, rcgen::Error> {
+        let rsa = |size| KeyPair::generate_rsa_for(&rcgen::PKCS_RSA_SHA256, size);
+        match self {
+            Self::EcdsaP256 => KeyPair::generate_for(&rcgen::PKCS_ECDSA_P256_SHA256),
+            Self::EcdsaP384 => KeyPair::generate_for(&rcgen::PKCS_ECDSA_P384_SHA384),
+            Self::EcdsaP521 => KeyPair::generate_for(&rcgen::PKCS_ECDSA_P521_SHA512),
+            Self::Rsa2048 => rsa(RsaKeySize::_2048),
+            Self::Rsa3072 => rsa(RsaKeySize::_3072),
+            Self::Rsa4096 => rsa(RsaKeySize::_4096),
+            Self::Ed25519 => KeyPair::generate_for(&rcgen::PKCS_ED25519),
+        }
+    }
+
+    /// The kind of the authority's key: of the same family, so that a client that can verify the
+    /// server's certificate can verify its issuer's signature too, and with no more work.
+    fn issuer(self) -> Self {
+        match self {
+            Self::Rsa2048 | Self::Rsa3072 | Self::Rsa4096 => Self::Rsa2048,
+            other => other,
+        }
+    }
+}
+
+impl fmt::Display for KeyKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::EcdsaP256 => "ecdsa-p256",
+            Self::EcdsaP384 => "ecdsa-p384",
+            Self::EcdsaP521 => "ecdsa-p521",
+            Self::Rsa2048 => "rsa-2048",
+            Self::Rsa3072 => "rsa-3072",
+            Self::Rsa4096 => "rsa-4096",
+            Self::Ed25519 => "ed25519",
+        })
+    }
+}
+
+impl FromStr for KeyKind {
+    type Err = UnknownName;
+
+    fn from_str(name: &str) -> Result<Self, UnknownName> {
+        Self::ALL.into_iter().find(|kind| kind.to_string() == name).ok_or_else(|| UnknownName {
+            kind: "certificate key",
+            name: name.to_owned(),
+            known: Self::ALL.map(|kind| kind.to_string()).join(", "),
+        })
+    }
+}
+
+/// A certificate for localhost, 127.0.0.1 and ::1, and who vouches for it.
+#[derive(Debug)]
+pub struct SelfSigned {
+    /// The server's certificate with its key.
+    pub identity: Identity,
+    /// The authority's certificate in PEM, which clients have to trust.
+    pub authority: String,
+}
+
+/// Makes an authority and a certificate issued by it. The authority's key is thrown away.
+///
+/// # Errors
+/// The library refuses to make the key or the certificate.
+pub fn self_signed(kind: KeyKind) -> Result<SelfSigned, IdentityError> {
+    let made = || -> Result<(String, String, String), rcgen::Error> {
+        let authority =
+            CertifiedIssuer::self_signed(authority_params(kind)?, kind.issuer().generate()?)?;
+        let key = kind.generate()?;
+        let certificate = server_params()?.signed_by(&key, &authority)?;
+        Ok((certificate.pem(), key.serialize_pem(), authority.pem()))
+    };
+    let (certificate, key, authority) =
+        made().map_err(|e| IdentityError::NotMade { kind, message: e.to_string() })?;
+    Ok(SelfSigned { identity: Identity::from_pem(&certificate, &key)?, authority })
+}
+
+fn authority_params(kind: KeyKind) -> Result<CertificateParams, rcgen::Error> {
+    let mut params = CertificateParams::new(Vec::new())?;
+    params.distinguished_name.push(DnType::CommonName, format!("tlslab test authority ({kind})"));
+    params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
+    params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
+    Ok(params)
+}
+
+fn server_params() -> Result<CertificateParams, rcgen::Error> {
+    let names = ["localhost", "127.0.0.1", "::1"].map(str::to_owned);
+    let mut params = CertificateParams::new(names)?;
+    params.distinguished_name.push(DnType::CommonName, "localhost");
+    // Key encipherment is what static RSA suites need (RFC 5246, section 7.4.2).
+    params.key_usages = vec![KeyUsagePurpose::DigitalSignature, KeyUsagePurpose::KeyEncipherment];
+    params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+    params.use_authority_key_identifier_extension = true;
+    Ok(params)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_of_key_can_be_made_and_is_what_it_says() {
+        for kind in KeyKind::ALL {
+            let made = self_signed(kind).unwrap();
+            let named = made.identity.key_kind().to_lowercase().replace(" p-", "-p");
+            assert_eq!(named, kind.to_string());
+            assert!(made.authority.starts_with("-----BEGIN CERTIFICATE-----"));
+        }
+    }
+
+    #[test]
+    fn an_unknown_kind_names_the_known_ones() {
+        let error = "dsa-1024".parse::<KeyKind>().unwrap_err().to_string();
+        assert!(error.starts_with("unknown certificate key 'dsa-1024'; known: ecdsa-p256"));
+    }
+}

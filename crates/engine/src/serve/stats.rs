@@ -1,0 +1,128 @@
+//! The server's own counts, kept apart by worker and added up when somebody asks.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use serde::{Deserialize, Serialize};
+
+use super::limits::processor_time;
+use super::since;
+use crate::record::CpuTime;
+
+/// What the server has done since it began to listen.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stats {
+    /// Handshakes, by how they ended.
+    pub handshakes: HandshakeCounts,
+    /// TCP connections accepted.
+    pub connections: u64,
+    /// Requests answered, whatever the status; counted when the answer is made.
+    pub requests: u64,
+    /// Processor time of this process since it began to listen; its workers are all that runs.
+    pub cpu: CpuTime,
+}
+
+/// Handshakes, by how they ended.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HandshakeCounts {
+    /// Complete, with certificate and key exchange.
+    pub full: u64,
+    /// Complete, resumed.
+    pub resumed: u64,
+    /// Begun (a byte arrived) and not completed. A connection on which nothing arrives is no handshake.
+    pub failed: u64,
+}
+
+/// One worker's counts. Only that worker writes; a cache line of its own keeps others off it.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+pub(super) struct WorkerCounts {
+    pub full: Counter,
+    pub resumed: Counter,
+    pub failed: Counter,
+    pub connections: Counter,
+    pub requests: Counter,
+}
+
+/// A counter with one writer and any number of readers.
+#[derive(Debug, Default)]
+pub(super) struct Counter(AtomicU64);
+
+impl Counter {
+    /// Counts one. With a single writer, load and store do without a locked instruction.
+    pub fn count(&self) {
+        self.0.store(self.get() + 1, Ordering::Relaxed);
+    }
+
+    fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// What all workers and the owner of the server see.
+#[derive(Debug)]
+pub(super) struct Shared {
+    workers: Vec<WorkerCounts>,
+    stopping: AtomicBool,
+    cpu_at_start: CpuTime,
+}
+
+impl Shared {
+    pub fn new(workers: usize, cpu_at_start: CpuTime) -> Self {
+        let workers = (0..workers).map(|_| WorkerCounts::default()).collect();
+        Self { workers, stopping: AtomicBool::new(false), cpu_at_start }
+    }
+
+    pub fn worker(&self, index: usize) -> &WorkerCounts {
+        &self.workers[index]
+    }
+
+    pub fn stop(&self) {
+        self.stopping.store(true, Ordering::Release);
+    }
+
+    pub fn is_stopping(&self) -> bool {
+        self.stopping.load(Ordering::Acquire)
+    }
+
+    /// The sum over all workers.
+    pub fn stats(&self) -> Stats {
+        let sum =
+            |of: fn(&WorkerCounts) -> &Counter| self.workers.iter().map(|w| of(w).get()).sum();
+        Stats {
+            handshakes: HandshakeCounts {
+                full: sum(|w| &w.full),
+                resumed: sum(|w| &w.resumed),
+                failed: sum(|w| &w.failed),
+            },
+            connections: sum(|w| &w.connections),
+            requests: sum(|w| &w.requests),
+            cpu: since(self.cpu_at_start, processor_time()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_counts_of_all_workers_are_added_up() {
+        let shared = Shared::new(2, CpuTime::default());
+        shared.worker(0).connections.count();
+        shared.worker(1).connections.count();
+        shared.worker(1).failed.count();
+        let stats = shared.stats();
+        assert_eq!((stats.connections, stats.handshakes.failed, stats.requests), (2, 1, 0));
+    }
+
+    #[test]
+    fn stats_have_the_form_that_the_seam_names() {
+        let stats = Stats { connections: 3, ..Stats::default() };
+        assert_eq!(
+            serde_json::to_string(&stats).unwrap(),
+            r#"{"handshakes":{"full":0,"resumed":0,"failed":0},"connections":3,"requests":0,"#
+                .to_owned()
+                + r#""cpu":{"user_us":0,"system_us":0}}"#
+        );
+    }
+}

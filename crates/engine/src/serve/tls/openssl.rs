@@ -1,0 +1,249 @@
+//! The OpenSSL back end of the server.
+
+use std::io::{self, ErrorKind, Read, Write};
+
+use foreign_types::ForeignTypeRef;
+use openssl::error::ErrorStack;
+use openssl::ssl::{
+    AlpnError, ErrorCode, ShutdownState, Ssl, SslContext, SslContextBuilder, SslMethod, SslOptions,
+    SslSessionCacheMode, SslStream, SslVersion, select_next_proto,
+};
+use openssl::x509::X509Ref;
+
+use super::identity::{Identity, IdentityError};
+use super::{Acceptor, Inbound, RECORD, Session, TlsFailure};
+use crate::names::{CipherSuite, Group, TlsVersion};
+use crate::serve::spec::{ServeError, ServeSpec};
+use crate::tls::{BackendError, HandshakeKind};
+
+const NAME: &str = "openssl";
+
+/// ALPN's wire form of the one protocol spoken: its length, its name.
+const ALPN_WIRE: &[u8] = b"\x08http/1.1";
+
+/// Makes OpenSSL sessions.
+#[derive(Clone)]
+pub(in crate::serve) struct OpensslAcceptor(SslContext);
+
+impl OpensslAcceptor {
+    /// Builds the context that all sessions of a server share.
+    pub fn new(spec: &ServeSpec) -> Result<Self, ServeError> {
+        let mut context = SslContext::builder(SslMethod::tls_server()).map_err(refused)?;
+        configure(&mut context, spec).map_err(refused)?;
+        set_groups(&mut context, &spec.groups)?;
+        set_suites(&mut context, &spec.suites)?;
+        for (index, identity) in spec.identities.iter().enumerate() {
+            let same = |other: &Identity| other.algorithm() == identity.algorithm();
+            if spec.identities[..index].iter().any(same) {
+                return Err(ServeError::AmbiguousIdentities(identity.algorithm().to_owned()));
+            }
+            set_identity(&mut context, identity)?;
+        }
+        Ok(Self(context.build()))
+    }
+}
+
+/// Sets versions, no resumption of any kind, and the protocol that is spoken.
+fn configure(context: &mut SslContextBuilder, spec: &ServeSpec) -> Result<(), ErrorStack> {
+    let versions = spec.served_versions();
+    context.set_min_proto_version(versions.first().map(|v| protocol(*v)))?;
+    context.set_max_proto_version(versions.last().map(|v| protocol(*v)))?;
+    context.set_options(SslOptions::NO_TICKET | SslOptions::NO_RENEGOTIATION);
+    context.set_num_tickets(0)?;
+    context.set_session_cache_mode(SslSessionCacheMode::OFF);
+    context.set_alpn_select_callback(|_, offered| {
+        select_next_proto(ALPN_WIRE, offered).ok_or(AlpnError::ALERT_FATAL)
+    });
+    // SAFETY: the context is alive; the call sets a flag. DHE suites then take parameters of the
+    // strength of the certificate's key (RFC 3526 and RFC 7919 primes).
+    unsafe { openssl_sys::SSL_CTX_set_dh_auto(context.as_ptr(), 1) };
+    Ok(())
+}
+
+fn protocol(version: TlsVersion) -> SslVersion {
+    match version {
+        TlsVersion::Tls12 => SslVersion::TLS1_2,
+        TlsVersion::Tls13 => SslVersion::TLS1_3,
+    }
+}
+
+fn set_groups(context: &mut SslContextBuilder, asked: &[Group]) -> Result<(), ServeError> {
+    let all: Vec<Group> = Group::all().collect();
+    let groups = if asked.is_empty() { &all } else { asked };
+    let names: Vec<_> = groups.iter().map(|group| group.openssl_name()).collect();
+    context.set_groups_list(&names.join(":")).map_err(refused)?;
+    Ok(())
+}
+
+fn set_suites(context: &mut SslContextBuilder, asked: &[CipherSuite]) -> Result<(), ServeError> {
+    let all: Vec<CipherSuite> = CipherSuite::all().collect();
+    let suites = if asked.is_empty() { &all } else { asked };
+    let names = |version| {
+        let of_version = suites.iter().filter(|suite| suite.version() == version);
+        of_version.map(|suite| suite.openssl_name()).collect::<Vec<_>>().join(":")
+    };
+    let (tls12, tls13) = (names(TlsVersion::Tls12), names(TlsVersion::Tls13));
+    if !tls12.is_empty() {
+        context.set_cipher_list(&tls12).map_err(refused)?;
+    }
+    context.set_ciphersuites(&tls13).map_err(refused)?;
+    Ok(())
+}
+
+fn set_identity(context: &mut SslContextBuilder, identity: &Identity) -> Result<(), ServeError> {
+    let mut set = || {
+        let (own, others) = identity.chain().split_first().expect("a chain is never empty");
+        context.set_certificate(own)?;
+        context.set_private_key(identity.key())?;
+        others.iter().try_for_each(|certificate| add_to_chain(context, certificate))
+    };
+    set().map_err(|e| IdentityError::Refused { backend: NAME, message: e.to_string() }.into())
+}
+
+/// Adds an intermediate certificate to the chain of the certificate that was set last. (The safe
+/// `add_extra_chain_cert` would send it with every certificate of the context.)
+fn add_to_chain(context: &SslContextBuilder, certificate: &X509Ref) -> Result<(), ErrorStack> {
+    /// SSL_CTX_add1_chain_cert: the context takes a reference of its own.
+    const TAKE_REFERENCE: libc::c_long = 1;
+    // SAFETY: both pointers are alive; SSL_CTRL_CHAIN_CERT takes an X509 and counts its reference.
+    let added = unsafe {
+        openssl_sys::SSL_CTX_ctrl(
+            context.as_ptr(),
+            openssl_sys::SSL_CTRL_CHAIN_CERT,
+            TAKE_REFERENCE,
+            certificate.as_ptr().cast(),
+        )
+    };
+    if added == 1 { Ok(()) } else { Err(ErrorStack::get()) }
+}
+
+fn refused(error: ErrorStack) -> BackendError {
+    BackendError::Refused { backend: NAME, message: error.to_string() }
+}
+
+impl Acceptor for OpensslAcceptor {
+    type Session = OpensslSession;
+
+    fn accept(&self) -> Result<OpensslSession, TlsFailure> {
+        let mut ssl = Ssl::new(&self.0).map_err(|_| TlsFailure)?;
+        ssl.set_accept_state();
+        let stream = SslStream::new(ssl, Pipe::default()).map_err(|_| TlsFailure)?;
+        Ok(OpensslSession { stream, handshake: None })
+    }
+}
+
+/// A session of OpenSSL over buffers in memory.
+pub(in crate::serve) struct OpensslSession {
+    stream: SslStream<Pipe>,
+    handshake: Option<HandshakeKind>,
+}
+
+impl OpensslSession {
+    fn carry_on_handshake(&mut self) -> Result<(), TlsFailure> {
+        match self.stream.do_handshake() {
+            Ok(()) => {
+                let resumed = self.stream.ssl().session_reused();
+                self.handshake =
+                    Some(if resumed { HandshakeKind::Resumed } else { HandshakeKind::Full });
+                Ok(())
+            }
+            Err(e) if e.code() == ErrorCode::WANT_READ => Ok(()),
+            Err(_) => Err(TlsFailure),
+        }
+    }
+}
+
+impl Session for OpensslSession {
+    fn handshake(&self) -> Option<HandshakeKind> {
+        self.handshake
+    }
+
+    fn receive(&mut self, received: &[u8], plaintext: &mut Vec<u8>) -> Result<Inbound, TlsFailure> {
+        self.stream.get_mut().received.extend_from_slice(received);
+        if self.handshake.is_none() {
+            self.carry_on_handshake()?;
+        }
+        while self.handshake.is_some() {
+            plaintext.reserve(RECORD);
+            match self.stream.ssl_read_uninit(plaintext.spare_capacity_mut()) {
+                // SAFETY: the call has filled so many bytes behind the vector's length.
+                Ok(length) => unsafe { plaintext.set_len(plaintext.len() + length) },
+                Err(e) if e.code() == ErrorCode::WANT_READ => break,
+                Err(e) if e.code() == ErrorCode::ZERO_RETURN => return Ok(Inbound::Ended),
+                Err(_) => return Err(TlsFailure),
+            }
+        }
+        Ok(Inbound::Open)
+    }
+
+    fn write(&mut self, mut plaintext: &[u8]) -> Result<(), TlsFailure> {
+        while !plaintext.is_empty() {
+            let taken = self.stream.ssl_write(plaintext).map_err(|_| TlsFailure)?;
+            plaintext = &plaintext[taken..];
+        }
+        Ok(())
+    }
+
+    fn close(&mut self) {
+        // The first call makes the alert. Whether the peer answers it, the connection will see.
+        if !self.stream.get_shutdown().contains(ShutdownState::SENT) {
+            let _ = self.stream.shutdown();
+        }
+    }
+
+    fn send(&mut self, socket: &mut impl Write) -> io::Result<bool> {
+        self.stream.get_mut().send(socket)
+    }
+}
+
+/// The wire as OpenSSL sees it: what was received and is not yet read, what is written and not yet
+/// sent.
+#[derive(Debug, Default)]
+struct Pipe {
+    received: Vec<u8>,
+    read: usize,
+    written: Vec<u8>,
+    sent: usize,
+}
+
+impl Pipe {
+    fn send(&mut self, socket: &mut impl Write) -> io::Result<bool> {
+        while self.sent < self.written.len() {
+            match socket.write(&self.written[self.sent..]) {
+                Ok(length) => self.sent += length,
+                Err(e) if e.kind() == ErrorKind::WouldBlock => return Ok(false),
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                Err(e) => return Err(e),
+            }
+        }
+        self.written.clear();
+        self.sent = 0;
+        Ok(true)
+    }
+}
+
+impl Read for Pipe {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let left = &self.received[self.read..];
+        if left.is_empty() {
+            self.received.clear();
+            self.read = 0;
+            return Err(ErrorKind::WouldBlock.into());
+        }
+        let length = left.len().min(buffer.len());
+        buffer[..length].copy_from_slice(&left[..length]);
+        self.read += length;
+        Ok(length)
+    }
+}
+
+impl Write for Pipe {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.written.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,213 @@
+//! The rustls back end of the server.
+
+use std::io::{self, ErrorKind, Read, Write};
+use std::sync::Arc;
+
+use rustls::crypto::{CryptoProvider, SupportedKxGroup, aws_lc_rs};
+use rustls::server::{ClientHello, NoServerSessionStorage, ResolvesServerCert};
+use rustls::sign::CertifiedKey;
+use rustls::{ServerConfig, ServerConnection, SupportedCipherSuite};
+use rustls_pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
+
+use super::identity::{Identity, IdentityError};
+use super::{Acceptor, Inbound, Session, TlsFailure};
+use crate::names::{CipherSuite, Group, TlsVersion};
+use crate::serve::spec::{ServeError, ServeSpec};
+use crate::tls::{BackendError, HandshakeKind};
+
+const NAME: &str = "rustls";
+
+/// The one application protocol that the server speaks.
+const ALPN: &[u8] = b"http/1.1";
+
+/// Makes rustls sessions.
+#[derive(Clone)]
+pub(in crate::serve) struct RustlsAcceptor(Arc<ServerConfig>);
+
+impl RustlsAcceptor {
+    /// Builds the configuration that all sessions of a server share.
+    pub fn new(spec: &ServeSpec) -> Result<Self, ServeError> {
+        let provider = CryptoProvider {
+            kx_groups: groups(&spec.groups)?,
+            cipher_suites: suites(&spec.suites)?,
+            ..aws_lc_rs::default_provider()
+        };
+        let certificates = Certificates::load(&spec.identities, &provider)?;
+        let versions: Vec<_> = spec.served_versions().into_iter().map(protocol).collect();
+        let mut config = ServerConfig::builder_with_provider(Arc::new(provider))
+            .with_protocol_versions(&versions)
+            .map_err(refused)?
+            .with_no_client_auth()
+            .with_cert_resolver(Arc::new(certificates));
+        config.alpn_protocols = vec![ALPN.to_vec()];
+        config.session_storage = Arc::new(NoServerSessionStorage {});
+        config.send_tls13_tickets = 0;
+        Ok(Self(Arc::new(config)))
+    }
+}
+
+fn protocol(version: TlsVersion) -> &'static rustls::SupportedProtocolVersion {
+    match version {
+        TlsVersion::Tls12 => &rustls::version::TLS12,
+        TlsVersion::Tls13 => &rustls::version::TLS13,
+    }
+}
+
+fn groups(asked: &[Group]) -> Result<Vec<&'static dyn SupportedKxGroup>, BackendError> {
+    select("group", asked, aws_lc_rs::ALL_KX_GROUPS, |group| {
+        Group::from_code_point(u16::from(group.name()))
+    })
+}
+
+fn suites(asked: &[CipherSuite]) -> Result<Vec<SupportedCipherSuite>, BackendError> {
+    select("cipher suite", asked, aws_lc_rs::ALL_CIPHER_SUITES, |suite| {
+        Some(CipherSuite::from_code_point(u16::from(suite.suite())))
+    })
+}
+
+/// What was asked for, in that order, out of what there is; all of it if nothing was asked for.
+fn select<N, T>(
+    kind: &str,
+    asked: &[N],
+    there: &[T],
+    name: impl Fn(&T) -> Option<N>,
+) -> Result<Vec<T>, BackendError>
+where
+    N: PartialEq + std::fmt::Display + Copy,
+    T: Copy,
+{
+    if asked.is_empty() {
+        return Ok(there.to_vec());
+    }
+    let find = |wanted: &N| {
+        let found = there.iter().find(|item| name(item).as_ref() == Some(wanted));
+        found.copied().ok_or_else(|| BackendError::Unsupported {
+            backend: NAME,
+            what: format!("{kind} {wanted}"),
+            has: there
+                .iter()
+                .filter_map(&name)
+                .map(|n| n.to_string())
+                .collect::<Vec<_>>()
+                .join(", "),
+        })
+    };
+    asked.iter().map(find).collect()
+}
+
+fn refused(error: rustls::Error) -> BackendError {
+    BackendError::Refused { backend: NAME, message: error.to_string() }
+}
+
+/// The server's certificates; each client gets the first that fits its most preferred scheme.
+#[derive(Debug)]
+struct Certificates(Vec<Arc<CertifiedKey>>);
+
+impl Certificates {
+    fn load(identities: &[Identity], provider: &CryptoProvider) -> Result<Self, ServeError> {
+        for (index, identity) in identities.iter().enumerate() {
+            // RSA keys of different sizes sign with the same schemes.
+            let choice = |of: &Identity| match of.algorithm() {
+                "RSA" => "RSA".to_owned(),
+                _ => of.key_kind(),
+            };
+            if identities[..index].iter().any(|other| choice(other) == choice(identity)) {
+                return Err(ServeError::AmbiguousIdentities(choice(identity)));
+            }
+        }
+        let certified = |identity| Ok(Arc::new(certified_key(identity, provider)?));
+        Ok(Self(identities.iter().map(certified).collect::<Result<_, IdentityError>>()?))
+    }
+}
+
+fn certified_key(
+    identity: &Identity,
+    provider: &CryptoProvider,
+) -> Result<CertifiedKey, IdentityError> {
+    let refused = |message: String| IdentityError::Refused { backend: NAME, message };
+    let chain: Result<_, _> = identity.chain().iter().map(|c| c.to_der()).collect();
+    let chain: Vec<Vec<u8>> = chain.map_err(|e| refused(e.to_string()))?;
+    let key = identity.key().private_key_to_pkcs8().map_err(|e| refused(e.to_string()))?;
+    let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key));
+    let chain = chain.into_iter().map(CertificateDer::from).collect();
+    CertifiedKey::from_der(chain, key, provider).map_err(|e| refused(e.to_string()))
+}
+
+impl ResolvesServerCert for Certificates {
+    fn resolve(&self, hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        // rustls has already taken out the schemes that none of the client's suites can use.
+        hello.signature_schemes().iter().find_map(|scheme| {
+            let signs = |certified: &&Arc<CertifiedKey>| {
+                certified.key.choose_scheme(std::slice::from_ref(scheme)).is_some()
+            };
+            self.0.iter().find(signs).cloned()
+        })
+    }
+}
+
+impl Acceptor for RustlsAcceptor {
+    type Session = RustlsSession;
+
+    fn accept(&self) -> Result<RustlsSession, TlsFailure> {
+        let mut connection = ServerConnection::new(Arc::clone(&self.0)).map_err(|_| TlsFailure)?;
+        // The connection writes no more than a quantum before it sends; no need to refuse any of it.
+        connection.set_buffer_limit(None);
+        Ok(RustlsSession(connection))
+    }
+}
+
+/// A session of rustls.
+pub(in crate::serve) struct RustlsSession(ServerConnection);
+
+impl Session for RustlsSession {
+    fn handshake(&self) -> Option<HandshakeKind> {
+        if self.0.is_handshaking() {
+            return None;
+        }
+        Some(match self.0.handshake_kind() {
+            Some(rustls::HandshakeKind::Resumed) => HandshakeKind::Resumed,
+            _ => HandshakeKind::Full,
+        })
+    }
+
+    fn receive(
+        &mut self,
+        mut received: &[u8],
+        plaintext: &mut Vec<u8>,
+    ) -> Result<Inbound, TlsFailure> {
+        while !received.is_empty() {
+            self.0.read_tls(&mut received).map_err(|_| TlsFailure)?;
+            let state = self.0.process_new_packets().map_err(|_| TlsFailure)?;
+            let length = state.plaintext_bytes_to_read();
+            if length > 0 {
+                let begin = plaintext.len();
+                plaintext.resize(begin + length, 0);
+                self.0.reader().read_exact(&mut plaintext[begin..]).map_err(|_| TlsFailure)?;
+            }
+            if state.peer_has_closed() {
+                return Ok(Inbound::Ended);
+            }
+        }
+        Ok(Inbound::Open)
+    }
+
+    fn write(&mut self, plaintext: &[u8]) -> Result<(), TlsFailure> {
+        self.0.writer().write_all(plaintext).map_err(|_| TlsFailure)
+    }
+
+    fn close(&mut self) {
+        self.0.send_close_notify();
+    }
+
+    fn send(&mut self, socket: &mut impl Write) -> io::Result<bool> {
+        while self.0.wants_write() {
+            match self.0.write_tls(socket) {
+                Ok(_) => {}
+                Err(e) if e.kind() == ErrorKind::WouldBlock => return Ok(false),
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                Err(e) => return Err(e),
+            }
+        }
+        Ok(true)
+    }
+}
