@@ -157,8 +157,6 @@ fn set_behaviour(context: &mut SslContextBuilder) -> Result<(), ErrorStack> {
     context.set_mode(
         SslMode::AUTO_RETRY | SslMode::ENABLE_PARTIAL_WRITE | SslMode::ACCEPT_MOVING_WRITE_BUFFER,
     );
-    // One receive takes all that a socket has, where OpenSSL would first ask for a record's header.
-    context.set_read_ahead(true);
     ffi::limit_certificates(context, CERTIFICATE_LIMIT);
     ffi::watch_hello_retry_requests(context)
 }
