@@ -66,7 +66,7 @@ format: setup ## format Rust and Python
 	$(BIN)/ruff format --quiet .
 	$(BIN)/ruff check --quiet --fix .
 
-schema: setup ## write schema/ anew from the Rust types
+schema: setup ## write schema/ anew from the Rust and Python types
 	@scripts/schema.sh write
 
 bench: setup ## measure the generator against its rivals, interleaved, on one nginx (about 10 minutes)

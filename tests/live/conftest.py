@@ -63,16 +63,21 @@ class Ended:
 
 @dataclass
 class Tlslab:
-    """Starts `tlslab`, and finds whatever it has started by a mark in the environment."""
+    """Starts `tlslab`, and finds whatever it has started, even when that has lost its parent."""
 
     folder: Path
     mark: str = field(default_factory=lambda: uuid.uuid4().hex)
+
+    @property
+    def private(self) -> Path:
+        """Where the lab makes its private folders."""
+        return self.folder / "private"
 
     def start(
         self, *arguments: str, prefix: Sequence[str] = (), **variables: str
     ) -> subprocess.Popen[str]:
         environment = {**os.environ, "TLSLAB_TEST_MARK": self.mark, **variables}
-        environment["COLUMNS"] = "200"
+        environment |= {"COLUMNS": "200", "TMPDIR": str(self.private)}
         return subprocess.Popen(
             [*prefix, sys.executable, "-m", "tlslab", *arguments],
             cwd=self.folder,
@@ -101,8 +106,12 @@ class Tlslab:
         try:
             if process.status() == psutil.STATUS_ZOMBIE:
                 return False
-            return process.environ().get("TLSLAB_TEST_MARK") == self.mark
-        except psutil.Error:
+            if process.environ().get("TLSLAB_TEST_MARK") == self.mark:
+                return True
+            # nginx writes its title over its environment, but keeps its log in the private folder.
+            errors = Path(f"/proc/{process.pid}/fd/2").readlink()
+            return errors.is_relative_to(self.private)
+        except (psutil.Error, OSError):
             return False
 
     def named(self, name: str, seconds: float = 30) -> psutil.Process:
@@ -139,6 +148,7 @@ def wait_for_trials(folder: Path, count: int, seconds: float = 60) -> None:
 @pytest.fixture
 def tlslab(tmp_path: Path) -> Iterator[Tlslab]:
     lab = Tlslab(tmp_path)
+    lab.private.mkdir()
     yield lab
     for process in lab.processes():
         process.send_signal(signal.SIGKILL)

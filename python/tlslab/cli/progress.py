@@ -76,7 +76,7 @@ class Lines:
                 place = f"[{self._clock.done}/{self._clock.total}]"
                 yield f"{place} {trial.cell}: {outcome(trial)}; {self._clock.left()} left"
             case events.Skipped(trials, reason) if trials:
-                yield f"{reason}: {trials} trials are left out"
+                yield f"{reason}: {_count(trials, 'trial')} left out"
 
 
 class Live:
@@ -101,7 +101,7 @@ class Live:
             case events.TrialEnded(trial):
                 self._end(trial)
             case events.Skipped(trials, reason) if trials:
-                self._say(f"{reason}: {trials} trials are left out")
+                self._say(f"{reason}: {_count(trials, 'trial')} left out")
 
     def _say(self, text: str) -> None:
         self._progress.console.print(escape(clean(text)), soft_wrap=True)
@@ -135,10 +135,14 @@ def opening(event: events.RunBegun, clock: _Clock) -> Iterator[str]:
         f"about {clock.left()}; results in {event.folder}"
     )
     if event.done:
-        yield f"{event.done} trials were done before"
+        yield f"{_count(event.done, 'trial')} done before"
     for reason in dict.fromkeys(excluded.reason for excluded in plan.excluded):
         count = sum(excluded.reason == reason for excluded in plan.excluded)
-        yield f"left out: {count} {'cell' if count == 1 else 'cells'}: {reason}"
+        yield f"left out: {_count(count, 'cell')}: {reason}"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def outcome(trial: Trial) -> str:
