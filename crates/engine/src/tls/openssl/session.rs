@@ -12,7 +12,7 @@ use super::wire::{UNSENT_LIMIT, Wire};
 use super::{facts, failure};
 
 /// The most bytes that one call may receive without getting on: thrice the largest certificate
-/// message that is let in. More is a flood, which must not keep a worker from its other connections.
+/// message that is let in. More is a flood, which must not keep a worker from other connections.
 const RECEIVE_LIMIT: usize = 192 * 1024;
 
 /// One connection's OpenSSL session.
