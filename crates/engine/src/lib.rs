@@ -5,10 +5,22 @@
 //! in is a [`spec::RunSpec`], what comes out is a [`record::RunRecord`].
 
 pub mod clock;
+mod connection;
+mod environment;
+pub mod guard;
+mod http;
 pub mod names;
 pub mod outcome;
+mod phase;
+mod poller;
+mod preflight;
 pub mod record;
+mod recorder;
+pub mod run;
 pub mod serve;
 pub mod socket;
 pub mod spec;
 pub mod tls;
+mod usage;
+mod verdict;
+mod worker;

@@ -21,6 +21,10 @@ pub struct Socket {
     pub sent: u64,
     /// Payload bytes received so far.
     pub received: u64,
+    /// Nothing is left to receive until the poller says so again.
+    drained: bool,
+    /// The poller has seen the end of the stream behind what is left to receive.
+    ended: bool,
 }
 
 impl Socket {
@@ -41,7 +45,7 @@ impl Socket {
             }
         };
         set_up().map_err(|e: io::Error| failure(&e, Step::Connect))?;
-        Ok(Self { socket, sent: 0, received: 0 })
+        Ok(Self { socket, sent: 0, received: 0, drained: true, ended: false })
     }
 
     /// Why connecting failed, once the socket has become writable; `None` when it is established.
@@ -57,15 +61,30 @@ impl Socket {
         self.socket.peer_addr().is_ok()
     }
 
+    /// Takes note that the poller found the socket readable, and whether it saw the end of the stream.
+    pub fn became_readable(&mut self, ended: bool) {
+        self.drained = false;
+        self.ended |= ended;
+    }
+
     /// Receives into the buffer; `Ok(None)` when there is nothing to receive now, `Ok(Some(0))` at
     /// the end of the stream.
     pub fn receive(&mut self, buffer: &mut [u8]) -> Result<Option<usize>, io::Error> {
+        if self.drained {
+            return Ok(None);
+        }
         match self.socket.read(buffer) {
             Ok(length) => {
+                // After a short read the next bytes raise a new edge (epoll(7)); the end of the
+                // stream does not, if it was there already.
+                self.drained = length < buffer.len() && !self.ended;
                 self.received += length as u64;
                 Ok(Some(length))
             }
-            Err(e) if e.kind() == ErrorKind::WouldBlock => Ok(None),
+            Err(e) if e.kind() == ErrorKind::WouldBlock => {
+                self.drained = true;
+                Ok(None)
+            }
             Err(e) => Err(e),
         }
     }
@@ -137,6 +156,8 @@ mod tests {
         peer.write_all(b"defgh").unwrap();
         drop(peer);
         std::thread::sleep(Duration::from_millis(20));
+        assert_eq!(socket.receive(&mut [0; 64]).unwrap(), None, "nobody said that it is readable");
+        socket.became_readable(true);
         assert_eq!(socket.receive(&mut [0; 64]).unwrap(), Some(5));
         assert_eq!(socket.receive(&mut [0; 64]).unwrap(), Some(0));
         assert_eq!((socket.sent, socket.received), (3, 5));

@@ -1,7 +1,6 @@
 //! One connection's states: handshake, request, response, end.
 
-use std::io::{self, ErrorKind, Read};
-use std::net::Shutdown;
+use std::io;
 
 use mio::event::Event;
 use mio::net::TcpStream;
@@ -9,6 +8,7 @@ use mio::net::TcpStream;
 use super::http::{Body, Parsed, Request, Responder, parse};
 use super::stats::{Shared, WorkerCounts};
 use super::tls::{Inbound, RECORD, Session, TlsFailure};
+use super::wire::Wire;
 use crate::clock::{Nanos, SECOND};
 use crate::tls::HandshakeKind;
 
@@ -83,16 +83,12 @@ impl From<TlsFailure> for Broken {
 
 /// A connection to a client.
 pub(super) struct Connection<S> {
-    socket: TcpStream,
+    wire: Wire,
     session: S,
     state: State,
     deadline: Nanos,
     /// Plaintext that is received and not yet understood.
     request: Vec<u8>,
-    /// The socket may have more to read.
-    readable: bool,
-    /// The peer will send no more: it has closed its side of the TCP connection.
-    hung_up: bool,
     /// The peer will send no more requests: it has ended its side of the session.
     ended: bool,
     /// The connection ends after the response.
@@ -104,13 +100,11 @@ pub(super) struct Connection<S> {
 impl<S: Session> Connection<S> {
     pub fn new(socket: TcpStream, session: S, now: Nanos) -> Self {
         Self {
-            socket,
+            wire: Wire::new(socket),
             session,
             state: State::Handshake,
             deadline: now + PATIENCE,
             request: Vec::new(),
-            readable: false,
-            hung_up: false,
             ended: false,
             close: false,
             begun: false,
@@ -119,13 +113,12 @@ impl<S: Session> Connection<S> {
 
     /// The socket, for the poller.
     pub fn socket(&mut self) -> &mut TcpStream {
-        &mut self.socket
+        self.wire.socket()
     }
 
     /// Serves the connection as far as its socket allows.
     pub fn serve(&mut self, event: &Event, lent: &mut Lent<'_>) -> Fate {
-        self.readable |= event.is_readable() || event.is_read_closed() || event.is_error();
-        self.hung_up |= event.is_read_closed() || event.is_error();
+        self.wire.notice(event);
         self.go_on(lent)
     }
 
@@ -160,7 +153,7 @@ impl<S: Session> Connection<S> {
     pub fn stop(&mut self, lent: &mut Lent<'_>) -> Fate {
         self.close = true;
         // What has arrived by now still counts.
-        self.readable = true;
+        self.wire.look_again();
         let fate = self.go_on(lent);
         match self.state {
             _ if fate != Fate::Waits => fate,
@@ -206,7 +199,7 @@ impl<S: Session> Connection<S> {
             }
         }
         // What the handshake has made so far must leave before an answer to it can come.
-        if !self.session.send(&mut self.socket)? {
+        if !self.session.send(self.wire.socket())? {
             return Ok(Some(Fate::Waits));
         }
         self.receive(lent)
@@ -244,7 +237,7 @@ impl<S: Session> Connection<S> {
             self.end(lent.now);
             return Ok(None);
         }
-        if !self.session.send(&mut self.socket)? {
+        if !self.session.send(self.wire.socket())? {
             return Ok(Some(Fate::Waits));
         }
         self.deadline = lent.now + PATIENCE;
@@ -265,30 +258,28 @@ impl<S: Session> Connection<S> {
     }
 
     fn send_rest(&mut self, now: Nanos) -> Result<Option<Fate>, Broken> {
-        if !self.session.send(&mut self.socket)? {
+        if !self.session.send(self.wire.socket())? {
             return Ok(Some(Fate::Waits));
         }
-        self.socket.shutdown(Shutdown::Write)?;
+        self.wire.finish()?;
         self.state = State::Lingering;
         self.deadline = now + LINGER;
         Ok(None)
     }
 
     fn linger(&mut self, lent: &mut Lent<'_>) -> Result<Fate, Broken> {
-        while self.readable {
-            if self.read(lent.received)? == Some(0) {
-                return Ok(Fate::Over);
+        loop {
+            match self.wire.read(lent.received)? {
+                None => return Ok(Fate::Waits),
+                Some(0) => return Ok(Fate::Over),
+                Some(_) => {}
             }
         }
-        Ok(Fate::Waits)
     }
 
     /// Receives once and lets the session take it.
     fn receive(&mut self, lent: &mut Lent<'_>) -> Result<Option<Fate>, Broken> {
-        if !self.readable {
-            return Ok(Some(Fate::Waits));
-        }
-        let length = match self.read(lent.received)? {
+        let length = match self.wire.read(lent.received)? {
             None => return Ok(Some(Fate::Waits)),
             Some(0) => return Err(Broken),
             Some(length) => length,
@@ -322,25 +313,6 @@ impl<S: Session> Connection<S> {
             return Err(Broken);
         }
         Ok(None)
-    }
-
-    /// Reads once from the socket; `None` when there is nothing now, `Some(0)` at the end.
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
-        loop {
-            match self.socket.read(buffer) {
-                Ok(length) => {
-                    // A short read has emptied the socket (epoll(7)), unless an end stands behind.
-                    self.readable = length == buffer.len() || self.hung_up;
-                    return Ok(Some(length));
-                }
-                Err(e) if e.kind() == ErrorKind::WouldBlock => {
-                    self.readable = false;
-                    return Ok(None);
-                }
-                Err(e) if e.kind() == ErrorKind::Interrupted => {}
-                Err(e) => return Err(e),
-            }
-        }
     }
 
     fn count_failed_handshake(&mut self, counts: &WorkerCounts) {

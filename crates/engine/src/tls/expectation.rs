@@ -7,7 +7,7 @@ use crate::spec::TlsSpec;
 use super::{Alpn, HandshakeKind, KeyExchangeGroup, Negotiated};
 
 /// What every connection of a run must have negotiated. An empty list asks for nothing.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Expectation {
     versions: Vec<TlsVersion>,
     suites: Vec<CipherSuite>,

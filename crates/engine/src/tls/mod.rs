@@ -12,7 +12,10 @@ use crate::outcome::Failure;
 use crate::socket::Socket;
 use crate::spec::{Authenticate, KeyShare};
 
+pub mod choice;
 pub mod expectation;
+pub mod openssl;
+pub mod rustls;
 
 /// What a call on a session has achieved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

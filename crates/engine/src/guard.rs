@@ -1,0 +1,158 @@
+//! Which targets may be loaded (invariant 9): this program must be useless as a weapon.
+//!
+//! The check is on the resolved address, at every start. Loopback addresses are always allowed. Any
+//! other host must have been listed by the user; a public one is in addition held to
+//! [`PUBLIC_RATE`] and [`PUBLIC_TIME`] unless it proves that its operator agrees.
+
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+
+use crate::clock::{Nanos, SECOND};
+use crate::spec::{RunSpec, Stop, Target};
+
+/// New connections a second that a public address takes without proof of consent.
+pub const PUBLIC_RATE: u64 = 1_000;
+
+/// How long a public address may be loaded without proof of consent.
+pub const PUBLIC_TIME: Nanos = 60 * SECOND;
+
+/// Why a target is not to be loaded.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum GuardError {
+    /// The name leads to no address.
+    #[error("cannot find an address of '{host}': {why}")]
+    NameNotFound {
+        /// The host as given.
+        host: String,
+        /// The resolver's words.
+        why: String,
+    },
+    /// The address is neither loopback nor allowed.
+    #[error(
+        "refused to load {host} ({address}): only loopback addresses and hosts that you list are targets"
+    )]
+    NotAllowed {
+        /// The host as given.
+        host: String,
+        /// What it resolved to.
+        address: IpAddr,
+    },
+    /// A public address, and more load than it takes without proof.
+    #[error("refused to load the public address {address} beyond 1,000 connections/s or 60 s")]
+    PublicWithoutProof {
+        /// What the host resolved to.
+        address: IpAddr,
+    },
+}
+
+/// A target that may be loaded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Permit {
+    /// Where to connect.
+    pub address: SocketAddr,
+    /// Whether the rate and time of unproven public targets hold.
+    pub bounded: bool,
+}
+
+impl Permit {
+    /// Whether so many connections in so much time are more than this target takes.
+    pub fn is_exceeded(&self, connections: u64, elapsed: Nanos) -> bool {
+        let allowed = PUBLIC_RATE * elapsed.div_ceil(SECOND).max(1);
+        self.bounded && (connections > allowed || elapsed > PUBLIC_TIME)
+    }
+}
+
+/// Resolves the target and decides whether it may be loaded. `proven`: the host has shown that its
+/// operator agrees.
+pub fn permit(spec: &RunSpec, target: &Target, proven: bool) -> Result<Permit, GuardError> {
+    let address = resolve(target)?;
+    let ip = address.ip().to_canonical();
+    if ip.is_loopback() {
+        return Ok(Permit { address, bounded: false });
+    }
+    let named =
+        |host: &String| host.eq_ignore_ascii_case(&target.host) || host.parse::<IpAddr>() == Ok(ip);
+    if !spec.allow.iter().any(named) {
+        return Err(GuardError::NotAllowed { host: target.host.clone(), address: ip });
+    }
+    let bounded = is_public(ip) && !proven;
+    if bounded
+        && let Stop::DurationMs(ms) = spec.stop
+        && (ms + spec.warmup_ms) * crate::clock::MILLISECOND > PUBLIC_TIME
+    {
+        return Err(GuardError::PublicWithoutProof { address: ip });
+    }
+    Ok(Permit { address, bounded })
+}
+
+fn resolve(target: &Target) -> Result<SocketAddr, GuardError> {
+    let not_found = |why: String| GuardError::NameNotFound { host: target.host.clone(), why };
+    (target.host.as_str(), target.port)
+        .to_socket_addrs()
+        .map_err(|e| not_found(e.to_string()))?
+        .next()
+        .ok_or_else(|| not_found("the name has no address".to_owned()))
+}
+
+/// Whether an address is reachable from everywhere: not private (RFC 1918, RFC 4193), link-local,
+/// shared (RFC 6598) or unspecified.
+fn is_public(ip: IpAddr) -> bool {
+    match ip {
+        IpAddr::V4(v4) => {
+            let shared = v4.octets()[0] == 100 && v4.octets()[1] & 0xc0 == 64;
+            !(v4.is_private() || v4.is_link_local() || v4.is_unspecified() || shared)
+        }
+        IpAddr::V6(v6) => {
+            !(v6.is_unique_local() || v6.is_unicast_link_local() || v6.is_unspecified())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn decide(url: &str, allow: &[&str], seconds: u64) -> Result<Permit, GuardError> {
+        let spec = RunSpec {
+            allow: allow.iter().map(ToString::to_string).collect(),
+            ..serde_json::from_str(&format!(
+                r#"{{"url":"{url}","stop":{{"duration_ms":{}}}}}"#,
+                seconds * 1000
+            ))
+            .unwrap()
+        };
+        let checked = spec.checked().unwrap();
+        permit(checked.spec(), checked.target(), false)
+    }
+
+    #[test]
+    fn loopback_is_always_allowed() {
+        for url in ["https://127.0.0.1/", "https://127.9.9.9:1/", "https://[::1]/"] {
+            assert!(!decide(url, &[], 600).unwrap().bounded, "{url}");
+        }
+        assert!(decide("https://[::ffff:127.0.0.1]/", &[], 600).is_ok());
+    }
+
+    #[test]
+    fn others_are_refused_unless_listed() {
+        let refused = decide("https://192.0.2.7/", &[], 1).unwrap_err();
+        assert!(matches!(refused, GuardError::NotAllowed { .. }), "{refused}");
+        assert!(decide("https://10.0.0.7/", &["10.0.0.8"], 1).is_err());
+        assert!(!decide("https://10.0.0.7/", &["10.0.0.7"], 600).unwrap().bounded);
+    }
+
+    #[test]
+    fn a_public_address_is_bounded_in_rate_and_time() {
+        let permit = decide("https://192.0.2.7/", &["192.0.2.7"], 60).unwrap();
+        assert!(!permit.is_exceeded(900, SECOND / 2));
+        assert!(permit.is_exceeded(1_100, SECOND));
+        assert!(permit.is_exceeded(10, 61 * SECOND));
+        let long = decide("https://192.0.2.7/", &["192.0.2.7"], 61);
+        assert!(matches!(long, Err(GuardError::PublicWithoutProof { .. })));
+    }
+
+    #[test]
+    fn a_name_without_address_is_not_found() {
+        let missing = decide("https://no-such-host.invalid/", &[], 1);
+        assert!(matches!(missing, Err(GuardError::NameNotFound { .. })), "{missing:?}");
+    }
+}

@@ -1,0 +1,421 @@
+//! HTTP/1.1 as a client: the request's bytes and a reader for its response (RFC 9112).
+
+use crate::spec::Target;
+
+/// The most bytes that a response's head may have; larger ones are an attack or a mistake.
+pub const HEAD_LIMIT: usize = 64 * 1024;
+
+/// The most header fields that a response may have.
+const FIELD_LIMIT: usize = 128;
+
+/// The most interim (1xx) responses before the final one.
+const INTERIM_LIMIT: u32 = 8;
+
+/// The most bytes that a chunk's size line may have, extensions included.
+const CHUNK_LINE_LIMIT: usize = 4 * 1024;
+
+/// The bytes of a GET request; `last` says that the connection ends with its response.
+pub fn request(target: &Target, last: bool) -> Vec<u8> {
+    let connection = if last { "Connection: close\r\n" } else { "" };
+    format!(
+        "GET {} HTTP/1.1\r\nHost: {}\r\nUser-Agent: tlslab/{}\r\nAccept: */*\r\n{connection}\r\n",
+        target.path,
+        target.authority,
+        env!("CARGO_PKG_VERSION"),
+    )
+    .into_bytes()
+}
+
+/// How a response broke HTTP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages are the documentation")]
+pub enum HttpError {
+    #[error("the response's head is not HTTP/1.1")]
+    Head,
+    #[error(
+        "the response's head is longer than {HEAD_LIMIT} bytes or has over {FIELD_LIMIT} fields"
+    )]
+    HeadTooLarge,
+    #[error("the response states its length twice, in ways that differ, or not as a number")]
+    Length,
+    #[error("the response's chunks are malformed")]
+    Chunk,
+    #[error("there are bytes behind the end of the response")]
+    Surplus,
+    #[error("there were more than {INTERIM_LIMIT} interim responses")]
+    TooManyInterim,
+}
+
+/// What is left of the body.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Head,
+    /// So many bytes of body.
+    Length(u64),
+    /// A chunk's size line.
+    ChunkSize,
+    /// So many bytes of chunk, then CR LF.
+    Chunk(u64),
+    /// The CR LF behind a chunk: so many of its bytes are still to come.
+    ChunkEnd(u8),
+    /// Trailer fields until an empty line.
+    Trailer,
+    /// Body until the connection closes.
+    UntilClose,
+    Done,
+}
+
+/// Reads one response.
+#[derive(Debug)]
+pub struct ResponseReader {
+    state: State,
+    /// The part of a head or line that has arrived.
+    line: Vec<u8>,
+    interim: u32,
+    status: u16,
+    keep_alive: bool,
+    server: Option<String>,
+    /// Bytes of the head, interim responses included.
+    pub head_bytes: u64,
+    /// Bytes of the body, without chunk framing.
+    pub body_bytes: u64,
+}
+
+impl Default for ResponseReader {
+    fn default() -> Self {
+        Self {
+            state: State::Head,
+            line: Vec::new(),
+            interim: 0,
+            status: 0,
+            keep_alive: true,
+            server: None,
+            head_bytes: 0,
+            body_bytes: 0,
+        }
+    }
+}
+
+impl ResponseReader {
+    /// Takes bytes as they arrive. `Ok(true)` once the response is complete.
+    pub fn take(&mut self, mut bytes: &[u8]) -> Result<bool, HttpError> {
+        while !bytes.is_empty() {
+            if self.state == State::Done {
+                return Err(HttpError::Surplus);
+            }
+            let used = self.step(bytes)?;
+            bytes = &bytes[used..];
+        }
+        Ok(self.state == State::Done)
+    }
+
+    /// Takes the end of the connection. `true` if that completes the response.
+    pub fn end(&mut self) -> bool {
+        if self.state == State::UntilClose {
+            self.state = State::Done;
+        }
+        self.state == State::Done
+    }
+
+    /// The status code, once the head has arrived.
+    pub fn status(&self) -> u16 {
+        self.status
+    }
+
+    /// Whether the server leaves the connection open for another request.
+    pub fn keeps_alive(&self) -> bool {
+        self.keep_alive
+    }
+
+    /// The Server field, cut to 128 characters.
+    pub fn server(&self) -> Option<&str> {
+        self.server.as_deref()
+    }
+
+    fn step(&mut self, bytes: &[u8]) -> Result<usize, HttpError> {
+        match self.state {
+            State::Head => self.take_head(bytes),
+            State::Length(left) => {
+                let used = self.take_body(bytes, left);
+                let left = left - used as u64;
+                self.state = if left == 0 { State::Done } else { State::Length(left) };
+                Ok(used)
+            }
+            State::UntilClose => Ok(self.take_body(bytes, u64::MAX)),
+            State::ChunkSize => self.take_chunk_size(bytes),
+            State::Chunk(left) => {
+                let used = self.take_body(bytes, left);
+                let left = left - used as u64;
+                self.state = if left == 0 { State::ChunkEnd(2) } else { State::Chunk(left) };
+                Ok(used)
+            }
+            State::ChunkEnd(left) => {
+                if bytes[0] != if left == 2 { b'\r' } else { b'\n' } {
+                    return Err(HttpError::Chunk);
+                }
+                self.state = if left == 2 { State::ChunkEnd(1) } else { State::ChunkSize };
+                Ok(1)
+            }
+            State::Trailer => self.take_trailer(bytes),
+            State::Done => Err(HttpError::Surplus),
+        }
+    }
+
+    fn take_body(&mut self, bytes: &[u8], left: u64) -> usize {
+        let used = usize::try_from(left).unwrap_or(usize::MAX).min(bytes.len());
+        self.body_bytes += used as u64;
+        used
+    }
+
+    /// Parses the head, from the bytes themselves when they hold it whole, as they nearly always do.
+    fn take_head(&mut self, bytes: &[u8]) -> Result<usize, HttpError> {
+        if self.line.is_empty() {
+            if let Some(length) = self.parse_head(bytes)? {
+                return Ok(length);
+            }
+            if bytes.len() > HEAD_LIMIT {
+                return Err(HttpError::HeadTooLarge);
+            }
+            self.line.extend_from_slice(bytes);
+            return Ok(bytes.len());
+        }
+        let kept = self.line.len();
+        self.line.extend_from_slice(bytes);
+        let line = std::mem::take(&mut self.line);
+        match self.parse_head(&line)? {
+            Some(length) => Ok(length - kept),
+            None if line.len() > HEAD_LIMIT => Err(HttpError::HeadTooLarge),
+            None => {
+                self.line = line;
+                Ok(bytes.len())
+            }
+        }
+    }
+
+    fn parse_head(&mut self, bytes: &[u8]) -> Result<Option<usize>, HttpError> {
+        let mut fields = [const { std::mem::MaybeUninit::uninit() }; FIELD_LIMIT];
+        let mut response = httparse::Response::new(&mut []);
+        let length = match httparse::ParserConfig::default().parse_response_with_uninit_headers(
+            &mut response,
+            bytes,
+            &mut fields,
+        ) {
+            Ok(httparse::Status::Complete(length)) => length,
+            Ok(httparse::Status::Partial) => return Ok(None),
+            Err(httparse::Error::TooManyHeaders) => return Err(HttpError::HeadTooLarge),
+            Err(_) => return Err(HttpError::Head),
+        };
+        if length > HEAD_LIMIT {
+            return Err(HttpError::HeadTooLarge);
+        }
+        self.head_bytes += length as u64;
+        self.status = response.code.ok_or(HttpError::Head)?;
+        if (100..200).contains(&self.status) {
+            self.interim += 1;
+            let bearable = self.interim <= INTERIM_LIMIT && self.status != 101;
+            return if bearable { Ok(Some(length)) } else { Err(HttpError::TooManyInterim) };
+        }
+        let framing = Framing::of(response.headers, response.version == Some(1))?;
+        self.keep_alive = framing.keep_alive;
+        self.server = framing.server.map(str::to_owned);
+        self.state = match framing.length {
+            _ if matches!(self.status, 204 | 304) => State::Done,
+            _ if framing.chunked => State::ChunkSize,
+            Some(0) => State::Done,
+            Some(left) => State::Length(left),
+            None => State::UntilClose,
+        };
+        Ok(Some(length))
+    }
+
+    /// Collects a line up to its LF; `None` while it is incomplete.
+    fn take_line(&mut self, bytes: &[u8]) -> Result<(usize, Option<Vec<u8>>), HttpError> {
+        let end = bytes.iter().position(|byte| *byte == b'\n').map(|at| at + 1);
+        let used = end.unwrap_or(bytes.len());
+        if self.line.len() + used > CHUNK_LINE_LIMIT {
+            return Err(HttpError::Chunk);
+        }
+        self.line.extend_from_slice(&bytes[..used]);
+        Ok((used, end.map(|_| std::mem::take(&mut self.line))))
+    }
+
+    fn take_chunk_size(&mut self, bytes: &[u8]) -> Result<usize, HttpError> {
+        let (used, line) = self.take_line(bytes)?;
+        if let Some(line) = line {
+            self.state = match httparse::parse_chunk_size(&line) {
+                Ok(httparse::Status::Complete((_, 0))) => State::Trailer,
+                Ok(httparse::Status::Complete((_, size))) => State::Chunk(size),
+                _ => return Err(HttpError::Chunk),
+            };
+        }
+        Ok(used)
+    }
+
+    fn take_trailer(&mut self, bytes: &[u8]) -> Result<usize, HttpError> {
+        let (used, line) = self.take_line(bytes)?;
+        if line.is_some_and(|line| matches!(&line[..], b"\r\n" | b"\n")) {
+            self.state = State::Done;
+        }
+        Ok(used)
+    }
+}
+
+/// What a head says about the body behind it (RFC 9112, section 6.3).
+struct Framing<'h> {
+    length: Option<u64>,
+    chunked: bool,
+    keep_alive: bool,
+    server: Option<&'h str>,
+}
+
+impl<'h> Framing<'h> {
+    fn of(fields: &[httparse::Header<'h>], persistent: bool) -> Result<Self, HttpError> {
+        let mut framing =
+            Self { length: None, chunked: false, keep_alive: persistent, server: None };
+        for field in fields {
+            let is = |name: &str| field.name.eq_ignore_ascii_case(name);
+            if is("content-length") {
+                let length = parse_length(field.value)?;
+                if framing.length.is_some_and(|stated| stated != length) {
+                    return Err(HttpError::Length);
+                }
+                framing.length = Some(length);
+            } else if is("transfer-encoding") {
+                framing.chunked = field.value.eq_ignore_ascii_case(b"chunked");
+                if !framing.chunked {
+                    return Err(HttpError::Length);
+                }
+            } else if is("connection") {
+                framing.keep_alive = !field.value.eq_ignore_ascii_case(b"close")
+                    && (persistent || field.value.eq_ignore_ascii_case(b"keep-alive"));
+            } else if is("server") {
+                framing.server = server_name(field.value);
+            }
+        }
+        // A response with both is a request smuggler's (RFC 9112, section 6.1).
+        if framing.chunked && framing.length.is_some() {
+            return Err(HttpError::Length);
+        }
+        Ok(framing)
+    }
+}
+
+fn parse_length(value: &[u8]) -> Result<u64, HttpError> {
+    if value.is_empty() || !value.iter().all(u8::is_ascii_digit) {
+        return Err(HttpError::Length);
+    }
+    str::from_utf8(value).ok().and_then(|text| text.parse().ok()).ok_or(HttpError::Length)
+}
+
+fn server_name(value: &[u8]) -> Option<&str> {
+    let text = str::from_utf8(value).ok()?;
+    Some(text.char_indices().nth(128).map_or(text, |(end, _)| &text[..end]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(bytes: &[u8]) -> Result<(bool, u16, u64), HttpError> {
+        let mut reader = ResponseReader::default();
+        let done = reader.take(bytes)?;
+        Ok((done, reader.status(), reader.body_bytes))
+    }
+
+    /// The same, one byte at a time: no cut may change the result.
+    fn read_slowly(bytes: &[u8]) -> Result<(bool, u16, u64), HttpError> {
+        let mut reader = ResponseReader::default();
+        let mut done = false;
+        for byte in bytes {
+            done = reader.take(&[*byte])?;
+        }
+        Ok((done, reader.status(), reader.body_bytes))
+    }
+
+    #[test]
+    fn framings_are_read_whole_and_in_pieces() {
+        let cases: [(&[u8], (bool, u16, u64)); 6] = [
+            (b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", (true, 200, 5)),
+            (b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhel", (false, 200, 3)),
+            (b"HTTP/1.1 204 No Content\r\n\r\n", (true, 204, 0)),
+            (b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n", (true, 404, 0)),
+            (
+                b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n\
+                  3;x=y\r\nabc\r\nA\r\n0123456789\r\n0\r\nT: v\r\n\r\n",
+                (true, 200, 13),
+            ),
+            (b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n\r\nabc", (false, 200, 3)),
+        ];
+        for (bytes, expected) in cases {
+            let text = String::from_utf8_lossy(bytes);
+            assert_eq!(read(bytes), Ok(expected), "{text}");
+            assert_eq!(read_slowly(bytes), Ok(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_body_without_length_ends_with_the_connection() {
+        let mut reader = ResponseReader::default();
+        assert_eq!(reader.take(b"HTTP/1.0 200 OK\r\n\r\nabc"), Ok(false));
+        assert!(reader.end());
+        assert!(!reader.keeps_alive());
+        let mut cut = ResponseReader::default();
+        assert_eq!(cut.take(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc"), Ok(false));
+        assert!(!cut.end());
+    }
+
+    #[test]
+    fn hostile_responses_are_refused() {
+        let cases: [(&[u8], HttpError); 7] = [
+            (b"SSH-2.0-OpenSSH_9.2\r\n\r\n", HttpError::Head),
+            (
+                b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n",
+                HttpError::Length,
+            ),
+            (b"HTTP/1.1 200 OK\r\nContent-Length: +5\r\n\r\n", HttpError::Length),
+            (
+                b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n",
+                HttpError::Length,
+            ),
+            (b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nab", HttpError::Surplus),
+            (
+                b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nfffffffffffffffff\r\n",
+                HttpError::Chunk,
+            ),
+            (b"HTTP/1.1 200 OK\r\nA: \0\r\n\r\n", HttpError::Head),
+        ];
+        for (bytes, expected) in cases {
+            let text = String::from_utf8_lossy(bytes);
+            assert_eq!(read(bytes), Err(expected), "{text}");
+            assert_eq!(read_slowly(bytes), Err(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn floods_end_at_their_limits() {
+        let head = [b"HTTP/1.1 200 OK\r\nX: ".to_vec(), vec![b'a'; HEAD_LIMIT]].concat();
+        assert_eq!(read(&head), Err(HttpError::HeadTooLarge));
+        let interim = b"HTTP/1.1 100 Continue\r\n\r\n".repeat(9);
+        assert_eq!(read(&interim), Err(HttpError::TooManyInterim));
+        let chunk = [
+            b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;".to_vec(),
+            vec![b'x'; CHUNK_LINE_LIMIT],
+        ]
+        .concat();
+        assert_eq!(read(&chunk), Err(HttpError::Chunk));
+    }
+
+    #[test]
+    fn the_last_request_says_that_it_is_the_last() {
+        let target = Target {
+            host: "localhost".to_owned(),
+            port: 8443,
+            path: "/a".to_owned(),
+            authority: "localhost:8443".to_owned(),
+        };
+        let text = String::from_utf8(request(&target, true)).unwrap();
+        assert!(text.starts_with("GET /a HTTP/1.1\r\nHost: localhost:8443\r\n"));
+        assert!(text.ends_with("Connection: close\r\n\r\n"));
+        assert!(!String::from_utf8(request(&target, false)).unwrap().contains("close"));
+    }
+}

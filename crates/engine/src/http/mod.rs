@@ -1,0 +1,3 @@
+//! HTTP, sans I/O: bytes in, progress out.
+
+pub mod h1;

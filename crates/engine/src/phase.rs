@@ -1,0 +1,109 @@
+//! The phases of a run: warm-up, measurement, drain.
+
+use crate::clock::{MILLISECOND, Nanos};
+use crate::spec::{RunSpec, Stop};
+
+/// How long connections in flight at the end of a measurement may go on, uncounted, so that the
+/// server does not see them broken off.
+const DRAIN: Nanos = 500 * MILLISECOND;
+
+/// A phase of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Phase {
+    /// Load that is not counted.
+    Warmup,
+    /// Load that is counted.
+    Measure,
+    /// No new connections; those in flight may end, uncounted.
+    Drain,
+    /// Over.
+    Done,
+}
+
+impl Phase {
+    /// The name that events use.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Warmup => "warmup",
+            Self::Measure => "measure",
+            Self::Drain => "drain",
+            Self::Done => "done",
+        }
+    }
+}
+
+/// The instants at which a run's phases begin; the same for all workers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Schedule {
+    /// Begin of the measurement.
+    pub measure: Nanos,
+    /// End of the measurement, for a run that ends by time.
+    pub drain: Option<Nanos>,
+}
+
+impl Schedule {
+    /// The schedule of a run that begins at `start`.
+    pub fn new(spec: &RunSpec, start: Nanos) -> Self {
+        let measure = start + spec.warmup_ms * MILLISECOND;
+        let drain = match spec.stop {
+            Stop::DurationMs(ms) => Some(measure + ms * MILLISECOND),
+            Stop::Count(_) => None,
+        };
+        Self { measure, drain }
+    }
+
+    /// The phase at an instant; a run that ends by count goes on measuring until it is told.
+    pub fn at(&self, now: Nanos) -> Phase {
+        match self.drain {
+            _ if now < self.measure => Phase::Warmup,
+            Some(drain) if now >= drain + DRAIN => Phase::Done,
+            Some(drain) if now >= drain => Phase::Drain,
+            _ => Phase::Measure,
+        }
+    }
+
+    /// The same schedule, with the measurement ended at an instant.
+    pub fn ended(self, now: Nanos) -> Self {
+        Self { measure: self.measure.min(now), drain: Some(now) }
+    }
+
+    /// When the phase that holds at an instant ends, if that is known.
+    pub fn next_change(&self, now: Nanos) -> Option<Nanos> {
+        match self.at(now) {
+            Phase::Warmup => Some(self.measure),
+            Phase::Measure => self.drain,
+            Phase::Drain => self.drain.map(|drain| drain + DRAIN),
+            Phase::Done => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn schedule(stop: &str) -> Schedule {
+        let json = format!(r#"{{"url":"https://localhost/","warmup_ms":100,"stop":{stop}}}"#);
+        Schedule::new(&serde_json::from_str(&json).unwrap(), 1_000 * MILLISECOND)
+    }
+
+    #[test]
+    fn phases_follow_each_other_by_time() {
+        let schedule = schedule(r#"{"duration_ms":200}"#);
+        let at = |ms| schedule.at(ms * MILLISECOND);
+        assert_eq!(at(1_099), Phase::Warmup);
+        assert_eq!(at(1_100), Phase::Measure);
+        assert_eq!(at(1_299), Phase::Measure);
+        assert_eq!(at(1_300), Phase::Drain);
+        assert_eq!(at(1_800), Phase::Done);
+        assert_eq!(schedule.next_change(0), Some(1_100 * MILLISECOND));
+    }
+
+    #[test]
+    fn a_run_by_count_measures_until_it_is_told() {
+        let schedule = schedule(r#"{"count":5}"#);
+        let far = 1_000_000 * MILLISECOND;
+        assert_eq!((schedule.at(far), schedule.next_change(far)), (Phase::Measure, None));
+        assert_eq!(schedule.ended(far).at(far), Phase::Drain);
+    }
+}

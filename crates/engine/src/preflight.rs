@@ -1,0 +1,147 @@
+//! The one connection before the load: is this the server, and the handshake, that was asked for?
+
+use crate::clock::{Clock, MILLISECOND, MonotonicClock, Nanos};
+use crate::connection::{Connection, Context, Script, Turn};
+use crate::names::Group;
+use crate::outcome::{Failure, Outcome};
+use crate::poller::Poller;
+use crate::record::{Certificate, Preflight};
+use crate::socket;
+use crate::tls::{Backend, Session};
+
+/// What a server's certificate strings are cut to; they end up in records and reports.
+const NAME_LIMIT: usize = 256;
+
+/// Why the preflight connection did not do what was asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PreflightError {
+    /// How it ended.
+    pub outcome: Outcome,
+    /// The TLS library's own words, or what was negotiated instead.
+    pub explanation: String,
+    /// The status of the response, if that was the trouble.
+    pub status: Option<u16>,
+}
+
+/// Makes the one connection.
+pub fn preflight<B: Backend>(
+    backend: &mut B,
+    script: &Script,
+) -> Result<(Preflight, Vec<Vec<u8>>), PreflightError> {
+    let clock = MonotonicClock;
+    let failed = |failure| PreflightError {
+        outcome: Outcome::Failed(failure),
+        explanation: String::new(),
+        status: None,
+    };
+    let session = backend.open().map_err(failed)?;
+    let mut connection = Connection::start(session, script, clock.now()).map_err(failed)?;
+    let outcome = drive(&mut connection, script, &clock).map_err(failed)?;
+    let response = connection.last_response();
+    if outcome != Outcome::Completed {
+        return Err(PreflightError {
+            outcome,
+            explanation: explain(outcome, &connection),
+            status: (response.status() != 0).then(|| response.status()),
+        });
+    }
+    let facts = connection.facts().ok_or_else(|| failed(Failure::TlsProtocol))?;
+    let certificates = connection.session().peer_certificates();
+    let answered = !script.handshake_only;
+    let preflight = Preflight {
+        facts: facts.into(),
+        certificate: describe(&certificates),
+        status: answered.then(|| response.status()),
+        body_bytes: answered.then_some(response.body_bytes),
+        server: response.server().map(str::to_owned),
+    };
+    Ok((preflight, certificates))
+}
+
+fn drive<S: Session>(
+    connection: &mut Connection<S>,
+    script: &Script,
+    clock: &MonotonicClock,
+) -> Result<Outcome, Failure> {
+    let step = connection.step();
+    let system = |e: std::io::Error| socket::failure(&e, step);
+    let mut poller = Poller::new().map_err(system)?;
+    poller.add(&connection.socket, 0, true).map_err(system)?;
+    let mut plaintext = vec![0; 16 * 1024];
+    let mut context = Context { script, clock, recorder: None, plaintext: &mut plaintext };
+    let mut ready = Vec::new();
+    loop {
+        if let Turn::Ended(outcome) = connection.advance(&mut context) {
+            return Ok(outcome);
+        }
+        poller.wait(WAIT, &mut ready).map_err(system)?;
+        for event in &ready {
+            connection.socket.became_readable(event.ended);
+        }
+        if let Some(Turn::Ended(outcome)) = connection.expire(clock.now(), &mut context) {
+            return Ok(outcome);
+        }
+    }
+}
+
+/// How often a waiting preflight looks at its deadline.
+const WAIT: Nanos = 20 * MILLISECOND;
+
+fn explain<S: Session>(outcome: Outcome, connection: &Connection<S>) -> String {
+    match (outcome, connection.facts()) {
+        (Outcome::Unexpected(_), Some(facts)) => {
+            let facts = crate::tls::Facts::from(facts);
+            format!(
+                "TLS {} with {}, group {}, signature {}, {}",
+                facts.tls, facts.suite, facts.group, facts.signature_scheme, facts.kind
+            )
+        }
+        _ => connection.session().explain(),
+    }
+}
+
+/// The group on whose curve the server's key lies, if it is an ECDSA key.
+pub fn certificate_group(certificates: &[Vec<u8>]) -> Option<Group> {
+    let (_, certificate) = x509_parser::parse_x509_certificate(certificates.first()?).ok()?;
+    let parameters = certificate.public_key().algorithm.parameters.as_ref()?;
+    match parameters.as_oid().ok()?.to_id_string().as_str() {
+        "1.2.840.10045.3.1.7" => Some(Group::P256),
+        "1.3.132.0.34" => Some(Group::P384),
+        "1.3.132.0.35" => Some(Group::P521),
+        _ => None,
+    }
+}
+
+fn describe(certificates: &[Vec<u8>]) -> Option<Certificate> {
+    let (_, certificate) = x509_parser::parse_x509_certificate(certificates.first()?).ok()?;
+    let name = |name: &x509_parser::x509::X509Name<'_>| {
+        name.to_string().chars().take(NAME_LIMIT).collect::<String>()
+    };
+    Some(Certificate {
+        subject: name(certificate.subject()),
+        issuer: name(certificate.issuer()),
+        key: key_name(&certificate, certificates),
+        not_before: certificate.validity().not_before.timestamp(),
+        not_after: certificate.validity().not_after.timestamp(),
+        chain_length: certificates.len(),
+        chain_bytes: certificates.iter().map(Vec::len).sum(),
+    })
+}
+
+fn key_name(
+    certificate: &x509_parser::certificate::X509Certificate<'_>,
+    certificates: &[Vec<u8>],
+) -> String {
+    use x509_parser::public_key::PublicKey;
+    let algorithm = certificate.public_key().algorithm.algorithm.to_id_string();
+    match certificate.public_key().parsed() {
+        Ok(PublicKey::RSA(key)) => format!("RSA-{}", key.key_size()),
+        Ok(PublicKey::EC(point)) => match certificate_group(certificates) {
+            Some(group) => format!("ECDSA {group}"),
+            None => format!("ECDSA {} bits", point.key_size()),
+        },
+        _ if algorithm == "1.3.101.112" => "Ed25519".to_owned(),
+        _ if algorithm == "1.3.101.113" => "Ed448".to_owned(),
+        _ => algorithm,
+    }
+}

@@ -1,0 +1,169 @@
+//! The fast back end: rustls on aws-lc-rs.
+
+mod chain_memo;
+mod key_exchange;
+mod session;
+mod verifier;
+
+use std::sync::Arc;
+
+use rustls::client::Resumption;
+use rustls::crypto::{CryptoProvider, aws_lc_rs};
+use rustls::pki_types::ServerName;
+use rustls::{ClientConfig, SupportedCipherSuite, SupportedProtocolVersion};
+
+use self::verifier::Verifier;
+use super::{Backend, BackendError, Offer, SAMPLING_PERIOD};
+use crate::names::{CipherSuite, SignatureScheme, TlsVersion};
+use crate::outcome::Failure;
+use crate::spec::Authenticate;
+
+pub use self::key_exchange::GROUPS;
+pub use self::session::RustlsSession;
+
+/// The name of this back end in specifications and records.
+pub const NAME: &str = "rustls";
+
+/// Makes rustls sessions for one worker.
+pub struct RustlsBackend {
+    /// Authenticates the server.
+    verifying: Arc<ClientConfig>,
+    /// Does not; for the connections between two samples.
+    trusting: Arc<ClientConfig>,
+    server_name: ServerName<'static>,
+    authenticate: Authenticate,
+    opened: u32,
+}
+
+impl RustlsBackend {
+    /// Builds the back end; an error names what the library lacks.
+    pub fn new(offer: &Offer) -> Result<Self, BackendError> {
+        let provider = Arc::new(provider(offer)?);
+        let algorithms = provider.signature_verification_algorithms;
+        let schemes = signature_schemes(offer, &provider)?;
+        let verifying = Verifier::full(&offer.trust, algorithms, schemes.clone())
+            .map_err(|message| BackendError::Refused { backend: NAME, message })?;
+        let trusting = Verifier::none(algorithms, schemes);
+        let server_name = ServerName::try_from(offer.server_name.clone())
+            .map_err(|e| BackendError::Refused { backend: NAME, message: e.to_string() })?;
+        Ok(Self {
+            verifying: config(offer, &provider, verifying)?,
+            trusting: config(offer, &provider, trusting)?,
+            server_name,
+            authenticate: offer.authenticate,
+            opened: 0,
+        })
+    }
+}
+
+impl Backend for RustlsBackend {
+    type Session = RustlsSession;
+
+    fn open(&mut self) -> Result<RustlsSession, Failure> {
+        let verify = match self.authenticate {
+            Authenticate::Every => true,
+            Authenticate::Sampled => self.opened.is_multiple_of(SAMPLING_PERIOD),
+        };
+        self.opened = self.opened.wrapping_add(1);
+        let config = if verify { &self.verifying } else { &self.trusting };
+        RustlsSession::new(Arc::clone(config), self.server_name.clone(), verify)
+    }
+}
+
+/// Whether the library has a suite.
+pub fn has_suite(suite: CipherSuite) -> bool {
+    implementation(suite).is_some()
+}
+
+/// Whether the library can verify a signature scheme.
+pub fn has_signature_scheme(scheme: SignatureScheme) -> bool {
+    aws_lc_rs::default_provider()
+        .signature_verification_algorithms
+        .supported_schemes()
+        .contains(&scheme.code_point().into())
+}
+
+fn implementation(suite: CipherSuite) -> Option<SupportedCipherSuite> {
+    aws_lc_rs::ALL_CIPHER_SUITES
+        .iter()
+        .copied()
+        .find(|known| u16::from(known.suite()) == suite.code_point())
+}
+
+fn provider(offer: &Offer) -> Result<CryptoProvider, BackendError> {
+    let mut provider = aws_lc_rs::default_provider();
+    if !offer.suites.is_empty() {
+        let all = aws_lc_rs::ALL_CIPHER_SUITES.iter();
+        let has = || all.map(|s| CipherSuite::from_code_point(s.suite().into()).to_string());
+        provider.cipher_suites = offer
+            .suites
+            .iter()
+            .map(|suite| implementation(*suite).ok_or_else(|| lacks("suite", suite, has.clone()())))
+            .collect::<Result<_, _>>()?;
+    }
+    let groups = if offer.groups.is_empty() { &key_exchange::DEFAULT[..] } else { &offer.groups };
+    provider.kx_groups = groups
+        .iter()
+        .map(|group| {
+            key_exchange::implementation(*group, offer.key_share)
+                .ok_or_else(|| lacks("group", group, GROUPS.iter().map(ToString::to_string)))
+        })
+        .collect::<Result<_, _>>()?;
+    Ok(provider)
+}
+
+fn signature_schemes(
+    offer: &Offer,
+    provider: &CryptoProvider,
+) -> Result<Vec<rustls::SignatureScheme>, BackendError> {
+    let has = provider.signature_verification_algorithms.supported_schemes();
+    if offer.signature_schemes.is_empty() {
+        return Ok(has);
+    }
+    let names = || has.iter().map(|s| SignatureScheme::from_code_point((*s).into()).to_string());
+    offer
+        .signature_schemes
+        .iter()
+        .map(|asked| {
+            let scheme = rustls::SignatureScheme::from(asked.code_point());
+            let known = has.contains(&scheme).then_some(scheme);
+            known.ok_or_else(|| lacks("signature scheme", asked, names()))
+        })
+        .collect()
+}
+
+fn lacks(
+    kind: &str,
+    what: &impl std::fmt::Display,
+    has: impl Iterator<Item = String>,
+) -> BackendError {
+    BackendError::Unsupported {
+        backend: NAME,
+        what: format!("{kind} {what}"),
+        has: has.collect::<Vec<_>>().join(", "),
+    }
+}
+
+fn config(
+    offer: &Offer,
+    provider: &Arc<CryptoProvider>,
+    verifier: Verifier,
+) -> Result<Arc<ClientConfig>, BackendError> {
+    let versions: Vec<&'static SupportedProtocolVersion> = [TlsVersion::Tls13, TlsVersion::Tls12]
+        .into_iter()
+        .filter(|version| offer.versions.is_empty() || offer.versions.contains(version))
+        .map(|version| match version {
+            TlsVersion::Tls12 => &rustls::version::TLS12,
+            TlsVersion::Tls13 => &rustls::version::TLS13,
+        })
+        .collect();
+    let mut config = ClientConfig::builder_with_provider(Arc::clone(provider))
+        .with_protocol_versions(&versions)
+        .map_err(|e| BackendError::Refused { backend: NAME, message: e.to_string() })?
+        .dangerous()
+        .with_custom_certificate_verifier(Arc::new(verifier))
+        .with_no_client_auth();
+    config.resumption = Resumption::disabled();
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok(Arc::new(config))
+}

@@ -1,0 +1,301 @@
+//! One rustls connection over the unbuffered interface.
+//!
+//! The unbuffered interface leaves the buffers to the caller: here one receive buffer serves all
+//! connections of a worker, and a connection keeps bytes of its own only when a record arrives in
+//! pieces or the socket does not take all at once.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use rustls::client::UnbufferedClientConnection;
+use rustls::pki_types::ServerName;
+use rustls::unbuffered::{ConnectionState, EncodeError, EncryptError};
+use rustls::{CertificateError, ClientConfig, Error, HandshakeKind as RustlsKind, ProtocolVersion};
+
+use super::verifier::take_signature_scheme;
+use crate::names::{CipherSuite, SignatureScheme, TlsVersion};
+use crate::outcome::{Failure, Step};
+use crate::socket::{self, Socket};
+use crate::tls::{Alpn, HandshakeKind, KeyExchangeGroup, Negotiated, Progress, Session};
+
+/// The most that a connection may keep of what has arrived: rustls bounds a handshake message at
+/// 64 KiB, and a record is at most 16 KiB + 256 bytes (RFC 8446, section 5.2).
+const PARTIAL_LIMIT: usize = 96 * 1024;
+
+/// What one receive call takes; a full record and its header fit.
+const RECEIVE_SIZE: usize = 18 * 1024;
+
+/// The most that one encoded flight grows the outgoing buffer by at first; rustls says when more is
+/// needed (a hybrid's ClientHello is some 1,400 bytes).
+const FLIGHT_SIZE: usize = 512;
+
+/// The most that may wait to be sent once the handshake is done: a request, and answers to the
+/// peer's KeyUpdates. A peer that takes more out of us without reading is attacking.
+const OUTGOING_LIMIT: usize = 64 * 1024;
+
+thread_local! {
+    /// The receive buffer of the worker on this thread.
+    static INCOMING: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
+
+/// One connection.
+pub struct RustlsSession {
+    connection: UnbufferedClientConnection,
+    /// Received, and not yet a whole record or message.
+    partial: Vec<u8>,
+    /// Encoded, and not yet sent.
+    outgoing: Vec<u8>,
+    /// Decrypted, and not yet read.
+    plaintext: Vec<u8>,
+    signature_scheme: Option<SignatureScheme>,
+    authenticated: bool,
+    ready: bool,
+    peer_closed: bool,
+    error: Option<Error>,
+}
+
+impl RustlsSession {
+    pub(super) fn new(
+        config: Arc<ClientConfig>,
+        server_name: ServerName<'static>,
+        authenticated: bool,
+    ) -> Result<Self, Failure> {
+        let connection = UnbufferedClientConnection::new(config, server_name)
+            .map_err(|_| Failure::TlsProtocol)?;
+        Ok(Self {
+            connection,
+            partial: Vec::new(),
+            outgoing: Vec::new(),
+            plaintext: Vec::new(),
+            signature_scheme: None,
+            authenticated,
+            ready: false,
+            peer_closed: false,
+            error: None,
+        })
+    }
+
+    /// Receives once and processes what has arrived; `Ok(false)` when nothing has.
+    fn receive(&mut self, socket: &mut Socket, step: Step) -> Result<bool, Failure> {
+        INCOMING.with_borrow_mut(|buffer| {
+            let kept = self.partial.len();
+            buffer.resize(buffer.len().max(kept + RECEIVE_SIZE), 0);
+            buffer[..kept].copy_from_slice(&self.partial);
+            let Some(length) = socket
+                .receive(&mut buffer[kept..kept + RECEIVE_SIZE])
+                .map_err(|e| socket::failure(&e, step))?
+            else {
+                return Ok(false);
+            };
+            if length == 0 {
+                self.peer_closed = true;
+                return Ok(true);
+            }
+            self.partial.clear();
+            let filled = kept + length;
+            let used = self.process(&mut buffer[..filled])?;
+            if filled - used > PARTIAL_LIMIT {
+                return Err(Failure::TlsProtocol);
+            }
+            self.partial.extend_from_slice(&buffer[used..filled]);
+            Ok(true)
+        })
+    }
+
+    /// Drives the connection as far as these bytes carry it; returns how many of them it used.
+    fn process(&mut self, incoming: &mut [u8]) -> Result<usize, Failure> {
+        let mut used = 0;
+        loop {
+            let status = self.connection.process_tls_records(&mut incoming[used..]);
+            let discard = status.discard;
+            let done = match status.state {
+                Ok(ConnectionState::EncodeTlsData(mut flight)) => {
+                    encode(&mut self.outgoing, |buffer| match flight.encode(buffer) {
+                        Err(EncodeError::InsufficientSize(needs)) => Err(needs.required_size),
+                        Err(EncodeError::AlreadyEncoded) => Ok(0),
+                        Ok(length) => Ok(length),
+                    });
+                    false
+                }
+                Ok(ConnectionState::TransmitTlsData(flight)) => {
+                    flight.done();
+                    false
+                }
+                Ok(ConnectionState::ReadTraffic(mut traffic)) => {
+                    while let Some(record) = traffic.next_record() {
+                        let record = record.map_err(|_| Failure::TlsProtocol)?;
+                        self.plaintext.extend_from_slice(record.payload);
+                    }
+                    false
+                }
+                Ok(ConnectionState::PeerClosed | ConnectionState::Closed) => {
+                    self.peer_closed = true;
+                    true
+                }
+                Ok(ConnectionState::WriteTraffic(_)) => {
+                    self.ready = true;
+                    true
+                }
+                Ok(_) => true,
+                Err(error) => return Err(self.fail(error)),
+            };
+            used += discard;
+            if done {
+                return Ok(used);
+            }
+        }
+    }
+
+    fn fail(&mut self, error: Error) -> Failure {
+        let signed = take_signature_scheme().is_some();
+        let failure = match &error {
+            Error::AlertReceived(alert) => Failure::Alert(u8::from(*alert)),
+            Error::InvalidCertificate(CertificateError::BadSignature) if signed => {
+                Failure::Signature
+            }
+            Error::InvalidCertificate(_) | Error::NoCertificatesPresented => Failure::Certificate,
+            _ => Failure::TlsProtocol,
+        };
+        self.error = Some(error);
+        failure
+    }
+
+    fn send_outgoing(&mut self, socket: &mut Socket, step: Step) -> Result<Progress, Failure> {
+        let mut sent = 0;
+        while sent < self.outgoing.len() {
+            match socket.send(&self.outgoing[sent..]) {
+                Ok(Some(length)) => sent += length,
+                Ok(None) => break,
+                Err(e) => return Err(socket::failure(&e, step)),
+            }
+        }
+        self.outgoing.drain(..sent);
+        Ok(if self.outgoing.is_empty() { Progress::Done(0) } else { Progress::WantWrite })
+    }
+}
+
+/// Grows the buffer until `encoder` finds room behind what it already holds.
+fn encode(buffer: &mut Vec<u8>, mut encoder: impl FnMut(&mut [u8]) -> Result<usize, usize>) {
+    let kept = buffer.len();
+    let mut room = FLIGHT_SIZE;
+    loop {
+        buffer.resize(kept + room, 0);
+        match encoder(&mut buffer[kept..]) {
+            Ok(length) => return buffer.truncate(kept + length),
+            Err(needed) => room = needed,
+        }
+    }
+}
+
+impl Session for RustlsSession {
+    fn unsent(&self) -> usize {
+        self.outgoing.len()
+    }
+
+    fn handshake(&mut self, socket: &mut Socket) -> Result<Progress, Failure> {
+        if self.outgoing.is_empty() && !self.ready && self.partial.is_empty() {
+            // Only the first call finds something to do here: the ClientHello.
+            self.process(&mut [])?;
+        }
+        loop {
+            if self.ready {
+                self.signature_scheme =
+                    take_signature_scheme().map(SignatureScheme::from_code_point);
+                return Ok(Progress::Done(0));
+            }
+            if self.send_outgoing(socket, Step::Handshake)? == Progress::WantWrite {
+                return Ok(Progress::WantWrite);
+            }
+            if self.peer_closed {
+                return Ok(Progress::Closed);
+            }
+            if !self.receive(socket, Step::Handshake)? {
+                return Ok(Progress::WantRead);
+            }
+        }
+    }
+
+    fn facts(&self) -> Negotiated {
+        let connection = &self.connection;
+        let kind = connection.handshake_kind();
+        Negotiated {
+            version: match connection.protocol_version() {
+                Some(ProtocolVersion::TLSv1_3) => TlsVersion::Tls13,
+                _ => TlsVersion::Tls12,
+            },
+            suite: CipherSuite::from_code_point(
+                connection.negotiated_cipher_suite().map_or(0, |suite| suite.suite().into()),
+            ),
+            group: connection
+                .negotiated_key_exchange_group()
+                .map(|group| KeyExchangeGroup::Named(group.name().into())),
+            signature_scheme: self.signature_scheme,
+            kind: match kind {
+                Some(RustlsKind::Resumed) => HandshakeKind::Resumed,
+                _ => HandshakeKind::Full,
+            },
+            hello_retry_request: kind == Some(RustlsKind::FullWithHelloRetryRequest),
+            alpn: connection.alpn_protocol().map(|name| match name {
+                b"http/1.1" => Alpn::Http11,
+                _ => Alpn::Other,
+            }),
+            authenticated: self.authenticated,
+        }
+    }
+
+    fn write(&mut self, socket: &mut Socket, plaintext: &[u8]) -> Result<Progress, Failure> {
+        let Ok(ConnectionState::WriteTraffic(mut traffic)) =
+            self.connection.process_tls_records(&mut self.partial).state
+        else {
+            return Ok(Progress::Closed);
+        };
+        let mut exhausted = false;
+        encode(&mut self.outgoing, |buffer| match traffic.encrypt(plaintext, buffer) {
+            Ok(length) => Ok(length),
+            Err(EncryptError::InsufficientSize(needs)) => Err(needs.required_size),
+            Err(EncryptError::EncryptExhausted) => {
+                exhausted = true;
+                Ok(0)
+            }
+        });
+        if exhausted {
+            return Err(Failure::TlsProtocol);
+        }
+        self.send_outgoing(socket, Step::FirstByte)?;
+        Ok(Progress::Done(plaintext.len()))
+    }
+
+    fn flush(&mut self, socket: &mut Socket) -> Result<Progress, Failure> {
+        self.send_outgoing(socket, Step::FirstByte)
+    }
+
+    fn read(&mut self, socket: &mut Socket, plaintext: &mut [u8]) -> Result<Progress, Failure> {
+        loop {
+            if !self.plaintext.is_empty() {
+                let length = plaintext.len().min(self.plaintext.len());
+                plaintext[..length].copy_from_slice(&self.plaintext[..length]);
+                self.plaintext.drain(..length);
+                return Ok(Progress::Done(length));
+            }
+            if self.peer_closed {
+                return Ok(Progress::Closed);
+            }
+            if !self.receive(socket, Step::Body)? {
+                return Ok(Progress::WantRead);
+            }
+            if self.outgoing.len() > OUTGOING_LIMIT {
+                return Err(Failure::TlsProtocol);
+            }
+            self.send_outgoing(socket, Step::Body)?;
+        }
+    }
+
+    fn peer_certificates(&self) -> Vec<Vec<u8>> {
+        let certificates = self.connection.peer_certificates().unwrap_or_default();
+        certificates.iter().map(|certificate| certificate.as_ref().to_vec()).collect()
+    }
+
+    fn explain(&self) -> String {
+        self.error.as_ref().map(ToString::to_string).unwrap_or_default()
+    }
+}

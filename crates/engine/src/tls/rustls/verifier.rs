@@ -1,0 +1,142 @@
+//! How the rustls back end authenticates a server, and how it learns the signature scheme.
+
+use std::cell::Cell;
+use std::sync::Arc;
+
+use rustls::client::WebPkiServerVerifier;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::{WebPkiSupportedAlgorithms, verify_tls12_signature, verify_tls13_signature};
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::{DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
+
+use super::chain_memo;
+use crate::tls::TrustAnchors;
+
+thread_local! {
+    /// The scheme of the last handshake signature seen on this thread. rustls shows it to the
+    /// verifier only; a worker handles one connection at a time, and fetches it at once.
+    static SIGNED_WITH: Cell<Option<u16>> = const { Cell::new(None) };
+}
+
+/// The scheme of the last handshake signature on this thread; clears it.
+pub fn take_signature_scheme() -> Option<u16> {
+    SIGNED_WITH.take()
+}
+
+/// What is verified of a server.
+#[derive(Debug)]
+enum Check {
+    /// Chain, name, validity, and the handshake signature.
+    Full(Arc<WebPkiServerVerifier>),
+    /// The handshake signature.
+    Signature,
+    /// Nothing: a connection that is not sampled.
+    Nothing,
+}
+
+/// A server verifier that notes the signature scheme.
+#[derive(Debug)]
+pub struct Verifier {
+    check: Check,
+    algorithms: WebPkiSupportedAlgorithms,
+    schemes: Vec<SignatureScheme>,
+}
+
+impl Verifier {
+    /// Verifies all that the trust anchors allow to be verified.
+    pub fn full(
+        trust: &TrustAnchors,
+        algorithms: WebPkiSupportedAlgorithms,
+        schemes: Vec<SignatureScheme>,
+    ) -> Result<Self, String> {
+        let check = match trust {
+            TrustAnchors::Anyone => Check::Signature,
+            TrustAnchors::Certificates(anchors) => Check::Full(webpki(anchors, algorithms)?),
+        };
+        Ok(Self { check, algorithms, schemes })
+    }
+
+    /// Verifies nothing: for the connections between two samples.
+    pub fn none(algorithms: WebPkiSupportedAlgorithms, schemes: Vec<SignatureScheme>) -> Self {
+        Self { check: Check::Nothing, algorithms, schemes }
+    }
+
+    /// Notes the scheme; says whether the signature is to be verified.
+    fn note(&self, signed: &DigitallySignedStruct) -> bool {
+        SIGNED_WITH.set(Some(u16::from(signed.scheme)));
+        !matches!(self.check, Check::Nothing)
+    }
+}
+
+fn webpki(
+    anchors: &[Vec<u8>],
+    algorithms: WebPkiSupportedAlgorithms,
+) -> Result<Arc<WebPkiServerVerifier>, String> {
+    let mut roots = RootCertStore::empty();
+    let (_, unusable) =
+        roots.add_parsable_certificates(anchors.iter().map(|der| CertificateDer::from(&der[..])));
+    if roots.is_empty() {
+        return Err(format!("no usable trust anchor among {unusable} certificates"));
+    }
+    let mut provider = rustls::crypto::aws_lc_rs::default_provider();
+    provider.signature_verification_algorithms = algorithms;
+    WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::new(provider))
+        .build()
+        .map_err(|e| e.to_string())
+}
+
+impl ServerCertVerifier for Verifier {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        server_name: &ServerName<'_>,
+        ocsp_response: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        let Check::Full(webpki) = &self.check else {
+            return Ok(ServerCertVerified::assertion());
+        };
+        let identity = std::ptr::from_ref(self) as usize;
+        if chain_memo::has_passed(identity, end_entity, intermediates, now) {
+            return Ok(ServerCertVerified::assertion());
+        }
+        let verified = webpki.verify_server_cert(
+            end_entity,
+            intermediates,
+            server_name,
+            ocsp_response,
+            now,
+        )?;
+        chain_memo::remember(identity, end_entity, intermediates, now);
+        Ok(verified)
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        if self.note(signed) {
+            return verify_tls12_signature(message, certificate, signed, &self.algorithms);
+        }
+        Ok(HandshakeSignatureValid::assertion())
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        if self.note(signed) {
+            return verify_tls13_signature(message, certificate, signed, &self.algorithms);
+        }
+        Ok(HandshakeSignatureValid::assertion())
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.schemes.clone()
+    }
+}

@@ -1,0 +1,68 @@
+//! Processor time of the calling thread, or of the whole process.
+
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::time::TimeVal;
+
+use crate::record::CpuTime;
+
+/// The processor time that the calling thread has used since it began.
+pub fn thread_cpu() -> CpuTime {
+    cpu(UsageWho::RUSAGE_THREAD)
+}
+
+/// The processor time that all threads of this process have used since it began.
+pub fn process_cpu() -> CpuTime {
+    cpu(UsageWho::RUSAGE_SELF)
+}
+
+fn cpu(who: UsageWho) -> CpuTime {
+    let micros = |time: TimeVal| time.tv_sec() as u64 * 1_000_000 + time.tv_usec() as u64;
+    getrusage(who)
+        .map(|usage| CpuTime {
+            user_us: micros(usage.user_time()),
+            system_us: micros(usage.system_time()),
+        })
+        .unwrap_or_default()
+}
+
+impl std::ops::Sub for CpuTime {
+    type Output = Self;
+
+    /// The time used between two readings; never negative, though the kernel's split may jitter.
+    fn sub(self, earlier: Self) -> Self {
+        Self {
+            user_us: self.user_us.saturating_sub(earlier.user_us),
+            system_us: self.system_us.saturating_sub(earlier.system_us),
+        }
+    }
+}
+
+impl std::ops::AddAssign for CpuTime {
+    fn add_assign(&mut self, other: Self) {
+        self.user_us += other.user_us;
+        self.system_us += other.system_us;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn work_takes_processor_time_of_this_thread_alone() {
+        let before = thread_cpu();
+        std::thread::spawn(|| spin(30)).join().unwrap();
+        let others = thread_cpu() - before;
+        spin(60);
+        let ours = thread_cpu() - before;
+        assert!(others.total_us() < ours.total_us(), "{others:?} {ours:?}");
+        assert!(ours.total_us() >= 20_000, "{ours:?}");
+    }
+
+    fn spin(milliseconds: u64) {
+        let begin = std::time::Instant::now();
+        while begin.elapsed().as_millis() < u128::from(milliseconds) {
+            std::hint::black_box(());
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! `tlslab-load`: opens TLS connections to one server and measures them.
+
+mod arguments;
+mod events;
+mod problem;
+mod text;
+mod trust;
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use clap::Parser;
+use serde_json::json;
+use tlslab_engine::record::{RunRecord, VerdictCode};
+use tlslab_engine::run::{Checked, check, run};
+use tlslab_engine::spec::RunSpec;
+
+use self::arguments::{Arguments, Schema};
+use self::events::Reporter;
+use self::problem::Problem;
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    match measure(&arguments) {
+        Ok(code) => code,
+        Err(problem) => {
+            // Nothing is left to be done when standard output is closed as well.
+            let _ = problem.report(arguments.json || arguments.preflight);
+            problem.exit_code()
+        }
+    }
+}
+
+fn measure(arguments: &Arguments) -> Result<ExitCode, Problem> {
+    if let Some(schema) = arguments.print_schema {
+        print_json(&match schema {
+            Schema::Spec => schemars::schema_for!(RunSpec),
+            Schema::Record => schemars::schema_for!(RunRecord),
+        })?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let interrupt = interrupt_flag()?;
+    let spec = arguments.spec()?.checked()?;
+    let trust = trust::anchors(&spec.spec().tls.trust)?;
+    let mut reporter = Reporter::new(arguments.events, arguments.json);
+    let checked = check(&spec, trust)?;
+    if arguments.preflight {
+        print_json(&preflight(&checked))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let record = run(&spec, &checked, &mut reporter, &interrupt)?;
+    if arguments.json {
+        print_json(&record)?;
+    } else {
+        write!(io::stdout(), "{}", text::summary(&record))?;
+    }
+    Ok(exit_code(&record))
+}
+
+fn preflight(checked: &Checked) -> serde_json::Value {
+    json!({
+        "schema": "tlslab.preflight/1",
+        "address": checked.permit.address.to_string(),
+        "backend": checked.backend.name(),
+        "preflight": checked.preflight,
+    })
+}
+
+/// SIGINT and SIGTERM end the run early; a second one ends the program at once.
+fn interrupt_flag() -> io::Result<Arc<AtomicBool>> {
+    let flag = Arc::new(AtomicBool::new(false));
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(&flag))?;
+        signal_hook::flag::register(signal, Arc::clone(&flag))?;
+    }
+    Ok(flag)
+}
+
+fn print_json(value: &impl serde::Serialize) -> io::Result<()> {
+    let mut line = serde_json::to_string(value)?;
+    line.push('\n');
+    io::stdout().write_all(line.as_bytes())
+}
+
+fn exit_code(record: &RunRecord) -> ExitCode {
+    let has = |code| record.verdicts.iter().any(|verdict| verdict.code == code);
+    if has(VerdictCode::Interrupted) {
+        ExitCode::from(130)
+    } else if has(VerdictCode::Valid) {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::from(1)
+    }
+}

@@ -1,0 +1,119 @@
+//! What keeps a run from being made: one line, a remedy, an exit status.
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use serde_json::json;
+use tlslab_engine::run::RunError;
+use tlslab_engine::spec::SpecError;
+
+/// Wrong usage.
+const USAGE: u8 = 2;
+
+/// Could not run.
+const COULD_NOT_RUN: u8 = 3;
+
+/// A problem, told in one line.
+#[derive(Debug)]
+pub struct Problem {
+    class: String,
+    message: String,
+    exit: u8,
+}
+
+impl Problem {
+    /// Something that the user has to write differently.
+    pub fn usage(message: String) -> Self {
+        Self { class: "usage".to_owned(), message, exit: USAGE }
+    }
+
+    /// What the program ends with.
+    pub fn exit_code(&self) -> ExitCode {
+        ExitCode::from(self.exit)
+    }
+
+    /// Says it on standard error, and as JSON on standard output if that is asked for.
+    pub fn report(&self, json: bool) -> io::Result<()> {
+        let remedy = remedy(&self.class);
+        if json {
+            let error = json!({
+                "schema": "tlslab.error/1",
+                "class": self.class,
+                "message": self.message,
+                "remedy": remedy,
+            });
+            writeln!(io::stdout(), "{error}")?;
+        }
+        let then = if remedy.is_empty() { String::new() } else { format!("; {remedy}") };
+        writeln!(io::stderr(), "tlslab-load: {}{then}", printable(&self.message))
+    }
+}
+
+/// The message without what could drive a terminal: parts of it come from the server.
+fn printable(message: &str) -> String {
+    let harmless = |c: char| if c.is_control() || is_bidi(c) { '\u{fffd}' } else { c };
+    message.chars().map(harmless).take(1000).collect()
+}
+
+/// Characters that reorder the text around them.
+fn is_bidi(c: char) -> bool {
+    matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// What to do about a class of problem.
+fn remedy(class: &str) -> &'static str {
+    match class {
+        "refused" => "start the server, or correct the port",
+        "name_not_found" => "correct the host's name",
+        "target_refused" => "for a host that you may load, give --allow HOST",
+        "certificate" => "give its CA with --ca FILE, or do not check the chain with --insecure",
+        "tls_protocol" => "see that the port speaks TLS",
+        "alert_handshake_failure" => {
+            "the server has nothing in common with what was offered (version, suite, group, scheme)"
+        }
+        "alert_protocol_version" => "the server does not speak this TLS version",
+        "http_status" => "correct the path",
+        "files_exhausted" => "raise the file limit (ulimit -n) or lower --connections",
+        "ports_exhausted" => "widen net.ipv4.ip_local_port_range or wait a minute",
+        "unsupported" => "leave --backend at auto, or ask for something else",
+        "pin" => "give processors that are online with --cpu",
+        _ if class.starts_with("unexpected_") => {
+            "the server prefers something else; ask for what it takes"
+        }
+        _ if class.starts_with("timeout_") => "see that the server answers, or raise --timeout",
+        _ => "",
+    }
+}
+
+impl From<SpecError> for Problem {
+    fn from(error: SpecError) -> Self {
+        Self::usage(error.to_string())
+    }
+}
+
+impl From<RunError> for Problem {
+    fn from(error: RunError) -> Self {
+        let message = error.to_string();
+        match error {
+            RunError::Backend(_) => Self { class: "unsupported".to_owned(), message, exit: USAGE },
+            other => Self { class: other.class(), message, exit: COULD_NOT_RUN },
+        }
+    }
+}
+
+impl From<io::Error> for Problem {
+    fn from(error: io::Error) -> Self {
+        let class = "output".to_owned();
+        Self { class, message: format!("cannot write the result: {error}"), exit: COULD_NOT_RUN }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_server_says_cannot_drive_the_terminal() {
+        assert_eq!(printable("a\u{1b}[2Jb\u{202e}c\n"), "a\u{fffd}[2Jb\u{fffd}c\u{fffd}");
+    }
+}

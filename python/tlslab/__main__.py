@@ -1,0 +1,5 @@
+"""`python -m tlslab`."""
+
+from tlslab.cli import main
+
+main()

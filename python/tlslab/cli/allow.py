@@ -1,0 +1,25 @@
+"""The allow file: hosts that the user has allowed as targets once and for all."""
+
+import os
+from pathlib import Path
+
+from tlslab.model.errors import UsageError
+
+
+def allow_file() -> Path:
+    """`$XDG_CONFIG_HOME/tlslab/allow`, by default `~/.config/tlslab/allow`."""
+    base = os.environ.get("XDG_CONFIG_HOME")
+    return (Path(base) if base else Path.home() / ".config") / "tlslab" / "allow"
+
+
+def read_allow_file() -> tuple[str, ...]:
+    """One host a line; `#` begins a comment. No file, no hosts. Raises UsageError."""
+    path = allow_file()
+    try:
+        lines = path.read_text("utf-8").splitlines()
+    except FileNotFoundError:
+        return ()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path}: {getattr(error, 'strerror', 'not a text in UTF-8')}") from None
+    hosts = (line.partition("#")[0].strip() for line in lines)
+    return tuple(host for host in hosts if host)

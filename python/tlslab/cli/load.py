@@ -1,0 +1,116 @@
+"""`tlslab load`: the engine as it is, with the lab's accounting of the machine beside it."""
+
+import json
+import signal
+import subprocess
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from tlslab.cli.allow import read_allow_file
+from tlslab.cli.console import clean, out
+from tlslab.lab.accounting import Meter
+from tlslab.lab.programs import require_program
+from tlslab.model.errors import EngineError, StoreError
+from tlslab.model.record import MachineUsage, RunRecord
+from tlslab.store import from_json
+
+
+def command(
+    arguments: Annotated[
+        list[str], typer.Argument(metavar="URL ...", help="As for tlslab-load; see its --help.")
+    ],
+) -> None:
+    """Load a server with tlslab-load, and tell what the whole machine did meanwhile."""
+    program = require_program("tlslab-load")
+    if any(argument in ("--help", "-h", "--json", "--events") for argument in arguments):
+        raise typer.Exit(subprocess.run([program, *arguments], check=False).returncode)
+    allowed = [word for host in read_allow_file() for word in ("--allow", host)]
+    code, output, machine = _run([program, "--json", *allowed, *arguments])
+    record = _record(output)
+    if record is not None:
+        out.print(_table(record, machine))
+    raise typer.Exit(code)
+
+
+def _run(command_line: list[str]) -> tuple[int, bytes, MachineUsage]:
+    """Runs the engine; its exit code, its standard output, and the machine's use meanwhile.
+
+    It ends with the lab, even when the lab is killed. An interruption is passed on to it, since it
+    then still has the record so far to print.
+    """
+    meter = Meter([])
+    meter.begin()
+    child = subprocess.Popen(
+        ["setpriv", "--pdeathsig", "KILL", "--", *command_line],
+        stdout=subprocess.PIPE,
+        start_new_session=True,
+    )
+    try:
+        output, _ = child.communicate()
+    except KeyboardInterrupt:
+        child.send_signal(signal.SIGINT)
+        output, _ = child.communicate()
+    finally:
+        if child.poll() is None:
+            child.kill()
+            child.wait()
+        meter.end()
+    return child.returncode, output, meter.machine()
+
+
+def _record(output: bytes) -> RunRecord | None:
+    """The record, if there is one. Raises EngineError with what the engine said instead."""
+    try:
+        data: Any = json.loads(output)
+        if "class" in data:
+            raise EngineError(data["class"], data["message"], data.get("remedy") or "")
+        return from_json(data, RunRecord)
+    except (ValueError, KeyError, TypeError, StoreError):
+        return None
+
+
+def _table(record: RunRecord, machine: MachineUsage) -> Table:
+    completed = record.outcomes.completed
+    each = max(completed, 1)
+    table = Table(box=None, show_header=False, pad_edge=False)
+    rows = [
+        ("target", f"{record.spec['url']} ({record.address})"),
+        ("back end", record.backend),
+        ("handshakes", "; ".join(f"{f.tls} {f.suite} {f.group} x {f.count}" for f in record.facts)),
+        ("completed", f"{completed:,} in {record.seconds:.2f} s"),
+        ("failed", _counts(record.outcomes.failed)),
+        ("unexpected", _counts(record.outcomes.unexpected)),
+        ("rate", f"{completed / record.seconds:,.0f} connections/s" if record.seconds else "-"),
+        (
+            "client CPU",
+            f"{record.cpu.total_us / each:.1f} us per connection "
+            f"({record.cpu.user_us / each:.1f} user, {record.cpu.system_us / each:.1f} system)",
+        ),
+        *_times(record),
+        ("machine", _machine(machine)),
+        *(("verdict", f"{verdict.code}: {verdict.message}") for verdict in record.verdicts),
+    ]
+    for name, value in rows:
+        table.add_row(Text(name, style="dim"), Text(clean(value)))
+    return table
+
+
+def _counts(counts: Any) -> str:
+    return ", ".join(f"{name} {count:,}" for name, count in counts.items()) or "none"
+
+
+def _times(record: RunRecord) -> list[tuple[str, str]]:
+    return [
+        (f"{name} ms", f"p50 {times.p50_ms:.2f}, p95 {times.p95_ms:.2f}, p99 {times.p99_ms:.2f}")
+        for name, times in record.summaries.items()
+    ]
+
+
+def _machine(machine: MachineUsage) -> str:
+    """The whole machine's processors over the engine's lifetime, warm-up and start included."""
+    shares = ", ".join(f"{100 * each.busy:.0f} %" for each in machine.per_processor)
+    steal = 100 * machine.steal_us / max(machine.seconds * 1e6, 1) / len(machine.per_processor)
+    return f"processors busy {shares}; steal {steal:.1f} %"

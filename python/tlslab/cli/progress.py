@@ -1,0 +1,146 @@
+"""Shows a run as it goes: a live line on a terminal, plain lines elsewhere."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
+
+from tlslab.cli.console import clean, err
+from tlslab.lab import events
+from tlslab.model.record import Trial
+
+
+@contextmanager
+def watch() -> Iterator[events.Observer]:
+    """An observer that prints to standard error for as long as the context lasts."""
+    if not err.is_terminal:
+        yield Lines()
+        return
+    progress = Progress(
+        TextColumn("{task.fields[cell]}"),
+        BarColumn(bar_width=24),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[left]}"),
+        TextColumn("{task.fields[rate]}"),
+        console=err,
+        # Redrawing takes processor time from what is measured.
+        refresh_per_second=2,
+        transient=True,
+    )
+    with progress:
+        yield Live(progress)
+
+
+class _Clock:
+    """Estimates the time left from the trials done so far."""
+
+    def __init__(self, begun: events.RunBegun) -> None:
+        self._begin = time.monotonic()
+        self._planned = begun.seconds_per_trial
+        self.total = len(begun.plan.trials)
+        self.first = begun.done
+        self.done = begun.done
+
+    def left(self) -> str:
+        """The time left, in words."""
+        here = self.done - self.first
+        each = (time.monotonic() - self._begin) / here if here >= 3 else self._planned
+        seconds = round(each * (self.total - self.done))
+        return f"{seconds // 60} min {seconds % 60:02d} s" if seconds >= 60 else f"{seconds} s"
+
+
+class Lines:
+    """One plain line per trial."""
+
+    def __init__(self, write: Callable[[str], None] | None = None) -> None:
+        self._write = write or (lambda text: err.print(escape(text), soft_wrap=True))
+        self._clock: _Clock | None = None
+
+    def __call__(self, event: events.Event) -> None:
+        for line in self._lines(event):
+            self._write(clean(line))
+
+    def _lines(self, event: events.Event) -> Iterator[str]:
+        match event:
+            case events.Warned(message):
+                yield f"warning: {message}"
+            case events.RunBegun():
+                self._clock = _Clock(event)
+                yield from opening(event, self._clock)
+            case events.TrialEnded(trial) if self._clock:
+                self._clock.done += 1
+                place = f"[{self._clock.done}/{self._clock.total}]"
+                yield f"{place} {trial.cell}: {outcome(trial)}; {self._clock.left()} left"
+            case events.Skipped(trials, reason) if trials:
+                yield f"{reason}: {trials} trials are left out"
+
+
+class Live:
+    """A progress bar, with lines above it for what the reader must know."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self._task: TaskID | None = None
+        self._clock: _Clock | None = None
+
+    def __call__(self, event: events.Event) -> None:
+        match event:
+            case events.Warned(message):
+                self._say(f"warning: {message}")
+            case events.RunBegun():
+                self._begin(event)
+            case events.TrialBegun(_, cell):
+                self._update(cell=escape(cell), rate="")
+            case events.Rate(_, _, rate):
+                self._update(rate=f"{rate:,.0f} connections/s")
+            case events.TrialEnded(trial):
+                self._end(trial)
+            case events.Skipped(trials, reason) if trials:
+                self._say(f"{reason}: {trials} trials are left out")
+
+    def _say(self, text: str) -> None:
+        self._progress.console.print(escape(clean(text)), soft_wrap=True)
+
+    def _begin(self, event: events.RunBegun) -> None:
+        self._clock = _Clock(event)
+        for line in opening(event, self._clock):
+            self._say(line)
+        self._task = self._progress.add_task(
+            "", total=self._clock.total, completed=event.done, cell="", left="", rate=""
+        )
+
+    def _end(self, trial: Trial) -> None:
+        if trial.status != "done":
+            self._say(f"{trial.cell}: {outcome(trial)}")
+        if self._clock is not None and self._task is not None:
+            self._clock.done += 1
+            self._progress.advance(self._task)
+            self._update(left=f"{self._clock.left()} left")
+
+    def _update(self, **fields: str) -> None:
+        if self._task is not None:
+            self._progress.update(self._task, **fields)
+
+
+def opening(event: events.RunBegun, clock: _Clock) -> Iterator[str]:
+    """What is going to happen."""
+    plan = event.plan
+    yield (
+        f"{len(plan.cells)} cells x {plan.blocks} blocks against {event.target}, seed {plan.seed}; "
+        f"about {clock.left()}; results in {event.folder}"
+    )
+    if event.done:
+        yield f"{event.done} trials were done before"
+    for reason in dict.fromkeys(excluded.reason for excluded in plan.excluded):
+        count = sum(excluded.reason == reason for excluded in plan.excluded)
+        yield f"left out: {count} {'cell' if count == 1 else 'cells'}: {reason}"
+
+
+def outcome(trial: Trial) -> str:
+    """A trial's result in short."""
+    if trial.reason is not None:
+        return f"{trial.status}: {trial.reason.class_}: {trial.reason.message}"
+    record = trial.runs["capacity"].record
+    return f"{record.outcomes.completed / record.seconds:,.0f} connections/s"

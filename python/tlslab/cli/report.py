@@ -1,0 +1,42 @@
+"""`tlslab report`: a run folder's results once more, in the form that is wanted."""
+
+import json
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tlslab import report
+from tlslab.cli.console import out
+from tlslab.lab.run import summarise
+from tlslab.store import RunFolder, to_json
+
+
+class Format(StrEnum):
+    """The forms of a report."""
+
+    text = "text"
+    html = "html"
+    json = "json"
+    ab = "ab"
+
+
+def command(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A run folder.")],
+    format_: Annotated[
+        Format, typer.Option("--format", help="text, html, json, or ab's blocks.")
+    ] = Format.text,
+) -> None:
+    """Analyse a run folder anew and print its report."""
+    summary = summarise(RunFolder.open(folder))
+    match format_:
+        case Format.text:
+            out.print(report.render_text(summary))
+        case Format.html:
+            sys.stdout.write(report.render_html(summary))
+        case Format.json:
+            sys.stdout.write(json.dumps(to_json(summary), allow_nan=False, indent=1) + "\n")
+        case Format.ab:
+            sys.stdout.write(report.render_ab(summary))

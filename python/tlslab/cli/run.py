@@ -1,0 +1,118 @@
+"""`tlslab run`: an experiment from plan to report."""
+
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tlslab import report
+from tlslab.cli.allow import read_allow_file
+from tlslab.cli.console import err, out, show_error
+from tlslab.cli.progress import watch
+from tlslab.experiment import load, with_levels
+from tlslab.lab.run import Request, Result, execute
+from tlslab.model.errors import UsageError
+from tlslab.model.finding import Summary
+
+EXIT_VERDICT = 1
+EXIT_INTERRUPTED = 130
+
+# Cells with these verdicts have results that may be used; `unsupported` is a result, too.
+GOOD_VERDICTS = ("valid", "at_least", "unsupported")
+
+
+def command(
+    experiment: Annotated[str, typer.Argument(help="A shipped experiment or a file in TOML.")],
+    target: Annotated[
+        str, typer.Option(help="reference, nginx, or a URL https://HOST[:PORT]/PATH.")
+    ] = "reference",
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="FACTOR=LEVEL,LEVEL", help="Other levels for a factor."),
+    ] = None,
+    quick: Annotated[bool, typer.Option(help="The experiment's short form.")] = False,
+    out_dir: Annotated[Path | None, typer.Option("--out", help="The run folder to make.")] = None,
+    resume: Annotated[
+        Path | None, typer.Option(help="A run folder whose missing trials are to be run.")
+    ] = None,
+    allow: Annotated[
+        list[str] | None, typer.Option(metavar="HOST", help="A host that may be loaded.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="The seed of the trials' order.")] = None,
+    ca: Annotated[
+        Path | None, typer.Option("--ca", help="PEM file of the authorities to trust.")
+    ] = None,
+    insecure: Annotated[
+        bool, typer.Option("--insecure", help="Trust any certificate; signatures are checked.")
+    ] = False,
+) -> None:
+    """Run an experiment and report on it."""
+    if out_dir is not None and resume is not None:
+        raise UsageError("--out and --resume exclude each other: a resumed run stays where it is")
+    wanted = with_levels(load(experiment, quick), parse_levels(set_ or []))
+    request = Request(
+        experiment=wanted,
+        target=target,
+        command=("tlslab", *sys.argv[1:]),
+        out=out_dir,
+        resume=resume,
+        allow=(*(allow or ()), *read_allow_file()),
+        seed=seed,
+        authority=ca,
+        insecure=insecure,
+    )
+    try:
+        with watch() as observer:
+            result = execute(request, observer)
+    except KeyboardInterrupt:
+        show_error("interrupted before a trial was finished", "")
+        raise typer.Exit(EXIT_INTERRUPTED) from None
+    out.print(report.render_text(result.summary))
+    raise typer.Exit(_conclude(result))
+
+
+def parse_levels(settings: list[str]) -> dict[str, tuple[str, ...]]:
+    """`--set` options as levels by factor; a factor may be given once. Raises UsageError."""
+    levels: dict[str, tuple[str, ...]] = {}
+    for setting in settings:
+        factor, equals, values = setting.partition("=")
+        wanted = tuple(value.strip() for value in values.split(",") if value.strip())
+        if not equals or not wanted:
+            raise UsageError(f"--set {setting}: has the form FACTOR=LEVEL,LEVEL")
+        if factor in levels:
+            raise UsageError(f"--set names the factor '{factor}' twice")
+        levels[factor] = wanted
+    return levels
+
+
+def _conclude(result: Result) -> int:
+    """Says where the results are; the exit code."""
+    err.print(f"report: {result.folder / 'report.html'}", soft_wrap=True, markup=False)
+    if result.interrupted:
+        again = shlex.join([*_without_out(sys.argv[1:]), "--resume", str(result.folder)])
+        err.print(f"interrupted; the rest: tlslab {again}", soft_wrap=True, markup=False)
+        return EXIT_INTERRUPTED
+    return exit_code(result.summary)
+
+
+def exit_code(summary: Summary) -> int:
+    """0 when every cell has a usable result and one at least was measured, else 1."""
+    verdicts = [cell.verdict for cell in summary.cells]
+    measured = any(verdict in ("valid", "at_least") for verdict in verdicts)
+    return 0 if measured and all(v in GOOD_VERDICTS for v in verdicts) else EXIT_VERDICT
+
+
+def _without_out(arguments: list[str]) -> list[str]:
+    """The arguments without --out and --resume, which a resumed run states anew."""
+    kept: list[str] = []
+    skip = False
+    for argument in arguments:
+        if skip:
+            skip = False
+        elif argument in ("--out", "--resume"):
+            skip = True
+        elif not argument.startswith(("--out=", "--resume=")):
+            kept.append(argument)
+    return kept

@@ -1,0 +1,1 @@
+"""The laboratory: the only place where target and engine meet."""

@@ -1,0 +1,105 @@
+"""What a server that the lab did not start serves: found by single verified connections."""
+
+import re
+from dataclasses import dataclass, replace
+from urllib.parse import urlsplit
+
+from tlslab.lab.engine import Engine
+from tlslab.lab.specs import Aim, preflight_spec
+from tlslab.lab.trial import UNSUPPORTED_PREFIXES
+from tlslab.model.errors import EngineError
+from tlslab.model.experiment import Experiment, Factor
+from tlslab.model.names import CERTIFICATE_KEYS, ECDSA_SCHEMES, RSA_SCHEMES
+from tlslab.model.profile import Profile
+from tlslab.model.record import Preflight
+from tlslab.model.run import TargetInfo
+
+# The kinds of certificate that a server may choose from, and the schemes that each can sign with.
+FAMILIES = {"ecdsa": ECDSA_SCHEMES, "rsa": RSA_SCHEMES}
+
+
+@dataclass(frozen=True)
+class Discovered:
+    """An external server: its description, the experiment fitted to it, the levels it lacks."""
+
+    info: TargetInfo
+    experiment: Experiment
+    unavailable: dict[tuple[str, str], str]
+
+
+def discover(engine: Engine, aim: Aim, experiment: Experiment) -> Discovered:
+    """Finds the versions and certificate kinds that a server has.
+
+    The levels of the factor `key` become those served: a server with an ECDSA P-384 certificate is
+    measured with `ecdsa-p384`, whatever the experiment says. Raises EngineError when it cannot be
+    reached, does not pass verification, or answers with an error.
+    """
+    first, _ = engine.preflight(preflight_spec(aim, Profile()))
+    levels = {factor.name: factor.levels for factor in experiment.factors}
+    unavailable: dict[tuple[str, str], str] = {}
+    found = _served(engine, aim, levels.get("tls", ()), unavailable)
+    served = tuple(dict.fromkeys(found)) or (key_level(first),)
+    if "key" in levels:
+        for level in levels["key"]:
+            if level not in served:
+                unavailable["key", level] = f"the server serves {', '.join(served)}, not {level}"
+        others = tuple(level for level in levels["key"] if level not in served)
+        experiment = _with_keys(experiment, served + others)
+    return Discovered(_info(aim, first), experiment, unavailable)
+
+
+def _served(
+    engine: Engine,
+    aim: Aim,
+    versions: tuple[str, ...],
+    unavailable: dict[tuple[str, str], str],
+) -> list[str]:
+    """The certificate keys served over all versions; versions without any become unavailable."""
+    served: list[str] = []
+    for version in versions:
+        keys = []
+        words = ""
+        for schemes in FAMILIES.values():
+            profile = Profile(tls=version, signature_schemes=schemes)
+            try:
+                preflight, _ = engine.preflight(preflight_spec(aim, profile))
+                keys.append(key_level(preflight))
+            except EngineError as error:
+                if not error.class_.startswith(UNSUPPORTED_PREFIXES):
+                    raise
+                words = error.message
+        if not keys:
+            unavailable["tls", version] = f"the server has no TLS {version}: {words}"
+        served += keys
+    return served
+
+
+def key_level(preflight: Preflight) -> str:
+    """The level of the factor `key` for a certificate: `ECDSA P-256` is `ecdsa-p256`."""
+    key = preflight.certificate.key if preflight.certificate else "unknown"
+    level = re.sub(r"[^a-z0-9]+", "-", key.lower()).replace("-p-", "-p").strip("-")[:40]
+    return level if level in CERTIFICATE_KEYS else f"other-{level}"
+
+
+def _with_keys(experiment: Experiment, keys: tuple[str, ...]) -> Experiment:
+    factors = tuple(
+        Factor("key", keys) if factor.name == "key" else factor for factor in experiment.factors
+    )
+    baseline = dict(experiment.baseline)
+    if baseline.get("key", keys[0]) not in keys:
+        baseline["key"] = keys[0]
+    return replace(experiment, factors=factors, baseline=baseline)
+
+
+def _info(aim: Aim, preflight: Preflight) -> TargetInfo:
+    parts = urlsplit(aim.url)
+    path = parts.path or "/"
+    return TargetInfo(
+        name=aim.url,
+        managed=False,
+        software=preflight.server or "unknown",
+        backend="unknown",
+        processors=(),
+        host=parts.hostname or "",
+        path=f"{path}?{parts.query}" if parts.query else path,
+    )

@@ -1,0 +1,143 @@
+"""Runs the engine as a child process: specification in, events on the way, a record out."""
+
+import json
+import os
+import selectors
+import subprocess
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from tlslab.model.errors import EngineError
+from tlslab.model.record import Preflight, RunRecord
+from tlslab.store import from_json
+
+Event = Mapping[str, Any]
+Listener = Callable[[Event], None]
+
+# Beyond its own windows the engine needs time to connect, verify, drain and merge; every step has a
+# deadline of ten seconds, so that this is only ever reached by an engine that hangs.
+SLACK_S = 60.0
+
+PATIENCE_S = 2.0
+
+
+class Engine:
+    """The load generator `tlslab-load`."""
+
+    def __init__(self, program: str) -> None:
+        self._program = program
+
+    def run(self, spec: Mapping[str, Any], listener: Listener) -> RunRecord:
+        """One run; each event goes to the listener as soon as it arrives. Raises EngineError."""
+        windows = (spec["warmup_ms"] + spec["stop"].get("duration_ms", 0)) / 1000
+        data = self._call(["--json", "--events"], spec, windows + SLACK_S, listener)
+        return from_json(data, RunRecord)
+
+    def preflight(self, spec: Mapping[str, Any]) -> tuple[Preflight, str]:
+        """One verified connection: what it found, and the back end that made it."""
+        data = self._call(["--json", "--preflight"], spec, SLACK_S, lambda event: None)
+        return from_json(data["preflight"], Preflight), str(data["backend"])
+
+    def _call(
+        self, flags: list[str], spec: Mapping[str, Any], seconds: float, listener: Listener
+    ) -> dict[str, Any]:
+        # KILL on the lab's death: an engine without its lab must not go on loading a server.
+        command = ["setpriv", "--pdeathsig", "KILL", "--", self._program, "--spec", "-", *flags]
+        child = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+        try:
+            output, words = _converse(child, json.dumps(spec).encode(), seconds, listener)
+            return _answer(output, child.wait(), words)
+        finally:
+            _end(child)
+
+
+def _converse(
+    child: subprocess.Popen[bytes], spec: bytes, seconds: float, listener: Listener
+) -> tuple[bytes, str]:
+    """Writes the specification, hands events on, and returns standard output and other words."""
+    assert child.stdin and child.stdout and child.stderr
+    try:
+        child.stdin.write(spec)
+        child.stdin.close()
+    except BrokenPipeError:
+        pass  # It ended before it read; its own words on standard error say why.
+    output: list[bytes] = []
+    lines = _Lines(listener)
+    deadline = time.monotonic() + seconds
+    with selectors.DefaultSelector() as selector:
+        selector.register(child.stdout, selectors.EVENT_READ, output.append)
+        selector.register(child.stderr, selectors.EVENT_READ, lines.feed)
+        while selector.get_map():
+            ready = selector.select(max(0.0, deadline - time.monotonic()))
+            if not ready:
+                raise EngineError("engine_hangs", f"the engine did not end within {seconds:.0f} s")
+            for key, _ in ready:
+                if chunk := os.read(key.fd, 1 << 16):
+                    key.data(chunk)
+                else:
+                    selector.unregister(key.fileobj)
+    return b"".join(output), lines.words
+
+
+class _Lines:
+    """Splits standard error into events, which are handed on, and other words, which are kept."""
+
+    def __init__(self, listener: Listener) -> None:
+        self._listener = listener
+        self._pending = b""
+        self._words: list[str] = []
+
+    def feed(self, chunk: bytes) -> None:
+        *lines, self._pending = (self._pending + chunk).split(b"\n")
+        for line in lines:
+            event = _object(line)
+            if event is not None and "event" in event:
+                self._listener(event)
+            elif line.strip():
+                self._words.append(line.decode("utf-8", "replace").strip())
+
+    @property
+    def words(self) -> str:
+        """The last lines that were no events, on one line."""
+        return "; ".join(self._words[-5:])[-600:]
+
+
+def _object(text: bytes) -> dict[str, Any] | None:
+    try:
+        data = json.loads(text)
+    except ValueError:
+        return None
+    return data if isinstance(data, dict) else None
+
+
+def _answer(output: bytes, code: int, words: str) -> dict[str, Any]:
+    data = _object(output)
+    if data is None:
+        text = words or "it said nothing"
+        raise EngineError("engine_failed", f"the engine ended with code {code}: {text}")
+    if str(data.get("schema", "")).startswith("tlslab.error/"):
+        class_ = str(data.get("class", "unknown"))
+        message = str(data.get("message", class_))
+        raise EngineError(class_, message, str(data.get("remedy") or ""))
+    return data
+
+
+def _end(child: subprocess.Popen[bytes]) -> None:
+    """Makes sure that the engine is gone, whatever happened before."""
+    if child.poll() is None:
+        child.terminate()
+        try:
+            child.wait(PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            child.wait()
+    for stream in (child.stdout, child.stderr):
+        if stream is not None:
+            stream.close()

@@ -1,0 +1,58 @@
+"""What a run was made with: machine, programs, target."""
+
+import datetime
+import os
+import platform
+import ssl
+from collections.abc import Sequence
+from typing import Any
+
+import psutil
+
+import tlslab
+from tlslab.lab.placement import Placement
+from tlslab.model.run import Environment, TargetInfo
+
+
+def describe(
+    target: TargetInfo, placement: Placement, command: Sequence[str], warnings: Sequence[str]
+) -> Environment:
+    """The environment of a run that begins now."""
+    now = datetime.datetime.now(datetime.UTC)
+    return Environment(
+        created=now.isoformat(timespec="seconds"),
+        tlslab=tlslab.__version__,
+        command=tuple(command),
+        target=target,
+        generator_processors=placement.generator,
+        machine=machine(),
+        versions={"python": platform.python_version(), "python_ssl": ssl.OPENSSL_VERSION},
+        warnings=tuple(warnings),
+    )
+
+
+def machine() -> dict[str, Any]:
+    """The machine: kernel, processor, memory; nothing that names its owner."""
+    model, virtual = _processor()
+    return {
+        "system": platform.system(),
+        "kernel": platform.release(),
+        "architecture": platform.machine(),
+        "processor": model,
+        "processors": os.cpu_count(),
+        "usable_processors": len(os.sched_getaffinity(0)),
+        "memory_bytes": psutil.virtual_memory().total,
+        "virtual": virtual,
+        "load_average": os.getloadavg()[0],
+    }
+
+
+def _processor() -> tuple[str, bool]:
+    """The processor's model name, and whether a hypervisor shows itself in its flags."""
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as file:
+            lines = [line.partition(":") for line in file]
+    except OSError:
+        return platform.processor() or "unknown", False
+    facts = {name.strip(): value.strip() for name, _, value in lines}
+    return facts.get("model name", "unknown"), "hypervisor" in facts.get("flags", "").split()

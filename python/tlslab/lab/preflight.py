@@ -1,0 +1,159 @@
+"""What must be right on this machine before a measurement, each fault with its remedy.
+
+Checks look and do not touch. `hard` faults stop a run, the others are kept with its results.
+"""
+
+import os
+import resource
+import shutil
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import psutil
+
+from tlslab.lab.programs import REMEDY, find_program
+from tlslab.targets.nginx import find_nginx
+
+Level = Literal["ok", "warning", "hard"]
+
+# Files beside the connections: standard streams, poller, listening socket, log, library files.
+OTHER_FILES = 64
+
+# A load above this share of the processors disturbs what is measured.
+LOAD_LIMIT = 0.25
+STEAL_LIMIT = 0.01
+STEAL_WINDOW_S = 0.5
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that was looked at; `remedy` is empty where nothing is to be done."""
+
+    name: str
+    level: Level
+    message: str
+    remedy: str = ""
+
+    @property
+    def text(self) -> str:
+        """Message and remedy in one line."""
+        return f"{self.message}: {self.remedy}" if self.remedy else self.message
+
+
+def check_run(connections: int, target: str, managed: bool) -> tuple[Check, ...]:
+    """All that matters for a run with so many connections against that target."""
+    return (
+        *check_programs(target, managed),
+        check_files(connections),
+        check_ports(connections),
+        check_processors(managed),
+        check_load(),
+        check_steal(),
+        *check_governor(),
+    )
+
+
+def check_all(connections: int) -> tuple[Check, ...]:
+    """All checks, for `tlslab doctor`; a missing nginx is then only a warning."""
+    checks = check_run(connections, "reference", managed=True)
+    if find_nginx() is None:
+        missing = _missing("nginx", "apt-get install nginx-light", "warning")
+        return (*checks, missing)
+    return (*checks, Check("nginx", "ok", "nginx is installed"))
+
+
+def check_programs(target: str, managed: bool) -> Iterator[Check]:
+    """The programs that a run starts."""
+    own = ["tlslab-load", "tlslab-serve"] if target == "reference" else ["tlslab-load"]
+    for name in own:
+        found = find_program(name)
+        yield Check(name, "ok", f"{name} is installed") if found else _missing(name, REMEDY)
+    for name in ("setpriv", "taskset") if managed else ("setpriv",):
+        if shutil.which(name):
+            yield Check(name, "ok", f"{name} is installed")
+        else:
+            yield _missing(name, "apt-get install util-linux")
+    if target == "nginx" and find_nginx() is None:
+        yield _missing("nginx", "apt-get install nginx-light, or use another --target")
+
+
+def _missing(name: str, remedy: str, level: Level = "hard") -> Check:
+    return Check(name, level, f"{name} is not installed", remedy)
+
+
+def check_files(connections: int) -> Check:
+    """The limit of open files, which engine and server inherit, against the connections."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    needed = connections + OTHER_FILES
+    if soft == resource.RLIM_INFINITY or soft >= needed:
+        return Check("files", "ok", f"{soft} open files allowed, {needed} needed")
+    raisable = hard == resource.RLIM_INFINITY or hard >= needed
+    remedy = f"ulimit -n {needed}" if raisable else "raise the hard limit (limits.conf, systemd)"
+    message = f"the limit of {soft} open files is below the {needed} needed for {connections}"
+    return Check("files", "hard", f"{message} connections", f"{remedy}, or fewer connections")
+
+
+def check_ports(connections: int) -> Check:
+    """The local ports against the connections in flight; closed ones free theirs at once (RST)."""
+    path = Path("/proc/sys/net/ipv4/ip_local_port_range")
+    try:
+        low, high = (int(text) for text in path.read_text().split())
+    except (OSError, ValueError):
+        return Check("ports", "ok", "the range of local ports cannot be read here")
+    ports = high - low + 1
+    remedy = "sysctl net.ipv4.ip_local_port_range='1024 65535', or fewer connections"
+    if connections > ports:
+        message = f"{connections} connections need more than the {ports} local ports"
+        return Check("ports", "hard", message, remedy)
+    if connections > ports // 2:
+        message = f"{connections} connections take most of the {ports} local ports"
+        return Check("ports", "warning", message, remedy)
+    return Check("ports", "ok", f"{ports} local ports for {connections} connections")
+
+
+def check_processors(managed: bool) -> Check:
+    """One processor for the server and one for the generator."""
+    count = len(os.sched_getaffinity(0))
+    if count >= 2 or not managed:
+        return Check("processors", "ok", f"{count} processors")
+    message = "server and generator share the only processor: rates say nothing of the server alone"
+    return Check("processors", "warning", message, "use a machine with 2 processors or more")
+
+
+def check_load() -> Check:
+    """Work that others have on this machine."""
+    load = os.getloadavg()[0]
+    limit = LOAD_LIMIT * len(os.sched_getaffinity(0))
+    message = f"the load average of the last minute is {load:.2f}"
+    if load <= limit:
+        return Check("load", "ok", message)
+    return Check("load", "warning", message, "end other work, or wait until it is done")
+
+
+def check_steal() -> Check:
+    """Processor time that the hypervisor gives to other machines, over half a second."""
+    before = psutil.cpu_times()
+    time.sleep(STEAL_WINDOW_S)
+    after = psutil.cpu_times()
+    whole = sum(after) - sum(before) or 1.0
+    stolen = (getattr(after, "steal", 0.0) - getattr(before, "steal", 0.0)) / whole
+    message = f"{100 * stolen:.1f} % of the processor time is stolen by the hypervisor"
+    if stolen <= STEAL_LIMIT:
+        return Check("steal", "ok", message)
+    return Check("steal", "warning", message, "use a machine of your own, or one with less company")
+
+
+def check_governor() -> Iterator[Check]:
+    """The frequency governor, where the machine shows one."""
+    paths = sorted(Path("/sys/devices/system/cpu").glob("cpu[0-9]*/cpufreq/scaling_governor"))
+    governors = {path.read_text().strip() for path in paths}
+    if not governors:
+        return
+    message = f"frequency governor: {', '.join(sorted(governors))}"
+    if governors == {"performance"}:
+        yield Check("governor", "ok", message)
+    else:
+        yield Check("governor", "warning", message, "cpupower frequency-set -g performance")

@@ -1,0 +1,72 @@
+"""The engine's run specification (schema/spec.json) for a cell."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tlslab.model.profile import Profile
+from tlslab.model.record import RunKind
+from tlslab.model.workload import Workload
+
+SCHEMA = "tlslab.spec/1"
+
+
+@dataclass(frozen=True)
+class Aim:
+    """Where the engine connects to and whom it trusts.
+
+    `trust` is `system`, `anyone` or a text in PEM; `server_name` overrides the URL's host for SNI and
+    the certificate check; `allow` lists hosts beside loopback ones that the user has allowed.
+    """
+
+    url: str
+    trust: str = "system"
+    server_name: str | None = None
+    allow: tuple[str, ...] = ()
+    processors: tuple[int, ...] = ()
+
+
+def run_spec(aim: Aim, profile: Profile, workload: Workload, kind: RunKind) -> dict[str, Any]:
+    """The specification of one of a trial's two runs.
+
+    `capacity` has the lean client (sampled authentication, one key share), `client_cost` the full one.
+    """
+    lean = kind == "capacity"
+    window = workload.capacity if lean else workload.client_cost
+    spec = preflight_spec(aim, profile)
+    spec |= {
+        "connections": workload.connections,
+        "cpus": list(aim.processors),
+        "warmup_ms": window.warmup_ms,
+        "stop": {"duration_ms": window.measure_ms},
+        "requests_per_connection": {"count": workload.requests_per_connection},
+    }
+    spec["tls"] |= {
+        "authenticate": "sampled" if lean else "every",
+        "key_share": "reused" if lean else "fresh",
+    }
+    return spec
+
+
+def preflight_spec(aim: Aim, profile: Profile) -> dict[str, Any]:
+    """The specification of a single, fully verified connection."""
+    tls: dict[str, Any] = {
+        "versions": [] if profile.tls is None else [profile.tls],
+        "suites": list(profile.suites),
+        "groups": list(profile.groups),
+        "signature_schemes": list(profile.signature_schemes),
+        "trust": _trust(aim.trust),
+    }
+    if aim.server_name is not None:
+        tls["server_name"] = aim.server_name
+    return {
+        "schema": SCHEMA,
+        "url": aim.url,
+        "stop": {"count": 1},
+        "tls": tls,
+        "allow": list(aim.allow),
+    }
+
+
+def _trust(trust: str) -> str | Mapping[str, str]:
+    return trust if trust in ("system", "anyone") else {"pem": trust}

@@ -1,0 +1,135 @@
+"""One trial: a cell's two runs against a running server."""
+
+import datetime
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tlslab.lab.accounting import Meter
+from tlslab.lab.engine import Engine, Event
+from tlslab.lab.specs import Aim, run_spec
+from tlslab.model.errors import CannotRun, EngineError
+from tlslab.model.plan import Cell, PlannedTrial
+from tlslab.model.record import Reason, RunKind, Trial, TrialRun, TrialStatus
+from tlslab.model.workload import Workload
+from tlslab.targets import Running
+
+# The engine's failure classes that mean: this server cannot make that handshake.
+UNSUPPORTED_PREFIXES = ("alert_", "unexpected", "unsupported", "closed_handshake")
+
+SERVER_DIED = "server_died"
+
+
+@dataclass(frozen=True)
+class Bench:
+    """What every trial of a run has in common; `running` is None for an external server."""
+
+    engine: Engine
+    workload: Workload
+    aim: Aim
+    running: Running | None
+
+
+def run_trial(
+    bench: Bench, planned: PlannedTrial, cell: Cell, on_rate: Callable[[RunKind, float], None]
+) -> Trial:
+    """Runs a cell once and tells how it went; a failure is a result, not an exception."""
+    started = datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
+    runs: dict[RunKind, TrialRun] = {}
+    status: TrialStatus = "done"
+    reason = None
+    try:
+        for kind in run_order(planned.block):
+            runs[kind] = _run(bench, cell, kind, on_rate)
+    except EngineError as error:
+        died = error.class_ == SERVER_DIED or not _alive(bench)
+        unsupported = not died and not runs and error.class_.startswith(UNSUPPORTED_PREFIXES)
+        status = "unsupported" if unsupported else "failed"
+        reason = _death(bench) if died else Reason(error.class_, error.message)
+        runs = {}
+    return Trial(
+        trial=planned.trial,
+        block=planned.block,
+        position=planned.position,
+        cell=cell.key,
+        factors=cell.factors,
+        started=started,
+        status=status,
+        reason=reason,
+        runs=runs,
+    )
+
+
+def run_order(block: int) -> tuple[RunKind, RunKind]:
+    """The order of a trial's runs alternates by block, so that neither always comes second."""
+    return ("capacity", "client_cost") if block % 2 == 0 else ("client_cost", "capacity")
+
+
+def _run(
+    bench: Bench, cell: Cell, kind: RunKind, on_rate: Callable[[RunKind, float], None]
+) -> TrialRun:
+    spec = run_spec(bench.aim, cell.profile, bench.workload, kind)
+    watch = _Watch(bench.running, lambda rate: on_rate(kind, rate))
+    try:
+        record = bench.engine.run(spec, watch)
+    finally:
+        watch.meter.close()
+    if watch.server_changed():
+        raise EngineError(SERVER_DIED, "the server died")
+    if not watch.meter.complete:
+        raise EngineError("engine_failed", "the engine did not tell when it measured")
+    return TrialRun(record, watch.meter.machine(), watch.meter.server(watch.handshakes))
+
+
+def _alive(bench: Bench) -> bool:
+    return bench.running is None or bench.running.process.alive()
+
+
+def _death(bench: Bench) -> Reason:
+    words = bench.running.process.last_words() if bench.running else ""
+    return Reason(
+        "server_died", "the server died during the trial" + (f": {words}" if words else "")
+    )
+
+
+class _Watch:
+    """Listens to one run's events: meters the server in the measurement, passes the rate on."""
+
+    def __init__(self, running: Running | None, on_rate: Callable[[float], None]) -> None:
+        self._running = running
+        self._on_rate = on_rate
+        self._tree = running.process.tree() if running else []
+        self._counted: list[int] = []
+        self.meter = Meter(self._tree)
+
+    def __call__(self, event: Event) -> None:
+        if event["event"] == "phase":
+            self._on_phase(event)
+        elif event["event"] == "progress":
+            self._on_rate(float(event["connections_per_s"]))
+
+    def _on_phase(self, event: Mapping[str, Any]) -> None:
+        if event["phase"] == "measure":
+            self.meter.begin()
+        elif event["phase"] == "drain":
+            self.meter.end()
+        else:
+            return
+        try:
+            count = self._running.handshakes() if self._running else None
+        except (CannotRun, OSError):
+            return  # A server that has died is found out after the run.
+        if count is not None:
+            self._counted.append(count)
+
+    @property
+    def handshakes(self) -> int | None:
+        """The server's own count over the measurement; None where it keeps none."""
+        return self._counted[1] - self._counted[0] if len(self._counted) == 2 else None
+
+    def server_changed(self) -> bool:
+        """Whether a process of the server has ended: what is left was not what was measured."""
+        if self._running is None:
+            return False
+        before = {process.pid for process in self._tree}
+        return not before <= {process.pid for process in self._running.process.tree()}

@@ -1,0 +1,56 @@
+"""The errors that a user can meet, and the exit code of each kind.
+
+TlslabError
++-- UsageError (2)          what was asked for makes no sense
+|   +-- ExperimentError     a place in an experiment file
++-- CannotRun (3)           what was asked for cannot be done here
+    +-- EngineError         the engine said why, with a failure class
+    +-- StoreError          a run folder cannot be read or written
+"""
+
+
+class TlslabError(Exception):
+    """Anything that ends a command with a message instead of a traceback.
+
+    `remedy` says what the user can do about it; empty when the message already does.
+    """
+
+    exit_code = 3
+
+    def __init__(self, message: str, remedy: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.remedy = remedy
+
+
+class UsageError(TlslabError):
+    """What was asked for makes no sense."""
+
+    exit_code = 2
+
+
+class ExperimentError(UsageError):
+    """A fault in an experiment file, with file and line (counted from 1) where they are known."""
+
+    def __init__(self, source: str, line: int | None, message: str) -> None:
+        place = source if line is None else f"{source}:{line}"
+        super().__init__(f"{place}: {message}")
+        self.line = line
+
+
+class CannotRun(TlslabError):
+    """What was asked for cannot be done here."""
+
+
+class EngineError(CannotRun):
+    """The engine ended without a record; `class_` is its failure class."""
+
+    def __init__(self, class_: str, message: str, remedy: str = "") -> None:
+        super().__init__(message, remedy)
+        self.class_ = class_
+        if class_ == "usage":
+            self.exit_code = UsageError.exit_code
+
+
+class StoreError(CannotRun):
+    """A run folder cannot be read or written."""

@@ -1,0 +1,178 @@
+"""What the trials mean: estimates, comparisons, findings, and the summary that holds them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from tlslab.model.plan import Excluded
+from tlslab.model.record import Facts
+from tlslab.model.run import Environment
+
+CellVerdict = Literal["valid", "at_least", "invalid", "unsupported", "failed"]
+ComparisonVerdict = Literal["faster", "slower", "no_detectable_difference", "not_comparable"]
+
+
+@dataclass(frozen=True)
+class Note:
+    """Something that the reader must know; `code` is stable, `message` says it in words."""
+
+    code: str
+    message: str
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A number with its interval, made of `n` values by `method`.
+
+    `low` and `high` are None where no interval can be given; `method` then says why.
+    """
+
+    value: float
+    low: float | None
+    high: float | None
+    n: int
+    unit: str
+    method: str
+
+
+@dataclass(frozen=True)
+class TimesRow:
+    """One row of ab's table of connection times, in milliseconds."""
+
+    min_ms: float
+    mean_ms: float
+    sd_ms: float
+    median_ms: float
+    max_ms: float
+
+
+@dataclass(frozen=True)
+class AbBlock:
+    """All that ApacheBench prints, and study D reports, for one cell; over all its capacity runs.
+
+    `times` has the rows `connect`, `processing`, `waiting`, `total`. Strings may be the server's.
+    """
+
+    server_software: str
+    host: str
+    port: int
+    tls: str
+    suite: str
+    server_key: str
+    server_key_bits: int | None
+    cipher_bits: int | None
+    temporary_key: str | None
+    temporary_key_bits: int | None
+    server_name: str
+    path: str
+    document_bytes: int
+    concurrency: int
+    seconds: float
+    complete: int
+    failed: int
+    non_2xx: int
+    total_bytes: int
+    html_bytes: int
+    requests_per_s: float
+    ms_per_request: float
+    ms_per_request_across: float
+    transfer_kib_per_s: float
+    times: Mapping[str, TimesRow]
+
+
+@dataclass(frozen=True)
+class CpuSeries:
+    """Processor use over the time of a cell's measurement, mean over its trials.
+
+    `at_s` are the ends of the slices in seconds; the rest are shares of one processor, one a slice.
+    """
+
+    at_s: tuple[float, ...]
+    user: tuple[float, ...]
+    system: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class CellSummary:
+    """One cell: its verdict with the reasons, its estimates by name, and study D's block."""
+
+    key: str
+    factors: Mapping[str, str]
+    verdict: CellVerdict
+    reasons: tuple[Note, ...]
+    trials: int
+    estimates: Mapping[str, Estimate]
+    not_measurable: Mapping[str, str] = field(default_factory=dict)
+    ab: AbBlock | None = None
+    cpu_over_time: Mapping[str, CpuSeries] = field(default_factory=dict)
+    backend: str | None = None
+    negotiated: Facts | None = None
+
+
+@dataclass(frozen=True)
+class Published:
+    """A ratio that a study published, and where."""
+
+    ratio: float
+    source: str
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A cell against its baseline by one estimate: ratio candidate / baseline, paired by block."""
+
+    baseline: str
+    candidate: str
+    estimate: str
+    ratio: float
+    low: float | None
+    high: float | None
+    n: int
+    method: str
+    verdict: ComparisonVerdict
+    published: Published | None = None
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A sentence that the numbers carry; `cells` are those that it speaks of."""
+
+    code: str
+    text: str
+    cells: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class ExperimentSummary:
+    """What was run: the experiment in short."""
+
+    name: str
+    title: str
+    target: str
+    seed: int
+    blocks: int
+    planned_cells: int
+    factors: Mapping[str, tuple[str, ...]]
+    baseline: Mapping[str, str]
+    workload: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The content of `summary.json`; every report is made of it and of nothing else."""
+
+    experiment: ExperimentSummary
+    environment: Environment
+    cells: tuple[CellSummary, ...]
+    excluded: tuple[Excluded, ...]
+    comparisons: tuple[Comparison, ...]
+    findings: tuple[Finding, ...]
+    recommendation: Mapping[str, Any] | None = None
+    schema: str = "tlslab.summary/1"
+
+    def cell(self, key: str) -> CellSummary:
+        """The cell with this key. Raises KeyError when there is none."""
+        for cell in self.cells:
+            if cell.key == key:
+                return cell
+        raise KeyError(key)

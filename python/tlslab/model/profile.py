@@ -1,0 +1,18 @@
+"""What one run asks of TLS."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Profile:
+    """The handshake that a cell forces; an empty tuple leaves the choice to the back end.
+
+    `key` is the certificate key that the server must serve (`ecdsa-p256`, `rsa-2048`, ...); the others
+    are names of `model.names`.
+    """
+
+    tls: str | None = None
+    key: str | None = None
+    groups: tuple[str, ...] = ()
+    suites: tuple[str, ...] = ()
+    signature_schemes: tuple[str, ...] = ()

@@ -1,0 +1,278 @@
+"""What happened in one run of the engine, and in one trial of the lab.
+
+`RunRecord` and its parts follow the engine's wire format (`schema/record.json`); times are in
+microseconds or seconds as the name says, bytes are TCP payload.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+TrialStatus = Literal["done", "unsupported", "failed"]
+RunKind = Literal["capacity", "client_cost"]
+
+
+@dataclass(frozen=True)
+class CpuTime:
+    """Processor time in microseconds, in user space and in the kernel."""
+
+    user_us: int
+    system_us: int
+
+    @property
+    def total_us(self) -> int:
+        """User and system time together."""
+        return self.user_us + self.system_us
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a handshake negotiated, in the names that records use; `group` is None for static RSA."""
+
+    tls: str
+    suite: str
+    group: str | None
+    signature_scheme: str | None
+    kind: str
+    hello_retry_request: bool
+    alpn: str | None = None
+
+
+@dataclass(frozen=True)
+class CountedFacts(Facts):
+    """Facts, and how many connections had them."""
+
+    count: int = 0
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What the server's certificate says; the strings are the server's, and hostile."""
+
+    subject: str
+    issuer: str
+    key: str
+    not_before: int
+    not_after: int
+    chain_length: int
+    chain_bytes: int
+
+
+@dataclass(frozen=True)
+class Preflight:
+    """The one connection made before the load; `server` is the Server header, and hostile."""
+
+    facts: Facts
+    certificate: Certificate | None
+    status: int | None
+    body_bytes: int | None
+    server: str | None
+
+
+@dataclass(frozen=True)
+class Outcomes:
+    """The books over all connections of a measurement."""
+
+    attempts: int
+    completed: int
+    in_flight_at_stop: int
+    failed: Mapping[str, int]
+    unexpected: Mapping[str, int]
+
+    @property
+    def failures(self) -> int:
+        """All failed connections."""
+        return sum(self.failed.values())
+
+    @property
+    def mismatches(self) -> int:
+        """All connections whose handshake was not the one asked for."""
+        return sum(self.unexpected.values())
+
+    @property
+    def balanced(self) -> bool:
+        """Whether attempts = completed + failed + unexpected + in flight, exactly."""
+        ended = self.completed + self.failures + self.mismatches
+        return self.attempts == ended + self.in_flight_at_stop
+
+
+@dataclass(frozen=True)
+class WorkerUsage:
+    """What one worker of the engine used during the measurement."""
+
+    processor: int | None
+    cpu: CpuTime
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Bytes:
+    """Bytes over the connections that ended in the measurement (the engine's record.rs)."""
+
+    handshake_sent: int
+    handshake_received: int
+    sent: int
+    received: int
+    head: int
+    body: int
+
+
+@dataclass(frozen=True)
+class TimeSummary:
+    """A histogram in short, in milliseconds."""
+
+    n: int
+    min_ms: float
+    mean_ms: float
+    sd_ms: float
+    p50_ms: float
+    p90_ms: float
+    p95_ms: float
+    p99_ms: float
+    p999_ms: float
+    max_ms: float
+
+
+@dataclass(frozen=True)
+class Interval:
+    """One slice of the measurement; `cpu` is the workers' processor time in it."""
+
+    at_s: float
+    seconds: float
+    completed: int
+    failed: int
+    cpu: CpuTime
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A statement about a run that its reader must know; `code` is the engine's VerdictCode."""
+
+    code: str
+    message: str
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """The record of one run of the engine.
+
+    `histograms` are HdrHistogram V2 in base64, values in nanoseconds, by the names `connect`,
+    `handshake`, `established`, `first_byte`, `exchange`, `service`; `seconds` is the length of the
+    measurement, `cpu` that of the engine's workers in it. `spec` is the specification as it was run.
+    """
+
+    schema: str
+    spec: Mapping[str, Any]
+    backend: str
+    versions: Mapping[str, str]
+    environment: Mapping[str, Any]
+    address: str
+    preflight: Preflight
+    outcomes: Outcomes
+    facts: tuple[CountedFacts, ...]
+    authenticated: int
+    requests: int
+    seconds: float
+    cpu: CpuTime
+    workers: tuple[WorkerUsage, ...]
+    bytes: Bytes
+    histograms: Mapping[str, str]
+    summaries: Mapping[str, TimeSummary]
+    intervals: tuple[Interval, ...]
+    verdicts: tuple[Verdict, ...]
+
+
+@dataclass(frozen=True)
+class CpuSample:
+    """Processor time used since the begin of the measurement, at `at_s` seconds from it."""
+
+    at_s: float
+    user_us: int
+    system_us: int
+
+
+@dataclass(frozen=True)
+class ServerUsage:
+    """What the server's process tree used during the measurement.
+
+    `memory_bytes` is its proportional set size (or, where the kernel hides that, its resident size) at
+    the end; `handshakes` is the server's own count of full handshakes, where it keeps one.
+    """
+
+    user_us: int
+    system_us: int
+    seconds: float
+    memory_bytes: int
+    processes: int
+    samples: tuple[CpuSample, ...] = ()
+    handshakes: int | None = None
+
+
+@dataclass(frozen=True)
+class ProcessorUsage:
+    """What one processor of the machine did, as fractions of the measurement."""
+
+    busy: float
+    user: float
+    system: float
+    softirq: float
+    steal: float
+
+
+@dataclass(frozen=True)
+class MachineSample:
+    """The whole machine's processor time since the begin of the measurement."""
+
+    at_s: float
+    user_us: int
+    system_us: int
+    idle_us: int
+
+
+@dataclass(frozen=True)
+class MachineUsage:
+    """What the whole machine did during the measurement, in microseconds over all processors."""
+
+    seconds: float
+    user_us: int
+    system_us: int
+    idle_us: int
+    softirq_us: int
+    steal_us: int
+    per_processor: tuple[ProcessorUsage, ...] = ()
+    samples: tuple[MachineSample, ...] = ()
+
+
+@dataclass(frozen=True)
+class TrialRun:
+    """One engine run of a trial; `server` is None for a server that the lab did not start."""
+
+    record: RunRecord
+    machine: MachineUsage
+    server: ServerUsage | None = None
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why a trial has no runs; `class_` is a failure class of the engine or of the lab."""
+
+    class_: str
+    message: str
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One trial: a cell's two runs, or the reason why they are not there.
+
+    `trial`, `block`, `position` and `cell` are those of the plan; `started` is ISO 8601 in UTC.
+    """
+
+    trial: int
+    block: int
+    position: int
+    cell: str
+    factors: Mapping[str, str]
+    started: str
+    status: TrialStatus
+    reason: Reason | None = None
+    runs: Mapping[RunKind, TrialRun] = field(default_factory=dict)

@@ -1,0 +1,51 @@
+"""A run: all that one run folder holds before analysis."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tlslab.model.experiment import Experiment
+from tlslab.model.plan import Plan
+from tlslab.model.record import Trial
+
+
+@dataclass(frozen=True)
+class TargetInfo:
+    """The server that was measured.
+
+    `name` is `reference`, `nginx` or the URL of a server that the lab did not start; `software` its
+    product and version, `backend` its TLS library; both may come from the server and are hostile.
+    `processors` are those that the lab pinned it to; `managed` tells whether the lab started it.
+    """
+
+    name: str
+    managed: bool
+    software: str
+    backend: str
+    processors: tuple[int, ...]
+    host: str
+    path: str
+
+
+@dataclass(frozen=True)
+class Environment:
+    """Where and how the run was made; `warnings` are preflight's, each with its remedy."""
+
+    created: str
+    tlslab: str
+    command: tuple[str, ...]
+    target: TargetInfo
+    generator_processors: tuple[int, ...]
+    machine: Mapping[str, Any]
+    versions: Mapping[str, str]
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class RunContents:
+    """A run folder, read: what was asked, what was planned, where, and every finished trial."""
+
+    experiment: Experiment
+    plan: Plan
+    environment: Environment
+    trials: tuple[Trial, ...]

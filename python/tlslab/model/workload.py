@@ -1,0 +1,37 @@
+"""What one run does beside TLS: load, document, windows of time."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Window:
+    """Warm-up and measurement of one engine run, in milliseconds."""
+
+    warmup_ms: int
+    measure_ms: int
+
+    @property
+    def seconds(self) -> float:
+        """Warm-up and measurement together, in seconds."""
+        return (self.warmup_ms + self.measure_ms) / 1000
+
+
+@dataclass(frozen=True)
+class Workload:
+    """A closed loop over new connections.
+
+    Each trial has two runs: `capacity` with the lean client, which loads the server as far as it goes
+    and tells rates, latencies and the server's cost; `client_cost` with the full client, which tells
+    what the handshake costs a real client.
+    """
+
+    document_bytes: int
+    connections: int
+    requests_per_connection: int
+    capacity: Window
+    client_cost: Window
+
+    @property
+    def trial_seconds(self) -> float:
+        """The length of one trial without the time to start and stop programs, in seconds."""
+        return self.capacity.seconds + self.client_cost.seconds

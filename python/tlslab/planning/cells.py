@@ -1,0 +1,103 @@
+"""The cells of an experiment, and the combinations that are left out, each with its reason."""
+
+from collections.abc import Iterator, Mapping
+from fnmatch import fnmatchcase
+from itertools import product
+
+from tlslab.model.experiment import Experiment, Pin
+from tlslab.model.names import find_group, find_suite
+from tlslab.model.plan import Cell, Excluded
+from tlslab.model.profile import Profile
+
+Factors = Mapping[str, str]
+
+
+def make_cells(experiment: Experiment) -> tuple[tuple[Cell, ...], tuple[Excluded, ...]]:
+    """All combinations of levels, the first factor varying slowest: cells and exclusions."""
+    cells: list[Cell] = []
+    excluded: list[Excluded] = []
+    for factors in _combinations(experiment):
+        profile = make_profile(experiment, factors)
+        reason = _exclusion(experiment, factors) or contradiction(profile)
+        if reason is None:
+            cells.append(Cell(cell_key(factors), factors, profile))
+        else:
+            excluded.append(Excluded(factors, reason))
+    return tuple(cells), tuple(excluded)
+
+
+def cell_key(factors: Factors) -> str:
+    """The key under which a cell is known: `tls=1.3,key=ecdsa-p256,group=X25519`."""
+    return ",".join(f"{name}={level}" for name, level in factors.items())
+
+
+def _combinations(experiment: Experiment) -> Iterator[Factors]:
+    names = [factor.name for factor in experiment.factors]
+    for levels in product(*(factor.levels for factor in experiment.factors)):
+        yield dict(zip(names, levels, strict=True))
+
+
+def matches(when: Factors, factors: Factors) -> bool:
+    """Whether a combination has all the levels of `when`; `*` stands for any characters."""
+    return all(fnmatchcase(factors.get(name, ""), level) for name, level in when.items())
+
+
+def _exclusion(experiment: Experiment, factors: Factors) -> str | None:
+    for exclusion in experiment.exclusions:
+        if matches(exclusion.when, factors):
+            return exclusion.reason
+    return None
+
+
+def make_profile(experiment: Experiment, factors: Factors) -> Profile:
+    """What a cell forces: its own levels, and what the experiment's pins add to them.
+
+    A level of the factor `suite` takes the place of pinned suites.
+    """
+    pins = [pin for pin in experiment.pins if matches(pin.when, factors)]
+    suite = factors.get("suite")
+    group = factors.get("group")
+    return Profile(
+        tls=factors.get("tls"),
+        key=factors.get("key"),
+        groups=() if group is None else (group,),
+        suites=_joined(pins, "suites") if suite is None else (suite,),
+        signature_schemes=_joined(pins, "signature_schemes"),
+    )
+
+
+def _joined(pins: list[Pin], field: str) -> tuple[str, ...]:
+    """The names of one field over several pins, each once, in their order."""
+    return tuple(dict.fromkeys(name for pin in pins for name in getattr(pin, field)))
+
+
+def contradiction(profile: Profile) -> str | None:
+    """Why TLS itself has no such handshake; None when it has."""
+    for name in profile.suites:
+        suite = find_suite(name)
+        if suite is None:
+            continue
+        if profile.tls is not None and suite.tls != profile.tls:
+            return f"the suite {name} belongs to TLS {suite.tls}"
+        if reason := _suite_against(profile, name):
+            return reason
+    for name in profile.groups:
+        group = find_group(name)
+        if group is not None and group.tls13_only and profile.tls == "1.2":
+            return f"the group {name} exists in TLS 1.3 only"
+    return None
+
+
+def _suite_against(profile: Profile, suite: str) -> str | None:
+    """Why a TLS 1.2 suite does not go with the profile's certificate key or groups."""
+    if "_WITH_" not in suite:
+        return None
+    if profile.key is not None:
+        needs_ecdsa = "_ECDSA_" in suite
+        is_rsa = profile.key.startswith("rsa-")
+        if needs_ecdsa == is_rsa:
+            needed = "an ECDSA" if needs_ecdsa else "an RSA"
+            return f"the suite {suite} needs {needed} certificate"
+    if profile.groups and "_ECDHE_" not in suite:
+        return f"the suite {suite} exchanges keys without an elliptic curve"
+    return None

@@ -1,0 +1,46 @@
+"""Between the model's dataclasses and JSON.
+
+The wire names are the fields' names, `class` for `class_`. Unknown fields are passed over, so that an
+older tlslab reads what a newer one has added; missing or wrong ones are errors that name the place.
+"""
+
+from typing import Any, TypeVar
+
+from cattrs import Converter
+from cattrs.errors import BaseValidationError
+from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, override
+from cattrs.v import transform_error
+
+from tlslab.model.errors import StoreError
+from tlslab.model.record import Reason
+
+T = TypeVar("T")
+
+
+def _converter() -> Converter:
+    converter = Converter()
+    renamed = override(rename="class")
+    converter.register_structure_hook(
+        Reason, make_dict_structure_fn(Reason, converter, class_=renamed)
+    )
+    converter.register_unstructure_hook(
+        Reason, make_dict_unstructure_fn(Reason, converter, class_=renamed)
+    )
+    return converter
+
+
+_CONVERTER = _converter()
+
+
+def to_json(value: Any) -> Any:
+    """A dataclass of the model as what `json.dumps` takes."""
+    return _CONVERTER.unstructure(value)
+
+
+def from_json(data: Any, kind: type[T]) -> T:
+    """A dataclass of the model from what `json.loads` gave. Raises StoreError."""
+    try:
+        return _CONVERTER.structure(data, kind)
+    except (BaseValidationError, TypeError, ValueError, KeyError, AttributeError) as error:
+        reasons = transform_error(error) if isinstance(error, BaseValidationError) else [str(error)]
+        raise StoreError(f"not a {kind.__name__}: {'; '.join(reasons[:3])}") from None

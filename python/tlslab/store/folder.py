@@ -1,0 +1,198 @@
+"""A run folder: experiment.toml, plan.json, environment.json, trials.jsonl, summary.json, report.html.
+
+`trials.jsonl` only ever grows, one line a finished trial, each forced to the disk before the next trial
+begins: what was finished survives a kill -9. A torn last line is no trial.
+"""
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, TypeVar
+
+from tlslab.model.errors import StoreError
+from tlslab.model.finding import Summary
+from tlslab.model.plan import Plan
+from tlslab.model.record import Trial
+from tlslab.model.run import Environment
+from tlslab.store.codec import from_json, to_json
+
+T = TypeVar("T")
+
+PLAN_SCHEMA = "tlslab.plan/1"
+ENVIRONMENT_SCHEMA = "tlslab.environment/1"
+TRIAL_SCHEMA = "tlslab.trial/1"
+SUMMARY_SCHEMA = "tlslab.summary/1"
+
+EXPERIMENT = "experiment.toml"
+PLAN = "plan.json"
+ENVIRONMENT = "environment.json"
+TRIALS = "trials.jsonl"
+SUMMARY = "summary.json"
+REPORT = "report.html"
+
+
+class RunFolder:
+    """One run's folder. All errors of the file system are raised as StoreError."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @classmethod
+    def create(
+        cls, path: Path, experiment: str, plan: Plan, environment: Environment
+    ) -> "RunFolder":
+        """Makes a new folder; one that already holds a run is refused."""
+        folder = cls(path)
+        if (path / PLAN).exists():
+            raise StoreError(f"{path} already holds a run", "choose another --out, or --resume it")
+        with _file_errors(path):
+            path.mkdir(parents=True, exist_ok=True)
+        folder._write(EXPERIMENT, experiment)
+        folder._write_json(ENVIRONMENT, ENVIRONMENT_SCHEMA, environment)
+        folder._write_json(PLAN, PLAN_SCHEMA, plan)
+        return folder
+
+    @classmethod
+    def open(cls, path: Path) -> "RunFolder":
+        """An existing folder; refused when there is no run in it."""
+        if not (path / PLAN).is_file():
+            raise StoreError(f"{path} holds no run: it has no {PLAN}")
+        return cls(path)
+
+    def experiment_text(self) -> str:
+        """The experiment as it was run, in TOML."""
+        with _file_errors(self.path / EXPERIMENT):
+            return (self.path / EXPERIMENT).read_text("utf-8")
+
+    def plan(self) -> Plan:
+        """The plan."""
+        return self._read_json(PLAN, PLAN_SCHEMA, Plan)
+
+    def environment(self) -> Environment:
+        """Where and how the run was made."""
+        return self._read_json(ENVIRONMENT, ENVIRONMENT_SCHEMA, Environment)
+
+    def summary(self) -> Summary:
+        """The summary of the last analysis."""
+        return self._read_json(SUMMARY, SUMMARY_SCHEMA, Summary)
+
+    def has_summary(self) -> bool:
+        """Whether the run was ever summarised."""
+        return (self.path / SUMMARY).is_file()
+
+    def trials(self) -> tuple[Trial, ...]:
+        """All finished trials, in the order in which they were run."""
+        return tuple(self._trials())
+
+    def _trials(self) -> Iterator[Trial]:
+        path = self.path / TRIALS
+        if not path.exists():
+            return
+        with _file_errors(path):
+            lines = path.read_bytes().split(b"\n")
+        # What follows the last newline was cut off by a kill or a full disk, or is empty.
+        for number, line in enumerate(lines[:-1], start=1):
+            try:
+                data = json.loads(line)
+                _check_schema(data, TRIAL_SCHEMA)
+                yield from_json(data, Trial)
+            except (ValueError, StoreError) as error:
+                raise StoreError(f"{path}:{number}: {error}") from None
+
+    def append(self, trial: Trial) -> None:
+        """Adds a finished trial and forces it to the disk."""
+        data = {"schema": TRIAL_SCHEMA, **to_json(trial)}
+        line = json.dumps(data, allow_nan=False, separators=(",", ":")).encode() + b"\n"
+        path = self.path / TRIALS
+        with _file_errors(path):
+            handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            try:
+                _append_whole(handle, line)
+            finally:
+                os.close(handle)
+
+    def write_summary(self, summary: Summary, report: str) -> None:
+        """Writes the summary and the page made of it, in place of older ones."""
+        self._write_json(SUMMARY, SUMMARY_SCHEMA, summary)
+        self._write(REPORT, report)
+
+    def _write_json(self, name: str, schema: str, value: Any) -> None:
+        data = {"schema": schema, **to_json(value)}
+        self._write(name, json.dumps(data, allow_nan=False, indent=1) + "\n")
+
+    def _write(self, name: str, text: str) -> None:
+        """Puts a whole file in place at once: readers see the old one or the new one."""
+        path = self.path / name
+        draft = self.path / f".{name}.draft"
+        with _file_errors(path):
+            try:
+                with draft.open("w", encoding="utf-8") as handle:
+                    handle.write(text)
+                    handle.flush()
+                    os.fsync(handle.fileno())
+                draft.replace(path)
+            except OSError:
+                draft.unlink(missing_ok=True)
+                raise
+
+    def _read_json(self, name: str, schema: str, kind: type[T]) -> T:
+        path = self.path / name
+        with _file_errors(path):
+            text = path.read_text("utf-8")
+        try:
+            data = json.loads(text)
+            _check_schema(data, schema)
+            known = {field.name for field in fields(kind)}  # type: ignore[arg-type]
+            return from_json({k: v for k, v in data.items() if k in known}, kind)
+        except (ValueError, StoreError) as error:
+            raise StoreError(f"{path}: {error}") from None
+
+
+def _append_whole(handle: int, line: bytes) -> None:
+    """Appends a line after the last whole one; a line that did not fit is taken back."""
+    end = _end_of_last_line(handle)
+    os.ftruncate(handle, end)
+    os.lseek(handle, end, os.SEEK_SET)
+    try:
+        left = memoryview(line)
+        while left:
+            left = left[os.write(handle, left) :]
+        os.fsync(handle)
+    except OSError:
+        os.ftruncate(handle, end)
+        raise
+
+
+def _end_of_last_line(handle: int) -> int:
+    """The offset after the last newline: beyond it is what a kill has cut off."""
+    step = 1 << 16
+    end = os.lseek(handle, 0, os.SEEK_END)
+    while end > 0:
+        start = max(0, end - step)
+        found = os.pread(handle, end - start, start).rfind(b"\n")
+        if found >= 0:
+            return start + found + 1
+        end = start
+    return 0
+
+
+def _check_schema(data: Any, schema: str) -> None:
+    found = data.get("schema") if isinstance(data, dict) else None
+    if found != schema:
+        raise StoreError(f"its schema is {found!r:.80}; this tlslab reads '{schema}'")
+
+
+@contextmanager
+def _file_errors(path: Path) -> Iterator[None]:
+    """Turns errors of the file system into one line that names the file."""
+    try:
+        yield
+    except UnicodeDecodeError:
+        raise StoreError(f"{path}: not a text in UTF-8") from None
+    except OSError as error:
+        raise StoreError(
+            f"{path}: {error.strerror or error}", "make room, or choose another folder with --out"
+        ) from None

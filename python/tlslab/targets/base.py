@@ -1,0 +1,79 @@
+"""What all managed targets have in common."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from tlslab.model.errors import CannotRun
+from tlslab.targets.process import ServerProcess
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What a managed target is set up with.
+
+    `folder` is private to the run and holds certificates, configuration and documents; `keys` are the
+    certificate keys to serve; `processors` those to pin the server to (none: not pinned).
+    """
+
+    folder: Path
+    keys: tuple[str, ...]
+    groups: tuple[str, ...]
+    document_bytes: int
+    processors: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Running:
+    """A started server: where to ask for the document, its process, and its own books if any."""
+
+    url: str
+    process: ServerProcess
+    count: Callable[[], int] | None = None
+
+    def handshakes(self) -> int | None:
+        """The server's own count of full handshakes; None for one that keeps none."""
+        return None if self.count is None else self.count()
+
+    def stop(self) -> None:
+        """Ends the server and all its processes."""
+        self.process.stop()
+
+
+class Target(Protocol):
+    """A server that the lab manages."""
+
+    name: str
+    backend: str
+    software: str
+    trust_pem: str
+    path: str
+
+    def prepare(self) -> dict[tuple[str, str], str]:
+        """Makes certificates and configuration; the levels that this server lacks, with reasons."""
+        ...
+
+    def start(self) -> Running:
+        """Starts a fresh server and waits until it answers. Raises CannotRun."""
+        ...
+
+
+def require(program: str | None, name: str, remedy: str) -> str:
+    """A program's path, or CannotRun with its remedy."""
+    if program is None:
+        raise CannotRun(f"{name} is not installed", remedy)
+    return program
+
+
+def pinned(command: Sequence[str], processors: Sequence[int], signal_name: str) -> list[str]:
+    """The command, pinned, and ended by the kernel if the lab is killed.
+
+    setpriv asks for a signal on the death of the parent (PR_SET_PDEATHSIG, kept over exec), so that
+    nothing is left behind by a `kill -9` of the lab. nginx needs TERM there: its master then ends its
+    workers, which KILL would orphan.
+    """
+    prefix = ["setpriv", "--pdeathsig", signal_name, "--"]
+    if processors:
+        prefix += ["taskset", "-c", ",".join(str(number) for number in processors)]
+    return prefix + list(command)

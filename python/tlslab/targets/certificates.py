@@ -1,0 +1,139 @@
+"""Certificates for servers on this machine: an authority of the run's own for each kind of key.
+
+An ECDSA leaf is issued by an ECDSA authority and an RSA leaf by an RSA one: a client that offers the
+schemes of one kind only must find no other in the chain (RFC 8446, section 4.2.3).
+"""
+
+import datetime
+import ipaddress
+from dataclasses import dataclass
+from pathlib import Path
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
+from cryptography.x509.oid import NameOID
+
+PrivateKey = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey | ed25519.Ed25519PrivateKey
+
+SERVER_NAME = "localhost"
+VALID_DAYS = 30
+
+_CURVES: dict[str, ec.EllipticCurve] = {
+    "ecdsa-p256": ec.SECP256R1(),
+    "ecdsa-p384": ec.SECP384R1(),
+    "ecdsa-p521": ec.SECP521R1(),
+}
+
+
+@dataclass(frozen=True)
+class CertificateFiles:
+    """A leaf certificate and its key, in PEM."""
+
+    certificate: Path
+    key: Path
+
+
+def make_key(kind: str) -> PrivateKey:
+    """A private key of a kind that `model.names.CERTIFICATE_KEYS` names."""
+    if kind in _CURVES:
+        return ec.generate_private_key(_CURVES[kind])
+    if kind == "ed25519":
+        return ed25519.Ed25519PrivateKey.generate()
+    return rsa.generate_private_key(public_exponent=65537, key_size=int(kind.removeprefix("rsa-")))
+
+
+class Authority:
+    """Issues leaf certificates into a folder, and knows the authorities to trust for them."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._issuers: dict[str, tuple[x509.Certificate, PrivateKey]] = {}
+
+    @property
+    def trust_pem(self) -> str:
+        """The certificates of all authorities that have issued a leaf, in PEM."""
+        pems = (_pem(certificate) for certificate, _ in self._issuers.values())
+        return "".join(pems)
+
+    def issue(self, kind: str, lifetime_days: int = VALID_DAYS) -> CertificateFiles:
+        """A leaf for `localhost`, 127.0.0.1 and ::1; a negative lifetime gives an expired one."""
+        authority_kind = "rsa-2048" if kind.startswith("rsa-") else "ecdsa-p256"
+        if authority_kind not in self._issuers:
+            self._issuers[authority_kind] = _make_authority(authority_kind)
+        issuer, issuer_key = self._issuers[authority_kind]
+        key = make_key(kind)
+        leaf = _leaf(kind, key, issuer, issuer_key, lifetime_days)
+        files = CertificateFiles(self._folder / f"{kind}.pem", self._folder / f"{kind}.key")
+        files.certificate.write_text(_pem(leaf), "ascii")
+        files.key.touch(mode=0o600)
+        files.key.write_bytes(
+            key.private_bytes(
+                serialization.Encoding.PEM,
+                serialization.PrivateFormat.PKCS8,
+                serialization.NoEncryption(),
+            )
+        )
+        return files
+
+
+def _pem(certificate: x509.Certificate) -> str:
+    return certificate.public_bytes(serialization.Encoding.PEM).decode("ascii")
+
+
+def _hash(key: PrivateKey) -> hashes.SHA256 | None:
+    """The hash to sign a certificate with; Ed25519 brings its own."""
+    return None if isinstance(key, ed25519.Ed25519PrivateKey) else hashes.SHA256()
+
+
+def _builder(subject: str, issuer: str, key: PrivateKey, days: int) -> x509.CertificateBuilder:
+    now = datetime.datetime.now(datetime.UTC).replace(microsecond=0)
+    begin = now - datetime.timedelta(days=1 if days > 0 else 1 - 2 * days)
+    return (
+        x509.CertificateBuilder()
+        .subject_name(_name(subject))
+        .issuer_name(_name(issuer))
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(begin)
+        .not_valid_after(now + datetime.timedelta(days=days))
+    )
+
+
+def _name(common_name: str) -> x509.Name:
+    return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, common_name)])
+
+
+def _make_authority(kind: str) -> tuple[x509.Certificate, PrivateKey]:
+    key = make_key(kind)
+    name = f"tlslab {kind} authority of one run"
+    builder = _builder(name, name, key, VALID_DAYS)
+    builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+    usage = x509.KeyUsage(False, False, False, False, False, True, True, False, False)
+    builder = builder.add_extension(usage, critical=True)
+    identifier = x509.SubjectKeyIdentifier.from_public_key(key.public_key())
+    builder = builder.add_extension(identifier, critical=False)
+    return builder.sign(key, _hash(key)), key
+
+
+def _leaf(
+    kind: str, key: PrivateKey, issuer: x509.Certificate, issuer_key: PrivateKey, days: int
+) -> x509.Certificate:
+    issuer_name = str(issuer.subject.get_attributes_for_oid(NameOID.COMMON_NAME)[0].value)
+    builder = _builder(f"tlslab {kind}", issuer_name, key, days)
+    names = x509.SubjectAlternativeName(
+        [
+            x509.DNSName(SERVER_NAME),
+            x509.IPAddress(ipaddress.ip_address("127.0.0.1")),
+            x509.IPAddress(ipaddress.ip_address("::1")),
+        ]
+    )
+    builder = builder.add_extension(names, critical=False)
+    builder = builder.add_extension(
+        x509.BasicConstraints(ca=False, path_length=None), critical=True
+    )
+    usage = x509.ExtendedKeyUsage([x509.oid.ExtendedKeyUsageOID.SERVER_AUTH])
+    builder = builder.add_extension(usage, critical=False)
+    above = x509.AuthorityKeyIdentifier.from_issuer_public_key(issuer_key.public_key())
+    builder = builder.add_extension(above, critical=False)
+    return builder.sign(issuer_key, _hash(issuer_key))

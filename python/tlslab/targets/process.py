@@ -1,0 +1,107 @@
+"""A server's process tree: started in a session of its own, ended by its ids."""
+
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import psutil
+
+# Time for an orderly end before the rest is killed.
+PATIENCE_S = 3.0
+
+# The most of a server's own words that an error message repeats.
+WORDS = 400
+
+
+class ServerProcess:
+    """A started server and its children.
+
+    Its standard error goes to a file, so that a chatty server never blocks on a pipe that nobody reads.
+    """
+
+    def __init__(self, command: Sequence[str], log: Path, capture: bool = False) -> None:
+        self.log = log
+        with log.open("wb") as errors:
+            self.popen = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE if capture else errors,
+                stderr=errors,
+                # A Ctrl-C on the terminal goes to the lab, which then stops the server itself.
+                start_new_session=True,
+            )
+        self.pid = self.popen.pid
+
+    def alive(self) -> bool:
+        """Whether the server's first process still runs."""
+        return self.popen.poll() is None
+
+    def tree(self) -> list[psutil.Process]:
+        """The server's running processes, its first one at the head; empty when that has ended."""
+        if not self.alive():
+            return []
+        try:
+            root = psutil.Process(self.pid)
+            return [root, *filter(runs, root.children(recursive=True))]
+        except psutil.NoSuchProcess:
+            return []
+
+    def last_words(self) -> str:
+        """The end of what the server has written to its standard error, on one line."""
+        try:
+            text = self.log.read_bytes()[-4 * WORDS :].decode("utf-8", "replace")
+        except OSError:
+            return ""
+        return " ".join(text.split())[-WORDS:]
+
+    def stop(self) -> None:
+        """SIGTERM to the whole tree, and SIGKILL to what is left of it after a while."""
+        tree = self.tree()
+        for process in tree:
+            _signal(process, kill=False)
+        for process in self._wait(tree):
+            _signal(process, kill=True)
+        self._wait(tree)
+        self.popen.wait()
+        if self.popen.stdout is not None:
+            self.popen.stdout.close()
+
+    def _wait(self, tree: list[psutil.Process]) -> list[psutil.Process]:
+        """Waits until all have ended, at most a while; those that have not."""
+        deadline = time.monotonic() + PATIENCE_S
+        while (left := [process for process in tree if runs(process)]) and self._patient(deadline):
+            time.sleep(0.01)
+        return left
+
+    def _patient(self, deadline: float) -> bool:
+        self.popen.poll()  # Reaps the first process, which else would stay as a zombie.
+        return time.monotonic() < deadline
+
+
+def runs(process: psutil.Process) -> bool:
+    """Whether a process is there and not merely waiting to be reaped."""
+    try:
+        return bool(process.is_running() and process.status() != psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return False
+
+
+def _signal(process: psutil.Process, kill: bool) -> None:
+    try:
+        if kill:
+            process.kill()
+        else:
+            process.terminate()
+    except psutil.NoSuchProcess:
+        pass
+
+
+def wait_until(ready: Callable[[], bool], process: ServerProcess, seconds: float) -> bool:
+    """Asks again and again, briefly apart, until ready, dead or too late."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline and process.alive():
+        if ready():
+            return True
+        time.sleep(0.01)
+    return False

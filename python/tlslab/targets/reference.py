@@ -1,0 +1,103 @@
+"""The reference target: `tlslab-serve`, with the OpenSSL back end.
+
+One library serves all groups, so that a difference between groups is not one between libraries.
+"""
+
+import json
+import os
+import select
+import signal
+import time
+from typing import Any
+
+from tlslab.model.errors import CannotRun
+from tlslab.targets.base import Running, Setting, pinned
+from tlslab.targets.certificates import Authority
+from tlslab.targets.process import ServerProcess
+
+START_S = 10.0
+STATS_S = 2.0
+
+
+class Reference:
+    """The server that comes with tlslab."""
+
+    name = "reference"
+    backend = "openssl"
+    software = "tlslab-serve"
+
+    def __init__(self, setting: Setting, program: str) -> None:
+        self._setting = setting
+        self._program = program
+        self._authority = Authority(setting.folder)
+        self._certificates: list[str] = []
+        self.path = f"/bytes/{setting.document_bytes}"
+
+    @property
+    def trust_pem(self) -> str:
+        """The authorities to trust, in PEM."""
+        return self._authority.trust_pem
+
+    def prepare(self) -> dict[tuple[str, str], str]:
+        """Makes the certificates. This server lacks nothing that experiments can ask for."""
+        for key in self._setting.keys:
+            files = self._authority.issue(key)
+            self._certificates += ["--cert", str(files.certificate), "--key", str(files.key)]
+        return {}
+
+    def start(self) -> Running:
+        """Starts a fresh server on a free loopback port."""
+        command = [self._program, "--listen", "127.0.0.1:0", "--backend", self.backend]
+        for group in self._setting.groups:
+            command += ["--group", group]
+        command = pinned(command + self._certificates, self._setting.processors, "KILL")
+        process = ServerProcess(command, self._setting.folder / "serve.log", capture=True)
+        events = EventReader(process)
+        try:
+            ready = events.wait_for("ready", START_S)
+        except BaseException:
+            process.stop()
+            raise
+        return Running(f"https://{ready['address']}{self.path}", process, events.handshakes)
+
+
+class EventReader:
+    """Reads the server's events, JSON lines on its standard output."""
+
+    def __init__(self, process: ServerProcess) -> None:
+        stream = process.popen.stdout
+        assert stream is not None
+        self._process = process
+        self._handle = stream.fileno()
+        self._pending = b""
+
+    def wait_for(self, name: str, seconds: float) -> dict[str, Any]:
+        """The next event of that name; others before it are passed over. Raises CannotRun."""
+        deadline = time.monotonic() + seconds
+        while (left := deadline - time.monotonic()) > 0:
+            while b"\n" in self._pending:
+                line, _, self._pending = self._pending.partition(b"\n")
+                event = _event(line)
+                if event.get("event") == name:
+                    return event
+            if select.select([self._handle], [], [], left)[0]:
+                chunk = os.read(self._handle, 1 << 16)
+                if not chunk:
+                    break
+                self._pending += chunk
+        words = self._process.last_words() or "it said nothing"
+        raise CannotRun(f"the reference server gave no sign of '{name}': {words}")
+
+    def handshakes(self) -> int:
+        """Full handshakes since the server's start, by its own books."""
+        os.kill(self._process.pid, signal.SIGUSR1)
+        stats = self.wait_for("stats", STATS_S)
+        return int(stats["stats"]["handshakes"]["full"])
+
+
+def _event(line: bytes) -> dict[str, Any]:
+    try:
+        event = json.loads(line)
+    except ValueError:
+        return {}
+    return event if isinstance(event, dict) else {}

@@ -1,0 +1,124 @@
+"""TOML tables whose faults are told by file, line, key and what is allowed."""
+
+import re
+import tomllib
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from tlslab.model.errors import ExperimentError
+
+Path = tuple[str | int, ...]
+
+_HEADER = re.compile(r"^\s*(\[\[?)\s*([^\[\]]+?)\s*\]\]?\s*(#.*)?$")
+_KEY = re.compile(r"""^\s*["']?([\w.-]+)["']?\s*=""")
+
+
+def parse(text: str, source: str) -> "Table":
+    """The document's root table. Raises ExperimentError with the line of a syntax error."""
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        found = re.search(r"\s*\(at line (\d+), column (\d+)\)", str(error))
+        line = int(found[1]) if found else None
+        what = str(error)[: found.start()] if found else str(error)
+        column = f", column {found[2]}" if found else ""
+        raise ExperimentError(source, line, f"not valid TOML: {what}{column}") from None
+    return Table(data, (), source, dict(_lines(text)))
+
+
+def _lines(text: str) -> Iterator[tuple[Path, int]]:
+    """The line of each header and key, by its path; array tables are numbered from 0."""
+    prefix: Path = ()
+    counts: dict[str, int] = {}
+    for number, line in enumerate(text.split("\n"), start=1):
+        if header := _HEADER.match(line):
+            name = header[2]
+            prefix = tuple(part.strip(" \"'") for part in name.split("."))
+            if header[1] == "[[":
+                counts[name] = counts.get(name, -1) + 1
+                prefix = (*prefix, counts[name])
+            yield prefix, number
+        elif key := _KEY.match(line):
+            yield (*prefix, *key[1].split(".")), number
+
+
+class Table:
+    """A table of a document, which knows where it stands."""
+
+    def __init__(self, data: dict[str, Any], path: Path, source: str, lines: dict[Path, int]):
+        self.data = data
+        self.path = path
+        self._source = source
+        self._lines = lines
+
+    def error(self, message: str, key: str | None = None) -> ExperimentError:
+        """A fault at a key of this table, or of the table as a whole; to be raised."""
+        path = self.path if key is None else (*self.path, key)
+        name = ".".join(str(part) for part in path)
+        at = path
+        while at and at not in self._lines:
+            at = at[:-1]
+        text = f"{name}: {message}" if name else message
+        return ExperimentError(self._source, self._lines.get(at), text)
+
+    def only(self, *allowed: str) -> None:
+        """Refuses keys other than these."""
+        for key in self.data:
+            if key not in allowed:
+                raise self.error(f"unknown key; allowed: {', '.join(allowed)}", key)
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.data
+
+    def _value(self, key: str) -> Any:
+        if key not in self.data:
+            raise self.error(f"the key '{key}' is missing")
+        return self.data[key]
+
+    def text(self, key: str) -> str:
+        """A string that is not empty."""
+        value = self._value(key)
+        if not isinstance(value, str) or not value:
+            raise self.error("must be a text in quotes", key)
+        return value
+
+    def integer(self, key: str, least: int, most: int) -> int:
+        """A whole number within these bounds."""
+        value = self._value(key)
+        if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+            raise self.error(f"must be a whole number from {least} to {most}", key)
+        return value
+
+    def strings(self, key: str) -> tuple[str, ...]:
+        """A list of strings, none twice and at least one."""
+        value = self._value(key)
+        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+            raise self.error('must be a list of texts, like ["a", "b"]', key)
+        if not value:
+            raise self.error("must not be empty", key)
+        if len(set(value)) < len(value):
+            raise self.error("must not name anything twice", key)
+        return tuple(value)
+
+    def names(self, key: str, known: Sequence[str]) -> tuple[str, ...]:
+        """A list of strings that are all among the known ones."""
+        values = self.strings(key)
+        for value in values:
+            if value not in known:
+                raise self.error(f"unknown name '{value}'; known: {', '.join(known)}", key)
+        return values
+
+    def table(self, key: str) -> "Table":
+        """A table within this one."""
+        value = self._value(key)
+        if not isinstance(value, dict):
+            raise self.error("must be a table", key)
+        return Table(value, (*self.path, key), self._source, self._lines)
+
+    def tables(self, key: str) -> "Iterator[Table]":
+        """The tables of a list within this one; none when the key is missing."""
+        value = self.data.get(key, [])
+        if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
+            raise self.error(f"must be written as [[{key}]]", key)
+        for number, item in enumerate(value):
+            yield Table(item, (*self.path, key, number), self._source, self._lines)

@@ -1,0 +1,64 @@
+"""The command line as far as it goes without an engine."""
+
+from pathlib import Path
+
+import pytest
+
+from tlslab.cli import allow, run
+from tlslab.cli.console import clean
+from tlslab.cli.run import _without_out, parse_levels
+from tlslab.model.errors import UsageError
+
+
+def test_levels_are_read_from_set_options() -> None:
+    assert parse_levels(["group=X25519, P-384", "tls=1.3"]) == {
+        "group": ("X25519", "P-384"),
+        "tls": ("1.3",),
+    }
+
+
+@pytest.mark.parametrize("settings", [["group"], ["group="], ["=x", "=y"], ["tls=1.3", "tls=1.2"]])
+def test_settings_that_say_nothing_are_refused(settings: list[str]) -> None:
+    with pytest.raises(UsageError):
+        parse_levels(settings)
+
+
+def test_a_resumed_run_is_told_without_its_old_folder() -> None:
+    arguments = ["run", "groups", "--out", "a", "--quick", "--resume=b"]
+    assert _without_out(arguments) == ["run", "groups", "--quick"]
+
+
+def test_the_allow_file_has_one_host_a_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    assert allow.read_allow_file() == ()
+    file = tmp_path / "tlslab" / "allow"
+    file.parent.mkdir()
+    file.write_text("# mine\nhost.example  # the test bed\n\n192.0.2.1\n")
+    assert allow.read_allow_file() == ("host.example", "192.0.2.1")
+
+
+def test_nothing_that_steers_a_terminal_is_printed() -> None:
+    assert clean("a\x1b[31mb\u202ec\nd\u200be") == "a [31mb c d e"
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "code"),
+    [
+        (["valid", "at_least", "unsupported"], 0),
+        (["unsupported"], 1),
+        (["valid", "invalid"], 1),
+        (["valid", "failed"], 1),
+        ([], 1),
+    ],
+)
+def test_the_exit_code_follows_the_verdicts(verdicts: list[str], code: int) -> None:
+    class Cell:
+        def __init__(self, verdict: str) -> None:
+            self.verdict = verdict
+
+    class Summary:
+        cells = tuple(Cell(verdict) for verdict in verdicts)
+
+    assert run.exit_code(Summary()) == code  # type: ignore[arg-type]

@@ -1,0 +1,96 @@
+"""Stand-ins for the programs: small Python scripts that speak the engine's and the server's part."""
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+RECORD: dict[str, Any] = {
+    "schema": "tlslab.record/1",
+    "spec": {"url": "https://127.0.0.1:1/"},
+    "backend": "rustls",
+    "versions": {"tlslab-load": "0.1.0"},
+    "environment": {"kernel": "6", "processor": "p", "processors": 2},
+    "address": "127.0.0.1:1",
+    "preflight": {
+        "facts": {
+            "tls": "1.3",
+            "suite": "TLS_AES_256_GCM_SHA384",
+            "group": "X25519",
+            "signature_scheme": "ecdsa_secp256r1_sha256",
+            "kind": "full",
+            "hello_retry_request": False,
+            "alpn": None,
+        },
+        "certificate": {
+            "subject": "CN=localhost",
+            "issuer": "CN=authority",
+            "key": "ECDSA P-256",
+            "not_before": 0,
+            "not_after": 1,
+            "chain_length": 1,
+            "chain_bytes": 500,
+        },
+        "status": 200,
+        "body_bytes": 4788,
+        "server": "fake",
+    },
+    "outcomes": {
+        "attempts": 104,
+        "completed": 100,
+        "in_flight_at_stop": 4,
+        "failed": {},
+        "unexpected": {},
+    },
+    "facts": [],
+    "authenticated": 1,
+    "requests": 100,
+    "seconds": 0.1,
+    "cpu": {"user_us": 10, "system_us": 5},
+    "workers": [],
+    "bytes": {
+        "handshake_sent": 1,
+        "handshake_received": 1,
+        "sent": 1,
+        "received": 1,
+        "head": 1,
+        "body": 1,
+    },
+    "histograms": {},
+    "summaries": {},
+    "intervals": [],
+    "verdicts": [{"code": "valid", "message": ""}],
+}
+
+Script = Callable[[str], str]
+
+
+@pytest.fixture
+def record() -> dict[str, Any]:
+    """A record as the engine writes it."""
+    copy: dict[str, Any] = json.loads(json.dumps(RECORD))
+    return copy
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Script:
+    """Makes a program of a piece of Python; `emit` writes an event, `record` is a record."""
+
+    def make(body: str) -> str:
+        path = tmp_path / f"program{len(list(tmp_path.iterdir()))}"
+        path.write_text(
+            f"#!{sys.executable}\n"
+            "import json, os, signal, sys, time\n"
+            f"record = json.loads({json.dumps(RECORD)!r})\n"
+            "def emit(**event):\n"
+            "    print(json.dumps(event), file=sys.stderr, flush=True)\n"
+            f"{body}\n",
+            "utf-8",
+        )
+        path.chmod(0o755)
+        return str(path)
+
+    return make

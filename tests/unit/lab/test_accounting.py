@@ -1,0 +1,102 @@
+"""Accounting: what is read is what was used."""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+
+import psutil
+import pytest
+
+from tlslab.lab.accounting import Meter, ProcessReading, read_process, used
+
+
+@pytest.fixture
+def burner() -> Iterator[subprocess.Popen[bytes]]:
+    """A process that burns one processor, mostly in user space."""
+    child = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+    yield child
+    child.kill()
+    child.wait()
+
+
+def test_run_time_in_nanoseconds_is_shared_out_by_ticks() -> None:
+    begin = ProcessReading(100_000, 50_000, {"7": 5_000_000})
+    end = ProcessReading(160_000, 70_000, {"7": 86_000_000})
+    assert used(begin, end) == (60_750, 20_250)
+
+
+def test_the_time_of_a_thread_that_began_later_counts_in_full() -> None:
+    begin = ProcessReading(0, 0, {"7": 1_000_000})
+    end = ProcessReading(20_000, 0, {"7": 11_000_000, "8": 9_000_000})
+    assert used(begin, end) == (19_000, 0)
+
+
+def test_ticks_count_where_threads_have_ended_or_tell_nothing() -> None:
+    begin = ProcessReading(0, 0, {"7": 0, "8": 900_000_000})
+    assert used(begin, ProcessReading(800_000, 200_000, {"7": 10_000})) == (800_000, 200_000)
+    assert used(begin, ProcessReading(800_000, 200_000, {})) == (800_000, 200_000)
+
+
+def test_a_process_that_is_gone_reads_as_none() -> None:
+    child = subprocess.Popen(["true"])
+    child.wait()
+    assert read_process(child.pid) is None
+
+
+def test_ended_children_count_with_their_parent() -> None:
+    command = (
+        "import subprocess, sys; subprocess.run([sys.executable, '-c', 'sum(range(20000000))'])"
+    )
+    code = f"{command}; print('done', flush=True); sys.stdin.read()"
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as child:
+        assert child.stdin and child.stdout
+        child.stdout.readline()
+        reading = read_process(child.pid)
+        assert reading is not None
+        own = psutil.Process(child.pid).cpu_times()
+        assert reading.user_us >= own.children_user * 1e6 > 0
+        child.stdin.close()
+
+
+def test_a_busy_process_is_accounted_within_its_own_clock(burner: subprocess.Popen[bytes]) -> None:
+    """Against the kernel's own clock of the process: an independent reading of the same time."""
+    clock = time.clock_gettime_ns
+    clock_id = (~burner.pid << 3) | 2  # CPUCLOCK_SCHED of a process (clock_getcpuclockid(3))
+    meter = Meter([psutil.Process(burner.pid)])
+    before = clock(clock_id)
+    meter.begin()
+    time.sleep(0.7)
+    meter.end()
+    after = clock(clock_id)
+    usage = meter.server(handshakes=3)
+    assert usage is not None and meter.complete
+    assert usage.user_us + usage.system_us <= (after - before) / 1000
+    assert usage.user_us + usage.system_us >= 0.8 * (after - before) / 1000
+    assert usage.user_us > usage.system_us
+    assert usage.memory_bytes > 1_000_000
+    assert (usage.processes, usage.handshakes) == (1, 3)
+    used_so_far = [sample.user_us + sample.system_us for sample in usage.samples]
+    assert used_so_far == sorted(used_so_far) and len(used_so_far) >= 2
+
+
+def test_the_machine_adds_up(burner: subprocess.Popen[bytes]) -> None:
+    meter = Meter([])
+    meter.begin()
+    time.sleep(0.5)
+    meter.end()
+    machine = meter.machine()
+    assert meter.server(None) is None
+    assert len(machine.per_processor) == os.cpu_count()
+    assert all(0 <= each.busy <= 1 for each in machine.per_processor)
+    assert machine.user_us > 0
+
+
+def test_a_meter_that_never_began_is_not_complete() -> None:
+    meter = Meter([])
+    meter.end()
+    meter.close()
+    assert not meter.complete

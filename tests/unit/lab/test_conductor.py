@@ -1,0 +1,183 @@
+"""The conductor: what is run, what is kept, and what happens when things go wrong."""
+
+import json
+import sys
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tlslab.experiment import dumps, load
+from tlslab.lab import events
+from tlslab.lab.conductor import Conductor
+from tlslab.lab.engine import Engine
+from tlslab.lab.environment import describe
+from tlslab.lab.placement import Placement
+from tlslab.lab.specs import Aim
+from tlslab.model.errors import StoreError
+from tlslab.model.plan import Plan
+from tlslab.model.run import TargetInfo
+from tlslab.planning import make_plan
+from tlslab.store import RunFolder
+from tlslab.targets import Running
+from tlslab.targets.process import ServerProcess
+
+Script = Callable[[str], str]
+
+EXPERIMENT = replace(load("groups", quick=True), blocks=3)
+ANSWERS = (
+    "spec = json.load(sys.stdin)\n"
+    "group = spec['tls']['groups'][0]\n"
+    "emit(event='phase', phase='measure', at_ns=1)\n"
+    "emit(event='progress', connections_per_s=7.0)\n"
+    "emit(event='phase', phase='drain', at_ns=2)\n"
+)
+
+
+class Lab:
+    """A conductor with fake programs, and a tally of what it did."""
+
+    def __init__(self, tmp_path: Path, engine: str) -> None:
+        self.tmp_path = tmp_path
+        self.plan: Plan = make_plan(EXPERIMENT, 5)
+        info = TargetInfo("fake", True, "fake", "none", (), "127.0.0.1", "/")
+        environment = describe(info, Placement((), ()), ["tlslab"], [])
+        path = tmp_path / "run"
+        self.folder = RunFolder.create(path, dumps(EXPERIMENT), self.plan, environment)
+        self.servers: list[ServerProcess] = []
+        self.events: list[events.Event] = []
+        aim = Aim("https://unset/")
+        self.conductor = Conductor(
+            Engine(engine), EXPERIMENT.workload, aim, self.start, self.events.append
+        )
+
+    def start(self) -> Running:
+        command = [sys.executable, "-c", "import time; time.sleep(60)"]
+        process = ServerProcess(command, self.tmp_path / "server.log")
+        self.servers.append(process)
+        return Running("https://127.0.0.1:1/", process)
+
+    def carry_out(self) -> None:
+        self.conductor.carry_out(self.plan, self.folder)
+
+
+def test_all_trials_are_run_in_order_with_a_fresh_server_each_block(
+    tmp_path: Path, script: Script
+) -> None:
+    lab = Lab(tmp_path, script(ANSWERS + "print(json.dumps(record))"))
+    lab.carry_out()
+    trials = lab.folder.trials()
+    assert [(t.trial, t.cell) for t in trials] == [(p.trial, p.cell) for p in lab.plan.trials]
+    assert {trial.status for trial in trials} == {"done"}
+    assert all(set(trial.runs) == {"capacity", "client_cost"} for trial in trials)
+    assert len({server.pid for server in lab.servers}) == 3
+    assert not any(server.alive() for server in lab.servers)
+    assert events.Rate(trials[0].cell, "capacity", 7.0) in lab.events
+    assert not psutil.Process().children(recursive=True)
+
+
+def test_an_unsupported_cell_is_recorded_once_with_the_reason(
+    tmp_path: Path, script: Script
+) -> None:
+    refusal = {
+        "schema": "tlslab.error/1",
+        "class": "alert_handshake_failure",
+        "message": "no group",
+    }
+    body = f"print(json.dumps({refusal!r} if group == 'X448' else record))"
+    lab = Lab(tmp_path, script(ANSWERS + body))
+    lab.carry_out()
+    counts = Counter((trial.factors["group"], trial.status) for trial in lab.folder.trials())
+    assert counts["X448", "unsupported"] == 1
+    assert counts["X25519", "done"] == 3
+    reasons = [trial.reason for trial in lab.folder.trials() if trial.status == "unsupported"]
+    assert reasons[0] is not None and reasons[0].message == "no group"
+
+
+def test_a_failing_cell_fails_alone(tmp_path: Path, script: Script) -> None:
+    body = (
+        "print(json.dumps({'schema': 'tlslab.error/1', 'class': 'http_status', 'message': '500'}"
+        " if group == 'P-384' else record))"
+    )
+    lab = Lab(tmp_path, script(ANSWERS + body))
+    lab.carry_out()
+    counts = Counter((trial.factors["group"], trial.status) for trial in lab.folder.trials())
+    assert counts["P-384", "failed"] == 3
+    assert sum(counts.values()) == 18
+
+
+def test_a_dead_server_fails_its_trial_and_the_next_block_has_a_fresh_one(
+    tmp_path: Path, script: Script
+) -> None:
+    marker = tmp_path / "killed"
+    pid_file = tmp_path / "pid"
+    body = (
+        f"if group == 'P-384' and not os.path.exists({str(marker)!r}):\n"
+        f"    open({str(marker)!r}, 'w').close()\n"
+        f"    os.kill(int(open({str(pid_file)!r}).read()), signal.SIGKILL)\n"
+        "print(json.dumps(record))"
+    )
+    lab = Lab(tmp_path, script(ANSWERS + body))
+    start = lab.start
+
+    def start_and_tell() -> Running:
+        running = start()
+        pid_file.write_text(str(running.process.pid))
+        return running
+
+    lab.conductor._start = start_and_tell
+    lab.carry_out()
+    trials = lab.folder.trials()
+    failed = [trial for trial in trials if trial.status == "failed"]
+    assert len(failed) == 1
+    assert failed[0].reason is not None and failed[0].reason.class_ == "server_died"
+    left_out = 5 - failed[0].position
+    assert len(trials) == 18 - left_out
+    assert events.Skipped(left_out, "the server died in block 1") in lab.events
+    assert len(lab.servers) == 3
+
+
+def test_what_is_missing_is_run_later_and_nothing_twice(tmp_path: Path, script: Script) -> None:
+    lab = Lab(tmp_path, script(ANSWERS + "print(json.dumps(record))"))
+    keep = lab.folder.append
+    appended = []
+
+    def interrupted_append(trial: object) -> None:
+        if len(appended) == 8:
+            raise KeyboardInterrupt
+        appended.append(trial)
+        keep(trial)  # type: ignore[arg-type]
+
+    lab.folder.append = interrupted_append  # type: ignore[method-assign]
+    with pytest.raises(KeyboardInterrupt):
+        lab.carry_out()
+    assert not psutil.Process().children(recursive=True)
+    lab.folder.append = keep  # type: ignore[method-assign]
+    lab.carry_out()
+    numbers = [trial.trial for trial in lab.folder.trials()]
+    assert numbers == [planned.trial for planned in lab.plan.trials]
+
+
+def test_a_full_disk_stops_the_run_and_the_server(tmp_path: Path, script: Script) -> None:
+    lab = Lab(tmp_path, script(ANSWERS + "print(json.dumps(record))"))
+
+    def full(trial: object) -> None:
+        raise StoreError("no space left")
+
+    lab.folder.append = full  # type: ignore[method-assign]
+    with pytest.raises(StoreError):
+        lab.carry_out()
+    assert len(lab.servers) == 1 and not lab.servers[0].alive()
+
+
+def test_a_trial_says_nothing_that_json_cannot_hold(tmp_path: Path, script: Script) -> None:
+    lab = Lab(tmp_path, script(ANSWERS + "print(json.dumps(record))"))
+    lab.carry_out()
+    lines = (lab.folder.path / "trials.jsonl").read_text("utf-8").splitlines()
+    first = json.loads(lines[0])
+    assert first["schema"] == "tlslab.trial/1"
+    assert set(first["runs"]["capacity"]) == {"record", "server", "machine"}
+    assert first["runs"]["capacity"]["server"]["processes"] == 1

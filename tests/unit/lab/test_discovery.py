@@ -1,0 +1,69 @@
+"""What is found out about a server that the lab did not start."""
+
+from collections.abc import Callable
+
+import pytest
+
+from tlslab.experiment import load
+from tlslab.lab.discovery import discover
+from tlslab.lab.engine import Engine
+from tlslab.lab.specs import Aim
+from tlslab.model.errors import EngineError
+from tlslab.planning import make_plan
+
+Script = Callable[[str], str]
+
+AIM = Aim("https://example.invalid:8443/d?q=1", "anyone")
+SERVER = """
+tls = json.load(sys.stdin)['tls']
+def fail(name, message):
+    print(json.dumps({'schema': 'tlslab.error/1', 'class': name, 'message': message}))
+    sys.exit(3)
+def served(key):
+    record['preflight']['certificate']['key'] = key
+    print(json.dumps({'schema': 'tlslab.preflight/1', 'address': 'a', 'backend': 'rustls',
+                      'preflight': record['preflight']}))
+    sys.exit(0)
+schemes = tls['signature_schemes']
+"""
+
+
+def test_versions_and_keys_become_the_servers_own(script: Script) -> None:
+    body = (
+        "if '1.2' in tls['versions']: fail('alert_protocol_version', 'no such version')\n"
+        "if any(s.startswith('rsa') for s in schemes): fail('alert_handshake_failure', 'no key')\n"
+        "served('ECDSA P-384')"
+    )
+    found = discover(Engine(script(SERVER + body)), AIM, load("groups"))
+    plan = make_plan(found.experiment, 1, found.unavailable)
+    assert {cell.factors["key"] for cell in plan.cells} == {"ecdsa-p384"}
+    assert {cell.factors["tls"] for cell in plan.cells} == {"1.3"}
+    assert len(plan.cells) == 6
+    profile = plan.cells[0].profile
+    assert profile.signature_schemes == ("ecdsa_secp384r1_sha384",)
+    reasons = {excluded.reason for excluded in plan.excluded}
+    assert "the server has no TLS 1.2: no such version" in reasons
+    assert "the server serves ecdsa-p384, not rsa-2048" in reasons
+    assert (found.info.host, found.info.path) == ("example.invalid", "/d?q=1")
+    assert found.info.software == "fake"
+
+
+def test_a_server_with_both_kinds_of_key_is_measured_with_both(script: Script) -> None:
+    body = "served('RSA-2048' if schemes and schemes[0].startswith('rsa') else 'ECDSA P-256')"
+    found = discover(Engine(script(SERVER + body)), AIM, load("groups"))
+    assert found.unavailable == {}
+    assert found.experiment == load("groups")
+
+
+@pytest.mark.parametrize("class_", ["refused", "tls_protocol", "certificate", "timeout_connect"])
+def test_a_server_that_cannot_be_measured_at_all_is_an_error(script: Script, class_: str) -> None:
+    with pytest.raises(EngineError) as caught:
+        discover(Engine(script(SERVER + f"fail({class_!r}, 'words')")), AIM, load("groups"))
+    assert caught.value.class_ == class_
+
+
+def test_an_odd_certificate_key_gives_a_harmless_level(script: Script) -> None:
+    body = "served('<b>RSA</b>\\x1b[31m' + 'x' * 300)"
+    found = discover(Engine(script(SERVER + body)), AIM, load("groups"))
+    key = found.experiment.factors[1].levels[0]
+    assert key.startswith("other-b-rsa-b-31m") and len(key) < 50

@@ -1,0 +1,77 @@
+"""Preflight: each fault has its level and its remedy."""
+
+import os
+import resource
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tlslab.lab import preflight
+from tlslab.lab.preflight import Check
+
+
+@pytest.mark.parametrize(
+    ("limits", "level", "remedy"),
+    [
+        ((128, 128), "ok", ""),
+        ((127, 4096), "hard", "ulimit -n 128"),
+        ((32, 32), "hard", "raise the hard limit"),
+        ((resource.RLIM_INFINITY, resource.RLIM_INFINITY), "ok", ""),
+    ],
+)
+def test_the_file_limit_must_hold_the_connections(
+    limits: tuple[int, int], level: str, remedy: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(resource, "getrlimit", lambda which: limits)
+    check = preflight.check_files(64)
+    assert check.level == level
+    assert check.remedy.startswith(remedy)
+
+
+def test_a_missing_program_is_hard_and_names_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    faults = {check.name: check for check in preflight.check_programs("reference", True)}
+    assert faults["setpriv"].level == faults["taskset"].level == "hard"
+    assert "util-linux" in faults["setpriv"].remedy
+
+
+def test_more_connections_than_ports_cannot_be() -> None:
+    assert preflight.check_ports(70_000).level == "hard"
+    assert preflight.check_ports(1).level == "ok"
+
+
+def test_other_work_on_the_machine_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "getloadavg", lambda: (9.0, 9.0, 9.0))
+    assert preflight.check_load().level == "warning"
+    monkeypatch.setattr(os, "getloadavg", lambda: (0.0, 9.0, 9.0))
+    assert preflight.check_load().level == "ok"
+
+
+def test_a_single_processor_is_told_where_it_matters(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {0})
+    assert preflight.check_processors(managed=True).level == "warning"
+    assert preflight.check_processors(managed=False).level == "ok"
+
+
+def test_stolen_time_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    times = psutil.cpu_times()
+    readings = iter([times._replace(steal=0.0), times._replace(steal=sum(times))])
+    monkeypatch.setattr(psutil, "cpu_times", lambda: next(readings))
+    monkeypatch.setattr(preflight, "STEAL_WINDOW_S", 0)
+    check = preflight.check_steal()
+    assert check.level == "warning" and check.remedy
+
+
+def test_a_saving_governor_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    governor = tmp_path / "scaling_governor"
+    governor.write_text("powersave\n")
+    monkeypatch.setattr(Path, "glob", lambda self, pattern: iter([governor]))
+    assert [check.level for check in preflight.check_governor()] == ["warning"]
+    governor.write_text("performance\n")
+    assert [check.level for check in preflight.check_governor()] == ["ok"]
+
+
+def test_a_check_reads_as_one_line() -> None:
+    assert Check("x", "hard", "too few", "get more").text == "too few: get more"
+    assert Check("x", "ok", "enough").text == "enough"

@@ -1,0 +1,40 @@
+"""What the engine is asked for."""
+
+from tlslab.experiment import load
+from tlslab.lab.placement import Placement, place
+from tlslab.lab.specs import Aim, preflight_spec, run_spec
+from tlslab.planning import make_cells
+
+EXPERIMENT = load("groups")
+CELL = make_cells(EXPERIMENT)[0][0]
+AIM = Aim("https://127.0.0.1:1/d", "PEM", "localhost", ("host",), (1,))
+
+
+def test_capacity_is_lean_and_client_cost_is_full() -> None:
+    lean = run_spec(AIM, CELL.profile, EXPERIMENT.workload, "capacity")
+    full = run_spec(AIM, CELL.profile, EXPERIMENT.workload, "client_cost")
+    assert (lean["tls"]["authenticate"], lean["tls"]["key_share"]) == ("sampled", "reused")
+    assert (full["tls"]["authenticate"], full["tls"]["key_share"]) == ("every", "fresh")
+    assert (lean["stop"], full["stop"]) == ({"duration_ms": 2000}, {"duration_ms": 1000})
+    assert lean["cpus"] == [1] and lean["allow"] == ["host"]
+
+
+def test_a_cell_forces_all_that_it_names() -> None:
+    tls = run_spec(AIM, CELL.profile, EXPERIMENT.workload, "capacity")["tls"]
+    assert (tls["versions"], tls["groups"]) == (["1.3"], ["X25519"])
+    assert tls["suites"] == ["TLS_AES_256_GCM_SHA384"]
+    assert tls["signature_schemes"] == ["ecdsa_secp256r1_sha256"]
+    assert (tls["server_name"], tls["trust"]) == ("localhost", {"pem": "PEM"})
+
+
+def test_trust_is_a_word_or_a_text_in_pem() -> None:
+    trusts = [preflight_spec(Aim("u", trust), CELL.profile)["tls"]["trust"] for trust in
+              ("system", "anyone", "PEM")]  # fmt: skip
+    assert trusts == ["system", "anyone", {"pem": "PEM"}]
+
+
+def test_server_and_generator_never_share_a_processor() -> None:
+    assert place(True, (0, 1)) == Placement((0,), (1,))
+    assert place(True, (2, 5, 7)) == Placement((2,), (5,))
+    assert place(False, (0, 1)) == Placement((), (1,))
+    assert place(True, (0,)) == Placement((), ())

@@ -1,0 +1,109 @@
+"""Plans: complete, balanced, seeded, and with a reason for all that is left out."""
+
+from collections import Counter
+from dataclasses import replace
+from itertools import product
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tlslab.experiment import load, with_levels
+from tlslab.model.plan import Plan
+from tlslab.planning import make_cells, make_plan
+
+GROUPS = load("groups")
+
+subsets = st.fixed_dictionaries(
+    {
+        factor.name: st.lists(st.sampled_from(factor.levels), min_size=1, unique=True)
+        for factor in GROUPS.factors
+    }
+)
+
+
+def plan_of(levels: dict[str, list[str]], blocks: int, seed: int) -> Plan:
+    changed = with_levels(GROUPS, {name: tuple(chosen) for name, chosen in levels.items()})
+    return make_plan(replace(changed, blocks=blocks), seed)
+
+
+@given(subsets, st.integers(1, 12), st.integers(0, 2**32))
+def test_each_block_runs_each_cell_once(
+    levels: dict[str, list[str]], blocks: int, seed: int
+) -> None:
+    plan = plan_of(levels, blocks, seed)
+    keys = {cell.key for cell in plan.cells}
+    assert [trial.trial for trial in plan.trials] == list(range(blocks * len(keys)))
+    for block in range(blocks):
+        trials = [trial for trial in plan.trials if trial.block == block]
+        assert Counter(trial.cell for trial in trials) == Counter(keys)
+        assert [trial.position for trial in trials] == list(range(len(keys)))
+
+
+@given(subsets)
+def test_every_combination_is_a_cell_or_has_a_reason(levels: dict[str, list[str]]) -> None:
+    plan = plan_of(levels, 1, 0)
+    told = [cell.factors for cell in plan.cells] + [excluded.factors for excluded in plan.excluded]
+    wanted = [dict(zip(levels, each, strict=True)) for each in product(*levels.values())]
+    as_pairs = [frozenset(factors.items()) for factors in told]
+    assert len(as_pairs) == len(wanted)
+    assert set(as_pairs) == {frozenset(factors.items()) for factors in wanted}
+    assert all(excluded.reason for excluded in plan.excluded)
+
+
+@given(subsets, st.integers(0, 2**32))
+def test_the_same_seed_gives_the_same_plan(levels: dict[str, list[str]], seed: int) -> None:
+    assert plan_of(levels, 3, seed) == plan_of(levels, 3, seed)
+
+
+def test_the_order_is_known_for_a_known_seed() -> None:
+    """A stored seed must reproduce its plan in years, with any Python."""
+    plan = make_plan(load("groups", quick=True), 7)
+    order = [trial.cell.rpartition("=")[2] for trial in plan.trials if trial.block == 0]
+    assert order == ["X448", "X25519", "X25519MLKEM768", "P-521", "P-256", "P-384"]
+
+
+def test_blocks_have_orders_of_their_own() -> None:
+    plan = make_plan(GROUPS, 1)
+    orders = {
+        tuple(trial.cell for trial in plan.trials if trial.block == block) for block in range(10)
+    }
+    assert len(orders) == 10
+
+
+def test_the_groups_experiment_has_22_cells_and_2_exclusions() -> None:
+    cells, excluded = make_cells(GROUPS)
+    assert (len(cells), len(excluded)) == (22, 2)
+    assert {each.factors["group"] for each in excluded} == {"X25519MLKEM768"}
+    assert {each.factors["tls"] for each in excluded} == {"1.2"}
+
+
+def test_pins_follow_version_and_key() -> None:
+    cells = {cell.key: cell.profile for cell in make_cells(GROUPS)[0]}
+    profile = cells["tls=1.2,key=rsa-2048,group=P-384"]
+    assert profile.groups == ("P-384",)
+    assert profile.suites == ("TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384",)
+    assert profile.signature_schemes == ("rsa_pkcs1_sha256",)
+    profile = cells["tls=1.3,key=rsa-2048,group=P-384"]
+    assert profile.suites == ("TLS_AES_256_GCM_SHA384",)
+    assert profile.signature_schemes == ("rsa_pss_rsae_sha256",)
+
+
+def test_what_a_target_lacks_is_left_out_with_the_targets_reason() -> None:
+    plan = make_plan(GROUPS, 1, {("group", "X448"): "no X448 there"})
+    assert len(plan.cells) == 18
+    assert sum(each.reason == "no X448 there" for each in plan.excluded) == 4
+
+
+def test_suites_of_another_version_or_key_are_left_out() -> None:
+    suites = ("TLS_AES_128_GCM_SHA256", "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256", "AES128-SHA")
+    cells, excluded = make_cells(with_levels(GROUPS, {"suite": suites, "group": ("P-256",)}))
+    assert {cell.key for cell in cells} == {
+        "tls=1.3,key=ecdsa-p256,group=P-256,suite=TLS_AES_128_GCM_SHA256",
+        "tls=1.3,key=rsa-2048,group=P-256,suite=TLS_AES_128_GCM_SHA256",
+        "tls=1.2,key=rsa-2048,group=P-256,suite=TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256",
+    }
+    reasons = {each.reason for each in excluded}
+    rsa = "TLS_RSA_WITH_AES_128_CBC_SHA"
+    assert f"the suite {rsa} belongs to TLS 1.2" in reasons
+    assert f"the suite {rsa} needs an RSA certificate" in reasons
+    assert f"the suite {rsa} exchanges keys without an elliptic curve" in reasons

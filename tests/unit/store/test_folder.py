@@ -1,0 +1,101 @@
+"""Run folders: what was finished is there, what was not is not."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tlslab.experiment import dumps, load
+from tlslab.lab.environment import describe
+from tlslab.lab.placement import Placement
+from tlslab.model.errors import StoreError
+from tlslab.model.record import Reason, Trial
+from tlslab.model.run import TargetInfo
+from tlslab.planning import make_plan
+from tlslab.store import RunFolder
+
+EXPERIMENT = load("groups", quick=True)
+PLAN = make_plan(EXPERIMENT, 3)
+INFO = TargetInfo("reference", True, "tlslab-serve", "openssl", (0,), "127.0.0.1", "/bytes/1")
+ENVIRONMENT = describe(INFO, Placement((0,), (1,)), ["tlslab", "run"], ["a warning"])
+TRIAL = Trial(0, 0, 0, "cell", {"tls": "1.3"}, "2026-01-01", "failed", Reason("reset", "gone"))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> RunFolder:
+    return RunFolder.create(tmp_path / "run", dumps(EXPERIMENT), PLAN, ENVIRONMENT)
+
+
+def test_plan_and_environment_are_read_back_as_they_were(folder: RunFolder) -> None:
+    again = RunFolder.open(folder.path)
+    assert (again.plan(), again.environment()) == (PLAN, ENVIRONMENT)
+    assert again.experiment_text() == dumps(EXPERIMENT)
+    assert again.trials() == ()
+
+
+def test_trials_are_read_back_and_the_reasons_class_has_its_own_name(folder: RunFolder) -> None:
+    second = replace(TRIAL, trial=1, reason=None)
+    folder.append(TRIAL)
+    folder.append(second)
+    assert folder.trials() == (TRIAL, second)
+    line = json.loads((folder.path / "trials.jsonl").read_text().splitlines()[0])
+    assert line["reason"] == {"class": "reset", "message": "gone"}
+
+
+@pytest.mark.parametrize("kept", range(0, 150, 7))
+def test_a_torn_last_line_is_no_trial_and_does_not_spoil_the_next(
+    folder: RunFolder, kept: int
+) -> None:
+    folder.append(TRIAL)
+    path = folder.path / "trials.jsonl"
+    whole = path.read_bytes()
+    path.write_bytes(whole + whole[:kept])
+    assert folder.trials() == (TRIAL,)
+    third = replace(TRIAL, trial=2)
+    folder.append(third)
+    assert folder.trials() == (TRIAL, third)
+
+
+def test_a_torn_line_longer_than_a_read_is_taken_back(folder: RunFolder) -> None:
+    folder.append(TRIAL)
+    path = folder.path / "trials.jsonl"
+    path.write_bytes(path.read_bytes() + b"x" * 200_000)
+    folder.append(replace(TRIAL, trial=1))
+    assert [trial.trial for trial in folder.trials()] == [0, 1]
+
+
+def test_a_spoiled_line_within_is_an_error_with_its_number(folder: RunFolder) -> None:
+    folder.append(TRIAL)
+    path = folder.path / "trials.jsonl"
+    path.write_bytes(path.read_bytes() + b"{}\n")
+    with pytest.raises(StoreError, match=r"trials\.jsonl:2: its schema is None"):
+        folder.trials()
+
+
+def test_a_newer_format_is_refused_and_added_fields_are_passed_over(folder: RunFolder) -> None:
+    path = folder.path / "plan.json"
+    data = json.loads(path.read_text())
+    path.write_text(json.dumps({**data, "added": 1}))
+    assert folder.plan() == PLAN
+    path.write_text(json.dumps({**data, "schema": "tlslab.plan/2"}))
+    with pytest.raises(StoreError, match="this tlslab reads 'tlslab.plan/1'"):
+        folder.plan()
+
+
+def test_a_folder_with_a_run_is_not_overwritten(folder: RunFolder) -> None:
+    with pytest.raises(StoreError, match="already holds a run"):
+        RunFolder.create(folder.path, "", PLAN, ENVIRONMENT)
+
+
+def test_a_folder_without_a_run_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="holds no run"):
+        RunFolder.open(tmp_path)
+
+
+def test_a_file_in_the_way_is_one_clear_line(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreError, match="Not a directory") as caught:
+        RunFolder.create(tmp_path / "file" / "run", "", PLAN, ENVIRONMENT)
+    assert caught.value.exit_code == 3
+    assert "\n" not in caught.value.message

@@ -1,0 +1,52 @@
+"""Certificates: what they say, and who signed them with what."""
+
+import datetime
+import stat
+from pathlib import Path
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from cryptography.x509 import verification
+
+from tlslab.model.names import CERTIFICATE_KEYS
+from tlslab.targets.certificates import Authority
+
+
+@pytest.mark.parametrize("kind", CERTIFICATE_KEYS)
+def test_a_leaf_verifies_against_its_authority(kind: str, tmp_path: Path) -> None:
+    authority = Authority(tmp_path)
+    files = authority.issue(kind)
+    leaf = x509.load_pem_x509_certificate(files.certificate.read_bytes())
+    names = leaf.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    assert names.get_values_for_type(x509.DNSName) == ["localhost"]
+    assert [str(a) for a in names.get_values_for_type(x509.IPAddress)] == ["127.0.0.1", "::1"]
+    roots = x509.load_pem_x509_certificates(authority.trust_pem.encode())
+    leaf.verify_directly_issued_by(roots[0])
+    assert stat.S_IMODE(files.key.stat().st_mode) == 0o600
+
+
+def test_a_chain_has_one_kind_of_signature(tmp_path: Path) -> None:
+    authority = Authority(tmp_path)
+    for kind in ("ecdsa-p256", "rsa-2048"):
+        authority.issue(kind)
+    roots = x509.load_pem_x509_certificates(authority.trust_pem.encode())
+    assert isinstance(roots[0].public_key(), ec.EllipticCurvePublicKey)
+    assert isinstance(roots[1].public_key(), rsa.RSAPublicKey)
+
+
+def test_a_strict_verifier_takes_the_chain(tmp_path: Path) -> None:
+    authority = Authority(tmp_path)
+    files = authority.issue("ecdsa-p256")
+    leaf = x509.load_pem_x509_certificate(files.certificate.read_bytes())
+    roots = x509.load_pem_x509_certificates(authority.trust_pem.encode())
+    builder = verification.PolicyBuilder().store(verification.Store(roots))
+    chain = builder.build_server_verifier(x509.DNSName("localhost")).verify(leaf, [])
+    assert len(chain) == 2
+
+
+def test_an_expired_leaf_can_be_had_for_tests(tmp_path: Path) -> None:
+    files = Authority(tmp_path).issue("ecdsa-p256", lifetime_days=-1)
+    leaf = x509.load_pem_x509_certificate(files.certificate.read_bytes())
+    now = datetime.datetime.now(datetime.UTC)
+    assert leaf.not_valid_before_utc < leaf.not_valid_after_utc < now

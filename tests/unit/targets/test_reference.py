@@ -1,0 +1,53 @@
+"""The reference target against a stand-in for its program."""
+
+import sys
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tlslab.model.errors import CannotRun
+from tlslab.targets import Reference
+from tlslab.targets.base import Setting
+
+SERVER = """
+import json, signal, sys, time
+full = 0
+def stats(*_):
+    global full
+    full += 5
+    print(json.dumps({"event": "stats", "stats": {"handshakes": {"full": full}}}), flush=True)
+signal.signal(signal.SIGUSR1, stats)
+print("not an event", flush=True)
+print(json.dumps({"event": "ready", "address": "127.0.0.1:4433", "argv": sys.argv}), flush=True)
+while True:
+    time.sleep(1)
+"""
+
+
+def target(tmp_path: Path, body: str) -> Reference:
+    program = tmp_path / "serve"
+    program.write_text(f"#!{sys.executable}\n{body}", "utf-8")
+    program.chmod(0o755)
+    setting = Setting(tmp_path, ("ecdsa-p256", "rsa-2048"), ("X25519", "X448"), 4788, ())
+    reference = Reference(setting, str(program))
+    assert reference.prepare() == {}
+    return reference
+
+
+def test_the_servers_address_and_books_are_read_from_its_events(tmp_path: Path) -> None:
+    running = target(tmp_path, SERVER).start()
+    assert running.url == "https://127.0.0.1:4433/bytes/4788"
+    assert [running.handshakes(), running.handshakes()] == [5, 10]
+    command = psutil.Process(running.process.pid).cmdline()
+    assert command.count("--cert") == command.count("--key") == 2
+    assert command[command.index("--group") + 1] == "X25519"
+    running.stop()
+    assert not running.process.alive()
+
+
+def test_a_server_that_does_not_start_is_told_with_its_words(tmp_path: Path) -> None:
+    broken = target(tmp_path, "import sys; sys.exit('no such curve')")
+    with pytest.raises(CannotRun, match="no such curve"):
+        broken.start()
+    assert not psutil.Process().children(recursive=True)

@@ -1,0 +1,183 @@
+"""Experiment files: what is read, and how faults are told."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tlslab.experiment import KNOWN_LEVELS, dumps, load, loads, shipped, with_levels
+from tlslab.model.errors import ExperimentError, UsageError
+from tlslab.model.experiment import Exclusion, Experiment, Factor, Pin
+from tlslab.model.workload import Window, Workload
+
+GOOD = """\
+schema = "tlslab.experiment/1"
+name = "small"
+title = "A small one"
+blocks = 2
+
+[factors]
+tls = ["1.3"]
+group = ["X25519", "P-256"]
+
+[baseline]
+group = "X25519"
+
+[workload]
+document_bytes = 10
+connections = 4
+requests_per_connection = 1
+
+[workload.capacity]
+warmup_ms = 0
+measure_ms = 100
+
+[workload.client_cost]
+warmup_ms = 0
+measure_ms = 100
+
+[quick]
+blocks = 1
+
+[quick.factors]
+group = ["P-256"]
+"""
+
+
+def test_the_shipped_experiment_asks_study_ds_question() -> None:
+    experiment = load("groups")
+    assert "groups" in shipped()
+    assert [factor.name for factor in experiment.factors] == ["tls", "key", "group"]
+    assert experiment.workload.document_bytes == 4788
+    assert experiment.workload.requests_per_connection == 1
+    assert experiment.blocks == 10
+    assert experiment.baseline == {"group": "X25519"}
+
+
+def test_the_quick_form_takes_under_a_minute_of_trials() -> None:
+    brief = load("groups", quick=True)
+    trials = brief.blocks * len(brief.factors[2].levels)
+    assert (brief.blocks, brief.factors[0].levels, brief.factors[1].levels) == (
+        5,
+        ("1.3",),
+        ("ecdsa-p256",),
+    )
+    assert trials * brief.workload.trial_seconds < 45
+    assert brief.factors[2].levels == load("groups").factors[2].levels
+
+
+def test_a_quick_table_changes_only_what_it_names() -> None:
+    full, brief = loads(GOOD, "f"), loads(GOOD, "f", quick=True)
+    assert (full.blocks, brief.blocks) == (2, 1)
+    assert brief.factors == (Factor("tls", ("1.3",)), Factor("group", ("P-256",)))
+    assert brief.workload == full.workload
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "place", "words"),
+    [
+        ("blocks = 2", "blocks = 0", "f:4: blocks", "from 1 to 1000"),
+        ("blocks = 2", "blocks = true", "f:4: blocks", "whole number"),
+        ("blocks = 2", "blocks = = 2", "f:4: not valid TOML", "column 10"),
+        ("blocks = 2", "block = 2", "f:4: block: unknown key", "allowed: schema, name, title"),
+        ('"P-256"]\n\n[base', '"P-257"]\n\n[base', "f:8: factors.group", "'P-257'; known: X25519"),
+        ('tls = ["1.3"]', 'tls = "1.3"', "f:7: factors.tls", "list of texts"),
+        ('tls = ["1.3"]', "tls = []", "f:7: factors.tls", "must not be empty"),
+        ('tls = ["1.3"]', 'tls = ["1.3", "1.3"]', "f:7: factors.tls", "twice"),
+        ('tls = ["1.3"]', 'colour = ["red"]', "f:7: factors.colour", "allowed: tls, key, group"),
+        ('group = "X25519"', 'group = "X448"', "f:11: baseline.group", "one of X25519, P-256"),
+        ("connections = 4", "conections = 4", "f:15: workload.conections", "connections, requests"),
+        ("document_bytes = 10\n", "", "f:13: workload", "'document_bytes' is missing"),
+        ("[workload.capacity]", "[workload.capacities]", "f:18: workload.capacities", "capacity"),
+        ('name = "small"', 'name = "../up"', "f:2: name", "letters, digits"),
+        ('"tlslab.experiment/1"', '"tlslab.experiment/9"', "f:1: schema", "tlslab.experiment/1"),
+        ("[quick]\nblocks = 1", "[quick]\nblocks = -1", "f:27: quick.blocks", "from 1"),
+    ],
+)
+def test_a_fault_is_told_with_line_key_and_what_is_allowed(
+    old: str, new: str, place: str, words: str
+) -> None:
+    assert GOOD.count(old) == 1
+    with pytest.raises(ExperimentError) as caught:
+        loads(GOOD.replace(old, new), "f")
+    assert place in caught.value.message
+    assert words in caught.value.message
+    assert caught.value.exit_code == 2
+
+
+def test_a_fault_in_a_list_of_tables_has_the_line_of_its_own_entry() -> None:
+    text = GOOD + '\n[[pin]]\nwhen = { tls = "1.3" }\n\n[[pin]]\nwhen = { tls = "1.2" }\n'
+    with pytest.raises(ExperimentError) as caught:
+        loads(text + 'suites = ["TLS_NO_SUCH"]\n', "f")
+    assert caught.value.line == len(text.splitlines()) + 1
+
+
+def test_an_unknown_experiment_names_the_shipped_ones() -> None:
+    with pytest.raises(UsageError) as caught:
+        load("no-such-file")
+    assert "groups" in caught.value.remedy
+
+
+def test_set_replaces_levels_accepts_aliases_and_moves_the_baseline() -> None:
+    changed = with_levels(loads(GOOD, "f"), {"group": ("secp384r1", "x448", "P-384")})
+    assert changed.factors[-1] == Factor("group", ("P-384", "X448"))
+    assert changed.baseline == {"group": "P-384"}
+
+
+def test_set_can_add_a_factor_in_its_usual_place() -> None:
+    changed = with_levels(loads(GOOD, "f"), {"key": ("rsa-2048",)})
+    assert [factor.name for factor in changed.factors] == ["tls", "key", "group"]
+
+
+@pytest.mark.parametrize(
+    ("levels", "words"),
+    [
+        ({"group": ("X25518",)}, "unknown group 'X25518'; known: X25519, P-256"),
+        ({"suite": ("RC4",)}, "unknown suite 'RC4'; known: TLS_AES_128_GCM_SHA256"),
+        ({"curve": ("P-256",)}, "unknown factor 'curve'; known: tls, key, group, suite"),
+        ({"tls": ("1.4",)}, "unknown tls '1.4'; known: 1.2, 1.3"),
+    ],
+)
+def test_set_tells_what_is_known(levels: dict[str, tuple[str, ...]], words: str) -> None:
+    with pytest.raises(UsageError, match=words.replace("(", r"\(")):
+        with_levels(loads(GOOD, "f"), levels)
+
+
+texts = st.text(min_size=1, max_size=30).filter(lambda text: "\r" not in text)
+windows = st.builds(Window, st.integers(0, 10_000), st.integers(100, 10_000))
+whens = st.fixed_dictionaries({}, optional={"tls": texts, "key": texts})
+factors = st.sets(st.sampled_from(list(KNOWN_LEVELS)), min_size=1).flatmap(
+    lambda names: st.tuples(
+        *(
+            st.lists(st.sampled_from(KNOWN_LEVELS[name]), min_size=1, unique=True).map(
+                lambda levels, name=name: Factor(name, tuple(levels))
+            )
+            for name in sorted(names)
+        )
+    )
+)
+experiments = st.builds(
+    Experiment,
+    name=st.from_regex(r"[A-Za-z0-9_-]{1,64}", fullmatch=True),
+    title=texts,
+    factors=factors,
+    baseline=st.just({}),
+    workload=st.builds(
+        Workload,
+        st.integers(1, 1 << 30),
+        st.integers(1, 65_536),
+        st.integers(1, 1000),
+        windows,
+        windows,
+    ),
+    blocks=st.integers(1, 1000),
+    exclusions=st.lists(st.builds(Exclusion, whens, texts), max_size=3).map(tuple),
+    pins=st.lists(
+        st.builds(Pin, whens, st.sampled_from([(), KNOWN_LEVELS["suite"][:2]])), max_size=3
+    ).map(tuple),
+    published=st.none() | texts,
+)
+
+
+@given(experiments)
+def test_what_is_written_is_read_back_as_it_was(experiment: Experiment) -> None:
+    assert loads(dumps(experiment), "f") == experiment
