@@ -1,7 +1,8 @@
 """tlslab: a laboratory for TLS performance.
 
-`model` holds plain data; `planning`, `targets`, `store`, `analysis` and `report` are stages that share
-nothing but it; `lab` joins them, and `cli` is what the user sees. ARCHITECTURE.md tells the rest.
+`model` holds plain data; `planning`, `targets`, `store`, `analysis` and `report` are stages that
+share nothing but it; `lab` joins them, and `cli` is what the user sees. ARCHITECTURE.md tells the
+rest.
 """
 
 from importlib.metadata import PackageNotFoundError, version

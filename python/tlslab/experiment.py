@@ -12,8 +12,15 @@ from typing import Any
 
 from tlslab.model.errors import UsageError
 from tlslab.model.experiment import FACTOR_NAMES, Exclusion, Experiment, Factor, Pin
-from tlslab.model.names import CERTIFICATE_KEYS, GROUPS, SIGNATURE_SCHEMES, SUITES, TLS_VERSIONS
-from tlslab.model.names import find_group, find_suite
+from tlslab.model.names import (
+    CERTIFICATE_KEYS,
+    GROUPS,
+    SIGNATURE_SCHEMES,
+    SUITES,
+    TLS_VERSIONS,
+    find_group,
+    find_suite,
+)
 from tlslab.model.workload import Window, Workload
 from tlslab.toml_table import Table, parse
 
@@ -176,8 +183,8 @@ def _pin(table: Table) -> Pin:
 def with_levels(experiment: Experiment, changes: Mapping[str, tuple[str, ...]]) -> Experiment:
     """The experiment with other levels for some factors, as `--set FACTOR=LEVEL,LEVEL` asks for.
 
-    A factor that the experiment does not vary is added. A baseline that is no longer among the levels
-    gives way to the first of them. Raises UsageError with the known names.
+    A factor that the experiment does not vary is added. A baseline that is no longer among the
+    levels gives way to the first of them. Raises UsageError with the known names.
     """
     levels = {factor.name: factor.levels for factor in experiment.factors}
     for name, wanted in changes.items():

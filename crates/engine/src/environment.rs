@@ -25,7 +25,7 @@ fn processor_name() -> String {
         return String::new();
     }
     let bytes: Vec<u8> = (0x8000_0002..=0x8000_0004u32)
-        .map(|leaf| __cpuid(leaf))
+        .map(__cpuid)
         .flat_map(|r| [r.eax, r.ebx, r.ecx, r.edx])
         .flat_map(u32::to_le_bytes)
         .take_while(|byte| *byte != 0)

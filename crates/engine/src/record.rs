@@ -45,7 +45,7 @@ pub struct RunRecord {
     pub workers: Vec<WorkerUsage>,
     /// Bytes over all completed connections.
     pub bytes: Bytes,
-    /// HdrHistogram V2 in base64, values in nanoseconds, by name: see [`HISTOGRAMS`].
+    /// HdrHistogram V2 (compressed) in base64, values in nanoseconds, by name: see [`HISTOGRAMS`].
     pub histograms: BTreeMap<String, String>,
     /// The same histograms in short.
     pub summaries: BTreeMap<String, Summary>,

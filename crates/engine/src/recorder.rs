@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use hdrhistogram::Histogram;
-use hdrhistogram::serialization::{Serializer as _, V2Serializer};
+use hdrhistogram::serialization::{Serializer as _, V2DeflateSerializer};
 
 use crate::clock::{MILLISECOND, Nanos, SECOND};
 use crate::outcome::{Outcome, Outcomes};
@@ -254,9 +254,9 @@ impl Recorder {
         facts
     }
 
-    /// The histograms in the HdrHistogram V2 encoding, base64.
+    /// The histograms in the compressed HdrHistogram V2 encoding, base64.
     pub fn encoded_histograms(&self) -> BTreeMap<String, String> {
-        let mut serializer = V2Serializer::new();
+        let mut serializer = V2DeflateSerializer::new();
         let encoded = self.histograms.in_order().map(|histogram| {
             let mut bytes = Vec::new();
             serializer.serialize(histogram, &mut bytes).expect("a vector takes all bytes");

@@ -158,10 +158,12 @@ mod tests {
 
     #[test]
     fn failures_and_unexpected_handshakes_have_a_limit() {
-        let failed = |count| judge(|o, _, _| drop(o.failed.insert("reset".to_owned(), count)));
+        let failed =
+            |count| judge(|o, _, _| assert_eq!(o.failed.insert("reset".to_owned(), count), None));
         assert_eq!(failed(10), [VerdictCode::Valid]);
         assert_eq!(failed(11), [VerdictCode::Failures]);
-        let verdict = judge(|o, _, _| drop(o.unexpected.insert("group".to_owned(), 100)));
+        let verdict =
+            judge(|o, _, _| assert_eq!(o.unexpected.insert("group".to_owned(), 100), None));
         assert_eq!(verdict, [VerdictCode::Unexpected]);
     }
 

@@ -1,1 +1,6 @@
-//! kit
+//! Peers and certificates for tlslab's own tests. Everything here panics on failure: that is how a
+//! test wants to hear of it.
+
+pub mod certificates;
+pub mod tamper;
+pub mod tls_server;

@@ -25,5 +25,5 @@ def main() -> None:
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
-    """A polite request to end is an interruption like Ctrl-C: children are stopped, results kept."""
+    """A polite request to end is an interruption like Ctrl-C: results are kept."""
     raise KeyboardInterrupt

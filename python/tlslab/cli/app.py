@@ -9,7 +9,7 @@ from tlslab.cli import doctor, experiments, load, report, run
 from tlslab.cli.console import out
 
 app = typer.Typer(
-    help="A laboratory for TLS performance: measures what TLS settings cost, server and client apart.",
+    help="A laboratory for TLS performance: what TLS settings cost, server and client apart.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,

@@ -7,7 +7,7 @@ from rich.table import Table
 
 from tlslab.cli.console import out
 from tlslab.lab.preflight import Check, check_all
-from tlslab.model.errors import CannotRun
+from tlslab.model.errors import CannotRunError
 
 MARKS = {"ok": "[green]ok[/]", "warning": "[yellow]warning[/]", "hard": "[bold red]fault[/]"}
 
@@ -21,7 +21,7 @@ def command(
     checks = check_all(connections)
     out.print(_table(checks))
     if any(check.level == "hard" for check in checks):
-        raise typer.Exit(CannotRun.exit_code)
+        raise typer.Exit(CannotRunError.exit_code)
 
 
 def _table(checks: tuple[Check, ...]) -> Table:

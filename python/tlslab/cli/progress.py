@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
@@ -59,6 +60,7 @@ class Lines:
         self._clock: _Clock | None = None
 
     def __call__(self, event: events.Event) -> None:
+        """Writes what an event has to say."""
         for line in self._lines(event):
             self._write(clean(line))
 
@@ -86,6 +88,7 @@ class Live:
         self._clock: _Clock | None = None
 
     def __call__(self, event: events.Event) -> None:
+        """Brings the bar up to date."""
         match event:
             case events.Warned(message):
                 self._say(f"warning: {message}")
@@ -119,7 +122,7 @@ class Live:
             self._progress.advance(self._task)
             self._update(left=f"{self._clock.left()} left")
 
-    def _update(self, **fields: str) -> None:
+    def _update(self, **fields: Any) -> None:
         if self._task is not None:
             self._progress.update(self._task, **fields)
 

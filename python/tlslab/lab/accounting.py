@@ -1,8 +1,8 @@
 """What the server's process tree and the whole machine use while a trial runs.
 
-A process's run time is read in nanoseconds from `/proc/PID/task/*/schedstat`; user and system time come
-in ticks of 10 ms from `/proc/PID/stat` and only share it out. Where the two disagree by more than the
-ticks' own error (threads that have ended, no schedstat), the ticks count.
+A process's run time is read in nanoseconds from `/proc/PID/task/*/schedstat`; user and system time
+come in ticks of 10 ms from `/proc/PID/stat` and only share it out. Where the two disagree by more
+than the ticks' own error (threads that have ended, no schedstat), the ticks count.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""Runs a plan: block by block, a fresh server for each, every finished trial into the folder at once."""
+"""Runs a plan: block by block, a fresh server for each, every finished trial kept at once."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -37,10 +37,10 @@ class Conductor:
         self._tell = observer
 
     def carry_out(self, plan: Plan, folder: RunFolder) -> None:
-        """Runs the trials that the folder does not hold yet. Raises StoreError, CannotRun.
+        """Runs the trials that the folder does not hold yet. Raises StoreError, CannotRunError.
 
-        A cell that the server cannot do is recorded once. When the server dies, the trial has failed
-        and the rest of its block is left out; the next block has a fresh server.
+        A cell that the server cannot do is recorded once. When the server dies, the trial has
+        failed and the rest of its block is left out; the next block has a fresh server.
         """
         earlier = folder.trials()
         done = {trial.trial for trial in earlier}

@@ -62,7 +62,9 @@ def _converse(
     child: subprocess.Popen[bytes], spec: bytes, seconds: float, listener: Listener
 ) -> tuple[bytes, str]:
     """Writes the specification, hands events on, and returns standard output and other words."""
-    assert child.stdin and child.stdout and child.stderr
+    assert child.stdin
+    assert child.stdout
+    assert child.stderr
     try:
         child.stdin.write(spec)
         child.stdin.close()

@@ -5,7 +5,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from tlslab.model.errors import CannotRun
+from tlslab.model.errors import CannotRunError
 
 REMEDY = "run `make setup`, or `pip install` the tlslab package: it brings the programs along"
 
@@ -19,8 +19,8 @@ def find_program(name: str) -> str | None:
 
 
 def require_program(name: str) -> str:
-    """The program's path. Raises CannotRun with the remedy."""
+    """The program's path. Raises CannotRunError with the remedy."""
     found = find_program(name)
     if found is None:
-        raise CannotRun(f"the program {name} is missing", REMEDY)
+        raise CannotRunError(f"the program {name} is missing", REMEDY)
     return found

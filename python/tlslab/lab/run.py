@@ -19,7 +19,7 @@ from tlslab.lab.placement import place
 from tlslab.lab.preflight import check_run
 from tlslab.lab.programs import require_program
 from tlslab.lab.specs import Aim
-from tlslab.model.errors import CannotRun, UsageError
+from tlslab.model.errors import CannotRunError, UsageError
 from tlslab.model.experiment import Experiment
 from tlslab.model.finding import Summary
 from tlslab.model.names import GROUPS
@@ -73,7 +73,7 @@ class _Prepared:
 def execute(request: Request, observer: events.Observer) -> Result:
     """Runs an experiment, or what is missing of one.
 
-    Ends early, with the results so far, on KeyboardInterrupt. Raises UsageError, CannotRun.
+    Ends early, with the results so far, on KeyboardInterrupt. Raises UsageError, CannotRunError.
     """
     warnings = _preflight(request, observer)
     engine = Engine(require_program("tlslab-load"))
@@ -122,7 +122,7 @@ def _preflight(request: Request, observer: events.Observer) -> tuple[str, ...]:
     checks = check_run(connections, request.target, request.target in MANAGED)
     for check in checks:
         if check.level == "hard":
-            raise CannotRun(check.message, check.remedy)
+            raise CannotRunError(check.message, check.remedy)
     warnings = tuple(check.text for check in checks if check.level == "warning")
     for warning in warnings:
         observer(events.Warned(warning))

@@ -15,8 +15,8 @@ SCHEMA = "tlslab.spec/1"
 class Aim:
     """Where the engine connects to and whom it trusts.
 
-    `trust` is `system`, `anyone` or a text in PEM; `server_name` overrides the URL's host for SNI and
-    the certificate check; `allow` lists hosts beside loopback ones that the user has allowed.
+    `trust` is `system`, `anyone` or a text in PEM; `server_name` overrides the URL's host for SNI
+    and the certificate check; `allow` lists hosts beside loopback ones that the user has allowed.
     """
 
     url: str
@@ -29,7 +29,8 @@ class Aim:
 def run_spec(aim: Aim, profile: Profile, workload: Workload, kind: RunKind) -> dict[str, Any]:
     """The specification of one of a trial's two runs.
 
-    `capacity` has the lean client (sampled authentication, one key share), `client_cost` the full one.
+    `capacity` has the lean client (sampled authentication, one key share), `client_cost` the full
+    one.
     """
     lean = kind == "capacity"
     window = workload.capacity if lean else workload.client_cost

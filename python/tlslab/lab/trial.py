@@ -8,7 +8,7 @@ from typing import Any
 from tlslab.lab.accounting import Meter
 from tlslab.lab.engine import Engine, Event
 from tlslab.lab.specs import Aim, run_spec
-from tlslab.model.errors import CannotRun, EngineError
+from tlslab.model.errors import CannotRunError, EngineError
 from tlslab.model.plan import Cell, PlannedTrial
 from tlslab.model.record import Reason, RunKind, Trial, TrialRun, TrialStatus
 from tlslab.model.workload import Workload
@@ -117,7 +117,7 @@ class _Watch:
             return
         try:
             count = self._running.handshakes() if self._running else None
-        except (CannotRun, OSError):
+        except (CannotRunError, OSError):
             return  # A server that has died is found out after the run.
         if count is not None:
             self._counted.append(count)

@@ -3,7 +3,7 @@
 TlslabError
 +-- UsageError (2)          what was asked for makes no sense
 |   +-- ExperimentError     a place in an experiment file
-+-- CannotRun (3)           what was asked for cannot be done here
++-- CannotRunError (3)           what was asked for cannot be done here
     +-- EngineError         the engine said why, with a failure class
     +-- StoreError          a run folder cannot be read or written
 """
@@ -38,11 +38,11 @@ class ExperimentError(UsageError):
         self.line = line
 
 
-class CannotRun(TlslabError):
+class CannotRunError(TlslabError):
     """What was asked for cannot be done here."""
 
 
-class EngineError(CannotRun):
+class EngineError(CannotRunError):
     """The engine ended without a record; `class_` is its failure class."""
 
     def __init__(self, class_: str, message: str, remedy: str = "") -> None:
@@ -52,5 +52,5 @@ class EngineError(CannotRun):
             self.exit_code = UsageError.exit_code
 
 
-class StoreError(CannotRun):
+class StoreError(CannotRunError):
     """A run folder cannot be read or written."""

@@ -134,6 +134,19 @@ class Comparison:
 
 
 @dataclass(frozen=True)
+class Ranking:
+    """Cells that share `setting`, from the best to the worst by one estimate.
+
+    A group's cells cannot be told apart from its first one. Cells that may not be ranked are
+    absent.
+    """
+
+    setting: Mapping[str, str]
+    estimate: str
+    groups: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True)
 class Finding:
     """A sentence that the numbers carry; `cells` are those that it speaks of."""
 
@@ -167,6 +180,7 @@ class Summary:
     excluded: tuple[Excluded, ...]
     comparisons: tuple[Comparison, ...]
     findings: tuple[Finding, ...]
+    rankings: tuple[Ranking, ...] = ()
     recommendation: Mapping[str, Any] | None = None
     schema: str = "tlslab.summary/1"
 

@@ -1,7 +1,7 @@
 """The names that TLS gives to things, as experiment files and records use them.
 
-The engine has the same names (crates/engine/src/names); a test compares the two by the JSON Schema of
-the run specification. Aliases are those of the RFCs and of OpenSSL.
+The engine has the same names (crates/engine/src/names); a test compares the two by the JSON Schema
+of the run specification. Aliases are those of the RFCs and of OpenSSL.
 """
 
 from dataclasses import dataclass
@@ -13,8 +13,9 @@ TLS_VERSIONS = ("1.2", "1.3")
 class Group:
     """A key-exchange group (IANA "TLS Supported Groups").
 
-    `bits` is the size that ab prints as the server's temporary key: the curve's field or the prime, in
-    bits; for a KEM the size of its public key. `openssl` is the name that OpenSSL's group list takes.
+    `bits` is the size that ab prints as the server's temporary key: the curve's field or the prime,
+    in bits; for a KEM the size of its public key. `openssl` is the name that OpenSSL's group list
+    takes.
     """
 
     name: str

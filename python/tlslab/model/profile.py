@@ -7,8 +7,8 @@ from dataclasses import dataclass
 class Profile:
     """The handshake that a cell forces; an empty tuple leaves the choice to the back end.
 
-    `key` is the certificate key that the server must serve (`ecdsa-p256`, `rsa-2048`, ...); the others
-    are names of `model.names`.
+    `key` is the certificate key that the server must serve (`ecdsa-p256`, `rsa-2048`, ...); the
+    others are names of `model.names`.
     """
 
     tls: str | None = None

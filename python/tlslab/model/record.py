@@ -27,7 +27,7 @@ class CpuTime:
 
 @dataclass(frozen=True)
 class Facts:
-    """What a handshake negotiated, in the names that records use; `group` is None for static RSA."""
+    """What a handshake negotiated, in the names of records; `group` is None for static RSA."""
 
     tls: str
     suite: str
@@ -158,7 +158,8 @@ class RunRecord:
 
     `histograms` are HdrHistogram V2 in base64, values in nanoseconds, by the names `connect`,
     `handshake`, `established`, `first_byte`, `exchange`, `service`; `seconds` is the length of the
-    measurement, `cpu` that of the engine's workers in it. `spec` is the specification as it was run.
+    measurement, `cpu` that of the engine's workers in it. `spec` is the specification as it was
+    run.
     """
 
     schema: str
@@ -195,8 +196,8 @@ class CpuSample:
 class ServerUsage:
     """What the server's process tree used during the measurement.
 
-    `memory_bytes` is its proportional set size (or, where the kernel hides that, its resident size) at
-    the end; `handshakes` is the server's own count of full handshakes, where it keeps one.
+    `memory_bytes` is its proportional set size (or, where the kernel hides that, its resident size)
+    at the end; `handshakes` is the server's own count of full handshakes, where it keeps one.
     """
 
     user_us: int

@@ -20,9 +20,9 @@ class Window:
 class Workload:
     """A closed loop over new connections.
 
-    Each trial has two runs: `capacity` with the lean client, which loads the server as far as it goes
-    and tells rates, latencies and the server's cost; `client_cost` with the full client, which tells
-    what the handshake costs a real client.
+    Each trial has two runs: `capacity` with the lean client, which loads the server as far as it
+    goes and tells rates, latencies and the server's cost; `client_cost` with the full client, which
+    tells what the handshake costs a real client.
     """
 
     document_bytes: int

@@ -1,8 +1,8 @@
 """The order of the trials: randomised blocks over all cells.
 
 Each block runs every cell once in an order of its own, so that drift of the machine hits all cells
-alike, and cells can be compared within blocks (Abedi and Brecht 2017, randomised multiple interleaved
-trials).
+alike, and cells can be compared within blocks (Abedi and Brecht 2017, randomised multiple
+interleaved trials).
 """
 
 import random
@@ -17,8 +17,8 @@ def make_plan(
 ) -> Plan:
     """The plan of an experiment; the same seed always gives the same plan.
 
-    `unavailable` maps a factor's level, as `("group", "X448")`, to the reason why the target has not
-    got it: such cells are excluded with that reason.
+    `unavailable` maps a factor's level, as `("group", "X448")`, to the reason why the target has
+    not got it: such cells are excluded with that reason.
     """
     cells, excluded = make_cells(experiment)
     kept, dropped = _without(cells, unavailable or {})

@@ -1,7 +1,8 @@
 """Between the model's dataclasses and JSON.
 
-The wire names are the fields' names, `class` for `class_`. Unknown fields are passed over, so that an
-older tlslab reads what a newer one has added; missing or wrong ones are errors that name the place.
+The wire names are the fields' names, `class` for `class_`. Unknown fields are passed over, so that
+an older tlslab reads what a newer one has added; missing or wrong ones are errors that name the
+place.
 """
 
 from typing import Any, TypeVar

@@ -1,7 +1,10 @@
-"""A run folder: experiment.toml, plan.json, environment.json, trials.jsonl, summary.json, report.html.
+"""Run folders.
 
-`trials.jsonl` only ever grows, one line a finished trial, each forced to the disk before the next trial
-begins: what was finished survives a kill -9. A torn last line is no trial.
+A run folder holds experiment.toml, plan.json, environment.json, trials.jsonl, summary.json and
+report.html.
+
+`trials.jsonl` only ever grows, one line a finished trial, each forced to the disk before the next
+trial begins: what was finished survives a kill -9. A torn last line is no trial.
 """
 
 import json

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from tlslab.model.errors import CannotRun
+from tlslab.model.errors import CannotRunError
 from tlslab.targets.process import ServerProcess
 
 
@@ -13,8 +13,8 @@ from tlslab.targets.process import ServerProcess
 class Setting:
     """What a managed target is set up with.
 
-    `folder` is private to the run and holds certificates, configuration and documents; `keys` are the
-    certificate keys to serve; `processors` those to pin the server to (none: not pinned).
+    `folder` is private to the run and holds certificates, configuration and documents; `keys` are
+    the certificate keys to serve; `processors` those to pin the server to (none: not pinned).
     """
 
     folder: Path
@@ -55,14 +55,14 @@ class Target(Protocol):
         ...
 
     def start(self) -> Running:
-        """Starts a fresh server and waits until it answers. Raises CannotRun."""
+        """Starts a fresh server and waits until it answers. Raises CannotRunError."""
         ...
 
 
 def require(program: str | None, name: str, remedy: str) -> str:
-    """A program's path, or CannotRun with its remedy."""
+    """A program's path, or CannotRunError with its remedy."""
     if program is None:
-        raise CannotRun(f"{name} is not installed", remedy)
+        raise CannotRunError(f"{name} is not installed", remedy)
     return program
 
 
@@ -70,8 +70,8 @@ def pinned(command: Sequence[str], processors: Sequence[int], signal_name: str) 
     """The command, pinned, and ended by the kernel if the lab is killed.
 
     setpriv asks for a signal on the death of the parent (PR_SET_PDEATHSIG, kept over exec), so that
-    nothing is left behind by a `kill -9` of the lab. nginx needs TERM there: its master then ends its
-    workers, which KILL would orphan.
+    nothing is left behind by a `kill -9` of the lab. nginx needs TERM there: its master then ends
+    its workers, which KILL would orphan.
     """
     prefix = ["setpriv", "--pdeathsig", signal_name, "--"]
     if processors:

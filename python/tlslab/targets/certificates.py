@@ -1,7 +1,7 @@
 """Certificates for servers on this machine: an authority of the run's own for each kind of key.
 
-An ECDSA leaf is issued by an ECDSA authority and an RSA leaf by an RSA one: a client that offers the
-schemes of one kind only must find no other in the chain (RFC 8446, section 4.2.3).
+An ECDSA leaf is issued by an ECDSA authority and an RSA leaf by an RSA one: a client that offers
+the schemes of one kind only must find no other in the chain (RFC 8446, section 4.2.3).
 """
 
 import datetime

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from tlslab.model.errors import CannotRun
+from tlslab.model.errors import CannotRunError
 from tlslab.model.names import find_group
 from tlslab.targets.base import Running, Setting, pinned, require
 from tlslab.targets.certificates import Authority, CertificateFiles
@@ -67,7 +67,7 @@ class Nginx:
                 lacking["group", group] = f"{self.software} with {self.backend} lacks it: {words}"
                 self._groups.remove(openssl_name)
         if words := self._refusal(self._groups):
-            raise CannotRun(f"nginx refuses its configuration: {words}")
+            raise CannotRunError(f"nginx refuses its configuration: {words}")
         return lacking
 
     def start(self) -> Running:
@@ -84,7 +84,7 @@ class Nginx:
                 process.stop()
                 raise
             process.stop()
-        raise CannotRun(f"nginx did not start: {process.last_words() or 'it said nothing'}")
+        raise CannotRunError(f"nginx did not start: {process.last_words() or 'it said nothing'}")
 
     def _command(self, config: Path) -> list[str]:
         return [self._program, "-e", "stderr", "-p", str(self._setting.folder), "-c", str(config)]
@@ -125,7 +125,7 @@ def _openssl_name(group: str) -> str:
 
 
 def _versions(program: str) -> tuple[str, str]:
-    """nginx's version, and that of the TLS library that it runs with, from `nginx -V`."""
+    """Nginx's version, and that of the TLS library that it runs with, from `nginx -V`."""
     told = subprocess.run([program, "-V"], capture_output=True, text=True, timeout=30, check=False)
     version = re.search(r"nginx version: (\S+)", told.stderr)
     running = re.search(r"running with (\w+ \S+)", told.stderr)

@@ -1,5 +1,6 @@
 """A server's process tree: started in a session of its own, ended by its ids."""
 
+import os
 import subprocess
 import time
 from collections.abc import Callable, Sequence
@@ -17,7 +18,8 @@ WORDS = 400
 class ServerProcess:
     """A started server and its children.
 
-    Its standard error goes to a file, so that a chatty server never blocks on a pipe that nobody reads.
+    Its standard error goes to a file, so that a chatty server never blocks on a pipe that nobody
+    reads.
     """
 
     def __init__(self, command: Sequence[str], log: Path, capture: bool = False) -> None:
@@ -56,21 +58,38 @@ class ServerProcess:
         return " ".join(text.split())[-WORDS:]
 
     def stop(self) -> None:
-        """SIGTERM to the whole tree, and SIGKILL to what is left of it after a while."""
-        tree = self.tree()
-        for process in tree:
+        """SIGTERM to the first process, and SIGKILL to what is left of all after a while.
+
+        The first process ends its children in order, if it can. Those that have lost it are still
+        in its session, and get the SIGTERM themselves.
+        """
+        members = self._session()
+        for process in members if not self.alive() else members[:1]:
             _signal(process, kill=False)
-        for process in self._wait(tree):
+        for process in self._wait(members):
             _signal(process, kill=True)
-        self._wait(tree)
+        self._wait(members)
         self.popen.wait()
         if self.popen.stdout is not None:
             self.popen.stdout.close()
 
-    def _wait(self, tree: list[psutil.Process]) -> list[psutil.Process]:
+    def _session(self) -> list[psutil.Process]:
+        """All running processes of the server's session, its first one at the head if it runs."""
+        members = []
+        for pid in sorted(psutil.pids(), key=lambda pid: pid != self.pid):
+            try:
+                if os.getsid(pid) == self.pid:
+                    members.append(psutil.Process(pid))
+            except (ProcessLookupError, psutil.NoSuchProcess):
+                continue
+        return [process for process in members if runs(process)]
+
+    def _wait(self, members: list[psutil.Process]) -> list[psutil.Process]:
         """Waits until all have ended, at most a while; those that have not."""
         deadline = time.monotonic() + PATIENCE_S
-        while (left := [process for process in tree if runs(process)]) and self._patient(deadline):
+        while (left := [process for process in members if runs(process)]) and self._patient(
+            deadline
+        ):
             time.sleep(0.01)
         return left
 

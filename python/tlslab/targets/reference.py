@@ -10,7 +10,7 @@ import signal
 import time
 from typing import Any
 
-from tlslab.model.errors import CannotRun
+from tlslab.model.errors import CannotRunError
 from tlslab.targets.base import Running, Setting, pinned
 from tlslab.targets.certificates import Authority
 from tlslab.targets.process import ServerProcess
@@ -72,7 +72,7 @@ class EventReader:
         self._pending = b""
 
     def wait_for(self, name: str, seconds: float) -> dict[str, Any]:
-        """The next event of that name; others before it are passed over. Raises CannotRun."""
+        """The next event of that name; others before it are passed over. Raises CannotRunError."""
         deadline = time.monotonic() + seconds
         while (left := deadline - time.monotonic()) > 0:
             while b"\n" in self._pending:
@@ -86,7 +86,7 @@ class EventReader:
                     break
                 self._pending += chunk
         words = self._process.last_words() or "it said nothing"
-        raise CannotRun(f"the reference server gave no sign of '{name}': {words}")
+        raise CannotRunError(f"the reference server gave no sign of '{name}': {words}")
 
     def handshakes(self) -> int:
         """Full handshakes since the server's start, by its own books."""

@@ -1,4 +1,4 @@
-"""Stand-ins for the programs: small Python scripts that speak the engine's and the server's part."""
+"""Stand-ins for the engine: small Python scripts that speak its part."""
 
 import json
 import sys

@@ -53,7 +53,8 @@ def test_ended_children_count_with_their_parent() -> None:
     with subprocess.Popen(
         [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as child:
-        assert child.stdin and child.stdout
+        assert child.stdin
+        assert child.stdout
         child.stdout.readline()
         reading = read_process(child.pid)
         assert reading is not None
@@ -73,14 +74,16 @@ def test_a_busy_process_is_accounted_within_its_own_clock(burner: subprocess.Pop
     meter.end()
     after = clock(clock_id)
     usage = meter.server(handshakes=3)
-    assert usage is not None and meter.complete
+    assert usage is not None
+    assert meter.complete
     assert usage.user_us + usage.system_us <= (after - before) / 1000
     assert usage.user_us + usage.system_us >= 0.8 * (after - before) / 1000
     assert usage.user_us > usage.system_us
     assert usage.memory_bytes > 1_000_000
     assert (usage.processes, usage.handshakes) == (1, 3)
     used_so_far = [sample.user_us + sample.system_us for sample in usage.samples]
-    assert used_so_far == sorted(used_so_far) and len(used_so_far) >= 2
+    assert used_so_far == sorted(used_so_far)
+    assert len(used_so_far) >= 2
 
 
 def test_the_machine_adds_up(burner: subprocess.Popen[bytes]) -> None:

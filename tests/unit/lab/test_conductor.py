@@ -94,7 +94,8 @@ def test_an_unsupported_cell_is_recorded_once_with_the_reason(
     assert counts["X448", "unsupported"] == 1
     assert counts["X25519", "done"] == 3
     reasons = [trial.reason for trial in lab.folder.trials() if trial.status == "unsupported"]
-    assert reasons[0] is not None and reasons[0].message == "no group"
+    assert reasons[0] is not None
+    assert reasons[0].message == "no group"
 
 
 def test_a_failing_cell_fails_alone(tmp_path: Path, script: Script) -> None:
@@ -133,7 +134,8 @@ def test_a_dead_server_fails_its_trial_and_the_next_block_has_a_fresh_one(
     trials = lab.folder.trials()
     failed = [trial for trial in trials if trial.status == "failed"]
     assert len(failed) == 1
-    assert failed[0].reason is not None and failed[0].reason.class_ == "server_died"
+    assert failed[0].reason is not None
+    assert failed[0].reason.class_ == "server_died"
     left_out = 5 - failed[0].position
     assert len(trials) == 18 - left_out
     assert events.Skipped(left_out, "the server died in block 1") in lab.events
@@ -170,7 +172,8 @@ def test_a_full_disk_stops_the_run_and_the_server(tmp_path: Path, script: Script
     lab.folder.append = full  # type: ignore[method-assign]
     with pytest.raises(StoreError):
         lab.carry_out()
-    assert len(lab.servers) == 1 and not lab.servers[0].alive()
+    assert len(lab.servers) == 1
+    assert not lab.servers[0].alive()
 
 
 def test_a_trial_says_nothing_that_json_cannot_hold(tmp_path: Path, script: Script) -> None:

@@ -95,4 +95,5 @@ def test_preflight_tells_facts_and_back_end(script: Script) -> None:
     )
     preflight, backend = Engine(script(body)).preflight(SPEC)
     assert backend == "openssl"
-    assert preflight.certificate is not None and preflight.certificate.key == "ECDSA P-256"
+    assert preflight.certificate is not None
+    assert preflight.certificate.key == "ECDSA P-256"

@@ -60,7 +60,8 @@ def test_stolen_time_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(psutil, "cpu_times", lambda: next(readings))
     monkeypatch.setattr(preflight, "STEAL_WINDOW_S", 0)
     check = preflight.check_steal()
-    assert check.level == "warning" and check.remedy
+    assert check.level == "warning"
+    assert check.remedy
 
 
 def test_a_saving_governor_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -16,7 +16,8 @@ def test_capacity_is_lean_and_client_cost_is_full() -> None:
     assert (lean["tls"]["authenticate"], lean["tls"]["key_share"]) == ("sampled", "reused")
     assert (full["tls"]["authenticate"], full["tls"]["key_share"]) == ("every", "fresh")
     assert (lean["stop"], full["stop"]) == ({"duration_ms": 2000}, {"duration_ms": 1000})
-    assert lean["cpus"] == [1] and lean["allow"] == ["host"]
+    assert lean["cpus"] == [1]
+    assert lean["allow"] == ["host"]
 
 
 def test_a_cell_forces_all_that_it_names() -> None:

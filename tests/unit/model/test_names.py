@@ -26,11 +26,13 @@ def test_engine_and_lab_know_the_same_names(kind: str, known: list[str]) -> None
 
 def test_names_are_found_by_alias_and_in_any_letter_case() -> None:
     found = names.find_group("SECP256R1")
-    assert found is not None and found.name == "P-256"
+    assert found is not None
+    assert found.name == "P-256"
     suite = names.find_suite("ecdhe-ecdsa-chacha20-poly1305")
     assert suite is not None
     assert suite.name == "TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256"
-    assert names.find_group("P-257") is None and names.find_suite("RC4") is None
+    assert names.find_group("P-257") is None
+    assert names.find_suite("RC4") is None
 
 
 @pytest.mark.parametrize(
@@ -45,4 +47,5 @@ def test_names_are_found_by_alias_and_in_any_letter_case() -> None:
 )
 def test_a_suite_tells_its_version_and_the_size_of_its_key(suite: str, tls: str, bits: int) -> None:
     found = names.find_suite(suite)
-    assert found is not None and (found.tls, found.bits) == (tls, bits)
+    assert found is not None
+    assert (found.tls, found.bits) == (tls, bits)

@@ -79,7 +79,7 @@ def test_a_newer_format_is_refused_and_added_fields_are_passed_over(folder: RunF
     path.write_text(json.dumps({**data, "added": 1}))
     assert folder.plan() == PLAN
     path.write_text(json.dumps({**data, "schema": "tlslab.plan/2"}))
-    with pytest.raises(StoreError, match="this tlslab reads 'tlslab.plan/1'"):
+    with pytest.raises(StoreError, match=r"this tlslab reads 'tlslab\.plan/1'"):
         folder.plan()
 
 

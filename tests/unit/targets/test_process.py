@@ -31,11 +31,23 @@ def test_a_whole_tree_that_ignores_sigterm_is_ended(
     assert not any(process_module.runs(process) for process in family)
 
 
+def test_children_that_have_lost_their_parent_are_ended(tmp_path: Path) -> None:
+    server = ServerProcess([sys.executable, "-c", FAMILY], tmp_path / "log")
+    assert wait_until(lambda: len(server.tree()) == 2, server, 10)
+    first, child = server.tree()
+    first.kill()
+    server.popen.wait()
+    assert server.tree() == []
+    server.stop()
+    assert not process_module.runs(child)
+
+
 def test_stopping_twice_does_no_harm(tmp_path: Path) -> None:
     server = ServerProcess(["sleep", "60"], tmp_path / "log")
     server.stop()
     server.stop()
-    assert not server.alive() and server.tree() == []
+    assert not server.alive()
+    assert server.tree() == []
 
 
 def test_last_words_are_short_and_on_one_line(tmp_path: Path) -> None:
@@ -43,7 +55,8 @@ def test_last_words_are_short_and_on_one_line(tmp_path: Path) -> None:
     server = ServerProcess([sys.executable, "-c", code], tmp_path / "log")
     server.popen.wait()
     words = server.last_words()
-    assert words.endswith("word the end") and len(words) <= process_module.WORDS
+    assert words.endswith("word the end")
+    assert len(words) <= process_module.WORDS
     server.stop()
 
 

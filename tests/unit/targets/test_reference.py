@@ -6,7 +6,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tlslab.model.errors import CannotRun
+from tlslab.model.errors import CannotRunError
 from tlslab.targets import Reference
 from tlslab.targets.base import Setting
 
@@ -48,6 +48,6 @@ def test_the_servers_address_and_books_are_read_from_its_events(tmp_path: Path) 
 
 def test_a_server_that_does_not_start_is_told_with_its_words(tmp_path: Path) -> None:
     broken = target(tmp_path, "import sys; sys.exit('no such curve')")
-    with pytest.raises(CannotRun, match="no such curve"):
+    with pytest.raises(CannotRunError, match="no such curve"):
         broken.start()
     assert not psutil.Process().children(recursive=True)

@@ -316,14 +316,17 @@ fn server_name(value: &[u8]) -> Option<&str> {
 mod tests {
     use super::*;
 
-    fn read(bytes: &[u8]) -> Result<(bool, u16, u64), HttpError> {
+    /// Whether the response is complete, its status, its body's length.
+    type Read = (bool, u16, u64);
+
+    fn read(bytes: &[u8]) -> Result<Read, HttpError> {
         let mut reader = ResponseReader::default();
         let done = reader.take(bytes)?;
         Ok((done, reader.status(), reader.body_bytes))
     }
 
     /// The same, one byte at a time: no cut may change the result.
-    fn read_slowly(bytes: &[u8]) -> Result<(bool, u16, u64), HttpError> {
+    fn read_slowly(bytes: &[u8]) -> Result<Read, HttpError> {
         let mut reader = ResponseReader::default();
         let mut done = false;
         for byte in bytes {
@@ -334,7 +337,7 @@ mod tests {
 
     #[test]
     fn framings_are_read_whole_and_in_pieces() {
-        let cases: [(&[u8], (bool, u16, u64)); 6] = [
+        let cases: [(&[u8], Read); 6] = [
             (b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", (true, 200, 5)),
             (b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhel", (false, 200, 3)),
             (b"HTTP/1.1 204 No Content\r\n\r\n", (true, 204, 0)),

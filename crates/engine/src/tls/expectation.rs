@@ -98,7 +98,8 @@ mod tests {
 
     #[test]
     fn each_fact_that_differs_is_named() {
-        let cases: [(Mismatch, fn(&mut Negotiated)); 7] = [
+        type Change = fn(&mut Negotiated);
+        let cases: [(Mismatch, Change); 7] = [
             (Mismatch::Version, |n| n.version = TlsVersion::Tls12),
             (Mismatch::Suite, |n| n.suite = CipherSuite::from_code_point(0x1302)),
             (Mismatch::Group, |n| n.group = Some(KeyExchangeGroup::Named(23))),

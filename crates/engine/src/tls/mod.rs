@@ -1,6 +1,6 @@
 //! TLS back ends behind one narrow trait.
 //!
-//! A back end is made once per worker from a [`CheckedSpec`] and opens one [`Session`] a connection.
+//! A back end is made once per worker from an [`Offer`] and opens one [`Session`] a connection.
 //! A session does its own reads and writes on the connection's [`Socket`] and never blocks: it says
 //! [`Progress::WantRead`] or [`Progress::WantWrite`] when the socket has no more to give or to take.
 

@@ -94,6 +94,10 @@ impl RustlsSession {
             self.partial.clear();
             let filled = kept + length;
             let used = self.process(&mut buffer[..filled])?;
+            // Fetched at once: the next connection of this worker notes its own.
+            if let Some(scheme) = take_signature_scheme() {
+                self.signature_scheme = Some(SignatureScheme::from_code_point(scheme));
+            }
             if filled - used > PARTIAL_LIMIT {
                 return Err(Failure::TlsProtocol);
             }
@@ -199,8 +203,6 @@ impl Session for RustlsSession {
         }
         loop {
             if self.ready {
-                self.signature_scheme =
-                    take_signature_scheme().map(SignatureScheme::from_code_point);
                 return Ok(Progress::Done(0));
             }
             if self.send_outgoing(socket, Step::Handshake)? == Progress::WantWrite {

@@ -1,0 +1,81 @@
+# Every task of the house. `make help` lists them; .ci/run calls the same ones.
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.ONESHELL:
+.DEFAULT_GOAL := help
+
+VENV := .venv
+BIN := $(VENV)/bin
+PYTHON ?= python3.11
+RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
+ANNOUNCE = scripts/announce.sh
+
+.PHONY: help setup demo test test-rust test-python check format schema bench bench-profile clean
+
+help: ## list the tasks
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
+
+setup: $(VENV)/.installed ## install everything: virtual environment, both programs, the package
+
+$(VENV)/.python: pyproject.toml requirements.lock
+	@$(ANNOUNCE) begin "virtual environment and Python packages (about 1 minute)"
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
+	touch $@
+	$(ANNOUNCE) end "Python packages"
+
+$(VENV)/.installed: $(VENV)/.python $(RUST_SOURCES) pyproject.toml
+	@$(ANNOUNCE) begin "tlslab, tlslab-load and tlslab-serve (about 5 minutes the first time: OpenSSL and aws-lc are compiled)"
+	cargo build --release --locked --quiet --workspace --bins
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps --editable .
+	touch $@
+	$(ANNOUNCE) end "tlslab is in $(BIN)/tlslab"
+
+demo: setup ## the main job in under a minute: which group is fastest on the reference server?
+	@$(ANNOUNCE) begin "tlslab run groups --quick (under a minute)"
+	$(BIN)/tlslab run groups --quick --out runs/demo-$$(date -u +%Y%m%dT%H%M%SZ)
+	$(ANNOUNCE) end "demo"
+
+test: setup ## install what tests need, then run all tests
+	@scripts/install-debian.sh
+	$(MAKE) --no-print-directory test-rust
+	$(MAKE) --no-print-directory test-python
+
+test-rust: setup ## the tests of the engine and its programs
+	@$(ANNOUNCE) begin "Rust tests (about 3 minutes the first time)"
+	cargo test --release --locked --quiet --workspace
+	$(ANNOUNCE) end "Rust tests"
+
+test-python: setup ## the tests of the lab, on real servers
+	@$(ANNOUNCE) begin "Python tests (about 5 minutes)"
+	$(BIN)/python -m pytest
+
+check: setup ## formatters, linters, types, import rules, schema drift
+	@$(ANNOUNCE) begin "checks (about 2 minutes the first time)"
+	cargo fmt --all --check
+	cargo clippy --release --locked --quiet --workspace --all-targets -- -D warnings
+	$(BIN)/ruff format --check --quiet .
+	$(BIN)/ruff check --quiet .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+	scripts/schema.sh check
+	$(ANNOUNCE) end "checks"
+
+format: setup ## format Rust and Python
+	cargo fmt --all
+	$(BIN)/ruff format --quiet .
+	$(BIN)/ruff check --quiet --fix .
+
+schema: setup ## write schema/ anew from the Rust and Python types
+	@scripts/schema.sh write
+
+bench: setup ## measure the generator against its rivals, interleaved, on one nginx (about 10 minutes)
+	@scripts/install-debian.sh bench
+	$(BIN)/python -m bench.rivals
+
+bench-profile: setup ## where tlslab-load --lean spends its processor time (perf)
+	@scripts/install-debian.sh bench
+	$(BIN)/python -m bench.profile
+
+clean: ## remove what was built, but not what was measured
+	rm -rf $(VENV) target build python/*.egg-info

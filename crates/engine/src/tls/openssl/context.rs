@@ -1,0 +1,253 @@
+//! Turns an offer into an OpenSSL context, which all sessions of a worker share.
+
+use std::fmt::Display;
+use std::net::IpAddr;
+
+use ::openssl::error::ErrorStack;
+use ::openssl::ssl::{
+    SslContext, SslContextBuilder, SslMethod, SslMode, SslOptions, SslSessionCacheMode,
+    SslVerifyMode, SslVersion,
+};
+use ::openssl::x509::X509;
+use ::openssl::x509::store::X509StoreBuilder;
+use ::openssl::x509::verify::{X509CheckFlags, X509VerifyFlags};
+
+use crate::names::{CipherSuite, Group, SignatureScheme, TlsVersion};
+use crate::tls::{BackendError, Offer};
+
+use super::failure::first_words;
+use super::{NAME, ffi};
+
+/// The most bytes of certificates that a server may send; webpki's users and browsers draw the line
+/// there too, and OpenSSL's own limit of 100 KiB is for client certificates as well.
+const CERTIFICATE_LIMIT: usize = 64 * 1024;
+
+/// All that exists: security level 0 of SSL_CTX_set_security_level(3).
+const NO_SECURITY_LEVEL: u32 = 0;
+
+/// ALPN's form on the wire: each protocol behind its length.
+const HTTP_1_1: &[u8] = b"\x08http/1.1";
+
+/// A context whose sessions verify the server's chain, name and validity against these trust anchors
+/// (DER), or, without any, take every certificate. The handshake signature is always verified.
+pub fn build(offer: &Offer, anchors: Option<&[Vec<u8>]>) -> Result<SslContext, BackendError> {
+    let mut context = SslContext::builder(SslMethod::tls_client()).map_err(refused)?;
+    set_security_level(&mut context, offer);
+    insist_on_what_there_is(offer)?;
+    set_versions(&mut context, offer)?;
+    set_offered(&mut context, offer).map_err(refused)?;
+    set_behaviour(&mut context).map_err(refused)?;
+    match anchors {
+        Some(anchors) => {
+            verify_against(&mut context, anchors, &offer.server_name).map_err(refused)?
+        }
+        None => ffi::accept_any_chain(&mut context),
+    }
+    Ok(context.build())
+}
+
+/// What is asked for by name is to be measured and not judged, so that an offer of named suites or
+/// schemes gets all that exists; an offer of the library's defaults keeps the library's level.
+fn set_security_level(context: &mut SslContextBuilder, offer: &Offer) {
+    if !offer.suites.is_empty() || !offer.signature_schemes.is_empty() {
+        context.set_security_level(NO_SECURITY_LEVEL);
+    }
+}
+
+/// Refuses names that this build of OpenSSL does not have: its own list functions skip unknown suites
+/// silently as long as one is known.
+fn insist_on_what_there_is(offer: &Offer) -> Result<(), BackendError> {
+    let mut probe = SslContext::builder(SslMethod::tls_client()).map_err(refused)?;
+    probe.set_security_level(NO_SECURITY_LEVEL);
+    insist("cipher suite", &offer.suites, CipherSuite::all(), |suite| {
+        let name = suite.openssl_name();
+        match suite.version() {
+            _ if name.is_empty() => false,
+            TlsVersion::Tls12 => probe.set_cipher_list(name).is_ok(),
+            TlsVersion::Tls13 => probe.set_ciphersuites(name).is_ok(),
+        }
+    })?;
+    insist("group", &offer.groups, Group::all(), |group| {
+        probe.set_groups_list(group.openssl_name()).is_ok()
+    })?;
+    insist("signature scheme", &offer.signature_schemes, SignatureScheme::all(), |scheme| {
+        probe.set_sigalgs_list(&scheme.to_string()).is_ok()
+    })
+}
+
+fn insist<T: Copy + Display>(
+    kind: &str,
+    asked: &[T],
+    all: impl Iterator<Item = T>,
+    mut has: impl FnMut(T) -> bool,
+) -> Result<(), BackendError> {
+    let Some(missing) = asked.iter().find(|&&name| !has(name)) else {
+        return Ok(());
+    };
+    let names: Vec<String> = all.filter(|&name| has(name)).map(|name| name.to_string()).collect();
+    Err(BackendError::Unsupported {
+        backend: NAME,
+        what: format!("{kind} {missing}"),
+        has: names.join(", "),
+    })
+}
+
+/// Allows the versions that were asked for and that a suite was asked for, where suites were: suites
+/// of TLS 1.2 alone must not leave TLS 1.3 on offer with its default suites.
+fn set_versions(context: &mut SslContextBuilder, offer: &Offer) -> Result<(), BackendError> {
+    let asked = |version: &TlsVersion| {
+        let has_suite = offer.suites.iter().any(|suite| suite.version() == *version);
+        (offer.versions.is_empty() || offer.versions.contains(version))
+            && (offer.suites.is_empty() || has_suite)
+    };
+    let mut versions = TlsVersion::ALL.into_iter().filter(asked);
+    let Some(oldest) = versions.next() else {
+        let message = "no cipher suite of the offer belongs to a version of the offer".to_owned();
+        return Err(BackendError::Refused { backend: NAME, message });
+    };
+    let newest = versions.next().unwrap_or(oldest);
+    context.set_min_proto_version(Some(openssl_version(oldest))).map_err(refused)?;
+    context.set_max_proto_version(Some(openssl_version(newest))).map_err(refused)
+}
+
+fn openssl_version(version: TlsVersion) -> SslVersion {
+    match version {
+        TlsVersion::Tls12 => SslVersion::TLS1_2,
+        TlsVersion::Tls13 => SslVersion::TLS1_3,
+    }
+}
+
+/// Sets suites, groups, schemes and ALPN. Of a list of groups OpenSSL sends a key share for the first
+/// only; its own default list sends two.
+fn set_offered(context: &mut SslContextBuilder, offer: &Offer) -> Result<(), ErrorStack> {
+    let of_version = |version| {
+        let suites = offer.suites.iter().filter(move |suite| suite.version() == version);
+        joined(suites.map(|suite| suite.openssl_name()))
+    };
+    if let Some(list) = of_version(TlsVersion::Tls12) {
+        context.set_cipher_list(&list)?;
+    }
+    if let Some(list) = of_version(TlsVersion::Tls13) {
+        context.set_ciphersuites(&list)?;
+    }
+    if let Some(list) = joined(offer.groups.iter().map(|group| group.openssl_name())) {
+        context.set_groups_list(&list)?;
+    }
+    if let Some(list) = joined(offer.signature_schemes.iter().map(ToString::to_string)) {
+        context.set_sigalgs_list(&list)?;
+    }
+    context.set_alpn_protos(HTTP_1_1)
+}
+
+/// The names as OpenSSL's lists have them; `None` for no names.
+fn joined<T: AsRef<str>>(names: impl Iterator<Item = T>) -> Option<String> {
+    let list = names.fold(String::new(), |list, name| match list.as_str() {
+        "" => name.as_ref().to_owned(),
+        _ => list + ":" + name.as_ref(),
+    });
+    (!list.is_empty()).then_some(list)
+}
+
+/// Every handshake is a full one, and a call on a session moves what it can.
+fn set_behaviour(context: &mut SslContextBuilder) -> Result<(), ErrorStack> {
+    context.set_session_cache_mode(SslSessionCacheMode::OFF);
+    context.set_options(
+        SslOptions::NO_TICKET | SslOptions::NO_RENEGOTIATION | SslOptions::NO_COMPRESSION,
+    );
+    context.set_mode(
+        SslMode::AUTO_RETRY | SslMode::ENABLE_PARTIAL_WRITE | SslMode::ACCEPT_MOVING_WRITE_BUFFER,
+    );
+    // One receive takes all that a socket has, where OpenSSL would first ask for a record's header.
+    context.set_read_ahead(true);
+    ffi::limit_certificates(context, CERTIFICATE_LIMIT);
+    ffi::watch_hello_retry_requests(context)
+}
+
+/// Any of these certificates ends a chain, an intermediate as well, and names stand in the subject
+/// alternative name only (RFC 9525, section 6): the same rules as the rustls back end has.
+fn verify_against(
+    context: &mut SslContextBuilder,
+    anchors: &[Vec<u8>],
+    server_name: &str,
+) -> Result<(), ErrorStack> {
+    let mut store = X509StoreBuilder::new()?;
+    for anchor in anchors {
+        store.add_cert(X509::from_der(anchor)?)?;
+    }
+    context.set_cert_store(store.build());
+    context.set_verify(SslVerifyMode::PEER);
+    let parameters = context.verify_param_mut();
+    parameters.set_flags(X509VerifyFlags::PARTIAL_CHAIN)?;
+    parameters.set_hostflags(X509CheckFlags::NEVER_CHECK_SUBJECT);
+    match server_name.parse::<IpAddr>() {
+        Ok(address) => parameters.set_ip(address),
+        Err(_) => parameters.set_host(server_name),
+    }
+}
+
+#[allow(clippy::needless_pass_by_value, reason = "the form that map_err takes")]
+pub fn refused(errors: ErrorStack) -> BackendError {
+    BackendError::Refused { backend: NAME, message: first_words(&errors) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_build_has_every_name_that_the_engine_knows() {
+        for suite in CipherSuite::all() {
+            assert_eq!(insisted(&Offer { suites: vec![suite], ..offer() }), Ok(()));
+        }
+        for group in Group::all() {
+            assert_eq!(insisted(&Offer { groups: vec![group], ..offer() }), Ok(()));
+        }
+        for scheme in SignatureScheme::all() {
+            let signature_schemes = vec![scheme];
+            assert_eq!(insisted(&Offer { signature_schemes, ..offer() }), Ok(()));
+        }
+    }
+
+    #[test]
+    fn an_unknown_suite_is_named_with_what_there_is() {
+        let suites = vec![CipherSuite::from_code_point(0x1302), CipherSuite::from_code_point(0xfe)];
+        let error = insisted(&Offer { suites, ..offer() }).unwrap_err().to_string();
+        assert!(
+            error.starts_with("openssl has no cipher suite 0x00fe; it has: TLS_AES"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn suites_of_one_version_leave_the_other_out() {
+        let mut context = SslContext::builder(SslMethod::tls_client()).unwrap();
+        let suites = vec!["AES128-SHA".parse().unwrap()];
+        set_versions(&mut context, &Offer { suites, ..offer() }).unwrap();
+        assert_eq!(context.min_proto_version(), Some(SslVersion::TLS1_2));
+        assert_eq!(context.max_proto_version(), Some(SslVersion::TLS1_2));
+    }
+
+    #[test]
+    fn suites_outside_the_versions_are_refused() {
+        let suites = vec!["AES128-SHA".parse().unwrap()];
+        let offer = Offer { suites, versions: vec![TlsVersion::Tls13], ..offer() };
+        assert!(matches!(build(&offer, None), Err(BackendError::Refused { .. })));
+    }
+
+    fn insisted(offer: &Offer) -> Result<(), BackendError> {
+        insist_on_what_there_is(offer)
+    }
+
+    fn offer() -> Offer {
+        Offer {
+            versions: vec![],
+            suites: vec![],
+            groups: vec![],
+            signature_schemes: vec![],
+            server_name: "localhost".to_owned(),
+            trust: crate::tls::TrustAnchors::Anyone,
+            authenticate: crate::spec::Authenticate::Every,
+            key_share: crate::spec::KeyShare::Fresh,
+        }
+    }
+}

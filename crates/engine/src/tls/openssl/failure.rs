@@ -1,0 +1,62 @@
+//! What OpenSSL's errors mean: a failure class, and words for a person.
+
+use std::io::ErrorKind;
+
+use ::openssl::error::{Error, ErrorStack};
+use ::openssl::ssl;
+use ::openssl::x509::X509VerifyResult;
+
+use crate::outcome::{Failure, Step};
+use crate::socket;
+
+/// `ERR_LIB_SSL` of openssl/err.h.
+const SSL_LIBRARY: i32 = 20;
+
+/// `SSL_R_BAD_SIGNATURE` of openssl/sslerr.h.
+const BAD_SIGNATURE: i32 = 123;
+
+/// `SSL_R_CERTIFICATE_VERIFY_FAILED` of openssl/sslerr.h.
+const CERTIFICATE_VERIFY_FAILED: i32 = 134;
+
+/// A peer's alert is reported as this reason plus the alert's number (`SSL_AD_REASON_OFFSET`).
+const ALERT_OFFSET: i32 = 1000;
+
+/// The class of an error that ended a session at a step, and the library's words on it.
+/// `verified` is the result of the certificate's verification.
+pub fn classify(error: &ssl::Error, verified: X509VerifyResult, step: Step) -> (Failure, String) {
+    if let Some(errors) = error.ssl_error() {
+        return of_library(errors, verified);
+    }
+    match error.io_error() {
+        Some(e) if e.kind() == ErrorKind::InvalidData => (Failure::TlsProtocol, e.to_string()),
+        Some(e) => (socket::failure(e, step), e.to_string()),
+        None => (Failure::Closed(step), "the peer closed the connection".to_owned()),
+    }
+}
+
+fn of_library(errors: &ErrorStack, verified: X509VerifyResult) -> (Failure, String) {
+    let errors = errors.errors();
+    let Some(error) = errors.iter().find(|e| e.library_code() == SSL_LIBRARY) else {
+        return (Failure::TlsProtocol, errors.first().map(words).unwrap_or_default());
+    };
+    match error.reason_code() {
+        CERTIFICATE_VERIFY_FAILED if verified != X509VerifyResult::OK => {
+            (Failure::Certificate, verified.error_string().to_owned())
+        }
+        CERTIFICATE_VERIFY_FAILED => (Failure::Certificate, words(error)),
+        BAD_SIGNATURE => (Failure::Signature, words(error)),
+        reason => match u8::try_from(reason - ALERT_OFFSET) {
+            Ok(alert) => (Failure::Alert(alert), words(error)),
+            Err(_) => (Failure::TlsProtocol, words(error)),
+        },
+    }
+}
+
+fn words(error: &Error) -> String {
+    error.reason().map_or_else(|| error.to_string(), str::to_owned)
+}
+
+/// The first reason of an error stack in words.
+pub fn first_words(errors: &ErrorStack) -> String {
+    errors.errors().first().map_or_else(|| "unknown error".to_owned(), words)
+}

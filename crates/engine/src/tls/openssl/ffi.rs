@@ -1,0 +1,138 @@
+//! What the `openssl` crate does not wrap: every call into the C library outside of it is here.
+
+use std::ffi::{CStr, c_char, c_int, c_long, c_void};
+use std::ptr;
+use std::sync::OnceLock;
+
+use ::openssl::error::ErrorStack;
+use ::openssl::ssl::{SslContextBuilder, SslRef};
+use foreign_types::ForeignTypeRef;
+use openssl_sys as sys;
+
+/// `SSL_CTRL_SET_MAX_CERT_LIST` of openssl/ssl.h.
+const SET_MAX_CERT_LIST: c_int = 51;
+
+/// `SSL_CTRL_GET_PEER_SIGNATURE_NAME` of openssl/ssl.h, since OpenSSL 3.5.
+const GET_PEER_SIGNATURE_NAME: c_int = 141;
+
+/// Content type and message type of a ServerHello (RFC 8446, appendices B.1 and B.3).
+const HANDSHAKE: c_int = 22;
+const SERVER_HELLO: u8 = 2;
+
+/// Where a ServerHello's random lies: behind message type, length and version.
+const RANDOM: std::ops::Range<usize> = 6..38;
+
+/// The random by which a ServerHello is a HelloRetryRequest (RFC 8446, section 4.1.3).
+const HELLO_RETRY_REQUEST: [u8; 32] = [
+    0xcf, 0x21, 0xad, 0x74, 0xe5, 0x9a, 0x61, 0x11, 0xbe, 0x1d, 0x8c, 0x02, 0x1e, 0x65, 0xb8, 0x91,
+    0xc2, 0xa2, 0x11, 0x16, 0x7a, 0xbb, 0x8c, 0x5e, 0x07, 0x9e, 0x09, 0xe2, 0xc8, 0xa8, 0x33, 0x9c,
+];
+
+type MessageCallback = unsafe extern "C" fn(
+    write: c_int,
+    version: c_int,
+    content_type: c_int,
+    message: *const c_void,
+    length: usize,
+    ssl: *mut sys::SSL,
+    argument: *mut c_void,
+);
+
+type VerifyCallback =
+    unsafe extern "C" fn(store: *mut sys::X509_STORE_CTX, argument: *mut c_void) -> c_int;
+
+unsafe extern "C" {
+    fn SSL_CTX_set_msg_callback(context: *mut sys::SSL_CTX, callback: MessageCallback);
+    fn SSL_CTX_set_cert_verify_callback(
+        context: *mut sys::SSL_CTX,
+        callback: VerifyCallback,
+        argument: *mut c_void,
+    );
+}
+
+/// Limits the size of the certificate message that a server may send, in bytes.
+pub fn limit_certificates(context: &mut SslContextBuilder, bytes: usize) {
+    // SAFETY: the context is valid; this control takes a number and no pointer.
+    unsafe {
+        sys::SSL_CTX_ctrl(context.as_ptr(), SET_MAX_CERT_LIST, bytes as c_long, ptr::null_mut());
+    }
+}
+
+/// Takes every certificate chain for good, without looking at it. With `SSL_VERIFY_NONE` alone
+/// OpenSSL still verifies the chain, pays for it, and drops the result.
+pub fn accept_any_chain(context: &mut SslContextBuilder) {
+    unsafe extern "C" fn accept(_: *mut sys::X509_STORE_CTX, _: *mut c_void) -> c_int {
+        1
+    }
+    // SAFETY: the context is valid, and the callback lives for ever and uses none of its arguments.
+    unsafe { SSL_CTX_set_cert_verify_callback(context.as_ptr(), accept, ptr::null_mut()) }
+}
+
+/// Makes the sessions of this context notice a HelloRetryRequest: see [`saw_hello_retry_request`].
+pub fn watch_hello_retry_requests(context: &mut SslContextBuilder) -> Result<(), ErrorStack> {
+    if flag_index() < 0 {
+        return Err(ErrorStack::get());
+    }
+    // SAFETY: the context is valid and the callback lives for ever.
+    unsafe { SSL_CTX_set_msg_callback(context.as_ptr(), note_hello_retry_request) };
+    Ok(())
+}
+
+/// Whether the session's server sent a HelloRetryRequest.
+pub fn saw_hello_retry_request(ssl: &SslRef) -> bool {
+    // SAFETY: the session is valid; the slot holds a flag, which is never dereferenced.
+    !unsafe { sys::SSL_get_ex_data(ssl.as_ptr(), flag_index()) }.is_null()
+}
+
+/// The slot of a session's extra data that holds the HelloRetryRequest flag: null until one came.
+/// A plain slot, so that a connection allocates nothing for it.
+fn flag_index() -> c_int {
+    static INDEX: OnceLock<c_int> = OnceLock::new();
+    // SAFETY: no callbacks are registered, and the argument is never used.
+    *INDEX.get_or_init(|| unsafe {
+        sys::CRYPTO_get_ex_new_index(sys::CRYPTO_EX_INDEX_SSL, 0, ptr::null_mut(), None, None, None)
+    })
+}
+
+unsafe extern "C" fn note_hello_retry_request(
+    write: c_int,
+    _version: c_int,
+    content_type: c_int,
+    message: *const c_void,
+    length: usize,
+    ssl: *mut sys::SSL,
+    _argument: *mut c_void,
+) {
+    if write != 0 || content_type != HANDSHAKE || length < RANDOM.end {
+        return;
+    }
+    // SAFETY: OpenSSL hands in the whole message, `length` bytes long, for the time of this call.
+    let message = unsafe { std::slice::from_raw_parts(message.cast::<u8>(), length) };
+    if message[0] == SERVER_HELLO && message[RANDOM] == HELLO_RETRY_REQUEST {
+        // SAFETY: the session is valid during its own callback; the value is only a flag.
+        unsafe { sys::SSL_set_ex_data(ssl, flag_index(), ptr::without_provenance_mut(1)) };
+    }
+}
+
+/// OpenSSL's name of the group that the handshake used; `None` when it used none that has a name.
+pub fn group_name(ssl: &SslRef) -> Option<&str> {
+    // SAFETY: the session is valid; the name belongs to its context, which it keeps alive.
+    unsafe { text(sys::SSL_get0_group_name(ssl.as_ptr())) }
+}
+
+/// IANA's name of the scheme that the peer signed the handshake with; `None` when it signed nothing.
+pub fn peer_signature_name(ssl: &SslRef) -> Option<&str> {
+    let mut name: *const c_char = ptr::null();
+    // SAFETY: the control stores a pointer to a name that its context owns, or leaves it alone.
+    unsafe {
+        sys::SSL_ctrl(ssl.as_ptr(), GET_PEER_SIGNATURE_NAME, 0, (&raw mut name).cast());
+        text(name)
+    }
+}
+
+/// # Safety
+/// The pointer is null, or points to a string that lives as long as the result is used.
+unsafe fn text<'a>(name: *const c_char) -> Option<&'a str> {
+    // SAFETY: by this function's own contract.
+    (!name.is_null()).then(|| unsafe { CStr::from_ptr(name) }).and_then(|name| name.to_str().ok())
+}

@@ -1,0 +1,145 @@
+//! One connection's OpenSSL session.
+
+use std::io;
+
+use ::openssl::ssl::{self, ErrorCode, Ssl, SslStream};
+
+use crate::outcome::{Failure, Step};
+use crate::socket::{self, Socket};
+use crate::tls::{Negotiated, Progress, Session};
+
+use super::wire::{UNSENT_LIMIT, Wire};
+use super::{facts, failure};
+
+/// One connection's OpenSSL session.
+#[derive(Debug)]
+pub struct OpensslSession {
+    stream: SslStream<Wire>,
+    /// Whether this session verifies the server's certificate.
+    authenticated: bool,
+    /// How far the connection has come, for the class of a failure.
+    step: Step,
+    explanation: String,
+}
+
+impl OpensslSession {
+    /// A client's session that has not begun.
+    pub(super) fn new(mut ssl: Ssl, authenticated: bool) -> Result<Self, Failure> {
+        ssl.set_connect_state();
+        Ok(Self {
+            stream: SslStream::new(ssl, Wire::new()).map_err(|_| super::OUT_OF_MEMORY)?,
+            authenticated,
+            step: Step::Handshake,
+            explanation: String::new(),
+        })
+    }
+
+    /// Makes a ClientHello and keeps it; the library's words when the offer allows none.
+    pub(super) fn rehearse(&mut self) -> Result<(), String> {
+        match self.stream.do_handshake() {
+            Err(e) if e.code() != ErrorCode::WANT_READ => Err(self.fail(&e).1),
+            _ => Ok(()),
+        }
+    }
+
+    /// Calls the library until it is done or has to wait, sending what it makes before it waits.
+    fn advance(
+        &mut self,
+        socket: &mut Socket,
+        mut call: impl FnMut(&mut SslStream<Wire>) -> Result<usize, ssl::Error>,
+    ) -> Result<Progress, Failure> {
+        loop {
+            // SAFETY: `socket` is borrowed for this function, which does not touch it before `detach`.
+            unsafe { self.stream.get_mut().attach(socket) };
+            let result = call(&mut self.stream);
+            self.stream.get_mut().detach();
+            let error = match result {
+                Ok(length) => return Ok(Progress::Done(length)),
+                Err(error) => error,
+            };
+            match error.code() {
+                ErrorCode::WANT_READ => {
+                    let all_sent = self.send(socket)?;
+                    let must_send = self.step == Step::Handshake && !all_sent;
+                    return Ok(if must_send { Progress::WantWrite } else { Progress::WantRead });
+                }
+                ErrorCode::WANT_WRITE => {
+                    if !self.send(socket)? {
+                        return Ok(Progress::WantWrite);
+                    }
+                }
+                ErrorCode::ZERO_RETURN => return Ok(Progress::Closed),
+                _ => {
+                    let (class, explanation) = self.fail(&error);
+                    self.explanation = explanation;
+                    // The alert that says why; the connection is lost, whether it arrives or not.
+                    let _ = self.send(socket);
+                    return Err(class);
+                }
+            }
+        }
+    }
+
+    fn send(&mut self, socket: &mut Socket) -> Result<bool, Failure> {
+        self.stream.get_mut().send(socket).map_err(|e: io::Error| {
+            self.explanation = e.to_string();
+            socket::failure(&e, self.step)
+        })
+    }
+
+    fn fail(&self, error: &ssl::Error) -> (Failure, String) {
+        failure::classify(error, self.stream.ssl().verify_result(), self.step)
+    }
+}
+
+impl Session for OpensslSession {
+    fn unsent(&self) -> usize {
+        self.stream.get_ref().unsent()
+    }
+
+    fn handshake(&mut self, socket: &mut Socket) -> Result<Progress, Failure> {
+        let progress = self.advance(socket, |stream| stream.do_handshake().map(|()| 0))?;
+        match progress {
+            Progress::Done(_) => self.step = Step::FirstByte,
+            Progress::Closed => return Err(Failure::Closed(self.step)),
+            Progress::WantRead | Progress::WantWrite => {}
+        }
+        Ok(progress)
+    }
+
+    fn facts(&self) -> Negotiated {
+        facts::negotiated(self.stream.ssl(), self.authenticated)
+    }
+
+    /// Room is made first, so that OpenSSL never holds a record that it could not get rid of.
+    fn write(&mut self, socket: &mut Socket, plaintext: &[u8]) -> Result<Progress, Failure> {
+        if self.unsent() >= UNSENT_LIMIT && !self.send(socket)? {
+            return Ok(Progress::WantWrite);
+        }
+        self.advance(socket, |stream| stream.ssl_write(plaintext))
+    }
+
+    fn flush(&mut self, socket: &mut Socket) -> Result<Progress, Failure> {
+        Ok(if self.send(socket)? { Progress::Done(0) } else { Progress::WantWrite })
+    }
+
+    fn read(&mut self, socket: &mut Socket, plaintext: &mut [u8]) -> Result<Progress, Failure> {
+        let progress = match self.advance(socket, |stream| stream.ssl_read(plaintext)) {
+            Err(Failure::Closed(_)) => Progress::Closed,
+            other => other?,
+        };
+        if let Progress::Done(_) = progress {
+            self.step = Step::Body;
+        }
+        Ok(progress)
+    }
+
+    fn peer_certificates(&self) -> Vec<Vec<u8>> {
+        let chain = self.stream.ssl().peer_cert_chain();
+        chain.into_iter().flatten().filter_map(|certificate| certificate.to_der().ok()).collect()
+    }
+
+    fn explain(&self) -> String {
+        self.explanation.clone()
+    }
+}

@@ -1,0 +1,114 @@
+//! Authorities, and server certificates of any key.
+
+use openssl::ec::{EcGroup, EcKey};
+use openssl::nid::Nid;
+use openssl::pkey::{PKey, Private};
+use openssl::rsa::Rsa;
+use openssl::x509::X509;
+use rcgen::{
+    BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
+    KeyUsagePurpose, date_time_ymd,
+};
+
+/// The kind of a certificate's key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Key {
+    /// RSA with a modulus of so many bits.
+    Rsa(u32),
+    /// ECDSA on P-256.
+    P256,
+    /// ECDSA on P-384.
+    P384,
+    /// ECDSA on P-521.
+    P521,
+    /// Ed25519.
+    Ed25519,
+}
+
+impl Key {
+    fn generate(self) -> PKey<Private> {
+        let on_curve = |curve| {
+            let group = EcGroup::from_curve_name(curve).unwrap();
+            PKey::from_ec_key(EcKey::generate(&group).unwrap()).unwrap()
+        };
+        match self {
+            Self::Rsa(bits) => PKey::from_rsa(Rsa::generate(bits).unwrap()).unwrap(),
+            Self::P256 => on_curve(Nid::X9_62_PRIME256V1),
+            Self::P384 => on_curve(Nid::SECP384R1),
+            Self::P521 => on_curve(Nid::SECP521R1),
+            Self::Ed25519 => PKey::generate_ed25519().unwrap(),
+        }
+    }
+}
+
+/// A certificate authority with an ECDSA P-256 key.
+pub struct Authority {
+    issuer: Issuer<'static, KeyPair>,
+    certificate: Vec<u8>,
+}
+
+/// A server's certificate and its key.
+#[derive(Debug, Clone)]
+pub struct Identity {
+    /// The certificate.
+    pub certificate: X509,
+    /// Its key.
+    pub key: PKey<Private>,
+}
+
+/// The names that [`Authority::issue`] certifies.
+pub const NAMES: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
+
+impl Authority {
+    /// An authority of this name, with a new key.
+    pub fn new(name: &str) -> Self {
+        let mut params = CertificateParams::default();
+        params.distinguished_name.push(DnType::CommonName, name);
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
+        let key = KeyPair::generate().unwrap();
+        let certificate = params.self_signed(&key).unwrap().der().to_vec();
+        Self { issuer: Issuer::new(params, key), certificate }
+    }
+
+    /// The authority's own certificate, DER.
+    pub fn certificate(&self) -> &[u8] {
+        &self.certificate
+    }
+
+    /// A certificate for this host under [`NAMES`].
+    pub fn issue(&self, key: Key) -> Identity {
+        self.issue_for(key, &NAMES)
+    }
+
+    /// A certificate for other names: DNS names or addresses.
+    pub fn issue_for(&self, key: Key, names: &[&str]) -> Identity {
+        self.sign(key, server(names))
+    }
+
+    /// A certificate that was valid in the year 2020 only.
+    pub fn issue_expired(&self, key: Key) -> Identity {
+        let mut params = server(&NAMES);
+        params.not_before = date_time_ymd(2020, 1, 1);
+        params.not_after = date_time_ymd(2020, 12, 31);
+        self.sign(key, params)
+    }
+
+    fn sign(&self, key: Key, params: CertificateParams) -> Identity {
+        let key = key.generate();
+        let pem = String::from_utf8(key.private_key_to_pem_pkcs8().unwrap()).unwrap();
+        let subject = KeyPair::from_pem(&pem).unwrap();
+        let certificate = params.signed_by(&subject, &self.issuer).unwrap();
+        Identity { certificate: X509::from_der(certificate.der()).unwrap(), key }
+    }
+}
+
+fn server(names: &[&str]) -> CertificateParams {
+    let names = names.iter().map(ToString::to_string);
+    let mut params = CertificateParams::new(names.collect::<Vec<_>>()).unwrap();
+    params.distinguished_name.push(DnType::CommonName, "tlslab test server");
+    params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+    // Key encipherment is what static RSA needs; without it OpenSSL does not offer such a suite.
+    params.key_usages = vec![KeyUsagePurpose::DigitalSignature, KeyUsagePurpose::KeyEncipherment];
+    params
+}

@@ -1,0 +1,182 @@
+//! A TLS server on OpenSSL that speaks as much HTTP as a client's test needs.
+
+use std::io::{self, BufRead, BufReader, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use openssl::bn::BigNum;
+use openssl::dh::Dh;
+use openssl::ssl::{
+    AlpnError, Ssl, SslContext, SslContextBuilder, SslMethod, SslStream, SslVersion,
+};
+
+use crate::certificates::Identity;
+
+/// A client that is silent for longer than this has its connection closed.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// What a server offers; empty and `None` mean OpenSSL's own default.
+#[derive(Debug, Clone, Default)]
+pub struct Settings {
+    /// The certificates, of different keys.
+    pub identities: Vec<Identity>,
+    /// The only protocol version.
+    pub version: Option<Version>,
+    /// Groups in OpenSSL's notation.
+    pub groups: String,
+    /// Diffie-Hellman parameters of the server's own.
+    pub dh: Option<DhSize>,
+    /// The length of the body of every response.
+    pub body_length: usize,
+    /// Requests that a connection may carry, and how it then ends; `None`: as many as come.
+    pub last: Option<(usize, Farewell)>,
+}
+
+/// How a server ends a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Farewell {
+    /// With a close_notify alert.
+    CloseNotify,
+    /// With the end of the TCP stream only.
+    Abrupt,
+}
+
+/// A protocol version.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the variants say all there is")]
+pub enum Version {
+    Tls12,
+    Tls13,
+}
+
+/// The size of a MODP group of RFC 3526.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the variants say all there is")]
+pub enum DhSize {
+    Bits2048,
+    Bits3072,
+}
+
+/// A running server; stops when dropped.
+pub struct TlsServer {
+    address: SocketAddr,
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl TlsServer {
+    /// Starts a server on a free port of 127.0.0.1. It serves one connection after the other.
+    pub fn start(settings: &Settings) -> Self {
+        let context = context(settings);
+        let (body, last) = (vec![b'x'; settings.body_length], settings.last);
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let stop = Arc::new(AtomicBool::new(false));
+        let stopped = Arc::clone(&stop);
+        let thread = std::thread::spawn(move || {
+            while let Ok((socket, _)) = listener.accept() {
+                if stopped.load(Ordering::Relaxed) {
+                    return;
+                }
+                serve(&context, socket, &body, last);
+            }
+        });
+        Self { address, stop, thread: Some(thread) }
+    }
+
+    /// Where the server listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+}
+
+impl Drop for TlsServer {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        // Wakes the thread, which waits for a connection.
+        drop(TcpStream::connect(self.address));
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Answers requests until the client leaves; whatever fails is the client's to notice.
+fn serve(context: &SslContext, socket: TcpStream, body: &[u8], last: Option<(usize, Farewell)>) {
+    socket.set_read_timeout(Some(PATIENCE)).unwrap();
+    socket.set_write_timeout(Some(PATIENCE)).unwrap();
+    socket.set_nodelay(true).unwrap();
+    let mut stream = SslStream::new(Ssl::new(context).unwrap(), socket).unwrap();
+    if stream.accept().is_err() {
+        return;
+    }
+    let mut stream = BufReader::new(stream);
+    let requests = last.map_or(usize::MAX, |(requests, _)| requests);
+    for _ in 0..requests {
+        if answer(&mut stream, body).is_err() {
+            return;
+        }
+    }
+    if last.is_some_and(|(_, farewell)| farewell == Farewell::CloseNotify) {
+        let _ = stream.get_mut().shutdown();
+    }
+}
+
+fn answer(stream: &mut BufReader<SslStream<TcpStream>>, body: &[u8]) -> io::Result<()> {
+    let mut line = String::new();
+    while line != "\r\n" {
+        line.clear();
+        if stream.read_line(&mut line)? == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+    }
+    let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", body.len());
+    stream.get_mut().write_all(&[head.as_bytes(), body].concat())
+}
+
+fn context(settings: &Settings) -> SslContext {
+    let mut context = SslContext::builder(SslMethod::tls_server()).unwrap();
+    context.set_security_level(0);
+    context.set_cipher_list("ALL").unwrap();
+    context
+        .set_ciphersuites(
+            "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256:\
+             TLS_AES_128_CCM_SHA256",
+        )
+        .unwrap();
+    for identity in &settings.identities {
+        context.set_certificate(&identity.certificate).unwrap();
+        context.set_private_key(&identity.key).unwrap();
+    }
+    if let Some(version) = settings.version {
+        let version = match version {
+            Version::Tls12 => SslVersion::TLS1_2,
+            Version::Tls13 => SslVersion::TLS1_3,
+        };
+        context.set_min_proto_version(Some(version)).unwrap();
+        context.set_max_proto_version(Some(version)).unwrap();
+    }
+    if !settings.groups.is_empty() {
+        context.set_groups_list(&settings.groups).unwrap();
+    }
+    if let Some(size) = settings.dh {
+        set_dh(&mut context, size);
+    }
+    context.set_alpn_select_callback(|_, offered| {
+        let protocol = b"\x08http/1.1";
+        openssl::ssl::select_next_proto(protocol, offered).ok_or(AlpnError::NOACK)
+    });
+    context.build()
+}
+
+fn set_dh(context: &mut SslContextBuilder, size: DhSize) {
+    let prime = match size {
+        DhSize::Bits2048 => BigNum::get_rfc3526_prime_2048(),
+        DhSize::Bits3072 => BigNum::get_rfc3526_prime_3072(),
+    };
+    let generator = BigNum::from_u32(2).unwrap();
+    context.set_tmp_dh(&Dh::from_pqg(prime.unwrap(), None, generator).unwrap()).unwrap();
+}

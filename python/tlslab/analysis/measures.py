@@ -1,0 +1,123 @@
+"""One value of each estimate from each trial, and what each is measured in."""
+
+from collections.abc import Mapping
+
+from tlslab.model.record import Trial, TrialRun
+
+RATE = "1/s"
+MICROSECONDS = "us"
+BYTES = "B"
+BYTE_RATE = "B/s"
+SHARE = "share"
+
+UNITS: Mapping[str, str] = {
+    "connections_per_s": RATE,
+    "handshakes_per_s": RATE,
+    "requests_per_s": RATE,
+    "bytes_per_s": BYTE_RATE,
+    "wire_bytes_per_handshake": BYTES,
+    "client_cpu_us_per_connection": MICROSECONDS,
+    "client_cpu_us_per_connection_user": MICROSECONDS,
+    "client_cpu_us_per_connection_system": MICROSECONDS,
+    "server_cpu_us_per_connection": MICROSECONDS,
+    "server_cpu_us_per_connection_user": MICROSECONDS,
+    "server_cpu_us_per_connection_system": MICROSECONDS,
+    "connections_per_cpu_s": RATE,
+    "server_memory_bytes": BYTES,
+    "server_busy": SHARE,
+    "client_busy": SHARE,
+}
+
+
+def trial_values(trial: Trial, server_processors: int) -> dict[str, float]:
+    """The values of a done trial, by estimate name.
+
+    Rates, bytes, memory and the server's cost come from the run with the lean client, which loads
+    the server; the client's cost from the run with the full client. What the trial cannot tell (a
+    server that the lab does not account for, a run in which nothing completed) is absent.
+    """
+    values: dict[str, float] = {}
+    if (run := trial.runs.get("capacity")) is not None:
+        values |= _capacity(run) | _server(run, server_processors)
+    if (run := trial.runs.get("client_cost")) is not None:
+        values |= _client(run)
+    parts = [values.get(f"{side}_cpu_us_per_connection") for side in ("client", "server")]
+    if parts[0] is not None and parts[1] is not None:
+        # What a host could carry that had to do the work of both sides, as in study D.
+        values["connections_per_cpu_s"] = 1e6 / (parts[0] + parts[1])
+    return values
+
+
+def client_busy(run: TrialRun) -> float:
+    """The share of its time that the generator's busiest worker was computing."""
+    shares = (
+        worker.cpu.total_us / (worker.seconds * 1e6)
+        for worker in run.record.workers
+        if worker.seconds > 0
+    )
+    return max(shares, default=0.0)
+
+
+def server_busy(run: TrialRun, processors: int) -> float | None:
+    """The share of its processors' time that the server was computing; None where unaccounted."""
+    if run.server is None or run.server.seconds <= 0:
+        return None
+    used_us = run.server.user_us + run.server.system_us
+    return used_us / (run.server.seconds * 1e6 * processors)
+
+
+def server_cost_us(run: TrialRun) -> float | None:
+    """The server's processor time per connection in microseconds; None where unaccounted."""
+    if run.server is None or run.record.outcomes.completed == 0:
+        return None
+    # The server is metered a little longer or shorter than the engine measures: rates, not totals.
+    per_second = (run.server.user_us + run.server.system_us) / run.server.seconds
+    return per_second * run.record.seconds / run.record.outcomes.completed
+
+
+def steal_share(run: TrialRun) -> float:
+    """The share of the machine's time that its host took away."""
+    machine = run.machine
+    whole = machine.user_us + machine.system_us + machine.idle_us + machine.steal_us
+    return machine.steal_us / whole if whole else 0.0
+
+
+def _capacity(run: TrialRun) -> dict[str, float]:
+    record = run.record
+    completed = record.outcomes.completed
+    if completed == 0 or record.seconds <= 0:
+        return {}
+    wire = record.bytes.handshake_sent + record.bytes.handshake_received
+    return {
+        "connections_per_s": completed / record.seconds,
+        "handshakes_per_s": sum(facts.count for facts in record.facts) / record.seconds,
+        "requests_per_s": record.requests / record.seconds,
+        "bytes_per_s": record.bytes.received / record.seconds,
+        "wire_bytes_per_handshake": wire / completed,
+        "client_busy": client_busy(run),
+    }
+
+
+def _server(run: TrialRun, processors: int) -> dict[str, float]:
+    cost, busy, server = server_cost_us(run), server_busy(run, processors), run.server
+    if cost is None or busy is None or server is None:
+        return {}
+    return {
+        **_split("server_cpu_us_per_connection", cost, server.user_us, server.system_us),
+        "server_memory_bytes": float(server.memory_bytes),
+        "server_busy": busy,
+    }
+
+
+def _client(run: TrialRun) -> dict[str, float]:
+    completed, cpu = run.record.outcomes.completed, run.record.cpu
+    if completed == 0:
+        return {}
+    cost = cpu.total_us / completed
+    return _split("client_cpu_us_per_connection", cost, cpu.user_us, cpu.system_us)
+
+
+def _split(name: str, cost: float, user_us: int, system_us: int) -> dict[str, float]:
+    """A cost, and its parts in user space and in the kernel."""
+    user = user_us / (user_us + system_us) if user_us + system_us else 0.0
+    return {name: cost, f"{name}_user": cost * user, f"{name}_system": cost * (1 - user)}

@@ -1,0 +1,152 @@
+"""A run folder's content to the summary that all reports are made of."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict
+
+from tlslab.analysis.ab import ab_block
+from tlslab.analysis.compare import Measured, comparisons, paired_logs, rankings
+from tlslab.analysis.estimate import estimate
+from tlslab.analysis.findings import findings, short_measurements
+from tlslab.analysis.latency import TIMES, quantiles, times
+from tlslab.analysis.measures import UNITS, server_cost_us, trial_values
+from tlslab.analysis.published import load_study
+from tlslab.analysis.series import cpu_over_time
+from tlslab.analysis.validity import judge_cell, judge_trial
+from tlslab.model.finding import CellSummary, Estimate, ExperimentSummary, Note, Summary
+from tlslab.model.plan import Cell
+from tlslab.model.record import CountedFacts, Facts, Trial
+from tlslab.model.run import RunContents, TargetInfo
+from tlslab.model.wording import ratio_figure
+
+# The server does the same work for both clients: its cost per connection must agree between a
+# trial's two runs. Beyond a tenth either the lean client spares the server something or the runs
+# disturb it.
+AGREEMENT = (0.9, 1.1)
+
+
+def summarise(contents: RunContents) -> Summary:
+    """All that can be said of a run, from its folder's content alone.
+
+    Pure. Raises UsageError when the experiment names a published study that is not shipped.
+    """
+    experiment = contents.experiment
+    study = load_study(experiment.published) if experiment.published else None
+    processors = server_processors(contents.environment.target)
+    by_cell: dict[str, list[Trial]] = {cell.key: [] for cell in contents.plan.cells}
+    for trial in contents.trials:
+        by_cell.setdefault(trial.cell, []).append(trial)
+    cells = [
+        _measure(cell, by_cell[cell.key], contents.plan.blocks, processors)
+        for cell in contents.plan.cells
+    ]
+    sentences = findings(cells, experiment.baseline, contents.environment.target)
+    short = short_measurements(contents.trials)
+    return Summary(
+        experiment=_experiment(contents),
+        environment=contents.environment,
+        cells=tuple(cell.summary for cell in cells),
+        excluded=contents.plan.excluded,
+        comparisons=comparisons(cells, experiment.baseline, study),
+        findings=sentences if short is None else (*sentences, short),
+        rankings=rankings(cells, experiment.baseline),
+    )
+
+
+def server_processors(target: TargetInfo) -> int:
+    """How many processors the server may use; one for a server whose processors are unknown."""
+    return max(1, len(target.processors))
+
+
+def _experiment(contents: RunContents) -> ExperimentSummary:
+    experiment, plan = contents.experiment, contents.plan
+    return ExperimentSummary(
+        name=experiment.name,
+        title=experiment.title,
+        target=contents.environment.target.name,
+        seed=plan.seed,
+        blocks=plan.blocks,
+        planned_cells=len(plan.cells),
+        factors={factor.name: factor.levels for factor in experiment.factors},
+        baseline=dict(experiment.baseline),
+        workload=asdict(experiment.workload),
+    )
+
+
+def _measure(cell: Cell, trials: Sequence[Trial], planned: int, processors: int) -> Measured:
+    """A cell's verdict, and its estimates over the trials without a fault."""
+    judgements = [
+        judge_trial(trial, processors) if trial.status == "done" else None for trial in trials
+    ]
+    verdict, reasons = judge_cell(trials, judgements, planned)
+    usable = [
+        trial
+        for trial, judgement in zip(trials, judgements, strict=True)
+        if judgement is not None and not judgement.faults
+    ]
+    values: dict[str, dict[int, float]] = {}
+    for trial in usable:
+        for name, value in trial_values(trial, processors).items():
+            values.setdefault(name, {})[trial.block] = value
+    estimates = {
+        name: estimate(list(values[name].values()), unit)
+        for name, unit in UNITS.items()
+        if name in values
+    }
+    latencies, missing = _latencies(usable)
+    records = [run.record for trial in usable for run in trial.runs.values()]
+    summary = CellSummary(
+        key=cell.key,
+        factors=dict(cell.factors),
+        verdict=verdict,
+        reasons=(*reasons, *_disagreement(usable)),
+        trials=len(usable),
+        estimates={**estimates, **latencies},
+        not_measurable=missing,
+        ab=ab_block(usable),
+        cpu_over_time=cpu_over_time(usable),
+        backend=records[0].backend if records else None,
+        negotiated=_negotiated([facts for record in records for facts in record.facts]),
+    )
+    return Measured(summary, values)
+
+
+def _latencies(trials: Sequence[Trial]) -> tuple[dict[str, Estimate], dict[str, str]]:
+    found: dict[str, Estimate] = {}
+    missing: dict[str, str] = {}
+    for prefix, histogram in TIMES.items():
+        parts = times(trials, histogram)
+        if parts:
+            estimates, reasons = quantiles(prefix, parts)
+            found |= estimates
+            missing |= reasons
+    return found, missing
+
+
+def _negotiated(counted: Sequence[CountedFacts]) -> Facts | None:
+    """What most connections negotiated."""
+    if not counted:
+        return None
+    fields = asdict(max(counted, key=lambda facts: facts.count))
+    del fields["count"]
+    return Facts(**fields)
+
+
+def _disagreement(trials: Sequence[Trial]) -> tuple[Note, ...]:
+    """A note where the server's cost per connection depends on the client that loads it."""
+    costs: dict[str, dict[int, float]] = {"capacity": {}, "client_cost": {}}
+    for trial in trials:
+        for kind, run in trial.runs.items():
+            if (cost := server_cost_us(run)) is not None:
+                costs[kind][trial.block] = cost
+    logs = paired_logs(costs["client_cost"], costs["capacity"])
+    if not len(logs):
+        return ()
+    ratio = math.exp(float(logs.mean()))
+    if AGREEMENT[0] <= ratio <= AGREEMENT[1]:
+        return ()
+    text = (
+        f"a connection of the full client cost the server {ratio_figure(ratio)} times one of the "
+        "lean client: the two should agree within a tenth"
+    )
+    return (Note("server_cost_disagrees", text),)

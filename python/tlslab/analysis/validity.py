@@ -1,0 +1,202 @@
+"""Whether a trial's numbers may be used, and what its reader must know."""
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from tlslab.analysis import steady_state
+from tlslab.analysis.measures import client_busy, server_busy, steal_share
+from tlslab.model.finding import CellVerdict, Note
+from tlslab.model.record import RunRecord, Trial, TrialRun
+from tlslab.model.wording import figure, percent
+
+# One connection in a thousand: rarer trouble changes no rate by more than it is known to.
+TROUBLE_LIMIT = 0.001
+
+# Little's law holds exactly in a closed loop, but for the edges of the measurement.
+LITTLES_LAW_LIMIT = 0.02
+
+# A worker that computes all but a twentieth of its time has, between its waits, a queue.
+SATURATED = 0.95
+
+# A saturated server still waits a little for its peer; below this, something else was the limit.
+SERVER_LOADED = 0.9
+
+STEAL_LIMIT = 0.01
+
+# So many of a cell's trials may be unusable before the rest is suspect as well.
+BAD_TRIALS_LIMIT = 0.2
+
+FATAL_REASONS = ("server_died",)
+
+_UNSTEADY = {
+    "slowdown": "the rate fell during the measurement",
+    "unstable": "the rate had no steady level during the measurement",
+}
+
+
+@dataclass(frozen=True)
+class TrialJudgement:
+    """Faults make a trial unusable; warnings do not."""
+
+    faults: tuple[Note, ...]
+    warnings: tuple[Note, ...]
+    steadiness: steady_state.Label
+    saturated: bool
+
+
+def judge_trial(trial: Trial, server_processors: int) -> TrialJudgement:
+    """Judges a done trial by its two runs."""
+    faults = [note for kind, run in trial.runs.items() for note in _faults(kind, run.record)]
+    warnings: list[Note] = []
+    steadiness: steady_state.Label = "too_short"
+    saturated = False
+    if (run := trial.runs.get("capacity")) is not None:
+        warnings += _warnings(run, server_processors)
+        steadiness = steady_state.classify(steady_state.rates(run.record.intervals))
+        saturated = client_busy(run) >= SATURATED
+    else:
+        faults.append(Note("no_capacity_run", "the run that loads the server is missing"))
+    return TrialJudgement(tuple(faults), tuple(warnings), steadiness, saturated)
+
+
+def _faults(kind: str, record: RunRecord) -> Iterable[Note]:
+    """What makes a run's numbers unusable; `kind` is the run's name in the trial."""
+    books = record.outcomes
+    ended = books.completed + books.failures + books.mismatches
+    if any(verdict.code == "interrupted" for verdict in record.verdicts):
+        yield Note("interrupted", f"{kind}: interrupted before its end")
+    if not books.balanced:
+        yield Note("books", f"{kind}: {books.attempts} attempts do not match their outcomes")
+    if books.completed == 0 or record.seconds <= 0:
+        yield Note("nothing_completed", f"{kind}: none of {books.attempts} connections completed")
+        return
+    if books.mismatches > TROUBLE_LIMIT * ended:
+        yield Note(
+            "unexpected", f"{kind}: other handshakes than asked for: {_listed(books.unexpected)}"
+        )
+    if books.failures > TROUBLE_LIMIT * ended:
+        yield Note("failures", f"{kind}: connections failed: {_listed(books.failed)}")
+    if (note := _littles_law(kind, record)) is not None:
+        yield note
+
+
+def _listed(counts: Mapping[str, int]) -> str:
+    items = sorted(counts.items(), key=lambda item: -item[1])
+    return ", ".join(f"{name} {count}" for name, count in items)
+
+
+def _littles_law(kind: str, record: RunRecord) -> Note | None:
+    """Connections in flight = rate x mean service time, in a closed loop.
+
+    Each of `connections` starts its next one as it ends. Only those that ended in the measurement
+    are known, whole; those at its two edges blur the mean by about one service time over the root
+    of their number, of which three are allowed beside the limit. With fewer than ten service times
+    in the measurement, or when connections failed (they were in flight, too, with times of their
+    own), the law says nothing.
+    """
+    books, service = record.outcomes, record.summaries.get("service")
+    connections = record.spec.get("connections", 1)
+    if service is None or books.failures or books.mismatches:
+        return None
+    mean_s = service.mean_ms / 1000
+    if mean_s <= 0 or record.seconds < 10 * mean_s:
+        return None
+    implied = books.completed / record.seconds * mean_s
+    allowed = LITTLES_LAW_LIMIT + 3 * mean_s / record.seconds / math.sqrt(connections)
+    if abs(implied / connections - 1) <= allowed:
+        return None
+    message = (
+        f"{connections} connections were in flight, rate x service time makes {figure(implied)}"
+    )
+    return Note("littles_law", f"{kind}: {message}")
+
+
+def _warnings(run: TrialRun, processors: int) -> Iterable[Note]:
+    client, server, steal = client_busy(run), server_busy(run, processors), steal_share(run)
+    if client >= SATURATED:
+        yield Note(
+            "client_saturated",
+            f"the generator was {percent(client)} busy and may have been the limit: "
+            "rates are lower bounds",
+        )
+    elif server is not None and server < SERVER_LOADED:
+        yield Note(
+            "neither_saturated",
+            f"the server was {percent(server)} busy, the generator {percent(client)}: something "
+            "else set the rate; try more connections",
+        )
+    if steal > STEAL_LIMIT:
+        yield Note("steal", f"the host took {percent(steal)} of the machine's time for others")
+
+
+def judge_cell(
+    trials: Sequence[Trial], judgements: Sequence[TrialJudgement | None], planned: int
+) -> tuple[CellVerdict, tuple[Note, ...]]:
+    """The verdict on a cell, and the reasons; a judgement is None where the trial was not done."""
+    for trial in trials:
+        if trial.status == "unsupported":
+            reason = trial.reason.message if trial.reason else "the server does not support it"
+            return "unsupported", (Note("unsupported", reason),)
+    done = [judgement for judgement in judgements if judgement is not None]
+    failed = [trial for trial in trials if trial.status == "failed"]
+    notes = _grouped((Note(f"trial_{_class(t)}", _message(t)) for t in failed), len(trials))
+    if not trials:
+        return "failed", (Note("not_run", f"none of {planned} planned trials was run"),)
+    if not done:
+        return "failed", notes
+    if len(trials) < planned:
+        notes += (Note("incomplete", f"{len(trials)} of {planned} planned trials were run"),)
+    notes += _grouped((note for each in done for note in each.faults), len(trials))
+    notes += _steadiness(done)
+    notes += _grouped((note for each in done for note in each.warnings), len(trials))
+    if _unusable(trials, failed, done):
+        return "invalid", notes
+    return ("at_least" if any(each.saturated for each in done) else "valid"), notes
+
+
+def _unusable(
+    trials: Sequence[Trial], failed: Sequence[Trial], done: Sequence[TrialJudgement]
+) -> bool:
+    bad = len(failed) + sum(1 for judgement in done if judgement.faults)
+    unsteady = sum(1 for judgement in done if judgement.steadiness in _UNSTEADY)
+    fatal = any(_class(trial) in FATAL_REASONS for trial in failed)
+    too_many = bad == len(trials) or bad > BAD_TRIALS_LIMIT * len(trials)
+    return fatal or too_many or 2 * unsteady > len(done)
+
+
+def _steadiness(done: Sequence[TrialJudgement]) -> tuple[Note, ...]:
+    """Notes on trials that were not steady; a warm-up that was too short is told as well."""
+    counts = Counter[str](judgement.steadiness for judgement in done)
+    texts = {**_UNSTEADY, "warm_up": "the rate still rose at the begin: a longer warm-up is better"}
+    return tuple(
+        Note(label, _of(counts[label], len(done), text))
+        for label, text in texts.items()
+        if counts[label]
+    )
+
+
+def _grouped(notes: Iterable[Note], trials: int) -> tuple[Note, ...]:
+    """One note per code: how many trials it is true of, and the first of them in words."""
+    first: dict[str, str] = {}
+    counts: Counter[str] = Counter()
+    for note in notes:
+        first.setdefault(note.code, note.message)
+        counts[note.code] += 1
+    return tuple(
+        Note(code, _of(min(counts[code], trials), trials, message))
+        for code, message in first.items()
+    )
+
+
+def _of(count: int, trials: int, text: str) -> str:
+    return text if count == trials else f"{count} of {trials} trials: {text}"
+
+
+def _class(trial: Trial) -> str:
+    return trial.reason.class_ if trial.reason else "failed"
+
+
+def _message(trial: Trial) -> str:
+    return trial.reason.message if trial.reason else "the trial failed"

@@ -1,0 +1,56 @@
+"""How names and figures are written in sentences, tables and charts."""
+
+from collections.abc import Mapping
+
+_KEYS = {
+    "ecdsa-p256": "ECDSA P-256",
+    "ecdsa-p384": "ECDSA P-384",
+    "ecdsa-p521": "ECDSA P-521",
+    "ed25519": "Ed25519",
+    "rsa-2048": "RSA-2048",
+    "rsa-3072": "RSA-3072",
+    "rsa-4096": "RSA-4096",
+}
+
+_NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+
+
+def level_label(factor: str, level: str) -> str:
+    """A factor's level as people write it: `TLS 1.3`, `ECDSA P-256`; other levels as they are."""
+    if factor == "tls":
+        return f"TLS {level}"
+    return _KEYS.get(level, level) if factor == "key" else level
+
+
+def cell_label(factors: Mapping[str, str]) -> str:
+    """Levels side by side: `TLS 1.3, ECDSA P-256`; `all cells` for none."""
+    return ", ".join(level_label(*item) for item in factors.items()) or "all cells"
+
+
+def setting_of(factors: Mapping[str, str], baseline: Mapping[str, str]) -> dict[str, str]:
+    """The levels that a cell shares with its baseline: of the factors that are not compared."""
+    return {name: level for name, level in factors.items() if name not in baseline}
+
+
+def number_word(number: int) -> str:
+    """`one` to `nine` in words, others in figures."""
+    return _NUMBERS[number] if 0 <= number < len(_NUMBERS) else str(number)
+
+
+def figure(value: float) -> str:
+    """A value with three significant digits, or all digits before the point: `3,412`, `34.1`."""
+    size = abs(value)
+    if size == 0 or size >= 100:
+        return f"{value:,.0f}"
+    digits = 1 if size >= 10 else 2 if size >= 1 else 3
+    return f"{value:.{digits}f}"
+
+
+def ratio_figure(ratio: float) -> str:
+    """A ratio with two decimals, three where it is near 1."""
+    return f"{ratio:.3f}" if 0.9 < ratio < 1.1 else f"{ratio:.2f}"
+
+
+def percent(share: float) -> str:
+    """A share as a percentage: `97 %`, below one percent with a digit more."""
+    return f"{share:.0%}".replace("%", " %") if share >= 0.0095 else f"{share * 100:.2g} %"

@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# Says what is being done, and how long it took: announce.sh begin|end TEXT
+set -euo pipefail
+stamp="${TMPDIR:-/tmp}/tlslab-announce-${PPID}"
+case "$1" in
+begin)
+    date +%s >"$stamp"
+    printf '\n== %s\n' "$2"
+    ;;
+end)
+    began=$(cat "$stamp" 2>/dev/null || date +%s)
+    rm -f "$stamp"
+    printf '== done in %d s: %s\n' "$(($(date +%s) - began))" "$2"
+    ;;
+esac

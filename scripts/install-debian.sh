@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# Installs the Debian packages that tests (and, with "bench", the benches) need and that are missing.
+set -euo pipefail
+
+# program that shows that it is there : package that brings it
+needed=(nginx:nginx-light setpriv:util-linux taskset:util-linux openssl:openssl chromium:chromium)
+if [ "${1:-}" = bench ]; then
+    needed+=(ab:apache2-utils wrk:wrk h2load:nghttp2-client httperf:httperf perf:linux-perf)
+fi
+
+missing=()
+for entry in "${needed[@]}"; do
+    PATH="$PATH:/usr/sbin:/sbin" command -v "${entry%%:*}" >/dev/null || missing+=("${entry##*:}")
+done
+[ ${#missing[@]} -eq 0 ] && exit 0
+
+as_root=()
+if [ "$(id -u)" -ne 0 ]; then
+    command -v sudo >/dev/null || {
+        echo "install these packages as root, then try again: ${missing[*]}" >&2
+        exit 3
+    }
+    as_root=(sudo)
+fi
+command -v apt-get >/dev/null || {
+    echo "no apt-get here; install by hand what these Debian packages bring: ${missing[*]}" >&2
+    exit 3
+}
+began=$(date +%s)
+printf '\n== Debian packages: %s (about 1 minute)\n' "${missing[*]}"
+"${as_root[@]}" apt-get update -qq
+"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+    apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+printf '== done in %d s: Debian packages\n' "$(($(date +%s) - began))"

@@ -1,0 +1,182 @@
+"""What goes wrong, goes wrong with one clear line, the right exit code, and nothing left behind."""
+
+import resource
+import socket
+import socketserver
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from conftest import Own, Tlslab, setting
+
+from tlslab.lab.programs import require_program
+from tlslab.targets import Authority, Reference
+from tlslab.targets.certificates import CertificateFiles
+
+Small = Callable[..., str]
+
+
+@pytest.mark.parametrize(
+    ("levels", "words"),
+    [
+        ("group=X25518", "unknown group 'X25518'; known: X25519, P-256, P-384"),
+        ("suite=RC4-MD5", "unknown suite 'RC4-MD5'; known: TLS_AES_128_GCM_SHA256"),
+        ("curve=X25519", "unknown factor 'curve'; known: tls, key, group, suite"),
+    ],
+)
+def test_an_unknown_name_is_wrong_usage(tlslab: Tlslab, levels: str, words: str) -> None:
+    ended = tlslab.run("run", "groups", "--quick", "--set", levels)
+    assert ended.code == 2
+    assert len(ended.errors) == 1
+    assert words in ended.errors[0]
+
+
+def test_an_unknown_option_or_target_is_wrong_usage(tlslab: Tlslab, small: Small) -> None:
+    assert tlslab.run("run", "groups", "--fast").code == 2
+    ended = tlslab.run("run", small(), "--target", "ngnix")
+    assert ended.code == 2
+    assert "unknown target 'ngnix'" in ended.err
+    assert "reference" in ended.err
+
+
+def test_a_malformed_experiment_is_told_by_line_and_key(tlslab: Tlslab, small: Small) -> None:
+    name = small()
+    path = tlslab.folder / name
+    path.write_text(path.read_text().replace("blocks = 2", "blocks = 0"))
+    ended = tlslab.run("run", name)
+    assert ended.code == 2
+    assert ended.errors == ["error: small.toml:4: blocks: must be a whole number from 1 to 1000"]
+
+
+def test_a_group_that_the_back_end_lacks(tlslab: Tlslab, own_reference: Own) -> None:
+    arguments = ["-n", "1", "--backend", "rustls", "--group", "ffdhe2048"]
+    ended = tlslab.run("load", *arguments, "--ca", str(own_reference.ca), own_reference.url)
+    assert ended.code == 2
+    assert "ffdhe2048" in ended.err
+
+
+def test_a_cell_that_the_server_cannot_do_is_a_result(
+    tlslab: Tlslab, small: Small, own_reference: Own
+) -> None:
+    """The server has X25519 and P-256 only; X448 is unsupported and the rest goes on."""
+    target = ["--target", own_reference.url, "--ca", str(own_reference.ca)]
+    ended = tlslab.run("run", small(), *target, "--set", "group=X25519,X448", "--out", "r")
+    assert ended.code == 0, ended.err
+    assert "unsupported" in ended.err
+
+
+def test_a_port_where_nothing_listens(tlslab: Tlslab, small: Small) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    ended = tlslab.run("run", small(), "--target", f"https://127.0.0.1:{port}/")
+    assert ended.code == 3
+    assert len(ended.errors) == 1
+    assert str(port) in ended.errors[0]
+    assert not (tlslab.folder / "runs").exists()
+
+
+@pytest.fixture
+def plain_port() -> Iterator[int]:
+    """A server that answers in plain HTTP."""
+
+    class Plain(socketserver.StreamRequestHandler):
+        def handle(self) -> None:
+            self.connection.recv(4096)
+            self.wfile.write(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
+
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Plain) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield server.server_address[1]
+        server.shutdown()
+
+
+def test_a_server_that_speaks_no_tls(tlslab: Tlslab, small: Small, plain_port: int) -> None:
+    ended = tlslab.run("run", small(), "--target", f"https://127.0.0.1:{plain_port}/")
+    assert ended.code == 3
+    assert len(ended.errors) == 1
+    assert str(plain_port) in ended.errors[0]
+    assert "speaks TLS" in ended.err
+
+
+def test_a_wrong_authority(tlslab: Tlslab, small: Small, own_reference: Own) -> None:
+    other = tlslab.folder / "other"
+    other.mkdir()
+    authority = Authority(other)
+    authority.issue("ecdsa-p256")
+    wrong = other / "wrong.pem"
+    wrong.write_text(authority.trust_pem)
+    ended = tlslab.run("run", small(), "--target", own_reference.url, "--ca", str(wrong))
+    assert ended.code == 3
+    assert len(ended.errors) == 1
+    assert "certificate" in ended.errors[0].lower()
+
+
+class Expired(Authority):
+    """An authority whose leaves have all expired."""
+
+    def issue(self, kind: str, lifetime_days: int = -1) -> CertificateFiles:
+        return super().issue(kind, lifetime_days)
+
+
+def test_an_expired_certificate(tlslab: Tlslab, small: Small, tmp_path: Path) -> None:
+    target = Reference(setting(tmp_path, "ecdsa-p256"), require_program("tlslab-serve"))
+    target._authority = Expired(tmp_path)
+    target.prepare()
+    ca = tmp_path / "ca.pem"
+    ca.write_text(target.trust_pem)
+    running = target.start()
+    try:
+        ended = tlslab.run("run", small(), "--target", running.url, "--ca", str(ca))
+    finally:
+        running.stop()
+    assert ended.code == 3
+    assert len(ended.errors) == 1
+    assert "expired" in ended.errors[0].lower()
+
+
+def test_a_missing_authority_file(tlslab: Tlslab, small: Small) -> None:
+    ended = tlslab.run("run", small(), "--target", "https://127.0.0.1:1/", "--ca", "none.pem")
+    assert ended.code == 2
+    assert "none.pem" in ended.errors[0]
+
+
+def test_a_file_limit_below_the_concurrency(tlslab: Tlslab, small: Small) -> None:
+    prefix = ["prlimit", "--nofile=128:128"]
+    ended = tlslab.run("run", small(connections=200), prefix=prefix)
+    assert ended.code == 3
+    assert "128 open files" in ended.errors[0]
+    assert "help:" in ended.err
+    assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] > 128
+
+
+@pytest.mark.parametrize("host", ["192.0.2.1", "[2001:db8::1]"])
+def test_a_target_that_nobody_allowed(tlslab: Tlslab, small: Small, host: str) -> None:
+    """Documentation addresses (RFC 5737, RFC 3849): nothing could answer there anyway."""
+    ended = tlslab.run("run", small(), "--target", f"https://{host}/", XDG_CONFIG_HOME="/none")
+    assert ended.code == 3
+    assert len(ended.errors) == 1
+    assert "allow" in ended.err
+
+
+def test_the_allow_file_is_read_and_a_faulty_one_is_told(tlslab: Tlslab, small: Small) -> None:
+    file = tlslab.folder / "tlslab" / "allow"
+    file.mkdir(parents=True)
+    target = ["--target", "https://192.0.2.1/"]
+    ended = tlslab.run("run", small(), *target, XDG_CONFIG_HOME=str(tlslab.folder))
+    assert ended.code == 2
+    assert "allow" in ended.errors[0]
+
+
+def test_a_folder_that_holds_a_run_already(tlslab: Tlslab, small: Small) -> None:
+    assert tlslab.run("run", small(blocks=1), "--out", "r").code == 0
+    again = tlslab.run("run", small(blocks=1), "--out", "r")
+    assert again.code == 3
+    assert "already holds a run" in again.errors[0]
+
+
+def test_a_folder_that_holds_no_run(tlslab: Tlslab) -> None:
+    ended = tlslab.run("report", ".")
+    assert ended.code == 3
+    assert "holds no run" in ended.errors[0]

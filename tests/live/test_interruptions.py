@@ -1,0 +1,133 @@
+"""Ctrl-C, kill -9, a full disk, a dying server: what was finished is kept, nothing is left."""
+
+import json
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from conftest import Tlslab, trials, wait_for_trials
+
+Small = Callable[..., str]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("target", ["reference", "nginx"])
+def test_an_interruption_keeps_what_was_finished(
+    tlslab: Tlslab, small: Small, number: signal.Signals, target: str, tmp_path: Path
+) -> None:
+    child = tlslab.start("run", small(blocks=20), "--target", target, "--out", "r")
+    wait_for_trials(tmp_path / "r", 3)
+    child.send_signal(number)
+    ended = tlslab.finish(child)
+    assert ended.code == 130
+    kept = len(trials(tmp_path / "r"))
+    assert 3 <= kept < 40
+    assert "--resume r" in ended.err
+    summary = json.loads((tmp_path / "r" / "summary.json").read_text())
+    assert sum(cell["trials"] for cell in summary["cells"]) == kept
+
+
+def test_an_interruption_before_the_first_trial(tlslab: Tlslab, small: Small) -> None:
+    child = tlslab.start("run", small(measure_ms=30_000), "--out", "r")
+    tlslab.named("tlslab-load")
+    child.send_signal(signal.SIGINT)
+    assert tlslab.finish(child).code == 130
+
+
+@pytest.mark.parametrize("target", ["reference", "nginx"])
+def test_kill_9_loses_no_finished_trial_and_resume_does_the_rest(
+    tlslab: Tlslab, small: Small, target: str, tmp_path: Path
+) -> None:
+    arguments = ["run", small(blocks=4), "--target", target]
+    child = tlslab.start(*arguments, "--out", "r", "--seed", "11")
+    wait_for_trials(tmp_path / "r", 3)
+    child.kill()
+    child.communicate()
+    tlslab.assert_nothing_left()
+    before = trials(tmp_path / "r")
+    assert 3 <= len(before) < 8
+    ended = tlslab.run(*arguments, "--resume", "r")
+    assert ended.code == 0, ended.err
+    after = trials(tmp_path / "r")
+    assert after[: len(before)] == before
+    assert sorted(json.loads(line)["trial"] for line in after) == list(range(8))
+    order = [json.loads(line)["cell"] for line in after]
+    plan = json.loads((tmp_path / "r" / "plan.json").read_text())
+    assert order == [planned["cell"] for planned in plan["trials"]]
+
+
+def test_resume_refuses_another_experiment_target_or_seed(tlslab: Tlslab, small: Small) -> None:
+    assert tlslab.run("run", small(blocks=1), "--out", "r", "--seed", "1").code == 0
+    other = tlslab.run("run", "groups", "--quick", "--resume", "r")
+    assert other.code == 2
+    assert "another experiment" in other.errors[0]
+    other = tlslab.run("run", small(blocks=1), "--target", "nginx", "--resume", "r")
+    assert other.code == 2
+    assert "against 'reference'" in other.errors[0]
+    other = tlslab.run("run", small(blocks=1), "--resume", "r", "--seed", "2")
+    assert other.code == 2
+    assert "planned with the seed 1" in other.errors[0]
+    assert tlslab.run("run", small(blocks=1), "--resume", "r").code == 0
+
+
+@pytest.mark.parametrize(("target", "name"), [("reference", "tlslab-serve"), ("nginx", "nginx")])
+def test_a_server_that_dies_fails_its_trial_and_the_run_goes_on(
+    tlslab: Tlslab, small: Small, target: str, name: str, tmp_path: Path
+) -> None:
+    """The first server is killed in the middle of a trial, by its id."""
+    child = tlslab.start("run", small(measure_ms=1500), "--target", target, "--out", "r")
+    wait_for_trials(tmp_path / "r", 1)
+    server = tlslab.named(name)
+    tlslab.named("tlslab-load")
+    server.kill()
+    ended = tlslab.finish(child)
+    assert ended.code == 1
+    told = [json.loads(line) for line in trials(tmp_path / "r")]
+    assert [trial["status"] for trial in told] == ["done", "failed", "done", "done"]
+    assert told[1]["reason"]["class"] == "server_died"
+    assert told[1]["runs"] == {}
+
+
+FULL_DISK = """
+mount -t tmpfs -o size=96k tmpfs full || exit 99
+"$@"
+code=$?
+cp -r full kept
+exit $code
+"""
+
+
+def test_a_full_disk_is_one_clear_line_and_keeps_what_was_written(
+    tlslab: Tlslab, small: Small, tmp_path: Path
+) -> None:
+    """A file system of 96 KiB in a mount namespace of its own."""
+    (tmp_path / "full").mkdir()
+    prefix = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", FULL_DISK, "sh"]
+    ended = tlslab.run("run", small(blocks=50), "--out", "full/r", prefix=prefix)
+    assert ended.code == 3, ended.err
+    assert len(ended.errors) == 1
+    assert "No space left on device" in ended.errors[0]
+    kept = trials(tmp_path / "kept" / "r")
+    assert len(kept) >= 1
+    assert all(json.loads(line)["schema"] == "tlslab.trial/1" for line in kept)
+
+
+def test_a_read_only_folder_is_refused_before_any_load(
+    tlslab: Tlslab, small: Small, tmp_path: Path
+) -> None:
+    (tmp_path / "read-only").mkdir()
+    script = 'mount -t tmpfs -o ro tmpfs read-only || exit 99; "$@"'
+    prefix = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", script, "sh"]
+    ended = tlslab.run("run", small(), "--out", "read-only/r", prefix=prefix)
+    assert ended.code == 3
+    assert "Read-only file system" in ended.errors[0]
+
+
+def test_the_reader_of_the_output_may_go_away(tlslab: Tlslab) -> None:
+    child = tlslab.start("experiments")
+    assert child.stdout is not None
+    child.stdout.close()
+    assert child.stderr is not None
+    assert "Traceback" not in child.stderr.read()
+    child.wait()

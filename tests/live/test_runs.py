@@ -1,0 +1,116 @@
+"""Whole runs, from the command line to the report."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from conftest import Own, Tlslab, trials
+
+Small = Callable[..., str]
+
+
+@pytest.mark.parametrize("target", ["reference", "nginx"])
+def test_a_run_ends_with_a_summary_and_a_report(
+    tlslab: Tlslab, small: Small, target: str, tmp_path: Path
+) -> None:
+    ended = tlslab.run("run", small(), "--target", target, "--out", "r", "--seed", "7")
+    assert ended.code == 0, ended.err
+    folder = tmp_path / "r"
+    names = {path.name for path in folder.iterdir()}
+    assert names == {
+        "experiment.toml", "environment.json", "plan.json", "trials.jsonl", "summary.json",
+        "report.html",
+    }  # fmt: skip
+    summary = json.loads((folder / "summary.json").read_text())
+    assert summary["schema"] == "tlslab.summary/1"
+    assert {cell["factors"]["group"] for cell in summary["cells"]} == {"X25519", "P-256"}
+    assert summary["experiment"]["seed"] == 7
+
+
+def test_every_connection_of_a_trial_is_in_its_books(
+    tlslab: Tlslab, small: Small, tmp_path: Path
+) -> None:
+    assert tlslab.run("run", small(), "--out", "r").code == 0
+    for line in trials(tmp_path / "r"):
+        trial = json.loads(line)
+        assert trial["status"] == "done"
+        for run in trial["runs"].values():
+            books = run["record"]["outcomes"]
+            ended = books["completed"] + sum(books["failed"].values())
+            ended += sum(books["unexpected"].values())
+            assert books["attempts"] == ended + books["in_flight_at_stop"]
+            assert sum(books["unexpected"].values()) == 0
+            facts = run["record"]["facts"]
+            assert sum(fact["count"] for fact in facts) == books["completed"]
+            assert {fact["group"] for fact in facts} == {trial["factors"]["group"]}
+            assert {fact["kind"] for fact in facts} == {"full"}
+            assert run["server"]["user_us"] > 0
+
+
+def test_the_servers_own_count_agrees_with_the_clients(
+    tlslab: Tlslab, small: Small, tmp_path: Path
+) -> None:
+    """The two count at slightly different times, so that connections in flight may differ."""
+    assert tlslab.run("run", small(), "--out", "r").code == 0
+    for line in trials(tmp_path / "r"):
+        for run in json.loads(line)["runs"].values():
+            completed = run["record"]["outcomes"]["completed"]
+            slack = 0.2 * completed + 2 * run["record"]["spec"]["connections"]
+            assert abs(run["server"]["handshakes"] - completed) <= slack
+
+
+def test_a_server_that_the_lab_did_not_start_is_measured_as_it_is(
+    tlslab: Tlslab, small: Small, own_nginx: Own, tmp_path: Path
+) -> None:
+    """It serves RSA only: the cells become RSA cells, the ECDSA ones have a reason."""
+    url = own_nginx.url
+    ended = tlslab.run("run", small(), "--target", url, "--ca", str(own_nginx.ca), "--out", "r")
+    assert ended.code == 0, ended.err
+    plan = json.loads((tmp_path / "r" / "plan.json").read_text())
+    assert {cell["factors"]["key"] for cell in plan["cells"]} == {"rsa-2048"}
+    reasons = {excluded["reason"] for excluded in plan["excluded"]}
+    assert reasons == {"the server serves rsa-2048, not ecdsa-p256"}
+    assert own_nginx.running.process.alive()
+    first = json.loads(trials(tmp_path / "r")[0])
+    assert first["runs"]["capacity"]["server"] is None
+
+
+def test_a_group_that_nginx_lacks_is_left_out_with_nginxs_reason(
+    tlslab: Tlslab, small: Small, tmp_path: Path
+) -> None:
+    wanted = "group=X25519,ffdhe2048,MLKEM768"
+    ended = tlslab.run("run", small(blocks=1), "--target", "nginx", "--set", wanted, "--out", "r")
+    assert ended.code == 0, ended.err
+    plan = json.loads((tmp_path / "r" / "plan.json").read_text())
+    reasons = {excluded["factors"]["group"]: excluded["reason"] for excluded in plan["excluded"]}
+    assert "nginx" in reasons["MLKEM768"]
+
+
+@pytest.mark.parametrize("form", ["text", "html", "json", "ab"])
+def test_a_report_is_made_from_the_folder_alone(
+    tlslab: Tlslab, small: Small, form: str, tmp_path: Path
+) -> None:
+    assert tlslab.run("run", small(blocks=1), "--out", "r").code == 0
+    (tmp_path / "small.toml").unlink()
+    (tmp_path / "r" / "summary.json").unlink()
+    ended = tlslab.run("report", "r", "--format", form)
+    assert ended.code == 0, ended.err
+    assert "X25519" in ended.out
+    if form == "json":
+        assert json.loads(ended.out)["schema"] == "tlslab.summary/1"
+
+
+def test_doctor_and_experiments_say_what_there_is(tlslab: Tlslab) -> None:
+    ended = tlslab.run("doctor")
+    assert ended.code == 0
+    assert "open files allowed" in ended.out
+    assert "groups" in tlslab.run("experiments").out
+
+
+def test_load_is_the_engine_with_the_machines_books(tlslab: Tlslab, own_reference: Own) -> None:
+    arguments = ["-n", "20", "-c", "2", "--ca", str(own_reference.ca), own_reference.url]
+    ended = tlslab.run("load", *arguments)
+    assert ended.code == 0, ended.err
+    assert "processors busy" in ended.out
+    assert "20 in" in ended.out

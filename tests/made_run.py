@@ -1,0 +1,301 @@
+"""Runs made up for tests: what a run folder holds, with chosen costs, noise and faults.
+
+The figures are of the size that nginx gives on one processor. The same seed makes the same run.
+"""
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from hdrh.histogram import HdrHistogram
+
+from tlslab.experiment import load
+from tlslab.model.experiment import Experiment
+from tlslab.model.plan import Cell, Plan, PlannedTrial
+from tlslab.model.record import (
+    Bytes,
+    Certificate,
+    CountedFacts,
+    CpuSample,
+    CpuTime,
+    Facts,
+    Interval,
+    MachineUsage,
+    Outcomes,
+    Preflight,
+    ProcessorUsage,
+    Reason,
+    RunKind,
+    RunRecord,
+    ServerUsage,
+    TimeSummary,
+    Trial,
+    TrialRun,
+    Verdict,
+    WorkerUsage,
+)
+from tlslab.model.run import Environment, RunContents, TargetInfo
+from tlslab.planning import make_plan
+
+# Microseconds of processor time for a connection: the server's, and a full client's.
+SERVER_US = {
+    "X25519": 255.0,
+    "P-256": 262.0,
+    "X448": 421.0,
+    "P-384": 598.0,
+    "P-521": 641.0,
+    "X25519MLKEM768": 318.0,
+}
+CLIENT_US = {
+    "X25519": 188.0,
+    "P-256": 192.0,
+    "X448": 352.0,
+    "P-384": 402.0,
+    "P-521": 466.0,
+    "X25519MLKEM768": 241.0,
+}
+RSA_EXTRA_US = 520.0
+KERNEL_US = 96.0
+LEAN_SHARE = 0.6
+
+Change = Callable[[Trial], Trial]
+
+
+@dataclass(frozen=True)
+class World:
+    """How the made-up machine behaves."""
+
+    server_us: Mapping[str, float] = field(default_factory=lambda: SERVER_US)
+    client_us: Mapping[str, float] = field(default_factory=lambda: CLIENT_US)
+    noise: float = 0.01
+    seed: int = 1
+    target: str = "nginx"
+    software: str = "nginx/1.22.1"
+    managed: bool = True
+    unsupported: frozenset[str] = frozenset()
+    change: Change = lambda trial: trial
+
+
+def made_run(
+    world: World | None = None, quick: bool = False, experiment: Experiment | None = None
+) -> RunContents:
+    """A whole run of the experiment `groups`, or of the one given."""
+    world = world or World()
+    experiment = experiment or load("groups", quick)
+    plan = make_plan(experiment, seed=world.seed)
+    maker = _Maker(world, experiment, np.random.default_rng(world.seed))
+    trials = []
+    for planned in plan.trials:
+        cell = plan.cell(planned.cell)
+        if cell.factors["group"] not in world.unsupported:
+            trials.append(world.change(maker.trial(planned, cell)))
+        elif planned.block == 0:
+            trials.append(_unsupported(planned, cell))
+    return RunContents(experiment, plan, environment(world, plan), tuple(trials))
+
+
+def environment(world: World, plan: Plan) -> Environment:
+    """Where the made-up run was made."""
+    return Environment(
+        created="2026-03-14T09:26:53Z",
+        tlslab="0.1.0",
+        command=("tlslab", "run", "groups", "--target", world.target),
+        target=TargetInfo(
+            name=world.target,
+            managed=world.managed,
+            software=world.software,
+            backend="OpenSSL 3.0.22",
+            processors=(0,) if world.managed else (),
+            host="127.0.0.1",
+            path="/document",
+        ),
+        generator_processors=(1,),
+        machine={
+            "kernel": "6.1.0",
+            "processor": "A processor @ 3.00 GHz",
+            "processors": 2,
+            "memory_bytes": 8 << 30,
+        },
+        versions={"tlslab": "0.1.0", "python": "3.11.7", "openssl": "3.6.3", "rustls": "0.23.46"},
+        warnings=("load average 1.20 before the run: stop what else runs here",),
+    )
+
+
+def _unsupported(planned: PlannedTrial, cell: Cell) -> Trial:
+    reason = Reason("alert_handshake_failure", "the server sent the alert handshake_failure")
+    return Trial(
+        **dataclasses.asdict(planned),
+        factors=dict(cell.factors),
+        started="2026-03-14T09:27:00.000+00:00",
+        status="unsupported",
+        reason=reason,
+    )
+
+
+class _Maker:
+    """Makes trials, drawing noise as it goes."""
+
+    def __init__(self, world: World, experiment: Experiment, rng: np.random.Generator) -> None:
+        self._world = world
+        self._workload = experiment.workload
+        self._rng = rng
+
+    def trial(self, planned: PlannedTrial, cell: Cell) -> Trial:
+        """A done trial of a cell."""
+        runs: dict[RunKind, TrialRun] = {
+            "capacity": self._run(cell, lean=True),
+            "client_cost": self._run(cell, lean=False),
+        }
+        return Trial(
+            **dataclasses.asdict(planned),
+            factors=dict(cell.factors),
+            started="2026-03-14T09:27:00.000+00:00",
+            status="done",
+            runs=runs,
+        )
+
+    def _noisy(self, value: float, share: float = 1.0) -> float:
+        return value * float(np.exp(self._rng.normal(0, self._world.noise * share)))
+
+    def _run(self, cell: Cell, lean: bool) -> TrialRun:
+        group = cell.factors["group"]
+        rsa = RSA_EXTRA_US if cell.factors.get("key", "").startswith("rsa") else 0.0
+        server_us = self._noisy(self._world.server_us[group] + rsa)
+        client_us = self._noisy(self._world.client_us[group] * (LEAN_SHARE if lean else 1.0))
+        window = self._workload.capacity if lean else self._workload.client_cost
+        seconds = window.measure_ms / 1000
+        rate = 0.985e6 / server_us
+        record = self._record(cell, rate, client_us, seconds, lean)
+        server = self._server(rate, server_us, seconds) if self._world.managed else None
+        return TrialRun(record, _machine(seconds, rate * server_us, rate * client_us), server)
+
+    def _record(
+        self, cell: Cell, rate: float, client_us: float, seconds: float, lean: bool
+    ) -> RunRecord:
+        completed = round(rate * seconds)
+        connections = self._workload.connections
+        facts = _facts(cell)
+        kernel = min(0.5, 40.0 / client_us)
+        total_us = completed * client_us
+        cpu = CpuTime(round(total_us * (1 - kernel)), round(total_us * kernel))
+        histograms, summaries = self._times(connections / rate * 1e3, min(completed, 4000))
+        hybrid = 2272 if cell.factors["group"] == "X25519MLKEM768" else 0
+        return RunRecord(
+            schema="tlslab.record/1",
+            spec={
+                "url": "https://127.0.0.1:40001/document",
+                "connections": connections,
+                "tls": {"server_name": "localhost"},
+            },
+            backend="rustls",
+            versions={"rustls": "0.23.46"},
+            environment={"kernel": "6.1.0", "processor": "A processor", "processors": 2},
+            address="127.0.0.1:40001",
+            preflight=Preflight(
+                facts, _certificate(cell), 200, self._workload.document_bytes, self._world.software
+            ),
+            outcomes=Outcomes(completed + connections, completed, connections, {}, {}),
+            facts=(CountedFacts(**dataclasses.asdict(facts), count=completed),),
+            authenticated=completed if not lean else completed // 128,
+            requests=completed,
+            seconds=seconds,
+            cpu=cpu,
+            workers=(WorkerUsage(1, cpu, seconds),),
+            bytes=Bytes(
+                handshake_sent=completed * (320 + hybrid // 2),
+                handshake_received=completed * (1180 + hybrid // 2),
+                sent=completed * 480,
+                received=completed * 6300,
+                head=completed * 238,
+                body=completed * self._workload.document_bytes,
+            ),
+            histograms=histograms,
+            summaries=summaries,
+            intervals=self._intervals(completed, cpu, seconds),
+            verdicts=(Verdict("valid", "nothing is the matter"),),
+        )
+
+    def _intervals(self, completed: int, cpu: CpuTime, seconds: float) -> tuple[Interval, ...]:
+        slices = round(seconds * 10)
+        return tuple(
+            Interval(
+                at_s=index / 10,
+                seconds=0.1,
+                completed=round(self._noisy(completed / slices)),
+                failed=0,
+                cpu=CpuTime(cpu.user_us // slices, cpu.system_us // slices),
+            )
+            for index in range(slices)
+        )
+
+    def _times(self, service_ms: float, n: int) -> tuple[dict[str, str], dict[str, TimeSummary]]:
+        """Histograms of times that make up `service_ms` on average, and the histograms in short."""
+        shares = {
+            "connect": 0.05,
+            "handshake": 0.75,
+            "established": 0.8,
+            "first_byte": 0.15,
+            "exchange": 0.2,
+            "service": 1.0,
+        }
+        spread = 0.12
+        histograms, summaries = {}, {}
+        for name, share in shares.items():
+            drawn = self._rng.lognormal(-spread * spread / 2, spread, n) * service_ms * share
+            histogram = HdrHistogram(1, 3600 * 10**9, 3)
+            for value in drawn:
+                histogram.record_value(int(value * 1e6))
+            histograms[name] = histogram.encode().decode()
+            mean = service_ms if name == "service" else float(drawn.mean())
+            quantiles = (float(q) for q in np.quantile(drawn, [0.5, 0.9, 0.95, 0.99, 0.999]))
+            summaries[name] = TimeSummary(
+                n, float(drawn.min()), mean, float(drawn.std()), *quantiles, float(drawn.max())
+            )
+        return histograms, summaries
+
+    def _server(self, rate: float, server_us: float, seconds: float) -> ServerUsage:
+        kernel_us = self._noisy(KERNEL_US)
+        user, system = rate * (server_us - kernel_us), rate * kernel_us
+        at = np.arange(0.2, seconds + 0.01, 0.2)
+        return ServerUsage(
+            user_us=round(user * seconds),
+            system_us=round(system * seconds),
+            seconds=seconds,
+            memory_bytes=9_400_000,
+            processes=2,
+            samples=tuple(
+                CpuSample(float(t), round(self._noisy(user * t)), round(self._noisy(system * t)))
+                for t in at
+            ),
+        )
+
+
+def _facts(cell: Cell) -> Facts:
+    return Facts(
+        tls=cell.factors["tls"],
+        suite=cell.profile.suites[0] if cell.profile.suites else "TLS_AES_256_GCM_SHA384",
+        group=cell.factors["group"],
+        signature_scheme=next(iter(cell.profile.signature_schemes), None),
+        kind="full",
+        hello_retry_request=False,
+    )
+
+
+def _certificate(cell: Cell) -> Certificate:
+    key = {"ecdsa-p256": "ECDSA P-256", "rsa-2048": "RSA-2048"}[cell.factors["key"]]
+    return Certificate("CN=localhost", "CN=tlslab", key, 1_700_000_000, 1_900_000_000, 1, 420)
+
+
+def _machine(seconds: float, server_us: float, client_us: float) -> MachineUsage:
+    busy = (min(server_us / 1e6, 1.0), min(client_us / 1e6, 1.0))
+    used = sum(busy) * seconds * 1e6
+    return MachineUsage(
+        seconds=seconds,
+        user_us=round(used * 0.7),
+        system_us=round(used * 0.3),
+        idle_us=round(2e6 * seconds - used),
+        softirq_us=round(used * 0.05),
+        steal_us=0,
+        per_processor=tuple(ProcessorUsage(b, b * 0.7, b * 0.3, 0.02, 0.0) for b in busy),
+    )
