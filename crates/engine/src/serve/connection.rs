@@ -1,14 +1,15 @@
 //! One connection's states: handshake, request, response, end.
 
-use std::io;
+use std::io::{self, ErrorKind};
 
 use mio::event::Event;
 use mio::net::TcpStream;
 
-use super::http::{Body, Parsed, Request, Responder, parse};
-use super::stats::{Shared, WorkerCounts};
+use super::http::{Body, Parsed, Request, parse};
+use super::stats::WorkerCounts;
 use super::tls::{Inbound, RECORD, Session, TlsFailure};
 use super::wire::Wire;
+use super::worker::Lent;
 use crate::clock::{Nanos, SECOND};
 use crate::tls::HandshakeKind;
 
@@ -24,20 +25,6 @@ const QUANTUM: usize = 4 * RECORD;
 
 /// Quanta of one response before it is the turn of others.
 const TURN: u32 = 16;
-
-/// What a worker lends to the connection that it serves.
-pub(super) struct Lent<'a> {
-    pub now: Nanos,
-    pub counts: &'a WorkerCounts,
-    pub shared: &'a Shared,
-    pub responder: &'a mut Responder,
-    /// For bytes as they are received.
-    pub received: &'a mut [u8],
-    /// For a response's head.
-    pub plaintext: &'a mut Vec<u8>,
-    /// For a connection's requests; it goes from one to the next, since few hold any for long.
-    pub spare: &'a mut Vec<u8>,
-}
 
 /// What becomes of a connection after it was served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,22 +50,6 @@ enum State {
     /// The sending side is closed. What still arrives is thrown away, since closing a socket with
     /// unread bytes resets the connection, and a reset destroys data that the peer has not read.
     Lingering,
-}
-
-/// What ends a connection without further ado.
-#[derive(Debug)]
-struct Broken;
-
-impl From<io::Error> for Broken {
-    fn from(_: io::Error) -> Self {
-        Self
-    }
-}
-
-impl From<TlsFailure> for Broken {
-    fn from(_: TlsFailure) -> Self {
-        Self
-    }
 }
 
 /// A connection to a client.
@@ -130,7 +101,8 @@ impl<S: Session> Connection<S> {
         }
         match advanced {
             Ok(fate) => fate,
-            Err(Broken) => {
+            // Reset by the peer, closed in the middle of something, or out of step with TLS.
+            Err(_) => {
                 self.count_failed_handshake(lent.counts);
                 Fate::Over
             }
@@ -141,7 +113,10 @@ impl<S: Session> Connection<S> {
     pub fn expire(&mut self, lent: &mut Lent<'_>) -> Fate {
         match self.state {
             _ if self.deadline > lent.now => Fate::Waits,
-            State::Request => self.stop(lent),
+            State::Request if self.request.is_empty() => {
+                self.end(lent.now);
+                self.go_on(lent)
+            }
             _ => {
                 self.count_failed_handshake(lent.counts);
                 Fate::Over
@@ -171,13 +146,13 @@ impl<S: Session> Connection<S> {
         self.state == State::Lingering
     }
 
-    fn advance(&mut self, lent: &mut Lent<'_>) -> Result<Fate, Broken> {
+    fn advance(&mut self, lent: &mut Lent<'_>) -> io::Result<Fate> {
         for _ in 0..TURN {
             let fate = match self.state {
                 State::Handshake | State::Request => self.take_request(lent)?,
                 State::Response(body) => self.send_response(body, lent)?,
                 State::Closing => self.send_rest(lent.now)?,
-                State::Lingering => return self.linger(lent),
+                State::Lingering => self.linger(lent)?,
             };
             if let Some(fate) = fate {
                 return Ok(fate);
@@ -187,7 +162,7 @@ impl<S: Session> Connection<S> {
     }
 
     /// Answers a request that is there in full, or else receives more.
-    fn take_request(&mut self, lent: &mut Lent<'_>) -> Result<Option<Fate>, Broken> {
+    fn take_request(&mut self, lent: &mut Lent<'_>) -> io::Result<Option<Fate>> {
         if self.state == State::Request {
             match parse(&self.request) {
                 Parsed::Incomplete => {}
@@ -205,7 +180,7 @@ impl<S: Session> Connection<S> {
         self.receive(lent)
     }
 
-    fn answer(&mut self, parsed: Parsed, lent: &mut Lent<'_>) -> Result<(), Broken> {
+    fn answer(&mut self, parsed: Parsed, lent: &mut Lent<'_>) -> io::Result<()> {
         lent.plaintext.clear();
         let mut body = match parsed {
             Parsed::Request(request, length) => {
@@ -231,7 +206,7 @@ impl<S: Session> Connection<S> {
         Ok(())
     }
 
-    fn send_response(&mut self, mut body: Body, lent: &Lent<'_>) -> Result<Option<Fate>, Broken> {
+    fn send_response(&mut self, mut body: Body, lent: &Lent<'_>) -> io::Result<Option<Fate>> {
         if body.is_empty() && self.close {
             // The alert leaves together with the end of the body.
             self.end(lent.now);
@@ -257,7 +232,7 @@ impl<S: Session> Connection<S> {
         self.deadline = now + PATIENCE;
     }
 
-    fn send_rest(&mut self, now: Nanos) -> Result<Option<Fate>, Broken> {
+    fn send_rest(&mut self, now: Nanos) -> io::Result<Option<Fate>> {
         if !self.session.send(self.wire.socket())? {
             return Ok(Some(Fate::Waits));
         }
@@ -267,21 +242,23 @@ impl<S: Session> Connection<S> {
         Ok(None)
     }
 
-    fn linger(&mut self, lent: &mut Lent<'_>) -> Result<Fate, Broken> {
-        loop {
-            match self.wire.read(lent.received)? {
-                None => return Ok(Fate::Waits),
-                Some(0) => return Ok(Fate::Over),
-                Some(_) => {}
-            }
+    fn linger(&mut self, lent: &mut Lent<'_>) -> io::Result<Option<Fate>> {
+        match self.wire.read(lent.received)? {
+            None => Ok(Some(Fate::Waits)),
+            Some(0) => Ok(Some(Fate::Over)),
+            Some(_) => Ok(None),
         }
     }
 
     /// Receives once and lets the session take it.
-    fn receive(&mut self, lent: &mut Lent<'_>) -> Result<Option<Fate>, Broken> {
+    fn receive(&mut self, lent: &mut Lent<'_>) -> io::Result<Option<Fate>> {
         let length = match self.wire.read(lent.received)? {
             None => return Ok(Some(Fate::Waits)),
-            Some(0) => return Err(Broken),
+            Some(0) if self.state == State::Request => {
+                self.ended = true;
+                return Ok(None);
+            }
+            Some(0) => return Err(ErrorKind::UnexpectedEof.into()),
             Some(length) => length,
         };
         self.begun = true;
@@ -310,7 +287,7 @@ impl<S: Session> Connection<S> {
             self.deadline = lent.now + PATIENCE;
         }
         if self.ended && self.state == State::Handshake {
-            return Err(Broken);
+            return Err(ErrorKind::UnexpectedEof.into());
         }
         Ok(None)
     }
@@ -321,3 +298,6 @@ impl<S: Session> Connection<S> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
