@@ -141,7 +141,7 @@ impl<S: Session> Connection<S> {
         }
     }
 
-    /// Whether the exchange is over and only the peer's closing is waited for.
+    /// Whether only the peer's closing is waited for.
     pub fn is_lingering(&self) -> bool {
         self.state == State::Lingering
     }
