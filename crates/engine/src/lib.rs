@@ -1,8 +1,8 @@
 //! The measuring engine of tlslab.
 //!
 //! Everything measured happens here: the load generator ([`run`]) and the reference server
-//! ([`serve`]). The engine prints nothing, reads no file and knows nothing of experiments; what goes in is a
-//! [`spec::RunSpec`], what comes out is a [`record::RunRecord`].
+//! ([`serve`]). The engine prints nothing, reads no file and knows nothing of experiments; what goes
+//! in is a [`spec::RunSpec`], what comes out is a [`record::RunRecord`].
 
 pub mod clock;
 mod connection;

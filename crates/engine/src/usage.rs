@@ -1,4 +1,4 @@
-//! Processor time of the calling thread.
+//! Processor time of the calling thread, or of the whole process.
 
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeVal;
@@ -7,8 +7,17 @@ use crate::record::CpuTime;
 
 /// The processor time that the calling thread has used since it began.
 pub fn thread_cpu() -> CpuTime {
+    cpu(UsageWho::RUSAGE_THREAD)
+}
+
+/// The processor time that all threads of this process have used since it began.
+pub fn process_cpu() -> CpuTime {
+    cpu(UsageWho::RUSAGE_SELF)
+}
+
+fn cpu(who: UsageWho) -> CpuTime {
     let micros = |time: TimeVal| time.tv_sec() as u64 * 1_000_000 + time.tv_usec() as u64;
-    getrusage(UsageWho::RUSAGE_THREAD)
+    getrusage(who)
         .map(|usage| CpuTime {
             user_us: micros(usage.user_time()),
             system_us: micros(usage.system_time()),

@@ -1,13 +1,10 @@
-//! What the operating system grants: files, processors, processor time.
+//! What the operating system grants: files, processors.
 
 use std::io;
 
 use nix::sched::{CpuSet, sched_setaffinity};
-use nix::sys::resource::{Resource, UsageWho, getrlimit, getrusage, setrlimit};
-use nix::sys::time::TimeVal;
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::unistd::Pid;
-
-use crate::record::CpuTime;
 
 /// Files that are not connections: standard streams, pollers, listeners, and some in reserve.
 const OTHER_FILES: u64 = 64;
@@ -41,15 +38,19 @@ pub(super) fn pin(processor: usize) -> io::Result<()> {
     Ok(())
 }
 
-/// The processor time of this process so far.
-pub(super) fn processor_time() -> CpuTime {
-    let Ok(usage) = getrusage(UsageWho::RUSAGE_SELF) else { return CpuTime::default() };
-    CpuTime {
-        user_us: microseconds(usage.user_time()),
-        system_us: microseconds(usage.system_time()),
-    }
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-fn microseconds(time: TimeVal) -> u64 {
-    time.tv_sec() as u64 * 1_000_000 + time.tv_usec() as u64
+    #[test]
+    fn each_worker_gets_its_share_of_the_files() {
+        let alone = WorkerLimits::of_process(1).unwrap().connections;
+        let of_four = WorkerLimits::of_process(4).unwrap().connections;
+        assert!(of_four >= 1 && of_four * 4 <= alone, "{of_four} {alone}");
+    }
+
+    #[test]
+    fn a_processor_that_is_not_there_is_refused() {
+        assert!(pin(1023).is_err());
+    }
 }

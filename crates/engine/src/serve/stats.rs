@@ -4,9 +4,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use serde::{Deserialize, Serialize};
 
-use super::limits::processor_time;
-use super::since;
 use crate::record::CpuTime;
+use crate::usage::process_cpu;
 
 /// What the server has done since it began to listen.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -96,7 +95,7 @@ impl Shared {
             },
             connections: sum(|w| &w.connections),
             requests: sum(|w| &w.requests),
-            cpu: since(self.cpu_at_start, processor_time()),
+            cpu: process_cpu() - self.cpu_at_start,
         }
     }
 }
