@@ -77,6 +77,11 @@ class Section:
     rows: tuple[Row, ...]
     findings: tuple[Finding, ...]
 
+    def told(self, finding: Finding) -> str:
+        """A finding under the section's heading: without the heading's own words."""
+        text = finding.text.removeprefix(f"{self.label}: ")
+        return text[:1].upper() + text[1:]
+
     @property
     def measured(self) -> tuple[Row, ...]:
         """The rows that have estimates."""
@@ -106,7 +111,7 @@ def value(found: Estimate) -> Value:
     """An estimate in figures."""
     if found.low is None or found.high is None:
         return Value(figure(found.value), "no interval", found.method)
-    interval = f"{figure(found.low)}–{figure(found.high)}"
+    interval = f"{figure(found.low)}–{figure(found.high)}" if found.low < found.high else ""
     return Value(figure(found.value), interval, f"{found.method}; n = {found.n}")
 
 
