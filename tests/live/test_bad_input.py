@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from conftest import Own, Tlslab, assert_finished, setting, trials
+from harness import Own, Tlslab, assert_finished, setting, trials
 
 from tlslab.lab.programs import require_program
 from tlslab.targets import Authority, Reference

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import Own, Tlslab, assert_finished, trials
+from harness import Own, Tlslab, assert_finished, trials
 
 Small = Callable[..., str]
 
