@@ -147,4 +147,4 @@ def _listing(title: str, lines: list[str], style: str = "cyan") -> list[Renderab
 
 
 def _warning(warning: view.Caution) -> str:
-    return warning.message + (f" ({'; '.join(warning.cells)})" if warning.cells else "")
+    return warning.message + (f" ({warning.about})" if warning.cells else "")

@@ -101,10 +101,19 @@ class PublishedRow:
 
 @dataclass(frozen=True)
 class Caution:
-    """A statement, and the cells that it is about; none when it is about the whole run."""
+    """A statement, and the cells that it is about; none when it is about the whole run.
+
+    The figures in it are those of the first of the cells.
+    """
 
     message: str
     cells: tuple[str, ...]
+
+    @property
+    def about(self) -> str:
+        """The cells in words."""
+        first, *others = self.cells
+        return first + (f"; likewise: {'; '.join(others)}" if others else "")
 
 
 def value(found: Estimate) -> Value:
@@ -225,12 +234,13 @@ def warnings(summary: Summary) -> tuple[Caution, ...]:
     """Everything that the reader must know: of the run, then of cells, alike ones together."""
     general = [Caution(text, ()) for text in summary.environment.warnings]
     general += [Caution(f.text, ()) for f in summary.findings if not f.cells]
-    by_message: dict[str, list[str]] = {}
+    by_code: dict[str, tuple[str, list[str]]] = {}
     for cell in summary.cells:
         for reason in cell.reasons:
             if cell.verdict != "unsupported":
-                by_message.setdefault(reason.message, []).append(cell_label(cell.factors))
-    return (*general, *(Caution(text, tuple(cells)) for text, cells in by_message.items()))
+                _, cells = by_code.setdefault(reason.code, (reason.message, []))
+                cells.append(cell_label(cell.factors))
+    return (*general, *(Caution(text, tuple(cells)) for text, cells in by_code.values()))
 
 
 def left_out(summary: Summary) -> tuple[tuple[str, str], ...]:

@@ -132,14 +132,28 @@ def with_server(trial: Trial, change: Callable[[ServerUsage], ServerUsage], kind
     return replace(trial, runs=runs)
 
 
-def test_neither_side_busy_is_told() -> None:
+def half_idle(trial: Trial, processor_busy: float) -> Trial:
+    """The server used half of the time that it could have had."""
+
     def idle(server: ServerUsage) -> ServerUsage:
         return replace(server, user_us=server.user_us // 2, system_us=server.system_us // 2)
 
-    cell = cell_after(
-        lambda trial: with_server(with_server(trial, idle, "capacity"), idle, "client_cost")
-    )
+    trial = with_server(with_server(trial, idle, "capacity"), idle, "client_cost")
+    run = trial.runs["capacity"]
+    first, *others = run.machine.per_processor
+    processors = (replace(first, busy=processor_busy), *others)
+    machine = replace(run.machine, per_processor=processors)
+    return replace(trial, runs={**trial.runs, "capacity": replace(run, machine=machine)})
+
+
+def test_neither_side_busy_is_told() -> None:
+    cell = cell_after(lambda trial: half_idle(trial, processor_busy=0.5))
     assert (cell.verdict, codes(cell)) == ("valid", ["neither_saturated"])
+
+
+def test_other_programs_on_the_servers_processor_are_told() -> None:
+    cell = cell_after(lambda trial: half_idle(trial, processor_busy=0.98))
+    assert (cell.verdict, codes(cell)) == ("valid", ["disturbed"])
 
 
 def test_the_servers_cost_must_agree_between_the_two_runs() -> None:
