@@ -1,7 +1,7 @@
 """What page and terminal show, picked from a summary: sections, rows, warnings, in their order."""
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from tlslab.model.finding import (
@@ -118,18 +118,29 @@ class Caution:
 
 def value(found: Estimate) -> Value:
     """An estimate in figures."""
-    if found.low is None or found.high is None:
-        return Value(figure(found.value), "no interval", found.method)
-    interval = f"{figure(found.low)}–{figure(found.high)}" if found.low < found.high else ""
-    return Value(figure(found.value), interval, f"{found.method}; n = {found.n}")
+    return _value(figure, found.value, (found.low, found.high), f"{found.method}; n = {found.n}")
 
 
 def ratio_value(found: Comparison) -> Value:
-    """A ratio in figures."""
-    if found.low is None or found.high is None:
-        return Value(ratio_figure(found.ratio), "no interval", found.method)
-    interval = f"{ratio_figure(found.low)}–{ratio_figure(found.high)}"
-    return Value(ratio_figure(found.ratio), interval, f"{found.method}; n = {found.n}")
+    """A ratio in figures, with as many digits as its interval needs."""
+    interval = (found.low, found.high)
+    wide = found.low is None or found.high is None or found.high - found.low >= 0.015
+    write = ratio_figure if wide else "{:.3f}".format
+    return _value(write, found.ratio, interval, f"{found.method}; n = {found.n}")
+
+
+def _value(
+    write: Callable[[float], str],
+    centre: float,
+    interval: tuple[float | None, float | None],
+    method: str,
+) -> Value:
+    """A figure with its interval; one without width is not shown."""
+    low, high = interval
+    if low is None or high is None:
+        return Value(write(centre), "no interval", method)
+    told = f"{write(low)}–{write(high)}" if low < high else ""
+    return Value(write(centre), told, method)
 
 
 def sections(summary: Summary) -> tuple[Section, ...]:
