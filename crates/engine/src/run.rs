@@ -19,7 +19,7 @@ use crate::phase::{Phase, Schedule};
 use crate::preflight::{PreflightError, certificate_group, preflight};
 use crate::record::{CpuTime, Preflight, RECORD_SCHEMA, RunRecord, WorkerUsage};
 use crate::recorder::Recorder;
-use crate::spec::{CheckedSpec, RunSpec, Stop};
+use crate::spec::{CheckedSpec, RunSpec, Stop, Target};
 use crate::tls::choice::{Choice, choose};
 use crate::tls::expectation::Expectation;
 use crate::tls::openssl::OpensslBackend;
@@ -145,8 +145,14 @@ fn describe_preflight(target: &str, error: &PreflightError) -> String {
 /// Resolves, permits and tries the target with one connection; all that can be known to be wrong
 /// before a load is found here.
 pub fn check(spec: &CheckedSpec, trust: TrustAnchors) -> Result<Checked, RunError> {
-    let permit = guard::permit(spec.spec(), spec.target(), false)?;
+    let mut permit = guard::permit(spec.spec(), spec.target())?;
     let mut offer = offer(spec, trust);
+    if permit.bounded
+        && let Some(token) = &spec.spec().proof
+    {
+        permit.bounded = !serves_proof(spec, &permit, &offer, token)?;
+    }
+    guard::check_length(spec.spec(), &permit)?;
     let target = spec.target();
     let failed = |error| {
         let target = format!("{}:{}", target.host, target.port);
@@ -155,11 +161,7 @@ pub fn check(spec: &CheckedSpec, trust: TrustAnchors) -> Result<Checked, RunErro
     add_certificate_group(spec, &permit, &mut offer)?;
     let backend = choose(spec.spec().tls.backend, &offer)?;
     let script = script(spec, permit);
-    let (preflight, _) = match backend {
-        Choice::Rustls => preflight(&mut RustlsBackend::new(&offer)?, &script),
-        Choice::Openssl => preflight(&mut OpensslBackend::new(&offer)?, &script),
-    }
-    .map_err(failed)?;
+    let (preflight, _) = one_connection(backend, &offer, &script)?.map_err(failed)?;
     Ok(Checked { permit, backend, preflight, offer })
 }
 
@@ -178,6 +180,18 @@ pub fn run(
     }
 }
 
+/// One connection by the chosen back end, with the certificates that the server sent.
+fn one_connection(
+    backend: Choice,
+    offer: &Offer,
+    script: &Script,
+) -> Result<Result<(Preflight, Vec<Vec<u8>>), PreflightError>, BackendError> {
+    Ok(match backend {
+        Choice::Rustls => preflight(&mut RustlsBackend::new(offer)?, script),
+        Choice::Openssl => preflight(&mut OpensslBackend::new(offer)?, script),
+    })
+}
+
 fn offer(spec: &CheckedSpec, trust: TrustAnchors) -> Offer {
     let tls = &spec.spec().tls;
     Offer {
@@ -190,6 +204,21 @@ fn offer(spec: &CheckedSpec, trust: TrustAnchors) -> Offer {
         authenticate: tls.authenticate,
         key_share: tls.key_share,
     }
+}
+
+/// Whether the target serves the page by which its operator agrees to be loaded.
+fn serves_proof(
+    spec: &CheckedSpec,
+    permit: &Permit,
+    offer: &Offer,
+    token: &str,
+) -> Result<bool, RunError> {
+    let mut script = script(spec, *permit);
+    let page = Target { path: guard::proof_path(token), ..spec.target().clone() };
+    script.last_request = h1::request(&page, true);
+    script.requests = Some(1);
+    script.handshake_only = false;
+    Ok(one_connection(choose(spec.spec().tls.backend, offer)?, offer, &script)?.is_ok())
 }
 
 /// In TLS 1.2 many servers choose an ECDSA certificate only if the client lists the certificate's own
@@ -209,10 +238,7 @@ fn add_certificate_group(
     let mut script = script(spec, *permit);
     script.handshake_only = true;
     script.expectation = Expectation::default();
-    let scouted = match choose(spec.spec().tls.backend, &open)? {
-        Choice::Rustls => preflight(&mut RustlsBackend::new(&open)?, &script),
-        Choice::Openssl => preflight(&mut OpensslBackend::new(&open)?, &script),
-    };
+    let scouted = one_connection(choose(spec.spec().tls.backend, &open)?, &open, &script)?;
     // A target that cannot be scouted will fail its preflight, which says why.
     if let Ok((_, certificates)) = scouted
         && let Some(group) = certificate_group(&certificates)

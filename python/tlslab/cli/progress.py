@@ -75,8 +75,9 @@ class Lines:
                 self._clock.done += 1
                 place = f"[{self._clock.done}/{self._clock.total}]"
                 yield f"{place} {trial.cell}: {outcome(trial)}; {self._clock.left()} left"
-            case events.Skipped(trials, reason) if trials:
-                yield f"{reason}: {trials} trials are left out"
+            case events.Skipped(trials, reason) if trials and self._clock:
+                self._clock.total -= trials
+                yield f"{reason}: {_count(trials, 'trial')} left out"
 
 
 class Live:
@@ -101,7 +102,7 @@ class Live:
             case events.TrialEnded(trial):
                 self._end(trial)
             case events.Skipped(trials, reason) if trials:
-                self._say(f"{reason}: {trials} trials are left out")
+                self._skip(trials, reason)
 
     def _say(self, text: str) -> None:
         self._progress.console.print(escape(clean(text)), soft_wrap=True)
@@ -122,6 +123,12 @@ class Live:
             self._progress.advance(self._task)
             self._update(left=f"{self._clock.left()} left")
 
+    def _skip(self, trials: int, reason: str) -> None:
+        self._say(f"{reason}: {_count(trials, 'trial')} left out")
+        if self._clock is not None and self._task is not None:
+            self._clock.total -= trials
+            self._progress.update(self._task, total=self._clock.total)
+
     def _update(self, **fields: Any) -> None:
         if self._task is not None:
             self._progress.update(self._task, **fields)
@@ -135,10 +142,14 @@ def opening(event: events.RunBegun, clock: _Clock) -> Iterator[str]:
         f"about {clock.left()}; results in {event.folder}"
     )
     if event.done:
-        yield f"{event.done} trials were done before"
+        yield f"{_count(event.done, 'trial')} done before"
     for reason in dict.fromkeys(excluded.reason for excluded in plan.excluded):
         count = sum(excluded.reason == reason for excluded in plan.excluded)
-        yield f"left out: {count} {'cell' if count == 1 else 'cells'}: {reason}"
+        yield f"left out: {_count(count, 'cell')}: {reason}"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def outcome(trial: Trial) -> str:

@@ -8,6 +8,7 @@ import html
 from typing import Any
 
 from tlslab.model.finding import CellSummary, CpuSeries, Estimate
+from tlslab.model.wording import figure
 from tlslab.report import view
 from tlslab.report.plain import plain
 
@@ -15,7 +16,10 @@ Figure = dict[str, Any]
 
 _ROW_PX = 46
 _FRAME_PX = 92
-_PANEL_PX = 118
+_PANEL_PX = 104
+
+# Between two columns, as a share of the figure's width: room for half a tick label on a phone.
+_GAP = 0.06
 
 _SIDES = (("server", view.SERVER), ("client", view.CLIENT))
 _PARTS = ("user", "system")
@@ -41,6 +45,12 @@ def rate_bars(section: view.Section) -> Figure | None:
         "error_x": _errors(estimates),
         "customdata": [label(_hover(row, view.RATE)) for row in rows],
         "hovertemplate": "%{y}: %{customdata}<extra></extra>",
+        "text": [figure(estimate.value) for estimate in estimates],
+        "textposition": "inside",
+        "insidetextanchor": "start",
+        "insidetextfont": {"color": "#fff"},
+        "textangle": 0,
+        "constraintext": "none",
         "marker": {"pattern": {"shape": ["/" if bound else "" for bound in bounds]}},
         "meta": "rate",
     }
@@ -63,17 +73,16 @@ def cost_bars(section: view.Section) -> Figure | None:
         "barmode": "stack",
         "yaxis": _categories(rows),
         "height": _height(rows),
-        "showlegend": True,
-        "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
     }
     for index, (side, _) in enumerate(sides, start=1):
         width = 1 / len(sides)
         layout[f"xaxis{_number(index)}"] = {
-            "title": {"text": f"{side}: {view.MICRO} per connection"},
-            "domain": [(index - 1) * width + (0.03 if index > 1 else 0), index * width],
+            "title": {"text": f"{side}, {view.MICRO}"},
+            "domain": [(index - 1) * width + (_GAP if index > 1 else 0), index * width],
             "rangemode": "tozero",
             "matches": "x" if index > 1 else None,
-            "nticks": 5,
+            "nticks": 3,
+            "tickangle": 0,
         }
     return _figure(traces, layout)
 
@@ -105,40 +114,42 @@ def cpu_panels(section: view.Section) -> Figure | None:
         return None
     sides = [s for s, _ in _SIDES if any(s in row.cell.cpu_over_time for row in rows)]
     traces: list[Figure] = []
-    layout: Figure = {"annotations": [], "showlegend": False}
-    layout["height"] = _PANEL_PX * len(rows) + 50
-    top = 1.0
-    step = 1.0 / len(rows)
-    for row in rows:
+    layout: Figure = {"annotations": [], "height": _PANEL_PX * len(rows) + _FRAME_PX}
+    for line, row in enumerate(reversed(rows)):
         for column, side in enumerate(sides):
             axis = len(layout["annotations"]) + 1
             series = row.cell.cpu_over_time.get(side)
-            layout |= _panel_axes(axis, column, len(sides), (top - step * 0.72, top))
-            layout["annotations"].append(_panel_title(f"{row.name}, {side}", axis))
+            layout |= _panel_axes(axis, (line, len(rows)), (column, len(sides)))
+            layout["annotations"].append(
+                _panel_title(side if column else f"{row.name}: {side}", axis)
+            )
             if series is not None:
                 traces += _areas(series, side, row.cell, axis)
-        top -= step
     return _figure(traces, layout)
 
 
-def _panel_axes(axis: int, column: int, columns: int, rows: tuple[float, float]) -> Figure:
-    width = 1 / columns
-    left = column * width + (0.05 if column else 0)
+def _panel_axes(axis: int, line: tuple[int, int], column: tuple[int, int]) -> Figure:
+    """The axes of a panel; `line` and `column`: its place, from below and left, of how many."""
+    width, height = 1 / column[1], 1 / line[1]
+    left, bottom = column[0] * width, line[0] * height
     number = _number(axis)
     return {
         f"xaxis{number}": {
-            "domain": [left, (column + 1) * width],
+            "domain": [left + (_GAP if column[0] else 0), left + width],
             "anchor": f"y{number}",
             "ticksuffix": " s",
-            "nticks": 5,
+            "tickangle": 0,
+            "showticklabels": line[0] == 0,
+            "nticks": 4,
             "rangemode": "tozero",
         },
         f"yaxis{number}": {
-            "domain": [max(0.0, rows[0]), rows[1]],
+            "domain": [bottom, bottom + height * 0.74],
             "anchor": f"x{number}",
             "range": [0, 1.05],
             "tickformat": ".0%",
             "tickvals": [0, 0.5, 1],
+            "showticklabels": column[0] == 0,
         },
     }
 

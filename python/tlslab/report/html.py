@@ -1,21 +1,24 @@
 """The summary as one self-contained page, readable without a network."""
 
 import json
+import re
 from functools import cache
 from importlib import resources
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 from plotly.offline import get_plotlyjs
 
 from tlslab.model.finding import Summary
-from tlslab.model.wording import figure
 from tlslab.report import charts, view
 from tlslab.report.plain import plain
 
 # Sentences and commands of our own may be longer than what a server may say.
 _LIMIT = 4000
+
+_INTERVAL = re.compile(r"\(95 %: [^()]*\)")
+_NAME = re.compile(r"\b(P|RSA)-\d+")
 
 
 def render_html(summary: Summary) -> str:
@@ -55,8 +58,14 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         finalize=_harmless,
     )
-    environment.filters["figure"] = figure
+    environment.filters["softened"] = _softened
     return environment
+
+
+def _softened(text: str) -> Markup:
+    """A sentence whose intervals step back a little, and whose names are not broken."""
+    escaped = _NAME.sub(r'<span class="nb">\g<0></span>', str(escape(plain(text, _LIMIT))))
+    return Markup(_INTERVAL.sub(r'<span class="ci">\g<0></span>', escaped))
 
 
 def _harmless(value: Any) -> Any:
@@ -102,7 +111,7 @@ def _figures(sections: tuple[view.Section, ...]) -> Markup:
 @cache
 def _plotly() -> str:
     """Plotly's own script; the end of a script element inside a string of it is broken up."""
-    return get_plotlyjs().replace("</script", "<\\/script")
+    return str(get_plotlyjs()).replace("</script", "<\\/script")
 
 
 @cache

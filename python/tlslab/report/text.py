@@ -29,7 +29,7 @@ def render_text(summary: Summary) -> RenderableType:
     for section in view.sections(summary):
         parts += [
             _SectionTable(section),
-            *(_sentence(finding.text) for finding in section.findings),
+            *(_sentence(section.told(finding)) for finding in section.findings),
             Text(),
         ]
     parts += _published(summary)
@@ -58,6 +58,7 @@ def _new_table(title: str) -> Table:
         title_style="bold cyan",
         box=box.SIMPLE_HEAD,
         pad_edge=False,
+        collapse_padding=True,
     )
 
 
@@ -146,4 +147,4 @@ def _listing(title: str, lines: list[str], style: str = "cyan") -> list[Renderab
 
 
 def _warning(warning: view.Caution) -> str:
-    return warning.message + (f" ({'; '.join(warning.cells)})" if warning.cells else "")
+    return warning.message + (f" ({warning.about})" if warning.cells else "")

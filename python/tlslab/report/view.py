@@ -1,7 +1,7 @@
 """What page and terminal show, picked from a summary: sections, rows, warnings, in their order."""
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from tlslab.model.finding import (
@@ -77,6 +77,11 @@ class Section:
     rows: tuple[Row, ...]
     findings: tuple[Finding, ...]
 
+    def told(self, finding: Finding) -> str:
+        """A finding under the section's heading: without the heading's own words."""
+        text = finding.text.removeprefix(f"{self.label}: ")
+        return text[:1].upper() + text[1:]
+
     @property
     def measured(self) -> tuple[Row, ...]:
         """The rows that have estimates."""
@@ -96,26 +101,46 @@ class PublishedRow:
 
 @dataclass(frozen=True)
 class Caution:
-    """A statement, and the cells that it is about; none when it is about the whole run."""
+    """A statement, and the cells that it is about; none when it is about the whole run.
+
+    The figures in it are those of the first of the cells.
+    """
 
     message: str
     cells: tuple[str, ...]
 
+    @property
+    def about(self) -> str:
+        """The cells in words."""
+        first, *others = self.cells
+        return first + (f"; likewise: {'; '.join(others)}" if others else "")
+
 
 def value(found: Estimate) -> Value:
     """An estimate in figures."""
-    if found.low is None or found.high is None:
-        return Value(figure(found.value), "no interval", found.method)
-    interval = f"{figure(found.low)}–{figure(found.high)}"
-    return Value(figure(found.value), interval, f"{found.method}; n = {found.n}")
+    return _value(figure, found.value, (found.low, found.high), f"{found.method}; n = {found.n}")
 
 
 def ratio_value(found: Comparison) -> Value:
-    """A ratio in figures."""
-    if found.low is None or found.high is None:
-        return Value(ratio_figure(found.ratio), "no interval", found.method)
-    interval = f"{ratio_figure(found.low)}–{ratio_figure(found.high)}"
-    return Value(ratio_figure(found.ratio), interval, f"{found.method}; n = {found.n}")
+    """A ratio in figures, with as many digits as its interval needs."""
+    interval = (found.low, found.high)
+    wide = found.low is None or found.high is None or found.high - found.low >= 0.015
+    write = ratio_figure if wide else "{:.3f}".format
+    return _value(write, found.ratio, interval, f"{found.method}; n = {found.n}")
+
+
+def _value(
+    write: Callable[[float], str],
+    centre: float,
+    interval: tuple[float | None, float | None],
+    method: str,
+) -> Value:
+    """A figure with its interval; one without width is not shown."""
+    low, high = interval
+    if low is None or high is None:
+        return Value(write(centre), "no interval", method)
+    told = f"{write(low)}–{write(high)}" if low < high else ""
+    return Value(write(centre), told, method)
 
 
 def sections(summary: Summary) -> tuple[Section, ...]:
@@ -220,12 +245,13 @@ def warnings(summary: Summary) -> tuple[Caution, ...]:
     """Everything that the reader must know: of the run, then of cells, alike ones together."""
     general = [Caution(text, ()) for text in summary.environment.warnings]
     general += [Caution(f.text, ()) for f in summary.findings if not f.cells]
-    by_message: dict[str, list[str]] = {}
+    by_code: dict[str, tuple[str, list[str]]] = {}
     for cell in summary.cells:
         for reason in cell.reasons:
             if cell.verdict != "unsupported":
-                by_message.setdefault(reason.message, []).append(cell_label(cell.factors))
-    return (*general, *(Caution(text, tuple(cells)) for text, cells in by_message.items()))
+                _, cells = by_code.setdefault(reason.code, (reason.message, []))
+                cells.append(cell_label(cell.factors))
+    return (*general, *(Caution(text, tuple(cells)) for text, cells in by_code.values()))
 
 
 def left_out(summary: Summary) -> tuple[tuple[str, str], ...]:

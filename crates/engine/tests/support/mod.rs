@@ -53,7 +53,7 @@ pub fn connect_with(
 ) -> Result<Connected, (Failure, String)> {
     let mut session = backend.open().unwrap();
     let mut socket = Socket::connect(address).unwrap();
-    let handshake = wait(|| session.handshake(&mut socket));
+    let handshake = wait(&mut session, &mut socket, OpensslSession::handshake);
     match handshake {
         Ok(Progress::Done(_)) => Ok(Connected { facts: session.facts(), session, socket }),
         Ok(other) => panic!("a handshake ended with {other:?}"),
@@ -87,26 +87,35 @@ impl Connected {
     /// Sends all of the plaintext.
     pub fn send(&mut self, mut plaintext: &[u8]) -> Result<(), Failure> {
         while !plaintext.is_empty() {
-            match wait(|| self.session.write(&mut self.socket, plaintext))? {
+            let progress = wait(&mut self.session, &mut self.socket, |session, socket| {
+                session.write(socket, plaintext)
+            });
+            match progress? {
                 Progress::Done(length) => plaintext = &plaintext[length..],
                 other => panic!("a write ended with {other:?}"),
             }
         }
-        let flushed = wait(|| self.session.flush(&mut self.socket))?;
+        let flushed = wait(&mut self.session, &mut self.socket, OpensslSession::flush)?;
         assert_eq!((flushed, self.session.unsent()), (Progress::Done(0), 0));
         Ok(())
     }
 
     /// Receives what comes next.
     pub fn read(&mut self, plaintext: &mut [u8]) -> Result<Progress, Failure> {
-        wait(|| self.session.read(&mut self.socket, plaintext))
+        wait(&mut self.session, &mut self.socket, |session, socket| session.read(socket, plaintext))
     }
 }
 
-fn wait(mut step: impl FnMut() -> Result<Progress, Failure>) -> Result<Progress, Failure> {
+fn wait(
+    session: &mut OpensslSession,
+    socket: &mut Socket,
+    mut step: impl FnMut(&mut OpensslSession, &mut Socket) -> Result<Progress, Failure>,
+) -> Result<Progress, Failure> {
     let deadline = Instant::now() + PATIENCE;
     loop {
-        match step()? {
+        // In place of a poller: the session finds out by itself whether there is anything.
+        socket.became_readable(false);
+        match step(session, socket)? {
             Progress::WantRead | Progress::WantWrite => {
                 assert!(Instant::now() < deadline, "nothing happened for {PATIENCE:?}");
                 std::thread::sleep(Duration::from_micros(200));

@@ -1,13 +1,13 @@
 // Draws the figures in the page's own colours, and again when these change.
 (() => {
   const figures = JSON.parse(document.getElementById("figures").textContent);
-  const config = { displayModeBar: false, responsive: true, scrollZoom: false };
+  const config = { displayModeBar: false, scrollZoom: false };
   const root = document.documentElement;
 
   const colour = (name) => getComputedStyle(root).getPropertyValue(`--${name}`).trim();
 
   function trace(given) {
-    const main = colour(given.meta === "rate" ? "server-user" : given.meta);
+    const main = colour(given.meta);
     const drawn = structuredClone(given);
     if (drawn.type === "bar") {
       drawn.marker = { ...drawn.marker, color: main, line: { width: 0 } };
@@ -30,7 +30,7 @@
       Object.assign(axis, { gridcolor: colour("grid"), zerolinecolor: colour("grid"), automargin: true, fixedrange: true });
       if (axis.categoryarray) Object.assign(axis, { showgrid: false, tickfont: { color: colour("ink"), size: 13 } });
     }
-    for (const note of drawn.annotations ?? []) note.font = { size: 12, color: colour("ink") };
+    for (const note of drawn.annotations ?? []) note.font = { size: 11, color: colour("ink") };
     return drawn;
   }
 
@@ -38,7 +38,8 @@
     for (const [id, figure] of Object.entries(figures)) {
       const place = document.getElementById(id);
       if (place && place.offsetParent !== null) {
-        Plotly.react(place, figure.data.map(trace), layout(figure.layout), config);
+        const width = place.clientWidth;
+        Plotly.react(place, figure.data.map(trace), { ...layout(figure.layout), width }, config);
       }
     }
   }
@@ -62,4 +63,9 @@
   choose(select ? select.value : document.querySelector(".cpu-setting")?.dataset.setting);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
   matchMedia("print").addEventListener("change", draw);
+  let pending;
+  addEventListener("resize", () => {
+    clearTimeout(pending);
+    pending = setTimeout(draw, 150);
+  });
 })();

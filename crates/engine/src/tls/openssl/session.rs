@@ -11,6 +11,10 @@ use crate::tls::{Negotiated, Progress, Session};
 use super::wire::{UNSENT_LIMIT, Wire};
 use super::{facts, failure};
 
+/// The most bytes that one call may receive without getting on: thrice the largest certificate
+/// message that is let in. More is a flood, which must not keep a worker from other connections.
+const RECEIVE_LIMIT: usize = 192 * 1024;
+
 /// One connection's OpenSSL session.
 #[derive(Debug)]
 pub struct OpensslSession {
@@ -48,43 +52,59 @@ impl OpensslSession {
         socket: &mut Socket,
         mut call: impl FnMut(&mut SslStream<Wire>) -> Result<usize, ssl::Error>,
     ) -> Result<Progress, Failure> {
+        let mut received = self.receive(socket)?.unwrap_or(0);
         loop {
-            // SAFETY: `socket` is borrowed for this function, which does not touch it before `detach`.
-            unsafe { self.stream.get_mut().attach(socket) };
-            let result = call(&mut self.stream);
-            self.stream.get_mut().detach();
-            let error = match result {
+            let error = match call(&mut self.stream) {
                 Ok(length) => return Ok(Progress::Done(length)),
                 Err(error) => error,
             };
             match error.code() {
-                ErrorCode::WANT_READ => {
-                    let all_sent = self.send(socket)?;
-                    let must_send = self.step == Step::Handshake && !all_sent;
-                    return Ok(if must_send { Progress::WantWrite } else { Progress::WantRead });
-                }
+                ErrorCode::WANT_READ => match self.receive(socket)? {
+                    Some(length) => received += length,
+                    None => return self.wait_to_read(socket),
+                },
                 ErrorCode::WANT_WRITE => {
                     if !self.send(socket)? {
                         return Ok(Progress::WantWrite);
                     }
                 }
                 ErrorCode::ZERO_RETURN => return Ok(Progress::Closed),
-                _ => {
-                    let (class, explanation) = self.fail(&error);
-                    self.explanation = explanation;
-                    // The alert that says why; the connection is lost, whether it arrives or not.
-                    let _ = self.send(socket);
-                    return Err(class);
-                }
+                _ => return Err(self.end(&error, socket)),
+            }
+            if received > RECEIVE_LIMIT {
+                self.explanation = "the peer sends messages that carry nothing".to_owned();
+                return Err(Failure::TlsProtocol);
             }
         }
     }
 
+    /// The peer will not answer a flight that has not left.
+    fn wait_to_read(&mut self, socket: &mut Socket) -> Result<Progress, Failure> {
+        let all_sent = self.send(socket)?;
+        let must_send = self.step == Step::Handshake && !all_sent;
+        Ok(if must_send { Progress::WantWrite } else { Progress::WantRead })
+    }
+
+    fn receive(&mut self, socket: &mut Socket) -> Result<Option<usize>, Failure> {
+        self.stream.get_mut().receive(socket).map_err(|e| self.lose(&e))
+    }
+
     fn send(&mut self, socket: &mut Socket) -> Result<bool, Failure> {
-        self.stream.get_mut().send(socket).map_err(|e: io::Error| {
-            self.explanation = e.to_string();
-            socket::failure(&e, self.step)
-        })
+        self.stream.get_mut().send(socket).map_err(|e| self.lose(&e))
+    }
+
+    fn lose(&mut self, error: &io::Error) -> Failure {
+        self.explanation = error.to_string();
+        socket::failure(error, self.step)
+    }
+
+    /// Ends the session by an error of the library's.
+    fn end(&mut self, error: &ssl::Error, socket: &mut Socket) -> Failure {
+        let (class, explanation) = self.fail(error);
+        self.explanation = explanation;
+        // The alert that says why; the connection is lost, whether it arrives or not.
+        let _ = self.stream.get_mut().send(socket);
+        class
     }
 
     fn fail(&self, error: &ssl::Error) -> (Failure, String) {
