@@ -209,7 +209,11 @@ impl<A: Acceptor> Worker<A> {
             Fate::Waits => {}
             Fate::Continues => self.continuing.push(key),
             // Closing the socket takes it off the poller.
-            Fate::Over => drop(self.connections.remove(key)),
+            Fate::Over => {
+                self.connections.remove(key);
+                // There is room for one that may wait.
+                self.accept_due = self.accept_due.map(|_| now);
+            }
         }
     }
 
