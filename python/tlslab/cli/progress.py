@@ -8,9 +8,10 @@ from typing import Any
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
 
-from tlslab.cli.console import clean, err
+from tlslab.cli.console import err
 from tlslab.lab import events
 from tlslab.model.record import Trial
+from tlslab.report import plain
 
 
 @contextmanager
@@ -62,7 +63,7 @@ class Lines:
     def __call__(self, event: events.Event) -> None:
         """Writes what an event has to say."""
         for line in self._lines(event):
-            self._write(clean(line))
+            self._write(plain(line))
 
     def _lines(self, event: events.Event) -> Iterator[str]:
         match event:
@@ -105,7 +106,7 @@ class Live:
                 self._skip(trials, reason)
 
     def _say(self, text: str) -> None:
-        self._progress.console.print(escape(clean(text)), soft_wrap=True)
+        self._progress.console.print(escape(plain(text)), soft_wrap=True)
 
     def _begin(self, event: events.RunBegun) -> None:
         self._clock = _Clock(event)
