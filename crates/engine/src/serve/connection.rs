@@ -11,7 +11,6 @@ use super::tls::{Inbound, RECORD, Session, TlsFailure};
 use super::wire::Wire;
 use super::worker::Lent;
 use crate::clock::{Nanos, SECOND};
-use crate::tls::HandshakeKind;
 
 /// A peer may take so long for its handshake, its next request, or between two signs of receiving.
 const PATIENCE: Nanos = 30 * SECOND;
@@ -279,10 +278,7 @@ impl<S: Session> Connection<S> {
         if self.state == State::Handshake
             && let Some(kind) = self.session.handshake()
         {
-            match kind {
-                HandshakeKind::Full => lent.counts.full.count(),
-                HandshakeKind::Resumed => lent.counts.resumed.count(),
-            }
+            lent.counts.completed(kind).count();
             self.state = State::Request;
             self.deadline = lent.now + PATIENCE;
         }

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use serde::{Deserialize, Serialize};
 
 use crate::record::CpuTime;
+use crate::tls::HandshakeKind;
 use crate::usage::process_cpu;
 
 /// What the server has done since it began to listen.
@@ -40,6 +41,16 @@ pub(super) struct WorkerCounts {
     pub failed: Counter,
     pub connections: Counter,
     pub requests: Counter,
+}
+
+impl WorkerCounts {
+    /// The counter of handshakes completed in this way.
+    pub fn completed(&self, kind: HandshakeKind) -> &Counter {
+        match kind {
+            HandshakeKind::Full => &self.full,
+            HandshakeKind::Resumed => &self.resumed,
+        }
+    }
 }
 
 /// A counter with one writer and any number of readers.

@@ -8,6 +8,7 @@ use super::*;
 use crate::record::CpuTime;
 use crate::serve::http::Responder;
 use crate::serve::stats::{Shared, Stats};
+use crate::tls::HandshakeKind;
 
 /// The handshake is one byte; the end of the session is a zero byte.
 #[derive(Default)]
