@@ -12,6 +12,7 @@ from typing import Any
 import psutil
 
 from tlslab.lab.accounting import read_process, used
+from tlslab.model.errors import CannotRunError
 from tlslab.targets.base import pinned
 
 PROCESSOR = 1
@@ -48,13 +49,18 @@ class Run:
         """User and system time together."""
         return self.user_us + self.system_us
 
+    @property
+    def own_share(self) -> float:
+        """The process's own busy share (0 to 1) of one processor over its whole life."""
+        return self.cpu_us / 1e6 / self.seconds
+
 
 def run(command: Sequence[str], seconds: float, server: int) -> Run:
     """Runs a command on the generator's processor; `server` is the id of nginx's worker.
 
     The processor time is what the kernel hands out when the child is reaped (wait4): all of its
     threads, from exec to exit, start-up included. Output goes to a file, so that nobody has to read
-    along. Raises TimeoutError when the child does not end.
+    along. Raises CannotRunError when the child does not end.
     """
     with tempfile.TemporaryFile() as output:
         begin = time.monotonic()
@@ -85,13 +91,13 @@ def run(command: Sequence[str], seconds: float, server: int) -> Run:
 
 
 def _reap(pid: int, deadline: float) -> tuple[int, resource.struct_rusage]:
-    """Waits for the child's end; its status and what it used. Raises TimeoutError."""
+    """Waits for the child's end; its status and what it used. Raises CannotRunError."""
     while time.monotonic() < deadline:
         found, status, usage = os.wait4(pid, os.WNOHANG)
         if found:
             return status, usage
         time.sleep(0.02)
-    raise TimeoutError(f"process {pid} has not ended in time")
+    raise CannotRunError(f"process {pid} has not ended in time")
 
 
 def _watch(begin: float, seconds: float, server: int) -> Busy:

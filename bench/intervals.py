@@ -28,6 +28,13 @@ def mean(values: Sequence[float]) -> Interval:
     return _of_logs(np.log(np.asarray(values, dtype=np.float64)))
 
 
+def share(values: Sequence[float]) -> Interval:
+    """The arithmetic mean of one share (0 to 1) per block; the bounds are kept in that range."""
+    centre, interval, _ = mean_interval(np.asarray(values, dtype=np.float64), "values")
+    low, high = interval or (centre, centre)
+    return Interval(centre, max(low, 0.0), min(high, 1.0), len(values))
+
+
 def ratio(candidate: Mapping[int, float], baseline: Mapping[int, float]) -> Interval:
     """Candidate over baseline, paired by block."""
     return _of_logs(paired_logs(candidate, baseline))

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from bench.child import Run
-from bench.floor import FULL, LEAN, Floor
-from bench.intervals import Interval, mean, ratio
+from bench.floor import LEAN, Floor
+from bench.intervals import Interval, mean, ratio, share
 from bench.parsers import Counted
 
 LEAN_NAME = "tlslab-load --lean"
@@ -81,8 +81,11 @@ class Results:
 
     def busy(self, name: str, what: str) -> Interval:
         """A busy share in the middle of a generator's runs: a field of `child.Busy`."""
-        shares = [getattr(sample.run.busy, what) for sample in self.samples[name].values()]
-        return mean([max(share, 1e-6) for share in shares])
+        return share([getattr(sample.run.busy, what) for sample in self.samples[name].values()])
+
+    def own_share(self, name: str) -> Interval:
+        """The generator's own use of its processor, over its whole runs."""
+        return share([sample.run.own_share for sample in self.samples[name].values()])
 
     def bars(self) -> list[Bar]:
         """Every bar, judged on the mean over the blocks."""
@@ -102,20 +105,3 @@ class Results:
         text = f"with its own processor below {GENERATOR_BUSY_BAR:.0%} busy"
         found.append(Bar(text, f"{own:.1%}", own.value < GENERATOR_BUSY_BAR))
         return found
-
-    def as_json(self) -> dict[str, object]:
-        """Everything, in a form that can be looked at later."""
-        return {
-            "schema": "tlslab.bench/1",
-            "cpu_us_per_connection": {
-                name: {str(block): sample.cpu_us for block, sample in samples.items()}
-                for name, samples in self.samples.items()
-            },
-            "completed": {
-                name: {str(block): sample.counted.completed for block, sample in samples.items()}
-                for name, samples in self.samples.items()
-            },
-            "floor_us": {str(block): dict(floor.terms) for block, floor in self.floors.items()},
-            "floor_of": {"lean": dict(LEAN), "full": dict(FULL)},
-            "bars": [vars(bar) for bar in self.bars()],
-        }

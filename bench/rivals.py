@@ -4,19 +4,18 @@ Exit codes: 0 every bar met, 1 a bar missed, 3 could not run. BENCH_BLOCKS, BENC
 BENCH_SEED change the number of blocks (10), a run's length (5) and the order.
 """
 
-import json
 import os
 import random
 import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 
 from bench import floor, tables
 from bench.child import PROCESSOR, run
 from bench.generators import Generator, generators
+from bench.keep import keep
 from bench.results import Results, Sample
 from bench.server import Server, serving
 from bench.verify import verify
@@ -27,7 +26,6 @@ SECONDS = float(os.environ.get("BENCH_SECONDS", "5"))
 SEED = int(os.environ.get("BENCH_SEED", "20210401"))
 
 FLOOR_SECONDS = 1.0
-PILOT_SECONDS = 1.0
 
 
 def main() -> int:
@@ -54,15 +52,19 @@ def _bench() -> int:
         rates = {one.name: _best_rate(one, server) for one in contestants if one.rates}
         results = _blocks(contestants, rates, server)
     met = tables.show(results)
-    print(f"results: {_keep(results, rates)}")
+    setting = {"blocks": BLOCKS, "seconds": SECONDS, "seed": SEED, "rates": rates}
+    print(f"results: {keep(results, verified, setting)}")
     return 0 if met else 1
 
 
 def _best_rate(generator: Generator, server: Server) -> int:
-    """The rate at which an open-loop generator needs least: each of its rates is tried once."""
+    """The rate at which an open-loop generator needs least: each of its rates is tried once.
+
+    A try is as long as a run: an overload takes seconds to fill the generator's file table.
+    """
     costs = {}
     for rate in generator.rates:
-        sample = _measure(generator, server, PILOT_SECONDS, rate)
+        sample = _measure(generator, server, SECONDS, rate)
         if sample.counted.failed == 0:
             costs[sample.cpu_us] = rate
     if not costs:
@@ -92,17 +94,6 @@ def _blocks(contestants: Sequence[Generator], rates: dict[str, int], server: Ser
 def _measure(generator: Generator, server: Server, seconds: float, rate: int) -> Sample:
     done = run(generator.command(server, seconds, rate), seconds, server.worker)
     return Sample(done, generator.answer(done.output, done.code))
-
-
-def _keep(results: Results, rates: dict[str, int]) -> Path:
-    """Writes everything that was found into a folder of its own under runs/."""
-    stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
-    folder = floor.ROOT / "runs" / f"bench-{stamp}"
-    folder.mkdir(parents=True)
-    setting = {"blocks": BLOCKS, "seconds": SECONDS, "seed": SEED, "rates": rates}
-    file = folder / "bench.json"
-    file.write_text(json.dumps({"setting": setting, **results.as_json()}, indent=1) + "\n", "utf-8")
-    return file
 
 
 if __name__ == "__main__":

@@ -21,11 +21,12 @@ def show_verified(found: Mapping[str, Verified]) -> bool:
     table.add_column("generator")
     table.add_column("full, as pinned, one request", justify="right")
     table.add_column("other")
+    table.add_column("completed, it says", justify="right")
     for name, verified in found.items():
         other = "; ".join(f"{count} x {facts}" for facts, count in verified.other.items())
-        table.add_row(name, f"{verified.wanted:,}", other or "none")
+        table.add_row(name, f"{verified.wanted:,}", other or "none", f"{verified.completed:,}")
     console.print(table)
-    return all(verified.wanted and not verified.other for verified in found.values())
+    return all(verified.passed for verified in found.values())
 
 
 def show(results: Results) -> bool:
@@ -43,7 +44,7 @@ def show(results: Results) -> bool:
 def _show_generators(results: Results) -> None:
     title = "Generator's processor time (user + system) per completed connection, microseconds"
     table = Table(title=title, title_justify="left", box=SIMPLE)
-    table.add_column("generator")
+    table.add_column("generator", no_wrap=True)
     for heading in ("CPU (95 %)", "user", "system", "workers", "conn/s", "failed"):
         table.add_column(heading, justify="right")
     table.add_column("over lean", justify="right")
@@ -69,11 +70,12 @@ def _show_generators(results: Results) -> None:
 def _show_busy(results: Results) -> None:
     table = Table(title="Busy, in the middle of the runs", title_justify="left", box=SIMPLE)
     table.add_column("generator")
-    for heading in ("server's processor", "nginx's worker", "generator's processor"):
+    for heading in ("server's processor", "nginx's worker", "generator's processor", "its process"):
         table.add_column(heading, justify="right")
     for name in results.samples:
         fields = ("server_processor", "server_process", "generator_processor")
-        table.add_row(name, *(f"{results.busy(name, what):.1%}" for what in fields))
+        shares = [results.busy(name, what) for what in fields]
+        table.add_row(name, *(f"{one:.1%}" for one in [*shares, results.own_share(name)]))
     console.print(table)
 
 

@@ -71,9 +71,17 @@ def test_only_full_handshakes_with_the_pinned_settings_are_as_wanted() -> None:
         "r TLSv1.3 TLS_AES_128_GCM_SHA256 X25519 1 200\n",
         ". TLSv1.3 TLS_AES_128_GCM_SHA256 X25519 2 200\n",
     ]
-    found = verify.count(lines)
+    found = verify.count(lines, completed=2)
     assert found.wanted == 2
     assert found.other == {lines[2].strip(): 1, lines[3].strip(): 1}
+    assert not found.passed
+    assert verify.count(lines[:2], completed=2).passed
+
+
+@pytest.mark.parametrize("completed", [0, 2])
+def test_a_generator_that_counts_more_than_the_server_saw_does_not_pass(completed: int) -> None:
+    lines = [". TLSv1.3 TLS_AES_128_GCM_SHA256 X25519 1 200\n"]
+    assert not verify.count(lines, completed).passed
 
 
 def test_symbols_are_grouped_by_the_work_they_do() -> None:

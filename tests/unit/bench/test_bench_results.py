@@ -1,7 +1,11 @@
+import json
+
 import pytest
 
 from bench.child import Busy, Run
 from bench.floor import NAMES, Floor
+from bench.intervals import share
+from bench.keep import as_json
 from bench.parsers import Counted
 from bench.results import FULL_NAME, LEAN_NAME, Results, Sample
 
@@ -58,3 +62,19 @@ def test_the_server_must_be_busy_and_the_generator_must_not() -> None:
     for block in BLOCKS:
         found.add(LEAN_NAME, block, sample(78, server=0.90, generator=0.70))
     assert [bar.met for bar in found.bars()] == [True, True, True, False, False]
+
+
+def test_shares_stay_between_nothing_and_all() -> None:
+    found = share([0.99, 1.0, 0.60])
+    assert found.value == pytest.approx(0.863, abs=0.001)
+    assert (found.low >= 0, found.high) == (True, 1.0)
+    assert share([0.0, 0.0]).value == 0
+
+
+def test_what_is_kept_has_every_run_and_the_ratios_with_their_intervals() -> None:
+    kept = json.loads(json.dumps(as_json(results())))
+    assert set(kept["runs"]) == {LEAN_NAME, FULL_NAME, "ab", "wrk"}
+    assert set(kept["runs"]["ab"]) == {str(block) for block in BLOCKS}
+    assert kept["runs"]["ab"]["0"]["busy"]["generator_process"] == pytest.approx(0.46)
+    assert kept["over_lean"]["ab"]["value"] == pytest.approx(460 / 78)
+    assert kept["over_lean"]["ab"]["n"] == len(BLOCKS)
