@@ -4,9 +4,11 @@
 //! ([`serve`]). The engine prints nothing, reads no file and knows nothing of experiments; what goes
 //! in is a [`spec::RunSpec`], what comes out is a [`record::RunRecord`].
 
+pub mod check;
 pub mod clock;
 mod connection;
 mod environment;
+pub mod error;
 pub mod guard;
 mod http;
 pub mod names;
@@ -14,6 +16,7 @@ pub mod outcome;
 mod phase;
 mod poller;
 mod preflight;
+mod processor;
 pub mod record;
 mod recorder;
 pub mod run;
@@ -23,4 +26,5 @@ pub mod spec;
 pub mod tls;
 mod usage;
 mod verdict;
+pub mod watch;
 mod worker;

@@ -1,10 +1,8 @@
-//! What the operating system grants: files, processors.
+//! What the operating system grants: files.
 
 use std::io;
 
-use nix::sched::{CpuSet, sched_setaffinity};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
-use nix::unistd::Pid;
 
 /// Files that are not connections: standard streams, pollers, listeners, and some in reserve.
 const OTHER_FILES: u64 = 64;
@@ -30,14 +28,6 @@ impl WorkerLimits {
     }
 }
 
-/// Pins the calling thread to one processor.
-pub(super) fn pin(processor: usize) -> io::Result<()> {
-    let mut set = CpuSet::new();
-    set.set(processor)?;
-    sched_setaffinity(Pid::from_raw(0), &set)?;
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -47,10 +37,5 @@ mod tests {
         let alone = WorkerLimits::of_process(1).unwrap().connections;
         let of_four = WorkerLimits::of_process(4).unwrap().connections;
         assert!(of_four >= 1 && of_four * 4 <= alone, "{of_four} {alone}");
-    }
-
-    #[test]
-    fn a_processor_that_is_not_there_is_refused() {
-        assert!(pin(1023).is_err());
     }
 }

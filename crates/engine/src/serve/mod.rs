@@ -80,7 +80,7 @@ impl Server {
     ) -> Result<(), ServeError> {
         let (tell, told) = mpsc::sync_channel(1);
         let body = move || {
-            let pinned = processor.map_or(Ok(()), limits::pin);
+            let pinned = processor.map_or(Ok(()), crate::processor::pin);
             let go = pinned.is_ok();
             // The receiver waits for exactly this; it cannot be gone.
             let _ = tell.send(pinned);

@@ -20,7 +20,7 @@ use crate::problem::Problem;
 #[derive(Debug, Parser)]
 #[command(version, max_term_width = 100)]
 pub struct Arguments {
-    /// What to load: https://HOST[:PORT]/PATH
+    /// What to load: https://HOST:PORT/PATH
     #[arg(required_unless_present_any = ["spec", "print_schema"], conflicts_with = "spec")]
     url: Option<String>,
 

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use serde_json::json;
-use tlslab_engine::run::RunError;
+use tlslab_engine::error::RunError;
 use tlslab_engine::spec::SpecError;
 
 /// Wrong usage.
