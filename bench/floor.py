@@ -50,9 +50,13 @@ class Floor:
 
 
 def build() -> None:
-    """Compiles the program; it is a bench's and not among those that `make setup` installs."""
+    """Compiles the program; it is a bench's and not among those that `make setup` installs.
+
+    Raises CannotRunError; cargo has then said why.
+    """
     command = ["cargo", "build", "--release", "--locked", "--quiet", "--workspace"]
-    subprocess.run([*command, "--example", "floor"], cwd=ROOT, check=True)
+    if subprocess.run([*command, "--example", "floor"], cwd=ROOT, check=False).returncode != 0:
+        raise CannotRunError("the floor's program does not compile")
 
 
 def measure(server: Server, seconds: float) -> Floor:
