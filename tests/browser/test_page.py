@@ -21,7 +21,7 @@ PHONE = ViewportSize(width=390, height=844)
 SCHEMES = ("light", "dark")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # Gone before other tests look for processes left behind.
 def browser() -> Iterator[Browser]:
     arguments = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
     with sync_playwright() as playwright:
