@@ -7,7 +7,9 @@
 pub mod clock;
 mod connection;
 mod environment;
+mod files;
 pub mod guard;
+pub mod hostile;
 mod http;
 pub mod names;
 pub mod outcome;

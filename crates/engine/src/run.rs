@@ -12,6 +12,7 @@ use nix::unistd::Pid;
 
 use crate::clock::{Clock, MILLISECOND, MonotonicClock, Nanos, SECOND};
 use crate::connection::Script;
+use crate::files;
 use crate::guard::{self, GuardError, PUBLIC_TIME, Permit};
 use crate::http::h1;
 use crate::outcome::{Failure, Outcome};
@@ -89,6 +90,14 @@ pub enum RunError {
         /// What happened.
         error: PreflightError,
     },
+    /// This process may not open as many files as the run needs.
+    #[error("this many connections need {needed} open files, and only {granted} are allowed")]
+    Files {
+        /// What the run needs.
+        needed: u64,
+        /// What the system grants.
+        granted: u64,
+    },
     /// The processor that a worker should be pinned to is not there.
     #[error("cannot pin a worker to processor {processor}: {source}")]
     Pin {
@@ -117,6 +126,7 @@ impl RunError {
                 Outcome::Unexpected(fact) => format!("unexpected_{fact}"),
                 Outcome::Completed => "completed".to_owned(),
             },
+            Self::Files { .. } => Failure::FilesExhausted.to_string(),
             Self::Pin { .. } => "pin".to_owned(),
             Self::System(e) => crate::socket::failure(e, crate::outcome::Step::Connect).to_string(),
         }
@@ -146,21 +156,26 @@ fn describe_preflight(target: &str, error: &PreflightError) -> String {
 /// before a load is found here.
 pub fn check(spec: &CheckedSpec, trust: TrustAnchors) -> Result<Checked, RunError> {
     let permit = guard::permit(spec.spec(), spec.target(), false)?;
+    let needed = files::needed(spec.spec().connections, spec.spec().threads);
+    let granted = files::granted()?;
+    if granted < needed {
+        return Err(RunError::Files { needed, granted });
+    }
     let mut offer = offer(spec, trust);
-    let target = spec.target();
-    let failed = |error| {
-        let target = format!("{}:{}", target.host, target.port);
-        RunError::Preflight { target, error }
-    };
     add_certificate_group(spec, &permit, &mut offer)?;
     let backend = choose(spec.spec().tls.backend, &offer)?;
-    let script = script(spec, permit);
+    let script = Script { requests: Some(1), ..script(spec, permit) };
     let (preflight, _) = match backend {
         Choice::Rustls => preflight(&mut RustlsBackend::new(&offer)?, &script),
         Choice::Openssl => preflight(&mut OpensslBackend::new(&offer)?, &script),
     }
-    .map_err(failed)?;
+    .map_err(|error| preflight_error(spec, error))?;
     Ok(Checked { permit, backend, preflight, offer })
+}
+
+fn preflight_error(spec: &CheckedSpec, error: PreflightError) -> RunError {
+    let target = format!("{}:{}", spec.target().host, spec.target().port);
+    RunError::Preflight { target, error }
 }
 
 /// Makes a whole run. `interrupt`, once true, ends it early with what has been measured so far.
@@ -213,14 +228,19 @@ fn add_certificate_group(
         Choice::Rustls => preflight(&mut RustlsBackend::new(&open)?, &script),
         Choice::Openssl => preflight(&mut OpensslBackend::new(&open)?, &script),
     };
-    // A target that cannot be scouted will fail its preflight, which says why.
-    if let Ok((_, certificates)) = scouted
-        && let Some(group) = certificate_group(&certificates)
-        && !offer.groups.contains(&group)
-    {
-        offer.groups.push(group);
+    match scouted {
+        Ok((_, certificates)) => {
+            let group = certificate_group(&certificates);
+            offer.groups.extend(group.filter(|group| !offer.groups.contains(group)));
+            Ok(())
+        }
+        // Nobody has to wait for the same twice.
+        Err(error) if matches!(error.outcome, Outcome::Failed(Failure::TimedOut(_))) => {
+            Err(preflight_error(spec, error))
+        }
+        // A target that cannot be scouted will fail its preflight, which says why.
+        Err(_) => Ok(()),
     }
-    Ok(())
 }
 
 fn script(spec: &CheckedSpec, permit: Permit) -> Script {
@@ -431,6 +451,7 @@ fn record(
         workers: &workers,
         seconds,
         connections: spec.spec().connections,
+        requests,
         interrupted,
     });
     RunRecord {

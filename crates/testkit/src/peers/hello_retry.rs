@@ -12,18 +12,25 @@ const RANDOM: [u8; 32] = [
     0xc2, 0xa2, 0x11, 0x16, 0x7a, 0xbb, 0x8c, 0x5e, 0x07, 0x9e, 0x09, 0xe2, 0xc8, 0xa8, 0x33, 0x9c,
 ];
 
-/// Where the length of a ClientHello's session ID lies: behind the headers of record and message,
-/// version and random.
-const SESSION_ID: usize = 5 + 4 + 2 + 32;
+/// Content type of handshake records.
+const HANDSHAKE: u8 = 22;
+
+/// Where the length of a ClientHello's session ID lies: behind the message's header, version and
+/// random.
+const SESSION_ID: usize = 4 + 2 + 32;
 
 /// Asks for P-384, and again, and again.
 pub fn forever() -> Fault {
     Arc::new(|mut socket: TcpStream| {
         set_patience(&socket);
-        let mut hello = vec![0; 16 * 1024];
-        while let Ok(length) = socket.read(&mut hello) {
-            let Some(id) = session_id(&hello[..length]) else { return };
-            if socket.write_all(&request(id)).is_err() {
+        let mut header = [0; 5];
+        while socket.read_exact(&mut header).is_ok() {
+            let mut record = vec![0; usize::from(u16::from_be_bytes([header[3], header[4]]))];
+            if socket.read_exact(&mut record).is_err() {
+                return;
+            }
+            let id = session_id(&record).filter(|_| header[0] == HANDSHAKE);
+            if id.is_some_and(|id| socket.write_all(&request(id)).is_err()) {
                 return;
             }
         }

@@ -54,7 +54,10 @@ impl OpensslSession {
             let result = call(&mut self.stream);
             self.stream.get_mut().detach();
             let error = match result {
-                Ok(length) => return Ok(Progress::Done(length)),
+                Ok(length) => {
+                    self.stream.get_mut().got_on();
+                    return Ok(Progress::Done(length));
+                }
                 Err(error) => error,
             };
             match error.code() {

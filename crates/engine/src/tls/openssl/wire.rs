@@ -4,14 +4,11 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::ptr::NonNull;
 
 use crate::socket::Socket;
+use crate::tls::FRUITLESS_LIMIT;
 
 /// The most bytes that wait to be sent before a session takes no more. Only what the library itself
 /// answers to a peer that does not read (KeyUpdates) gets near it.
 pub const UNSENT_LIMIT: usize = 64 * 1024;
-
-/// The most bytes that one call may receive without getting on: the largest certificate message that
-/// is let in, and four records. More is a flood of messages that carry nothing.
-const RECEIVE_LIMIT: usize = 192 * 1024;
 
 /// Room for a ClientHello with a hybrid key share, or a Finished and a request.
 const USUAL_FLIGHT: usize = 2 * 1024;
@@ -23,6 +20,7 @@ const USUAL_FLIGHT: usize = 2 * 1024;
 #[derive(Debug)]
 pub struct Wire {
     socket: Option<NonNull<Socket>>,
+    /// What may still be received before the session has to get on.
     receivable: usize,
     unsent: Vec<u8>,
     sent: usize,
@@ -31,7 +29,8 @@ pub struct Wire {
 impl Wire {
     /// A wire that no byte has passed.
     pub fn new() -> Self {
-        Self { socket: None, receivable: 0, unsent: Vec::with_capacity(USUAL_FLIGHT), sent: 0 }
+        let unsent = Vec::with_capacity(USUAL_FLIGHT);
+        Self { socket: None, receivable: FRUITLESS_LIMIT, unsent, sent: 0 }
     }
 
     /// Lets reads reach the socket until [`Self::detach`].
@@ -40,7 +39,11 @@ impl Wire {
     /// The socket must stay where it is and must not be used by others until then.
     pub unsafe fn attach(&mut self, socket: &mut Socket) {
         self.socket = Some(NonNull::from(socket));
-        self.receivable = RECEIVE_LIMIT;
+    }
+
+    /// Takes note that the session has got on.
+    pub fn got_on(&mut self) {
+        self.receivable = FRUITLESS_LIMIT;
     }
 
     /// Ends what [`Self::attach`] began.
@@ -120,11 +123,11 @@ mod tests {
     }
 
     #[test]
-    fn a_flood_ends_one_call() {
+    fn a_flood_ends() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let mut socket = Socket::connect(listener.local_addr().unwrap()).unwrap();
         let (mut peer, _) = listener.accept().unwrap();
-        let flood = std::thread::spawn(move || peer.write_all(&vec![0; 2 * RECEIVE_LIMIT]));
+        let flood = std::thread::spawn(move || peer.write_all(&vec![0; 2 * FRUITLESS_LIMIT]));
         let mut wire = Wire::new();
         // SAFETY: the socket stays in this frame and is used through the wire only.
         unsafe { wire.attach(&mut socket) };
@@ -136,7 +139,7 @@ mod tests {
             }
         };
         wire.detach();
-        assert_eq!((end.kind(), socket.received), (ErrorKind::InvalidData, RECEIVE_LIMIT as u64));
+        assert_eq!((end.kind(), socket.received), (ErrorKind::InvalidData, FRUITLESS_LIMIT as u64));
         drop(socket);
         let _ = flood.join().unwrap();
     }
