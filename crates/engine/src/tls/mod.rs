@@ -69,6 +69,9 @@ pub const SAMPLING_PERIOD: u32 = 128;
 /// a flood of messages that carry nothing.
 pub(crate) const FRUITLESS_LIMIT: usize = 192 * 1024;
 
+/// What a person is told of such a flood.
+pub(crate) const FLOOD: &str = "the peer floods the connection with messages that carry nothing";
+
 /// Why a back end cannot be built.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BackendError {

@@ -53,7 +53,7 @@ pub fn connect_with(
 ) -> Result<Connected, (Failure, String)> {
     let mut session = backend.open().unwrap();
     let mut socket = Socket::connect(address).unwrap();
-    let handshake = wait(|| session.handshake(&mut socket));
+    let handshake = wait(&mut socket, |socket| session.handshake(socket));
     match handshake {
         Ok(Progress::Done(_)) => Ok(Connected { facts: session.facts(), session, socket }),
         Ok(other) => panic!("a handshake ended with {other:?}"),
@@ -86,26 +86,31 @@ impl Connected {
     /// Sends all of the plaintext.
     pub fn send(&mut self, mut plaintext: &[u8]) -> Result<(), Failure> {
         while !plaintext.is_empty() {
-            match wait(|| self.session.write(&mut self.socket, plaintext))? {
+            match wait(&mut self.socket, |socket| self.session.write(socket, plaintext))? {
                 Progress::Done(length) => plaintext = &plaintext[length..],
                 other => panic!("a write ended with {other:?}"),
             }
         }
-        let flushed = wait(|| self.session.flush(&mut self.socket))?;
+        let flushed = wait(&mut self.socket, |socket| self.session.flush(socket))?;
         assert_eq!((flushed, self.session.unsent()), (Progress::Done(0), 0));
         Ok(())
     }
 
     /// Receives what comes next.
     pub fn read(&mut self, plaintext: &mut [u8]) -> Result<Progress, Failure> {
-        wait(|| self.session.read(&mut self.socket, plaintext))
+        wait(&mut self.socket, |socket| self.session.read(socket, plaintext))
     }
 }
 
-fn wait(mut step: impl FnMut() -> Result<Progress, Failure>) -> Result<Progress, Failure> {
+/// Tries a step until it is done. There is no poller that would say that the socket is readable.
+fn wait(
+    socket: &mut Socket,
+    mut step: impl FnMut(&mut Socket) -> Result<Progress, Failure>,
+) -> Result<Progress, Failure> {
     let deadline = Instant::now() + PATIENCE;
     loop {
-        match step()? {
+        socket.became_readable(false);
+        match step(socket)? {
             Progress::WantRead | Progress::WantWrite => {
                 assert!(Instant::now() < deadline, "nothing happened for {PATIENCE:?}");
                 std::thread::sleep(Duration::from_micros(200));

@@ -160,7 +160,7 @@ fn set_behaviour(context: &mut SslContextBuilder) -> Result<(), ErrorStack> {
     // One receive takes all that a socket has, where OpenSSL would first ask for a record's header.
     context.set_read_ahead(true);
     ffi::limit_certificates(context, CERTIFICATE_LIMIT);
-    ffi::watch_hello_retry_requests(context)
+    ffi::watch_messages(context)
 }
 
 /// Any of these certificates ends a chain, an intermediate as well, and names stand in the subject

@@ -6,10 +6,10 @@ use ::openssl::ssl::{self, ErrorCode, Ssl, SslStream};
 
 use crate::outcome::{Failure, Step};
 use crate::socket::{self, Socket};
-use crate::tls::{Negotiated, Progress, Session};
+use crate::tls::{FLOOD, Negotiated, Progress, Session};
 
 use super::wire::{UNSENT_LIMIT, Wire};
-use super::{facts, failure};
+use super::{facts, failure, ffi};
 
 /// One connection's OpenSSL session.
 #[derive(Debug)]
@@ -56,6 +56,7 @@ impl OpensslSession {
             let error = match result {
                 Ok(length) => {
                     self.stream.get_mut().got_on();
+                    ffi::got_on(self.stream.ssl());
                     return Ok(Progress::Done(length));
                 }
                 Err(error) => error,
@@ -70,6 +71,10 @@ impl OpensslSession {
                     if !self.send(socket)? {
                         return Ok(Progress::WantWrite);
                     }
+                }
+                ErrorCode::ZERO_RETURN if ffi::is_flooded(self.stream.ssl()) => {
+                    FLOOD.clone_into(&mut self.explanation);
+                    return Err(Failure::TlsProtocol);
                 }
                 ErrorCode::ZERO_RETURN => return Ok(Progress::Closed),
                 _ => {

@@ -4,7 +4,7 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::ptr::NonNull;
 
 use crate::socket::Socket;
-use crate::tls::FRUITLESS_LIMIT;
+use crate::tls::{FLOOD, FRUITLESS_LIMIT};
 
 /// The most bytes that wait to be sent before a session takes no more. Only what the library itself
 /// answers to a peer that does not read (KeyUpdates) gets near it.
@@ -76,8 +76,7 @@ impl Read for Wire {
             return Err(ErrorKind::WouldBlock.into());
         };
         if self.receivable == 0 {
-            let message = "the peer floods the connection with messages that carry nothing";
-            return Err(io::Error::new(ErrorKind::InvalidData, message));
+            return Err(io::Error::new(ErrorKind::InvalidData, FLOOD));
         }
         let most = buffer.len().min(self.receivable);
         // SAFETY: `attach` has the caller keep the socket in place, and to itself, until `detach`.

@@ -17,7 +17,7 @@ use crate::names::{CipherSuite, SignatureScheme, TlsVersion};
 use crate::outcome::{Failure, Step};
 use crate::socket::{self, Socket};
 use crate::tls::{
-    Alpn, FRUITLESS_LIMIT, HandshakeKind, KeyExchangeGroup, Negotiated, Progress, Session,
+    Alpn, FLOOD, FRUITLESS_LIMIT, HandshakeKind, KeyExchangeGroup, Negotiated, Progress, Session,
 };
 
 /// The most that a connection may keep of what has arrived: rustls bounds a handshake message at
@@ -34,9 +34,6 @@ const FLIGHT_SIZE: usize = 512;
 /// The most that may wait to be sent once the handshake is done: a request, and answers to the
 /// peer's KeyUpdates. A peer that takes more out of us without reading is attacking.
 const OUTGOING_LIMIT: usize = 64 * 1024;
-
-/// What a person is told of a peer that sends messages that carry nothing.
-const FLOOD: &str = "the peer floods the connection with messages that carry nothing";
 
 thread_local! {
     /// The receive buffer of the worker on this thread.
