@@ -3,10 +3,12 @@
 use crate::clock::{MILLISECOND, Nanos};
 use crate::connection::Script;
 use crate::error::RunError;
+use crate::files;
 use crate::guard::{self, Permit};
 use crate::http::h1;
 use crate::names::TlsVersion;
-use crate::preflight::{Tried, certificate_group, preflight};
+use crate::outcome::{Failure, Outcome};
+use crate::preflight::{PreflightError, Tried, certificate_group, preflight};
 use crate::record::Preflight;
 use crate::spec::{CheckedSpec, Target};
 use crate::tls::choice::{Choice, choose};
@@ -32,6 +34,11 @@ pub struct Checked {
 /// before a load is found here.
 pub fn check(spec: &CheckedSpec, trust: TrustAnchors) -> Result<Checked, RunError> {
     let mut permit = guard::permit(spec.spec(), spec.target())?;
+    let needed = files::needed(spec.spec().connections, spec.spec().threads);
+    let granted = files::granted()?;
+    if granted < needed {
+        return Err(RunError::Files { needed, granted });
+    }
     let mut offer = offer(spec, trust);
     if permit.bounded
         && let Some(token) = &spec.spec().proof
@@ -39,16 +46,17 @@ pub fn check(spec: &CheckedSpec, trust: TrustAnchors) -> Result<Checked, RunErro
         permit.bounded = !serves_proof(spec, &permit, &offer, token)?;
     }
     guard::check_length(spec.spec(), &permit)?;
-    let target = spec.target();
-    let failed = |error| {
-        let target = format!("{}:{}", target.host, target.port);
-        RunError::Preflight { target, error }
-    };
     add_certificate_group(spec, &permit, &mut offer)?;
     let backend = choose(spec.spec().tls.backend, &offer)?;
-    let script = script(spec, permit);
-    let (preflight, _) = one_connection(backend, &offer, &script)?.map_err(failed)?;
+    let script = Script { requests: Some(1), ..script(spec, permit) };
+    let (preflight, _) =
+        one_connection(backend, &offer, &script)?.map_err(|error| preflight_error(spec, error))?;
     Ok(Checked { permit, backend, preflight, offer })
+}
+
+fn preflight_error(spec: &CheckedSpec, error: PreflightError) -> RunError {
+    let target = format!("{}:{}", spec.target().host, spec.target().port);
+    RunError::Preflight { target, error }
 }
 
 /// One connection by the chosen back end, with the certificates that the server sent.
@@ -105,14 +113,19 @@ fn add_certificate_group(
     script.handshake_only = true;
     script.expectation = Expectation::default();
     let scouted = one_connection(choose(spec.spec().tls.backend, &open)?, &open, &script)?;
-    // A target that cannot be scouted will fail its preflight, which says why.
-    if let Ok((_, certificates)) = scouted
-        && let Some(group) = certificate_group(&certificates)
-        && !offer.groups.contains(&group)
-    {
-        offer.groups.push(group);
+    match scouted {
+        Ok((_, certificates)) => {
+            let group = certificate_group(&certificates);
+            offer.groups.extend(group.filter(|group| !offer.groups.contains(group)));
+            Ok(())
+        }
+        // Nobody has to wait for the same twice.
+        Err(error) if matches!(error.outcome, Outcome::Failed(Failure::TimedOut(_))) => {
+            Err(preflight_error(spec, error))
+        }
+        // A target that cannot be scouted will fail its preflight, which says why.
+        Err(_) => Ok(()),
     }
-    Ok(())
 }
 
 /// What each connection of a run does.

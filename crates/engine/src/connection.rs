@@ -11,6 +11,10 @@ use crate::socket::Socket;
 use crate::tls::expectation::Expectation;
 use crate::tls::{Negotiated, Progress, Session};
 
+/// How often a connection may read in one turn: a MiB at most. A peer that sends as fast as it is
+/// read leaves time for other connections, deadlines and the end of the run this way.
+const READS: u32 = 64;
+
 /// What every connection of a run does.
 #[derive(Debug)]
 pub struct Script {
@@ -41,7 +45,7 @@ impl Script {
 pub enum Turn {
     /// For the socket to become readable.
     Read,
-    /// For the socket to become writable.
+    /// For the socket to become writable; or, where it is, for its next turn.
     Write,
     /// For nothing any more.
     Ended(Outcome),
@@ -74,6 +78,8 @@ pub struct Connection<S> {
     request_taken: usize,
     request_sent: bool,
     response: ResponseReader,
+    /// Reads left in this turn.
+    reads: u32,
 }
 
 /// The outcome of one state's function: go on in the next state, or stop here.
@@ -97,11 +103,13 @@ impl<S: Session> Connection<S> {
             request_taken: 0,
             request_sent: false,
             response: ResponseReader::default(),
+            reads: 0,
         })
     }
 
-    /// Goes as far as the socket allows.
+    /// Goes as far as the socket and the length of a turn allow.
     pub fn advance<C: Clock>(&mut self, context: &mut Context<'_, C>) -> Turn {
+        self.reads = READS;
         loop {
             let next = match self.step {
                 Step::Connect => self.connect(context),
@@ -206,6 +214,10 @@ impl<S: Session> Connection<S> {
         {
             return Ok(Next::Stop(Turn::Write));
         }
+        if self.reads == 0 {
+            return Ok(Next::Stop(Turn::Write));
+        }
+        self.reads -= 1;
         let complete = match self.session.read(&mut self.socket, context.plaintext)? {
             Progress::Done(length) => {
                 if self.step == Step::FirstByte {
@@ -269,5 +281,85 @@ impl<S: Session> Connection<S> {
             }
         }
         Turn::Ended(outcome)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::ManualClock;
+    use crate::names::{CipherSuite, TlsVersion};
+    use crate::tls::HandshakeKind;
+    use std::net::TcpListener;
+
+    /// A session whose peer sends without a pause.
+    struct Endless(&'static [u8]);
+
+    impl Session for Endless {
+        fn unsent(&self) -> usize {
+            0
+        }
+
+        fn handshake(&mut self, _: &mut Socket) -> Result<Progress, Failure> {
+            Ok(Progress::Done(0))
+        }
+
+        fn facts(&self) -> Negotiated {
+            Negotiated {
+                version: TlsVersion::Tls13,
+                suite: CipherSuite::from_code_point(0x1301),
+                group: None,
+                signature_scheme: Some("ed25519".parse().unwrap()),
+                kind: HandshakeKind::Full,
+                hello_retry_request: false,
+                alpn: None,
+                authenticated: true,
+            }
+        }
+
+        fn write(&mut self, _: &mut Socket, plaintext: &[u8]) -> Result<Progress, Failure> {
+            Ok(Progress::Done(plaintext.len()))
+        }
+
+        fn flush(&mut self, _: &mut Socket) -> Result<Progress, Failure> {
+            Ok(Progress::Done(0))
+        }
+
+        fn read(&mut self, _: &mut Socket, plaintext: &mut [u8]) -> Result<Progress, Failure> {
+            let bytes = std::mem::replace(&mut self.0, b"x");
+            plaintext[..bytes.len()].copy_from_slice(bytes);
+            Ok(Progress::Done(bytes.len()))
+        }
+
+        fn peer_certificates(&self) -> Vec<Vec<u8>> {
+            Vec::new()
+        }
+    }
+
+    #[test]
+    fn a_peer_that_never_pauses_leaves_time_for_others() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let script = Script {
+            address: listener.local_addr().unwrap(),
+            request: Vec::new(),
+            last_request: Vec::new(),
+            requests: Some(1),
+            handshake_only: false,
+            deadlines: [1; 4],
+            expectation: Expectation::default(),
+        };
+        let session = Endless(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n");
+        let mut connection = Connection::start(session, &script, 0).unwrap();
+        let clock = ManualClock::default();
+        let mut plaintext = [0; 64];
+        let mut context =
+            Context { script: &script, clock: &clock, recorder: None, plaintext: &mut plaintext };
+        let _accepted = listener.accept().unwrap();
+        for turn in 1..=3 {
+            assert_eq!(connection.advance(&mut context), Turn::Write);
+            assert_eq!(connection.last_response().body_bytes, u64::from(turn * READS - 1));
+        }
+        let late = Turn::Ended(Outcome::Failed(Failure::TimedOut(Step::Body)));
+        assert_eq!(connection.expire(1, &mut context), Some(late));
     }
 }

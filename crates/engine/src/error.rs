@@ -24,6 +24,14 @@ pub enum RunError {
         /// What happened.
         error: PreflightError,
     },
+    /// This process may not open as many files as the run needs.
+    #[error("this many connections need {needed} open files, and only {granted} are allowed")]
+    Files {
+        /// What the run needs.
+        needed: u64,
+        /// What the system grants.
+        granted: u64,
+    },
     /// The processor that a worker should be pinned to is not there.
     #[error("cannot pin a worker to processor {processor}: {source}")]
     Pin {
@@ -52,6 +60,7 @@ impl RunError {
                 Outcome::Unexpected(fact) => format!("unexpected_{fact}"),
                 Outcome::Completed => "completed".to_owned(),
             },
+            Self::Files { .. } => Failure::FilesExhausted.to_string(),
             Self::Pin { .. } => "pin".to_owned(),
             Self::System(e) => crate::socket::failure(e, Step::Connect).to_string(),
         }

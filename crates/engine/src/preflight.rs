@@ -2,6 +2,7 @@
 
 use crate::clock::{Clock, MILLISECOND, MonotonicClock, Nanos};
 use crate::connection::{Connection, Context, Script, Turn};
+use crate::hostile::harmless;
 use crate::names::Group;
 use crate::outcome::{Failure, Outcome};
 use crate::poller::Poller;
@@ -72,8 +73,10 @@ fn drive<S: Session>(
     let mut context = Context { script, clock, recorder: None, plaintext: &mut plaintext };
     let mut ready = Vec::new();
     loop {
-        if let Turn::Ended(outcome) = connection.advance(&mut context) {
-            return Ok(outcome);
+        match connection.advance(&mut context) {
+            Turn::Ended(outcome) => return Ok(outcome),
+            Turn::Write => poller.change(&connection.socket, 0, true).map_err(system)?,
+            Turn::Read => {}
         }
         poller.wait(WAIT, &mut ready).map_err(system)?;
         for event in &ready {
@@ -115,9 +118,7 @@ pub fn certificate_group(certificates: &[Vec<u8>]) -> Option<Group> {
 
 fn describe(certificates: &[Vec<u8>]) -> Option<Certificate> {
     let (_, certificate) = x509_parser::parse_x509_certificate(certificates.first()?).ok()?;
-    let name = |name: &x509_parser::x509::X509Name<'_>| {
-        name.to_string().chars().take(NAME_LIMIT).collect::<String>()
-    };
+    let name = |name: &x509_parser::x509::X509Name<'_>| harmless(&name.to_string(), NAME_LIMIT);
     Some(Certificate {
         subject: name(certificate.subject()),
         issuer: name(certificate.issuer()),

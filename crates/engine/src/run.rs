@@ -174,6 +174,7 @@ fn record(
         workers: &workers,
         seconds,
         connections: spec.spec().connections,
+        requests,
         interrupted,
     });
     RunRecord {

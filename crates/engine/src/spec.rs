@@ -15,6 +15,12 @@ pub const SPEC_SCHEMA: &str = "tlslab.spec/1";
 /// The most bytes that a URL may have: a request line longer than this no server accepts.
 const URL_LIMIT: usize = 8 * 1024;
 
+/// The most workers: as many as Linux's fixed-size affinity mask has room for processors.
+const THREADS_LIMIT: u32 = 1024;
+
+/// The longest time of a run, in milliseconds: a day.
+const TIME_LIMIT_MS: u64 = 24 * 3600 * 1000;
+
 /// One run of the load generator.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -198,6 +204,12 @@ pub enum SpecError {
     Zero { field: &'static str },
     #[error("connections ({connections}) must be at least threads ({threads})")]
     FewerConnectionsThanThreads { connections: u32, threads: u32 },
+    #[error("{field} must not be longer than a day")]
+    TooLong { field: &'static str },
+    #[error("threads ({0}) may be {THREADS_LIMIT} at most")]
+    TooManyThreads(u32),
+    #[error("a run with unlimited requests on a connection ends by time, not by count")]
+    CountOfUnlimited,
     #[error("handshake_only goes with one request per connection, which is then not sent")]
     HandshakeOnlyWithRequests,
     #[error("suite {suite} belongs to TLS {needs}, which is not among the versions asked for")]
@@ -305,11 +317,24 @@ impl RunSpec {
         if let Some((field, _)) = positive.into_iter().find(|(_, value)| *value == 0) {
             return Err(SpecError::Zero { field });
         }
+        let times = [("warmup_ms", self.warmup_ms), stop];
+        let is_long =
+            |(field, value): &(&str, u64)| *field != "stop.count" && *value > TIME_LIMIT_MS;
+        if let Some((field, _)) = times.into_iter().find(is_long) {
+            return Err(SpecError::TooLong { field });
+        }
+        if self.threads > THREADS_LIMIT {
+            return Err(SpecError::TooManyThreads(self.threads));
+        }
         if self.connections < self.threads {
             return Err(SpecError::FewerConnectionsThanThreads {
                 connections: self.connections,
                 threads: self.threads,
             });
+        }
+        let unlimited = self.requests_per_connection == RequestsPerConnection::Unlimited;
+        if unlimited && matches!(self.stop, Stop::Count(_)) {
+            return Err(SpecError::CountOfUnlimited);
         }
         if self.handshake_only && requests != 1 {
             return Err(SpecError::HandshakeOnlyWithRequests);
@@ -438,6 +463,20 @@ mod tests {
         assert!(with("0123456789abcdef").is_ok());
         for wrong in ["short", "../../../../etc/passwd", "0123456789abcde\\n0"] {
             assert_eq!(with(wrong), Err(SpecError::Proof), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn what_would_never_end_is_refused() {
+        let url = r#""url":"https://localhost/""#;
+        for (rest, words) in [
+            (r#""stop":{"count":1},"requests_per_connection":"unlimited""#, "ends by time"),
+            (r#""stop":{"duration_ms":18446744073709551615}"#, "stop.duration_ms must not be"),
+            (r#""stop":{"count":1},"warmup_ms":86400001"#, "warmup_ms must not be longer"),
+            (r#""stop":{"count":1},"connections":2000,"threads":2000"#, "1024 at most"),
+        ] {
+            let error = spec(&format!("{{{url},{rest}}}")).unwrap_err().to_string();
+            assert!(error.contains(words), "{error}");
         }
     }
 

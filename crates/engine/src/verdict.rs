@@ -25,6 +25,8 @@ pub struct Evidence<'r> {
     pub seconds: f64,
     /// Connections in flight at once.
     pub connections: u32,
+    /// Requests answered; with as many as fit on a connection, none may have come to its end.
+    pub requests: u64,
     /// Whether the run was ended before its time.
     pub interrupted: bool,
 }
@@ -56,7 +58,7 @@ fn interrupted(evidence: &Evidence<'_>) -> Option<Verdict> {
 
 fn nothing_completed(evidence: &Evidence<'_>) -> Option<Verdict> {
     let message = format!("none of {} connections completed", evidence.outcomes.attempts);
-    (evidence.outcomes.completed == 0)
+    (evidence.outcomes.completed == 0 && evidence.requests == 0)
         .then_some(Verdict { code: VerdictCode::NothingCompleted, message })
 }
 
@@ -140,6 +142,7 @@ mod tests {
             workers: &[usage],
             seconds: 2.0,
             connections: 10,
+            requests: 10_000,
             interrupted: false,
         };
         verdicts(&evidence).into_iter().map(|verdict| verdict.code).collect()
@@ -148,6 +151,28 @@ mod tests {
     #[test]
     fn a_run_without_fault_is_valid() {
         assert_eq!(judge(|_, _, _| ()), [VerdictCode::Valid]);
+    }
+
+    #[test]
+    fn connections_without_end_are_good_if_requests_are_answered() {
+        let unfinished = |requests| {
+            let outcomes = Outcomes { attempts: 4, in_flight_at_stop: 4, ..Outcomes::default() };
+            let service = Summary::default();
+            let (seconds, connections, interrupted) = (1.0, 4, false);
+            let workers = &[];
+            let evidence = Evidence {
+                outcomes: &outcomes,
+                service,
+                workers,
+                seconds,
+                connections,
+                requests,
+                interrupted,
+            };
+            verdicts(&evidence)[0].code
+        };
+        assert_eq!(unfinished(900), VerdictCode::Valid);
+        assert_eq!(unfinished(0), VerdictCode::NothingCompleted);
     }
 
     #[test]
@@ -178,6 +203,7 @@ mod tests {
             workers: &[],
             seconds: 30.0,
             connections: 2_000,
+            requests: 100_110,
             interrupted: false,
         };
         assert_eq!(verdicts(&evidence)[0].code, VerdictCode::LittlesLaw);

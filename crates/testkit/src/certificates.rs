@@ -6,8 +6,8 @@ use openssl::pkey::{PKey, Private};
 use openssl::rsa::Rsa;
 use openssl::x509::X509;
 use rcgen::{
-    BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
-    KeyUsagePurpose, date_time_ymd,
+    BasicConstraints, CertificateParams, CustomExtension, DnType, ExtendedKeyUsagePurpose, IsCa,
+    Issuer, KeyPair, KeyUsagePurpose, date_time_ymd,
 };
 
 /// The kind of a certificate's key.
@@ -92,6 +92,15 @@ impl Authority {
         params.not_before = date_time_ymd(2020, 1, 1);
         params.not_after = date_time_ymd(2020, 12, 31);
         self.sign(key, params)
+    }
+
+    /// A certificate that carries so many bytes that mean nothing.
+    pub fn issue_bloated(&self, bytes: usize) -> Identity {
+        let mut params = server(&NAMES);
+        let ballast =
+            CustomExtension::from_oid_content(&[1, 3, 6, 1, 4, 1, 55555, 1], vec![0; bytes]);
+        params.custom_extensions.push(ballast);
+        self.sign(Key::P256, params)
     }
 
     fn sign(&self, key: Key, params: CertificateParams) -> Identity {

@@ -2,5 +2,6 @@
 //! test wants to hear of it.
 
 pub mod certificates;
+pub mod peers;
 pub mod tamper;
 pub mod tls_server;

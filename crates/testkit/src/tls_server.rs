@@ -10,13 +10,15 @@ use std::time::Duration;
 use openssl::bn::BigNum;
 use openssl::dh::Dh;
 use openssl::ssl::{
-    AlpnError, Ssl, SslContext, SslContextBuilder, SslMethod, SslStream, SslVersion,
+    AlpnError, Ssl, SslContext, SslContextBuilder, SslMethod, SslOptions, SslStream, SslVerifyMode,
+    SslVersion,
 };
+use openssl::x509::X509;
 
 use crate::certificates::Identity;
 
 /// A client that is silent for longer than this has its connection closed.
-const PATIENCE: Duration = Duration::from_secs(5);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What a server offers; empty and `None` mean OpenSSL's own default.
 #[derive(Debug, Clone, Default)]
@@ -27,6 +29,12 @@ pub struct Settings {
     pub version: Option<Version>,
     /// Groups in OpenSSL's notation.
     pub groups: String,
+    /// Whether the server's order of groups and suites decides, and not the client's.
+    pub prefers_its_own: bool,
+    /// Whether a client without a certificate is turned away.
+    pub demands_certificate: bool,
+    /// What is sent behind the certificate.
+    pub chain: Vec<X509>,
     /// Diffie-Hellman parameters of the server's own.
     pub dh: Option<DhSize>,
     /// The length of the body of every response.
@@ -70,7 +78,7 @@ pub struct TlsServer {
 impl TlsServer {
     /// Starts a server on a free port of 127.0.0.1. It serves one connection after the other.
     pub fn start(settings: &Settings) -> Self {
-        let context = context(settings);
+        let context = context(settings).build();
         let (body, last) = (vec![b'x'; settings.body_length], settings.last);
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
@@ -106,13 +114,26 @@ impl Drop for TlsServer {
 
 /// Answers requests until the client leaves; whatever fails is the client's to notice.
 fn serve(context: &SslContext, socket: TcpStream, body: &[u8], last: Option<(usize, Farewell)>) {
+    if let Some(stream) = accept(context, socket) {
+        serve_http(stream, body, last);
+    }
+}
+
+/// Makes the handshake, if the client lets it.
+pub(crate) fn accept(context: &SslContext, socket: TcpStream) -> Option<SslStream<TcpStream>> {
     socket.set_read_timeout(Some(PATIENCE)).unwrap();
     socket.set_write_timeout(Some(PATIENCE)).unwrap();
     socket.set_nodelay(true).unwrap();
     let mut stream = SslStream::new(Ssl::new(context).unwrap(), socket).unwrap();
-    if stream.accept().is_err() {
-        return;
-    }
+    stream.accept().ok().map(|()| stream)
+}
+
+/// Answers requests.
+pub(crate) fn serve_http(
+    stream: SslStream<TcpStream>,
+    body: &[u8],
+    last: Option<(usize, Farewell)>,
+) {
     let mut stream = BufReader::new(stream);
     let requests = last.map_or(usize::MAX, |(requests, _)| requests);
     for _ in 0..requests {
@@ -137,7 +158,7 @@ fn answer(stream: &mut BufReader<SslStream<TcpStream>>, body: &[u8]) -> io::Resu
     stream.get_mut().write_all(&[head.as_bytes(), body].concat())
 }
 
-fn context(settings: &Settings) -> SslContext {
+pub(crate) fn context(settings: &Settings) -> SslContextBuilder {
     let mut context = SslContext::builder(SslMethod::tls_server()).unwrap();
     context.set_security_level(0);
     context.set_cipher_list("ALL").unwrap();
@@ -162,6 +183,15 @@ fn context(settings: &Settings) -> SslContext {
     if !settings.groups.is_empty() {
         context.set_groups_list(&settings.groups).unwrap();
     }
+    if settings.prefers_its_own {
+        context.set_options(SslOptions::CIPHER_SERVER_PREFERENCE);
+    }
+    if settings.demands_certificate {
+        context.set_verify(SslVerifyMode::PEER | SslVerifyMode::FAIL_IF_NO_PEER_CERT);
+    }
+    for certificate in &settings.chain {
+        context.add_extra_chain_cert(certificate.clone()).unwrap();
+    }
     if let Some(size) = settings.dh {
         set_dh(&mut context, size);
     }
@@ -169,7 +199,7 @@ fn context(settings: &Settings) -> SslContext {
         let protocol = b"\x08http/1.1";
         openssl::ssl::select_next_proto(protocol, offered).ok_or(AlpnError::NOACK)
     });
-    context.build()
+    context
 }
 
 fn set_dh(context: &mut SslContextBuilder, size: DhSize) {

@@ -1,5 +1,6 @@
 //! HTTP/1.1 as a client: the request's bytes and a reader for its response (RFC 9112).
 
+use crate::hostile::harmless;
 use crate::spec::Target;
 
 /// The most bytes that a response's head may have; larger ones are an attack or a mistake.
@@ -13,6 +14,9 @@ const INTERIM_LIMIT: u32 = 8;
 
 /// The most bytes that a chunk's size line may have, extensions included.
 const CHUNK_LINE_LIMIT: usize = 4 * 1024;
+
+/// The most characters that are kept of the Server field.
+const SERVER_LIMIT: usize = 128;
 
 /// The bytes of a GET request; `last` says that the connection ends with its response.
 pub fn request(target: &Target, last: bool) -> Vec<u8> {
@@ -127,7 +131,7 @@ impl ResponseReader {
         self.keep_alive
     }
 
-    /// The Server field, cut to 128 characters.
+    /// The Server field, cut, and without control characters.
     pub fn server(&self) -> Option<&str> {
         self.server.as_deref()
     }
@@ -217,7 +221,7 @@ impl ResponseReader {
         }
         let framing = Framing::of(response.headers, response.version == Some(1))?;
         self.keep_alive = framing.keep_alive;
-        self.server = framing.server.map(str::to_owned);
+        self.server = framing.server.map(|name| harmless(name, SERVER_LIMIT));
         self.state = match framing.length {
             _ if matches!(self.status, 204 | 304) => State::Done,
             _ if framing.chunked => State::ChunkSize,
@@ -289,7 +293,7 @@ impl<'h> Framing<'h> {
                 framing.keep_alive = !field.value.eq_ignore_ascii_case(b"close")
                     && (persistent || field.value.eq_ignore_ascii_case(b"keep-alive"));
             } else if is("server") {
-                framing.server = server_name(field.value);
+                framing.server = str::from_utf8(field.value).ok();
             }
         }
         // A response with both is a request smuggler's (RFC 9112, section 6.1).
@@ -305,11 +309,6 @@ fn parse_length(value: &[u8]) -> Result<u64, HttpError> {
         return Err(HttpError::Length);
     }
     str::from_utf8(value).ok().and_then(|text| text.parse().ok()).ok_or(HttpError::Length)
-}
-
-fn server_name(value: &[u8]) -> Option<&str> {
-    let text = str::from_utf8(value).ok()?;
-    Some(text.char_indices().nth(128).map_or(text, |(end, _)| &text[..end]))
 }
 
 #[cfg(test)]

@@ -158,7 +158,7 @@ fn set_behaviour(context: &mut SslContextBuilder) -> Result<(), ErrorStack> {
         SslMode::AUTO_RETRY | SslMode::ENABLE_PARTIAL_WRITE | SslMode::ACCEPT_MOVING_WRITE_BUFFER,
     );
     ffi::limit_certificates(context, CERTIFICATE_LIMIT);
-    ffi::watch_hello_retry_requests(context)
+    ffi::watch_messages(context)
 }
 
 /// Any of these certificates ends a chain, an intermediate as well, and names stand in the subject

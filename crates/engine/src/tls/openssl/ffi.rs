@@ -15,9 +15,20 @@ const SET_MAX_CERT_LIST: c_int = 51;
 /// `SSL_CTRL_GET_PEER_SIGNATURE_NAME` of openssl/ssl.h, since OpenSSL 3.5.
 const GET_PEER_SIGNATURE_NAME: c_int = 141;
 
-/// Content type and message type of a ServerHello (RFC 8446, appendices B.1 and B.3).
+/// Content type of handshake messages, and types of some (RFC 8446, appendices B.1 and B.3).
 const HANDSHAKE: c_int = 22;
 const SERVER_HELLO: u8 = 2;
+const NEW_SESSION_TICKET: u8 = 4;
+const KEY_UPDATE: u8 = 24;
+
+/// The parts of a session's note: whether there was a HelloRetryRequest, and the number of messages
+/// since that carry nothing.
+const RETRIED: usize = 1;
+const ONE_MESSAGE: usize = 2;
+
+/// The most tickets and KeyUpdates that may come without plaintext between them; rustls and the
+/// OpenSSL of old draw the line there too.
+const MESSAGE_LIMIT: usize = 32;
 
 /// Where a ServerHello's random lies: behind message type, length and version.
 const RANDOM: std::ops::Range<usize> = 6..38;
@@ -68,25 +79,52 @@ pub fn accept_any_chain(context: &mut SslContextBuilder) {
     unsafe { SSL_CTX_set_cert_verify_callback(context.as_ptr(), accept, ptr::null_mut()) }
 }
 
-/// Makes the sessions of this context notice a HelloRetryRequest: see [`saw_hello_retry_request`].
-pub fn watch_hello_retry_requests(context: &mut SslContextBuilder) -> Result<(), ErrorStack> {
-    if flag_index() < 0 {
+/// Makes the sessions of this context watch the server's handshake messages: see
+/// [`saw_hello_retry_request`] and [`is_flooded`].
+pub fn watch_messages(context: &mut SslContextBuilder) -> Result<(), ErrorStack> {
+    if note_index() < 0 {
         return Err(ErrorStack::get());
     }
     // SAFETY: the context is valid and the callback lives for ever.
-    unsafe { SSL_CTX_set_msg_callback(context.as_ptr(), note_hello_retry_request) };
+    unsafe { SSL_CTX_set_msg_callback(context.as_ptr(), note_message) };
     Ok(())
 }
 
 /// Whether the session's server sent a HelloRetryRequest.
 pub fn saw_hello_retry_request(ssl: &SslRef) -> bool {
-    // SAFETY: the session is valid; the slot holds a flag, which is never dereferenced.
-    !unsafe { sys::SSL_get_ex_data(ssl.as_ptr(), flag_index()) }.is_null()
+    note(ssl) & RETRIED != 0
 }
 
-/// The slot of a session's extra data that holds the HelloRetryRequest flag: null until one came.
+/// Whether the session was closed because its server sent too many messages that carry nothing.
+pub fn is_flooded(ssl: &SslRef) -> bool {
+    note(ssl) / ONE_MESSAGE > MESSAGE_LIMIT
+}
+
+/// Forgives the messages that carried nothing, since there was plaintext now.
+pub fn got_on(ssl: &SslRef) {
+    let note = note(ssl);
+    if note >= ONE_MESSAGE {
+        // SAFETY: the session is valid.
+        unsafe { set_note(ssl.as_ptr(), note % ONE_MESSAGE) };
+    }
+}
+
+/// A session's note: [`RETRIED`], and how often [`ONE_MESSAGE`].
+fn note(ssl: &SslRef) -> usize {
+    // SAFETY: the session is valid; the slot holds a number, which is never dereferenced.
+    unsafe { sys::SSL_get_ex_data(ssl.as_ptr(), note_index()) }.addr()
+}
+
+/// # Safety
+/// The session is valid.
+unsafe fn set_note(ssl: *mut sys::SSL, note: usize) {
+    // SAFETY: by this function's own contract; the value is only a number.
+    unsafe { sys::SSL_set_ex_data(ssl, note_index(), ptr::without_provenance_mut(note)) };
+}
+
+/// The slot of a session's extra data that holds its note: null until there is something to note.
 /// A plain slot, so that a connection allocates nothing for it.
-fn flag_index() -> c_int {
+fn note_index() -> c_int {
     static INDEX: OnceLock<c_int> = OnceLock::new();
     // SAFETY: no callbacks are registered, and the argument is never used.
     *INDEX.get_or_init(|| unsafe {
@@ -94,7 +132,9 @@ fn flag_index() -> c_int {
     })
 }
 
-unsafe extern "C" fn note_hello_retry_request(
+/// Notes a HelloRetryRequest; counts messages that carry nothing, and closes the session at too many:
+/// OpenSSL itself takes any number, and each KeyUpdate costs it a tenth of a millisecond.
+unsafe extern "C" fn note_message(
     write: c_int,
     _version: c_int,
     content_type: c_int,
@@ -103,14 +143,26 @@ unsafe extern "C" fn note_hello_retry_request(
     ssl: *mut sys::SSL,
     _argument: *mut c_void,
 ) {
-    if write != 0 || content_type != HANDSHAKE || length < RANDOM.end {
+    if write != 0 || content_type != HANDSHAKE || length == 0 {
         return;
     }
-    // SAFETY: OpenSSL hands in the whole message, `length` bytes long, for the time of this call.
-    let message = unsafe { std::slice::from_raw_parts(message.cast::<u8>(), length) };
-    if message[0] == SERVER_HELLO && message[RANDOM] == HELLO_RETRY_REQUEST {
-        // SAFETY: the session is valid during its own callback; the value is only a flag.
-        unsafe { sys::SSL_set_ex_data(ssl, flag_index(), ptr::without_provenance_mut(1)) };
+    // SAFETY: OpenSSL hands in the whole message, `length` bytes long, for the time of this call; the
+    // session is valid during its own callback.
+    let (message, noted) = unsafe {
+        let slot = sys::SSL_get_ex_data(ssl, note_index());
+        (std::slice::from_raw_parts(message.cast::<u8>(), length), slot.addr())
+    };
+    let noted = match message[0] {
+        SERVER_HELLO if message.get(RANDOM) == Some(&HELLO_RETRY_REQUEST) => noted | RETRIED,
+        NEW_SESSION_TICKET | KEY_UPDATE => noted + ONE_MESSAGE,
+        _ => return,
+    };
+    // SAFETY: as above.
+    unsafe {
+        set_note(ssl, noted);
+        if noted / ONE_MESSAGE > MESSAGE_LIMIT {
+            sys::SSL_set_shutdown(ssl, sys::SSL_RECEIVED_SHUTDOWN);
+        }
     }
 }
 

@@ -6,14 +6,10 @@ use ::openssl::ssl::{self, ErrorCode, Ssl, SslStream};
 
 use crate::outcome::{Failure, Step};
 use crate::socket::{self, Socket};
-use crate::tls::{Negotiated, Progress, Session};
+use crate::tls::{FLOOD, FRUITLESS_LIMIT, Negotiated, Progress, Session};
 
 use super::wire::{UNSENT_LIMIT, Wire};
-use super::{facts, failure};
-
-/// The most bytes that one call may receive without getting on: thrice the largest certificate
-/// message that is let in. More is a flood, which must not keep a worker from other connections.
-const RECEIVE_LIMIT: usize = 192 * 1024;
+use super::{facts, failure, ffi};
 
 /// One connection's OpenSSL session.
 #[derive(Debug)]
@@ -23,6 +19,8 @@ pub struct OpensslSession {
     authenticated: bool,
     /// How far the connection has come, for the class of a failure.
     step: Step,
+    /// Bytes received since the session last got on.
+    fruitless: usize,
     explanation: String,
 }
 
@@ -34,6 +32,7 @@ impl OpensslSession {
             stream: SslStream::new(ssl, Wire::new()).map_err(|_| super::OUT_OF_MEMORY)?,
             authenticated,
             step: Step::Handshake,
+            fruitless: 0,
             explanation: String::new(),
         })
     }
@@ -52,15 +51,19 @@ impl OpensslSession {
         socket: &mut Socket,
         mut call: impl FnMut(&mut SslStream<Wire>) -> Result<usize, ssl::Error>,
     ) -> Result<Progress, Failure> {
-        let mut received = self.receive(socket)?.unwrap_or(0);
+        self.fruitless += self.receive(socket)?.unwrap_or(0);
         loop {
             let error = match call(&mut self.stream) {
-                Ok(length) => return Ok(Progress::Done(length)),
+                Ok(length) => {
+                    self.fruitless = 0;
+                    ffi::got_on(self.stream.ssl());
+                    return Ok(Progress::Done(length));
+                }
                 Err(error) => error,
             };
             match error.code() {
                 ErrorCode::WANT_READ => match self.receive(socket)? {
-                    Some(length) => received += length,
+                    Some(length) => self.fruitless += length,
                     None => return self.wait_to_read(socket),
                 },
                 ErrorCode::WANT_WRITE => {
@@ -68,11 +71,15 @@ impl OpensslSession {
                         return Ok(Progress::WantWrite);
                     }
                 }
+                ErrorCode::ZERO_RETURN if ffi::is_flooded(self.stream.ssl()) => {
+                    FLOOD.clone_into(&mut self.explanation);
+                    return Err(Failure::TlsProtocol);
+                }
                 ErrorCode::ZERO_RETURN => return Ok(Progress::Closed),
                 _ => return Err(self.end(&error, socket)),
             }
-            if received > RECEIVE_LIMIT {
-                self.explanation = "the peer sends messages that carry nothing".to_owned();
+            if self.fruitless > FRUITLESS_LIMIT {
+                FLOOD.clone_into(&mut self.explanation);
                 return Err(Failure::TlsProtocol);
             }
         }

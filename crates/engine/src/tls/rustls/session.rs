@@ -16,7 +16,9 @@ use super::verifier::take_signature_scheme;
 use crate::names::{CipherSuite, SignatureScheme, TlsVersion};
 use crate::outcome::{Failure, Step};
 use crate::socket::{self, Socket};
-use crate::tls::{Alpn, HandshakeKind, KeyExchangeGroup, Negotiated, Progress, Session};
+use crate::tls::{
+    Alpn, FLOOD, FRUITLESS_LIMIT, HandshakeKind, KeyExchangeGroup, Negotiated, Progress, Session,
+};
 
 /// The most that a connection may keep of what has arrived: rustls bounds a handshake message at
 /// 64 KiB, and a record is at most 16 KiB + 256 bytes (RFC 8446, section 5.2).
@@ -51,6 +53,8 @@ pub struct RustlsSession {
     authenticated: bool,
     ready: bool,
     peer_closed: bool,
+    /// Bytes received since the session last got on.
+    fruitless: usize,
     error: Option<Error>,
 }
 
@@ -71,6 +75,7 @@ impl RustlsSession {
             authenticated,
             ready: false,
             peer_closed: false,
+            fruitless: 0,
             error: None,
         })
     }
@@ -90,6 +95,11 @@ impl RustlsSession {
             if length == 0 {
                 self.peer_closed = true;
                 return Ok(true);
+            }
+            self.fruitless += length;
+            if self.fruitless > FRUITLESS_LIMIT {
+                self.error = Some(Error::General(FLOOD.to_owned()));
+                return Err(Failure::TlsProtocol);
             }
             self.partial.clear();
             let filled = kept + length;
@@ -203,6 +213,7 @@ impl Session for RustlsSession {
         }
         loop {
             if self.ready {
+                self.fruitless = 0;
                 return Ok(Progress::Done(0));
             }
             if self.send_outgoing(socket, Step::Handshake)? == Progress::WantWrite {
@@ -274,6 +285,7 @@ impl Session for RustlsSession {
     fn read(&mut self, socket: &mut Socket, plaintext: &mut [u8]) -> Result<Progress, Failure> {
         loop {
             if !self.plaintext.is_empty() {
+                self.fruitless = 0;
                 let length = plaintext.len().min(self.plaintext.len());
                 plaintext[..length].copy_from_slice(&self.plaintext[..length]);
                 self.plaintext.drain(..length);

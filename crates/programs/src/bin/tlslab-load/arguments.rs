@@ -242,6 +242,11 @@ impl From<KeyShareName> for KeyShare {
     }
 }
 
+/// Whether the command line asks for JSON, when it cannot be read as a whole.
+pub fn ask_for_json() -> bool {
+    std::env::args_os().any(|argument| argument == "--json" || argument == "--preflight")
+}
+
 /// The most bytes that a specification may have; its PEM text is the bulk of it.
 const SPEC_LIMIT: u64 = 4 * 1024 * 1024;
 

@@ -9,7 +9,7 @@ mod trust;
 use std::io::{self, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::Parser;
 use serde_json::json;
@@ -26,12 +26,16 @@ use self::problem::Problem;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
-    match measure(&arguments) {
+    let (json, result) = match Arguments::try_parse() {
+        Ok(arguments) => (arguments.json || arguments.preflight, measure(&arguments)),
+        Err(error) if error.use_stderr() => (arguments::ask_for_json(), Err(error.into())),
+        Err(help_or_version) => help_or_version.exit(),
+    };
+    match result {
         Ok(code) => code,
         Err(problem) => {
             // Nothing is left to be done when standard output is closed as well.
-            let _ = problem.report(arguments.json || arguments.preflight);
+            let _ = problem.report(json);
             problem.exit_code()
         }
     }
@@ -50,6 +54,7 @@ fn measure(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let trust = trust::anchors(&spec.spec().tls.trust)?;
     let mut reporter = Reporter::new(arguments.events, arguments.json);
     let checked = check(&spec, trust)?;
+    interrupt.store(false, Ordering::SeqCst);
     if arguments.preflight {
         print_json(&preflight(&checked))?;
         return Ok(ExitCode::SUCCESS);
@@ -72,9 +77,10 @@ fn preflight(checked: &Checked) -> serde_json::Value {
     })
 }
 
-/// SIGINT and SIGTERM end the run early; a second one ends the program at once.
+/// SIGINT and SIGTERM set the flag, which ends the run early; when the flag is set, they end the
+/// program at once. So it is set as long as there is no run whose record could be kept.
 fn interrupt_flag() -> io::Result<Arc<AtomicBool>> {
-    let flag = Arc::new(AtomicBool::new(false));
+    let flag = Arc::new(AtomicBool::new(true));
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
         signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(&flag))?;
         signal_hook::flag::register(signal, Arc::clone(&flag))?;

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use serde_json::json;
 use tlslab_engine::error::RunError;
+use tlslab_engine::hostile::harmless;
 use tlslab_engine::spec::SpecError;
 
 /// Wrong usage.
@@ -12,6 +13,9 @@ const USAGE: u8 = 2;
 
 /// Could not run.
 const COULD_NOT_RUN: u8 = 3;
+
+/// The most characters of a message.
+const MESSAGE_LIMIT: usize = 1000;
 
 /// A problem, told in one line.
 #[derive(Debug)]
@@ -34,30 +38,20 @@ impl Problem {
 
     /// Says it on standard error, and as JSON on standard output if that is asked for.
     pub fn report(&self, json: bool) -> io::Result<()> {
-        let remedy = remedy(&self.class);
+        // Parts of the message come from the server.
+        let (message, remedy) = (harmless(&self.message, MESSAGE_LIMIT), remedy(&self.class));
         if json {
             let error = json!({
                 "schema": "tlslab.error/1",
                 "class": self.class,
-                "message": self.message,
+                "message": message,
                 "remedy": remedy,
             });
             writeln!(io::stdout(), "{error}")?;
         }
         let then = if remedy.is_empty() { String::new() } else { format!("; {remedy}") };
-        writeln!(io::stderr(), "tlslab-load: {}{then}", printable(&self.message))
+        writeln!(io::stderr(), "tlslab-load: {message}{then}")
     }
-}
-
-/// The message without what could drive a terminal: parts of it come from the server.
-fn printable(message: &str) -> String {
-    let harmless = |c: char| if c.is_control() || is_bidi(c) { '\u{fffd}' } else { c };
-    message.chars().map(harmless).take(1000).collect()
-}
-
-/// Characters that reorder the text around them.
-fn is_bidi(c: char) -> bool {
-    matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// What to do about a class of problem.
@@ -103,19 +97,19 @@ impl From<RunError> for Problem {
     }
 }
 
+impl From<clap::Error> for Problem {
+    /// The first paragraph of what clap would print, in one line.
+    fn from(error: clap::Error) -> Self {
+        let text = error.to_string();
+        let paragraph = text.lines().take_while(|line| !line.is_empty()).map(str::trim);
+        let line = paragraph.collect::<Vec<_>>().join(" ");
+        Self::usage(format!("{} (see --help)", line.trim_start_matches("error: ")))
+    }
+}
+
 impl From<io::Error> for Problem {
     fn from(error: io::Error) -> Self {
         let class = "output".to_owned();
         Self { class, message: format!("cannot write the result: {error}"), exit: COULD_NOT_RUN }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_a_server_says_cannot_drive_the_terminal() {
-        assert_eq!(printable("a\u{1b}[2Jb\u{202e}c\n"), "a\u{fffd}[2Jb\u{fffd}c\u{fffd}");
     }
 }

@@ -8,7 +8,8 @@ use tlslab_engine::record::{HISTOGRAMS, RunRecord};
 pub fn summary(record: &RunRecord) -> String {
     let mut text = String::new();
     let completed = record.outcomes.completed;
-    let rate = completed as f64 / record.seconds;
+    // A run that was interrupted before its measurement took no time.
+    let rate = if record.seconds > 0.0 { completed as f64 / record.seconds } else { 0.0 };
     let per = |us: u64| us as f64 / completed.max(1) as f64;
     // Writing to a String cannot fail.
     let _ = writeln!(text, "{} by {}, {:.2} s", record.address, record.backend, record.seconds);

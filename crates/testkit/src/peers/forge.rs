@@ -1,0 +1,135 @@
+//! Records of TLS 1.3 that no library would send: an honest handshake, then records sealed here.
+
+use std::io::Write;
+use std::net::TcpStream;
+use std::sync::{Arc, Mutex};
+
+use openssl::md::Md;
+use openssl::pkey::Id;
+use openssl::pkey_ctx::{HkdfMode, PkeyCtx};
+use openssl::symm::{Cipher, encrypt_aead};
+
+use super::Fault;
+use crate::tls_server::{self, Settings, Version};
+
+/// Inner content types (RFC 8446, section 5.1).
+const HANDSHAKE: u8 = 22;
+const APPLICATION_DATA: u8 = 23;
+
+/// The label of a server's first application traffic secret in a key log.
+const SECRET: &str = "SERVER_TRAFFIC_SECRET_0 ";
+
+/// Records that a forger sends, again and again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Forgery {
+    /// Application data without any.
+    Empty,
+    /// KeyUpdates that ask for one in return.
+    KeyUpdates,
+    /// NewSessionTickets.
+    Tickets,
+    /// Application data whose tag is wrong.
+    Falsified,
+    /// Padding only: a record of the greatest size without a content type, which RFC 8446 forbids.
+    Untyped,
+}
+
+/// Makes the handshake with TLS_AES_128_GCM_SHA256, and floods the client with such records then.
+pub fn flood(settings: &Settings, forgery: Forgery) -> Fault {
+    let settings = Settings { version: Some(Version::Tls13), ..settings.clone() };
+    Arc::new(move |mut socket: TcpStream| {
+        let Some(mut sealer) = handshake(&settings, &socket) else { return };
+        while socket.write_all(&sealer.records(forgery)).is_ok() {}
+    })
+}
+
+/// The handshake on a handle of its own, whose session is forgotten: only its secret is kept.
+fn handshake(settings: &Settings, socket: &TcpStream) -> Option<Sealer> {
+    let secret = Arc::new(Mutex::new(None));
+    let noted = Arc::clone(&secret);
+    let mut context = tls_server::context(settings);
+    context.set_ciphersuites("TLS_AES_128_GCM_SHA256").unwrap();
+    context.set_num_tickets(0).unwrap();
+    context.set_keylog_callback(move |_, line| {
+        if let Some(values) = line.strip_prefix(SECRET) {
+            let hex = values.rsplit(' ').next().unwrap();
+            *noted.lock().unwrap() = Some(from_hex(hex));
+        }
+    });
+    tls_server::accept(&context.build(), socket.try_clone().unwrap())?;
+    let secret = secret.lock().unwrap().take()?;
+    Some(Sealer { secret, sequence: 0 })
+}
+
+fn from_hex(text: &str) -> Vec<u8> {
+    let digits = text.as_bytes().chunks(2);
+    digits.map(|d| u8::from_str_radix(str::from_utf8(d).unwrap(), 16).unwrap()).collect()
+}
+
+/// Seals records with the server's keys (RFC 8446, sections 5.2 and 7.3).
+struct Sealer {
+    secret: Vec<u8>,
+    sequence: u64,
+}
+
+impl Sealer {
+    /// A handful of records, one behind the other.
+    fn records(&mut self, forgery: Forgery) -> Vec<u8> {
+        let one = |sealer: &mut Self| match forgery {
+            Forgery::Empty => sealer.seal(&[], APPLICATION_DATA),
+            Forgery::KeyUpdates => {
+                let record = sealer.seal(&[24, 0, 0, 1, 1], HANDSHAKE);
+                sealer.secret = sealer.expand("traffic upd", 32);
+                sealer.sequence = 0;
+                record
+            }
+            Forgery::Tickets => sealer.seal(&ticket(), HANDSHAKE),
+            Forgery::Falsified => {
+                let mut record = sealer.seal(b"HTTP/1.1 200 OK\r\n", APPLICATION_DATA);
+                *record.last_mut().unwrap() ^= 1;
+                record
+            }
+            Forgery::Untyped => sealer.seal(&vec![0; 16 * 1024], 0),
+        };
+        (0..16).flat_map(|_| one(self)).collect()
+    }
+
+    fn seal(&mut self, content: &[u8], kind: u8) -> Vec<u8> {
+        let (key, mut nonce) = (self.expand("key", 16), self.expand("iv", 12));
+        for (byte, part) in nonce[4..].iter_mut().zip(self.sequence.to_be_bytes()) {
+            *byte ^= part;
+        }
+        self.sequence += 1;
+        let inner = [content, &[kind]].concat();
+        let length = u16::try_from(inner.len() + 16).unwrap().to_be_bytes();
+        let header = [APPLICATION_DATA, 3, 3, length[0], length[1]];
+        let mut tag = [0; 16];
+        let cipher = Cipher::aes_128_gcm();
+        let sealed = encrypt_aead(cipher, &key, Some(&nonce), &header, &inner, &mut tag).unwrap();
+        [&header[..], &sealed, &tag].concat()
+    }
+
+    /// HKDF-Expand-Label without a context (RFC 8446, section 7.1).
+    fn expand(&self, label: &str, length: u8) -> Vec<u8> {
+        let label = format!("tls13 {label}");
+        let label_length = u8::try_from(label.len()).unwrap();
+        let info = [&[0, length, label_length], label.as_bytes(), &[0]].concat();
+        let mut hkdf = PkeyCtx::new_id(Id::HKDF).unwrap();
+        hkdf.derive_init().unwrap();
+        hkdf.set_hkdf_mode(HkdfMode::EXPAND_ONLY).unwrap();
+        hkdf.set_hkdf_md(Md::sha256()).unwrap();
+        hkdf.set_hkdf_key(&self.secret).unwrap();
+        hkdf.add_hkdf_info(&info).unwrap();
+        let mut key = vec![0; usize::from(length)];
+        hkdf.derive(Some(&mut key)).unwrap();
+        key
+    }
+}
+
+/// A NewSessionTicket (RFC 8446, section 4.6.1): a day's lifetime, no age to add, a nonce of one
+/// byte, a ticket of 32, no extensions.
+fn ticket() -> Vec<u8> {
+    let body =
+        [&86_400_u32.to_be_bytes()[..], &[0; 4], &[1, 0], &[0, 32], &[7; 32], &[0, 0]].concat();
+    [&[4, 0, 0, u8::try_from(body.len()).unwrap()][..], &body].concat()
+}

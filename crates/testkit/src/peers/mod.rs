@@ -1,0 +1,187 @@
+//! Peers with faults: servers that behave for some connections, and then do what they were made for.
+//!
+//! A [`Fault`] is what a peer does to one connection. Faults are put together from [`script::Act`]s
+//! that are played on the bare TCP connection ([`bare`]), in the middle of the handshake
+//! ([`first_flight`]) or over TLS ([`secured`]); [`forge`] makes records that no library would.
+
+pub mod forge;
+pub mod hello_retry;
+pub mod script;
+
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::JoinHandle;
+
+use openssl::ssl::{Ssl, SslContext, SslStream};
+
+use crate::tls_server::{self, PATIENCE, Settings};
+use script::{Act, play};
+
+/// What a peer does to one connection.
+pub type Fault = Arc<dyn Fn(TcpStream) + Send + Sync>;
+
+/// What a peer has seen of its well-served connections.
+#[derive(Debug, Default)]
+struct Counts {
+    full: AtomicU64,
+    resumed: AtomicU64,
+}
+
+/// A running peer; stops when dropped.
+pub struct Peer {
+    address: SocketAddr,
+    accepted: Arc<AtomicU64>,
+    counts: Arc<Counts>,
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Peer {
+    /// A peer that serves every connection well; sessions can be resumed, if a client asks for it.
+    pub fn honest(settings: &Settings) -> Self {
+        Self::start(settings, u64::MAX, Arc::new(|_| {}))
+    }
+
+    /// A peer that serves its first connections well, and does this to all others. Each connection
+    /// has a thread of its own.
+    pub fn start(settings: &Settings, well_served: u64, fault: Fault) -> Self {
+        let context = tls_server::context(settings).build();
+        let (body, last) = (vec![b'x'; settings.body_length], settings.last);
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let (accepted, counts) = (Arc::new(AtomicU64::new(0)), Arc::new(Counts::default()));
+        let stop = Arc::new(AtomicBool::new(false));
+        let (number, seen, stopped) =
+            (Arc::clone(&accepted), Arc::clone(&counts), Arc::clone(&stop));
+        let thread = std::thread::spawn(move || {
+            while let Ok((socket, _)) = listener.accept() {
+                if stopped.load(Ordering::Relaxed) {
+                    return;
+                }
+                if number.fetch_add(1, Ordering::Relaxed) >= well_served {
+                    let fault = Arc::clone(&fault);
+                    std::thread::spawn(move || fault(socket));
+                    continue;
+                }
+                let (context, body, seen) = (context.clone(), body.clone(), Arc::clone(&seen));
+                std::thread::spawn(move || {
+                    if let Some(stream) = tls_server::accept(&context, socket) {
+                        seen.note(&stream);
+                        tls_server::serve_http(stream, &body, last);
+                    }
+                });
+            }
+        });
+        Self { address, accepted, counts, stop, thread: Some(thread) }
+    }
+
+    /// Where the peer listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// TCP connections accepted so far.
+    pub fn accepted(&self) -> u64 {
+        self.accepted.load(Ordering::Relaxed)
+    }
+
+    /// Handshakes of well-served connections so far: full, and resumed.
+    pub fn handshakes(&self) -> (u64, u64) {
+        (self.counts.full.load(Ordering::Relaxed), self.counts.resumed.load(Ordering::Relaxed))
+    }
+}
+
+impl Counts {
+    fn note(&self, stream: &SslStream<TcpStream>) {
+        let count = if stream.ssl().session_reused() { &self.resumed } else { &self.full };
+        count.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+impl Drop for Peer {
+    /// Stops listening. Threads of connections end when their client leaves, or by [`PATIENCE`].
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        // Wakes the thread, which waits for a connection.
+        drop(TcpStream::connect(self.address));
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// An address of 127.0.0.1 where nothing listens.
+pub fn nowhere() -> SocketAddr {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
+}
+
+/// Plays on the bare TCP connection.
+pub fn bare(acts: Vec<Act>) -> Fault {
+    Arc::new(move |mut socket| {
+        set_patience(&socket);
+        let handle = socket.try_clone().unwrap();
+        play(&mut socket, &handle, &acts);
+    })
+}
+
+/// Sends the server's first flight, and plays on the bare TCP connection then.
+pub fn first_flight(settings: &Settings, acts: Vec<Act>) -> Fault {
+    let context = tls_server::context(settings).build();
+    Arc::new(move |socket| {
+        set_patience(&socket);
+        let mut handle = socket.try_clone().unwrap();
+        let half = UntilAnswered { socket, answered: false };
+        let _ = SslStream::new(Ssl::new(&context).unwrap(), half).unwrap().accept();
+        let socket = handle.try_clone().unwrap();
+        play(&mut handle, &socket, &acts);
+    })
+}
+
+/// Makes the handshake, and plays over TLS then.
+pub fn secured(settings: &Settings, acts: Vec<Act>) -> Fault {
+    let context = tls_server::context(settings).build();
+    Arc::new(move |socket| after_handshake(&context, socket, &acts))
+}
+
+/// Makes the handshake, waits for the request, and answers with these bytes, over TLS; then silence.
+pub fn answering(settings: &Settings, bytes: impl Into<Vec<u8>>) -> Fault {
+    secured(settings, vec![Act::Receive, Act::Send(bytes.into()), Act::Wait])
+}
+
+fn after_handshake(context: &SslContext, socket: TcpStream, acts: &[Act]) {
+    let handle = socket.try_clone().unwrap();
+    if let Some(mut stream) = tls_server::accept(context, socket) {
+        play(&mut stream, &handle, acts);
+    }
+}
+
+fn set_patience(socket: &TcpStream) {
+    socket.set_read_timeout(Some(PATIENCE)).unwrap();
+    socket.set_write_timeout(Some(PATIENCE)).unwrap();
+    socket.set_nodelay(true).unwrap();
+}
+
+/// A stream that gives nothing more once something was written.
+struct UntilAnswered {
+    socket: TcpStream,
+    answered: bool,
+}
+
+impl Read for UntilAnswered {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.answered { Err(io::ErrorKind::Other.into()) } else { self.socket.read(buffer) }
+    }
+}
+
+impl Write for UntilAnswered {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.answered = true;
+        self.socket.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.socket.flush()
+    }
+}
