@@ -8,7 +8,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 PYTHON ?= python3.11
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
-ANNOUNCE = scripts/announce.sh
+# The recipe's own process id tells its begin and its end from those of others.
+ANNOUNCE = scripts/announce.sh $$$$
 
 .PHONY: help setup demo test test-rust test-python check format schema bench bench-profile clean
 
@@ -47,7 +48,7 @@ test-rust: setup ## the tests of the engine and its programs
 	$(ANNOUNCE) end "Rust tests"
 
 test-python: setup ## the tests of the lab, on real servers
-	@$(ANNOUNCE) begin "Python tests (about 5 minutes)"
+	@$(ANNOUNCE) say "Python tests (about 5 minutes)"
 	$(BIN)/python -m pytest
 
 check: setup ## formatters, linters, types, import rules, schema drift
@@ -66,7 +67,7 @@ format: setup ## format Rust and Python
 	$(BIN)/ruff format --quiet .
 	$(BIN)/ruff check --quiet --fix .
 
-schema: setup ## write schema/ anew from the Rust types
+schema: setup ## write schema/ anew from the Rust and Python types
 	@scripts/schema.sh write
 
 bench: setup ## measure the generator against its rivals, interleaved, on one nginx (about 10 minutes)

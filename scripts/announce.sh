@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Says what is being done, and how long it took: announce.sh begin|end TEXT
+# Says what is being done, and how long it took: announce.sh ID begin|say|end TEXT
 set -euo pipefail
-stamp="${TMPDIR:-/tmp}/tlslab-announce-${PPID}"
+stamp="${TMPDIR:-/tmp}/tlslab-announce-$1"
+shift
 case "$1" in
-begin)
-    date +%s >"$stamp"
+begin | say)
+    [ "$1" = say ] || date +%s >"$stamp"
     printf '\n== %s\n' "$2"
     ;;
 end)

@@ -1,11 +1,14 @@
 #!/usr/bin/env bash
-# schema.sh write: writes schema/ from the Rust types. schema.sh check: fails if schema/ has drifted.
+# schema.sh write: writes schema/ from the Rust and Python types. schema.sh check: fails if schema/ has drifted.
 set -euo pipefail
 load=.venv/bin/tlslab-load
 python=.venv/bin/python
-for format in spec record; do
+for format in spec record summary; do
     file="schema/$format.json"
-    fresh=$("$load" --print-schema "$format" | "$python" -m json.tool --sort-keys)
+    case "$format" in
+    summary) fresh=$("$python" scripts/summary_schema.py) ;;
+    *) fresh=$("$load" --print-schema "$format" | "$python" -m json.tool --sort-keys) ;;
+    esac
     case "$1" in
     write)
         mkdir -p schema
@@ -13,7 +16,7 @@ for format in spec record; do
         ;;
     check)
         diff -u "$file" <(printf '%s\n' "$fresh") >&2 || {
-            echo "$file is not what the Rust types say: run 'make schema'" >&2
+            echo "$file is not what the types say: run 'make schema'" >&2
             exit 1
         }
         ;;

@@ -59,6 +59,10 @@ RSA_EXTRA_US = 520.0
 KERNEL_US = 96.0
 LEAN_SHARE = 0.6
 
+# Enough for every quantile, few enough to be drawn quickly.
+HISTOGRAM_VALUES = 1000
+TIME_SPREAD = 0.12
+
 Change = Callable[[Trial], Trial]
 
 
@@ -179,7 +183,9 @@ class _Maker:
         kernel = min(0.5, 40.0 / client_us)
         total_us = completed * client_us
         cpu = CpuTime(round(total_us * (1 - kernel)), round(total_us * kernel))
-        histograms, summaries = self._times(connections / rate * 1e3, min(completed, 4000))
+        histograms, summaries = self._times(
+            connections / rate * 1e3, min(completed, HISTOGRAM_VALUES)
+        )
         hybrid = 2272 if cell.factors["group"] == "X25519MLKEM768" else 0
         return RunRecord(
             schema="tlslab.record/1",
@@ -239,10 +245,9 @@ class _Maker:
             "exchange": 0.2,
             "service": 1.0,
         }
-        spread = 0.12
         histograms, summaries = {}, {}
         for name, share in shares.items():
-            drawn = self._rng.lognormal(-spread * spread / 2, spread, n) * service_ms * share
+            drawn = self._rng.lognormal(-(TIME_SPREAD**2) / 2, TIME_SPREAD, n) * service_ms * share
             histogram = HdrHistogram(1, 3600 * 10**9, 3)
             for value in drawn:
                 histogram.record_value(int(value * 1e6))

@@ -20,6 +20,7 @@ from tlslab.model.names import (
     TLS_VERSIONS,
     find_group,
     find_suite,
+    is_key,
 )
 from tlslab.model.workload import Window, Workload
 from tlslab.toml_table import Table, parse
@@ -119,7 +120,8 @@ def _factors(root: Table, changes: Table) -> tuple[Factor, ...]:
     changed.only(*table.data)
     sources = {name: changed if name in changed else table for name in table.data}
     return tuple(
-        Factor(name, source.names(name, KNOWN_LEVELS[name])) for name, source in sources.items()
+        Factor(name, source.names(name, KNOWN_LEVELS[name], is_key if name == "key" else None))
+        for name, source in sources.items()
     )
 
 

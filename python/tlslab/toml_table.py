@@ -2,7 +2,7 @@
 
 import re
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from tlslab.model.errors import ExperimentError
@@ -100,11 +100,13 @@ class Table:
             raise self.error("must not name anything twice", key)
         return tuple(value)
 
-    def names(self, key: str, known: Sequence[str]) -> tuple[str, ...]:
-        """A list of strings that are all among the known ones."""
+    def names(
+        self, key: str, known: Sequence[str], accept: Callable[[str], bool] | None = None
+    ) -> tuple[str, ...]:
+        """A list of strings that are all among the known ones, or else acceptable."""
         values = self.strings(key)
         for value in values:
-            if value not in known:
+            if value not in known and not (accept and accept(value)):
                 raise self.error(f"unknown name '{value}'; known: {', '.join(known)}", key)
         return values
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import Tlslab, trials, wait_for_trials
+from harness import Tlslab, assert_finished, trials, wait_for_trials
 
 Small = Callable[..., str]
 
@@ -48,7 +48,7 @@ def test_kill_9_loses_no_finished_trial_and_resume_does_the_rest(
     before = trials(tmp_path / "r")
     assert 3 <= len(before) < 8
     ended = tlslab.run(*arguments, "--resume", "r")
-    assert ended.code == 0, ended.err
+    assert_finished(ended, tmp_path / "r")
     after = trials(tmp_path / "r")
     assert after[: len(before)] == before
     assert sorted(json.loads(line)["trial"] for line in after) == list(range(8))
@@ -58,7 +58,8 @@ def test_kill_9_loses_no_finished_trial_and_resume_does_the_rest(
 
 
 def test_resume_refuses_another_experiment_target_or_seed(tlslab: Tlslab, small: Small) -> None:
-    assert tlslab.run("run", small(blocks=1), "--out", "r", "--seed", "1").code == 0
+    folder = tlslab.folder / "r"
+    assert_finished(tlslab.run("run", small(blocks=1), "--out", "r", "--seed", "1"), folder)
     other = tlslab.run("run", "groups", "--quick", "--resume", "r")
     assert other.code == 2
     assert "another experiment" in other.errors[0]
@@ -68,7 +69,7 @@ def test_resume_refuses_another_experiment_target_or_seed(tlslab: Tlslab, small:
     other = tlslab.run("run", small(blocks=1), "--resume", "r", "--seed", "2")
     assert other.code == 2
     assert "planned with the seed 1" in other.errors[0]
-    assert tlslab.run("run", small(blocks=1), "--resume", "r").code == 0
+    assert_finished(tlslab.run("run", small(blocks=1), "--resume", "r"), folder)
 
 
 @pytest.mark.parametrize(("target", "name"), [("reference", "tlslab-serve"), ("nginx", "nginx")])

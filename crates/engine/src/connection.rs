@@ -74,6 +74,8 @@ pub struct Connection<S> {
     facts: Option<Negotiated>,
     handshake_bytes: (u64, u64),
     requests_done: u32,
+    /// Bytes of the current request that the session has taken.
+    request_taken: usize,
     request_sent: bool,
     response: ResponseReader,
     /// Reads left in this turn.
@@ -98,6 +100,7 @@ impl<S: Session> Connection<S> {
             facts: None,
             handshake_bytes: (0, 0),
             requests_done: 0,
+            request_taken: 0,
             request_sent: false,
             response: ResponseReader::default(),
             reads: 0,
@@ -196,12 +199,13 @@ impl<S: Session> Connection<S> {
         let last = context.script.requests == Some(self.requests_done + 1);
         let script = context.script;
         let request = if last { &script.last_request } else { &script.request };
-        match self.session.write(&mut self.socket, request)? {
-            Progress::Done(taken) if taken == request.len() => self.request_sent = true,
+        match self.session.write(&mut self.socket, &request[self.request_taken..])? {
+            Progress::Done(taken) => self.request_taken += taken,
             Progress::WantRead => return Ok(Next::Stop(Turn::Read)),
+            Progress::WantWrite => return Ok(Next::Stop(Turn::Write)),
             Progress::Closed => return Err(Failure::Closed(Step::FirstByte)),
-            Progress::Done(_) | Progress::WantWrite => return Ok(Next::Stop(Turn::Write)),
         }
+        self.request_sent = self.request_taken == request.len();
         Ok(Next::Go)
     }
 
@@ -249,6 +253,7 @@ impl<S: Session> Connection<S> {
             Some(_) if !open => return Err(Failure::Closed(Step::FirstByte)),
             _ => {
                 self.response = ResponseReader::default();
+                self.request_taken = 0;
                 self.request_sent = false;
                 self.at.requested = now;
                 self.enter(Step::FirstByte, now, context);

@@ -6,7 +6,7 @@
 
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 
-use crate::clock::{Nanos, SECOND};
+use crate::clock::{MILLISECOND, Nanos, SECOND};
 use crate::spec::{RunSpec, Stop, Target};
 
 /// New connections a second that a public address takes without proof of consent.
@@ -61,9 +61,13 @@ impl Permit {
     }
 }
 
-/// Resolves the target and decides whether it may be loaded. `proven`: the host has shown that its
-/// operator agrees.
-pub fn permit(spec: &RunSpec, target: &Target, proven: bool) -> Result<Permit, GuardError> {
+/// Where a public target shows that its operator agrees to be loaded.
+pub fn proof_path(token: &str) -> String {
+    format!("/.well-known/tlslab-{token}")
+}
+
+/// Resolves the target and decides whether it may be loaded at all.
+pub fn permit(spec: &RunSpec, target: &Target) -> Result<Permit, GuardError> {
     let address = resolve(target)?;
     let ip = address.ip().to_canonical();
     if ip.is_loopback() {
@@ -74,14 +78,16 @@ pub fn permit(spec: &RunSpec, target: &Target, proven: bool) -> Result<Permit, G
     if !spec.allow.iter().any(named) {
         return Err(GuardError::NotAllowed { host: target.host.clone(), address: ip });
     }
-    let bounded = is_public(ip) && !proven;
-    if bounded
-        && let Stop::DurationMs(ms) = spec.stop
-        && (ms + spec.warmup_ms) * crate::clock::MILLISECOND > PUBLIC_TIME
-    {
-        return Err(GuardError::PublicWithoutProof { address: ip });
+    Ok(Permit { address, bounded: is_public(ip) })
+}
+
+/// Whether a run is planned to last longer than an unproven public target takes.
+pub fn check_length(spec: &RunSpec, permit: &Permit) -> Result<(), GuardError> {
+    let Stop::DurationMs(ms) = spec.stop else { return Ok(()) };
+    if permit.bounded && (ms + spec.warmup_ms) * MILLISECOND > PUBLIC_TIME {
+        return Err(GuardError::PublicWithoutProof { address: permit.address.ip() });
     }
-    Ok(Permit { address, bounded })
+    Ok(())
 }
 
 fn resolve(target: &Target) -> Result<SocketAddr, GuardError> {
@@ -121,7 +127,8 @@ mod tests {
             .unwrap()
         };
         let checked = spec.checked().unwrap();
-        permit(checked.spec(), checked.target(), false)
+        let permit = permit(checked.spec(), checked.target())?;
+        check_length(checked.spec(), &permit).map(|()| permit)
     }
 
     #[test]

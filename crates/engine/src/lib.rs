@@ -1,12 +1,14 @@
 //! The measuring engine of tlslab.
 //!
 //! Everything measured happens here: the load generator ([`run`]) and the reference server
-//! ([`serve`]). The engine prints nothing, reads no file and knows nothing of experiments; what goes in is a
-//! [`spec::RunSpec`], what comes out is a [`record::RunRecord`].
+//! ([`serve`]). The engine prints nothing, reads no file and knows nothing of experiments; what goes
+//! in is a [`spec::RunSpec`], what comes out is a [`record::RunRecord`].
 
+pub mod check;
 pub mod clock;
 mod connection;
 mod environment;
+pub mod error;
 mod files;
 pub mod guard;
 pub mod hostile;
@@ -16,6 +18,7 @@ pub mod outcome;
 mod phase;
 mod poller;
 mod preflight;
+mod processor;
 pub mod record;
 mod recorder;
 pub mod run;
@@ -25,4 +28,5 @@ pub mod spec;
 pub mod tls;
 mod usage;
 mod verdict;
+pub mod watch;
 mod worker;

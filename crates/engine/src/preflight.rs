@@ -24,11 +24,12 @@ pub struct PreflightError {
     pub status: Option<u16>,
 }
 
+/// What the connection saw, with the certificates that the server sent; or why it did not do what was
+/// asked.
+pub type Tried = Result<(Preflight, Vec<Vec<u8>>), PreflightError>;
+
 /// Makes the one connection.
-pub fn preflight<B: Backend>(
-    backend: &mut B,
-    script: &Script,
-) -> Result<(Preflight, Vec<Vec<u8>>), PreflightError> {
+pub fn preflight<B: Backend>(backend: &mut B, script: &Script) -> Tried {
     let clock = MonotonicClock;
     let failed = |failure| PreflightError {
         outcome: Outcome::Failed(failure),

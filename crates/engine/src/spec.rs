@@ -59,6 +59,10 @@ pub struct RunSpec {
     /// Hosts, beside loopback ones, that the user has allowed as targets.
     #[serde(default)]
     pub allow: Vec<String>,
+    /// For a public target: the token whose page `/.well-known/tlslab-<token>` the target serves, by
+    /// which its operator agrees to more than 1,000 connections/s or 60 s.
+    #[serde(default)]
+    pub proof: Option<String>,
 }
 
 /// When a measurement ends.
@@ -216,6 +220,8 @@ pub enum SpecError {
     GroupNeedsTls13(Group),
     #[error("group {0} cannot be forced: suite {1} exchanges keys without an elliptic curve")]
     GroupWithoutEcdhe(Group, CipherSuite),
+    #[error("proof must be 16 to 64 letters, digits and hyphens")]
+    Proof,
     #[error("server_name '{0}' is not a DNS name or an address")]
     ServerName(String),
 }
@@ -272,6 +278,7 @@ impl RunSpec {
             return Err(SpecError::Schema(self.schema));
         }
         self.check_counts()?;
+        self.check_proof()?;
         self.tls.check()?;
         let target = Target::parse(&self.url)?;
         let checked = CheckedSpec { spec: self, target };
@@ -279,6 +286,13 @@ impl RunSpec {
         rustls_pki_types::ServerName::try_from(name)
             .map_err(|_| SpecError::ServerName(name.to_owned()))?;
         Ok(checked)
+    }
+
+    /// The token becomes part of a path, so that it may hold nothing that means something there.
+    fn check_proof(&self) -> Result<(), SpecError> {
+        let Some(token) = &self.proof else { return Ok(()) };
+        let harmless = token.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+        if harmless && (16..=64).contains(&token.len()) { Ok(()) } else { Err(SpecError::Proof) }
     }
 
     fn check_counts(&self) -> Result<(), SpecError> {
@@ -450,6 +464,19 @@ mod tests {
         ] {
             let error = spec(&format!("{{{url},{rest}}}")).unwrap_err().to_string();
             assert!(error.contains(words), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_proof_is_a_token_and_no_path() {
+        let with = |proof: &str| {
+            spec(&format!(
+                r#"{{"url":"https://localhost/","stop":{{"count":1}},"proof":"{proof}"}}"#
+            ))
+        };
+        assert!(with("0123456789abcdef").is_ok());
+        for wrong in ["short", "../../../../etc/passwd", "0123456789abcde\\n0"] {
+            assert_eq!(with(wrong), Err(SpecError::Proof), "{wrong}");
         }
     }
 

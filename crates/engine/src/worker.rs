@@ -25,10 +25,11 @@ const SLICE: Nanos = 100 * MILLISECOND;
 /// Room for decrypted bytes: a whole record's worth (RFC 8446, section 5.1).
 const PLAINTEXT: usize = 16 * 1024;
 
-/// What a worker tells while it runs. Written at the end of a slice, read by whoever shows progress.
+/// What a worker tells while it runs; it writes, and whoever watches the run reads.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub struct Gauge {
+    started: AtomicU64,
     completed: AtomicU64,
     troubled: AtomicU64,
     stop: AtomicBool,
@@ -38,6 +39,11 @@ impl Gauge {
     /// Connections completed and failed in the measurement so far.
     pub fn read(&self) -> (u64, u64) {
         (self.completed.load(Ordering::Relaxed), self.troubled.load(Ordering::Relaxed))
+    }
+
+    /// Connections begun so far, in whatever phase.
+    pub fn started(&self) -> u64 {
+        self.started.load(Ordering::Relaxed)
     }
 
     /// Asks the worker to end its measurement now.
@@ -95,6 +101,7 @@ pub struct Worker<'r, B: Backend, C> {
     poller: Poller,
     slots: Vec<Slot<B::Session>>,
     in_flight: usize,
+    started: u64,
     phase: Phase,
     recorder: Recorder,
     plaintext: Vec<u8>,
@@ -117,6 +124,7 @@ impl<'r, B: Backend, C: Clock> Worker<'r, B, C> {
             poller: Poller::new()?,
             slots: (0..slots).map(|_| Slot::Idle).collect(),
             in_flight: 0,
+            started: 0,
             phase: Phase::Warmup,
             recorder: Recorder::new(),
             plaintext: vec![0; PLAINTEXT],
@@ -279,6 +287,8 @@ impl<'r, B: Backend, C: Clock> Worker<'r, B, C> {
         if self.phase == Phase::Measure {
             self.recorder.attempts += 1;
         }
+        self.started += 1;
+        self.share.gauge.started.store(self.started, Ordering::Relaxed);
         let now = self.clock.now();
         let started = self
             .backend

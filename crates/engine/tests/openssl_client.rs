@@ -108,7 +108,7 @@ fn every_signature_scheme_of_a_key_can_be_forced() {
         });
         let scheme: SignatureScheme = name.parse().unwrap();
         for &version in versions {
-            // The certificate itself is signed with ECDSA on P-256; TLS 1.2 wants that on offer too.
+            // The certificate is signed with ECDSA on P-256; TLS 1.2 wants that on offer too.
             let chain = "ecdsa_secp256r1_sha256".parse().unwrap();
             let signature_schemes = vec![scheme, chain];
             let offer = Offer { signature_schemes, ..offer_of(version, &authority) };

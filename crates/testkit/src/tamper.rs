@@ -1,4 +1,4 @@
-//! A proxy that falsifies the server's signature of a TLS 1.2 handshake, which travels in the clear.
+//! A proxy that falsifies a server's signature in TLS 1.2, where it travels in the clear.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};

@@ -1,8 +1,10 @@
 """One value of each estimate from each trial, and what each is measured in."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from tlslab.model.record import Trial, TrialRun
+from tlslab.model.run import Environment
 
 RATE = "1/s"
 MICROSECONDS = "us"
@@ -27,6 +29,24 @@ UNITS: Mapping[str, str] = {
     "server_busy": SHARE,
     "client_busy": SHARE,
 }
+
+
+@dataclass(frozen=True)
+class Processors:
+    """The processors that server and generator were pinned to; empty where that is not known."""
+
+    server: tuple[int, ...]
+    generator: tuple[int, ...]
+
+    @classmethod
+    def of(cls, environment: Environment) -> "Processors":
+        """Those of a run."""
+        return cls(environment.target.processors, environment.generator_processors)
+
+    @property
+    def server_count(self) -> int:
+        """How many processors the server may use; one for a server of somebody else's."""
+        return max(1, len(self.server))
 
 
 def trial_values(trial: Trial, server_processors: int) -> dict[str, float]:
@@ -64,6 +84,20 @@ def server_busy(run: TrialRun, processors: int) -> float | None:
         return None
     used_us = run.server.user_us + run.server.system_us
     return used_us / (run.server.seconds * 1e6 * processors)
+
+
+def foreign_share(run: TrialRun, processors: Processors) -> float:
+    """The share of the server's processors that neither server nor generator used; 0 if unknown."""
+    if run.server is None or run.server.seconds <= 0:
+        return 0.0
+    machine = run.machine.per_processor
+    busy = [machine[number].busy for number in processors.server if number < len(machine)]
+    if not busy:
+        return 0.0
+    own = (run.server.user_us + run.server.system_us) / (run.server.seconds * 1e6)
+    if set(processors.server) & set(processors.generator):
+        own += run.record.cpu.total_us / (run.record.seconds * 1e6)
+    return max(0.0, sum(busy) - own) / len(busy)
 
 
 def server_cost_us(run: TrialRun) -> float | None:

@@ -9,14 +9,14 @@ from tlslab.analysis.compare import Measured, comparisons, paired_logs, rankings
 from tlslab.analysis.estimate import estimate
 from tlslab.analysis.findings import findings, short_measurements
 from tlslab.analysis.latency import TIMES, quantiles, times
-from tlslab.analysis.measures import UNITS, server_cost_us, trial_values
+from tlslab.analysis.measures import UNITS, Processors, server_cost_us, trial_values
 from tlslab.analysis.published import load_study
 from tlslab.analysis.series import cpu_over_time
 from tlslab.analysis.validity import judge_cell, judge_trial
 from tlslab.model.finding import CellSummary, Estimate, ExperimentSummary, Note, Summary
 from tlslab.model.plan import Cell
 from tlslab.model.record import CountedFacts, Facts, Trial
-from tlslab.model.run import RunContents, TargetInfo
+from tlslab.model.run import RunContents
 from tlslab.model.wording import ratio_figure
 
 # The server does the same work for both clients: its cost per connection must agree between a
@@ -32,7 +32,7 @@ def summarise(contents: RunContents) -> Summary:
     """
     experiment = contents.experiment
     study = load_study(experiment.published) if experiment.published else None
-    processors = server_processors(contents.environment.target)
+    processors = Processors.of(contents.environment)
     by_cell: dict[str, list[Trial]] = {cell.key: [] for cell in contents.plan.cells}
     for trial in contents.trials:
         by_cell.setdefault(trial.cell, []).append(trial)
@@ -53,11 +53,6 @@ def summarise(contents: RunContents) -> Summary:
     )
 
 
-def server_processors(target: TargetInfo) -> int:
-    """How many processors the server may use; one for a server whose processors are unknown."""
-    return max(1, len(target.processors))
-
-
 def _experiment(contents: RunContents) -> ExperimentSummary:
     experiment, plan = contents.experiment, contents.plan
     return ExperimentSummary(
@@ -73,7 +68,7 @@ def _experiment(contents: RunContents) -> ExperimentSummary:
     )
 
 
-def _measure(cell: Cell, trials: Sequence[Trial], planned: int, processors: int) -> Measured:
+def _measure(cell: Cell, trials: Sequence[Trial], planned: int, processors: Processors) -> Measured:
     """A cell's verdict, and its estimates over the trials without a fault."""
     judgements = [
         judge_trial(trial, processors) if trial.status == "done" else None for trial in trials
@@ -86,7 +81,7 @@ def _measure(cell: Cell, trials: Sequence[Trial], planned: int, processors: int)
     ]
     values: dict[str, dict[int, float]] = {}
     for trial in usable:
-        for name, value in trial_values(trial, processors).items():
+        for name, value in trial_values(trial, processors.server_count).items():
             values.setdefault(name, {})[trial.block] = value
     estimates = {
         name: estimate(list(values[name].values()), unit)

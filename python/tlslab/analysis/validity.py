@@ -6,7 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tlslab.analysis import steady_state
-from tlslab.analysis.measures import client_busy, server_busy, steal_share
+from tlslab.analysis.measures import (
+    Processors,
+    client_busy,
+    foreign_share,
+    server_busy,
+    steal_share,
+)
 from tlslab.model.finding import CellVerdict, Note
 from tlslab.model.record import RunRecord, Trial, TrialRun
 from tlslab.model.wording import figure, percent
@@ -22,6 +28,9 @@ SATURATED = 0.95
 
 # A saturated server still waits a little for its peer; below this, something else was the limit.
 SERVER_LOADED = 0.9
+
+# What interrupts cost on the server's processor stays below this.
+FOREIGN_LIMIT = 0.1
 
 STEAL_LIMIT = 0.01
 
@@ -46,14 +55,14 @@ class TrialJudgement:
     saturated: bool
 
 
-def judge_trial(trial: Trial, server_processors: int) -> TrialJudgement:
+def judge_trial(trial: Trial, processors: Processors) -> TrialJudgement:
     """Judges a done trial by its two runs."""
     faults = [note for kind, run in trial.runs.items() for note in _faults(kind, run.record)]
     warnings: list[Note] = []
     steadiness: steady_state.Label = "too_short"
     saturated = False
     if (run := trial.runs.get("capacity")) is not None:
-        warnings += _warnings(run, server_processors)
+        warnings += _warnings(run, processors)
         steadiness = steady_state.classify(steady_state.rates(run.record.intervals))
         saturated = client_busy(run) >= SATURATED
     else:
@@ -113,13 +122,20 @@ def _littles_law(kind: str, record: RunRecord) -> Note | None:
     return Note("littles_law", f"{kind}: {message}")
 
 
-def _warnings(run: TrialRun, processors: int) -> Iterable[Note]:
-    client, server, steal = client_busy(run), server_busy(run, processors), steal_share(run)
+def _warnings(run: TrialRun, processors: Processors) -> Iterable[Note]:
+    client, server = client_busy(run), server_busy(run, processors.server_count)
+    foreign, steal = foreign_share(run, processors), steal_share(run)
     if client >= SATURATED:
         yield Note(
             "client_saturated",
             f"the generator was {percent(client)} busy and may have been the limit: "
             "rates are lower bounds",
+        )
+    elif foreign > FOREIGN_LIMIT:
+        yield Note(
+            "disturbed",
+            f"other programs took {percent(foreign)} of the server's processor: end them and run "
+            "again",
         )
     elif server is not None and server < SERVER_LOADED:
         yield Note(

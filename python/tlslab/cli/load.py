@@ -10,11 +10,12 @@ from rich.table import Table
 from rich.text import Text
 
 from tlslab.cli.allow import read_allow_file
-from tlslab.cli.console import clean, out
+from tlslab.cli.console import out
 from tlslab.lab.accounting import Meter
 from tlslab.lab.programs import require_program
 from tlslab.model.errors import StoreError
 from tlslab.model.record import MachineUsage, RunRecord
+from tlslab.report import plain
 from tlslab.store import from_json
 
 
@@ -91,7 +92,7 @@ def _table(record: RunRecord, machine: MachineUsage) -> Table:
         *(("verdict", f"{verdict.code}: {verdict.message}") for verdict in record.verdicts),
     ]
     for name, value in rows:
-        table.add_row(Text(name, style="dim"), Text(clean(value)))
+        table.add_row(Text(name, style="dim"), Text(plain(value)))
     return table
 
 

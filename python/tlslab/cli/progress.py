@@ -8,9 +8,10 @@ from typing import Any
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
 
-from tlslab.cli.console import clean, err
+from tlslab.cli.console import err
 from tlslab.lab import events
 from tlslab.model.record import Trial
+from tlslab.report import plain
 
 
 @contextmanager
@@ -62,7 +63,7 @@ class Lines:
     def __call__(self, event: events.Event) -> None:
         """Writes what an event has to say."""
         for line in self._lines(event):
-            self._write(clean(line))
+            self._write(plain(line))
 
     def _lines(self, event: events.Event) -> Iterator[str]:
         match event:
@@ -75,8 +76,9 @@ class Lines:
                 self._clock.done += 1
                 place = f"[{self._clock.done}/{self._clock.total}]"
                 yield f"{place} {trial.cell}: {outcome(trial)}; {self._clock.left()} left"
-            case events.Skipped(trials, reason) if trials:
-                yield f"{reason}: {trials} trials are left out"
+            case events.Skipped(trials, reason) if trials and self._clock:
+                self._clock.total -= trials
+                yield f"{reason}: {_count(trials, 'trial')} left out"
 
 
 class Live:
@@ -101,10 +103,10 @@ class Live:
             case events.TrialEnded(trial):
                 self._end(trial)
             case events.Skipped(trials, reason) if trials:
-                self._say(f"{reason}: {trials} trials are left out")
+                self._skip(trials, reason)
 
     def _say(self, text: str) -> None:
-        self._progress.console.print(escape(clean(text)), soft_wrap=True)
+        self._progress.console.print(escape(plain(text)), soft_wrap=True)
 
     def _begin(self, event: events.RunBegun) -> None:
         self._clock = _Clock(event)
@@ -122,6 +124,12 @@ class Live:
             self._progress.advance(self._task)
             self._update(left=f"{self._clock.left()} left")
 
+    def _skip(self, trials: int, reason: str) -> None:
+        self._say(f"{reason}: {_count(trials, 'trial')} left out")
+        if self._clock is not None and self._task is not None:
+            self._clock.total -= trials
+            self._progress.update(self._task, total=self._clock.total)
+
     def _update(self, **fields: Any) -> None:
         if self._task is not None:
             self._progress.update(self._task, **fields)
@@ -135,10 +143,14 @@ def opening(event: events.RunBegun, clock: _Clock) -> Iterator[str]:
         f"about {clock.left()}; results in {event.folder}"
     )
     if event.done:
-        yield f"{event.done} trials were done before"
+        yield f"{_count(event.done, 'trial')} done before"
     for reason in dict.fromkeys(excluded.reason for excluded in plan.excluded):
         count = sum(excluded.reason == reason for excluded in plan.excluded)
-        yield f"left out: {count} {'cell' if count == 1 else 'cells'}: {reason}"
+        yield f"left out: {_count(count, 'cell')}: {reason}"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def outcome(trial: Trial) -> str:

@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
-from tlslab import report
+from tlslab import analysis, report
 from tlslab.cli.console import out
-from tlslab.lab.run import summarise
+from tlslab.lab.run import read_contents
 from tlslab.store import RunFolder, to_json
 
 
@@ -29,8 +29,8 @@ def command(
         Format, typer.Option("--format", help="text, html, json, or ab's blocks.")
     ] = Format.text,
 ) -> None:
-    """Analyse a run folder anew and print its report."""
-    summary = summarise(RunFolder.open(folder))
+    """Analyse a run folder anew and print its report; nothing is written to the folder."""
+    summary = analysis.summarise(read_contents(RunFolder.open(folder)))
     match format_:
         case Format.text:
             out.print(report.render_text(summary))

@@ -67,6 +67,8 @@ class Conductor:
                 self._tell(events.TrialEnded(trial))
                 if trial.status == "unsupported":
                     barred.add(trial.cell)
+                    later = sum(p.cell == trial.cell and p.block > block for p in plan.trials)
+                    self._tell(events.Skipped(later, f"{trial.cell} is unsupported"))
                 if trial.reason is not None and trial.reason.class_ == SERVER_DIED:
                     rest = len(todo) - number
                     self._tell(events.Skipped(rest, f"the server died in block {block + 1}"))

@@ -9,7 +9,7 @@ from tlslab.lab.specs import Aim, preflight_spec
 from tlslab.lab.trial import UNSUPPORTED_PREFIXES
 from tlslab.model.errors import EngineError
 from tlslab.model.experiment import Experiment, Factor
-from tlslab.model.names import CERTIFICATE_KEYS, ECDSA_SCHEMES, RSA_SCHEMES
+from tlslab.model.names import ECDSA_SCHEMES, RSA_SCHEMES, is_key
 from tlslab.model.profile import Profile
 from tlslab.model.record import Preflight
 from tlslab.model.run import TargetInfo
@@ -77,8 +77,8 @@ def _served(
 def key_level(preflight: Preflight) -> str:
     """The level of the factor `key` for a certificate: `ECDSA P-256` is `ecdsa-p256`."""
     key = preflight.certificate.key if preflight.certificate else "unknown"
-    level = re.sub(r"[^a-z0-9]+", "-", key.lower()).replace("-p-", "-p").strip("-")[:40]
-    return level if level in CERTIFICATE_KEYS else f"other-{level}"
+    level = re.sub(r"[^a-z0-9]+", "-", key.lower()).replace("-p-", "-p").strip("-")[:34]
+    return level if is_key(level) else f"other-{level}"
 
 
 def _with_keys(experiment: Experiment, keys: tuple[str, ...]) -> Experiment:

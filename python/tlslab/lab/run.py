@@ -22,7 +22,7 @@ from tlslab.lab.specs import Aim
 from tlslab.model.errors import CannotRunError, UsageError
 from tlslab.model.experiment import Experiment
 from tlslab.model.finding import Summary
-from tlslab.model.names import GROUPS
+from tlslab.model.names import CERTIFICATE_KEYS
 from tlslab.model.plan import Plan
 from tlslab.model.run import RunContents, TargetInfo
 from tlslab.planning import make_plan
@@ -33,6 +33,12 @@ from tlslab.targets.certificates import SERVER_NAME
 
 # Beside its windows a trial starts the engine twice, connects, drains and writes.
 TRIAL_OVERHEAD_S = 0.4
+
+# What a managed server has when the experiment does not say: what every client can do.
+DEFAULT_KEYS = ("ecdsa-p256",)
+DEFAULT_GROUPS = ("X25519", "P-256", "P-384", "P-521")
+
+NO_SUCH_KEY = "the lab makes no certificates with such a key"
 
 
 @dataclass(frozen=True)
@@ -152,10 +158,11 @@ def _prepare_managed(request: Request, private: Path) -> _Prepared:
         raise UsageError("--ca and --insecure are for servers that the lab did not start")
     placement = place(managed=True)
     levels = {factor.name: factor.levels for factor in request.experiment.factors}
+    keys = tuple(key for key in levels.get("key", DEFAULT_KEYS) if key in CERTIFICATE_KEYS)
     setting = Setting(
         folder=private,
-        keys=levels.get("key", ("ecdsa-p256",)),
-        groups=levels.get("group", tuple(group.name for group in GROUPS[:5])),
+        keys=keys,
+        groups=levels.get("group", DEFAULT_GROUPS),
         document_bytes=request.experiment.workload.document_bytes,
         processors=placement.server,
     )
@@ -164,7 +171,8 @@ def _prepare_managed(request: Request, private: Path) -> _Prepared:
         target = Reference(setting, require_program("tlslab-serve"))
     else:
         target = Nginx(setting)
-    unavailable = target.prepare()
+    unavailable = {("key", key): NO_SUCH_KEY for key in levels.get("key", ()) if key not in keys}
+    unavailable |= target.prepare()
     info = TargetInfo(
         name=target.name,
         managed=True,

@@ -4,6 +4,7 @@ The engine has the same names (crates/engine/src/names); a test compares the two
 of the run specification. Aliases are those of the RFCs and of OpenSSL.
 """
 
+import re
 from dataclasses import dataclass
 
 TLS_VERSIONS = ("1.2", "1.3")
@@ -122,6 +123,15 @@ CERTIFICATE_KEYS = (
     "rsa-3072",
     "rsa-4096",
 )
+
+
+# Keys that a server of somebody else's may have beside those that the lab can make.
+_OTHER_KEY = re.compile(r"rsa-[0-9]{3,5}|other-[a-z0-9-]{1,40}")
+
+
+def is_key(level: str) -> bool:
+    """Whether a name is one of a certificate key: one that the lab can make, or another."""
+    return level in CERTIFICATE_KEYS or _OTHER_KEY.fullmatch(level) is not None
 
 
 def find_group(name: str) -> Group | None:

@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from tlslab.cli import allow, run
-from tlslab.cli.console import clean
 from tlslab.cli.run import _without_out, parse_levels
 from tlslab.model.errors import UsageError
 
@@ -37,10 +36,6 @@ def test_the_allow_file_has_one_host_a_line(
     file.parent.mkdir()
     file.write_text("# mine\nhost.example  # the test bed\n\n192.0.2.1\n")
     assert allow.read_allow_file() == ("host.example", "192.0.2.1")
-
-
-def test_nothing_that_steers_a_terminal_is_printed() -> None:
-    assert clean("a\x1b[31mb\u202ec\nd\u200be") == "a [31mb c d e"
 
 
 @pytest.mark.parametrize(

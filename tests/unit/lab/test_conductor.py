@@ -91,6 +91,7 @@ def test_an_unsupported_cell_is_recorded_once_with_the_reason(
     lab = Lab(tmp_path, script(ANSWERS + body))
     lab.carry_out()
     counts = Counter((trial.factors["group"], trial.status) for trial in lab.folder.trials())
+    assert events.Skipped(2, "tls=1.3,key=ecdsa-p256,group=X448 is unsupported") in lab.events
     assert counts["X448", "unsupported"] == 1
     assert counts["X25519", "done"] == 3
     reasons = [trial.reason for trial in lab.folder.trials() if trial.status == "unsupported"]

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tlslab.experiment import load
+from tlslab.experiment import dumps, load, loads
 from tlslab.lab.discovery import discover
 from tlslab.lab.engine import Engine
 from tlslab.lab.specs import Aim
@@ -67,4 +67,15 @@ def test_an_odd_certificate_key_gives_a_harmless_level(script: Script) -> None:
     found = discover(Engine(script(SERVER + body)), AIM, load("groups"))
     key = found.experiment.factors[1].levels[0]
     assert key.startswith("other-b-rsa-b-31m")
-    assert len(key) < 50
+    assert len(key) <= 40
+    assert loads(dumps(found.experiment), "f") == found.experiment
+
+
+def test_an_rsa_key_of_any_size_is_pinned_like_the_others(script: Script) -> None:
+    found = discover(Engine(script(SERVER + "served('RSA-8192')")), AIM, load("groups"))
+    plan = make_plan(found.experiment, 1, found.unavailable)
+    assert {cell.factors["key"] for cell in plan.cells} == {"rsa-8192"}
+    assert {cell.profile.signature_schemes for cell in plan.cells} == {
+        ("rsa_pss_rsae_sha256",),
+        ("rsa_pkcs1_sha256",),
+    }

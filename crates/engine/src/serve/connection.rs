@@ -1,16 +1,16 @@
 //! One connection's states: handshake, request, response, end.
 
-use std::io::{self, ErrorKind, Read};
-use std::net::Shutdown;
+use std::io::{self, ErrorKind};
 
 use mio::event::Event;
 use mio::net::TcpStream;
 
-use super::http::{Body, Parsed, Request, Responder, parse};
-use super::stats::{Shared, WorkerCounts};
+use super::http::{Body, Parsed, Request, parse};
+use super::stats::WorkerCounts;
 use super::tls::{Inbound, RECORD, Session, TlsFailure};
+use super::wire::Wire;
+use super::worker::Lent;
 use crate::clock::{Nanos, SECOND};
-use crate::tls::HandshakeKind;
 
 /// A peer may take so long for its handshake, its next request, or between two signs of receiving.
 const PATIENCE: Nanos = 30 * SECOND;
@@ -24,20 +24,6 @@ const QUANTUM: usize = 4 * RECORD;
 
 /// Quanta of one response before it is the turn of others.
 const TURN: u32 = 16;
-
-/// What a worker lends to the connection that it serves.
-pub(super) struct Lent<'a> {
-    pub now: Nanos,
-    pub counts: &'a WorkerCounts,
-    pub shared: &'a Shared,
-    pub responder: &'a mut Responder,
-    /// For bytes as they are received.
-    pub received: &'a mut [u8],
-    /// For a response's head.
-    pub plaintext: &'a mut Vec<u8>,
-    /// For a connection's requests; it goes from one to the next, since few hold any for long.
-    pub spare: &'a mut Vec<u8>,
-}
 
 /// What becomes of a connection after it was served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,34 +51,14 @@ enum State {
     Lingering,
 }
 
-/// What ends a connection without further ado.
-#[derive(Debug)]
-struct Broken;
-
-impl From<io::Error> for Broken {
-    fn from(_: io::Error) -> Self {
-        Self
-    }
-}
-
-impl From<TlsFailure> for Broken {
-    fn from(_: TlsFailure) -> Self {
-        Self
-    }
-}
-
 /// A connection to a client.
 pub(super) struct Connection<S> {
-    socket: TcpStream,
+    wire: Wire,
     session: S,
     state: State,
     deadline: Nanos,
     /// Plaintext that is received and not yet understood.
     request: Vec<u8>,
-    /// The socket may have more to read.
-    readable: bool,
-    /// The peer will send no more: it has closed its side of the TCP connection.
-    hung_up: bool,
     /// The peer will send no more requests: it has ended its side of the session.
     ended: bool,
     /// The connection ends after the response.
@@ -104,13 +70,11 @@ pub(super) struct Connection<S> {
 impl<S: Session> Connection<S> {
     pub fn new(socket: TcpStream, session: S, now: Nanos) -> Self {
         Self {
-            socket,
+            wire: Wire::new(socket),
             session,
             state: State::Handshake,
             deadline: now + PATIENCE,
             request: Vec::new(),
-            readable: false,
-            hung_up: false,
             ended: false,
             close: false,
             begun: false,
@@ -119,13 +83,12 @@ impl<S: Session> Connection<S> {
 
     /// The socket, for the poller.
     pub fn socket(&mut self) -> &mut TcpStream {
-        &mut self.socket
+        self.wire.socket()
     }
 
     /// Serves the connection as far as its socket allows.
     pub fn serve(&mut self, event: &Event, lent: &mut Lent<'_>) -> Fate {
-        self.readable |= event.is_readable() || event.is_read_closed() || event.is_error();
-        self.hung_up |= event.is_read_closed() || event.is_error();
+        self.wire.notice(event);
         self.go_on(lent)
     }
 
@@ -137,7 +100,8 @@ impl<S: Session> Connection<S> {
         }
         match advanced {
             Ok(fate) => fate,
-            Err(Broken) => {
+            // Reset by the peer, closed in the middle of something, or out of step with TLS.
+            Err(_) => {
                 self.count_failed_handshake(lent.counts);
                 Fate::Over
             }
@@ -148,7 +112,10 @@ impl<S: Session> Connection<S> {
     pub fn expire(&mut self, lent: &mut Lent<'_>) -> Fate {
         match self.state {
             _ if self.deadline > lent.now => Fate::Waits,
-            State::Request => self.stop(lent),
+            State::Request if self.request.is_empty() => {
+                self.end(lent.now);
+                self.go_on(lent)
+            }
             _ => {
                 self.count_failed_handshake(lent.counts);
                 Fate::Over
@@ -160,7 +127,7 @@ impl<S: Session> Connection<S> {
     pub fn stop(&mut self, lent: &mut Lent<'_>) -> Fate {
         self.close = true;
         // What has arrived by now still counts.
-        self.readable = true;
+        self.wire.look_again();
         let fate = self.go_on(lent);
         match self.state {
             _ if fate != Fate::Waits => fate,
@@ -173,18 +140,18 @@ impl<S: Session> Connection<S> {
         }
     }
 
-    /// Whether the exchange is over and only the peer's closing is waited for.
+    /// Whether only the peer's closing is waited for.
     pub fn is_lingering(&self) -> bool {
         self.state == State::Lingering
     }
 
-    fn advance(&mut self, lent: &mut Lent<'_>) -> Result<Fate, Broken> {
+    fn advance(&mut self, lent: &mut Lent<'_>) -> io::Result<Fate> {
         for _ in 0..TURN {
             let fate = match self.state {
                 State::Handshake | State::Request => self.take_request(lent)?,
                 State::Response(body) => self.send_response(body, lent)?,
                 State::Closing => self.send_rest(lent.now)?,
-                State::Lingering => return self.linger(lent),
+                State::Lingering => self.linger(lent)?,
             };
             if let Some(fate) = fate {
                 return Ok(fate);
@@ -194,7 +161,7 @@ impl<S: Session> Connection<S> {
     }
 
     /// Answers a request that is there in full, or else receives more.
-    fn take_request(&mut self, lent: &mut Lent<'_>) -> Result<Option<Fate>, Broken> {
+    fn take_request(&mut self, lent: &mut Lent<'_>) -> io::Result<Option<Fate>> {
         if self.state == State::Request {
             match parse(&self.request) {
                 Parsed::Incomplete => {}
@@ -206,13 +173,13 @@ impl<S: Session> Connection<S> {
             }
         }
         // What the handshake has made so far must leave before an answer to it can come.
-        if !self.session.send(&mut self.socket)? {
+        if !self.session.send(self.wire.socket())? {
             return Ok(Some(Fate::Waits));
         }
         self.receive(lent)
     }
 
-    fn answer(&mut self, parsed: Parsed, lent: &mut Lent<'_>) -> Result<(), Broken> {
+    fn answer(&mut self, parsed: Parsed, lent: &mut Lent<'_>) -> io::Result<()> {
         lent.plaintext.clear();
         let mut body = match parsed {
             Parsed::Request(request, length) => {
@@ -238,13 +205,13 @@ impl<S: Session> Connection<S> {
         Ok(())
     }
 
-    fn send_response(&mut self, mut body: Body, lent: &Lent<'_>) -> Result<Option<Fate>, Broken> {
+    fn send_response(&mut self, mut body: Body, lent: &Lent<'_>) -> io::Result<Option<Fate>> {
         if body.is_empty() && self.close {
             // The alert leaves together with the end of the body.
             self.end(lent.now);
             return Ok(None);
         }
-        if !self.session.send(&mut self.socket)? {
+        if !self.session.send(self.wire.socket())? {
             return Ok(Some(Fate::Waits));
         }
         self.deadline = lent.now + PATIENCE;
@@ -264,33 +231,33 @@ impl<S: Session> Connection<S> {
         self.deadline = now + PATIENCE;
     }
 
-    fn send_rest(&mut self, now: Nanos) -> Result<Option<Fate>, Broken> {
-        if !self.session.send(&mut self.socket)? {
+    fn send_rest(&mut self, now: Nanos) -> io::Result<Option<Fate>> {
+        if !self.session.send(self.wire.socket())? {
             return Ok(Some(Fate::Waits));
         }
-        self.socket.shutdown(Shutdown::Write)?;
+        self.wire.finish()?;
         self.state = State::Lingering;
         self.deadline = now + LINGER;
         Ok(None)
     }
 
-    fn linger(&mut self, lent: &mut Lent<'_>) -> Result<Fate, Broken> {
-        while self.readable {
-            if self.read(lent.received)? == Some(0) {
-                return Ok(Fate::Over);
-            }
+    fn linger(&mut self, lent: &mut Lent<'_>) -> io::Result<Option<Fate>> {
+        match self.wire.read(lent.received)? {
+            None => Ok(Some(Fate::Waits)),
+            Some(0) => Ok(Some(Fate::Over)),
+            Some(_) => Ok(None),
         }
-        Ok(Fate::Waits)
     }
 
     /// Receives once and lets the session take it.
-    fn receive(&mut self, lent: &mut Lent<'_>) -> Result<Option<Fate>, Broken> {
-        if !self.readable {
-            return Ok(Some(Fate::Waits));
-        }
-        let length = match self.read(lent.received)? {
+    fn receive(&mut self, lent: &mut Lent<'_>) -> io::Result<Option<Fate>> {
+        let length = match self.wire.read(lent.received)? {
             None => return Ok(Some(Fate::Waits)),
-            Some(0) => return Err(Broken),
+            Some(0) if self.state == State::Request => {
+                self.ended = true;
+                return Ok(None);
+            }
+            Some(0) => return Err(ErrorKind::UnexpectedEof.into()),
             Some(length) => length,
         };
         self.begun = true;
@@ -311,36 +278,14 @@ impl<S: Session> Connection<S> {
         if self.state == State::Handshake
             && let Some(kind) = self.session.handshake()
         {
-            match kind {
-                HandshakeKind::Full => lent.counts.full.count(),
-                HandshakeKind::Resumed => lent.counts.resumed.count(),
-            }
+            lent.counts.completed(kind).count();
             self.state = State::Request;
             self.deadline = lent.now + PATIENCE;
         }
         if self.ended && self.state == State::Handshake {
-            return Err(Broken);
+            return Err(ErrorKind::UnexpectedEof.into());
         }
         Ok(None)
-    }
-
-    /// Reads once from the socket; `None` when there is nothing now, `Some(0)` at the end.
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
-        loop {
-            match self.socket.read(buffer) {
-                Ok(length) => {
-                    // A short read has emptied the socket (epoll(7)), unless an end stands behind.
-                    self.readable = length == buffer.len() || self.hung_up;
-                    return Ok(Some(length));
-                }
-                Err(e) if e.kind() == ErrorKind::WouldBlock => {
-                    self.readable = false;
-                    return Ok(None);
-                }
-                Err(e) if e.kind() == ErrorKind::Interrupted => {}
-                Err(e) => return Err(e),
-            }
-        }
     }
 
     fn count_failed_handshake(&mut self, counts: &WorkerCounts) {
@@ -349,3 +294,6 @@ impl<S: Session> Connection<S> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,13 +1,8 @@
-//! What the operating system grants: files, processors, processor time.
+//! What the operating system grants: files.
 
 use std::io;
 
-use nix::sched::{CpuSet, sched_setaffinity};
-use nix::sys::resource::{Resource, UsageWho, getrlimit, getrusage, setrlimit};
-use nix::sys::time::TimeVal;
-use nix::unistd::Pid;
-
-use crate::record::CpuTime;
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
 /// Files that are not connections: standard streams, pollers, listeners, and some in reserve.
 const OTHER_FILES: u64 = 64;
@@ -33,23 +28,14 @@ impl WorkerLimits {
     }
 }
 
-/// Pins the calling thread to one processor.
-pub(super) fn pin(processor: usize) -> io::Result<()> {
-    let mut set = CpuSet::new();
-    set.set(processor)?;
-    sched_setaffinity(Pid::from_raw(0), &set)?;
-    Ok(())
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// The processor time of this process so far.
-pub(super) fn processor_time() -> CpuTime {
-    let Ok(usage) = getrusage(UsageWho::RUSAGE_SELF) else { return CpuTime::default() };
-    CpuTime {
-        user_us: microseconds(usage.user_time()),
-        system_us: microseconds(usage.system_time()),
+    #[test]
+    fn each_worker_gets_its_share_of_the_files() {
+        let alone = WorkerLimits::of_process(1).unwrap().connections;
+        let of_four = WorkerLimits::of_process(4).unwrap().connections;
+        assert!(of_four >= 1 && of_four * 4 <= alone, "{of_four} {alone}");
     }
-}
-
-fn microseconds(time: TimeVal) -> u64 {
-    time.tv_sec() as u64 * 1_000_000 + time.tv_usec() as u64
 }

@@ -12,6 +12,7 @@ mod self_signed;
 mod spec;
 mod stats;
 mod tls;
+mod wire;
 mod worker;
 
 use std::net::SocketAddr;
@@ -25,8 +26,8 @@ pub use spec::{ServeError, ServeSpec, ServerBackend};
 pub use stats::{HandshakeCounts, Stats};
 pub use tls::identity::{Identity, IdentityError};
 
-use crate::record::CpuTime;
-use limits::{WorkerLimits, processor_time};
+use crate::usage::process_cpu;
+use limits::WorkerLimits;
 use stats::Shared;
 use tls::{Acceptor, openssl::OpensslAcceptor, rustls::RustlsAcceptor};
 use worker::Worker;
@@ -59,7 +60,7 @@ impl Server {
         let listeners = listener::bind(spec.listen, spec.threads)
             .map_err(|source| ServeError::Listen { address: spec.listen, source })?;
         let address = listeners[0].local_addr()?;
-        let shared = Arc::new(Shared::new(spec.threads, processor_time()));
+        let shared = Arc::new(Shared::new(spec.threads, process_cpu()));
         let mut server =
             Self { address, shared: Arc::clone(&shared), wakers: Vec::new(), workers: Vec::new() };
         for (index, listener) in listeners.into_iter().enumerate() {
@@ -79,7 +80,7 @@ impl Server {
     ) -> Result<(), ServeError> {
         let (tell, told) = mpsc::sync_channel(1);
         let body = move || {
-            let pinned = processor.map_or(Ok(()), limits::pin);
+            let pinned = processor.map_or(Ok(()), crate::processor::pin);
             let go = pinned.is_ok();
             // The receiver waits for exactly this; it cannot be gone.
             let _ = tell.send(pinned);
@@ -112,6 +113,7 @@ impl Server {
 
     fn join(&mut self) -> Result<(), ServeError> {
         self.shared.stop();
+        // A waker has to outlive its worker: closing it takes back what it has woken for.
         for waker in &self.wakers {
             waker.wake()?;
         }
@@ -124,15 +126,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // A server that was not stopped has no one left to tell.
+        // Of a server that was stopped nothing is left; of another there is no one left to tell.
         let _ = self.join();
-    }
-}
-
-/// The processor time between two readings.
-fn since(start: CpuTime, now: CpuTime) -> CpuTime {
-    CpuTime {
-        user_us: now.user_us.saturating_sub(start.user_us),
-        system_us: now.system_us.saturating_sub(start.system_us),
     }
 }

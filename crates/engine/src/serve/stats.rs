@@ -4,9 +4,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use serde::{Deserialize, Serialize};
 
-use super::limits::processor_time;
-use super::since;
 use crate::record::CpuTime;
+use crate::tls::HandshakeKind;
+use crate::usage::process_cpu;
 
 /// What the server has done since it began to listen.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,6 +41,16 @@ pub(super) struct WorkerCounts {
     pub failed: Counter,
     pub connections: Counter,
     pub requests: Counter,
+}
+
+impl WorkerCounts {
+    /// The counter of handshakes completed in this way.
+    pub fn completed(&self, kind: HandshakeKind) -> &Counter {
+        match kind {
+            HandshakeKind::Full => &self.full,
+            HandshakeKind::Resumed => &self.resumed,
+        }
+    }
 }
 
 /// A counter with one writer and any number of readers.
@@ -96,7 +106,7 @@ impl Shared {
             },
             connections: sum(|w| &w.connections),
             requests: sum(|w| &w.requests),
-            cpu: since(self.cpu_at_start, processor_time()),
+            cpu: process_cpu() - self.cpu_at_start,
         }
     }
 }

@@ -8,10 +8,10 @@ use mio::net::{TcpListener, TcpStream};
 use mio::{Events, Interest, Poll, Token, Waker};
 use slab::Slab;
 
-use super::connection::{Connection, Fate, Lent};
+use super::connection::{Connection, Fate};
 use super::http::Responder;
 use super::limits::WorkerLimits;
-use super::stats::Shared;
+use super::stats::{Shared, WorkerCounts};
 use super::tls::Acceptor;
 use crate::clock::{Clock, MILLISECOND, MonotonicClock, Nanos, SECOND};
 
@@ -33,6 +33,20 @@ const PAUSE: Nanos = 50 * MILLISECOND;
 
 /// When stopping, exchanges under way may take so long.
 const GRACE: Nanos = SECOND;
+
+/// What a worker lends to the connection that it serves.
+pub(super) struct Lent<'a> {
+    pub now: Nanos,
+    pub counts: &'a WorkerCounts,
+    pub shared: &'a Shared,
+    pub responder: &'a mut Responder,
+    /// For bytes as they are received.
+    pub received: &'a mut [u8],
+    /// For a response's head.
+    pub plaintext: &'a mut Vec<u8>,
+    /// For a connection's requests; it goes from one to the next, since few hold any for long.
+    pub spare: &'a mut Vec<u8>,
+}
 
 /// One thread's part of the server.
 pub(super) struct Worker<A: Acceptor> {
@@ -195,7 +209,11 @@ impl<A: Acceptor> Worker<A> {
             Fate::Waits => {}
             Fate::Continues => self.continuing.push(key),
             // Closing the socket takes it off the poller.
-            Fate::Over => drop(self.connections.remove(key)),
+            Fate::Over => {
+                self.connections.remove(key);
+                // There is room for one that may wait.
+                self.accept_due = self.accept_due.map(|_| now);
+            }
         }
     }
 

@@ -53,7 +53,7 @@ pub fn connect_with(
 ) -> Result<Connected, (Failure, String)> {
     let mut session = backend.open().unwrap();
     let mut socket = Socket::connect(address).unwrap();
-    let handshake = wait(&mut socket, |socket| session.handshake(socket));
+    let handshake = wait(&mut session, &mut socket, OpensslSession::handshake);
     match handshake {
         Ok(Progress::Done(_)) => Ok(Connected { facts: session.facts(), session, socket }),
         Ok(other) => panic!("a handshake ended with {other:?}"),
@@ -86,31 +86,35 @@ impl Connected {
     /// Sends all of the plaintext.
     pub fn send(&mut self, mut plaintext: &[u8]) -> Result<(), Failure> {
         while !plaintext.is_empty() {
-            match wait(&mut self.socket, |socket| self.session.write(socket, plaintext))? {
+            let progress = wait(&mut self.session, &mut self.socket, |session, socket| {
+                session.write(socket, plaintext)
+            });
+            match progress? {
                 Progress::Done(length) => plaintext = &plaintext[length..],
                 other => panic!("a write ended with {other:?}"),
             }
         }
-        let flushed = wait(&mut self.socket, |socket| self.session.flush(socket))?;
+        let flushed = wait(&mut self.session, &mut self.socket, OpensslSession::flush)?;
         assert_eq!((flushed, self.session.unsent()), (Progress::Done(0), 0));
         Ok(())
     }
 
     /// Receives what comes next.
     pub fn read(&mut self, plaintext: &mut [u8]) -> Result<Progress, Failure> {
-        wait(&mut self.socket, |socket| self.session.read(socket, plaintext))
+        wait(&mut self.session, &mut self.socket, |session, socket| session.read(socket, plaintext))
     }
 }
 
-/// Tries a step until it is done. There is no poller that would say that the socket is readable.
 fn wait(
+    session: &mut OpensslSession,
     socket: &mut Socket,
-    mut step: impl FnMut(&mut Socket) -> Result<Progress, Failure>,
+    mut step: impl FnMut(&mut OpensslSession, &mut Socket) -> Result<Progress, Failure>,
 ) -> Result<Progress, Failure> {
     let deadline = Instant::now() + PATIENCE;
     loop {
+        // In place of a poller: the session finds out by itself whether there is anything.
         socket.became_readable(false);
-        match step(socket)? {
+        match step(session, socket)? {
             Progress::WantRead | Progress::WantWrite => {
                 assert!(Instant::now() < deadline, "nothing happened for {PATIENCE:?}");
                 std::thread::sleep(Duration::from_micros(200));

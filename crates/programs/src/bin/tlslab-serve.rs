@@ -7,8 +7,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, ValueEnum};
-use nix::sys::signal::{SigSet, Signal};
-use serde_json::{Value, json};
+use serde::Serialize;
+use signal_hook::consts::{SIGINT, SIGTERM, SIGUSR1};
+use signal_hook::iterator::Signals;
 use tlslab_engine::names::{CipherSuite, Group, TlsVersion};
 use tlslab_engine::serve::{
     Identity, KeyKind, ServeError, ServeSpec, Server, ServerBackend, Stats, self_signed,
@@ -80,6 +81,15 @@ enum Backend {
 #[derive(Clone, Default)]
 struct Processors(Vec<usize>);
 
+/// A line on standard output.
+#[derive(Serialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+enum Event {
+    Ready { address: SocketAddr, pid: u32 },
+    Stats { stats: Stats },
+    Stopped { stats: Stats },
+}
+
 /// What ends the program early: an exit code and a line for standard error.
 struct Failure(u8, String);
 
@@ -101,9 +111,9 @@ fn main() -> ExitCode {
 }
 
 fn serve(arguments: Arguments) -> Result<(), Failure> {
-    // Blocked before any thread is started, so that all signals wait for `until_stopped`.
-    let signals = SigSet::from_iter([Signal::SIGTERM, Signal::SIGINT, Signal::SIGUSR1]);
-    signals.thread_block().map_err(|e| Failure(COULD_NOT_RUN, format!("signals: {e}")))?;
+    // From here on no signal is lost: one that comes before `until_stopped` waits for it.
+    let mut signals = Signals::new([SIGTERM, SIGINT, SIGUSR1])
+        .map_err(|e| Failure(COULD_NOT_RUN, format!("cannot wait for signals: {e}")))?;
     let spec = ServeSpec {
         identities: identities(&arguments)?,
         listen: arguments.listen,
@@ -118,31 +128,21 @@ fn serve(arguments: Arguments) -> Result<(), Failure> {
         groups: arguments.group,
     };
     let server = Server::start(&spec)?;
-    let (address, pid) = (server.address().to_string(), std::process::id());
-    say(&json!({"event": "ready", "address": address, "pid": pid}));
-    until_stopped(&server, &signals)?;
-    say(&event("stopped", &server.stop()?));
+    say(&Event::Ready { address: server.address(), pid: std::process::id() });
+    for signal in signals.forever() {
+        if signal != SIGUSR1 {
+            break;
+        }
+        say(&Event::Stats { stats: server.stats() });
+    }
+    say(&Event::Stopped { stats: server.stop()? });
     Ok(())
 }
 
-/// Waits for the signal to stop; answers those that ask.
-fn until_stopped(server: &Server, signals: &SigSet) -> Result<(), Failure> {
-    loop {
-        match signals.wait() {
-            Ok(Signal::SIGUSR1) => say(&event("stats", &server.stats())),
-            Ok(_) => return Ok(()),
-            Err(e) => return Err(Failure(COULD_NOT_RUN, format!("signals: {e}"))),
-        }
-    }
-}
-
-fn event(name: &str, stats: &Stats) -> Value {
-    json!({"event": name, "stats": stats})
-}
-
 /// Prints one line. Whoever started the server may be gone; that is no reason to stop serving.
-fn say(line: &Value) {
+fn say(event: &Event) {
     let mut output = std::io::stdout().lock();
+    let line = serde_json::to_string(event).unwrap_or_default();
     let _ = writeln!(output, "{line}").and_then(|()| output.flush());
 }
 

@@ -57,3 +57,9 @@ pub(super) enum Inbound {
 /// The session cannot go on: the peer broke the protocol, or nothing could be agreed on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct TlsFailure;
+
+impl From<TlsFailure> for io::Error {
+    fn from(_: TlsFailure) -> Self {
+        io::ErrorKind::InvalidData.into()
+    }
+}

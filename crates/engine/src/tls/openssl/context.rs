@@ -18,8 +18,8 @@ use crate::tls::{BackendError, Offer};
 use super::failure::first_words;
 use super::{NAME, ffi};
 
-/// The most bytes of certificates that a server may send; webpki's users and browsers draw the line
-/// there too, and OpenSSL's own limit of 100 KiB is for client certificates as well.
+/// The most bytes of certificates that a server may send, as with rustls; OpenSSL's own default is
+/// 100 KiB.
 const CERTIFICATE_LIMIT: usize = 64 * 1024;
 
 /// All that exists: security level 0 of SSL_CTX_set_security_level(3).
@@ -28,7 +28,7 @@ const NO_SECURITY_LEVEL: u32 = 0;
 /// ALPN's form on the wire: each protocol behind its length.
 const HTTP_1_1: &[u8] = b"\x08http/1.1";
 
-/// A context whose sessions verify the server's chain, name and validity against these trust anchors
+/// A context whose sessions verify the server's chain, name and validity against these anchors
 /// (DER), or, without any, take every certificate. The handshake signature is always verified.
 pub fn build(offer: &Offer, anchors: Option<&[Vec<u8>]>) -> Result<SslContext, BackendError> {
     let mut context = SslContext::builder(SslMethod::tls_client()).map_err(refused)?;
@@ -54,8 +54,8 @@ fn set_security_level(context: &mut SslContextBuilder, offer: &Offer) {
     }
 }
 
-/// Refuses names that this build of OpenSSL does not have: its own list functions skip unknown suites
-/// silently as long as one is known.
+/// Refuses names that this build of OpenSSL does not have: its own list functions skip unknown
+/// suites silently as long as one is known.
 fn insist_on_what_there_is(offer: &Offer) -> Result<(), BackendError> {
     let mut probe = SslContext::builder(SslMethod::tls_client()).map_err(refused)?;
     probe.set_security_level(NO_SECURITY_LEVEL);
@@ -92,8 +92,8 @@ fn insist<T: Copy + Display>(
     })
 }
 
-/// Allows the versions that were asked for and that a suite was asked for, where suites were: suites
-/// of TLS 1.2 alone must not leave TLS 1.3 on offer with its default suites.
+/// Allows the versions that were asked for and that a suite was asked for, where suites were:
+/// suites of TLS 1.2 alone must not leave TLS 1.3 on offer with its default suites.
 fn set_versions(context: &mut SslContextBuilder, offer: &Offer) -> Result<(), BackendError> {
     let asked = |version: &TlsVersion| {
         let has_suite = offer.suites.iter().any(|suite| suite.version() == *version);
@@ -117,8 +117,8 @@ fn openssl_version(version: TlsVersion) -> SslVersion {
     }
 }
 
-/// Sets suites, groups, schemes and ALPN. Of a list of groups OpenSSL sends a key share for the first
-/// only; its own default list sends two.
+/// Sets suites, groups, schemes and ALPN. Of a list of groups OpenSSL sends a key share for the
+/// first only; its own default list sends two.
 fn set_offered(context: &mut SslContextBuilder, offer: &Offer) -> Result<(), ErrorStack> {
     let of_version = |version| {
         let suites = offer.suites.iter().filter(move |suite| suite.version() == version);
@@ -157,8 +157,6 @@ fn set_behaviour(context: &mut SslContextBuilder) -> Result<(), ErrorStack> {
     context.set_mode(
         SslMode::AUTO_RETRY | SslMode::ENABLE_PARTIAL_WRITE | SslMode::ACCEPT_MOVING_WRITE_BUFFER,
     );
-    // One receive takes all that a socket has, where OpenSSL would first ask for a record's header.
-    context.set_read_ahead(true);
     ffi::limit_certificates(context, CERTIFICATE_LIMIT);
     ffi::watch_messages(context)
 }
@@ -185,8 +183,7 @@ fn verify_against(
     }
 }
 
-#[allow(clippy::needless_pass_by_value, reason = "the form that map_err takes")]
-pub fn refused(errors: ErrorStack) -> BackendError {
+fn refused(errors: ErrorStack) -> BackendError {
     BackendError::Refused { backend: NAME, message: first_words(&errors) }
 }
 

@@ -1,13 +1,10 @@
 //! What OpenSSL's errors mean: a failure class, and words for a person.
 
-use std::io::ErrorKind;
-
 use ::openssl::error::{Error, ErrorStack};
 use ::openssl::ssl;
 use ::openssl::x509::X509VerifyResult;
 
 use crate::outcome::{Failure, Step};
-use crate::socket;
 
 /// `ERR_LIB_SSL` of openssl/err.h.
 const SSL_LIBRARY: i32 = 20;
@@ -27,11 +24,8 @@ pub fn classify(error: &ssl::Error, verified: X509VerifyResult, step: Step) -> (
     if let Some(errors) = error.ssl_error() {
         return of_library(errors, verified);
     }
-    match error.io_error() {
-        Some(e) if e.kind() == ErrorKind::InvalidData => (Failure::TlsProtocol, e.to_string()),
-        Some(e) => (socket::failure(e, step), e.to_string()),
-        None => (Failure::Closed(step), "the peer closed the connection".to_owned()),
-    }
+    // The wire has no errors of its own: what is left is the end of the stream.
+    (Failure::Closed(step), "the peer closed the connection".to_owned())
 }
 
 fn of_library(errors: &ErrorStack, verified: X509VerifyResult) -> (Failure, String) {

@@ -172,7 +172,7 @@ pub fn group_name(ssl: &SslRef) -> Option<&str> {
     unsafe { text(sys::SSL_get0_group_name(ssl.as_ptr())) }
 }
 
-/// IANA's name of the scheme that the peer signed the handshake with; `None` when it signed nothing.
+/// IANA's name of the scheme that the peer signed the handshake with; `None` when it signed none.
 pub fn peer_signature_name(ssl: &SslRef) -> Option<&str> {
     let mut name: *const c_char = ptr::null();
     // SAFETY: the control stores a pointer to a name that its context owns, or leaves it alone.

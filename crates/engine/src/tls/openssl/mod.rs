@@ -1,9 +1,9 @@
-//! The complete back end: OpenSSL 3.6, built in. Slower than rustls, and it has what rustls has not:
-//! X448, P-521, finite-field Diffie-Hellman, static RSA, CCM and CBC.
+//! The complete back end: OpenSSL 3.6, built in. Slower than rustls, and it has what aws-lc-rs has
+//! not: X448, finite-field Diffie-Hellman, static RSA, CCM and CBC.
 //!
 //! `context` turns an offer into a context, `session` drives a connection, `wire` lies between the
-//! library and the socket, `facts` and `failure` say what came of it, and `ffi` holds the calls that
-//! the `openssl` crate does not wrap.
+//! library and the socket, `facts` and `failure` say what came of it, and `ffi` holds the calls
+//! that the `openssl` crate does not wrap.
 
 mod context;
 mod facts;
@@ -53,7 +53,8 @@ impl OpensslBackend {
     /// # Errors
     /// [`BackendError::Unsupported`] for a suite, group or scheme that OpenSSL lacks, and for
     /// [`KeyShare::Reused`], since OpenSSL draws a key share anew for every connection;
-    /// [`BackendError::Refused`] when no ClientHello can be made of the offer, in the library's words.
+    /// [`BackendError::Refused`], in the library's words, when no ClientHello can be made of the
+    /// offer.
     pub fn new(offer: &Offer) -> Result<Self, BackendError> {
         if offer.key_share == KeyShare::Reused {
             return Err(BackendError::Unsupported {

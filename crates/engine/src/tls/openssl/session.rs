@@ -6,7 +6,7 @@ use ::openssl::ssl::{self, ErrorCode, Ssl, SslStream};
 
 use crate::outcome::{Failure, Step};
 use crate::socket::{self, Socket};
-use crate::tls::{FLOOD, Negotiated, Progress, Session};
+use crate::tls::{FLOOD, FRUITLESS_LIMIT, Negotiated, Progress, Session};
 
 use super::wire::{UNSENT_LIMIT, Wire};
 use super::{facts, failure, ffi};
@@ -19,6 +19,8 @@ pub struct OpensslSession {
     authenticated: bool,
     /// How far the connection has come, for the class of a failure.
     step: Step,
+    /// Bytes received since the session last got on.
+    fruitless: usize,
     explanation: String,
 }
 
@@ -30,6 +32,7 @@ impl OpensslSession {
             stream: SslStream::new(ssl, Wire::new()).map_err(|_| super::OUT_OF_MEMORY)?,
             authenticated,
             step: Step::Handshake,
+            fruitless: 0,
             explanation: String::new(),
         })
     }
@@ -48,14 +51,11 @@ impl OpensslSession {
         socket: &mut Socket,
         mut call: impl FnMut(&mut SslStream<Wire>) -> Result<usize, ssl::Error>,
     ) -> Result<Progress, Failure> {
+        self.receive(socket)?;
         loop {
-            // SAFETY: `socket` is borrowed for this function, which does not touch it before `detach`.
-            unsafe { self.stream.get_mut().attach(socket) };
-            let result = call(&mut self.stream);
-            self.stream.get_mut().detach();
-            let error = match result {
+            let error = match call(&mut self.stream) {
                 Ok(length) => {
-                    self.stream.get_mut().got_on();
+                    self.fruitless = 0;
                     ffi::got_on(self.stream.ssl());
                     return Ok(Progress::Done(length));
                 }
@@ -63,9 +63,9 @@ impl OpensslSession {
             };
             match error.code() {
                 ErrorCode::WANT_READ => {
-                    let all_sent = self.send(socket)?;
-                    let must_send = self.step == Step::Handshake && !all_sent;
-                    return Ok(if must_send { Progress::WantWrite } else { Progress::WantRead });
+                    if self.receive(socket)?.is_none() {
+                        return self.wait_to_read(socket);
+                    }
                 }
                 ErrorCode::WANT_WRITE => {
                     if !self.send(socket)? {
@@ -73,26 +73,51 @@ impl OpensslSession {
                     }
                 }
                 ErrorCode::ZERO_RETURN if ffi::is_flooded(self.stream.ssl()) => {
-                    FLOOD.clone_into(&mut self.explanation);
-                    return Err(Failure::TlsProtocol);
+                    return Err(self.flooded());
                 }
                 ErrorCode::ZERO_RETURN => return Ok(Progress::Closed),
-                _ => {
-                    let (class, explanation) = self.fail(&error);
-                    self.explanation = explanation;
-                    // The alert that says why; the connection is lost, whether it arrives or not.
-                    let _ = self.send(socket);
-                    return Err(class);
-                }
+                _ => return Err(self.end(&error, socket)),
+            }
+            if self.fruitless > FRUITLESS_LIMIT {
+                return Err(self.flooded());
             }
         }
     }
 
+    /// The peer will not answer a flight that has not left.
+    fn wait_to_read(&mut self, socket: &mut Socket) -> Result<Progress, Failure> {
+        let all_sent = self.send(socket)?;
+        let must_send = self.step == Step::Handshake && !all_sent;
+        Ok(if must_send { Progress::WantWrite } else { Progress::WantRead })
+    }
+
+    fn receive(&mut self, socket: &mut Socket) -> Result<Option<usize>, Failure> {
+        let received = self.stream.get_mut().receive(socket).map_err(|e| self.lose(&e))?;
+        self.fruitless += received.unwrap_or(0);
+        Ok(received)
+    }
+
+    fn flooded(&mut self) -> Failure {
+        FLOOD.clone_into(&mut self.explanation);
+        Failure::TlsProtocol
+    }
+
     fn send(&mut self, socket: &mut Socket) -> Result<bool, Failure> {
-        self.stream.get_mut().send(socket).map_err(|e: io::Error| {
-            self.explanation = e.to_string();
-            socket::failure(&e, self.step)
-        })
+        self.stream.get_mut().send(socket).map_err(|e| self.lose(&e))
+    }
+
+    fn lose(&mut self, error: &io::Error) -> Failure {
+        self.explanation = error.to_string();
+        socket::failure(error, self.step)
+    }
+
+    /// Ends the session by an error of the library's.
+    fn end(&mut self, error: &ssl::Error, socket: &mut Socket) -> Failure {
+        let (class, explanation) = self.fail(error);
+        self.explanation = explanation;
+        // The alert that says why; the connection is lost, whether it arrives or not.
+        let _ = self.stream.get_mut().send(socket);
+        class
     }
 
     fn fail(&self, error: &ssl::Error) -> (Failure, String) {

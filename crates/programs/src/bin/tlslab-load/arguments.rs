@@ -20,7 +20,7 @@ use crate::problem::Problem;
 #[derive(Debug, Parser)]
 #[command(version, max_term_width = 100)]
 pub struct Arguments {
-    /// What to load: https://HOST[:PORT]/PATH
+    /// What to load: https://HOST:PORT/PATH
     #[arg(required_unless_present_any = ["spec", "print_schema"], conflicts_with = "spec")]
     url: Option<String>,
 
@@ -109,6 +109,10 @@ pub struct Arguments {
     #[arg(long, value_name = "HOST")]
     allow: Vec<String>,
 
+    /// For a public host beyond 1,000 connections/s or 60 s: it serves /.well-known/tlslab-TOKEN
+    #[arg(long, value_name = "TOKEN")]
+    proof: Option<String>,
+
     /// The time that each step of a connection may take
     #[arg(long, value_parser = time, default_value = "10s", value_name = "TIME")]
     timeout: Duration,
@@ -188,6 +192,7 @@ impl Arguments {
             tls: self.tls_spec()?,
             deadlines,
             allow: self.allow.clone(),
+            proof: self.proof.clone(),
         })
     }
 

@@ -3,7 +3,8 @@
 use std::io::{self, Write};
 
 use serde_json::{Value, json};
-use tlslab_engine::run::{Checked, Observer, Progress};
+use tlslab_engine::check::Checked;
+use tlslab_engine::watch::{Observer, Progress};
 
 /// Tells how a run goes.
 #[derive(Debug)]

@@ -13,8 +13,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::Parser;
 use serde_json::json;
+use tlslab_engine::check::{Checked, check};
 use tlslab_engine::record::{RunRecord, VerdictCode};
-use tlslab_engine::run::{Checked, check, run};
+use tlslab_engine::run::run;
 use tlslab_engine::spec::RunSpec;
 
 use self::arguments::{Arguments, Schema};

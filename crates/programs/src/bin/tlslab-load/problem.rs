@@ -4,8 +4,8 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use serde_json::json;
+use tlslab_engine::error::RunError;
 use tlslab_engine::hostile::harmless;
-use tlslab_engine::run::RunError;
 use tlslab_engine::spec::SpecError;
 
 /// Wrong usage.
@@ -59,7 +59,9 @@ fn remedy(class: &str) -> &'static str {
     match class {
         "refused" => "start the server, or correct the port",
         "name_not_found" => "correct the host's name",
-        "target_refused" => "for a host that you may load, give --allow HOST",
+        "target_refused" => {
+            "for a host that you may load, give --allow HOST (and a public one --proof TOKEN)"
+        }
         "certificate" => "give its CA with --ca FILE, or do not check the chain with --insecure",
         "tls_protocol" => "see that the port speaks TLS",
         "alert_handshake_failure" => {

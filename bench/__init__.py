@@ -1,0 +1,1 @@
+"""Benches: the generator against its rivals and against the physical floor."""

@@ -1,0 +1,129 @@
+"""Runs one generator, pinned, and accounts for it: its processor time, and how busy things were."""
+
+import os
+import resource
+import subprocess
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import psutil
+
+from tlslab.lab.accounting import read_process, used
+from tlslab.model.errors import CannotRunError
+from tlslab.targets.base import pinned
+
+PROCESSOR = 1
+
+# Shares of the run's planned time between which "busy" is read: without its begin and its end.
+WINDOW = (0.25, 0.85)
+
+# A generator that is this much over its time is ended.
+PATIENCE_S = 30.0
+
+
+@dataclass(frozen=True)
+class Busy:
+    """Busy shares (0 to 1) in the middle of a run: two processors, and the server's own process."""
+
+    server_processor: float
+    generator_processor: float
+    server_process: float
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a child process said and used; processor time of all its threads, in microseconds."""
+
+    output: str
+    code: int
+    seconds: float
+    user_us: float
+    system_us: float
+    busy: Busy
+
+    @property
+    def cpu_us(self) -> float:
+        """User and system time together."""
+        return self.user_us + self.system_us
+
+    @property
+    def own_share(self) -> float:
+        """The process's own busy share (0 to 1) of one processor over its whole life."""
+        return self.cpu_us / 1e6 / self.seconds
+
+
+def run(command: Sequence[str], seconds: float, server: int) -> Run:
+    """Runs a command on the generator's processor; `server` is the id of nginx's worker.
+
+    The processor time is what the kernel hands out when the child is reaped (wait4): all of its
+    threads, from exec to exit, start-up included. Output goes to a file, so that nobody has to read
+    along. Raises CannotRunError when the child does not end.
+    """
+    with tempfile.TemporaryFile() as output:
+        begin = time.monotonic()
+        child = subprocess.Popen(
+            pinned(command, [PROCESSOR], "KILL"),
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        )
+        try:
+            busy = _watch(begin, seconds, server)
+            status, usage = _reap(child.pid, begin + seconds + PATIENCE_S)
+        except BaseException:
+            child.kill()
+            child.wait()
+            raise
+        child.returncode = os.waitstatus_to_exitcode(status)
+        ended = time.monotonic()
+        output.seek(0)
+        return Run(
+            output=output.read().decode("utf-8", "replace"),
+            code=child.returncode,
+            seconds=ended - begin,
+            user_us=usage.ru_utime * 1e6,
+            system_us=usage.ru_stime * 1e6,
+            busy=busy,
+        )
+
+
+def _reap(pid: int, deadline: float) -> tuple[int, resource.struct_rusage]:
+    """Waits for the child's end; its status and what it used. Raises CannotRunError."""
+    while time.monotonic() < deadline:
+        found, status, usage = os.wait4(pid, os.WNOHANG)
+        if found:
+            return status, usage
+        time.sleep(0.02)
+    raise CannotRunError(f"process {pid} has not ended in time")
+
+
+def _watch(begin: float, seconds: float, server: int) -> Busy:
+    """Sleeps through the run, and reads at the begin and at the end of its middle part."""
+    readings = []
+    for share in WINDOW:
+        time.sleep(max(0.0, begin + share * seconds - time.monotonic()))
+        readings.append((time.monotonic(), psutil.cpu_times(percpu=True), read_process(server)))
+    (began, processors, process), (ended, later_processors, later_process) = readings
+    own_us = 0
+    if process is not None and later_process is not None:
+        own_us = sum(used(process, later_process))
+    shares = [_share(*pair) for pair in zip(processors, later_processors, strict=True)]
+    return Busy(
+        server_processor=shares[0],
+        generator_processor=shares[PROCESSOR],
+        server_process=own_us / 1e6 / (ended - began),
+    )
+
+
+def _share(first: Any, last: Any) -> float:
+    """Busy over busy and idle; time that the host took away (steal) is neither."""
+
+    def spent(*names: str) -> float:
+        return float(sum(getattr(last, name) - getattr(first, name) for name in names))
+
+    idle = spent("idle", "iowait")
+    busy = spent("user", "nice", "system", "irq", "softirq")
+    return busy / (busy + idle) if busy + idle > 0 else 0.0

@@ -1,0 +1,67 @@
+"""Keeps what the bench found, as one JSON file in a folder of its own under runs/."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+
+from bench.floor import FULL, LEAN, ROOT
+from bench.results import FULL_NAME, LEAN_NAME, Results, Sample
+from bench.verify import Verified
+from tlslab.lab.environment import machine
+
+
+def keep(results: Results, verified: Mapping[str, Verified], setting: Mapping[str, object]) -> Path:
+    """Writes everything that was found; the file. `setting` is what the bench was told."""
+    stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
+    file = ROOT / "runs" / f"bench-{stamp}" / "bench.json"
+    file.parent.mkdir(parents=True)
+    found = {
+        "schema": "tlslab.bench/1",
+        "setting": dict(setting),
+        "machine": machine(),
+        "verified": {name: asdict(one) for name, one in verified.items()},
+        **as_json(results),
+    }
+    file.write_text(json.dumps(found, indent=1) + "\n", "utf-8")
+    return file
+
+
+def as_json(results: Results) -> dict[str, object]:
+    """Every run by generator and block, the floors by block, and what follows from them."""
+    return {
+        "runs": {
+            name: {str(block): _run(sample) for block, sample in by_block.items()}
+            for name, by_block in results.samples.items()
+        },
+        "floor_us": {str(block): dict(floor.terms) for block, floor in results.floors.items()},
+        "floor_of": {"lean": dict(LEAN), "full": dict(FULL)},
+        "cpu_us_per_connection": {name: asdict(results.cost(name)) for name in results.samples},
+        "over_lean": _over(results, LEAN_NAME),
+        "over_full": _over(results, FULL_NAME),
+        "over_floor": {
+            "lean": asdict(results.over_floor(LEAN_NAME, LEAN)),
+            "full": asdict(results.over_floor(FULL_NAME, FULL)),
+        },
+        "bars": [asdict(bar) for bar in results.bars()],
+    }
+
+
+def _over(results: Results, ours: str) -> dict[str, object]:
+    others = (name for name in results.samples if name != ours)
+    return {name: asdict(results.over(name, ours)) for name in others}
+
+
+def _run(sample: Sample) -> dict[str, object]:
+    """One run; processor time in microseconds, of the whole process and of its workers alone."""
+    return {
+        "cpu_us_per_connection": sample.cpu_us,
+        "user_us": sample.run.user_us,
+        "system_us": sample.run.system_us,
+        "workers_us": sample.counted.own_cpu_us,
+        "completed": sample.counted.completed,
+        "failed": sample.counted.failed,
+        "seconds": sample.run.seconds,
+        "busy": {**asdict(sample.run.busy), "generator_process": sample.run.own_share},
+    }

@@ -1,0 +1,107 @@
+"""What the bench found, block by block, and whether it meets the bars of the project."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from bench.child import Run
+from bench.floor import LEAN, Floor
+from bench.intervals import Interval, mean, ratio, share
+from bench.parsers import Counted
+
+LEAN_NAME = "tlslab-load --lean"
+FULL_NAME = "tlslab-load"
+
+LEAN_BAR = 4.5
+FULL_BAR = 3.0
+FLOOR_BAR = 2.0
+SERVER_BUSY_BAR = 0.97
+GENERATOR_BUSY_BAR = 0.60
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One run of one generator."""
+
+    run: Run
+    counted: Counted
+
+    @property
+    def cpu_us(self) -> float:
+        """Processor time of the whole process per completed connection, in microseconds."""
+        return self.run.cpu_us / self.counted.completed
+
+    @property
+    def per_s(self) -> float:
+        """Completed connections per second of the process's life."""
+        return self.counted.completed / self.run.seconds
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One bar: what was found, what is asked for, and whether it is met."""
+
+    text: str
+    found: str
+    met: bool
+
+
+@dataclass
+class Results:
+    """All samples by generator and block, and the floor of each block."""
+
+    rivals: Sequence[str]
+    samples: dict[str, dict[int, Sample]] = field(default_factory=dict)
+    floors: dict[int, Floor] = field(default_factory=dict)
+
+    def add(self, name: str, block: int, sample: Sample) -> None:
+        """Adds one run."""
+        self.samples.setdefault(name, {})[block] = sample
+
+    def costs(self, name: str) -> dict[int, float]:
+        """Processor time per connection in each block, in microseconds."""
+        return {block: sample.cpu_us for block, sample in self.samples[name].items()}
+
+    def cost(self, name: str) -> Interval:
+        """The mean of it."""
+        return mean(list(self.costs(name).values()))
+
+    def over(self, name: str, ours: str) -> Interval:
+        """How many times more a generator needs than ours."""
+        return ratio(self.costs(name), self.costs(ours))
+
+    @property
+    def best_rival(self) -> str:
+        """The rival that needs least."""
+        return min(self.rivals, key=lambda name: self.cost(name).value)
+
+    def over_floor(self, name: str, how_often: Mapping[str, float]) -> Interval:
+        """How many times the floor a generator needs."""
+        floors = {block: floor.total(how_often) for block, floor in self.floors.items()}
+        return ratio(self.costs(name), floors)
+
+    def busy(self, name: str, what: str) -> Interval:
+        """A busy share in the middle of a generator's runs: a field of `child.Busy`."""
+        return share([getattr(sample.run.busy, what) for sample in self.samples[name].values()])
+
+    def own_share(self, name: str) -> Interval:
+        """The generator's own use of its processor, over its whole runs."""
+        return share([sample.run.own_share for sample in self.samples[name].values()])
+
+    def bars(self) -> list[Bar]:
+        """Every bar, judged on the mean over the blocks."""
+        best = self.best_rival
+        found = []
+        for ours, bar in ((LEAN_NAME, LEAN_BAR), (FULL_NAME, FULL_BAR)):
+            times = self.over(best, ours)
+            text = f"{best} needs at least {bar} times the processor time of {ours}"
+            found.append(Bar(text, f"{times:.2f}", times.value >= bar))
+        floor = self.over_floor(LEAN_NAME, LEAN)
+        text = f"{LEAN_NAME} needs less than {FLOOR_BAR} times the floor"
+        found.append(Bar(text, f"{floor:.2f}", floor.value < FLOOR_BAR))
+        server = self.busy(LEAN_NAME, "server_processor")
+        text = f"{LEAN_NAME} keeps the server's processor at least {SERVER_BUSY_BAR:.0%} busy"
+        found.append(Bar(text, f"{server:.1%}", server.value >= SERVER_BUSY_BAR))
+        own = self.busy(LEAN_NAME, "generator_processor")
+        text = f"with its own processor below {GENERATOR_BUSY_BAR:.0%} busy"
+        found.append(Bar(text, f"{own:.1%}", own.value < GENERATOR_BUSY_BAR))
+        return found

@@ -1,0 +1,123 @@
+"""The one nginx that all generators load: one worker on one processor, its TLS settings pinned."""
+
+import os
+import pwd
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from tlslab.model.errors import CannotRunError
+from tlslab.targets.base import pinned, require
+from tlslab.targets.certificates import Authority, CertificateFiles
+from tlslab.targets.nginx import find_nginx
+from tlslab.targets.process import ServerProcess, wait_until
+
+SUITE = "TLS_AES_128_GCM_SHA256"
+GROUP = "X25519"
+KEY = "ecdsa-p256"
+DOCUMENT_BYTES = 2048
+PROCESSOR = 0
+
+START_S = 10.0
+WORKER_CONNECTIONS = 4096
+
+
+@dataclass(frozen=True)
+class Server:
+    """A running nginx: where it listens, whom to trust for it, its worker's process id."""
+
+    host: str
+    tls_port: int
+    plain_port: int
+    path: str
+    ca_file: Path
+    worker: int
+    facts_log: Path
+
+    @property
+    def url(self) -> str:
+        """The document's address."""
+        return f"https://{self.host}:{self.tls_port}{self.path}"
+
+
+@contextmanager
+def serving(folder: Path, logging: bool = False) -> Iterator[Server]:
+    """An nginx for as long as the block lasts; `logging` writes each connection's facts to a log.
+
+    Raises CannotRunError when it is not installed or does not start.
+    """
+    program = require(find_nginx(), "nginx", "run scripts/install-debian.sh bench")
+    authority = Authority(folder)
+    certificate = authority.issue(KEY)
+    ca_file = folder / "ca.pem"
+    ca_file.write_text(authority.trust_pem, "ascii")
+    (folder / "documents").mkdir(exist_ok=True)
+    content = bytes(number % 251 for number in range(DOCUMENT_BYTES))
+    (folder / "documents" / "document").write_bytes(content)
+    tls_port, plain_port = _free_ports(2)
+    config = _configure(folder, tls_port, plain_port, certificate, logging)
+    command = [program, "-e", "stderr", "-p", str(folder), "-c", str(config)]
+    process = ServerProcess(pinned(command, [PROCESSOR], "TERM"), folder / "nginx.log")
+    try:
+        if not wait_until(partial(_is_up, tls_port, process), process, START_S):
+            raise CannotRunError(f"nginx did not start: {process.last_words()}")
+        yield Server(
+            host="127.0.0.1",
+            tls_port=tls_port,
+            plain_port=plain_port,
+            path="/document",
+            ca_file=ca_file,
+            worker=process.tree()[1].pid,
+            facts_log=folder / "facts.log",
+        )
+    finally:
+        process.stop()
+
+
+def _configure(
+    folder: Path, tls_port: int, plain_port: int, certificate: CertificateFiles, logging: bool
+) -> Path:
+    """Renders the configuration into the private folder."""
+    loader = FileSystemLoader(Path(__file__).parent / "templates")
+    templates = Environment(loader=loader, undefined=StrictUndefined, trim_blocks=True)
+    text = templates.get_template("nginx.conf.j2").render(
+        # Only a root master may change its user, and it would change to one who may not read here.
+        user=pwd.getpwuid(os.getuid()).pw_name if os.geteuid() == 0 else None,
+        folder=folder,
+        tls_port=tls_port,
+        plain_port=plain_port,
+        worker_connections=WORKER_CONNECTIONS,
+        suite=SUITE,
+        group=GROUP,
+        certificate=certificate,
+        logging=logging,
+    )
+    config = folder / "nginx.conf"
+    config.write_text(text, "utf-8")
+    return config
+
+
+def _free_ports(count: int) -> list[int]:
+    """Ports that nobody listens on, all different."""
+    probes = [socket.socket() for _ in range(count)]
+    try:
+        for probe in probes:
+            probe.bind(("127.0.0.1", 0))
+        return [int(probe.getsockname()[1]) for probe in probes]
+    finally:
+        for probe in probes:
+            probe.close()
+
+
+def _is_up(port: int, process: ServerProcess) -> bool:
+    """Whether the port answers and the worker is there."""
+    try:
+        with socket.create_connection(("127.0.0.1", port), timeout=1):
+            return len(process.tree()) > 1
+    except OSError:
+        return False

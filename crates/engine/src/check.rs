@@ -1,0 +1,151 @@
+//! Before a run: is the target allowed, is it there, and does it do what is asked?
+
+use crate::clock::{MILLISECOND, Nanos};
+use crate::connection::Script;
+use crate::error::RunError;
+use crate::files;
+use crate::guard::{self, Permit};
+use crate::http::h1;
+use crate::names::TlsVersion;
+use crate::outcome::{Failure, Outcome};
+use crate::preflight::{PreflightError, Tried, certificate_group, preflight};
+use crate::record::Preflight;
+use crate::spec::{CheckedSpec, Target};
+use crate::tls::choice::{Choice, choose};
+use crate::tls::expectation::Expectation;
+use crate::tls::openssl::OpensslBackend;
+use crate::tls::rustls::RustlsBackend;
+use crate::tls::{BackendError, Offer, TrustAnchors};
+
+/// A target that has been found to be what was asked for.
+#[derive(Debug, Clone)]
+pub struct Checked {
+    /// Where it is.
+    pub permit: Permit,
+    /// The back end that makes the handshakes.
+    pub backend: Choice,
+    /// What the preflight connection saw.
+    pub preflight: Preflight,
+    /// What each connection offers.
+    pub(crate) offer: Offer,
+}
+
+/// Resolves, permits and tries the target with one connection; all that can be known to be wrong
+/// before a load is found here.
+pub fn check(spec: &CheckedSpec, trust: TrustAnchors) -> Result<Checked, RunError> {
+    let mut permit = guard::permit(spec.spec(), spec.target())?;
+    check_files(spec)?;
+    let mut offer = offer(spec, trust);
+    if permit.bounded
+        && let Some(token) = &spec.spec().proof
+    {
+        permit.bounded = !serves_proof(spec, &permit, &offer, token)?;
+    }
+    guard::check_length(spec.spec(), &permit)?;
+    add_certificate_group(spec, &permit, &mut offer)?;
+    let backend = choose(spec.spec().tls.backend, &offer)?;
+    let script = Script { requests: Some(1), ..script(spec, permit) };
+    let tried = one_connection(backend, &offer, &script)?;
+    let (preflight, _) = tried.map_err(|error| failed(spec, error))?;
+    Ok(Checked { permit, backend, preflight, offer })
+}
+
+fn check_files(spec: &CheckedSpec) -> Result<(), RunError> {
+    let needed = files::needed(spec.spec().connections, spec.spec().threads);
+    let granted = files::granted()?;
+    if granted < needed { Err(RunError::Files { needed, granted }) } else { Ok(()) }
+}
+
+fn failed(spec: &CheckedSpec, error: PreflightError) -> RunError {
+    let target = format!("{}:{}", spec.target().host, spec.target().port);
+    RunError::Preflight { target, error }
+}
+
+/// One connection by the chosen back end, with the certificates that the server sent.
+fn one_connection(backend: Choice, offer: &Offer, script: &Script) -> Result<Tried, BackendError> {
+    Ok(match backend {
+        Choice::Rustls => preflight(&mut RustlsBackend::new(offer)?, script),
+        Choice::Openssl => preflight(&mut OpensslBackend::new(offer)?, script),
+    })
+}
+
+fn offer(spec: &CheckedSpec, trust: TrustAnchors) -> Offer {
+    let tls = &spec.spec().tls;
+    Offer {
+        versions: tls.versions.clone(),
+        suites: tls.suites.clone(),
+        groups: tls.groups.clone(),
+        signature_schemes: tls.signature_schemes.clone(),
+        server_name: spec.server_name().to_owned(),
+        trust,
+        authenticate: tls.authenticate,
+        key_share: tls.key_share,
+    }
+}
+
+/// Whether the target serves the page by which its operator agrees to be loaded.
+fn serves_proof(
+    spec: &CheckedSpec,
+    permit: &Permit,
+    offer: &Offer,
+    token: &str,
+) -> Result<bool, RunError> {
+    let mut script = script(spec, *permit);
+    let page = Target { path: guard::proof_path(token), ..spec.target().clone() };
+    script.last_request = h1::request(&page, true);
+    script.requests = Some(1);
+    script.handshake_only = false;
+    Ok(one_connection(choose(spec.spec().tls.backend, offer)?, offer, &script)?.is_ok())
+}
+
+/// In TLS 1.2 many servers choose an ECDSA certificate only if the client lists the certificate's own
+/// curve among its groups (RFC 8422, section 5.1). So a first handshake, with no group forced, learns
+/// that curve, and it is then listed behind the groups that were asked for; which group is really
+/// used is verified on every connection.
+fn add_certificate_group(
+    spec: &CheckedSpec,
+    permit: &Permit,
+    offer: &mut Offer,
+) -> Result<(), RunError> {
+    if offer.groups.is_empty() || !spec.spec().tls.offers(TlsVersion::Tls12) {
+        return Ok(());
+    }
+    let open = Offer { groups: Vec::new(), trust: TrustAnchors::Anyone, ..offer.clone() };
+    let mut script = script(spec, *permit);
+    script.handshake_only = true;
+    script.expectation = Expectation::default();
+    let scouted = one_connection(choose(spec.spec().tls.backend, &open)?, &open, &script)?;
+    match scouted {
+        Ok((_, certificates)) => {
+            let group = certificate_group(&certificates);
+            offer.groups.extend(group.filter(|group| !offer.groups.contains(group)));
+            Ok(())
+        }
+        // Nobody has to wait for the same twice.
+        Err(error) if matches!(error.outcome, Outcome::Failed(Failure::TimedOut(_))) => {
+            Err(failed(spec, error))
+        }
+        // A target that cannot be scouted will fail its preflight, which says why.
+        Err(_) => Ok(()),
+    }
+}
+
+/// What each connection of a run does.
+pub(crate) fn script(spec: &CheckedSpec, permit: Permit) -> Script {
+    let deadlines = &spec.spec().deadlines;
+    Script {
+        address: permit.address,
+        request: h1::request(spec.target(), false),
+        last_request: h1::request(spec.target(), true),
+        requests: spec.requests_per_connection(),
+        handshake_only: spec.spec().handshake_only,
+        deadlines: [
+            deadlines.connect_ms,
+            deadlines.handshake_ms,
+            deadlines.first_byte_ms,
+            deadlines.body_ms,
+        ]
+        .map(|ms| Nanos::from(ms) * MILLISECOND),
+        expectation: Expectation::new(&spec.spec().tls),
+    }
+}

@@ -1,0 +1,87 @@
+//! Why a run could not be.
+
+use std::io;
+
+use crate::guard::GuardError;
+use crate::outcome::{Failure, Outcome, Step};
+use crate::preflight::PreflightError;
+use crate::tls::BackendError;
+
+/// Why a run could not be.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The target is not to be loaded, or not to be found.
+    #[error(transparent)]
+    Guard(#[from] GuardError),
+    /// No back end can do what was asked.
+    #[error(transparent)]
+    Backend(#[from] BackendError),
+    /// The preflight connection did not do what was asked.
+    #[error("{}", describe_preflight(.target, .error))]
+    Preflight {
+        /// Host and port.
+        target: String,
+        /// What happened.
+        error: PreflightError,
+    },
+    /// This process may not open as many files as the run needs.
+    #[error("this many connections need {needed} open files, and only {granted} are allowed")]
+    Files {
+        /// What the run needs.
+        needed: u64,
+        /// What the system grants.
+        granted: u64,
+    },
+    /// The processor that a worker should be pinned to is not there.
+    #[error("cannot pin a worker to processor {processor}: {source}")]
+    Pin {
+        /// The processor.
+        processor: usize,
+        /// The system's words.
+        source: io::Error,
+    },
+    /// The operating system refused something that a run needs.
+    #[error("the operating system refused: {0}")]
+    System(#[from] io::Error),
+    /// A public target was loaded beyond what it takes without proof; the run was ended.
+    #[error(transparent)]
+    Exceeded(GuardError),
+}
+
+impl RunError {
+    /// The class under which the error is reported, a failure class where there is one.
+    pub fn class(&self) -> String {
+        match self {
+            Self::Guard(GuardError::NameNotFound { .. }) => "name_not_found".to_owned(),
+            Self::Guard(_) | Self::Exceeded(_) => "target_refused".to_owned(),
+            Self::Backend(_) => "unsupported".to_owned(),
+            Self::Preflight { error, .. } => match error.outcome {
+                Outcome::Failed(failure) => failure.to_string(),
+                Outcome::Unexpected(fact) => format!("unexpected_{fact}"),
+                Outcome::Completed => "completed".to_owned(),
+            },
+            Self::Files { .. } => Failure::FilesExhausted.to_string(),
+            Self::Pin { .. } => "pin".to_owned(),
+            Self::System(e) => crate::socket::failure(e, Step::Connect).to_string(),
+        }
+    }
+}
+
+fn describe_preflight(target: &str, error: &PreflightError) -> String {
+    let words = if error.explanation.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", error.explanation)
+    };
+    match (error.outcome, error.status) {
+        (Outcome::Failed(Failure::HttpStatus), Some(status)) => {
+            format!("{target} answered with status {status}")
+        }
+        (Outcome::Failed(Failure::Refused), _) => format!("nothing listens on {target}"),
+        (Outcome::Unexpected(fact), _) => {
+            format!("{target} negotiated another {fact} than the one asked for{words}")
+        }
+        (Outcome::Failed(failure), _) => format!("{target}: {failure}{words}"),
+        (Outcome::Completed, _) => format!("{target}: nothing is the matter"),
+    }
+}

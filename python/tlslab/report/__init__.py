@@ -1,0 +1,12 @@
+"""Findings as a page, as terminal tables and as ab's blocks: renders, computes nothing.
+
+What a server supplied may be hostile: `plain` takes out what could steer a terminal or a reader's
+eye, jinja2 escapes for HTML, `charts` escapes for Plotly.
+"""
+
+from tlslab.report.ab import render_ab
+from tlslab.report.html import render_html
+from tlslab.report.plain import plain
+from tlslab.report.text import render_text
+
+__all__ = ["plain", "render_ab", "render_html", "render_text"]

@@ -1,0 +1,119 @@
+"""The summary as one self-contained page, readable without a network."""
+
+import json
+import re
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
+from plotly.offline import get_plotlyjs
+
+from tlslab.model.finding import Summary
+from tlslab.report import charts, view
+from tlslab.report.plain import plain
+
+# Sentences and commands of our own may be longer than what a server may say.
+_LIMIT = 4000
+
+_INTERVAL = re.compile(r"\(95 %: [^()]*\)")
+_NAME = re.compile(r"\b(P|RSA)-\d+")
+
+
+def render_html(summary: Summary) -> str:
+    """The whole page: styles, scripts and data inside, nothing to be fetched."""
+    sections = view.sections(summary)
+    study, published = view.published(summary)
+    return (
+        _environment()
+        .get_template("report.html.j2")
+        .render(
+            summary=summary,
+            sections=sections,
+            headline=_headline(sections),
+            lead=_lead(sections),
+            study=study,
+            published=published,
+            warnings=view.warnings(summary),
+            left_out=view.left_out(summary),
+            facts=view.facts(summary),
+            redo=view.redo_command(summary),
+            figures=_figures(sections),
+            view=view,
+            style=_asset("report.css"),
+            script=_asset("report.js"),
+            plotly=Markup(_plotly()),
+        )
+    )
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("tlslab.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_harmless,
+    )
+    environment.filters["softened"] = _softened
+    return environment
+
+
+def _softened(text: str) -> Markup:
+    """A sentence whose intervals step back a little, and whose names are not broken."""
+    escaped = _NAME.sub(r'<span class="nb">\g<0></span>', str(escape(plain(text, _LIMIT))))
+    return Markup(_INTERVAL.sub(r'<span class="ci">\g<0></span>', escaped))
+
+
+def _harmless(value: Any) -> Any:
+    """Every text that a template puts out, except for our own markup."""
+    if isinstance(value, str) and not isinstance(value, Markup):
+        return plain(value, _LIMIT)
+    return "" if value is None else value
+
+
+def _headline(sections: tuple[view.Section, ...]) -> str:
+    """The first answer; else what stands in its way."""
+    for section in sections:
+        for finding in section.findings:
+            if finding.code == "answer":
+                return finding.text
+    return "No cell could be ranked: the table and the warnings below say why."
+
+
+def _lead(sections: tuple[view.Section, ...]) -> view.Row | None:
+    """The cell that the headline speaks of: the first of the first section that is ranked."""
+    for section in sections:
+        if section.rows and section.rows[0].rank:
+            return section.rows[0]
+    return None
+
+
+def _figures(sections: tuple[view.Section, ...]) -> Markup:
+    """All figures by the id of their place, as JSON that cannot end its script element."""
+    figures = {}
+    for section in sections:
+        drawn = {
+            "rate": charts.rate_bars(section),
+            "cost": charts.cost_bars(section),
+            "cpu": charts.cpu_panels(section),
+        }
+        for kind, drawing in drawn.items():
+            if drawing is not None:
+                figures[f"{section.id}-{kind}"] = drawing
+    text = json.dumps(figures, allow_nan=False, separators=(",", ":"))
+    return Markup(text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e"))
+
+
+@cache
+def _plotly() -> str:
+    """Plotly's own script; the end of a script element inside a string of it is broken up."""
+    return str(get_plotlyjs()).replace("</script", "<\\/script")
+
+
+@cache
+def _asset(name: str) -> Markup:
+    return Markup((resources.files("tlslab.report") / "templates" / name).read_text("utf-8"))

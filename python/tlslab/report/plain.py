@@ -1,0 +1,16 @@
+"""Text from outside, made harmless for terminals and readers."""
+
+import unicodedata
+
+# Control and format characters (ANSI escapes, bidirectional overrides, zero-width characters),
+# halves of surrogate pairs, line and paragraph separators.
+_UNWANTED = ("Cc", "Cf", "Cs", "Zl", "Zp")
+
+# The longest text that a server may put into a report: an alert or a header is far shorter.
+LIMIT = 300
+
+
+def plain(text: str, limit: int = LIMIT) -> str:
+    """The text with unwanted characters as spaces, cut off at `limit` characters."""
+    clean = "".join(" " if unicodedata.category(c) in _UNWANTED else c for c in text[: limit + 1])
+    return clean if len(clean) <= limit else clean[: limit - 1] + "…"

@@ -1,0 +1,150 @@
+"""The summary for a terminal."""
+
+from dataclasses import dataclass
+
+from rich import box
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.table import Table
+from rich.text import Text
+
+from tlslab.model.finding import Summary
+from tlslab.report import view
+from tlslab.report.plain import plain
+
+_STYLES = {
+    "valid": "",
+    "lower bound": "yellow",
+    "invalid": "red",
+    "unsupported": "dim",
+    "failed": "red",
+}
+
+# Below this many columns the table leaves out bytes and times, which the page has.
+_WIDE = 112
+
+
+def render_text(summary: Summary) -> RenderableType:
+    """Tables, one for each setting, with the sentences that belong to them; then all the rest."""
+    parts: list[RenderableType] = [Text(plain(summary.experiment.title), style="bold"), Text()]
+    for section in view.sections(summary):
+        parts += [
+            _SectionTable(section),
+            *(_sentence(section.told(finding)) for finding in section.findings),
+            Text(),
+        ]
+    parts += _published(summary)
+    parts += _listing(
+        "Not tried or not supported", [f"{a}: {b}" for a, b in view.left_out(summary)]
+    )
+    parts += _listing("Warnings", [_warning(each) for each in view.warnings(summary)], "yellow")
+    parts.append(Text(f"again: {plain(view.redo_command(summary), 2000)}", style="dim"))
+    return Group(*parts)
+
+
+@dataclass(frozen=True)
+class _SectionTable:
+    """A section's table, as wide as there is room for."""
+
+    section: view.Section
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        yield _table(self.section, wide=options.max_width >= _WIDE)
+
+
+def _new_table(title: str) -> Table:
+    return Table(
+        title=title,
+        title_justify="left",
+        title_style="bold cyan",
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+        collapse_padding=True,
+    )
+
+
+def _table(section: view.Section, wide: bool) -> Table:
+    table = _new_table(section.label)
+    table.add_column("#", justify="right")
+    table.add_column("", no_wrap=True)
+    table.add_column("connections/s\n95 %", justify="right")
+    table.add_column("ratio\n95 %", justify="right")
+    table.add_column(f"server {view.MICRO}\nuser + system", justify="right")
+    table.add_column(f"client {view.MICRO}\nuser + system", justify="right")
+    if wide:
+        table.add_column("bytes of\nhandshake", justify="right")
+        table.add_column("handshake ms\np50 / p99", justify="right")
+    for row in section.rows:
+        cells = _cells(row)
+        table.add_row(*(cells if wide else cells[:6]))
+    return table
+
+
+def _cells(row: view.Row) -> list[Text]:
+    ratio = Text("baseline" if row.is_baseline else "-", style="dim")
+    if row.ratio is not None:
+        ratio = _value(row.ratio)
+        if row.indistinct:
+            ratio.append("\nno difference", style="dim")
+    name = Text(row.name, style="bold" if row.rank in ("1", "1=") else "")
+    if row.cell.verdict != "valid":
+        name.append(f"\n{row.verdict}", style=_STYLES[row.verdict])
+    return [
+        Text(row.rank),
+        name,
+        _value(row.value(view.RATE)),
+        ratio,
+        _cost(row, view.SERVER),
+        _cost(row, view.CLIENT),
+        Text(_text(row.value("wire_bytes_per_handshake"))),
+        Text(f"{_text(row.value('handshake_ms_p50'))} / {_text(row.value('handshake_ms_p99'))}"),
+    ]
+
+
+def _value(value: view.Value | None) -> Text:
+    if value is None:
+        return Text("-", style="dim")
+    return Text.assemble(value.text, (f"\n{value.interval}" if value.interval else "", "dim"))
+
+
+def _cost(row: view.Row, estimate: str) -> Text:
+    """A side's cost, and its parts in user space and in the kernel."""
+    text = Text(_text(row.value(estimate)))
+    parts = [row.value(f"{estimate}_{part}") for part in ("user", "system")]
+    if all(part is not None for part in parts):
+        text.append(f"\n{_text(parts[0])} + {_text(parts[1])}", style="dim")
+    return text
+
+
+def _text(value: view.Value | None) -> str:
+    return "-" if value is None else value.text
+
+
+def _sentence(text: str) -> Text:
+    return Text(f"  {plain(text, 2000)}")
+
+
+def _published(summary: Summary) -> list[RenderableType]:
+    study, rows = view.published(summary)
+    if study is None:
+        return []
+    baseline = view.varied_label(summary.experiment.baseline, summary.experiment.baseline)
+    table = _new_table(f"Published ratios to {baseline} beside ours")
+    for heading in ("", "here", "study", "ours: server", "ours: both sides"):
+        table.add_column(heading, justify="right" if heading not in ("", "here") else "left")
+    for row in rows:
+        table.add_row(row.name, row.setting, row.study, _value(row.ours), _value(row.ours_both))
+    return [table, Text(f"  {plain(study.source)}", style="dim"), Text()]
+
+
+def _listing(title: str, lines: list[str], style: str = "cyan") -> list[RenderableType]:
+    if not lines:
+        return []
+    return [
+        Text(title, style=f"bold {style}"),
+        *(Text(f"  {plain(line, 1000)}") for line in lines),
+        Text(),
+    ]
+
+
+def _warning(warning: view.Caution) -> str:
+    return warning.message + (f" ({warning.about})" if warning.cells else "")

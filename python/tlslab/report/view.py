@@ -1,0 +1,311 @@
+"""What page and terminal show, picked from a summary: sections, rows, warnings, in their order."""
+
+import shlex
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from tlslab.model.finding import (
+    CellSummary,
+    Comparison,
+    Estimate,
+    Finding,
+    Published,
+    Ranking,
+    Summary,
+)
+from tlslab.model.wording import cell_label, figure, level_label, ratio_figure, setting_of
+
+RATE = "connections_per_s"
+BOTH = "connections_per_cpu_s"
+SERVER = "server_cpu_us_per_connection"
+CLIENT = "client_cpu_us_per_connection"
+
+VERDICTS = {
+    "valid": "valid",
+    "at_least": "lower bound",
+    "invalid": "invalid",
+    "unsupported": "unsupported",
+    "failed": "failed",
+}
+
+MICRO = "µs"
+
+
+@dataclass(frozen=True)
+class Value:
+    """A figure, its interval in words (empty when there is none), and how both were made."""
+
+    text: str
+    interval: str = ""
+    method: str = ""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One cell in its section's table; `rank` is empty for cells that are not ranked."""
+
+    cell: CellSummary
+    name: str
+    rank: str
+    ratio: Value | None
+    is_baseline: bool
+    indistinct: bool
+
+    @property
+    def verdict(self) -> str:
+        """The cell's verdict in words."""
+        return VERDICTS[self.cell.verdict]
+
+    def value(self, estimate: str) -> Value | None:
+        """An estimate of the cell, for showing; a client-saturated rate gets its sign."""
+        found = self.cell.estimates.get(estimate)
+        if found is None:
+            return None
+        shown = value(found)
+        if self.cell.verdict == "at_least" and estimate.endswith("_per_s"):
+            return Value(f"≥ {shown.text}", "", "the generator was the limit: a lower bound")
+        return shown
+
+
+@dataclass(frozen=True)
+class Section:
+    """The cells that share a setting, best first, and what was found about them."""
+
+    id: str
+    label: str
+    ranked_by: str
+    rows: tuple[Row, ...]
+    findings: tuple[Finding, ...]
+
+    def told(self, finding: Finding) -> str:
+        """A finding under the section's heading: without the heading's own words."""
+        text = finding.text.removeprefix(f"{self.label}: ")
+        return text[:1].upper() + text[1:]
+
+    @property
+    def measured(self) -> tuple[Row, ...]:
+        """The rows that have estimates."""
+        return tuple(row for row in self.rows if row.cell.estimates)
+
+
+@dataclass(frozen=True)
+class PublishedRow:
+    """A study's ratio beside ours."""
+
+    name: str
+    setting: str
+    study: str
+    ours: Value | None
+    ours_both: Value | None
+
+
+@dataclass(frozen=True)
+class Caution:
+    """A statement, and the cells that it is about; none when it is about the whole run.
+
+    The figures in it are those of the first of the cells.
+    """
+
+    message: str
+    cells: tuple[str, ...]
+
+    @property
+    def about(self) -> str:
+        """The cells in words."""
+        first, *others = self.cells
+        return first + (f"; likewise: {'; '.join(others)}" if others else "")
+
+
+def value(found: Estimate) -> Value:
+    """An estimate in figures."""
+    return _value(figure, found.value, (found.low, found.high), f"{found.method}; n = {found.n}")
+
+
+def ratio_value(found: Comparison) -> Value:
+    """A ratio in figures, with as many digits as its interval needs."""
+    interval = (found.low, found.high)
+    wide = found.low is None or found.high is None or found.high - found.low >= 0.015
+    write = ratio_figure if wide else "{:.3f}".format
+    return _value(write, found.ratio, interval, f"{found.method}; n = {found.n}")
+
+
+def _value(
+    write: Callable[[float], str],
+    centre: float,
+    interval: tuple[float | None, float | None],
+    method: str,
+) -> Value:
+    """A figure with its interval; one without width is not shown."""
+    low, high = interval
+    if low is None or high is None:
+        return Value(write(centre), "no interval", method)
+    told = f"{write(low)}–{write(high)}" if low < high else ""
+    return Value(write(centre), told, method)
+
+
+def sections(summary: Summary) -> tuple[Section, ...]:
+    """One section for each setting, in the order of the plan."""
+    baseline = summary.experiment.baseline
+    members: dict[str, list[CellSummary]] = {}
+    for cell in summary.cells:
+        members.setdefault(cell_label(setting_of(cell.factors, baseline)), []).append(cell)
+    return tuple(
+        _section(summary, f"setting-{index}", label, cells)
+        for index, (label, cells) in enumerate(members.items(), start=1)
+    )
+
+
+def _section(summary: Summary, id_: str, label: str, cells: list[CellSummary]) -> Section:
+    ranking = _ranking(summary, cells)
+    ranks = _ranks(ranking) if ranking else {}
+    cells = sorted(cells, key=lambda cell: ranks.get(cell.key, (len(cells), ""))[0])
+    keys = {cell.key for cell in cells}
+    return Section(
+        id=id_,
+        label=label,
+        ranked_by=ranking.estimate if ranking else "",
+        rows=tuple(_row(summary, cell, ranks.get(cell.key, (0, ""))[1]) for cell in cells),
+        findings=tuple(f for f in summary.findings if f.cells and keys.issuperset(f.cells)),
+    )
+
+
+def _ranking(summary: Summary, cells: list[CellSummary]) -> Ranking | None:
+    """The section's ranking by connections per second, else by what the server or client pays."""
+    keys = {cell.key for cell in cells}
+    for estimate in (RATE, SERVER, CLIENT):
+        for ranking in summary.rankings:
+            if ranking.estimate == estimate and keys.issuperset(sum(ranking.groups, ())):
+                return ranking
+    return None
+
+
+def _ranks(ranking: Ranking) -> dict[str, tuple[int, str]]:
+    """Each cell's place in the table, and its rank in words; `2=` when it is shared."""
+    ranks: dict[str, tuple[int, str]] = {}
+    for group in ranking.groups:
+        rank = len(ranks) + 1
+        for key in group:
+            ranks[key] = (len(ranks), f"{rank}=" if len(group) > 1 else str(rank))
+    return ranks
+
+
+def _row(summary: Summary, cell: CellSummary, rank: str) -> Row:
+    baseline = summary.experiment.baseline
+    comparison = find_comparison(summary, cell.key, RATE)
+    told = comparison is not None and comparison.verdict != "not_comparable"
+    return Row(
+        cell=cell,
+        name=varied_label(cell.factors, baseline),
+        rank=rank,
+        ratio=ratio_value(comparison) if comparison is not None and told else None,
+        is_baseline=all(cell.factors.get(name) == level for name, level in baseline.items()),
+        indistinct=comparison is not None and comparison.verdict == "no_detectable_difference",
+    )
+
+
+def varied_label(factors: Mapping[str, str], baseline: Mapping[str, str]) -> str:
+    """A cell's levels of the factors that are compared."""
+    return ", ".join(level_label(name, factors[name]) for name in baseline if name in factors)
+
+
+def find_comparison(summary: Summary, candidate: str, estimate: str) -> Comparison | None:
+    """The comparison of a cell with its baseline by one estimate."""
+    for comparison in summary.comparisons:
+        if comparison.candidate == candidate and comparison.estimate == estimate:
+            return comparison
+    return None
+
+
+def published(summary: Summary) -> tuple[Published | None, tuple[PublishedRow, ...]]:
+    """The study, and its ratios beside ours, the study's best first; None when there is none."""
+    found = [c for c in summary.comparisons if c.published is not None and c.estimate == RATE]
+    if not found:
+        return None, ()
+    rows = []
+    for comparison in sorted(found, key=lambda c: -c.published.ratio if c.published else 0.0):
+        cell = summary.cell(comparison.candidate)
+        both = find_comparison(summary, cell.key, BOTH)
+        rows.append(
+            PublishedRow(
+                name=varied_label(cell.factors, summary.experiment.baseline),
+                setting=cell_label(setting_of(cell.factors, summary.experiment.baseline)),
+                study=ratio_figure(comparison.published.ratio) if comparison.published else "",
+                ours=_comparable(comparison),
+                ours_both=_comparable(both),
+            )
+        )
+    return found[0].published, tuple(rows)
+
+
+def _comparable(found: Comparison | None) -> Value | None:
+    return ratio_value(found) if found and found.verdict != "not_comparable" else None
+
+
+def warnings(summary: Summary) -> tuple[Caution, ...]:
+    """Everything that the reader must know: of the run, then of cells, alike ones together."""
+    general = [Caution(text, ()) for text in summary.environment.warnings]
+    general += [Caution(f.text, ()) for f in summary.findings if not f.cells]
+    by_code: dict[str, tuple[str, list[str]]] = {}
+    for cell in summary.cells:
+        for reason in cell.reasons:
+            if cell.verdict != "unsupported":
+                _, cells = by_code.setdefault(reason.code, (reason.message, []))
+                cells.append(cell_label(cell.factors))
+    return (*general, *(Caution(text, tuple(cells)) for text, cells in by_code.values()))
+
+
+def left_out(summary: Summary) -> tuple[tuple[str, str], ...]:
+    """Combinations that were not tried, or that the server does not support: what and why."""
+    excluded = [(cell_label(each.factors), each.reason) for each in summary.excluded]
+    unsupported = [
+        (cell_label(cell.factors), "; ".join(reason.message for reason in cell.reasons))
+        for cell in summary.cells
+        if cell.verdict == "unsupported"
+    ]
+    return (*excluded, *unsupported)
+
+
+def redo_command(summary: Summary) -> str:
+    """The command that makes the same run again: what was typed, with the seed that was drawn."""
+    command = list(summary.environment.command)
+    if not any(part == "--seed" or part.startswith("--seed=") for part in command):
+        command += ["--seed", str(summary.experiment.seed)]
+    return shlex.join(command)
+
+
+def facts(summary: Summary) -> tuple[tuple[str, str], ...]:
+    """Where and how the run was made, as names and values."""
+    environment = summary.environment
+    target = environment.target
+    workload = summary.experiment.workload
+    pairs = [
+        ("Server", f"{target.name} ({target.software})"),
+        ("Server's TLS library", target.backend),
+        ("Server on processors", _listed(target.processors)),
+        ("Generator on processors", _listed(environment.generator_processors)),
+        ("Document", f"{workload.get('document_bytes', 0):,} bytes"),
+        ("Connections at once", str(workload.get("connections", ""))),
+        ("Blocks", str(summary.experiment.blocks)),
+        ("Seed", str(summary.experiment.seed)),
+        ("Begun", environment.created),
+        ("tlslab", environment.tlslab),
+    ]
+    pairs += [(_words(name), _fact(name, fact)) for name, fact in environment.machine.items()]
+    pairs += [(f"Version of {name}", text) for name, text in environment.versions.items()]
+    return tuple(pair for pair in pairs if pair[1])
+
+
+def _words(name: str) -> str:
+    return name.removesuffix("_bytes").replace("_", " ").capitalize()
+
+
+def _fact(name: str, fact: object) -> str:
+    if isinstance(fact, bool):
+        return "yes" if fact else "no"
+    if name.endswith("_bytes") and isinstance(fact, int | float):
+        return f"{fact / 2**30:.1f} GiB"
+    return f"{fact:.2f}" if isinstance(fact, float) else str(fact)
+
+
+def _listed(processors: tuple[int, ...]) -> str:
+    return ", ".join(str(number) for number in processors)

@@ -1,0 +1,59 @@
+"""Outputs that were looked at and found good, and wire formats that must stay readable.
+
+After a wanted change: `UPDATE_GOLDEN=1 pytest tests/golden`, then look at the difference.
+"""
+
+import io
+import json
+import os
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from made_run import World, made_run
+from tlslab.analysis import summarise
+from tlslab.experiment import load, with_levels
+from tlslab.model.finding import Summary
+from tlslab.report import render_ab, render_html, render_text
+from tlslab.store import from_json, to_json
+
+FOLDER = Path(__file__).parent
+
+
+@pytest.fixture(scope="module")
+def summary() -> Summary:
+    few = {"tls": ("1.3", "1.2"), "key": ("ecdsa-p256",), "group": ("X25519", "P-384", "X448")}
+    experiment = with_levels(load("groups", quick=True), few)
+    return summarise(made_run(World(unsupported=frozenset({"X448"})), experiment=experiment))
+
+
+def compare(name: str, text: str) -> None:
+    """Compares with a golden file, or writes it when that is asked for."""
+    path = FOLDER / name
+    if os.environ.get("UPDATE_GOLDEN"):
+        path.write_text(text, "utf-8")
+    assert text == path.read_text("utf-8")
+
+
+def test_the_terminals_report(summary: Summary) -> None:
+    console = Console(file=io.StringIO(), width=120)
+    console.print(render_text(summary))
+    assert isinstance(console.file, io.StringIO)
+    lines = (line.rstrip() for line in console.file.getvalue().splitlines())
+    compare("groups.txt", "\n".join(lines) + "\n")
+
+
+def test_abs_blocks(summary: Summary) -> None:
+    compare("groups-ab.txt", render_ab(summary))
+
+
+def test_a_summary_of_the_first_format_can_still_be_read_and_shown() -> None:
+    """`summary-1.json` is never updated: it is what the first version wrote."""
+    stored = json.loads((FOLDER / "summary-1.json").read_text("utf-8"))
+    assert stored["schema"] == "tlslab.summary/1"
+    old = from_json(stored, Summary)
+    assert len(old.cells) == 6
+    assert to_json(old)["cells"][0]["estimates"] == stored["cells"][0]["estimates"]
+    assert "X25519 carries" in render_html(old)
+    assert "Server Software" in render_ab(old)

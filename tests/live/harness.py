@@ -1,0 +1,177 @@
+"""Starts the installed `tlslab`, and finds all that it has started and written."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psutil
+
+from tlslab.targets import Running
+from tlslab.targets.base import Setting
+
+# Two cells, short windows: enough to go through everything, too short to mean anything.
+SMALL = """\
+schema = "tlslab.experiment/1"
+name = "small"
+title = "Does it work?"
+blocks = {blocks}
+
+[factors]
+tls = ["1.3"]
+key = ["ecdsa-p256"]
+group = ["X25519", "P-256"]
+
+[baseline]
+group = "X25519"
+
+[workload]
+document_bytes = 100
+connections = {connections}
+requests_per_connection = 1
+
+[workload.capacity]
+warmup_ms = 50
+measure_ms = {measure_ms}
+
+[workload.client_cost]
+warmup_ms = 50
+measure_ms = 200
+"""
+
+
+@dataclass
+class Ended:
+    """A command that has ended."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def errors(self) -> list[str]:
+        """What it called an error: one line each, without its remedy."""
+        return [line for line in self.err.splitlines() if line.startswith("error: ")]
+
+
+@dataclass
+class Tlslab:
+    """Starts `tlslab`, and finds whatever it has started, even when that has lost its parent."""
+
+    folder: Path
+    mark: str = field(default_factory=lambda: uuid.uuid4().hex)
+
+    @property
+    def private(self) -> Path:
+        """Where the lab makes its private folders."""
+        return self.folder / "private"
+
+    def start(
+        self, *arguments: str, prefix: Sequence[str] = (), **variables: str
+    ) -> subprocess.Popen[str]:
+        environment = {**os.environ, "TLSLAB_TEST_MARK": self.mark, **variables}
+        environment |= {"COLUMNS": "200", "TMPDIR": str(self.private)}
+        return subprocess.Popen(
+            [*prefix, sys.executable, "-m", "tlslab", *arguments],
+            cwd=self.folder,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def run(self, *arguments: str, prefix: Sequence[str] = (), **variables: str) -> Ended:
+        """Runs a command to its end; fails the test if it leaves a process behind."""
+        return self.finish(self.start(*arguments, prefix=prefix, **variables))
+
+    def finish(self, child: subprocess.Popen[str]) -> Ended:
+        out, err = child.communicate(timeout=120)
+        self.assert_nothing_left()
+        assert "Traceback" not in err, err
+        return Ended(child.returncode, out, err)
+
+    def processes(self) -> list[psutil.Process]:
+        """All running processes that descend from a command of ours."""
+        return [process for process in psutil.process_iter() if self._is_ours(process)]
+
+    def _is_ours(self, process: psutil.Process) -> bool:
+        try:
+            if process.status() == psutil.STATUS_ZOMBIE:
+                return False
+            if process.environ().get("TLSLAB_TEST_MARK") == self.mark:
+                return True
+            # nginx writes its title over its environment, but keeps its log in the private folder.
+            errors = Path(f"/proc/{process.pid}/fd/2").readlink()
+            return errors.is_relative_to(self.private)
+        except (psutil.Error, OSError):
+            return False
+
+    def named(self, name: str, seconds: float = 30) -> psutil.Process:
+        """Waits for a process of ours whose program has that name."""
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            for process in self.processes():
+                if process.name().startswith(name):
+                    return process
+            time.sleep(0.02)
+        raise AssertionError(f"no process {name}")
+
+    def assert_nothing_left(self, seconds: float = 10) -> None:
+        deadline = time.monotonic() + seconds
+        while self.processes() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert self.processes() == []
+
+
+def trials(folder: Path) -> list[bytes]:
+    """The whole lines of a run folder's trials."""
+    path = folder / "trials.jsonl"
+    return path.read_bytes().split(b"\n")[:-1] if path.exists() else []
+
+
+def assert_finished(ended: Ended, folder: Path) -> None:
+    """The whole plan was carried out, and the exit code says what the verdicts say.
+
+    A busy machine may well make so short a measurement invalid: that is then told, and is no
+    failure of the program.
+    """
+    done = [json.loads(line) for line in trials(folder)]
+    assert {trial["status"] for trial in done} <= {"done", "unsupported"}, ended.err
+    barred = {trial["cell"] for trial in done if trial["status"] == "unsupported"}
+    plan = json.loads((folder / "plan.json").read_text())
+    planned = {trial["trial"] for trial in plan["trials"] if trial["cell"] not in barred}
+    assert planned <= {trial["trial"] for trial in done}
+    summary = json.loads((folder / "summary.json").read_text())
+    verdicts = {cell["verdict"] for cell in summary["cells"]}
+    assert ended.code == (0 if verdicts <= {"valid", "at_least", "unsupported"} else 1), ended.err
+
+
+def wait_for_trials(folder: Path, count: int, seconds: float = 60) -> None:
+    """Waits until a run folder holds so many trials."""
+    deadline = time.monotonic() + seconds
+    while len(trials(folder)) < count:
+        assert time.monotonic() < deadline, f"fewer than {count} trials in {folder}"
+        time.sleep(0.02)
+
+
+def setting(folder: Path, *keys: str) -> Setting:
+    """A setting for a server that a test starts by itself."""
+    return Setting(folder, keys, ("X25519", "P-256"), 100, ())
+
+
+@dataclass
+class Own:
+    """A server that a test has started, not the lab."""
+
+    running: Running
+    ca: Path
+
+    @property
+    def url(self) -> str:
+        return self.running.url

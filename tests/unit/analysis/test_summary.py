@@ -1,0 +1,169 @@
+"""From a whole run to its summary: the figures that were put in must come out."""
+
+import json
+import math
+
+import pytest
+
+from made_run import CLIENT_US, KERNEL_US, SERVER_US, TIME_SPREAD, World, made_run
+from tlslab.analysis import summarise
+from tlslab.analysis.published import load_study
+from tlslab.experiment import load, with_levels
+from tlslab.model.errors import UsageError
+from tlslab.model.finding import Comparison, Estimate, Summary
+from tlslab.store import from_json, to_json
+
+
+@pytest.fixture(name="full")
+def _full(full_summary: Summary) -> Summary:
+    return full_summary
+
+
+def key(group: str, tls: str = "1.3", kind: str = "ecdsa-p256") -> str:
+    return f"tls={tls},key={kind},group={group}"
+
+
+def near(found: Estimate, truth: float) -> bool:
+    """Whether the estimate is within a percent, and its interval not far from the truth."""
+    assert found.low is not None
+    assert found.high is not None
+    return abs(found.value / truth - 1) < 0.01 and found.low * 0.99 < truth < found.high * 1.01
+
+
+@pytest.mark.parametrize("group", SERVER_US)
+def test_costs_come_out_as_they_went_in(full: Summary, group: str) -> None:
+    estimates = full.cell(key(group)).estimates
+    assert near(estimates["server_cpu_us_per_connection"], SERVER_US[group])
+    assert near(estimates["server_cpu_us_per_connection_system"], KERNEL_US)
+    assert near(estimates["client_cpu_us_per_connection"], CLIENT_US[group])
+    assert near(estimates["connections_per_s"], 0.985e6 / SERVER_US[group])
+    median_ms = 16 * SERVER_US[group] / 985 * math.exp(-(TIME_SPREAD**2) / 2)
+    assert near(estimates["service_ms_p50"], median_ms)
+    assert estimates["server_busy"].value == pytest.approx(0.985, rel=0.01)
+
+
+def test_every_estimate_has_unit_method_and_trials(full: Summary) -> None:
+    for cell in full.cells:
+        assert len(cell.estimates) == 15 + 16
+        for estimate in cell.estimates.values():
+            assert estimate.unit
+            assert estimate.method
+            assert estimate.n == cell.trials == 10
+
+
+def comparison(summary: Summary, candidate: str, estimate: str) -> Comparison:
+    found = [c for c in summary.comparisons if (c.candidate, c.estimate) == (candidate, estimate)]
+    assert len(found) == 1
+    return found[0]
+
+
+def test_ratios_are_to_the_baseline_of_the_same_setting(full: Summary) -> None:
+    found = comparison(full, key("P-384"), "server_cpu_us_per_connection")
+    assert found.baseline == key("X25519")
+    assert found.ratio == pytest.approx(SERVER_US["P-384"] / SERVER_US["X25519"], rel=0.01)
+    assert found.verdict == "slower"
+    assert found.n == 10
+    rate = comparison(full, key("P-384"), "connections_per_s")
+    assert rate.verdict == "slower"
+    assert rate.ratio < 1
+
+
+def test_a_ratio_of_estimates_is_the_ratio_that_is_told(full: Summary) -> None:
+    name = "connections_per_s"
+    estimates = [full.cell(key(group)).estimates[name].value for group in ("P-521", "X25519")]
+    told = comparison(full, key("P-521"), name).ratio
+    assert told == pytest.approx(estimates[0] / estimates[1])
+
+
+def test_published_ratios_stand_beside_cells_with_the_studys_key(full: Summary) -> None:
+    beside = {c.candidate for c in full.comparisons if c.published is not None}
+    groups = ("P-256", "X448", "P-384", "P-521")
+    assert beside == {key(group, tls) for group in groups for tls in ("1.2", "1.3")}
+    published = comparison(full, key("P-384", "1.2"), "connections_per_s").published
+    assert published is not None
+    assert published.ratio == pytest.approx(369.89 / 833.76)
+    assert "TLS 1.2" in published.source
+
+
+def test_published_figures_are_the_studys() -> None:
+    rates = load_study("domino-2021").requests_per_s
+    assert rates == {
+        "X25519": 833.76, "P-256": 819.96, "X448": 621.21, "P-384": 369.89, "P-521": 350.02,
+    }  # fmt: skip
+    with pytest.raises(UsageError, match="no published study"):
+        load_study("nobody-1999")
+
+
+def test_cells_that_cannot_be_told_apart_share_a_rank() -> None:
+    costs = {**SERVER_US, "P-256": SERVER_US["X25519"]}
+    few = {"tls": ("1.3",), "key": ("ecdsa-p256",), "group": ("X25519", "P-256", "P-384")}
+    experiment = with_levels(load("groups"), few)
+    summary = summarise(made_run(World(server_us=costs, noise=0.02, seed=5), experiment=experiment))
+    ranking = next(r for r in summary.rankings if r.estimate == "connections_per_s")
+    assert set(ranking.groups[0]) == {key("X25519"), key("P-256")}
+    answer = next(f for f in summary.findings if f.code == "answer")
+    assert "No difference from" in answer.text
+
+
+def test_the_answer_names_winner_rate_and_rivals(full: Summary) -> None:
+    answers = [finding for finding in full.findings if finding.code == "answer"]
+    assert len(answers) == 4
+    text = answers[0].text
+    assert text.startswith("X25519 carries 3,8")
+    assert "on one processor of nginx (TLS 1.3, ECDSA P-256)" in text
+    assert "times P-256 and 2.5" in text
+    assert text.endswith("times P-521.")
+
+
+def test_the_kernels_share_is_explained(full: Summary) -> None:
+    told = [finding.text for finding in full.findings if finding.code == "kernel_share"]
+    assert len(told) == 4
+    assert "38 % with X25519 and 15 % with P-521" in told[0]
+
+
+def test_processor_use_over_time_adds_up(full: Summary) -> None:
+    series = full.cell(key("X25519")).cpu_over_time
+    assert sorted(series) == ["client", "server"]
+    for each in series.values():
+        assert len(each.at_s) == len(each.user) == len(each.system) == 10
+    total = [u + s for u, s in zip(series["server"].user, series["server"].system, strict=True)]
+    assert sum(total) / len(total) == pytest.approx(0.985, rel=0.02)
+
+
+def test_abs_block_is_complete(full: Summary) -> None:
+    ab = full.cell(key("X448", "1.2", "rsa-2048")).ab
+    assert ab is not None
+    assert (ab.tls, ab.suite) == ("TLSv1.2", "ECDHE-RSA-AES256-GCM-SHA384")
+    assert (ab.server_key_bits, ab.cipher_bits, ab.temporary_key_bits) == (2048, 256, 448)
+    assert (ab.host, ab.port, ab.server_name) == ("127.0.0.1", 40001, "localhost")
+    assert ab.document_bytes == 4788
+    assert ab.requests_per_s == pytest.approx(ab.complete / ab.seconds)
+    assert ab.ms_per_request == pytest.approx(ab.ms_per_request_across * ab.concurrency)
+    assert list(ab.times) == ["connect", "processing", "waiting", "total"]
+    for row in ab.times.values():
+        assert row.min_ms <= row.median_ms <= row.max_ms
+
+
+def test_an_external_server_has_no_cost_of_its_own() -> None:
+    world = World(target="https://127.0.0.1:8443/", managed=False)
+    summary = summarise(made_run(world, quick=True))
+    cell = summary.cells[0]
+    assert cell.verdict == "valid"
+    assert "client_cpu_us_per_connection" in cell.estimates
+    assert not any(name.startswith("server_") for name in cell.estimates)
+    assert list(cell.cpu_over_time) == ["client"]
+    assert {finding.code for finding in summary.findings} == {
+        "answer",
+        "too_short_for_steady_state",
+    }
+
+
+def test_the_same_run_gives_the_same_summary() -> None:
+    contents = made_run(quick=True)
+    assert summarise(contents) == summarise(contents)
+
+
+def test_a_summary_survives_json() -> None:
+    summary = summarise(made_run(quick=True))
+    text = json.dumps(to_json(summary), allow_nan=False)
+    assert from_json(json.loads(text), Summary) == summary

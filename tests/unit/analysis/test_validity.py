@@ -1,0 +1,224 @@
+"""Which trials count, and what is said of those that do not."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from made_run import World, made_run
+from tlslab.analysis import summarise
+from tlslab.experiment import load, with_levels
+from tlslab.model.finding import CellSummary
+from tlslab.model.record import CpuTime, Outcomes, Reason, RunRecord, ServerUsage, Trial
+
+KEY = "tls=1.3,key=ecdsa-p256,group=P-256"
+
+
+def with_record(trial: Trial, change: Callable[[RunRecord], RunRecord]) -> Trial:
+    run = trial.runs["capacity"]
+    return replace(trial, runs={**trial.runs, "capacity": replace(run, record=change(run.record))})
+
+
+def cell_after(change: Callable[[Trial], Trial], blocks: int = 5) -> CellSummary:
+    """The cell P-256 when its trials of the first `blocks` blocks are changed."""
+
+    def changed(trial: Trial) -> Trial:
+        return change(trial) if trial.cell == KEY and trial.block < blocks else trial
+
+    return summarise(made_run(World(change=changed), quick=True)).cell(KEY)
+
+
+def codes(cell: CellSummary) -> list[str]:
+    return [reason.code for reason in cell.reasons]
+
+
+def books(change: Callable[[Outcomes], Outcomes]) -> Callable[[Trial], Trial]:
+    return lambda trial: with_record(
+        trial, lambda record: replace(record, outcomes=change(record.outcomes))
+    )
+
+
+def moved(name: str, count: int) -> Callable[[Outcomes], Outcomes]:
+    """Connections that did not complete, booked under `failed` or `unexpected`."""
+
+    def change(outcomes: Outcomes) -> Outcomes:
+        fields = {"completed": outcomes.completed - count, name: {"reset": count}}
+        return replace(outcomes, **fields)
+
+    return change
+
+
+def test_a_run_without_fault_is_valid() -> None:
+    cell = cell_after(lambda trial: trial)
+    assert (cell.verdict, cell.reasons, cell.trials) == ("valid", (), 5)
+
+
+def test_books_must_balance_exactly() -> None:
+    cell = cell_after(books(lambda o: replace(o, attempts=o.attempts + 1)))
+    assert (cell.verdict, codes(cell), cell.trials) == ("invalid", ["books"], 0)
+
+
+@pytest.mark.parametrize(("name", "code"), [("failed", "failures"), ("unexpected", "unexpected")])
+def test_trouble_has_a_limit_of_one_in_a_thousand(name: str, code: str) -> None:
+    assert cell_after(books(moved(name, 2))).verdict == "valid"
+    cell = cell_after(books(moved(name, 30)))
+    assert (cell.verdict, codes(cell)) == ("invalid", [code])
+    assert "reset 30" in cell.reasons[0].message
+
+
+def test_littles_law_finds_wrong_times() -> None:
+    def slower(record: RunRecord) -> RunRecord:
+        service = record.summaries["service"]
+        summaries = {**record.summaries, "service": replace(service, mean_ms=service.mean_ms * 0.9)}
+        return replace(record, summaries=summaries)
+
+    cell = cell_after(lambda trial: with_record(trial, slower))
+    assert (cell.verdict, codes(cell)) == ("invalid", ["littles_law"])
+
+
+def test_one_bad_trial_of_five_is_left_out_and_two_are_too_many() -> None:
+    broken = books(lambda o: replace(o, attempts=o.attempts + 1))
+    once = cell_after(broken, blocks=1)
+    assert (once.verdict, once.trials) == ("valid", 4)
+    assert once.reasons[0].message.startswith("1 of 5 trials: ")
+    assert once.estimates["connections_per_s"].n == 4
+    assert cell_after(broken, blocks=2).verdict == "invalid"
+
+
+def test_nothing_completed() -> None:
+    def nothing(outcomes: Outcomes) -> Outcomes:
+        return replace(outcomes, completed=0, failed={"refused": outcomes.completed})
+
+    cell = cell_after(books(nothing))
+    assert (cell.verdict, codes(cell)) == ("invalid", ["nothing_completed"])
+    assert cell.estimates == {}
+    assert cell.ab is None
+
+
+def busy(trial: Trial) -> Trial:
+    """The generator used 99 % of its processor."""
+
+    def change(record: RunRecord) -> RunRecord:
+        cpu = CpuTime(round(record.seconds * 0.9e6), round(record.seconds * 0.09e6))
+        return replace(record, cpu=cpu, workers=(replace(record.workers[0], cpu=cpu),))
+
+    return with_record(trial, change)
+
+
+def test_a_saturated_client_gives_a_lower_bound() -> None:
+    cell = cell_after(busy)
+    assert cell.verdict == "at_least"
+    assert codes(cell) == ["client_saturated"]
+    assert cell.estimates["client_busy"].value == pytest.approx(0.99)
+
+
+def test_a_lower_bound_is_not_ranked_by_rate_but_by_cost() -> None:
+    summary = summarise(made_run(World(change=busy), quick=True))
+    assert {cell.verdict for cell in summary.cells} == {"at_least"}
+    assert "connections_per_s" not in {ranking.estimate for ranking in summary.rankings}
+    assert "server_cpu_us_per_connection" in {ranking.estimate for ranking in summary.rankings}
+    rates = [c for c in summary.comparisons if c.estimate == "connections_per_s"]
+    assert {comparison.verdict for comparison in rates} == {"not_comparable"}
+    answers = [finding.text for finding in summary.findings if finding.code == "answer"]
+    assert len(answers) == 1
+    assert "at least" in answers[0]
+
+
+def with_server(trial: Trial, change: Callable[[ServerUsage], ServerUsage], kind: str) -> Trial:
+    runs = dict(trial.runs)
+    for name, run in trial.runs.items():
+        if name == kind and run.server is not None:
+            runs[name] = replace(run, server=change(run.server))
+    return replace(trial, runs=runs)
+
+
+def half_idle(trial: Trial, processor_busy: float) -> Trial:
+    """The server used half of the time that it could have had."""
+
+    def idle(server: ServerUsage) -> ServerUsage:
+        return replace(server, user_us=server.user_us // 2, system_us=server.system_us // 2)
+
+    trial = with_server(with_server(trial, idle, "capacity"), idle, "client_cost")
+    run = trial.runs["capacity"]
+    first, *others = run.machine.per_processor
+    processors = (replace(first, busy=processor_busy), *others)
+    machine = replace(run.machine, per_processor=processors)
+    return replace(trial, runs={**trial.runs, "capacity": replace(run, machine=machine)})
+
+
+def test_neither_side_busy_is_told() -> None:
+    cell = cell_after(lambda trial: half_idle(trial, processor_busy=0.5))
+    assert (cell.verdict, codes(cell)) == ("valid", ["neither_saturated"])
+
+
+def test_other_programs_on_the_servers_processor_are_told() -> None:
+    cell = cell_after(lambda trial: half_idle(trial, processor_busy=0.98))
+    assert (cell.verdict, codes(cell)) == ("valid", ["disturbed"])
+
+
+def test_the_servers_cost_must_agree_between_the_two_runs() -> None:
+    def dearer(server: ServerUsage) -> ServerUsage:
+        return replace(server, user_us=round(server.user_us * 1.4))
+
+    cell = cell_after(lambda trial: with_server(trial, dearer, "client_cost"))
+    assert codes(cell) == ["server_cost_disagrees"]
+
+
+def test_stolen_time_is_told() -> None:
+    def robbed(trial: Trial) -> Trial:
+        run = trial.runs["capacity"]
+        machine = replace(run.machine, steal_us=round(run.machine.seconds * 0.1e6))
+        return replace(trial, runs={**trial.runs, "capacity": replace(run, machine=machine)})
+
+    assert codes(cell_after(robbed)) == ["steal"]
+
+
+def test_a_rate_that_falls_in_most_trials_is_not_ranked() -> None:
+    def falling(record: RunRecord) -> RunRecord:
+        slices = record.intervals
+        half = len(slices) // 2
+        slow = [replace(each, completed=each.completed // 2) for each in slices[half:]]
+        return replace(record, intervals=(*slices[:half], *slow))
+
+    def change(trial: Trial) -> Trial:
+        return with_record(trial, falling) if trial.cell == KEY else trial
+
+    few = {"tls": ("1.3",), "key": ("ecdsa-p256",), "group": ("X25519", "P-256")}
+    experiment = with_levels(load("groups"), few)
+    summary = summarise(made_run(World(change=change), experiment=experiment))
+    cell = summary.cell(KEY)
+    assert (cell.verdict, codes(cell)) == ("invalid", ["slowdown"])
+    assert all(KEY not in group for ranking in summary.rankings for group in ranking.groups)
+
+
+def failed(class_: str) -> Callable[[Trial], Trial]:
+    reason = Reason(class_, "it went wrong")
+    return lambda trial: replace(trial, status="failed", reason=reason, runs={})
+
+
+def test_failed_trials() -> None:
+    assert cell_after(failed("timeout_handshake"), blocks=1).verdict == "valid"
+    assert cell_after(failed("timeout_handshake")).verdict == "failed"
+
+
+def test_a_server_that_died_is_no_server_to_measure() -> None:
+    cell = cell_after(failed("server_died"), blocks=1)
+    assert (cell.verdict, codes(cell)) == ("invalid", ["trial_server_died"])
+
+
+def test_an_unsupported_cell_says_why() -> None:
+    summary = summarise(made_run(World(unsupported=frozenset({"X448"})), quick=True))
+    cell = summary.cell("tls=1.3,key=ecdsa-p256,group=X448")
+    assert cell.verdict == "unsupported"
+    assert cell.reasons[0].message == "the server sent the alert handshake_failure"
+
+
+def test_an_interrupted_run_says_what_is_missing() -> None:
+    contents = made_run(quick=True)
+    summary = summarise(replace(contents, trials=contents.trials[:9]))
+    done = {cell.key: cell.trials for cell in summary.cells}
+    assert sum(done.values()) == 9
+    assert all("incomplete" in codes(cell) for cell in summary.cells)
+    summary = summarise(replace(contents, trials=()))
+    assert {cell.verdict for cell in summary.cells} == {"failed"}
+    assert {tuple(codes(cell)) for cell in summary.cells} == {("not_run",)}

@@ -1,0 +1,79 @@
+"""What a watcher of a run gets to see."""
+
+import io
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+from rich.progress import Progress
+
+from tlslab.cli.progress import Lines, Live
+from tlslab.experiment import load
+from tlslab.lab import events
+from tlslab.model.plan import Plan
+from tlslab.model.record import Reason, Trial
+from tlslab.planning import make_plan
+
+
+@pytest.fixture
+def plan() -> Plan:
+    return make_plan(load("groups", quick=True), 7, {("group", "X448"): "not \x1b[31mthere"})
+
+
+def failed(plan: Plan, number: int) -> Trial:
+    planned = plan.trials[number]
+    reason = Reason("reset", "the server\x1b]0;title\x07 hung up")
+    return Trial(number, 0, number, planned.cell, {}, "2026-01-01", "failed", reason)
+
+
+def story(plan: Plan) -> list[events.Event]:
+    return [
+        events.Warned("something: do this"),
+        events.RunBegun(plan, "reference", Path("runs/x"), 3, 2.0),
+        events.BlockBegun(0),
+        events.TrialBegun(0, plan.trials[3].cell),
+        events.Rate(plan.trials[3].cell, "capacity", 1234.0),
+        events.TrialEnded(failed(plan, 3)),
+        events.Skipped(1, "the server died in block 1"),
+        events.Skipped(0, "never told"),
+    ]
+
+
+def test_plain_lines_tell_plan_exclusions_trials_and_time_left(plan: Plan) -> None:
+    lines: list[str] = []
+    observer = Lines(lines.append)
+    for event in story(plan):
+        observer(event)
+    assert lines == [
+        "warning: something: do this",
+        "5 cells x 5 blocks against reference, seed 7; about 44 s; results in runs/x",
+        "3 trials done before",
+        "left out: 1 cell: not  [31mthere",
+        f"[4/25] {plan.trials[3].cell}: failed: reset: the server ]0;title  hung up; 42 s left",
+        "the server died in block 1: 1 trial left out",
+    ]
+
+
+def test_a_live_bar_shows_the_same_and_the_rate(plan: Plan) -> None:
+    screen = io.StringIO()
+    console = Console(file=screen, force_terminal=True, width=120, color_system=None)
+    with Progress(console=console) as progress:
+        observer = Live(progress)
+        for event in story(plan):
+            observer(event)
+        task = progress.tasks[0]
+        assert (task.completed, task.total) == (4, 24)
+        assert task.fields["rate"] == "1,234 connections/s"
+        assert task.fields["left"] == "42 s left"
+    shown = screen.getvalue()
+    assert "failed: reset: the server ]0;title" in shown
+    assert "the server died in block 1" in shown
+    assert "never told" not in shown
+    assert "\x07" not in shown
+
+
+def test_long_runs_are_told_in_minutes() -> None:
+    lines: list[str] = []
+    whole = make_plan(load("groups"), 1)
+    Lines(lines.append)(events.RunBegun(whole, "nginx", Path("r"), 0, 4.2))
+    assert "22 cells x 10 blocks against nginx, seed 1; about 15 min 24 s" in lines[0]

@@ -1,0 +1,73 @@
+"""The terminal's report and ab's blocks."""
+
+import io
+import re
+from dataclasses import replace
+
+import pytest
+from rich.console import Console
+
+from made_run import World, made_run
+from tlslab.analysis import summarise
+from tlslab.model.finding import Summary
+from tlslab.report import render_ab, render_text
+
+
+def printed(summary: Summary, width: int = 120) -> str:
+    console = Console(file=io.StringIO(), width=width, force_terminal=False)
+    console.print(render_text(summary))
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+def test_every_cell_has_its_row_and_every_finding_its_sentence(full_summary: Summary) -> None:
+    text = printed(full_summary)
+    for label in ("TLS 1.3, ECDSA P-256", "TLS 1.2, RSA-2048"):
+        assert label in text
+    assert len(re.findall(r"^ *1=? +X25519 ", text, re.M)) == 4
+    flat = " ".join(text.split())
+    assert full_summary.findings[0].text in flat
+    assert "Published ratios to X25519 beside ours" in text
+    assert "the hybrid groups exist in TLS 1.3 only" in flat
+    assert f"--seed {full_summary.experiment.seed}" in text
+
+
+@pytest.mark.parametrize("width", [80, 100, 120, 200])
+def test_no_line_is_wider_than_the_terminal(quick_summary: Summary, width: int) -> None:
+    lines = printed(quick_summary, width).splitlines()
+    assert max(len(line) for line in lines) <= width
+    assert any("3,8" in line for line in lines)
+    assert not any("…" in line for line in lines)
+
+
+def test_a_hostile_server_cannot_steer_the_terminal() -> None:
+    hostile = "\x1b]0;owned\x07[red]x[/red]\u202e"
+    contents = made_run(World(software=hostile), quick=True)
+    contents = replace(contents, environment=replace(contents.environment, warnings=(hostile,)))
+    summary = summarise(contents)
+    for text in (printed(summary), render_ab(summary)):
+        assert not set(text) & {"\x1b", "\x07", "\u202e"}
+        assert "[red]x[/red]" in text
+
+
+def test_unsupported_cells_say_why() -> None:
+    summary = summarise(made_run(World(unsupported=frozenset({"X448"})), quick=True))
+    for text in (printed(summary), render_ab(summary)):
+        assert "the server sent the alert handshake_failure" in " ".join(text.split())
+
+
+def test_ab_prints_a_block_for_each_cell_with_abs_own_words(full_summary: Summary) -> None:
+    text = render_ab(full_summary)
+    fields = (
+        "Server Software:", "Server Hostname:", "Server Port:", "SSL/TLS Protocol:",
+        "Server Temp Key:", "TLS Server Name:", "Document Path:", "Document Length:",
+        "Concurrency Level:", "Time taken for tests:", "Complete requests:", "Failed requests:",
+        "Non-2xx responses:", "Total transferred:", "HTML transferred:", "Requests per second:",
+        "Time per request:", "Transfer rate:", "Connection Times (ms)", "Connect:", "Processing:",
+        "Waiting:", "Total:",
+    )  # fmt: skip
+    for field in fields:
+        expected = 44 if field == "Time per request:" else 22
+        assert len(re.findall(rf"^{re.escape(field)}", text, re.M)) == expected
+    assert "TLSv1.2,ECDHE-ECDSA-AES256-GCM-SHA384,256,256" in text
+    assert "Server Temp Key:        X25519 253 bits" in text
