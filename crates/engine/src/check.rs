@@ -34,11 +34,7 @@ pub struct Checked {
 /// before a load is found here.
 pub fn check(spec: &CheckedSpec, trust: TrustAnchors) -> Result<Checked, RunError> {
     let mut permit = guard::permit(spec.spec(), spec.target())?;
-    let needed = files::needed(spec.spec().connections, spec.spec().threads);
-    let granted = files::granted()?;
-    if granted < needed {
-        return Err(RunError::Files { needed, granted });
-    }
+    check_files(spec)?;
     let mut offer = offer(spec, trust);
     if permit.bounded
         && let Some(token) = &spec.spec().proof
@@ -49,12 +45,18 @@ pub fn check(spec: &CheckedSpec, trust: TrustAnchors) -> Result<Checked, RunErro
     add_certificate_group(spec, &permit, &mut offer)?;
     let backend = choose(spec.spec().tls.backend, &offer)?;
     let script = Script { requests: Some(1), ..script(spec, permit) };
-    let (preflight, _) =
-        one_connection(backend, &offer, &script)?.map_err(|error| preflight_error(spec, error))?;
+    let tried = one_connection(backend, &offer, &script)?;
+    let (preflight, _) = tried.map_err(|error| failed(spec, error))?;
     Ok(Checked { permit, backend, preflight, offer })
 }
 
-fn preflight_error(spec: &CheckedSpec, error: PreflightError) -> RunError {
+fn check_files(spec: &CheckedSpec) -> Result<(), RunError> {
+    let needed = files::needed(spec.spec().connections, spec.spec().threads);
+    let granted = files::granted()?;
+    if granted < needed { Err(RunError::Files { needed, granted }) } else { Ok(()) }
+}
+
+fn failed(spec: &CheckedSpec, error: PreflightError) -> RunError {
     let target = format!("{}:{}", spec.target().host, spec.target().port);
     RunError::Preflight { target, error }
 }
@@ -121,7 +123,7 @@ fn add_certificate_group(
         }
         // Nobody has to wait for the same twice.
         Err(error) if matches!(error.outcome, Outcome::Failed(Failure::TimedOut(_))) => {
-            Err(preflight_error(spec, error))
+            Err(failed(spec, error))
         }
         // A target that cannot be scouted will fail its preflight, which says why.
         Err(_) => Ok(()),

@@ -454,19 +454,6 @@ mod tests {
     }
 
     #[test]
-    fn a_proof_is_a_token_and_no_path() {
-        let with = |proof: &str| {
-            spec(&format!(
-                r#"{{"url":"https://localhost/","stop":{{"count":1}},"proof":"{proof}"}}"#
-            ))
-        };
-        assert!(with("0123456789abcdef").is_ok());
-        for wrong in ["short", "../../../../etc/passwd", "0123456789abcde\\n0"] {
-            assert_eq!(with(wrong), Err(SpecError::Proof), "{wrong}");
-        }
-    }
-
-    #[test]
     fn what_would_never_end_is_refused() {
         let url = r#""url":"https://localhost/""#;
         for (rest, words) in [
@@ -477,6 +464,19 @@ mod tests {
         ] {
             let error = spec(&format!("{{{url},{rest}}}")).unwrap_err().to_string();
             assert!(error.contains(words), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_proof_is_a_token_and_no_path() {
+        let with = |proof: &str| {
+            spec(&format!(
+                r#"{{"url":"https://localhost/","stop":{{"count":1}},"proof":"{proof}"}}"#
+            ))
+        };
+        assert!(with("0123456789abcdef").is_ok());
+        for wrong in ["short", "../../../../etc/passwd", "0123456789abcde\\n0"] {
+            assert_eq!(with(wrong), Err(SpecError::Proof), "{wrong}");
         }
     }
 

@@ -5,10 +5,13 @@ use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
+use tlslab_engine::check::{Checked, check};
+use tlslab_engine::error::RunError;
 use tlslab_engine::record::RunRecord;
-use tlslab_engine::run::{Checked, Observer, Progress, RunError, check, run};
+use tlslab_engine::run::run;
 use tlslab_engine::spec::{BackendChoice, CheckedSpec, Deadlines, RunSpec, Stop};
 use tlslab_engine::tls::TrustAnchors;
+use tlslab_engine::watch::{Observer, Progress};
 use tlslab_testkit::certificates::Authority;
 
 /// Both back ends.

@@ -51,7 +51,7 @@ impl OpensslSession {
         socket: &mut Socket,
         mut call: impl FnMut(&mut SslStream<Wire>) -> Result<usize, ssl::Error>,
     ) -> Result<Progress, Failure> {
-        self.fruitless += self.receive(socket)?.unwrap_or(0);
+        self.receive(socket)?;
         loop {
             let error = match call(&mut self.stream) {
                 Ok(length) => {
@@ -62,25 +62,24 @@ impl OpensslSession {
                 Err(error) => error,
             };
             match error.code() {
-                ErrorCode::WANT_READ => match self.receive(socket)? {
-                    Some(length) => self.fruitless += length,
-                    None => return self.wait_to_read(socket),
-                },
+                ErrorCode::WANT_READ => {
+                    if self.receive(socket)?.is_none() {
+                        return self.wait_to_read(socket);
+                    }
+                }
                 ErrorCode::WANT_WRITE => {
                     if !self.send(socket)? {
                         return Ok(Progress::WantWrite);
                     }
                 }
                 ErrorCode::ZERO_RETURN if ffi::is_flooded(self.stream.ssl()) => {
-                    FLOOD.clone_into(&mut self.explanation);
-                    return Err(Failure::TlsProtocol);
+                    return Err(self.flooded());
                 }
                 ErrorCode::ZERO_RETURN => return Ok(Progress::Closed),
                 _ => return Err(self.end(&error, socket)),
             }
             if self.fruitless > FRUITLESS_LIMIT {
-                FLOOD.clone_into(&mut self.explanation);
-                return Err(Failure::TlsProtocol);
+                return Err(self.flooded());
             }
         }
     }
@@ -93,7 +92,14 @@ impl OpensslSession {
     }
 
     fn receive(&mut self, socket: &mut Socket) -> Result<Option<usize>, Failure> {
-        self.stream.get_mut().receive(socket).map_err(|e| self.lose(&e))
+        let received = self.stream.get_mut().receive(socket).map_err(|e| self.lose(&e))?;
+        self.fruitless += received.unwrap_or(0);
+        Ok(received)
+    }
+
+    fn flooded(&mut self) -> Failure {
+        FLOOD.clone_into(&mut self.explanation);
+        Failure::TlsProtocol
     }
 
     fn send(&mut self, socket: &mut Socket) -> Result<bool, Failure> {
