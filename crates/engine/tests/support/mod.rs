@@ -1,4 +1,5 @@
 //! Drives one session of a back end as a worker would, but waits by sleeping.
+#![allow(dead_code, reason = "each test program takes what it needs")]
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -29,7 +30,6 @@ pub fn offer(authority: &Authority) -> Offer {
 }
 
 /// The same, of one version only.
-#[allow(dead_code, reason = "each test program takes what it needs")]
 pub fn offer_of(version: TlsVersion, authority: &Authority) -> Offer {
     Offer { versions: vec![version], ..offer(authority) }
 }
@@ -61,7 +61,6 @@ pub fn connect_with(
     }
 }
 
-#[allow(dead_code, reason = "each test program takes what it needs")]
 impl Connected {
     /// Sends a request, and gives the length of the body of the response.
     pub fn exchange(&mut self) -> Result<usize, Failure> {
