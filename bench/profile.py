@@ -44,7 +44,6 @@ KERNEL_GROUPS = (
 KERNEL_REST = "kernel: scheduling, timers, rest"
 GROUPS = (
     ("X25519", r"(?i)25519"),
-    ("start-up: aws-lc's entropy source", r"jent_|^rol64|keccak|xoshiro|ptr_to_le32|uint32rotl"),
     ("ECDSA P-256 (sampled)", r"(?i)ecp_|p256|ecdsa|nistz"),
     ("SHA-256, HMAC, HKDF", r"(?i)sha256|sha2|hmac|hkdf|EVP_MD|Digest"),
     ("AES-128-GCM", r"(?i)aes|gcm|ghash|aead"),

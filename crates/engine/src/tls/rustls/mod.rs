@@ -2,6 +2,7 @@
 
 mod chain_memo;
 mod key_exchange;
+mod key_schedule;
 mod session;
 mod verifier;
 
@@ -12,6 +13,7 @@ use rustls::crypto::{CryptoProvider, aws_lc_rs};
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, SupportedCipherSuite, SupportedProtocolVersion};
 
+use self::key_schedule::CIPHER_SUITES;
 use self::verifier::Verifier;
 use super::{Backend, BackendError, Offer, SAMPLING_PERIOD};
 use crate::names::{CipherSuite, SignatureScheme, TlsVersion};
@@ -84,16 +86,14 @@ pub fn has_signature_scheme(scheme: SignatureScheme) -> bool {
 }
 
 fn implementation(suite: CipherSuite) -> Option<SupportedCipherSuite> {
-    aws_lc_rs::ALL_CIPHER_SUITES
-        .iter()
-        .copied()
-        .find(|known| u16::from(known.suite()) == suite.code_point())
+    CIPHER_SUITES.iter().copied().find(|known| u16::from(known.suite()) == suite.code_point())
 }
 
 fn provider(offer: &Offer) -> Result<CryptoProvider, BackendError> {
     let mut provider = aws_lc_rs::default_provider();
+    provider.cipher_suites.clone_from(&CIPHER_SUITES);
     if !offer.suites.is_empty() {
-        let all = aws_lc_rs::ALL_CIPHER_SUITES.iter();
+        let all = CIPHER_SUITES.iter();
         let has = || all.map(|s| CipherSuite::from_code_point(s.suite().into()).to_string());
         provider.cipher_suites = offer
             .suites
