@@ -17,6 +17,9 @@ FLOOR_BAR = 2.0
 SERVER_BUSY_BAR = 0.97
 GENERATOR_BUSY_BAR = 0.60
 
+# Above this share of somebody else's work the figures are wrong.
+DISTURBANCE_LIMIT = 0.10
+
 
 @dataclass(frozen=True)
 class Sample:
@@ -86,6 +89,18 @@ class Results:
     def own_share(self, name: str) -> Interval:
         """The generator's own use of its processor, over its whole runs."""
         return share([sample.run.own_share for sample in self.samples[name].values()])
+
+    @property
+    def disturbance(self) -> float:
+        """The share of the generator's processor that was busy with something else, at the worst.
+
+        Its processor is read in the middle of a run and its process over the whole of it: some
+        hundredths of difference are no disturbance.
+        """
+        return max(
+            self.busy(name, "generator_processor").value - self.own_share(name).value
+            for name in self.samples
+        )
 
     def bars(self) -> list[Bar]:
         """Every bar, judged on the mean over the blocks."""

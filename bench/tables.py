@@ -8,7 +8,7 @@ from rich.table import Table
 
 from bench.floor import FULL, LEAN, NAMES
 from bench.intervals import mean
-from bench.results import FULL_NAME, LEAN_NAME, Results
+from bench.results import DISTURBANCE_LIMIT, FULL_NAME, LEAN_NAME, Results
 from bench.verify import Verified
 
 # Wide enough for every table, wherever the output goes.
@@ -34,6 +34,11 @@ def show(results: Results) -> bool:
     _show_generators(results)
     _show_busy(results)
     _show_floor(results)
+    if results.disturbance > DISTURBANCE_LIMIT:
+        console.print(
+            f"[yellow]warning[/] other programs took up to {results.disturbance:.0%} of the "
+            "generator's processor: end them and run again"
+        )
     bars = results.bars()
     for bar in bars:
         mark = "[green]met   [/]" if bar.met else "[red]missed[/]"

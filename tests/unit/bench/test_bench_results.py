@@ -78,3 +78,11 @@ def test_what_is_kept_has_every_run_and_the_ratios_with_their_intervals() -> Non
     assert kept["runs"]["ab"]["0"]["busy"]["generator_process"] == pytest.approx(0.46)
     assert kept["over_lean"]["ab"]["value"] == pytest.approx(460 / 78)
     assert kept["over_lean"]["ab"]["n"] == len(BLOCKS)
+
+
+def test_somebody_elses_work_on_the_generators_processor_is_noticed() -> None:
+    found = Results(rivals=[])
+    found.add(LEAN_NAME, 0, sample(400, generator=0.42))
+    assert found.disturbance == pytest.approx(0.02)
+    found.add("ab", 0, sample(400, generator=1.0))
+    assert found.disturbance == pytest.approx(0.6)
