@@ -94,6 +94,13 @@ impl Authority {
         self.sign(key, params)
     }
 
+    /// A certificate whose subject has this name, whatever it is.
+    pub fn issue_named(&self, key: Key, common_name: &str) -> Identity {
+        let mut params = server(&NAMES);
+        params.distinguished_name.push(DnType::CommonName, common_name);
+        self.sign(key, params)
+    }
+
     /// A certificate that carries so many bytes that mean nothing.
     pub fn issue_bloated(&self, bytes: usize) -> Identity {
         let mut params = server(&NAMES);
