@@ -9,7 +9,8 @@ pub fn harmless(text: &str, limit: usize) -> String {
 
 /// Characters that reorder the text around them (Unicode Bidirectional Algorithm, UAX #9, table 4).
 fn is_bidi(c: char) -> bool {
-    matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    matches!(c, '\u{61c}' | '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}')
+        || ('\u{2066}'..='\u{2069}').contains(&c)
 }
 
 #[cfg(test)]

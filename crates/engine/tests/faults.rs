@@ -1,11 +1,11 @@
-//! Servers that fail in every way that is known, under load, by both back ends: each failure has its
-//! class, the books balance, nothing hangs and nothing grows.
+//! Servers that fail in every way that is known, under load, by both back ends: each failure has
+//! its class, the books balance, nothing hangs and nothing grows.
 
 mod harness;
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use harness::{BACKENDS, impatient, measured, peak_memory_mib, trust};
+use harness::{BACKENDS, SLACK, impatient, measured, peak_memory_mib, trust, try_run};
 use tlslab_engine::outcome::Outcomes;
 use tlslab_engine::spec::BackendChoice;
 use tlslab_testkit::certificates::{Authority, Key};
@@ -257,6 +257,23 @@ fn a_version_that_was_not_asked_for_is_an_alert() {
         let record = measured(spec, trust(&authority));
         let failed = [("alert_protocol_version".to_owned(), CONNECTIONS)].into();
         assert_eq!(record.outcomes.failed, failed, "{backend:?}");
+    }
+}
+
+#[test]
+fn a_silent_server_is_waited_for_once_before_the_run() {
+    let authority = Authority::new("tlslab test");
+    let peer = Peer::start(&settings(&authority), 0, bare(vec![Wait]));
+    for backend in BACKENDS {
+        // With a group forced in TLS 1.2 there are two connections before the load.
+        let mut spec = impatient(peer.address(), backend);
+        spec.deadlines.handshake_ms = 1_500;
+        spec.tls.versions = vec!["1.2".parse().unwrap()];
+        spec.tls.groups = vec!["X25519".parse().unwrap()];
+        let began = Instant::now();
+        let error = try_run(spec, trust(&authority)).unwrap_err();
+        assert_eq!(error.class(), "timeout_handshake", "{error}");
+        assert!(began.elapsed() < Duration::from_millis(1_500) + SLACK, "{backend:?}");
     }
 }
 

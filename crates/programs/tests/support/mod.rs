@@ -58,7 +58,7 @@ pub fn run(arguments: &[&str]) -> Said {
     Said::new(load().args(arguments).output().unwrap())
 }
 
-/// Runs it twice, with JSON and without: the same exit status, a message in one line; gives that line.
+/// Runs it twice, with JSON and without: the same exit status, and one line, which is given back.
 pub fn refused(arguments: &[&str], code: i32, class: &str) -> String {
     let said = run(&[&["--json"], arguments].concat());
     assert_eq!(said.code, Some(code), "{said:?}");

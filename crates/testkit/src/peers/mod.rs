@@ -1,4 +1,4 @@
-//! Peers with faults: servers that behave for some connections, and then do what they were made for.
+//! Peers with faults: servers that behave for some connections, then do what they were made for.
 //!
 //! A [`Fault`] is what a peer does to one connection. Faults are put together from [`script::Act`]s
 //! that are played on the bare TCP connection ([`bare`]), in the middle of the handshake
@@ -145,7 +145,7 @@ pub fn secured(settings: &Settings, acts: Vec<Act>) -> Fault {
     Arc::new(move |socket| after_handshake(&context, socket, &acts))
 }
 
-/// Makes the handshake, waits for the request, and answers with these bytes, over TLS; then silence.
+/// Makes the handshake, waits for the request, and answers with these bytes; then silence.
 pub fn answering(settings: &Settings, bytes: impl Into<Vec<u8>>) -> Fault {
     secured(settings, vec![Act::Receive, Act::Send(bytes.into()), Act::Wait])
 }

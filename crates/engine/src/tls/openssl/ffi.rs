@@ -132,8 +132,8 @@ fn note_index() -> c_int {
     })
 }
 
-/// Notes a HelloRetryRequest; counts messages that carry nothing, and closes the session at too many:
-/// OpenSSL itself takes any number, and each KeyUpdate costs it a tenth of a millisecond.
+/// Notes a HelloRetryRequest; counts messages that carry nothing, and closes the session at too
+/// many: OpenSSL itself takes any number, and each KeyUpdate costs it a tenth of a millisecond.
 unsafe extern "C" fn note_message(
     write: c_int,
     _version: c_int,
@@ -146,8 +146,8 @@ unsafe extern "C" fn note_message(
     if write != 0 || content_type != HANDSHAKE || length == 0 {
         return;
     }
-    // SAFETY: OpenSSL hands in the whole message, `length` bytes long, for the time of this call; the
-    // session is valid during its own callback.
+    // SAFETY: OpenSSL hands in the whole message, `length` bytes long, for the time of this call;
+    // the session is valid during its own callback.
     let (message, noted) = unsafe {
         let slot = sys::SSL_get_ex_data(ssl, note_index());
         (std::slice::from_raw_parts(message.cast::<u8>(), length), slot.addr())
