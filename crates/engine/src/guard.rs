@@ -7,7 +7,8 @@
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 
 use crate::clock::{MILLISECOND, Nanos, SECOND};
-use crate::spec::{RunSpec, Stop, Target};
+use crate::spec::{RunSpec, Stop};
+use crate::target::Target;
 
 /// New connections a second that a public address takes without proof of consent.
 pub const PUBLIC_RATE: u64 = 1_000;

@@ -25,6 +25,7 @@ pub mod run;
 pub mod serve;
 pub mod socket;
 pub mod spec;
+pub mod target;
 pub mod tls;
 mod usage;
 mod verdict;

@@ -5,15 +5,12 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use url::Url;
 
 use crate::names::{CipherSuite, Group, KeyExchange, SignatureScheme, TlsVersion};
+use crate::target::Target;
 
 /// The identifier of this wire format; a change that old readers would misread changes the number.
 pub const SPEC_SCHEMA: &str = "tlslab.spec/1";
-
-/// The most bytes that a URL may have: a request line longer than this no server accepts.
-const URL_LIMIT: usize = 8 * 1024;
 
 /// The most workers: as many as Linux's fixed-size affinity mask has room for processors.
 const THREADS_LIMIT: u32 = 1024;
@@ -226,19 +223,6 @@ pub enum SpecError {
     ServerName(String),
 }
 
-/// Host, port and path of a target.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Target {
-    /// The host as given: a DNS name or an address without brackets.
-    pub host: String,
-    /// The TCP port.
-    pub port: u16,
-    /// Path and query, beginning with `/`.
-    pub path: String,
-    /// What the Host header carries.
-    pub authority: String,
-}
-
 /// A specification whose parts fit each other. Only [`RunSpec::checked`] makes one.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CheckedSpec {
@@ -375,38 +359,6 @@ impl TlsSpec {
             }
         }
         Ok(())
-    }
-}
-
-impl Target {
-    fn parse(text: &str) -> Result<Self, SpecError> {
-        let refuse = |why: String| SpecError::Url { url: text.chars().take(200).collect(), why };
-        if text.len() > URL_LIMIT {
-            return Err(refuse(format!("is longer than {URL_LIMIT} bytes")));
-        }
-        let url = Url::parse(text)
-            .map_err(|e| refuse(format!("{e}; it has the form https://HOST[:PORT]/PATH")))?;
-        if url.scheme() != "https" {
-            return Err(refuse("only https:// can be measured".to_owned()));
-        }
-        if !url.username().is_empty() || url.password().is_some() {
-            return Err(refuse("must not carry a user name or a password".to_owned()));
-        }
-        let host = url.host_str().ok_or_else(|| refuse("names no host".to_owned()))?;
-        let path = match url.query() {
-            Some(query) => format!("{}?{query}", url.path()),
-            None => url.path().to_owned(),
-        };
-        let port = url.port_or_known_default().unwrap_or(443);
-        if port == 0 {
-            return Err(refuse("port 0 is no port to connect to".to_owned()));
-        }
-        let authority = match url.port() {
-            Some(port) => format!("{host}:{port}"),
-            None => host.to_owned(),
-        };
-        let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
-        Ok(Self { host, port, path, authority })
     }
 }
 

@@ -1,7 +1,7 @@
 //! HTTP/1.1 as a client: the request's bytes and a reader for its response (RFC 9112).
 
 use crate::hostile::harmless;
-use crate::spec::Target;
+use crate::target::Target;
 
 /// The most bytes that a response's head may have; larger ones are an attack or a mistake.
 pub const HEAD_LIMIT: usize = 64 * 1024;

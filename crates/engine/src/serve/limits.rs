@@ -2,7 +2,7 @@
 
 use std::io;
 
-use nix::sys::resource::{Resource, getrlimit, setrlimit};
+use crate::files;
 
 /// Files that are not connections: standard streams, pollers, listeners, and some in reserve.
 const OTHER_FILES: u64 = 64;
@@ -17,11 +17,7 @@ pub(super) struct WorkerLimits {
 impl WorkerLimits {
     /// Raises the process's file limit as far as it may and shares it out.
     pub fn of_process(workers: usize) -> io::Result<Self> {
-        let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE)?;
-        let granted = match setrlimit(Resource::RLIMIT_NOFILE, hard, hard) {
-            Ok(()) => hard,
-            Err(_) => soft,
-        };
+        let granted = files::granted()?;
         let others = OTHER_FILES + 3 * workers as u64;
         let connections = granted.saturating_sub(others).max(1) as usize / workers;
         Ok(Self { connections: connections.max(1) })
