@@ -25,7 +25,10 @@ def test_an_interruption_keeps_what_was_finished(
     assert 3 <= kept < 40
     assert "--resume r" in ended.err
     summary = json.loads((tmp_path / "r" / "summary.json").read_text())
-    assert sum(cell["trials"] for cell in summary["cells"]) == kept
+    # A busy machine may spoil a trial's arithmetic: it is kept, and judged, but not used.
+    done = [json.loads(line)["cell"] for line in trials(tmp_path / "r")]
+    for cell in summary["cells"]:
+        assert cell["trials"] == done.count(cell["key"]) or cell["reasons"]
 
 
 def test_an_interruption_before_the_first_trial(tlslab: Tlslab, small: Small) -> None:

@@ -6,6 +6,10 @@ use crate::record::{Summary, Verdict, VerdictCode, WorkerUsage};
 /// The share of its processor above which a worker was the bottleneck.
 const SATURATED: f64 = 0.95;
 
+/// The shortest measurement, in seconds, over which a worker's processor time means something: the
+/// kernel may account for it by ticks of up to 10 ms.
+const BUSY_MEASURABLE: f64 = 0.1;
+
 /// The share of failed connections, and of unexpected ones, up to which a run is good.
 const TROUBLE_LIMIT: f64 = 0.001;
 
@@ -93,7 +97,8 @@ fn listed(counts: &std::collections::BTreeMap<String, u64>) -> String {
 
 fn saturated(evidence: &Evidence<'_>) -> Option<Verdict> {
     let busy = |usage: &WorkerUsage| usage.cpu.total_us() as f64 / (usage.seconds * 1e6);
-    let busiest = evidence.workers.iter().map(busy).fold(0.0, f64::max);
+    let measurable = evidence.workers.iter().filter(|usage| usage.seconds >= BUSY_MEASURABLE);
+    let busiest = measurable.map(busy).fold(0.0, f64::max);
     let message = format!(
         "a worker was busy {:.0} % of the time: the generator was the bottleneck, rates are lower bounds",
         busiest * 100.0
@@ -179,6 +184,13 @@ mod tests {
     fn a_busy_worker_is_the_bottleneck() {
         let verdict = judge(|_, _, usage| usage.cpu.user_us = 1_800_000);
         assert_eq!(verdict, [VerdictCode::ClientSaturated]);
+    }
+
+    #[test]
+    fn a_few_ticks_of_the_clock_do_not_make_a_worker_busy() {
+        let tick = CpuTime { user_us: 10_000, system_us: 0 };
+        let verdict = judge(|_, _, usage| (usage.cpu, usage.seconds) = (tick, 0.009));
+        assert_eq!(verdict, [VerdictCode::Valid]);
     }
 
     #[test]
