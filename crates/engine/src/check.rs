@@ -5,12 +5,13 @@ use crate::connection::Script;
 use crate::error::RunError;
 use crate::files;
 use crate::guard::{self, Permit};
-use crate::http::h1;
+use crate::http::body::{BodyRule, from_hexadecimal};
+use crate::http::{h1, h2};
 use crate::names::TlsVersion;
 use crate::outcome::{Failure, Outcome};
 use crate::preflight::{PreflightError, Tried, certificate_group, preflight};
 use crate::record::Preflight;
-use crate::spec::CheckedSpec;
+use crate::spec::{BodyCheck, CheckedSpec, HttpVersion};
 use crate::target::Target;
 use crate::tls::choice::{Choice, choose};
 use crate::tls::expectation::Expectation;
@@ -29,6 +30,8 @@ pub struct Checked {
     pub preflight: Preflight,
     /// What each connection offers.
     pub(crate) offer: Offer,
+    /// How the bodies of responses are checked.
+    pub(crate) body: BodyRule,
 }
 
 /// Resolves, permits and tries the target with one connection; all that can be known to be wrong
@@ -45,10 +48,13 @@ pub fn check(spec: &CheckedSpec, trust: TrustAnchors) -> Result<Checked, RunErro
     guard::check_length(spec.spec(), &permit)?;
     add_certificate_group(spec, &permit, &mut offer)?;
     let backend = choose(spec.spec().tls.backend, &offer)?;
-    let script = Script { requests: Some(1), ..script(spec, permit) };
+    let hash = spec.spec().http.check_body == BodyCheck::Hash;
+    let body = BodyRule::Learn { hash };
+    let script = Script { requests: Some(1), body, ..script(spec, permit) };
     let tried = one_connection(backend, &offer, &script)?;
     let (preflight, _) = tried.map_err(|error| failed(spec, error))?;
-    Ok(Checked { permit, backend, preflight, offer })
+    let body = body_rule(spec.spec().http.check_body, &preflight);
+    Ok(Checked { permit, backend, preflight, offer, body })
 }
 
 fn check_files(spec: &CheckedSpec) -> Result<(), RunError> {
@@ -81,6 +87,7 @@ fn offer(spec: &CheckedSpec, trust: TrustAnchors) -> Offer {
         trust,
         authenticate: tls.authenticate,
         key_share: tls.key_share,
+        http: spec.spec().http.version,
     }
 }
 
@@ -94,6 +101,7 @@ fn serves_proof(
     let mut script = script(spec, *permit);
     let page = Target { path: guard::proof_path(token), ..spec.target().clone() };
     script.last_request = h1::request(&page, true);
+    script.http2 = script.http2.map(|(_, streams)| (h2::Request::new(&page), streams));
     script.requests = Some(1);
     script.handshake_only = false;
     Ok(one_connection(choose(spec.spec().tls.backend, offer)?, offer, &script)?.is_ok())
@@ -133,7 +141,7 @@ fn add_certificate_group(
 
 /// What each connection of a run does.
 pub(crate) fn script(spec: &CheckedSpec, permit: Permit) -> Script {
-    let deadlines = &spec.spec().deadlines;
+    let (deadlines, http) = (&spec.spec().deadlines, &spec.spec().http);
     Script {
         address: permit.address,
         request: h1::request(spec.target(), false),
@@ -147,6 +155,19 @@ pub(crate) fn script(spec: &CheckedSpec, permit: Permit) -> Script {
             deadlines.body_ms,
         ]
         .map(|ms| Nanos::from(ms) * MILLISECOND),
-        expectation: Expectation::new(&spec.spec().tls),
+        expectation: Expectation::new(&spec.spec().tls, http.version),
+        body: BodyRule::Count,
+        http2: (http.version == HttpVersion::Http2)
+            .then(|| (h2::Request::new(spec.target()), http.streams)),
+    }
+}
+
+/// How the bodies of a run are checked, by what the preflight has seen.
+fn body_rule(check: BodyCheck, seen: &Preflight) -> BodyRule {
+    let hash = seen.body_sha256.as_deref().and_then(from_hexadecimal);
+    match (check, hash, seen.body_bytes) {
+        (BodyCheck::Hash, Some(hash), _) => BodyRule::Hash(hash),
+        (BodyCheck::Length, _, Some(length)) => BodyRule::Length(length),
+        _ => BodyRule::Count,
     }
 }

@@ -1,9 +1,15 @@
 //! One connection, from its TCP connect to its last byte: a state machine with a function per state.
+//! HTTP/1.1 is here; [`multiplexed`] is what differs with HTTP/2.
+
+mod multiplexed;
 
 use std::net::SocketAddr;
 
 use crate::clock::{Clock, Nanos};
+use crate::http::Seen;
+use crate::http::body::BodyRule;
 use crate::http::h1::ResponseReader;
+use crate::http::h2;
 use crate::outcome::{Failure, Outcome, Step};
 use crate::record::Bytes;
 use crate::recorder::{Milestones, Recorder};
@@ -32,6 +38,10 @@ pub struct Script {
     pub deadlines: [Nanos; 4],
     /// What the handshake must have negotiated.
     pub expectation: Expectation,
+    /// How the body of each response is checked.
+    pub body: BodyRule,
+    /// With HTTP/2: the request, and how many may be under way at once.
+    pub http2: Option<(h2::Request, u32)>,
 }
 
 impl Script {
@@ -74,10 +84,14 @@ pub struct Connection<S> {
     facts: Option<Negotiated>,
     handshake_bytes: (u64, u64),
     requests_done: u32,
+    /// Requests begun; with HTTP/2 only.
+    requests_begun: u32,
     /// Bytes of the current request that the session has taken.
     request_taken: usize,
     request_sent: bool,
     response: ResponseReader,
+    /// In place of the request and the response above, with HTTP/2.
+    http2: Option<Box<h2::Client>>,
     /// Reads left in this turn.
     reads: u32,
 }
@@ -100,9 +114,11 @@ impl<S: Session> Connection<S> {
             facts: None,
             handshake_bytes: (0, 0),
             requests_done: 0,
+            requests_begun: 0,
             request_taken: 0,
             request_sent: false,
-            response: ResponseReader::default(),
+            response: ResponseReader::new(script.body),
+            http2: None,
             reads: 0,
         })
     }
@@ -114,6 +130,7 @@ impl<S: Session> Connection<S> {
             let next = match self.step {
                 Step::Connect => self.connect(context),
                 Step::Handshake => self.handshake(context),
+                _ if self.http2.is_some() => self.exchange(context),
                 Step::FirstByte if !self.request_sent => self.request(context),
                 Step::FirstByte | Step::Body => self.response(context),
             };
@@ -128,8 +145,11 @@ impl<S: Session> Connection<S> {
 
     /// Ends the connection if its step has taken too long.
     pub fn expire<C: Clock>(&mut self, now: Nanos, context: &mut Context<'_, C>) -> Option<Turn> {
-        (now >= self.deadline)
-            .then(|| self.end(Outcome::Failed(Failure::TimedOut(self.step)), context))
+        if now < self.deadline {
+            return None;
+        }
+        let step = self.overdue_step(now, context.script)?;
+        Some(self.end(Outcome::Failed(Failure::TimedOut(step)), context))
     }
 
     /// The session, for what a person wants to know of a single connection.
@@ -142,9 +162,12 @@ impl<S: Session> Connection<S> {
         self.facts
     }
 
-    /// The response read last.
-    pub fn last_response(&self) -> &ResponseReader {
-        &self.response
+    /// What the last response said; with HTTP/2, only where the script is to learn from it.
+    pub fn last_response(&self) -> Seen {
+        match &self.http2 {
+            Some(client) => client.seen().clone(),
+            None => self.response.seen(),
+        }
     }
 
     /// The step that the connection is in.
@@ -186,6 +209,9 @@ impl<S: Session> Connection<S> {
         }
         self.at.requested = self.at.secured;
         self.enter(Step::FirstByte, self.at.requested, context);
+        if context.script.http2.is_some() && !context.script.handshake_only {
+            self.http2 = Some(Box::new(h2::Client::new(context.script.body)?));
+        }
         Ok(Next::Go)
     }
 
@@ -240,9 +266,12 @@ impl<S: Session> Connection<S> {
         if !(200..300).contains(&self.response.status()) {
             return Err(Failure::HttpStatus);
         }
+        if !self.response.body.holds() {
+            return Err(Failure::Body);
+        }
         let now = context.clock.now();
         if let Some(recorder) = &mut context.recorder {
-            let (head, body) = (self.response.head_bytes, self.response.body_bytes);
+            let (head, body) = (self.response.head_bytes, self.response.body.bytes);
             recorder.request(&self.at, now, head, body);
         }
         self.requests_done += 1;
@@ -252,7 +281,7 @@ impl<S: Session> Connection<S> {
             None if !open => {}
             Some(_) if !open => return Err(Failure::Closed(Step::FirstByte)),
             _ => {
-                self.response = ResponseReader::default();
+                self.response = ResponseReader::new(context.script.body);
                 self.request_taken = 0;
                 self.request_sent = false;
                 self.at.requested = now;
@@ -347,6 +376,8 @@ mod tests {
             handshake_only: false,
             deadlines: [1; 4],
             expectation: Expectation::default(),
+            body: BodyRule::Count,
+            http2: None,
         };
         let session = Endless(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n");
         let mut connection = Connection::start(session, &script, 0).unwrap();

@@ -12,7 +12,7 @@ pub mod error;
 mod files;
 pub mod guard;
 pub mod hostile;
-mod http;
+pub mod http;
 pub mod names;
 pub mod outcome;
 mod phase;

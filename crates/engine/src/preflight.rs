@@ -3,6 +3,7 @@
 use crate::clock::{Clock, MILLISECOND, MonotonicClock, Nanos};
 use crate::connection::{Connection, Context, Script, Turn};
 use crate::hostile::harmless;
+use crate::http::body::hexadecimal;
 use crate::names::Group;
 use crate::outcome::{Failure, Outcome};
 use crate::poller::Poller;
@@ -44,7 +45,7 @@ pub fn preflight<B: Backend>(backend: &mut B, script: &Script) -> Tried {
         return Err(PreflightError {
             outcome,
             explanation: explain(outcome, &connection),
-            status: (response.status() != 0).then(|| response.status()),
+            status: (response.status != 0).then_some(response.status),
         });
     }
     let facts = connection.facts().ok_or_else(|| failed(Failure::TlsProtocol))?;
@@ -53,9 +54,10 @@ pub fn preflight<B: Backend>(backend: &mut B, script: &Script) -> Tried {
     let preflight = Preflight {
         facts: facts.into(),
         certificate: describe(&certificates),
-        status: answered.then(|| response.status()),
+        status: answered.then_some(response.status),
         body_bytes: answered.then_some(response.body_bytes),
-        server: response.server().map(str::to_owned),
+        body_sha256: response.digest.filter(|_| answered).map(|hash| hexadecimal(&hash)),
+        server: response.server,
     };
     Ok((preflight, certificates))
 }

@@ -53,6 +53,9 @@ pub struct RunRecord {
     pub intervals: Vec<Interval>,
     /// What the reader must know before using the numbers.
     pub verdicts: Vec<Verdict>,
+    /// What the reader should know besides; no note says anything against the numbers.
+    #[serde(default)]
+    pub notes: Vec<String>,
 }
 
 /// The names of the histograms of a record and what each holds.
@@ -88,6 +91,9 @@ pub struct Preflight {
     pub status: Option<u16>,
     /// The length of the response's body in bytes.
     pub body_bytes: Option<u64>,
+    /// The SHA-256 digest of the response's body in hexadecimal, where bodies are checked by it.
+    #[serde(default)]
+    pub body_sha256: Option<String>,
     /// The Server header of the response, at most 128 bytes of it.
     pub server: Option<String>,
 }

@@ -12,15 +12,16 @@ use crate::connection::Script;
 use crate::environment::environment;
 use crate::error::RunError;
 use crate::guard::GuardError;
+use crate::names::CipherSuite;
 use crate::phase::Schedule;
 use crate::processor::pin;
-use crate::record::{CpuTime, RECORD_SCHEMA, RunRecord, WorkerUsage};
+use crate::record::{CountedFacts, CpuTime, RECORD_SCHEMA, RunRecord, WorkerUsage};
 use crate::recorder::Recorder;
 use crate::spec::{CheckedSpec, RunSpec, Stop};
 use crate::tls::choice::Choice;
 use crate::tls::openssl::OpensslBackend;
 use crate::tls::rustls::RustlsBackend;
-use crate::tls::{Backend, BackendError};
+use crate::tls::{Backend, BackendError, Facts};
 use crate::verdict::{Evidence, verdicts};
 use crate::watch::{Ending, Observer, watch};
 use crate::worker::{Gauge, Report, Share, Worker};
@@ -51,7 +52,7 @@ fn load<B: Backend>(
     make: impl Fn() -> Result<B, BackendError> + Sync,
 ) -> Result<RunRecord, RunError> {
     let threads = spec.spec().threads as usize;
-    let script = script(spec, checked.permit);
+    let script = Script { body: checked.body, ..script(spec, checked.permit) };
     let gauges: Vec<Gauge> = (0..threads).map(|_| Gauge::default()).collect();
     let gate = Gate { barrier: Barrier::new(threads + 1), start: AtomicU64::new(0) };
     let first_error = Mutex::new(None);
@@ -165,6 +166,7 @@ fn record(
     }
     let workers: Vec<WorkerUsage> = reports.iter().map(|report| report.usage.clone()).collect();
     let seconds = workers.iter().map(|w| w.seconds).sum::<f64>() / workers.len().max(1) as f64;
+    let facts = notes.facts();
     let outcomes = notes.outcomes();
     let summaries = notes.summaries();
     let (authenticated, requests, bytes) = notes.totals();
@@ -185,7 +187,8 @@ fn record(
         environment: environment(),
         address: checked.permit.address.to_string(),
         preflight: checked.preflight.clone(),
-        facts: notes.facts(),
+        notes: remarks(&checked.preflight.facts, &facts),
+        facts,
         authenticated,
         requests,
         seconds,
@@ -200,6 +203,25 @@ fn record(
     }
 }
 
+/// What a reader should know of the facts that were found, by the preflight and by the run.
+fn remarks(first: &Facts, facts: &[CountedFacts]) -> Vec<String> {
+    let all = facts.iter().map(|counted| &counted.facts).chain([first]);
+    let mut barred: Vec<&str> = all
+        .filter(|facts| facts.alpn == "h2")
+        .map(|facts| facts.suite.as_str())
+        .filter(|suite| suite.parse().is_ok_and(CipherSuite::is_barred_from_http2))
+        .collect();
+    barred.sort_unstable();
+    barred.dedup();
+    let remark = |suite| {
+        format!(
+            "{suite} is on RFC 9113's list of prohibited suites (appendix A): \
+             a server may refuse HTTP/2 with INADEQUATE_SECURITY"
+        )
+    };
+    barred.into_iter().map(remark).collect()
+}
+
 /// The versions of this engine and of the libraries built into it.
 pub fn versions() -> BTreeMap<String, String> {
     [
@@ -207,6 +229,7 @@ pub fn versions() -> BTreeMap<String, String> {
         ("rustls", env!("RUSTLS_VERSION")),
         ("aws-lc-sys", env!("AWS_LC_SYS_VERSION")),
         ("openssl", openssl::version::version()),
+        ("nghttp2", crate::http::h2::session::version()),
     ]
     .map(|(name, version)| (name.to_owned(), version.to_owned()))
     .into()

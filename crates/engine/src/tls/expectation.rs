@@ -2,7 +2,7 @@
 
 use crate::names::{CipherSuite, KeyExchange, SignatureScheme, TlsVersion};
 use crate::outcome::Mismatch;
-use crate::spec::TlsSpec;
+use crate::spec::{HttpVersion, TlsSpec};
 
 use super::{Alpn, HandshakeKind, KeyExchangeGroup, Negotiated};
 
@@ -13,16 +13,18 @@ pub struct Expectation {
     suites: Vec<CipherSuite>,
     groups: Vec<u16>,
     signature_schemes: Vec<SignatureScheme>,
+    http: HttpVersion,
 }
 
 impl Expectation {
     /// The expectation that a specification states.
-    pub fn new(spec: &TlsSpec) -> Self {
+    pub fn new(spec: &TlsSpec, http: HttpVersion) -> Self {
         Self {
             versions: spec.versions.clone(),
             suites: spec.suites.clone(),
             groups: spec.groups.iter().map(|group| group.code_point()).collect(),
             signature_schemes: spec.signature_schemes.clone(),
+            http,
         }
     }
 
@@ -58,8 +60,13 @@ impl Expectation {
         if !signed {
             return Some(Mismatch::SignatureScheme);
         }
-        // A server may leave ALPN out (RFC 7301, section 3.2); it may not pick what was not offered.
-        (negotiated.alpn == Some(Alpn::Other)).then_some(Mismatch::Alpn)
+        let agreed = match self.http {
+            // A server may leave ALPN out (RFC 7301, section 3.2).
+            HttpVersion::Http11 => matches!(negotiated.alpn, None | Some(Alpn::Http11)),
+            // Not so for HTTP/2 (RFC 9113, section 3.3).
+            HttpVersion::Http2 => negotiated.alpn == Some(Alpn::Http2),
+        };
+        (!agreed).then_some(Mismatch::Alpn)
     }
 }
 
@@ -69,13 +76,14 @@ mod tests {
     use crate::names::Group;
 
     fn asked() -> Expectation {
-        Expectation::new(&TlsSpec {
+        let spec = TlsSpec {
             versions: vec![TlsVersion::Tls13],
             suites: vec![CipherSuite::from_code_point(0x1301)],
             groups: vec![Group::X25519],
             signature_schemes: vec!["ecdsa_secp256r1_sha256".parse().unwrap()],
             ..TlsSpec::default()
-        })
+        };
+        Expectation::new(&spec, HttpVersion::Http11)
     }
 
     fn negotiated() -> Negotiated {
@@ -125,7 +133,21 @@ mod tests {
 
     #[test]
     fn nothing_asked_accepts_any_full_handshake() {
-        let anything = Expectation::new(&TlsSpec::default());
+        let anything = Expectation::new(&TlsSpec::default(), HttpVersion::Http11);
         assert_eq!(anything.mismatch(&negotiated()), None);
+    }
+
+    #[test]
+    fn http2_must_be_agreed_on_and_http_1_1_need_not() {
+        let judge = |http, alpn| {
+            Expectation::new(&TlsSpec::default(), http)
+                .mismatch(&Negotiated { alpn, ..negotiated() })
+        };
+        let (old, new) = (HttpVersion::Http11, HttpVersion::Http2);
+        assert_eq!(judge(old, None), None);
+        assert_eq!(judge(old, Some(Alpn::Http2)), Some(Mismatch::Alpn));
+        assert_eq!(judge(new, Some(Alpn::Http2)), None);
+        assert_eq!(judge(new, Some(Alpn::Http11)), Some(Mismatch::Alpn));
+        assert_eq!(judge(new, None), Some(Mismatch::Alpn));
     }
 }

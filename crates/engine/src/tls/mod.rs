@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::names::{CipherSuite, Group, SignatureScheme, TlsVersion};
 use crate::outcome::Failure;
 use crate::socket::Socket;
-use crate::spec::{Authenticate, KeyShare};
+use crate::spec::{Authenticate, HttpVersion, KeyShare};
 
 pub mod choice;
 pub mod expectation;
@@ -50,6 +50,8 @@ pub struct Offer {
     pub authenticate: Authenticate,
     /// Whether each connection draws a key share of its own.
     pub key_share: KeyShare,
+    /// The protocol to offer by ALPN.
+    pub http: HttpVersion,
 }
 
 /// Whom to trust to have issued a server's certificate.
@@ -180,8 +182,18 @@ pub enum HandshakeKind {
 pub enum Alpn {
     /// `http/1.1`.
     Http11,
+    /// `h2`.
+    Http2,
     /// Another one: the server selected what was not offered.
     Other,
+}
+
+impl Alpn {
+    /// The protocol of this name.
+    pub fn of(name: &[u8]) -> Self {
+        let known = [(HttpVersion::Http11, Self::Http11), (HttpVersion::Http2, Self::Http2)];
+        known.into_iter().find(|(version, _)| version.alpn() == name).map_or(Self::Other, |k| k.1)
+    }
 }
 
 /// What was negotiated, in the names that records use.
@@ -218,6 +230,7 @@ impl From<Negotiated> for Facts {
             hello_retry_request: negotiated.hello_retry_request,
             alpn: match negotiated.alpn {
                 Some(Alpn::Http11) => "http/1.1".to_owned(),
+                Some(Alpn::Http2) => "h2".to_owned(),
                 Some(Alpn::Other) => "other".to_owned(),
                 None => "none".to_owned(),
             },

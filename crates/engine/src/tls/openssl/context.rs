@@ -25,9 +25,6 @@ const CERTIFICATE_LIMIT: usize = 64 * 1024;
 /// All that exists: security level 0 of SSL_CTX_set_security_level(3).
 const NO_SECURITY_LEVEL: u32 = 0;
 
-/// ALPN's form on the wire: each protocol behind its length.
-const HTTP_1_1: &[u8] = b"\x08http/1.1";
-
 /// A context whose sessions verify the server's chain, name and validity against these anchors
 /// (DER), or, without any, take every certificate. The handshake signature is always verified.
 pub fn build(offer: &Offer, anchors: Option<&[Vec<u8>]>) -> Result<SslContext, BackendError> {
@@ -136,7 +133,9 @@ fn set_offered(context: &mut SslContextBuilder, offer: &Offer) -> Result<(), Err
     if let Some(list) = joined(offer.signature_schemes.iter().map(ToString::to_string)) {
         context.set_sigalgs_list(&list)?;
     }
-    context.set_alpn_protos(HTTP_1_1)
+    let protocol = offer.http.alpn();
+    // ALPN's form on the wire: each protocol behind its length.
+    context.set_alpn_protos(&[&[protocol.len() as u8], protocol].concat())
 }
 
 /// The names as OpenSSL's lists have them; `None` for no names.
@@ -245,6 +244,7 @@ mod tests {
             trust: crate::tls::TrustAnchors::Anyone,
             authenticate: crate::spec::Authenticate::Every,
             key_share: crate::spec::KeyShare::Fresh,
+            http: crate::spec::HttpVersion::Http11,
         }
     }
 }

@@ -22,10 +22,7 @@ pub fn negotiated(ssl: &SslRef, authenticated: bool) -> Negotiated {
         signature_scheme: ffi::peer_signature_name(ssl).map(scheme),
         kind: if ssl.session_reused() { HandshakeKind::Resumed } else { HandshakeKind::Full },
         hello_retry_request: ffi::saw_hello_retry_request(ssl),
-        alpn: ssl.selected_alpn_protocol().map(|protocol| match protocol {
-            b"http/1.1" => Alpn::Http11,
-            _ => Alpn::Other,
-        }),
+        alpn: ssl.selected_alpn_protocol().map(Alpn::of),
         authenticated,
     }
 }

@@ -164,6 +164,6 @@ fn config(
         .with_custom_certificate_verifier(Arc::new(verifier))
         .with_no_client_auth();
     config.resumption = Resumption::disabled();
-    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    config.alpn_protocols = vec![offer.http.alpn().to_vec()];
     Ok(Arc::new(config))
 }

@@ -248,10 +248,7 @@ impl Session for RustlsSession {
                 _ => HandshakeKind::Full,
             },
             hello_retry_request: kind == Some(RustlsKind::FullWithHelloRetryRequest),
-            alpn: connection.alpn_protocol().map(|name| match name {
-                b"http/1.1" => Alpn::Http11,
-                _ => Alpn::Other,
-            }),
+            alpn: connection.alpn_protocol().map(Alpn::of),
             authenticated: self.authenticated,
         }
     }

@@ -1,5 +1,7 @@
 //! The command line of `tlslab-load`, and the specification that it stands for.
 
+mod http;
+
 use std::fs;
 use std::io::Read as _;
 use std::time::Duration;
@@ -55,6 +57,9 @@ pub struct Arguments {
     /// Close each connection once the handshake is done, without a request
     #[arg(long)]
     handshake_only: bool,
+
+    #[command(flatten)]
+    http: http::HttpArguments,
 
     /// Protocol version to offer (repeatable): 1.2, 1.3
     #[arg(long, value_name = "VERSION")]
@@ -189,6 +194,7 @@ impl Arguments {
             },
             requests_per_connection: self.requests_per_connection,
             handshake_only: self.handshake_only,
+            http: self.http.spec(),
             tls: self.tls_spec()?,
             deadlines,
             allow: self.allow.clone(),
@@ -323,6 +329,7 @@ fn processors(text: &str) -> Result<Processors, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tlslab_engine::spec::{BodyCheck, HttpVersion};
 
     #[test]
     fn times_have_units() {
@@ -350,6 +357,15 @@ mod tests {
         assert_eq!(spec.tls.authenticate, Authenticate::Sampled);
         assert_eq!(spec.tls.key_share, KeyShare::Reused);
         assert_eq!(spec.stop, Stop::DurationMs(10_000));
+    }
+
+    #[test]
+    fn http2_is_a_flag_with_its_streams() {
+        let flags = ["tlslab-load", "--http", "2", "--streams", "8", "--requests-per-connection"];
+        let flags = flags.into_iter().chain(["unlimited", "--check-body", "hash", "https://a/"]);
+        let http = Arguments::try_parse_from(flags).unwrap().spec().unwrap().http;
+        assert_eq!((http.version, http.streams), (HttpVersion::Http2, 8));
+        assert_eq!(http.check_body, BodyCheck::Hash);
     }
 
     #[test]

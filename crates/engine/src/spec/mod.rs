@@ -3,6 +3,10 @@
 //! [`RunSpec`] is what crosses the seam (JSON). [`CheckedSpec`] is a specification whose parts fit
 //! each other; nothing else can be run.
 
+mod http;
+
+pub use http::{BodyCheck, HttpSpec, HttpVersion};
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -47,6 +51,9 @@ pub struct RunSpec {
     /// Close each connection as soon as the handshake is done, without a request.
     #[serde(default)]
     pub handshake_only: bool,
+    /// The HTTP that is spoken.
+    #[serde(default)]
+    pub http: HttpSpec,
     /// What to offer and what to insist on.
     #[serde(default)]
     pub tls: TlsSpec,
@@ -209,6 +216,14 @@ pub enum SpecError {
     CountOfUnlimited,
     #[error("handshake_only goes with one request per connection, which is then not sent")]
     HandshakeOnlyWithRequests,
+    #[error("http.streams ({0}) may be {limit} at most", limit = crate::http::h2::STREAMS_LIMIT)]
+    TooManyStreams(u32),
+    #[error("several streams on a connection exist in HTTP/2 only; give http.version 2")]
+    StreamsNeedHttp2,
+    #[error("http.streams ({streams}) must not be more than requests_per_connection ({requests})")]
+    MoreStreamsThanRequests { streams: u32, requests: u32 },
+    #[error("http.check_body needs requests, and handshake_only sends none")]
+    BodyOfHandshakeOnly,
     #[error("suite {suite} belongs to TLS {needs}, which is not among the versions asked for")]
     SuiteOutsideVersions { suite: CipherSuite, needs: TlsVersion },
     #[error("no suite given for TLS {0}; give one, or leave that version or all suites out")]
@@ -263,6 +278,7 @@ impl RunSpec {
         }
         self.check_counts()?;
         self.check_proof()?;
+        self.http.check(&self)?;
         self.tls.check()?;
         let target = Target::parse(&self.url)?;
         let checked = CheckedSpec { spec: self, target };
