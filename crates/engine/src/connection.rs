@@ -71,6 +71,8 @@ pub struct Context<'w, C> {
     pub recorder: Option<&'w mut Recorder>,
     /// Room for decrypted bytes.
     pub plaintext: &'w mut [u8],
+    /// The run is over: a connection with as many requests as fit ends with those under way.
+    pub draining: bool,
 }
 
 /// One connection.
@@ -278,7 +280,7 @@ impl<S: Session> Connection<S> {
         let open = self.response.keeps_alive();
         match context.script.requests {
             Some(requests) if self.requests_done == requests => {}
-            None if !open => {}
+            None if !open || context.draining => {}
             Some(_) if !open => return Err(Failure::Closed(Step::FirstByte)),
             _ => {
                 self.response = ResponseReader::new(context.script.body);
@@ -383,8 +385,13 @@ mod tests {
         let mut connection = Connection::start(session, &script, 0).unwrap();
         let clock = ManualClock::default();
         let mut plaintext = [0; 64];
-        let mut context =
-            Context { script: &script, clock: &clock, recorder: None, plaintext: &mut plaintext };
+        let mut context = Context {
+            script: &script,
+            clock: &clock,
+            recorder: None,
+            plaintext: &mut plaintext,
+            draining: false,
+        };
         let _accepted = listener.accept().unwrap();
         for turn in 1..=3 {
             assert_eq!(connection.advance(&mut context), Turn::Write);

@@ -12,7 +12,9 @@ impl<S: Session> Connection<S> {
         &mut self,
         context: &mut Context<'_, C>,
     ) -> Result<Next, Failure> {
-        self.begin_requests(context.script)?;
+        if !(context.draining && context.script.requests.is_none()) {
+            self.begin_requests(context.script)?;
+        }
         if let Some(turn) = self.send_requests()? {
             return Ok(Next::Stop(turn));
         }
@@ -36,7 +38,7 @@ impl<S: Session> Connection<S> {
         // The instant at which the next requests begin.
         self.at.requested = now;
         self.deadline = self.deadline.min(now + least_patience(context.script));
-        self.ending(context.script)
+        self.ending(context)
     }
 
     /// Begins as many requests as are wanted, allowed, and left to do.
@@ -82,12 +84,14 @@ impl<S: Session> Connection<S> {
 
     /// Whether the connection is over: all is done, or the server has ended it in peace. Requests that
     /// a GOAWAY has left unprocessed are no failures, but a connection that was to carry them is.
-    fn ending(&self, script: &Script) -> Result<Next, Failure> {
+    fn ending<C>(&self, context: &Context<'_, C>) -> Result<Next, Failure> {
         let completed = Ok(Next::Stop(Turn::Ended(Outcome::Completed)));
-        let has_ended = self.http2.as_ref().is_some_and(|client| client.has_ended());
-        match script.requests {
+        let Some(client) = &self.http2 else { return completed };
+        let has_ended = client.has_ended();
+        match context.script.requests {
             Some(requests) if self.requests_done == requests => completed,
             None if has_ended && self.requests_done > 0 => completed,
+            None if context.draining && client.is_idle() => completed,
             _ if has_ended => Err(Failure::Closed(Step::FirstByte)),
             _ => Ok(Next::Go),
         }

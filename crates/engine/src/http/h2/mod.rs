@@ -129,9 +129,14 @@ impl Client {
         self.streams.next_done()
     }
 
+    /// Whether no request is under way.
+    pub fn is_idle(&self) -> bool {
+        self.streams.under_way() == 0
+    }
+
     /// Whether the server has said that it ends the connection, and nothing is under way any more.
     pub fn has_ended(&self) -> bool {
-        self.streams.ends() && self.streams.under_way() == 0
+        self.streams.ends() && self.is_idle()
     }
 
     /// Looks for a request that takes too long, with the times allowed for its first byte and for its
