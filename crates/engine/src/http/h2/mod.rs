@@ -55,6 +55,9 @@ impl Request {
 pub struct Client {
     session: Session<Streams>,
     streams: Streams,
+    /// Streams that the server lets be open at once.
+    allowed: u32,
+    /// Plaintext that is made, and how much of it was sent.
     outgoing: Vec<u8>,
     sent: usize,
 }
@@ -69,17 +72,14 @@ impl Client {
             (libnghttp2_sys::NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, super::HEAD_LIMIT as u32),
         ];
         session.settings(&settings, WINDOW).map_err(refused)?;
-        Ok(Self { session, streams: Streams::new(rule), outgoing: Vec::new(), sent: 0 })
+        let streams = Streams::new(rule);
+        Ok(Self { session, streams, allowed: 1, outgoing: Vec::new(), sent: 0 })
     }
 
     /// How many requests may be begun now, when so many are to be under way at once. Until the
     /// server's SETTINGS have arrived, one: a server may refuse what is above its limit.
     pub fn room(&self, wanted: u32) -> u32 {
-        let allowed = match (self.streams.ends(), self.streams.knows_settings()) {
-            (true, _) => 0,
-            (false, true) => self.session.peer_streams().min(wanted),
-            (false, false) => 1,
-        };
+        let allowed = if self.streams.ends() { 0 } else { self.allowed.min(wanted) };
         allowed.saturating_sub(self.streams.under_way())
     }
 
@@ -95,8 +95,10 @@ impl Client {
         if self.sent == self.outgoing.len() {
             self.outgoing.clear();
             self.sent = 0;
-            let limit = OUTGOING_LIMIT;
-            self.session.send(&mut self.streams, &mut self.outgoing, limit).map_err(refused)?;
+            if self.session.wants_to_send() {
+                let limit = OUTGOING_LIMIT;
+                self.session.send(&mut self.streams, &mut self.outgoing, limit).map_err(refused)?;
+            }
         }
         Ok(&self.outgoing[self.sent..])
     }
@@ -114,14 +116,18 @@ impl Client {
     /// ends the connection, as in HTTP/1.1.
     pub fn take(&mut self, bytes: &[u8], now: Nanos) -> Result<(), Failure> {
         self.streams.at(now);
-        let taken = self.session.receive(&mut self.streams, bytes);
-        // What the session refuses by itself it tells when it makes its answer.
-        let answered = self.outgoing().map(|_| ());
-        self.streams.trouble()?;
-        if taken.is_err() || !(self.session.wants_to_read() || self.streams.ends()) {
-            return Err(Failure::HttpProtocol);
+        let taken = self.session.receive(&mut self.streams, bytes).map_err(refused);
+        if !self.session.wants_to_send() {
+            return self.streams.trouble().and(taken);
         }
-        answered
+        // What the session itself refuses it tells when it makes its answer.
+        let answered = self.outgoing().map(|_| ());
+        self.streams.trouble().and(taken).and(answered)?;
+        if self.streams.has_settings() {
+            self.allowed = self.session.peer_streams();
+        }
+        let goes_on = self.session.wants_to_read() || self.streams.ends();
+        if goes_on { Ok(()) } else { Err(Failure::HttpProtocol) }
     }
 
     /// The next completed request that was not asked for yet.

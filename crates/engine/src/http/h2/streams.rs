@@ -54,6 +54,24 @@ struct Stream {
     complete: bool,
 }
 
+impl Stream {
+    fn take_field(&mut self, name: &[u8], value: &[u8]) -> Result<(), Broken> {
+        match name {
+            b"server" => self.server = server_name(value),
+            b"repr-digest" => self.body.state(value),
+            _ => {
+                let number = str::from_utf8(value).ok().and_then(|text| text.parse().ok());
+                self.status = number.ok_or(Broken)?;
+                self.interim += u32::from((100..200).contains(&self.status));
+                if self.interim > INTERIM_LIMIT {
+                    return Err(Broken);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
 /// The requests of a connection.
 #[derive(Debug)]
 pub struct Streams {
@@ -66,7 +84,7 @@ pub struct Streams {
     list: usize,
     /// Frames since the last that carried something.
     idle: u32,
-    knows_settings: bool,
+    has_settings: bool,
     notice: Option<GoAway>,
     trouble: Option<Failure>,
 }
@@ -82,7 +100,7 @@ impl Streams {
             seen: Seen::default(),
             list: 0,
             idle: 0,
-            knows_settings: false,
+            has_settings: false,
             notice: None,
             trouble: None,
         }
@@ -118,9 +136,9 @@ impl Streams {
         self.done.pop_front()
     }
 
-    /// Whether the server's SETTINGS have arrived.
-    pub fn knows_settings(&self) -> bool {
-        self.knows_settings
+    /// Whether SETTINGS of the server's have arrived.
+    pub fn has_settings(&self) -> bool {
+        self.has_settings
     }
 
     /// Whether the server has said that it ends the connection.
@@ -217,22 +235,15 @@ impl Events for Streams {
         if self.list > HEAD_LIMIT {
             return Err(Broken);
         }
-        let learns = self.rule.learns();
-        let Some(stream) = self.find(id) else { return Ok(()) };
-        match name {
-            b":status" => {
-                let digits = str::from_utf8(value).ok().and_then(|text| text.parse().ok());
-                stream.status = digits.ok_or(Broken)?;
-                stream.interim += u32::from((100..200).contains(&stream.status));
-                if stream.interim > INTERIM_LIMIT {
-                    return Err(Broken);
-                }
-            }
-            b"server" if learns => stream.server = server_name(value),
-            b"repr-digest" => stream.body.state(value),
-            _ => {}
+        let wanted = match name {
+            b":status" => true,
+            b"server" | b"repr-digest" => self.rule != BodyRule::Count,
+            _ => false,
+        };
+        if !wanted {
+            return Ok(());
         }
-        Ok(())
+        self.find(id).map_or(Ok(()), |stream| stream.take_field(name, value))
     }
 
     fn data(&mut self, id: i32, bytes: &[u8]) -> Result<(), Broken> {
@@ -254,7 +265,7 @@ impl Events for Streams {
                     self.fail(Failure::StreamReset);
                 }
             }
-            Kind::Settings if !frame.is_acknowledgement() => self.knows_settings = true,
+            Kind::Settings if !frame.is_acknowledgement() => self.has_settings = true,
             _ => {}
         }
         Ok(())
