@@ -11,15 +11,15 @@ use openssl::ssl::{
 use openssl::x509::X509Ref;
 
 use super::identity::{Identity, IdentityError};
-use super::{Acceptor, Inbound, RECORD, Session, TlsFailure};
+use super::{Acceptor, HTTP2, Inbound, RECORD, Session, TlsFailure};
 use crate::names::{CipherSuite, Group, TlsVersion};
 use crate::serve::spec::{ServeError, ServeSpec};
 use crate::tls::{BackendError, HandshakeKind};
 
 const NAME: &str = "openssl";
 
-/// ALPN's wire form of the one protocol spoken: its length, its name.
-const ALPN_WIRE: &[u8] = b"\x08http/1.1";
+/// The protocols spoken in ALPN's form on the wire, each behind its length, preferred first.
+const ALPN_WIRE: &[u8] = b"\x02h2\x08http/1.1";
 
 /// Makes OpenSSL sessions.
 #[derive(Clone)]
@@ -156,6 +156,10 @@ impl OpensslSession {
 impl Session for OpensslSession {
     fn handshake(&self) -> Option<HandshakeKind> {
         self.handshake
+    }
+
+    fn speaks_http2(&self) -> bool {
+        self.stream.ssl().selected_alpn_protocol() == Some(HTTP2)
     }
 
     fn receive(&mut self, received: &[u8], plaintext: &mut Vec<u8>) -> Result<Inbound, TlsFailure> {

@@ -10,15 +10,12 @@ use rustls::{ServerConfig, ServerConnection, SupportedCipherSuite};
 use rustls_pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 
 use super::identity::{Identity, IdentityError};
-use super::{Acceptor, Inbound, Session, TlsFailure};
+use super::{Acceptor, HTTP2, Inbound, Session, TlsFailure};
 use crate::names::{CipherSuite, Group, TlsVersion};
 use crate::serve::spec::{ServeError, ServeSpec};
 use crate::tls::{BackendError, HandshakeKind};
 
 const NAME: &str = "rustls";
-
-/// The one application protocol that the server speaks.
-const ALPN: &[u8] = b"http/1.1";
 
 /// Makes rustls sessions.
 #[derive(Clone)]
@@ -39,7 +36,7 @@ impl RustlsAcceptor {
             .map_err(refused)?
             .with_no_client_auth()
             .with_cert_resolver(Arc::new(certificates));
-        config.alpn_protocols = vec![ALPN.to_vec()];
+        config.alpn_protocols = vec![HTTP2.to_vec(), b"http/1.1".to_vec()];
         config.session_storage = Arc::new(NoServerSessionStorage {});
         config.send_tls13_tickets = 0;
         Ok(Self(Arc::new(config)))
@@ -168,6 +165,10 @@ impl Session for RustlsSession {
             Some(rustls::HandshakeKind::Resumed) => HandshakeKind::Resumed,
             _ => HandshakeKind::Full,
         })
+    }
+
+    fn speaks_http2(&self) -> bool {
+        self.0.alpn_protocol() == Some(HTTP2)
     }
 
     fn receive(
