@@ -16,6 +16,7 @@ use openssl::ssl::{
 use openssl::x509::X509;
 
 use crate::certificates::Identity;
+use crate::peers::h2;
 
 /// A client that is silent for longer than this has its connection closed.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
@@ -39,6 +40,8 @@ pub struct Settings {
     pub dh: Option<DhSize>,
     /// The length of the body of every response.
     pub body_length: usize,
+    /// Whether HTTP/2 is spoken with a client that offers it.
+    pub http2: bool,
     /// Requests that a connection may carry, and how it then ends; `None`: as many as come.
     pub last: Option<(usize, Farewell)>,
 }
@@ -128,12 +131,16 @@ pub(crate) fn accept(context: &SslContext, socket: TcpStream) -> Option<SslStrea
     stream.accept().ok().map(|()| stream)
 }
 
-/// Answers requests.
+/// Answers requests, in HTTP/2 where that was agreed on.
 pub(crate) fn serve_http(
-    stream: SslStream<TcpStream>,
+    mut stream: SslStream<TcpStream>,
     body: &[u8],
     last: Option<(usize, Farewell)>,
 ) {
+    if stream.ssl().selected_alpn_protocol() == Some(b"h2") {
+        let _ = h2::serve(&mut stream, body);
+        return;
+    }
     let mut stream = BufReader::new(stream);
     let requests = last.map_or(usize::MAX, |(requests, _)| requests);
     for _ in 0..requests {
@@ -195,9 +202,10 @@ pub(crate) fn context(settings: &Settings) -> SslContextBuilder {
     if let Some(size) = settings.dh {
         set_dh(&mut context, size);
     }
-    context.set_alpn_select_callback(|_, offered| {
-        let protocol = b"\x08http/1.1";
-        openssl::ssl::select_next_proto(protocol, offered).ok_or(AlpnError::NOACK)
+    let protocols: &'static [u8] =
+        if settings.http2 { b"\x02h2\x08http/1.1" } else { b"\x08http/1.1" };
+    context.set_alpn_select_callback(move |_, offered| {
+        openssl::ssl::select_next_proto(protocols, offered).ok_or(AlpnError::NOACK)
     });
     context
 }

@@ -168,12 +168,14 @@ fn refused(_: Broken) -> Failure {
     Failure::HttpProtocol
 }
 
-/// Feeds bytes, as if a server had sent them, to a client with a request under way; the way in for
-/// tests that make bytes up. What comes out is a failure or nothing: it must always return.
+/// Feeds bytes, as if a server had sent them, to a client with requests under way; the way in for
+/// tests that make bytes up. The first byte says in what pieces the others arrive. What comes out is
+/// a failure or nothing: it must always return.
 pub fn feed(bytes: &[u8]) -> Result<(), Failure> {
+    let Some((piece, bytes)) = bytes.split_first() else { return Ok(()) };
     let mut client = Client::new(BodyRule::Learn { hash: true })?;
     let request = Request { authority: "localhost".to_owned(), path: "/".to_owned() };
-    for (now, part) in (0..).zip(bytes.chunks(1 + bytes.first().map_or(0, |b| usize::from(*b)))) {
+    for (now, part) in (0..).zip(bytes.chunks(1 + usize::from(*piece))) {
         for _ in 0..client.room(4) {
             client.begin(&request, now)?;
         }
