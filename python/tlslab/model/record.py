@@ -60,13 +60,17 @@ class Certificate:
 
 @dataclass(frozen=True)
 class Preflight:
-    """The one connection made before the load; `server` is the Server header, and hostile."""
+    """The one connection made before the load; `server` is the Server header, and hostile.
+
+    `body_sha256` is the body's digest in hexadecimal, where bodies were checked by it.
+    """
 
     facts: Facts
     certificate: Certificate | None
     status: int | None
     body_bytes: int | None
     server: str | None
+    body_sha256: str | None = None
 
 
 @dataclass(frozen=True)
@@ -159,7 +163,7 @@ class RunRecord:
     `histograms` are HdrHistogram V2 in base64, values in nanoseconds, by the names `connect`,
     `handshake`, `established`, `first_byte`, `exchange`, `service`; `seconds` is the length of the
     measurement, `cpu` that of the engine's workers in it. `spec` is the specification as it was
-    run.
+    run. `notes` say what the reader should know beside the verdicts.
     """
 
     schema: str
@@ -181,6 +185,7 @@ class RunRecord:
     summaries: Mapping[str, TimeSummary]
     intervals: tuple[Interval, ...]
     verdicts: tuple[Verdict, ...]
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,8 @@ class Workload:
 
     Each trial has two runs: `capacity` with the lean client, which loads the server as far as it
     goes and tells rates, latencies and the server's cost; `client_cost` with the full client, which
-    tells what the handshake costs a real client.
+    tells what the handshake costs a real client. `http` is the version, `streams` the requests
+    under way at once on a connection, more than one with HTTP/2 only.
     """
 
     document_bytes: int
@@ -30,6 +31,8 @@ class Workload:
     requests_per_connection: int
     capacity: Window
     client_cost: Window
+    http: str = "1.1"
+    streams: int = 1
 
     @property
     def trial_seconds(self) -> float:

@@ -254,16 +254,13 @@ impl Events for Streams {
     }
 
     fn frame(&mut self, frame: &FrameHead) -> Result<(), Broken> {
+        let id = frame.stream;
         match frame.kind {
             Kind::Data | Kind::Headers if frame.ends_stream() => {
-                if let Some(stream) = self.find(frame.stream) {
-                    stream.complete = true;
-                }
+                self.find(id).into_iter().for_each(|stream| stream.complete = true);
             }
-            Kind::ResetStream => {
-                if self.find(frame.stream).is_some_and(|stream| !stream.complete) {
-                    self.fail(Failure::StreamReset);
-                }
+            Kind::ResetStream if self.find(id).is_some_and(|stream| !stream.complete) => {
+                self.fail(Failure::StreamReset);
             }
             Kind::Settings if !frame.is_acknowledgement() => self.has_settings = true,
             _ => {}
