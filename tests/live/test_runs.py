@@ -43,7 +43,9 @@ def test_a_workload_over_http_2_is_that_on_every_connection(
             record = run["record"]
             assert {fact["alpn"] for fact in record["facts"]} == {"h2"}
             assert record["outcomes"]["completed"] > 0
-            assert record["requests"] >= 20 * record["outcomes"]["completed"] * 0.9
+            # Each of the 8 connections may be cut by the begin or the end of the measurement.
+            cut = record["requests"] - 20 * record["outcomes"]["completed"]
+            assert abs(cut) <= 8 * 20
             assert record["bytes"]["body"] == 100 * record["requests"]
 
 
