@@ -1,6 +1,6 @@
 //! Before a run: is the target allowed, is it there, and does it do what is asked?
 
-use crate::clock::{MILLISECOND, Nanos};
+use crate::clock::{MICROSECOND, MILLISECOND, Nanos};
 use crate::connection::Script;
 use crate::error::RunError;
 use crate::files;
@@ -139,6 +139,7 @@ pub(crate) fn script(spec: &CheckedSpec, permit: Permit) -> Script {
         request: h1::request(spec.target(), false),
         last_request: h1::request(spec.target(), true),
         requests: spec.requests_per_connection(),
+        think: spec.spec().load.think_us * MICROSECOND,
         handshake_only: spec.spec().handshake_only,
         deadlines: [
             deadlines.connect_ms,

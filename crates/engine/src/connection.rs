@@ -9,7 +9,7 @@ use crate::record::Bytes;
 use crate::recorder::{Milestones, Recorder};
 use crate::socket::Socket;
 use crate::tls::expectation::Expectation;
-use crate::tls::{Negotiated, Progress, Session};
+use crate::tls::{Backend, Negotiated, Progress, Session};
 use crate::trace::TracedConnection;
 
 /// How often a connection may read in one turn: a MiB at most. A peer that sends as fast as it is
@@ -27,6 +27,8 @@ pub struct Script {
     pub last_request: Vec<u8>,
     /// Requests on a connection; `None`: as many as fit into the run.
     pub requests: Option<u32>,
+    /// Between a response and the next request.
+    pub think: Nanos,
     /// Whether to close as soon as the handshake is done.
     pub handshake_only: bool,
     /// The time that each step may take, in the order of [`Step`].
@@ -48,6 +50,8 @@ pub enum Turn {
     Read,
     /// For the socket to become writable; or, where it is, for its next turn.
     Write,
+    /// For the instant at which its next request may be sent.
+    Think(Nanos),
     /// For nothing any more.
     Ended(Outcome),
 }
@@ -78,6 +82,8 @@ pub struct Connection<S> {
     /// Bytes of the current request that the session has taken.
     request_taken: usize,
     request_sent: bool,
+    /// The instant at which the next request may be sent, while the connection waits for it.
+    thinks_until: Option<Nanos>,
     response: ResponseReader,
     /// Reads left in this turn.
     reads: u32,
@@ -90,22 +96,39 @@ enum Next {
 }
 
 impl<S: Session> Connection<S> {
-    /// Begins to connect.
-    pub fn start(session: S, script: &Script, now: Nanos) -> Result<Self, Failure> {
-        Ok(Self {
-            socket: Socket::connect(script.address)?,
+    /// Begins to connect; in an open loop, this was due at `intended`. The session is made while the
+    /// network is at work, so that its making delays no connection.
+    pub fn start<B: Backend<Session = S>, C: Clock>(
+        backend: &mut B,
+        script: &Script,
+        clock: &C,
+        intended: Option<Nanos>,
+    ) -> Result<Self, Failure> {
+        let intended = intended.unwrap_or_default();
+        let mut at = Milestones { intended, started: clock.now(), ..Milestones::default() };
+        let socket = Socket::connect(script.address)?;
+        if socket.is_established() {
+            at.established = clock.now();
+        }
+        Ok(Self::new(socket, backend.open()?, script, at))
+    }
+
+    fn new(socket: Socket, session: S, script: &Script, at: Milestones) -> Self {
+        Self {
+            socket,
             session,
             step: Step::Connect,
-            at: Milestones { started: now, ..Milestones::default() },
-            deadline: now + script.deadline(Step::Connect),
+            deadline: at.started + script.deadline(Step::Connect),
+            at,
             facts: None,
             handshake_bytes: (0, 0),
             requests_done: 0,
             request_taken: 0,
             request_sent: false,
+            thinks_until: None,
             response: ResponseReader::default(),
             reads: 0,
-        })
+        }
     }
 
     /// Goes as far as the socket and the length of a turn allow.
@@ -115,6 +138,7 @@ impl<S: Session> Connection<S> {
             let next = match self.step {
                 Step::Connect => self.connect(context),
                 Step::Handshake => self.handshake(context),
+                Step::FirstByte if self.thinks_until.is_some() => self.think(context),
                 Step::FirstByte if !self.request_sent => self.request(context),
                 Step::FirstByte | Step::Body => self.response(context),
             };
@@ -153,6 +177,11 @@ impl<S: Session> Connection<S> {
         self.step
     }
 
+    /// When it was begun.
+    pub fn started(&self) -> Nanos {
+        self.at.started
+    }
+
     /// The instants of the connection; it ended at `ended`, or is still under way (0).
     pub fn traced(&self, ended: Nanos, outcome: Option<Outcome>) -> TracedConnection {
         TracedConnection {
@@ -173,13 +202,15 @@ impl<S: Session> Connection<S> {
     }
 
     fn connect<C: Clock>(&mut self, context: &mut Context<'_, C>) -> Result<Next, Failure> {
-        if !self.socket.is_established() {
-            return match self.socket.connect_error() {
-                Some(failure) => Err(failure),
-                None => Ok(Next::Stop(Turn::Write)),
-            };
+        if self.at.established == 0 {
+            if !self.socket.is_established() {
+                return match self.socket.connect_error() {
+                    Some(failure) => Err(failure),
+                    None => Ok(Next::Stop(Turn::Write)),
+                };
+            }
+            self.at.established = context.clock.now();
         }
-        self.at.established = context.clock.now();
         self.enter(Step::Handshake, self.at.established, context);
         Ok(Next::Go)
     }
@@ -273,12 +304,41 @@ impl<S: Session> Connection<S> {
                 self.response = ResponseReader::default();
                 self.request_taken = 0;
                 self.request_sent = false;
+                if context.script.think > 0 {
+                    return Ok(Next::Stop(self.begin_to_think(now, context)));
+                }
                 self.at.requested = now;
                 self.enter(Step::FirstByte, now, context);
                 return Ok(Next::Go);
             }
         }
         Ok(Next::Stop(Turn::Ended(Outcome::Completed)))
+    }
+
+    /// No deadline holds while the client itself is what is waited for.
+    fn begin_to_think<C: Clock>(&mut self, now: Nanos, context: &Context<'_, C>) -> Turn {
+        let until = now + context.script.think;
+        self.thinks_until = Some(until);
+        self.step = Step::FirstByte;
+        self.deadline = Nanos::MAX;
+        Turn::Think(until)
+    }
+
+    /// Goes on after think time. What came meanwhile is looked at first: nothing was asked for.
+    fn think<C: Clock>(&mut self, context: &mut Context<'_, C>) -> Result<Next, Failure> {
+        let now = context.clock.now();
+        if self.thinks_until.is_some_and(|until| now < until) {
+            return Ok(Next::Stop(Turn::Read));
+        }
+        match self.session.read(&mut self.socket, context.plaintext)? {
+            Progress::WantRead | Progress::WantWrite => {}
+            Progress::Done(_) => return Err(Failure::HttpProtocol),
+            Progress::Closed => return Err(Failure::Closed(Step::FirstByte)),
+        }
+        self.thinks_until = None;
+        self.at.requested = now;
+        self.enter(Step::FirstByte, now, context);
+        Ok(Next::Go)
     }
 
     fn end<C: Clock>(&mut self, outcome: Outcome, context: &mut Context<'_, C>) -> Turn {
@@ -366,12 +426,14 @@ mod tests {
             request: Vec::new(),
             last_request: Vec::new(),
             requests: Some(1),
+            think: 0,
             handshake_only: false,
             deadlines: [1; 4],
             expectation: Expectation::default(),
         };
         let session = Endless(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n");
-        let mut connection = Connection::start(session, &script, 0).unwrap();
+        let socket = Socket::connect(script.address).unwrap();
+        let mut connection = Connection::new(socket, session, &script, Milestones::default());
         let clock = ManualClock::default();
         let mut plaintext = [0; 64];
         let mut context =

@@ -15,6 +15,7 @@ pub mod hostile;
 mod http;
 pub mod names;
 pub mod outcome;
+mod pacing;
 mod phase;
 mod poller;
 mod preflight;
