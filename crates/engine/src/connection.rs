@@ -89,10 +89,18 @@ enum Next {
 }
 
 impl<S: Session> Connection<S> {
-    /// Begins to connect.
-    pub fn start(session: S, script: &Script, now: Nanos) -> Result<Self, Failure> {
+    /// Begins to connect, on the socket of a connection that has ended if there is one.
+    pub fn start(
+        session: S,
+        script: &Script,
+        now: Nanos,
+        socket: Option<Socket>,
+    ) -> Result<Self, Failure> {
         Ok(Self {
-            socket: Socket::connect(script.address)?,
+            socket: match socket {
+                Some(socket) => socket.connect_again(script.address)?,
+                None => Socket::connect(script.address)?,
+            },
             session,
             step: Step::Connect,
             at: Milestones { started: now, ..Milestones::default() },
@@ -349,7 +357,7 @@ mod tests {
             expectation: Expectation::default(),
         };
         let session = Endless(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n");
-        let mut connection = Connection::start(session, &script, 0).unwrap();
+        let mut connection = Connection::start(session, &script, 0, None).unwrap();
         let clock = ManualClock::default();
         let mut plaintext = [0; 64];
         let mut context =

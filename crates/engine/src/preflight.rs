@@ -37,7 +37,7 @@ pub fn preflight<B: Backend>(backend: &mut B, script: &Script) -> Tried {
         status: None,
     };
     let session = backend.open().map_err(failed)?;
-    let mut connection = Connection::start(session, script, clock.now()).map_err(failed)?;
+    let mut connection = Connection::start(session, script, clock.now(), None).map_err(failed)?;
     let outcome = drive(&mut connection, script, &clock).map_err(failed)?;
     let response = connection.last_response();
     if outcome != Outcome::Completed {
@@ -78,7 +78,7 @@ fn drive<S: Session>(
             Turn::Write => poller.change(&connection.socket, 0, true).map_err(system)?,
             Turn::Read => {}
         }
-        poller.wait(WAIT, &mut ready).map_err(system)?;
+        poller.wait(MonotonicClock.now() + WAIT, &mut ready).map_err(system)?;
         for event in &ready {
             connection.socket.became_readable(event.ended);
         }

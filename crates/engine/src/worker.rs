@@ -10,6 +10,7 @@ use crate::phase::{Phase, Schedule};
 use crate::poller::{Poller, Ready};
 use crate::record::{CpuTime, WorkerUsage};
 use crate::recorder::Recorder;
+use crate::socket::Socket;
 use crate::tls::Backend;
 use crate::usage::thread_cpu;
 
@@ -140,10 +141,10 @@ impl<'r, B: Backend, C: Clock> Worker<'r, B, C> {
         let mut ready = Vec::new();
         self.keep_time();
         for slot in 0..self.slots.len() {
-            self.refill(slot);
+            self.refill(slot, None);
         }
         while self.keep_time() != Phase::Done {
-            self.poller.wait(self.patience(), &mut ready)?;
+            self.poller.wait(self.next_look(), &mut ready)?;
             for event in &ready {
                 self.serve(*event);
             }
@@ -211,11 +212,10 @@ impl<'r, B: Backend, C: Clock> Worker<'r, B, C> {
         self.share.count.is_some_and(|count| completed + troubled >= count)
     }
 
-    /// How long to wait for sockets before the time has to be looked at again.
-    fn patience(&self) -> Nanos {
-        let now = self.clock.now();
-        let change = self.share.schedule.next_change(now).unwrap_or(Nanos::MAX);
-        change.min(self.next_sweep).min(now + REST).saturating_sub(now)
+    /// When the time has to be looked at again, whatever the sockets do.
+    fn next_look(&self) -> Nanos {
+        let change = self.share.schedule.next_change(self.clock.now());
+        change.unwrap_or(Nanos::MAX).min(self.next_sweep)
     }
 
     /// Ends connections whose step took too long; wakes slots that have rested.
@@ -225,14 +225,14 @@ impl<'r, B: Backend, C: Clock> Worker<'r, B, C> {
             let ended = match &mut slot {
                 Slot::Busy(connection) => self.with_context(|c| connection.expire(now, c)),
                 Slot::Resting(until) if now >= *until => {
-                    self.refill(index);
+                    self.refill(index, None);
                     continue;
                 }
                 Slot::Idle | Slot::Resting(_) => None,
             };
             self.slots[index] = slot;
             if let Some(Turn::Ended(outcome)) = ended {
-                self.ended(index, outcome);
+                self.ended(index, outcome, None);
             }
         }
     }
@@ -251,9 +251,11 @@ impl<'r, B: Backend, C: Clock> Worker<'r, B, C> {
             let changed = self.poller.change(&connection.socket, event.slot, true);
             debug_assert!(changed.is_ok(), "{changed:?}");
         }
-        self.slots[event.slot] = slot;
-        if let Turn::Ended(outcome) = turn {
-            self.ended(event.slot, outcome);
+        match (turn, slot) {
+            (Turn::Ended(outcome), Slot::Busy(connection)) => {
+                self.ended(event.slot, outcome, Some(connection.socket));
+            }
+            (_, slot) => self.slots[event.slot] = slot,
         }
     }
 
@@ -266,20 +268,20 @@ impl<'r, B: Backend, C: Clock> Worker<'r, B, C> {
         })
     }
 
-    /// Clears a slot whose connection has ended and fills it anew, after a rest if it failed.
-    fn ended(&mut self, index: usize, outcome: Outcome) {
+    /// Clears a slot whose connection has ended and fills it anew, after a rest if it failed. The
+    /// socket of a connection that completed serves the next one.
+    fn ended(&mut self, index: usize, outcome: Outcome, socket: Option<Socket>) {
         self.in_flight -= 1;
-        self.slots[index] = match outcome {
-            Outcome::Completed => Slot::Idle,
-            Outcome::Failed(_) | Outcome::Unexpected(_) => Slot::Resting(self.clock.now() + REST),
-        };
-        if outcome == Outcome::Completed {
-            self.refill(index);
+        match outcome {
+            Outcome::Completed => self.refill(index, socket),
+            Outcome::Failed(_) | Outcome::Unexpected(_) => {
+                self.slots[index] = Slot::Resting(self.clock.now() + REST);
+            }
         }
     }
 
     /// Starts a connection in a slot, and another if it ends at once.
-    fn refill(&mut self, index: usize) {
+    fn refill(&mut self, index: usize, socket: Option<Socket>) {
         self.slots[index] = Slot::Idle;
         if !self.may_start() {
             return;
@@ -290,10 +292,11 @@ impl<'r, B: Backend, C: Clock> Worker<'r, B, C> {
         self.started += 1;
         self.share.gauge.started.store(self.started, Ordering::Relaxed);
         let now = self.clock.now();
+        let is_known = socket.is_some();
         let started = self
             .backend
             .open()
-            .and_then(|session| Connection::start(session, self.share.script, now));
+            .and_then(|session| Connection::start(session, self.share.script, now, socket));
         let mut connection = match started {
             Ok(connection) => Box::new(connection),
             Err(failure) => {
@@ -308,9 +311,9 @@ impl<'r, B: Backend, C: Clock> Worker<'r, B, C> {
         self.in_flight += 1;
         let turn = self.with_context(|context| connection.advance(context));
         if let Turn::Ended(outcome) = turn {
-            return self.ended(index, outcome);
+            return self.ended(index, outcome, None);
         }
-        match self.poller.add(&connection.socket, index, turn == Turn::Write) {
+        match self.register(&connection.socket, index, turn == Turn::Write, is_known) {
             Ok(()) => self.slots[index] = Slot::Busy(connection),
             Err(e) => {
                 let failure = crate::socket::failure(&e, connection.step());
@@ -318,8 +321,23 @@ impl<'r, B: Backend, C: Clock> Worker<'r, B, C> {
                 if self.phase == Phase::Measure {
                     self.recorder.troubled(outcome, None);
                 }
-                self.ended(index, outcome);
+                self.ended(index, outcome, None);
             }
+        }
+    }
+
+    /// Has the poller report a socket, unless it already does.
+    fn register(
+        &self,
+        socket: &Socket,
+        slot: usize,
+        writable: bool,
+        known: bool,
+    ) -> io::Result<()> {
+        match (known, writable) {
+            (false, _) => self.poller.add(socket, slot, writable),
+            (true, true) => self.poller.change(socket, slot, true),
+            (true, false) => Ok(()),
         }
     }
 
