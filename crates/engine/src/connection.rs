@@ -96,17 +96,22 @@ enum Next {
 }
 
 impl<S: Session> Connection<S> {
-    /// Begins to connect; in an open loop, this was due at `intended`. The session is made while the
-    /// network is at work, so that its making delays no connection.
+    /// Begins to connect, on the socket of a connection that has ended if there is one; in an open
+    /// loop, this was due at `intended`. The session is made while the network is at work, so that its
+    /// making delays no connection.
     pub fn start<B: Backend<Session = S>, C: Clock>(
         backend: &mut B,
         script: &Script,
         clock: &C,
         intended: Option<Nanos>,
+        socket: Option<Socket>,
     ) -> Result<Self, Failure> {
         let intended = intended.unwrap_or_default();
         let mut at = Milestones { intended, started: clock.now(), ..Milestones::default() };
-        let socket = Socket::connect(script.address)?;
+        let socket = match socket {
+            Some(socket) => socket.connect_again(script.address)?,
+            None => Socket::connect(script.address)?,
+        };
         if socket.is_established() {
             at.established = clock.now();
         }

@@ -17,6 +17,7 @@ use crate::phase::{Phase, Schedule};
 use crate::poller::{Poller, Ready};
 use crate::record::{CpuTime, WorkerUsage};
 use crate::recorder::Recorder;
+use crate::socket::Socket;
 use crate::tls::Backend;
 use crate::trace::{Trace, TracedConnection};
 
@@ -149,7 +150,7 @@ impl<'r, B: Backend, C: Clock> Worker<'r, B, C> {
     fn fill(&mut self) {
         for index in 0..self.slots.len() {
             if self.pacing.is_none() && matches!(self.slots[index], Slot::Idle) {
-                self.refill(index);
+                self.refill(index, None);
             }
         }
     }
@@ -173,7 +174,7 @@ impl<'r, B: Backend, C: Clock> Worker<'r, B, C> {
                 self.free.push(slot);
                 break;
             };
-            self.begin(slot, Some(intended));
+            self.begin(slot, Some(intended), None);
         }
         if self.phase == Phase::Measure
             && let Some(pacing) = &mut self.pacing
@@ -216,14 +217,14 @@ impl<'r, B: Backend, C: Clock> Worker<'r, B, C> {
             let ended = match &mut slot {
                 Slot::Busy(connection) => self.with_context(|c| connection.expire(now, c)),
                 Slot::Resting(until) if now >= *until => {
-                    self.refill(index);
+                    self.refill(index, None);
                     continue;
                 }
                 Slot::Idle | Slot::Resting(_) => None,
             };
             self.slots[index] = slot;
             if let Some(Turn::Ended(outcome)) = ended {
-                self.ended(index, outcome);
+                self.ended(index, outcome, None);
             }
         }
     }
@@ -242,11 +243,14 @@ impl<'r, B: Backend, C: Clock> Worker<'r, B, C> {
             let changed = self.poller.change(&connection.socket, event.slot, true);
             debug_assert!(changed.is_ok(), "{changed:?}");
         }
-        self.slots[event.slot] = slot;
-        match turn {
-            Turn::Ended(outcome) => self.ended(event.slot, outcome),
-            Turn::Think(until) => self.thinking.push(Reverse((until, event.slot))),
-            Turn::Read | Turn::Write => {}
+        match (turn, slot) {
+            (Turn::Ended(outcome), Slot::Busy(connection)) => {
+                return self.ended(event.slot, outcome, Some(connection.socket));
+            }
+            (_, slot) => self.slots[event.slot] = slot,
+        }
+        if let Turn::Think(until) = turn {
+            self.thinking.push(Reverse((until, event.slot)));
         }
     }
 
@@ -260,8 +264,8 @@ impl<'r, B: Backend, C: Clock> Worker<'r, B, C> {
     }
 
     /// Clears a slot whose connection has ended. In a closed loop it is filled anew, after a rest if
-    /// the connection failed.
-    fn ended(&mut self, index: usize, outcome: Outcome) {
+    /// the connection failed; the socket of a connection that completed serves the next one.
+    fn ended(&mut self, index: usize, outcome: Outcome, socket: Option<Socket>) {
         let now = self.clock.now();
         self.fly(now);
         self.in_flight -= 1;
@@ -269,22 +273,22 @@ impl<'r, B: Backend, C: Clock> Worker<'r, B, C> {
         if self.pacing.is_some() {
             self.free.push(index);
         } else if outcome == Outcome::Completed {
-            self.refill(index);
+            self.refill(index, socket);
         } else {
             self.slots[index] = Slot::Resting(now + REST);
         }
     }
 
     /// Closed loop: starts a connection in a slot, if it should have one.
-    fn refill(&mut self, index: usize) {
+    fn refill(&mut self, index: usize, socket: Option<Socket>) {
         self.slots[index] = Slot::Idle;
         if self.may_start(index) {
-            self.begin(index, None);
+            self.begin(index, None, socket);
         }
     }
 
     /// Starts a connection in an idle slot; in an open loop, the one that was due at `intended`.
-    fn begin(&mut self, index: usize, intended: Option<Nanos>) {
+    fn begin(&mut self, index: usize, intended: Option<Nanos>, socket: Option<Socket>) {
         let now = self.clock.now();
         if self.phase == Phase::Measure {
             self.recorder.started(intended.map(|intended| now.saturating_sub(intended)));
@@ -293,16 +297,18 @@ impl<'r, B: Backend, C: Clock> Worker<'r, B, C> {
         self.share.gauge.tell_started(self.started);
         self.fly(now);
         self.in_flight += 1;
-        let begun = Connection::start(&mut self.backend, self.share.script, &self.clock, intended);
+        let is_known = socket.is_some();
+        let (backend, script) = (&mut self.backend, self.share.script);
+        let begun = Connection::start(backend, script, &self.clock, intended, socket);
         let mut connection = match begun {
             Ok(connection) => Box::new(connection),
             Err(failure) => return self.not_begun(index, failure, now),
         };
         let turn = self.with_context(|context| connection.advance(context));
         if let Turn::Ended(outcome) = turn {
-            return self.ended(index, outcome);
+            return self.ended(index, outcome, None);
         }
-        match self.poller.add(&connection.socket, index, turn == Turn::Write) {
+        match self.register(&connection.socket, index, turn == Turn::Write, is_known) {
             Ok(()) => self.slots[index] = Slot::Busy(connection),
             Err(e) => {
                 let failure = crate::socket::failure(&e, connection.step());
@@ -320,7 +326,22 @@ impl<'r, B: Backend, C: Clock> Worker<'r, B, C> {
                 self.recorder.trace.keep(TracedConnection::not_begun(now, outcome));
             }
         }
-        self.ended(index, outcome);
+        self.ended(index, outcome, None);
+    }
+
+    /// Has the poller report a socket, unless it already does.
+    fn register(
+        &self,
+        socket: &Socket,
+        slot: usize,
+        writable: bool,
+        known: bool,
+    ) -> io::Result<()> {
+        match (known, writable) {
+            (false, _) => self.poller.add(socket, slot, writable),
+            (true, true) => self.poller.change(socket, slot, true),
+            (true, false) => Ok(()),
+        }
     }
 
     /// Whether a slot may have a connection begun in it now.
