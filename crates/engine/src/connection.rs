@@ -1,6 +1,6 @@
 //! One connection, from its TCP connect to its last byte: a state machine with a function per state.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use crate::clock::{Clock, Nanos};
 use crate::http::h1::ResponseReader;
@@ -20,6 +20,8 @@ const READS: u32 = 64;
 pub struct Script {
     /// Where to connect.
     pub address: SocketAddr,
+    /// This machine's addresses to connect from, in turn; empty: the system chooses.
+    pub sources: Vec<IpAddr>,
     /// A request that more will follow.
     pub request: Vec<u8>,
     /// The last request of a connection.
@@ -28,6 +30,8 @@ pub struct Script {
     pub requests: Option<u32>,
     /// Whether to close as soon as the handshake is done.
     pub handshake_only: bool,
+    /// Whether a connection rests after each response until it is told to go on.
+    pub holds: bool,
     /// The time that each step may take, in the order of [`Step`].
     pub deadlines: [Nanos; 4],
     /// What the handshake must have negotiated.
@@ -35,6 +39,12 @@ pub struct Script {
 }
 
 impl Script {
+    /// The address that the connection of this number, counted from 0, comes from.
+    pub fn source(&self, number: u64) -> Option<IpAddr> {
+        let count = self.sources.len().max(1) as u64;
+        self.sources.get((number % count) as usize).copied()
+    }
+
     fn deadline(&self, step: Step) -> Nanos {
         self.deadlines[step as usize]
     }
@@ -47,6 +57,8 @@ pub enum Turn {
     Read,
     /// For the socket to become writable; or, where it is, for its next turn.
     Write,
+    /// For being told to go on: it rests between two requests.
+    Rest,
     /// For nothing any more.
     Ended(Outcome),
 }
@@ -89,10 +101,10 @@ enum Next {
 }
 
 impl<S: Session> Connection<S> {
-    /// Begins to connect.
-    pub fn start(session: S, script: &Script, now: Nanos) -> Result<Self, Failure> {
+    /// Begins to connect, as the connection of this number, counted from 0.
+    pub fn start(session: S, script: &Script, number: u64, now: Nanos) -> Result<Self, Failure> {
         Ok(Self {
-            socket: Socket::connect(script.address)?,
+            socket: Socket::connect_from(script.source(number), script.address)?,
             session,
             step: Step::Connect,
             at: Milestones { started: now, ..Milestones::default() },
@@ -140,6 +152,11 @@ impl<S: Session> Connection<S> {
     /// What was negotiated, once the handshake is done.
     pub fn facts(&self) -> Option<Negotiated> {
         self.facts
+    }
+
+    /// Requests that were answered in full.
+    pub fn requests_done(&self) -> u32 {
+        self.requests_done
     }
 
     /// The response read last.
@@ -257,7 +274,7 @@ impl<S: Session> Connection<S> {
                 self.request_sent = false;
                 self.at.requested = now;
                 self.enter(Step::FirstByte, now, context);
-                return Ok(Next::Go);
+                return Ok(if context.script.holds { Next::Stop(Turn::Rest) } else { Next::Go });
             }
         }
         Ok(Next::Stop(Turn::Ended(Outcome::Completed)))
@@ -341,15 +358,17 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let script = Script {
             address: listener.local_addr().unwrap(),
+            sources: Vec::new(),
             request: Vec::new(),
             last_request: Vec::new(),
             requests: Some(1),
             handshake_only: false,
+            holds: false,
             deadlines: [1; 4],
             expectation: Expectation::default(),
         };
         let session = Endless(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n");
-        let mut connection = Connection::start(session, &script, 0).unwrap();
+        let mut connection = Connection::start(session, &script, 0, 0).unwrap();
         let clock = ManualClock::default();
         let mut plaintext = [0; 64];
         let mut context =

@@ -3,6 +3,8 @@
 //! [`RunSpec`] is what crosses the seam (JSON). [`CheckedSpec`] is a specification whose parts fit
 //! each other; nothing else can be run.
 
+use std::net::IpAddr;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -56,6 +58,10 @@ pub struct RunSpec {
     /// Hosts, beside loopback ones, that the user has allowed as targets.
     #[serde(default)]
     pub allow: Vec<String>,
+    /// Addresses of this machine to connect from, in turn; empty: the system chooses one. A target's
+    /// address takes some 28,000 connections at once from each.
+    #[serde(default)]
+    pub sources: Vec<IpAddr>,
     /// For a public target: the token whose page `/.well-known/tlslab-<token>` the target serves, by
     /// which its operator agrees to more than 1,000 connections/s or 60 s.
     #[serde(default)]

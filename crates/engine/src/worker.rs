@@ -287,13 +287,14 @@ impl<'r, B: Backend, C: Clock> Worker<'r, B, C> {
         if self.phase == Phase::Measure {
             self.recorder.attempts += 1;
         }
+        let number = self.started;
         self.started += 1;
         self.share.gauge.started.store(self.started, Ordering::Relaxed);
         let now = self.clock.now();
         let started = self
             .backend
             .open()
-            .and_then(|session| Connection::start(session, self.share.script, now));
+            .and_then(|session| Connection::start(session, self.share.script, number, now));
         let mut connection = match started {
             Ok(connection) => Box::new(connection),
             Err(failure) => {

@@ -155,7 +155,11 @@ fn set_behaviour(context: &mut SslContextBuilder) -> Result<(), ErrorStack> {
         SslOptions::NO_TICKET | SslOptions::NO_RENEGOTIATION | SslOptions::NO_COMPRESSION,
     );
     context.set_mode(
-        SslMode::AUTO_RETRY | SslMode::ENABLE_PARTIAL_WRITE | SslMode::ACCEPT_MOVING_WRITE_BUFFER,
+        SslMode::AUTO_RETRY
+            | SslMode::ENABLE_PARTIAL_WRITE
+            | SslMode::ACCEPT_MOVING_WRITE_BUFFER
+            // An idle connection gives its two record buffers up, 34 KiB.
+            | SslMode::RELEASE_BUFFERS,
     );
     ffi::limit_certificates(context, CERTIFICATE_LIMIT);
     ffi::watch_messages(context)
