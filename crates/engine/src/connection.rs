@@ -10,6 +10,7 @@ use crate::recorder::{Milestones, Recorder};
 use crate::socket::Socket;
 use crate::tls::expectation::Expectation;
 use crate::tls::{Negotiated, Progress, Session};
+use crate::trace::TracedConnection;
 
 /// How often a connection may read in one turn: a MiB at most. A peer that sends as fast as it is
 /// read leaves time for other connections, deadlines and the end of the run this way.
@@ -169,6 +170,20 @@ impl<S: Session> Connection<S> {
         self.step
     }
 
+    /// The instants of the connection; it ended at `ended`, or is still under way (0).
+    pub fn traced(&self, ended: Nanos, outcome: Option<Outcome>) -> TracedConnection {
+        TracedConnection {
+            local_port: self.socket.local_port(),
+            intended: self.at.intended,
+            started: self.at.started,
+            established: self.at.established,
+            secured: self.at.secured,
+            answered: self.at.first_answered,
+            ended,
+            outcome,
+        }
+    }
+
     fn enter<C: Clock>(&mut self, step: Step, now: Nanos, context: &Context<'_, C>) {
         self.step = step;
         self.deadline = now + context.script.deadline(step);
@@ -239,6 +254,9 @@ impl<S: Session> Connection<S> {
             Progress::Done(length) => {
                 if self.step == Step::FirstByte {
                     self.at.answered = context.clock.now();
+                    if self.requests_done == 0 {
+                        self.at.first_answered = self.at.answered;
+                    }
                     self.enter(Step::Body, self.at.answered, context);
                 }
                 self.response
@@ -282,6 +300,10 @@ impl<S: Session> Connection<S> {
 
     fn end<C: Clock>(&mut self, outcome: Outcome, context: &mut Context<'_, C>) -> Turn {
         if let Some(recorder) = &mut context.recorder {
+            let now = context.clock.now();
+            if recorder.trace.is_wanted() {
+                recorder.trace.keep(self.traced(now, Some(outcome)));
+            }
             match (outcome, self.facts) {
                 (Outcome::Completed, Some(facts)) => {
                     let bytes = Bytes {
@@ -291,7 +313,7 @@ impl<S: Session> Connection<S> {
                         received: self.socket.received,
                         ..Bytes::default()
                     };
-                    recorder.completed(&self.at, context.clock.now(), facts, &bytes);
+                    recorder.completed(&self.at, now, facts, &bytes);
                 }
                 (Outcome::Unexpected(_), facts) => recorder.troubled(outcome, facts),
                 _ => recorder.troubled(outcome, None),

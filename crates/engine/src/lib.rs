@@ -29,6 +29,7 @@ pub mod socket;
 pub mod spec;
 pub mod target;
 pub mod tls;
+pub mod trace;
 mod usage;
 mod verdict;
 pub mod watch;

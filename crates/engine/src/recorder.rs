@@ -11,6 +11,7 @@ use crate::clock::{MILLISECOND, Nanos, SECOND};
 use crate::outcome::{Outcome, Outcomes};
 use crate::record::{Bytes, CountedFacts, CpuTime, HISTOGRAMS, Interval, Summary};
 use crate::tls::{Facts, Negotiated};
+use crate::trace::Trace;
 
 /// The greatest time that a histogram holds, an hour; what takes longer is counted as an hour.
 const HIGHEST: u64 = 3600 * SECOND;
@@ -24,6 +25,8 @@ const FACTS_LIMIT: usize = 64;
 /// The instants of one connection, in the order in which they come.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Milestones {
+    /// The connection should have been begun, in an open loop; 0 in a closed one.
+    pub intended: Nanos,
     /// The TCP connection was begun.
     pub started: Nanos,
     /// It was established.
@@ -34,6 +37,8 @@ pub struct Milestones {
     pub requested: Nanos,
     /// The first byte of its response arrived.
     pub answered: Nanos,
+    /// The first byte of the connection's first response arrived.
+    pub first_answered: Nanos,
 }
 
 /// The histograms of a connection and of a request, by the names of [`HISTOGRAMS`].
@@ -90,6 +95,8 @@ pub struct Recorder {
     slices: Vec<Interval>,
     /// What [`Recorder::ended`] said when the last slice was closed.
     in_slices: (u64, u64),
+    /// The instants of single connections, where they are wanted.
+    pub trace: Trace,
 }
 
 impl Recorder {
@@ -108,6 +115,7 @@ impl Recorder {
             bytes: Bytes::default(),
             slices: Vec::new(),
             in_slices: (0, 0),
+            trace: Trace::default(),
         }
     }
 

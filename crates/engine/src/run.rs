@@ -1,6 +1,7 @@
 //! A whole run: guard, preflight, workers, merge.
 
 use std::collections::BTreeMap;
+use std::mem;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Barrier, Mutex};
 use std::thread;
@@ -21,6 +22,7 @@ use crate::tls::choice::Choice;
 use crate::tls::openssl::OpensslBackend;
 use crate::tls::rustls::RustlsBackend;
 use crate::tls::{Backend, BackendError};
+use crate::trace::Trace;
 use crate::verdict::{Evidence, verdicts};
 use crate::watch::{Ending, Observer, watch};
 use crate::worker::{Gauge, Report, Share, Worker};
@@ -84,7 +86,11 @@ fn load<B: Backend>(
         let address = checked.permit.address.ip();
         return Err(RunError::Exceeded(GuardError::PublicWithoutProof { address }));
     }
-    let reports: Vec<Report> = reports.into_iter().flatten().collect();
+    let mut reports: Vec<Report> = reports.into_iter().flatten().collect();
+    if spec.spec().load.trace > 0 {
+        let traces = reports.iter_mut().map(|report| mem::take(&mut report.recorder.trace));
+        observer.trace(Trace::joined(traces));
+    }
     Ok(record(spec, checked, &reports, ending == Ending::Interrupted))
 }
 
@@ -138,6 +144,7 @@ fn work<B: Backend>(
             Stop::DurationMs(_) => None,
         },
         schedule: Schedule::new(spec, start),
+        trace: part(u64::from(spec.load.trace), spec.threads, index) as usize,
         processor,
         gauge,
     };

@@ -71,6 +71,12 @@ impl Socket {
         self.socket.peer_addr().is_ok()
     }
 
+    /// The local TCP port; 0 when there is none.
+    pub fn local_port(&self) -> u16 {
+        let address = self.socket.local_addr().ok().and_then(|address| address.as_socket());
+        address.map_or(0, |address| address.port())
+    }
+
     /// Takes note that the poller found the socket readable, and whether it saw the end of the stream.
     pub fn became_readable(&mut self, ended: bool) {
         self.drained = false;

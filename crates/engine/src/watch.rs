@@ -9,6 +9,7 @@ use crate::clock::{Clock, MonotonicClock, Nanos, SECOND};
 use crate::guard::{PUBLIC_TIME, Permit};
 use crate::phase::{Phase, Schedule};
 use crate::spec::RunSpec;
+use crate::trace::Trace;
 use crate::worker::Gauge;
 
 /// How often a run's progress is looked at.
@@ -24,6 +25,9 @@ pub trait Observer {
 
     /// Another second of the measurement is over.
     fn progress(&mut self, progress: Progress);
+
+    /// The run is over; the instants of its connections, where the specification asks for them.
+    fn trace(&mut self, _trace: Trace) {}
 }
 
 /// How far a measurement is.

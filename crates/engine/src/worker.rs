@@ -5,12 +5,13 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::clock::{Clock, MILLISECOND, Nanos, SECOND};
 use crate::connection::{Connection, Context, Script, Turn};
-use crate::outcome::Outcome;
+use crate::outcome::{Failure, Outcome};
 use crate::phase::{Phase, Schedule};
 use crate::poller::{Poller, Ready};
 use crate::record::{CpuTime, WorkerUsage};
 use crate::recorder::Recorder;
 use crate::tls::Backend;
+use crate::trace::{Trace, TracedConnection};
 use crate::usage::thread_cpu;
 
 /// How often deadlines are looked at: far below the second by which they may be late.
@@ -65,6 +66,8 @@ pub struct Share<'r> {
     pub schedule: Schedule,
     /// The processor that this worker is pinned to.
     pub processor: Option<usize>,
+    /// Connections whose instants are to be kept.
+    pub trace: usize,
     /// Where to tell how far it is.
     pub gauge: &'r Gauge,
 }
@@ -117,6 +120,8 @@ impl<'r, B: Backend, C: Clock> Worker<'r, B, C> {
         let quota = share.count.map_or(usize::MAX, |count| count.try_into().unwrap_or(usize::MAX));
         let slots = share.connections.min(quota);
         let mark = Mark { at: 0, cpu: CpuTime::default() };
+        let mut recorder = Recorder::new();
+        recorder.trace = Trace::new(share.trace);
         Ok(Self {
             usage: WorkerUsage { processor: share.processor, cpu: mark.cpu, seconds: 0.0 },
             backend,
@@ -126,7 +131,7 @@ impl<'r, B: Backend, C: Clock> Worker<'r, B, C> {
             in_flight: 0,
             started: 0,
             phase: Phase::Warmup,
-            recorder: Recorder::new(),
+            recorder,
             plaintext: vec![0; PLAINTEXT],
             measurement: mark,
             slice: mark,
@@ -192,8 +197,20 @@ impl<'r, B: Backend, C: Clock> Worker<'r, B, C> {
         self.close_slice(now);
         self.phase = Phase::Drain;
         self.recorder.in_flight_at_stop = self.in_flight as u64;
+        self.trace_in_flight();
         self.usage.cpu = self.slice.cpu - self.measurement.cpu;
         self.usage.seconds = (now - self.measurement.at) as f64 / SECOND as f64;
+    }
+
+    fn trace_in_flight(&mut self) {
+        if !self.recorder.trace.is_wanted() {
+            return;
+        }
+        for slot in &self.slots {
+            if let Slot::Busy(connection) = slot {
+                self.recorder.trace.keep(connection.traced(0, None));
+            }
+        }
     }
 
     fn close_slice(&mut self, now: Nanos) {
@@ -298,10 +315,7 @@ impl<'r, B: Backend, C: Clock> Worker<'r, B, C> {
         let mut connection = match started {
             Ok(connection) => Box::new(connection),
             Err(failure) => {
-                let outcome = Outcome::Failed(failure);
-                if self.phase == Phase::Measure {
-                    self.recorder.troubled(outcome, None);
-                }
+                self.not_begun(failure, now);
                 self.slots[index] = Slot::Resting(now + REST);
                 return;
             }
@@ -315,12 +329,21 @@ impl<'r, B: Backend, C: Clock> Worker<'r, B, C> {
             Ok(()) => self.slots[index] = Slot::Busy(connection),
             Err(e) => {
                 let failure = crate::socket::failure(&e, connection.step());
-                let outcome = Outcome::Failed(failure);
-                if self.phase == Phase::Measure {
-                    self.recorder.troubled(outcome, None);
-                }
-                self.ended(index, outcome);
+                self.not_begun(failure, now);
+                self.ended(index, Outcome::Failed(failure));
             }
+        }
+    }
+
+    /// Notes a connection that failed before it could wait for its server.
+    fn not_begun(&mut self, failure: Failure, now: Nanos) {
+        if self.phase != Phase::Measure {
+            return;
+        }
+        let outcome = Outcome::Failed(failure);
+        self.recorder.troubled(outcome, None);
+        if self.recorder.trace.is_wanted() {
+            self.recorder.trace.keep(TracedConnection::not_begun(now, outcome));
         }
     }
 

@@ -1,5 +1,7 @@
 //! The command line of `tlslab-load`, and the specification that it stands for.
 
+mod load;
+
 use std::fs;
 use std::io::Read as _;
 use std::time::Duration;
@@ -11,6 +13,7 @@ use tlslab_engine::spec::{
     Stop, TlsSpec, Trust,
 };
 
+use self::load::LoadArguments;
 use crate::hold;
 use crate::problem::Problem;
 
@@ -56,6 +59,9 @@ pub struct Arguments {
     /// Close each connection once the handshake is done, without a request
     #[arg(long)]
     handshake_only: bool,
+
+    #[command(flatten)]
+    pub load: LoadArguments,
 
     /// Protocol version to offer (repeatable): 1.2, 1.3
     #[arg(long, value_name = "VERSION")]
@@ -171,10 +177,12 @@ enum KeyShareName {
 impl Arguments {
     /// The specification that was given, in JSON or in flags.
     pub fn spec(&self) -> Result<RunSpec, Problem> {
-        match &self.spec {
-            Some(source) => read_spec(source),
-            None => self.spec_of_flags(),
-        }
+        let mut spec = match &self.spec {
+            Some(source) => read_spec(source)?,
+            None => self.spec_of_flags()?,
+        };
+        self.load.complete(&mut spec.load);
+        Ok(spec)
     }
 
     fn spec_of_flags(&self) -> Result<RunSpec, Problem> {
@@ -195,6 +203,7 @@ impl Arguments {
             },
             requests_per_connection: self.requests_per_connection,
             handshake_only: self.handshake_only,
+            load: self.load.spec(),
             tls: self.tls_spec()?,
             deadlines,
             sources: self.hold.sources.clone(),

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use serde_json::{Value, json};
 use tlslab_engine::check::Checked;
+use tlslab_engine::trace::Trace;
 use tlslab_engine::watch::{Observer, Progress};
 
 /// Tells how a run goes.
@@ -11,12 +12,18 @@ use tlslab_engine::watch::{Observer, Progress};
 pub struct Reporter {
     json: bool,
     quiet: bool,
+    trace: Option<Trace>,
 }
 
 impl Reporter {
     /// `events`: JSON lines. Otherwise text, unless the record goes to a program anyway.
     pub fn new(events: bool, record_is_json: bool) -> Self {
-        Self { json: events, quiet: record_is_json }
+        Self { json: events, quiet: record_is_json, trace: None }
+    }
+
+    /// The instants of the run's connections, once it is over.
+    pub fn take_trace(&mut self) -> Option<Trace> {
+        self.trace.take()
     }
 
     fn event(&self, value: &Value) {
@@ -62,5 +69,9 @@ impl Observer for Reporter {
                 "{at_s:4.0} s  {connections_per_s:9.0} connections/s  {failed} failed"
             ));
         }
+    }
+
+    fn trace(&mut self, trace: Trace) {
+        self.trace = Some(trace);
     }
 }

@@ -5,6 +5,7 @@ mod events;
 mod hold;
 mod problem;
 mod text;
+mod trace;
 mod trust;
 
 use std::io::{self, Write};
@@ -23,6 +24,7 @@ use tlslab_engine::spec::RunSpec;
 use self::arguments::{Arguments, Schema};
 use self::events::Reporter;
 use self::problem::Problem;
+use self::trace::TraceFile;
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -65,7 +67,11 @@ fn measure(arguments: &Arguments) -> Result<ExitCode, Problem> {
         print_json(&preflight(&checked))?;
         return Ok(ExitCode::SUCCESS);
     }
+    let trace = arguments.load.trace.as_deref().map(TraceFile::create).transpose()?;
     let record = run(&spec, &checked, &mut reporter, &interrupt)?;
+    if let (Some(file), Some(trace)) = (trace, reporter.take_trace()) {
+        file.write(&trace)?;
+    }
     if arguments.json {
         print_json(&record)?;
     } else {

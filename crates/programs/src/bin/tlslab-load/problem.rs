@@ -31,6 +31,12 @@ impl Problem {
         Self { class: "usage".to_owned(), message, exit: USAGE }
     }
 
+    /// A file that cannot be written.
+    pub fn output(path: &str, error: &io::Error) -> Self {
+        let message = format!("cannot write '{path}': {error}");
+        Self { class: "output".to_owned(), message, exit: COULD_NOT_RUN }
+    }
+
     /// What the program ends with.
     pub fn exit_code(&self) -> ExitCode {
         ExitCode::from(self.exit)

@@ -3,11 +3,14 @@
 //! [`RunSpec`] is what crosses the seam (JSON). [`CheckedSpec`] is a specification whose parts fit
 //! each other; nothing else can be run.
 
+pub mod load;
+
 use std::net::IpAddr;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use self::load::LoadSpec;
 use crate::names::{CipherSuite, Group, KeyExchange, SignatureScheme, TlsVersion};
 use crate::target::Target;
 
@@ -49,6 +52,9 @@ pub struct RunSpec {
     /// Close each connection as soon as the handshake is done, without a request.
     #[serde(default)]
     pub handshake_only: bool,
+    /// How load is made over time, and what is kept of each connection.
+    #[serde(default)]
+    pub load: LoadSpec,
     /// What to offer and what to insist on.
     #[serde(default)]
     pub tls: TlsSpec,
