@@ -292,7 +292,11 @@ impl<S: Session> Connection<S> {
                 self.request_sent = false;
                 self.at.requested = now;
                 self.enter(Step::FirstByte, now, context);
-                return Ok(if context.script.holds { Next::Stop(Turn::Rest) } else { Next::Go });
+                if context.script.holds {
+                    self.session.rest();
+                    return Ok(Next::Stop(Turn::Rest));
+                }
+                return Ok(Next::Go);
             }
         }
         Ok(Next::Stop(Turn::Ended(Outcome::Completed)))
@@ -375,10 +379,8 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_peer_that_never_pauses_leaves_time_for_others() {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let script = Script {
+    fn script(listener: &TcpListener) -> Script {
+        Script {
             address: listener.local_addr().unwrap(),
             sources: Vec::new(),
             request: Vec::new(),
@@ -388,7 +390,25 @@ mod tests {
             holds: false,
             deadlines: [1; 4],
             expectation: Expectation::default(),
-        };
+        }
+    }
+
+    #[test]
+    fn connections_take_the_sources_in_turn() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let sources = ["127.0.0.5", "127.0.0.6"].map(|text| text.parse().unwrap());
+        let script = Script { sources: sources.to_vec(), ..script(&listener) };
+        for number in 0..4 {
+            let _open = Connection::start(Endless(b""), &script, number, 0).unwrap();
+            let (_, peer) = listener.accept().unwrap();
+            assert_eq!(peer.ip(), sources[number as usize % 2]);
+        }
+    }
+
+    #[test]
+    fn a_peer_that_never_pauses_leaves_time_for_others() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let script = script(&listener);
         let session = Endless(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n");
         let mut connection = Connection::start(session, &script, 0, 0).unwrap();
         let clock = ManualClock::default();
