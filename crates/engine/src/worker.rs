@@ -307,11 +307,11 @@ impl<'r, B: Backend, C: Clock> Worker<'r, B, C> {
         let number = self.started;
         self.started += 1;
         self.share.gauge.started.store(self.started, Ordering::Relaxed);
+        let session = self.backend.open();
+        // A connection's time begins here: drawing its key share is no waiting for the server.
         let now = self.clock.now();
-        let started = self
-            .backend
-            .open()
-            .and_then(|session| Connection::start(session, self.share.script, number, now));
+        let started =
+            session.and_then(|session| Connection::start(session, self.share.script, number, now));
         let mut connection = match started {
             Ok(connection) => Box::new(connection),
             Err(failure) => {
