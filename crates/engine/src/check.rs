@@ -3,7 +3,7 @@
 use std::io;
 use std::net::UdpSocket;
 
-use crate::clock::{MILLISECOND, Nanos};
+use crate::clock::{MICROSECOND, MILLISECOND, Nanos};
 use crate::connection::Script;
 use crate::error::RunError;
 use crate::files;
@@ -156,8 +156,8 @@ pub(crate) fn script(spec: &CheckedSpec, permit: Permit) -> Script {
         request: h1::request(spec.target(), false),
         last_request: h1::request(spec.target(), true),
         requests: spec.requests_per_connection(),
+        think: spec.spec().load.think_us * MICROSECOND,
         handshake_only: spec.spec().handshake_only,
-        holds: false,
         deadlines: [
             deadlines.connect_ms,
             deadlines.handshake_ms,

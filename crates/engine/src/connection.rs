@@ -9,7 +9,7 @@ use crate::record::Bytes;
 use crate::recorder::{Milestones, Recorder};
 use crate::socket::Socket;
 use crate::tls::expectation::Expectation;
-use crate::tls::{Negotiated, Progress, Session};
+use crate::tls::{Backend, Negotiated, Progress, Session};
 use crate::trace::TracedConnection;
 
 /// How often a connection may read in one turn: a MiB at most. A peer that sends as fast as it is
@@ -29,10 +29,10 @@ pub struct Script {
     pub last_request: Vec<u8>,
     /// Requests on a connection; `None`: as many as fit into the run.
     pub requests: Option<u32>,
+    /// Between a response and the next request.
+    pub think: Nanos,
     /// Whether to close as soon as the handshake is done.
     pub handshake_only: bool,
-    /// Whether a connection rests after each response until it is told to go on.
-    pub holds: bool,
     /// The time that each step may take, in the order of [`Step`].
     pub deadlines: [Nanos; 4],
     /// What the handshake must have negotiated.
@@ -41,7 +41,7 @@ pub struct Script {
 
 impl Script {
     /// The address that the connection of this number, counted from 0, comes from.
-    pub fn source(&self, number: u64) -> Option<IpAddr> {
+    fn source(&self, number: u64) -> Option<IpAddr> {
         let count = self.sources.len().max(1) as u64;
         self.sources.get((number % count) as usize).copied()
     }
@@ -58,8 +58,8 @@ pub enum Turn {
     Read,
     /// For the socket to become writable; or, where it is, for its next turn.
     Write,
-    /// For being told to go on: it rests between two requests.
-    Rest,
+    /// For the instant at which its next request may be sent.
+    Think(Nanos),
     /// For nothing any more.
     Ended(Outcome),
 }
@@ -90,6 +90,8 @@ pub struct Connection<S> {
     /// Bytes of the current request that the session has taken.
     request_taken: usize,
     request_sent: bool,
+    /// The instant at which the next request may be sent, while the connection waits for it.
+    thinks_until: Option<Nanos>,
     response: ResponseReader,
     /// Reads left in this turn.
     reads: u32,
@@ -102,22 +104,45 @@ enum Next {
 }
 
 impl<S: Session> Connection<S> {
-    /// Begins to connect, as the connection of this number, counted from 0.
-    pub fn start(session: S, script: &Script, number: u64, now: Nanos) -> Result<Self, Failure> {
-        Ok(Self {
-            socket: Socket::connect_from(script.source(number), script.address)?,
+    /// Begins to connect, as the connection of this number, on the socket of a connection that has
+    /// ended if there is one; in an open loop, this was due at `intended`. The session is made while the network is at work, so that its
+    /// making delays no connection.
+    pub fn start<B: Backend<Session = S>, C: Clock>(
+        backend: &mut B,
+        script: &Script,
+        clock: &C,
+        number: u64,
+        intended: Option<Nanos>,
+        socket: Option<Socket>,
+    ) -> Result<Self, Failure> {
+        let intended = intended.unwrap_or_default();
+        let mut at = Milestones { intended, started: clock.now(), ..Milestones::default() };
+        let socket = match socket {
+            Some(socket) => socket.connect_again(script.address)?,
+            None => Socket::connect_from(script.source(number), script.address)?,
+        };
+        if socket.is_established() {
+            at.established = clock.now();
+        }
+        Ok(Self::new(socket, backend.open()?, script, at))
+    }
+
+    fn new(socket: Socket, session: S, script: &Script, at: Milestones) -> Self {
+        Self {
+            socket,
             session,
             step: Step::Connect,
-            at: Milestones { started: now, ..Milestones::default() },
-            deadline: now + script.deadline(Step::Connect),
+            deadline: at.started + script.deadline(Step::Connect),
+            at,
             facts: None,
             handshake_bytes: (0, 0),
             requests_done: 0,
             request_taken: 0,
             request_sent: false,
+            thinks_until: None,
             response: ResponseReader::default(),
             reads: 0,
-        })
+        }
     }
 
     /// Goes as far as the socket and the length of a turn allow.
@@ -127,6 +152,7 @@ impl<S: Session> Connection<S> {
             let next = match self.step {
                 Step::Connect => self.connect(context),
                 Step::Handshake => self.handshake(context),
+                Step::FirstByte if self.thinks_until.is_some() => self.think(context),
                 Step::FirstByte if !self.request_sent => self.request(context),
                 Step::FirstByte | Step::Body => self.response(context),
             };
@@ -160,6 +186,16 @@ impl<S: Session> Connection<S> {
         self.requests_done
     }
 
+    /// Gives up the room that only a connection at work needs.
+    pub fn rest(&mut self) {
+        self.session.rest();
+    }
+
+    /// Ends the time between two requests.
+    pub fn go_on(&mut self) {
+        self.thinks_until = self.thinks_until.and(Some(0));
+    }
+
     /// The response read last.
     pub fn last_response(&self) -> &ResponseReader {
         &self.response
@@ -168,6 +204,11 @@ impl<S: Session> Connection<S> {
     /// The step that the connection is in.
     pub fn step(&self) -> Step {
         self.step
+    }
+
+    /// When it was begun.
+    pub fn started(&self) -> Nanos {
+        self.at.started
     }
 
     /// The instants of the connection; it ended at `ended`, or is still under way (0).
@@ -190,13 +231,15 @@ impl<S: Session> Connection<S> {
     }
 
     fn connect<C: Clock>(&mut self, context: &mut Context<'_, C>) -> Result<Next, Failure> {
-        if !self.socket.is_established() {
-            return match self.socket.connect_error() {
-                Some(failure) => Err(failure),
-                None => Ok(Next::Stop(Turn::Write)),
-            };
+        if self.at.established == 0 {
+            if !self.socket.is_established() {
+                return match self.socket.connect_error() {
+                    Some(failure) => Err(failure),
+                    None => Ok(Next::Stop(Turn::Write)),
+                };
+            }
+            self.at.established = context.clock.now();
         }
-        self.at.established = context.clock.now();
         self.enter(Step::Handshake, self.at.established, context);
         Ok(Next::Go)
     }
@@ -290,16 +333,41 @@ impl<S: Session> Connection<S> {
                 self.response = ResponseReader::default();
                 self.request_taken = 0;
                 self.request_sent = false;
+                if context.script.think > 0 {
+                    return Ok(Next::Stop(self.begin_to_think(now, context)));
+                }
                 self.at.requested = now;
                 self.enter(Step::FirstByte, now, context);
-                if context.script.holds {
-                    self.session.rest();
-                    return Ok(Next::Stop(Turn::Rest));
-                }
                 return Ok(Next::Go);
             }
         }
         Ok(Next::Stop(Turn::Ended(Outcome::Completed)))
+    }
+
+    /// No deadline holds while the client itself is what is waited for.
+    fn begin_to_think<C: Clock>(&mut self, now: Nanos, context: &Context<'_, C>) -> Turn {
+        let until = now + context.script.think;
+        self.thinks_until = Some(until);
+        self.step = Step::FirstByte;
+        self.deadline = Nanos::MAX;
+        Turn::Think(until)
+    }
+
+    /// Goes on after think time. What came meanwhile is looked at first: nothing was asked for.
+    fn think<C: Clock>(&mut self, context: &mut Context<'_, C>) -> Result<Next, Failure> {
+        let now = context.clock.now();
+        if self.thinks_until.is_some_and(|until| now < until) {
+            return Ok(Next::Stop(Turn::Read));
+        }
+        match self.session.read(&mut self.socket, context.plaintext)? {
+            Progress::WantRead | Progress::WantWrite => {}
+            Progress::Done(_) => return Err(Failure::HttpProtocol),
+            Progress::Closed => return Err(Failure::Closed(Step::FirstByte)),
+        }
+        self.thinks_until = None;
+        self.at.requested = now;
+        self.enter(Step::FirstByte, now, context);
+        Ok(Next::Go)
     }
 
     fn end<C: Clock>(&mut self, outcome: Outcome, context: &mut Context<'_, C>) -> Turn {
@@ -386,8 +454,8 @@ mod tests {
             request: Vec::new(),
             last_request: Vec::new(),
             requests: Some(1),
+            think: 0,
             handshake_only: false,
-            holds: false,
             deadlines: [1; 4],
             expectation: Expectation::default(),
         }
@@ -396,13 +464,14 @@ mod tests {
     #[test]
     fn connections_take_the_sources_in_turn() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let free = script(&listener);
+        assert_eq!([0, 1].map(|number| free.source(number)), [None; 2]);
         let sources = ["127.0.0.5", "127.0.0.6"].map(|text| text.parse().unwrap());
-        let script = Script { sources: sources.to_vec(), ..script(&listener) };
-        for number in 0..4 {
-            let _open = Connection::start(Endless(b""), &script, number, 0).unwrap();
-            let (_, peer) = listener.accept().unwrap();
-            assert_eq!(peer.ip(), sources[number as usize % 2]);
-        }
+        let bound = Script { sources: sources.to_vec(), ..free };
+        assert_eq!(
+            [0, 1, 2].map(|number| bound.source(number)),
+            [0, 1, 0].map(|n| Some(sources[n]))
+        );
     }
 
     #[test]
@@ -410,7 +479,8 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let script = script(&listener);
         let session = Endless(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n");
-        let mut connection = Connection::start(session, &script, 0, 0).unwrap();
+        let socket = Socket::connect(script.address).unwrap();
+        let mut connection = Connection::new(socket, session, &script, Milestones::default());
         let clock = ManualClock::default();
         let mut plaintext = [0; 64];
         let mut context =

@@ -7,6 +7,7 @@
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 
 use crate::clock::{MILLISECOND, Nanos, SECOND};
+use crate::spec::load::Rate;
 use crate::spec::{RunSpec, Stop};
 use crate::target::Target;
 
@@ -82,10 +83,15 @@ pub fn permit(spec: &RunSpec, target: &Target) -> Result<Permit, GuardError> {
     Ok(Permit { address, bounded: is_public(ip) })
 }
 
-/// Whether a run is planned to last longer than an unproven public target takes.
+/// Whether a run is planned to last longer, or to have a higher rate, than an unproven public target
+/// takes.
 pub fn check_length(spec: &RunSpec, permit: &Permit) -> Result<(), GuardError> {
-    let Stop::DurationMs(ms) = spec.stop else { return Ok(()) };
-    if permit.bounded && (ms + spec.warmup_ms) * MILLISECOND > PUBLIC_TIME {
+    let rate = spec.load.rate.as_ref().map_or(0.0, Rate::highest);
+    let time = match spec.stop {
+        Stop::DurationMs(ms) => (ms + spec.warmup_ms) * MILLISECOND,
+        Stop::Count(_) => 0,
+    };
+    if permit.bounded && (time > PUBLIC_TIME || rate > PUBLIC_RATE as f64) {
         return Err(GuardError::PublicWithoutProof { address: permit.address.ip() });
     }
     Ok(())

@@ -36,6 +36,9 @@ pub const HOLD_SCHEMA: &str = "tlslab.hold/1";
 /// allocator keeps for a while, stays small beside that of connections at rest.
 const AT_WORK: usize = 32;
 
+/// Between two requests of a connection: longer than anybody waits.
+const FOREVER: Nanos = Nanos::MAX / 2;
+
 /// How often deadlines, and whoever may interrupt, are looked at.
 const SWEEP: Nanos = 50 * MILLISECOND;
 
@@ -110,7 +113,7 @@ pub fn hold(
         let address = checked.permit.address.ip();
         return Err(GuardError::PublicWithoutProof { address }.into());
     }
-    let script = Script { requests: None, holds: true, ..script(spec, checked.permit) };
+    let script = Script { requests: None, think: FOREVER, ..script(spec, checked.permit) };
     let blank = HoldRecord {
         schema: HOLD_SCHEMA.to_owned(),
         spec: spec.spec().clone(),
@@ -244,6 +247,7 @@ impl<'r, B: Backend> Holder<'r, B> {
             }
             if let Some(held) = self.places[index].as_mut().filter(|held| held.rests) {
                 held.rests = false;
+                held.connection.go_on();
                 self.at_rest -= 1;
                 self.at_work += 1;
                 self.advance(index);
@@ -261,10 +265,8 @@ impl<'r, B: Backend> Holder<'r, B> {
         self.places.push(None);
         let number = self.record.attempts;
         self.record.attempts += 1;
-        let now = self.clock.now();
-        let session = self.backend.open();
-        let started =
-            session.and_then(|session| Connection::start(session, self.script, number, now));
+        let (backend, script) = (&mut self.backend, self.script);
+        let started = Connection::start(backend, script, &self.clock, number, None, None);
         let connection = match started {
             Ok(connection) => Box::new(connection),
             Err(failure) => return self.count_failed(Outcome::Failed(failure)),
@@ -280,7 +282,7 @@ impl<'r, B: Backend> Holder<'r, B> {
 
     fn turn(&mut self, time: Nanos) -> io::Result<()> {
         let mut ready = std::mem::take(&mut self.ready);
-        self.poller.wait(time, &mut ready)?;
+        self.poller.wait(self.clock.now() + time, &mut ready)?;
         for event in &ready {
             self.serve(*event);
         }
@@ -312,7 +314,8 @@ impl<'r, B: Backend> Holder<'r, B> {
         let turn = held.connection.advance(&mut self.context());
         match turn {
             Turn::Ended(outcome) => return self.end_work(&held, outcome),
-            Turn::Rest => {
+            Turn::Think(_) => {
+                held.connection.rest();
                 held.rests = true;
                 self.at_work -= 1;
                 self.at_rest += 1;

@@ -17,6 +17,7 @@ mod http;
 pub mod memory;
 pub mod names;
 pub mod outcome;
+mod pacing;
 mod phase;
 mod poller;
 mod preflight;

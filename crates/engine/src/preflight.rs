@@ -36,8 +36,8 @@ pub fn preflight<B: Backend>(backend: &mut B, script: &Script) -> Tried {
         explanation: String::new(),
         status: None,
     };
-    let session = backend.open().map_err(failed)?;
-    let mut connection = Connection::start(session, script, 0, clock.now()).map_err(failed)?;
+    let mut connection =
+        Connection::start(backend, script, &clock, 0, None, None).map_err(failed)?;
     let outcome = drive(&mut connection, script, &clock).map_err(failed)?;
     let response = connection.last_response();
     if outcome != Outcome::Completed {
@@ -76,9 +76,9 @@ fn drive<S: Session>(
         match connection.advance(&mut context) {
             Turn::Ended(outcome) => return Ok(outcome),
             Turn::Write => poller.change(&connection.socket, 0, true).map_err(system)?,
-            Turn::Read | Turn::Rest => {}
+            Turn::Read | Turn::Think(_) => {}
         }
-        poller.wait(WAIT, &mut ready).map_err(system)?;
+        poller.wait(clock.now() + WAIT, &mut ready).map_err(system)?;
         for event in &ready {
             connection.socket.became_readable(event.ended);
         }

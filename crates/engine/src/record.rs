@@ -51,6 +51,15 @@ pub struct RunRecord {
     pub summaries: BTreeMap<String, Summary>,
     /// The measurement in slices.
     pub intervals: Vec<Interval>,
+    /// In an open loop: what became of the arrivals.
+    #[serde(default)]
+    pub open_loop: Option<OpenLoop>,
+    /// For a measurement in steps: each of them.
+    #[serde(default)]
+    pub steps: Vec<StepResult>,
+    /// Connections in flight, mean over the measurement.
+    #[serde(default)]
+    pub concurrency: f64,
     /// What the reader must know before using the numbers.
     pub verdicts: Vec<Verdict>,
 }
@@ -65,6 +74,59 @@ pub struct RunRecord {
 /// this processing).
 pub const HISTOGRAMS: [&str; 6] =
     ["connect", "handshake", "established", "first_byte", "exchange", "service"];
+
+/// The names of the further histograms of a record whose loop was open.
+///
+/// Per connection that was started: `start_delay` (intended until actual start of the TCP connection;
+/// a connection that found no free slot waited for one). Per completed connection, from its intended
+/// start: `response_established` (until the TLS handshake is complete), `response_first_byte` (until
+/// the first byte of its first response), `response` (until the last byte of the last response).
+pub const OPEN_HISTOGRAMS: [&str; 4] =
+    ["start_delay", "response_established", "response_first_byte", "response"];
+
+/// What became of the arrivals of an open loop: `arrivals = started + waiting_at_stop`, exactly.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct OpenLoop {
+    /// Arrivals that waited when the measurement began, and those that became due during it.
+    pub arrivals: u64,
+    /// Those of them that were started: attempts, without those in flight at the begin.
+    pub started: u64,
+    /// Those of them that found no free slot when they were due, and waited for one.
+    pub blocked: u64,
+    /// Those of them that still waited when the measurement ended.
+    pub waiting_at_stop: u64,
+    /// Arrivals a second: the load that was offered.
+    pub offered_per_s: f64,
+    /// Connections started a second.
+    pub achieved_per_s: f64,
+}
+
+/// One step of a measurement in steps; connections count in the step in which they end.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct StepResult {
+    /// Connections in flight at once, at most.
+    pub connections: u32,
+    /// New connections a second, in an open loop.
+    pub rate: Option<f64>,
+    /// Its begin, in seconds from the begin of the measurement.
+    pub at_s: f64,
+    /// Its length in seconds.
+    pub seconds: f64,
+    /// Connections started in it.
+    pub started: u64,
+    /// Connections completed in it.
+    pub completed: u64,
+    /// Connections failed in it, by class.
+    pub failed: BTreeMap<String, u64>,
+    /// Connections in it whose handshake was not the one asked for, by the fact that differed.
+    pub unexpected: BTreeMap<String, u64>,
+    /// Requests answered in it.
+    pub requests: u64,
+    /// The workers' processor time in it.
+    pub cpu: CpuTime,
+    /// Its histograms in short.
+    pub summaries: BTreeMap<String, Summary>,
+}
 
 /// The machine that the generator ran on.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -228,6 +290,10 @@ pub enum VerdictCode {
     Failures,
     /// Connections in flight differ from rate times service time (Little's law).
     LittlesLaw,
+    /// An open loop started its connections later than intended.
+    LateArrivals,
+    /// An open loop did not start as many connections as it should have.
+    RateNotAchieved,
     /// No connection completed.
     NothingCompleted,
     /// The run was interrupted before its end.

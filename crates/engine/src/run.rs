@@ -13,6 +13,7 @@ use crate::connection::Script;
 use crate::environment::environment;
 use crate::error::RunError;
 use crate::guard::GuardError;
+use crate::pacing::{Arrivals, Curve};
 use crate::phase::Schedule;
 use crate::processor::pin;
 use crate::record::{CpuTime, RECORD_SCHEMA, RunRecord, WorkerUsage};
@@ -129,27 +130,51 @@ fn work<B: Backend>(
     gate: &Gate,
     make: &impl Fn() -> Result<B, BackendError>,
 ) -> Result<Report, RunError> {
-    let processor = (!spec.cpus.is_empty()).then(|| spec.cpus[index % spec.cpus.len()]);
-    let pinned = processor.map_or(Ok(()), |processor| {
+    let pinned = processor(spec, index).map_or(Ok(()), |processor| {
         pin(processor).map_err(|source| RunError::Pin { processor, source })
     });
     let backend = make();
     let start = gate.pass();
     pinned?;
-    let share = Share {
-        script,
-        connections: part(u64::from(spec.connections), spec.threads, index) as usize,
-        count: match spec.stop {
-            Stop::Count(count) => Some(part(count, spec.threads, index)),
-            Stop::DurationMs(_) => None,
-        },
-        schedule: Schedule::new(spec, start),
-        trace: part(u64::from(spec.load.trace), spec.threads, index) as usize,
-        processor,
-        gauge,
-    };
+    let share = share(spec, script, gauge, index, start);
     thread::sleep(Duration::from_nanos(start.saturating_sub(MonotonicClock.now())));
     Ok(Worker::new(share, backend?, MonotonicClock)?.run()?)
+}
+
+/// What falls to a worker of a run that begins at `start`.
+fn share<'r>(
+    spec: &RunSpec,
+    script: &'r Script,
+    gauge: &'r Gauge,
+    index: usize,
+    start: Nanos,
+) -> Share<'r> {
+    let (load, threads) = (&spec.load, spec.threads);
+    let mine = |total: u64| part(total, threads, index);
+    let schedule = Schedule::new(spec, start);
+    let same = [spec.connections];
+    let levels = if load.connection_steps.is_empty() { &same[..] } else { &load.connection_steps };
+    Share {
+        script,
+        levels: levels.iter().map(|level| mine(u64::from(*level)) as usize).collect(),
+        arrivals: load.rate.as_ref().map(|rate| {
+            let curve = Curve::new(rate, start, &schedule);
+            Arrivals::new(curve, load.arrivals, load.seed, index, threads)
+        }),
+        count: match spec.stop {
+            Stop::Count(count) => Some(mine(count)),
+            Stop::DurationMs(_) => None,
+        },
+        schedule,
+        trace: mine(u64::from(load.trace)) as usize,
+        processor: processor(spec, index),
+        gauge,
+    }
+}
+
+/// The processor that a worker is pinned to.
+fn processor(spec: &RunSpec, index: usize) -> Option<usize> {
+    (!spec.cpus.is_empty()).then(|| spec.cpus[index % spec.cpus.len()])
 }
 
 /// What of a total falls to one of several workers; the parts differ by one at most.
@@ -164,7 +189,8 @@ fn record(
     reports: &[Report],
     interrupted: bool,
 ) -> RunRecord {
-    let mut notes = Recorder::new();
+    let request = spec.spec();
+    let mut notes = Recorder::new(request.load.steps(), request.load.rate.is_some());
     let mut cpu = CpuTime::default();
     for report in reports {
         notes.merge(&report.recorder);
@@ -172,38 +198,41 @@ fn record(
     }
     let workers: Vec<WorkerUsage> = reports.iter().map(|report| report.usage.clone()).collect();
     let seconds = workers.iter().map(|w| w.seconds).sum::<f64>() / workers.len().max(1) as f64;
-    let outcomes = notes.outcomes();
-    let summaries = notes.summaries();
-    let (authenticated, requests, bytes) = notes.totals();
+    let notes = notes.conclude(request, seconds);
     let verdicts = verdicts(&Evidence {
-        outcomes: &outcomes,
-        service: summaries["service"],
+        outcomes: &notes.outcomes,
+        summaries: &notes.summaries,
+        open_loop: notes.open_loop,
+        flight: notes.flight,
         workers: &workers,
         seconds,
-        connections: spec.spec().connections,
-        requests,
+        connections: request.load.connection_steps.is_empty().then_some(request.connections),
+        requests: notes.requests,
         interrupted,
     });
     RunRecord {
         schema: RECORD_SCHEMA.to_owned(),
-        spec: spec.spec().clone(),
+        spec: request.clone(),
         backend: checked.backend.name().to_owned(),
         versions: versions(),
         environment: environment(),
         address: checked.permit.address.to_string(),
         preflight: checked.preflight.clone(),
-        facts: notes.facts(),
-        authenticated,
-        requests,
+        facts: notes.facts,
+        authenticated: notes.authenticated,
+        requests: notes.requests,
         seconds,
         cpu,
         workers,
-        bytes,
-        histograms: notes.encoded_histograms(),
-        summaries,
-        intervals: notes.slices().to_vec(),
+        bytes: notes.bytes,
+        histograms: notes.histograms,
+        summaries: notes.summaries,
+        intervals: notes.slices,
+        open_loop: notes.open_loop,
+        steps: notes.steps,
+        concurrency: notes.flight.mean(seconds),
         verdicts,
-        outcomes,
+        outcomes: notes.outcomes,
     }
 }
 

@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsRawFd, RawFd};
 use std::time::Duration;
 
-use socket2::{Domain, Protocol, Type};
+use socket2::{Domain, Protocol, SockAddr, Type};
 
 use crate::outcome::{Failure, Step};
 
@@ -45,17 +45,40 @@ impl Socket {
         let set_up = || {
             socket.set_linger(Some(Duration::ZERO))?;
             socket.set_tcp_nodelay(true)?;
-            if let Some(source) = source {
+            source.map_or(Ok(()), |source| {
                 choose_port_late(&socket)?;
-                socket.bind(&SocketAddr::new(source, 0).into())?;
-            }
-            match socket.connect(&address.into()) {
-                Err(e) if e.raw_os_error() == Some(libc::EINPROGRESS) => Ok(()),
-                other => other,
-            }
+                socket.bind(&SocketAddr::new(source, 0).into())
+            })
         };
         set_up().map_err(|e: io::Error| failure(&e, Step::Connect))?;
-        Ok(Self { socket, sent: 0, received: 0, drained: true, ended: false })
+        Self::begin(socket, address)
+    }
+
+    /// Resets the connection, as dropping the socket would, and begins the next one on the same
+    /// socket: what the peer sees is the same, from a new local port, and this machine is spared the
+    /// making of a socket and its registration with the poller.
+    pub fn connect_again(self, address: SocketAddr) -> Result<Self, Failure> {
+        // SAFETY: an address of the family AF_UNSPEC has no more than its family, which is set.
+        let (_, nowhere) = unsafe {
+            SockAddr::try_init(|storage, length| {
+                (*storage.cast::<libc::sockaddr>()).sa_family =
+                    libc::AF_UNSPEC as libc::sa_family_t;
+                *length = size_of::<libc::sockaddr>() as libc::socklen_t;
+                Ok(())
+            })
+        }
+        .map_err(|e| failure(&e, Step::Connect))?;
+        self.socket.connect(&nowhere).map_err(|e| failure(&e, Step::Connect))?;
+        Self::begin(self.socket, address)
+    }
+
+    fn begin(socket: socket2::Socket, address: SocketAddr) -> Result<Self, Failure> {
+        match socket.connect(&address.into()) {
+            Err(e) if e.raw_os_error() != Some(libc::EINPROGRESS) => {
+                Err(failure(&e, Step::Connect))
+            }
+            _ => Ok(Self { socket, sent: 0, received: 0, drained: true, ended: false }),
+        }
     }
 
     /// Why connecting failed, once the socket has become writable; `None` when it is established.
@@ -193,10 +216,12 @@ mod tests {
     }
 
     #[test]
-    fn a_connection_comes_from_the_address_that_was_chosen() {
+    fn a_connection_comes_from_the_address_that_was_chosen_and_so_does_the_next() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let source: IpAddr = "127.0.0.77".parse().unwrap();
-        let _socket = Socket::connect_from(Some(source), listener.local_addr().unwrap()).unwrap();
+        let (source, address) = ("127.0.0.77".parse().unwrap(), listener.local_addr().unwrap());
+        let first = Socket::connect_from(Some(source), address).unwrap();
+        assert_eq!(listener.accept().unwrap().1.ip(), source);
+        let _second = first.connect_again(address).unwrap();
         assert_eq!(listener.accept().unwrap().1.ip(), source);
     }
 

@@ -88,10 +88,11 @@ def validate(request: Request, told: Callable[[RateResult], None]) -> Validation
 def _load(rate: float, seconds: float, placement: Placement) -> dict[str, Any]:
     """The specification's part on the load: arrivals at even distances."""
     return {
-        "connections": math.ceil(rate * 0.104),
+        "connections": IN_FLIGHT,
         "cpus": list(placement.generator),
         "warmup_ms": 0,
         "stop": {"duration_ms": math.ceil(1000 * max(seconds, CONNECTIONS / rate))},
+        "load": {"rate": {"constant": rate}, "arrivals": "constant"},
     }
 
 

@@ -10,7 +10,7 @@ use std::net::IpAddr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use self::load::LoadSpec;
+use self::load::{LoadError, LoadSpec};
 use crate::names::{CipherSuite, Group, KeyExchange, SignatureScheme, TlsVersion};
 use crate::target::Target;
 
@@ -202,7 +202,7 @@ fn one() -> u32 {
 }
 
 /// Why a specification cannot be run; the text names the field and what it may be.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum SpecError {
     #[error("schema is '{0}'; this program reads {SPEC_SCHEMA}")]
@@ -233,6 +233,8 @@ pub enum SpecError {
     Proof,
     #[error("server_name '{0}' is not a DNS name or an address")]
     ServerName(String),
+    #[error(transparent)]
+    Load(#[from] LoadError),
 }
 
 /// A specification whose parts fit each other. Only [`RunSpec::checked`] makes one.
@@ -275,6 +277,7 @@ impl RunSpec {
         }
         self.check_counts()?;
         self.check_proof()?;
+        self.load.check(&self)?;
         self.tls.check()?;
         let target = Target::parse(&self.url)?;
         let checked = CheckedSpec { spec: self, target };

@@ -2,6 +2,7 @@
 
 mod chain_memo;
 mod key_exchange;
+mod key_memo;
 mod key_schedule;
 mod session;
 mod verifier;

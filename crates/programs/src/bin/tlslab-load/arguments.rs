@@ -32,15 +32,11 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE|-")]
     spec: Option<String>,
 
-    /// Connections in flight at once
-    #[arg(short, long, default_value_t = 1, value_name = "N")]
-    connections: u32,
-
     /// Worker threads
     #[arg(short, long, default_value_t = 1, value_name = "N")]
     threads: u32,
 
-    /// How long to measure: 500ms, 10s, 2m [default: 10s]
+    /// How long to measure: 500ms, 10s, 2m [default: 10s, or what a ramp or --step asks for]
     #[arg(short, long, value_parser = time, value_name = "TIME", conflicts_with = "count")]
     duration: Option<Duration>,
 
@@ -186,24 +182,25 @@ impl Arguments {
     }
 
     fn spec_of_flags(&self) -> Result<RunSpec, Problem> {
+        let load = self.load.spec(self.duration)?;
+        let length = self.duration.or(self.load.length(&load)?).unwrap_or(LENGTH);
         let step = milliseconds(self.timeout) as u32;
         let deadlines =
             Deadlines { connect_ms: step, handshake_ms: step, first_byte_ms: step, body_ms: step };
         Ok(RunSpec {
             schema: SPEC_SCHEMA.to_owned(),
             url: self.url.clone().unwrap_or_default(),
-            connections: self.connections,
+            connections: self.load.connections.most(),
             threads: self.threads,
             cpus: self.cpu.clone().unwrap_or_default().0,
             warmup_ms: milliseconds(self.warmup),
-            stop: match (self.count, self.duration) {
-                (Some(count), _) => Stop::Count(count),
-                (None, Some(duration)) => Stop::DurationMs(milliseconds(duration)),
-                (None, None) => Stop::DurationMs(10_000),
+            stop: match self.count {
+                Some(count) => Stop::Count(count),
+                None => Stop::DurationMs(milliseconds(length)),
             },
             requests_per_connection: self.requests_per_connection,
             handshake_only: self.handshake_only,
-            load: self.load.spec(),
+            load,
             tls: self.tls_spec()?,
             deadlines,
             sources: self.hold.sources.clone(),
@@ -287,6 +284,9 @@ fn read_file(path: &str) -> Result<String, Problem> {
 pub fn milliseconds(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
+
+/// How long a measurement takes if nothing says so.
+const LENGTH: Duration = Duration::from_secs(10);
 
 /// The longest time that can be asked for: a day.
 const LONGEST: Duration = Duration::from_secs(24 * 3600);

@@ -29,7 +29,7 @@ pub struct Flags {
         value_parser = clap::value_parser!(u32).range(1..),
         conflicts_with_all = [
             "connections", "threads", "duration", "count", "warmup", "requests_per_connection",
-            "handshake_only", "preflight", "cpu",
+            "handshake_only", "preflight", "cpu", "rate", "step", "think", "trace",
         ]
     )]
     levels: Vec<u32>,

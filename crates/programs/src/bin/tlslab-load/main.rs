@@ -60,7 +60,7 @@ fn measure(arguments: &Arguments) -> Result<ExitCode, Problem> {
     }
     let spec = arguments.spec()?.checked()?;
     let trust = trust::anchors(&spec.spec().tls.trust)?;
-    let mut reporter = Reporter::new(arguments.events, arguments.json);
+    let mut reporter = Reporter::new(arguments.events, arguments.json && !arguments.load.progress);
     let checked = check(&spec, trust)?;
     interrupt.store(false, Ordering::SeqCst);
     if arguments.preflight {
