@@ -1,5 +1,8 @@
 //! Before a run: is the target allowed, is it there, and does it do what is asked?
 
+use std::io;
+use std::net::UdpSocket;
+
 use crate::clock::{MICROSECOND, MILLISECOND, Nanos};
 use crate::connection::Script;
 use crate::error::RunError;
@@ -36,6 +39,7 @@ pub struct Checked {
 pub fn check(spec: &CheckedSpec, trust: TrustAnchors) -> Result<Checked, RunError> {
     let mut permit = guard::permit(spec.spec(), spec.target())?;
     check_files(spec)?;
+    check_sources(spec, &permit)?;
     let mut offer = offer(spec, trust);
     if permit.bounded
         && let Some(token) = &spec.spec().proof
@@ -55,6 +59,18 @@ fn check_files(spec: &CheckedSpec) -> Result<(), RunError> {
     let needed = files::needed(spec.spec().connections, spec.spec().threads);
     let granted = files::granted()?;
     if granted < needed { Err(RunError::Files { needed, granted }) } else { Ok(()) }
+}
+
+/// An address that is not this machine's is told before the run, not as a failure of each connection.
+fn check_sources(spec: &CheckedSpec, permit: &Permit) -> Result<(), RunError> {
+    for &address in &spec.spec().sources {
+        let refused = |source| RunError::Source { address, source };
+        if address.is_ipv4() != permit.address.is_ipv4() {
+            return Err(refused(io::Error::from_raw_os_error(libc::EAFNOSUPPORT)));
+        }
+        UdpSocket::bind((address, 0)).map_err(refused)?;
+    }
+    Ok(())
 }
 
 fn failed(spec: &CheckedSpec, error: PreflightError) -> RunError {
@@ -136,6 +152,7 @@ pub(crate) fn script(spec: &CheckedSpec, permit: Permit) -> Script {
     let deadlines = &spec.spec().deadlines;
     Script {
         address: permit.address,
+        sources: spec.spec().sources.clone(),
         request: h1::request(spec.target(), false),
         last_request: h1::request(spec.target(), true),
         requests: spec.requests_per_connection(),

@@ -1,6 +1,6 @@
 //! One connection, from its TCP connect to its last byte: a state machine with a function per state.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use crate::clock::{Clock, Nanos};
 use crate::http::h1::ResponseReader;
@@ -21,6 +21,8 @@ const READS: u32 = 64;
 pub struct Script {
     /// Where to connect.
     pub address: SocketAddr,
+    /// This machine's addresses to connect from, in turn; empty: the system chooses.
+    pub sources: Vec<IpAddr>,
     /// A request that more will follow.
     pub request: Vec<u8>,
     /// The last request of a connection.
@@ -38,6 +40,12 @@ pub struct Script {
 }
 
 impl Script {
+    /// The address that the connection of this number, counted from 0, comes from.
+    fn source(&self, number: u64) -> Option<IpAddr> {
+        let count = self.sources.len().max(1) as u64;
+        self.sources.get((number % count) as usize).copied()
+    }
+
     fn deadline(&self, step: Step) -> Nanos {
         self.deadlines[step as usize]
     }
@@ -96,13 +104,14 @@ enum Next {
 }
 
 impl<S: Session> Connection<S> {
-    /// Begins to connect, on the socket of a connection that has ended if there is one; in an open
-    /// loop, this was due at `intended`. The session is made while the network is at work, so that its
+    /// Begins to connect, as the connection of this number, on the socket of a connection that has
+    /// ended if there is one; in an open loop, this was due at `intended`. The session is made while the network is at work, so that its
     /// making delays no connection.
     pub fn start<B: Backend<Session = S>, C: Clock>(
         backend: &mut B,
         script: &Script,
         clock: &C,
+        number: u64,
         intended: Option<Nanos>,
         socket: Option<Socket>,
     ) -> Result<Self, Failure> {
@@ -110,7 +119,7 @@ impl<S: Session> Connection<S> {
         let mut at = Milestones { intended, started: clock.now(), ..Milestones::default() };
         let socket = match socket {
             Some(socket) => socket.connect_again(script.address)?,
-            None => Socket::connect(script.address)?,
+            None => Socket::connect_from(script.source(number), script.address)?,
         };
         if socket.is_established() {
             at.established = clock.now();
@@ -170,6 +179,21 @@ impl<S: Session> Connection<S> {
     /// What was negotiated, once the handshake is done.
     pub fn facts(&self) -> Option<Negotiated> {
         self.facts
+    }
+
+    /// Requests that were answered in full.
+    pub fn requests_done(&self) -> u32 {
+        self.requests_done
+    }
+
+    /// Gives up the room that only a connection at work needs.
+    pub fn rest(&mut self) {
+        self.session.rest();
+    }
+
+    /// Ends the time between two requests.
+    pub fn go_on(&mut self) {
+        self.thinks_until = self.thinks_until.and(Some(0));
     }
 
     /// The response read last.
@@ -423,11 +447,10 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_peer_that_never_pauses_leaves_time_for_others() {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let script = Script {
+    fn script(listener: &TcpListener) -> Script {
+        Script {
             address: listener.local_addr().unwrap(),
+            sources: Vec::new(),
             request: Vec::new(),
             last_request: Vec::new(),
             requests: Some(1),
@@ -435,7 +458,26 @@ mod tests {
             handshake_only: false,
             deadlines: [1; 4],
             expectation: Expectation::default(),
-        };
+        }
+    }
+
+    #[test]
+    fn connections_take_the_sources_in_turn() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let free = script(&listener);
+        assert_eq!([0, 1].map(|number| free.source(number)), [None; 2]);
+        let sources = ["127.0.0.5", "127.0.0.6"].map(|text| text.parse().unwrap());
+        let bound = Script { sources: sources.to_vec(), ..free };
+        assert_eq!(
+            [0, 1, 2].map(|number| bound.source(number)),
+            [0, 1, 0].map(|n| Some(sources[n]))
+        );
+    }
+
+    #[test]
+    fn a_peer_that_never_pauses_leaves_time_for_others() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let script = script(&listener);
         let session = Endless(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n");
         let socket = Socket::connect(script.address).unwrap();
         let mut connection = Connection::new(socket, session, &script, Milestones::default());

@@ -1,6 +1,7 @@
 //! Why a run could not be.
 
 use std::io;
+use std::net::IpAddr;
 
 use crate::guard::GuardError;
 use crate::outcome::{Failure, Outcome, Step};
@@ -32,6 +33,14 @@ pub enum RunError {
         /// What the system grants.
         granted: u64,
     },
+    /// An address to connect from is not this machine's, or not of the target's family.
+    #[error("cannot connect to the target from {address}: {source}")]
+    Source {
+        /// The address.
+        address: IpAddr,
+        /// The system's words.
+        source: io::Error,
+    },
     /// The processor that a worker should be pinned to is not there.
     #[error("cannot pin a worker to processor {processor}: {source}")]
     Pin {
@@ -61,6 +70,7 @@ impl RunError {
                 Outcome::Completed => "completed".to_owned(),
             },
             Self::Files { .. } => Failure::FilesExhausted.to_string(),
+            Self::Source { .. } => "source".to_owned(),
             Self::Pin { .. } => "pin".to_owned(),
             Self::System(e) => crate::socket::failure(e, Step::Connect).to_string(),
         }

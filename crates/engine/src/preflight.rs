@@ -36,7 +36,8 @@ pub fn preflight<B: Backend>(backend: &mut B, script: &Script) -> Tried {
         explanation: String::new(),
         status: None,
     };
-    let mut connection = Connection::start(backend, script, &clock, None, None).map_err(failed)?;
+    let mut connection =
+        Connection::start(backend, script, &clock, 0, None, None).map_err(failed)?;
     let outcome = drive(&mut connection, script, &clock).map_err(failed)?;
     let response = connection.last_response();
     if outcome != Outcome::Completed {

@@ -1,7 +1,7 @@
 //! A non-blocking TCP socket of the hot path: counts its bytes, names its errors.
 
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsRawFd, RawFd};
 use std::time::Duration;
 
@@ -30,6 +30,12 @@ pub struct Socket {
 impl Socket {
     /// Opens a socket and begins to connect it.
     pub fn connect(address: SocketAddr) -> Result<Self, Failure> {
+        Self::connect_from(None, address)
+    }
+
+    /// The same from an address of this machine's, if one is given; its port is chosen when the
+    /// other end is known, so that each pair of addresses has all ports (IP_BIND_ADDRESS_NO_PORT).
+    pub fn connect_from(source: Option<IpAddr>, address: SocketAddr) -> Result<Self, Failure> {
         let socket = socket2::Socket::new(
             Domain::for_address(address),
             Type::STREAM.nonblocking(),
@@ -38,7 +44,11 @@ impl Socket {
         .map_err(|e| failure(&e, Step::Connect))?;
         let set_up = || {
             socket.set_linger(Some(Duration::ZERO))?;
-            socket.set_tcp_nodelay(true)
+            socket.set_tcp_nodelay(true)?;
+            source.map_or(Ok(()), |source| {
+                choose_port_late(&socket)?;
+                socket.bind(&SocketAddr::new(source, 0).into())
+            })
         };
         set_up().map_err(|e: io::Error| failure(&e, Step::Connect))?;
         Self::begin(socket, address)
@@ -153,6 +163,19 @@ impl Write for Socket {
     }
 }
 
+/// Lets binding to an address leave the port to `connect`.
+fn choose_port_late(socket: &socket2::Socket) -> io::Result<()> {
+    let on: libc::c_int = 1;
+    let length = size_of_val(&on) as libc::socklen_t;
+    // SAFETY: the descriptor is open, and `on` is valid for reads of `length` bytes.
+    let result = unsafe {
+        let value = std::ptr::from_ref(&on).cast();
+        let (level, name) = (libc::IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT);
+        libc::setsockopt(socket.as_raw_fd(), level, name, value, length)
+    };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
 /// The failure class of an error of the operating system.
 pub fn failure(error: &io::Error, step: Step) -> Failure {
     match error.raw_os_error() {
@@ -190,6 +213,16 @@ mod tests {
         assert_eq!(socket.receive(&mut [0; 64]).unwrap(), Some(5));
         assert_eq!(socket.receive(&mut [0; 64]).unwrap(), Some(0));
         assert_eq!((socket.sent, socket.received), (3, 5));
+    }
+
+    #[test]
+    fn a_connection_comes_from_the_address_that_was_chosen_and_so_does_the_next() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let (source, address) = ("127.0.0.77".parse().unwrap(), listener.local_addr().unwrap());
+        let first = Socket::connect_from(Some(source), address).unwrap();
+        assert_eq!(listener.accept().unwrap().1.ip(), source);
+        let _second = first.connect_again(address).unwrap();
+        assert_eq!(listener.accept().unwrap().1.ip(), source);
     }
 
     #[test]

@@ -48,6 +48,8 @@ class Reference:
     def start(self) -> Running:
         """Starts a fresh server on a free loopback port."""
         command = [self._program, "--listen", "127.0.0.1:0", "--backend", self.backend]
+        setting = self._setting
+        command += ["--idle", f"{setting.idle_s}s", "--pause", f"{setting.pause_ms}ms"]
         for group in self._setting.groups:
             command += ["--group", group]
         command = pinned(command + self._certificates, self._setting.processors, "KILL")

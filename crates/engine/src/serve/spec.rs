@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 
 use super::tls::identity::{Identity, IdentityError};
+use crate::clock::{Nanos, SECOND};
 use crate::names::{CipherSuite, Group, TlsVersion};
 use crate::tls::BackendError;
 
@@ -15,6 +16,9 @@ pub enum ServerBackend {
     /// rustls on aws-lc-rs.
     Rustls,
 }
+
+/// How long a connection may be silent between two requests, unless something else is asked for.
+pub const IDLE: Nanos = 30 * SECOND;
 
 /// What to serve, with what, and on which processors.
 #[derive(Debug)]
@@ -33,6 +37,10 @@ pub struct ServeSpec {
     pub suites: Vec<CipherSuite>,
     /// Key-exchange groups; empty: all that the back end has.
     pub groups: Vec<Group>,
+    /// The time before each response, as if there were work to do for it.
+    pub pause: Nanos,
+    /// How long a connection may be silent between two requests.
+    pub idle: Nanos,
     /// Certificates with their keys, at least one; the client's signature schemes and suites choose.
     pub identities: Vec<Identity>,
 }
@@ -48,6 +56,8 @@ impl ServeSpec {
             versions: Vec::new(),
             suites: Vec::new(),
             groups: Vec::new(),
+            pause: 0,
+            idle: IDLE,
             identities,
         }
     }

@@ -5,6 +5,8 @@
 
 pub mod load;
 
+use std::net::IpAddr;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -62,6 +64,10 @@ pub struct RunSpec {
     /// Hosts, beside loopback ones, that the user has allowed as targets.
     #[serde(default)]
     pub allow: Vec<String>,
+    /// Addresses of this machine to connect from, in turn; empty: the system chooses one. A target's
+    /// address takes some 28,000 connections at once from each.
+    #[serde(default)]
+    pub sources: Vec<IpAddr>,
     /// For a public target: the token whose page `/.well-known/tlslab-<token>` the target serves, by
     /// which its operator agrees to more than 1,000 connections/s or 60 s.
     #[serde(default)]

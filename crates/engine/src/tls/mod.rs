@@ -126,6 +126,9 @@ pub trait Session {
     /// Receives plaintext into the buffer; `Done(n)` with `n > 0` bytes.
     fn read(&mut self, socket: &mut Socket, plaintext: &mut [u8]) -> Result<Progress, Failure>;
 
+    /// Gives up the room that only a session at work needs. The connection rests from here on.
+    fn rest(&mut self) {}
+
     /// The certificates that the server sent, DER, its own first.
     fn peer_certificates(&self) -> Vec<Vec<u8>>;
 

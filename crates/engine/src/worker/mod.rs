@@ -312,13 +312,14 @@ impl<'r, B: Backend, C: Clock> Worker<'r, B, C> {
         if self.phase == Phase::Measure {
             self.recorder.started(intended.map(|intended| now.saturating_sub(intended)));
         }
+        let number = self.started;
         self.started += 1;
         self.share.gauge.tell_started(self.started);
         self.fly(now);
         self.in_flight += 1;
         let is_known = socket.is_some();
         let (backend, script) = (&mut self.backend, self.share.script);
-        let begun = Connection::start(backend, script, &self.clock, intended, socket);
+        let begun = Connection::start(backend, script, &self.clock, number, intended, socket);
         let mut connection = match begun {
             Ok(connection) => Box::new(connection),
             Err(failure) => return self.not_begun(index, failure, now),

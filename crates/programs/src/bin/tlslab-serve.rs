@@ -10,6 +10,7 @@ use clap::{Parser, ValueEnum};
 use serde::Serialize;
 use signal_hook::consts::{SIGINT, SIGTERM, SIGUSR1};
 use signal_hook::iterator::Signals;
+use tlslab_engine::clock::{MILLISECOND, Nanos, SECOND};
 use tlslab_engine::names::{CipherSuite, Group, TlsVersion};
 use tlslab_engine::serve::{
     Identity, KeyKind, ServeError, ServeSpec, Server, ServerBackend, Stats, self_signed,
@@ -56,6 +57,12 @@ struct Arguments {
     /// Key-exchange group; repeatable; default: all that the library has
     #[arg(long, value_name = "NAME")]
     group: Vec<Group>,
+    /// Wait so long before each response, as if there were work to do for it: 40ms
+    #[arg(long, value_name = "TIME", value_parser = time, default_value = "0s")]
+    pause: Nanos,
+    /// Close a connection that is silent for longer between two requests
+    #[arg(long, value_name = "TIME", value_parser = time, default_value = "30s")]
+    idle: Nanos,
     /// Certificate chain in PEM, the server's own first; repeatable, each with its --key
     #[arg(long, value_name = "FILE", requires = "key", conflicts_with = "self_signed")]
     cert: Vec<PathBuf>,
@@ -126,6 +133,8 @@ fn serve(arguments: Arguments) -> Result<(), Failure> {
         versions: arguments.tls,
         suites: arguments.suite,
         groups: arguments.group,
+        pause: arguments.pause,
+        idle: arguments.idle,
     };
     let server = Server::start(&spec)?;
     say(&Event::Ready { address: server.address(), pid: std::process::id() });
@@ -183,6 +192,19 @@ fn made_up(kinds: &[KeyKind], ca_out: Option<&PathBuf>) -> Result<Vec<Identity>,
 fn read(path: &PathBuf) -> Result<String, Failure> {
     fs::read_to_string(path)
         .map_err(|e| Failure(USAGE, format!("cannot read {}: {e}", path.display())))
+}
+
+/// Reads a time, an hour at most.
+fn time(text: &str) -> Result<Nanos, String> {
+    let wanted = || format!("'{text}' is not a time of an hour at most; write 500ms or 10s");
+    let (number, unit) = match (text.strip_suffix("ms"), text.strip_suffix('s')) {
+        (Some(number), _) => (number, MILLISECOND),
+        (None, Some(number)) => (number, SECOND),
+        _ => return Err(wanted()),
+    };
+    let number: u64 = number.parse().map_err(|_| wanted())?;
+    let time = number.checked_mul(unit).filter(|time| *time <= 3600 * SECOND);
+    time.ok_or_else(wanted)
 }
 
 /// Reads a list of processors: numbers and ranges, separated by commas.

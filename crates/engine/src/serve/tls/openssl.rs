@@ -5,8 +5,8 @@ use std::io::{self, ErrorKind, Read, Write};
 use foreign_types::ForeignTypeRef;
 use openssl::error::ErrorStack;
 use openssl::ssl::{
-    AlpnError, ErrorCode, ShutdownState, Ssl, SslContext, SslContextBuilder, SslMethod, SslOptions,
-    SslSessionCacheMode, SslStream, SslVersion, select_next_proto,
+    AlpnError, ErrorCode, ShutdownState, Ssl, SslContext, SslContextBuilder, SslMethod, SslMode,
+    SslOptions, SslSessionCacheMode, SslStream, SslVersion, select_next_proto,
 };
 use openssl::x509::X509Ref;
 
@@ -49,6 +49,8 @@ fn configure(context: &mut SslContextBuilder, spec: &ServeSpec) -> Result<(), Er
     context.set_min_proto_version(versions.first().map(|v| protocol(*v)))?;
     context.set_max_proto_version(versions.last().map(|v| protocol(*v)))?;
     context.set_options(SslOptions::NO_TICKET | SslOptions::NO_RENEGOTIATION);
+    // An idle connection gives its two record buffers up, 34 KiB; nginx does likewise.
+    context.set_mode(SslMode::RELEASE_BUFFERS);
     context.set_num_tickets(0)?;
     context.set_session_cache_mode(SslSessionCacheMode::OFF);
     context.set_alpn_select_callback(|_, offered| {

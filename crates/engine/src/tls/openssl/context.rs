@@ -28,6 +28,17 @@ const NO_SECURITY_LEVEL: u32 = 0;
 /// ALPN's form on the wire: each protocol behind its length.
 const HTTP_1_1: &[u8] = b"\x08http/1.1";
 
+/// SSL_OP_NO_ENCRYPT_THEN_MAC (openssl/ssl.h), which the crate does not name. The extension means
+/// something to suites with a MAC only; rustls, which has none, never sends it.
+const NO_ENCRYPT_THEN_MAC: SslOptions = SslOptions::from_bits_retain(1 << 19);
+
+/// Whether a suite is of the old kind: encryption and MAC, each on its own (RFC 7366).
+fn has_mac(suite: &CipherSuite) -> bool {
+    let name = suite.openssl_name();
+    suite.version() == TlsVersion::Tls12
+        && !["GCM", "CCM", "POLY1305"].iter().any(|aead| name.contains(aead))
+}
+
 /// A context whose sessions verify the server's chain, name and validity against these anchors
 /// (DER), or, without any, take every certificate. The handshake signature is always verified.
 pub fn build(offer: &Offer, anchors: Option<&[Vec<u8>]>) -> Result<SslContext, BackendError> {
@@ -37,6 +48,9 @@ pub fn build(offer: &Offer, anchors: Option<&[Vec<u8>]>) -> Result<SslContext, B
     set_versions(&mut context, offer)?;
     set_offered(&mut context, offer).map_err(refused)?;
     set_behaviour(&mut context).map_err(refused)?;
+    if !offer.suites.is_empty() && !offer.suites.iter().any(has_mac) {
+        context.set_options(NO_ENCRYPT_THEN_MAC);
+    }
     match anchors {
         Some(anchors) => {
             verify_against(&mut context, anchors, &offer.server_name).map_err(refused)?
@@ -155,7 +169,11 @@ fn set_behaviour(context: &mut SslContextBuilder) -> Result<(), ErrorStack> {
         SslOptions::NO_TICKET | SslOptions::NO_RENEGOTIATION | SslOptions::NO_COMPRESSION,
     );
     context.set_mode(
-        SslMode::AUTO_RETRY | SslMode::ENABLE_PARTIAL_WRITE | SslMode::ACCEPT_MOVING_WRITE_BUFFER,
+        SslMode::AUTO_RETRY
+            | SslMode::ENABLE_PARTIAL_WRITE
+            | SslMode::ACCEPT_MOVING_WRITE_BUFFER
+            // An idle connection gives its two record buffers up, 34 KiB.
+            | SslMode::RELEASE_BUFFERS,
     );
     ffi::limit_certificates(context, CERTIFICATE_LIMIT);
     ffi::watch_messages(context)

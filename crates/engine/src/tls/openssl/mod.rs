@@ -14,7 +14,7 @@ mod wire;
 
 use std::net::IpAddr;
 
-use ::openssl::ssl::{Ssl, SslContext};
+use ::openssl::ssl::{Ssl, SslContext, StatusType};
 
 use crate::outcome::Failure;
 use crate::spec::{Authenticate, KeyShare};
@@ -106,6 +106,9 @@ impl Backend for OpensslBackend {
         if let Some(name) = &self.sni {
             ssl.set_hostname(name).map_err(|_| OUT_OF_MEMORY)?;
         }
+        // As rustls does, which cannot leave it out: a server that staples (RFC 6066, section 8)
+        // then sends the same to both.
+        ssl.set_status_type(StatusType::OCSP).map_err(|_| OUT_OF_MEMORY)?;
         OpensslSession::new(ssl, authenticating.is_some())
     }
 }

@@ -304,6 +304,13 @@ impl Session for RustlsSession {
         }
     }
 
+    /// A response of some size leaves as much room behind as rustls takes for the whole connection.
+    fn rest(&mut self) {
+        for buffer in [&mut self.partial, &mut self.outgoing, &mut self.plaintext] {
+            buffer.shrink_to_fit();
+        }
+    }
+
     fn peer_certificates(&self) -> Vec<Vec<u8>> {
         let certificates = self.connection.peer_certificates().unwrap_or_default();
         certificates.iter().map(|certificate| certificate.as_ref().to_vec()).collect()

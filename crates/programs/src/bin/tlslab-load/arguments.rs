@@ -14,6 +14,7 @@ use tlslab_engine::spec::{
 };
 
 use self::load::LoadArguments;
+use crate::hold;
 use crate::problem::Problem;
 
 /// Opens TLS connections to one server and measures them.
@@ -107,6 +108,9 @@ pub struct Arguments {
     #[arg(long, value_parser = processors, value_name = "LIST")]
     cpu: Option<Processors>,
 
+    #[command(flatten)]
+    pub hold: hold::Flags,
+
     /// A host that may be loaded although it is not a loopback address (repeatable)
     #[arg(long, value_name = "HOST")]
     allow: Vec<String>,
@@ -143,6 +147,8 @@ pub enum Schema {
     Spec,
     /// What comes out: the record of a run.
     Record,
+    /// What comes out of --hold.
+    Hold,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -197,6 +203,7 @@ impl Arguments {
             load,
             tls: self.tls_spec()?,
             deadlines,
+            sources: self.hold.sources.clone(),
             allow: self.allow.clone(),
             proof: self.proof.clone(),
         })
@@ -274,7 +281,7 @@ fn read_file(path: &str) -> Result<String, Problem> {
     fs::read_to_string(path).map_err(|e| Problem::usage(format!("cannot read '{path}': {e}")))
 }
 
-fn milliseconds(time: Duration) -> u64 {
+pub fn milliseconds(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
@@ -284,7 +291,7 @@ const LENGTH: Duration = Duration::from_secs(10);
 /// The longest time that can be asked for: a day.
 const LONGEST: Duration = Duration::from_secs(24 * 3600);
 
-fn time(text: &str) -> Result<Duration, String> {
+pub fn time(text: &str) -> Result<Duration, String> {
     let wanted = || format!("'{text}' is not a time; write 500ms, 10s or 2m");
     let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);

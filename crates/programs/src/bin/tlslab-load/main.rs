@@ -2,6 +2,7 @@
 
 mod arguments;
 mod events;
+mod hold;
 mod problem;
 mod text;
 mod trace;
@@ -15,6 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use clap::Parser;
 use serde_json::json;
 use tlslab_engine::check::{Checked, check};
+use tlslab_engine::hold::HoldRecord;
 use tlslab_engine::record::{RunRecord, VerdictCode};
 use tlslab_engine::run::run;
 use tlslab_engine::spec::RunSpec;
@@ -48,10 +50,14 @@ fn measure(arguments: &Arguments) -> Result<ExitCode, Problem> {
         print_json(&match schema {
             Schema::Spec => schemars::schema_for!(RunSpec),
             Schema::Record => schemars::schema_for!(RunRecord),
+            Schema::Hold => schemars::schema_for!(HoldRecord),
         })?;
         return Ok(ExitCode::SUCCESS);
     }
     let interrupt = interrupt_flag()?;
+    if arguments.hold.is_asked_for() {
+        return hold::run(arguments, &interrupt);
+    }
     let spec = arguments.spec()?.checked()?;
     let trust = trust::anchors(&spec.spec().tls.trust)?;
     let mut reporter = Reporter::new(arguments.events, arguments.json && !arguments.load.progress);

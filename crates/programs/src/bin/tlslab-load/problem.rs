@@ -78,6 +78,7 @@ fn remedy(class: &str) -> &'static str {
         "files_exhausted" => "raise the file limit (ulimit -n) or lower --connections",
         "ports_exhausted" => "widen net.ipv4.ip_local_port_range or wait a minute",
         "unsupported" => "leave --backend at auto, or ask for something else",
+        "source" => "give addresses of this machine, of the target's family, with --source",
         "pin" => "give processors that are online with --cpu",
         _ if class.starts_with("unexpected_") => {
             "the server prefers something else; ask for what it takes"
