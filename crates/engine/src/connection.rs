@@ -4,19 +4,19 @@ use std::net::SocketAddr;
 
 use crate::clock::{Clock, Nanos};
 use crate::http::h1::ResponseReader;
-use crate::outcome::{Failure, Outcome, Step};
+use crate::outcome::{Failure, Mismatch, Outcome, Step};
 use crate::record::Bytes;
 use crate::recorder::{Milestones, Recorder};
 use crate::socket::Socket;
 use crate::tls::expectation::Expectation;
-use crate::tls::{Negotiated, Progress, Session};
+use crate::tls::{EarlyData, HandshakeKind, Negotiated, Progress, Session};
 
 /// How often a connection may read in one turn: a MiB at most. A peer that sends as fast as it is
 /// read leaves time for other connections, deadlines and the end of the run this way.
 const READS: u32 = 64;
 
 /// What every connection of a run does.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Script {
     /// Where to connect.
     pub address: SocketAddr,
@@ -28,6 +28,8 @@ pub struct Script {
     pub requests: Option<u32>,
     /// Whether to close as soon as the handshake is done.
     pub handshake_only: bool,
+    /// Whether the first request of a connection that resumes goes as early data.
+    pub early_data: bool,
     /// The time that each step may take, in the order of [`Step`].
     pub deadlines: [Nanos; 4],
     /// What the handshake must have negotiated.
@@ -68,6 +70,11 @@ pub struct Connection<S> {
     /// Its socket, for the poller.
     pub socket: Socket,
     session: S,
+    /// The kind of handshake that it was opened for.
+    wanted: HandshakeKind,
+    /// The fact by which the handshake was not the one asked for, while the connection goes on to
+    /// collect what the next one can resume by.
+    unexpected: Option<Mismatch>,
     step: Step,
     at: Milestones,
     deadline: Nanos,
@@ -89,11 +96,18 @@ enum Next {
 }
 
 impl<S: Session> Connection<S> {
-    /// Begins to connect.
-    pub fn start(session: S, script: &Script, now: Nanos) -> Result<Self, Failure> {
+    /// Begins to connect, for a handshake of this kind.
+    pub fn start(
+        session: S,
+        wanted: HandshakeKind,
+        script: &Script,
+        now: Nanos,
+    ) -> Result<Self, Failure> {
         Ok(Self {
             socket: Socket::connect(script.address)?,
             session,
+            wanted,
+            unexpected: None,
             step: Step::Connect,
             at: Milestones { started: now, ..Milestones::default() },
             deadline: now + script.deadline(Step::Connect),
@@ -166,7 +180,16 @@ impl<S: Session> Connection<S> {
         }
         self.at.established = context.clock.now();
         self.enter(Step::Handshake, self.at.established, context);
+        if context.script.early_data && self.wanted == HandshakeKind::Resumed {
+            self.request_taken = self.session.send_early(self.next_request(context.script))?;
+            self.at.requested = self.at.established;
+        }
         Ok(Next::Go)
+    }
+
+    fn next_request<'s>(&self, script: &'s Script) -> &'s [u8] {
+        let last = script.requests == Some(self.requests_done + 1);
+        if last { &script.last_request } else { &script.request }
     }
 
     fn handshake<C: Clock>(&mut self, context: &mut Context<'_, C>) -> Result<Next, Failure> {
@@ -181,24 +204,43 @@ impl<S: Session> Connection<S> {
         self.handshake_bytes = (sent, self.socket.received);
         let facts = self.session.facts();
         self.facts = Some(facts);
-        if let Some(mismatch) = context.script.expectation.mismatch(&facts) {
+        self.unexpected = context.script.expectation.mismatch(self.wanted, &facts);
+        if let Some(mismatch) = self.unexpected
+            && !self.may_bring_tickets(&facts)
+        {
             return Ok(Next::Stop(Turn::Ended(Outcome::Unexpected(mismatch))));
         }
-        self.at.requested = self.at.secured;
-        self.enter(Step::FirstByte, self.at.requested, context);
+        self.settle_early_data(facts.early_data, context.script);
+        self.enter(Step::FirstByte, self.at.secured, context);
         Ok(Next::Go)
+    }
+
+    /// A full handshake in place of one that was to resume is not what was asked for, yet it is where
+    /// the next session to resume comes from.
+    fn may_bring_tickets(&self, facts: &Negotiated) -> bool {
+        self.wanted == HandshakeKind::Resumed && facts.kind == HandshakeKind::Full
+    }
+
+    /// A request that went as early data is under way since then; one that the server rejected is
+    /// sent again (RFC 8446, section 4.2.10; RFC 8470, section 3).
+    fn settle_early_data(&mut self, early_data: EarlyData, script: &Script) {
+        match early_data {
+            EarlyData::None => self.at.requested = self.at.secured,
+            EarlyData::Accepted => {}
+            EarlyData::Rejected => self.request_taken = 0,
+        }
+        self.request_sent =
+            self.request_taken > 0 && self.request_taken == self.next_request(script).len();
     }
 
     fn request<C: Clock>(&mut self, context: &mut Context<'_, C>) -> Result<Next, Failure> {
         if context.script.handshake_only {
             return Ok(match self.session.flush(&mut self.socket)? {
                 Progress::WantWrite => Next::Stop(Turn::Write),
-                _ => Next::Stop(Turn::Ended(Outcome::Completed)),
+                _ => Next::Stop(Turn::Ended(self.outcome())),
             });
         }
-        let last = context.script.requests == Some(self.requests_done + 1);
-        let script = context.script;
-        let request = if last { &script.last_request } else { &script.request };
+        let request = self.next_request(context.script);
         match self.session.write(&mut self.socket, &request[self.request_taken..])? {
             Progress::Done(taken) => self.request_taken += taken,
             Progress::WantRead => return Ok(Next::Stop(Turn::Read)),
@@ -241,7 +283,9 @@ impl<S: Session> Connection<S> {
             return Err(Failure::HttpStatus);
         }
         let now = context.clock.now();
-        if let Some(recorder) = &mut context.recorder {
+        if let Some(recorder) = &mut context.recorder
+            && self.unexpected.is_none()
+        {
             let (head, body) = (self.response.head_bytes, self.response.body_bytes);
             recorder.request(&self.at, now, head, body);
         }
@@ -260,7 +304,12 @@ impl<S: Session> Connection<S> {
                 return Ok(Next::Go);
             }
         }
-        Ok(Next::Stop(Turn::Ended(Outcome::Completed)))
+        Ok(Next::Stop(Turn::Ended(self.outcome())))
+    }
+
+    /// How a connection that did all it had to do has ended.
+    fn outcome(&self) -> Outcome {
+        self.unexpected.map_or(Outcome::Completed, Outcome::Unexpected)
     }
 
     fn end<C: Clock>(&mut self, outcome: Outcome, context: &mut Context<'_, C>) -> Turn {
@@ -289,7 +338,7 @@ mod tests {
     use super::*;
     use crate::clock::ManualClock;
     use crate::names::{CipherSuite, TlsVersion};
-    use crate::tls::HandshakeKind;
+    use crate::spec::Resume;
     use std::net::TcpListener;
 
     /// A session whose peer sends without a pause.
@@ -304,6 +353,10 @@ mod tests {
             Ok(Progress::Done(0))
         }
 
+        fn send_early(&mut self, _: &[u8]) -> Result<usize, Failure> {
+            Ok(0)
+        }
+
         fn facts(&self) -> Negotiated {
             Negotiated {
                 version: TlsVersion::Tls13,
@@ -313,6 +366,8 @@ mod tests {
                 kind: HandshakeKind::Full,
                 hello_retry_request: false,
                 alpn: None,
+                resumed_by: Resume::None,
+                early_data: EarlyData::None,
                 authenticated: true,
             }
         }
@@ -345,11 +400,12 @@ mod tests {
             last_request: Vec::new(),
             requests: Some(1),
             handshake_only: false,
+            early_data: false,
             deadlines: [1; 4],
             expectation: Expectation::default(),
         };
         let session = Endless(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n");
-        let mut connection = Connection::start(session, &script, 0).unwrap();
+        let mut connection = Connection::start(session, HandshakeKind::Full, &script, 0).unwrap();
         let clock = ManualClock::default();
         let mut plaintext = [0; 64];
         let mut context =

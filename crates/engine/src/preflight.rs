@@ -4,11 +4,11 @@ use crate::clock::{Clock, MILLISECOND, MonotonicClock, Nanos};
 use crate::connection::{Connection, Context, Script, Turn};
 use crate::hostile::harmless;
 use crate::names::Group;
-use crate::outcome::{Failure, Outcome};
+use crate::outcome::{Failure, Mismatch, Outcome};
 use crate::poller::Poller;
 use crate::record::{Certificate, Preflight};
 use crate::socket;
-use crate::tls::{Backend, Session};
+use crate::tls::{Backend, HandshakeKind, Session};
 
 /// What a server's certificate strings are cut to; they end up in records and reports.
 const NAME_LIMIT: usize = 256;
@@ -28,16 +28,32 @@ pub struct PreflightError {
 /// asked.
 pub type Tried = Result<(Preflight, Vec<Vec<u8>>), PreflightError>;
 
-/// Makes the one connection.
+/// Makes the one connection, with a full handshake.
 pub fn preflight<B: Backend>(backend: &mut B, script: &Script) -> Tried {
-    let clock = MonotonicClock;
-    let failed = |failure| PreflightError {
-        outcome: Outcome::Failed(failure),
-        explanation: String::new(),
-        status: None,
-    };
     let session = backend.open().map_err(failed)?;
-    let mut connection = Connection::start(session, script, clock.now()).map_err(failed)?;
+    try_session(session, HandshakeKind::Full, script)
+}
+
+/// Makes another connection, which resumes the session of the one before.
+pub fn resumed<B: Backend>(backend: &mut B, script: &Script) -> Tried {
+    match backend.resume().map_err(failed)? {
+        Some(session) => try_session(session, HandshakeKind::Resumed, script),
+        None => Err(PreflightError {
+            outcome: Outcome::Unexpected(Mismatch::Kind),
+            explanation: "the server gave nothing to resume by".to_owned(),
+            status: None,
+        }),
+    }
+}
+
+fn failed(failure: Failure) -> PreflightError {
+    let explanation = String::new();
+    PreflightError { outcome: Outcome::Failed(failure), explanation, status: None }
+}
+
+fn try_session<S: Session>(session: S, wanted: HandshakeKind, script: &Script) -> Tried {
+    let clock = MonotonicClock;
+    let mut connection = Connection::start(session, wanted, script, clock.now()).map_err(failed)?;
     let outcome = drive(&mut connection, script, &clock).map_err(failed)?;
     let response = connection.last_response();
     if outcome != Outcome::Completed {
@@ -96,8 +112,14 @@ fn explain<S: Session>(outcome: Outcome, connection: &Connection<S>) -> String {
         (Outcome::Unexpected(_), Some(facts)) => {
             let facts = crate::tls::Facts::from(facts);
             format!(
-                "TLS {} with {}, group {}, signature {}, {}",
-                facts.tls, facts.suite, facts.group, facts.signature_scheme, facts.kind
+                "TLS {} with {}, group {}, signature {}, {}, resumed by {}, early data {}",
+                facts.tls,
+                facts.suite,
+                facts.group,
+                facts.signature_scheme,
+                facts.kind,
+                facts.resumed_by,
+                facts.early_data
             )
         }
         _ => connection.session().explain(),

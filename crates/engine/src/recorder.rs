@@ -9,8 +9,9 @@ use hdrhistogram::serialization::{Serializer as _, V2DeflateSerializer};
 
 use crate::clock::{MILLISECOND, Nanos, SECOND};
 use crate::outcome::{Outcome, Outcomes};
-use crate::record::{Bytes, CountedFacts, CpuTime, HISTOGRAMS, Interval, Summary};
-use crate::tls::{Facts, Negotiated};
+use crate::prime::Primed;
+use crate::record::{Bytes, CountedFacts, CpuTime, HISTOGRAMS, Interval, Kinds, Summary};
+use crate::tls::{EarlyData, Facts, HandshakeKind, Negotiated};
 
 /// The greatest time that a histogram holds, an hour; what takes longer is counted as an hour.
 const HIGHEST: u64 = 3600 * SECOND;
@@ -45,6 +46,8 @@ struct Histograms {
     first_byte: Histogram<u64>,
     exchange: Histogram<u64>,
     service: Histogram<u64>,
+    handshake_full: Histogram<u64>,
+    handshake_resumed: Histogram<u64>,
 }
 
 impl Histograms {
@@ -57,17 +60,35 @@ impl Histograms {
             first_byte: empty(),
             exchange: empty(),
             service: empty(),
+            handshake_full: empty(),
+            handshake_resumed: empty(),
         }
     }
 
     fn in_order(&self) -> [&Histogram<u64>; HISTOGRAMS.len()] {
-        let Self { connect, handshake, established, first_byte, exchange, service } = self;
-        [connect, handshake, established, first_byte, exchange, service]
+        [
+            &self.connect,
+            &self.handshake,
+            &self.established,
+            &self.first_byte,
+            &self.exchange,
+            &self.service,
+            &self.handshake_full,
+            &self.handshake_resumed,
+        ]
     }
 
     fn in_order_mut(&mut self) -> [&mut Histogram<u64>; HISTOGRAMS.len()] {
-        let Self { connect, handshake, established, first_byte, exchange, service } = self;
-        [connect, handshake, established, first_byte, exchange, service]
+        [
+            &mut self.connect,
+            &mut self.handshake,
+            &mut self.established,
+            &mut self.first_byte,
+            &mut self.exchange,
+            &mut self.service,
+            &mut self.handshake_full,
+            &mut self.handshake_resumed,
+        ]
     }
 }
 
@@ -87,6 +108,7 @@ pub struct Recorder {
     authenticated: u64,
     requests: u64,
     bytes: Bytes,
+    kinds: Kinds,
     slices: Vec<Interval>,
     /// What [`Recorder::ended`] said when the last slice was closed.
     in_slices: (u64, u64),
@@ -106,6 +128,7 @@ impl Recorder {
             authenticated: 0,
             requests: 0,
             bytes: Bytes::default(),
+            kinds: Kinds::default(),
             slices: Vec::new(),
             in_slices: (0, 0),
         }
@@ -131,6 +154,12 @@ impl Recorder {
         self.bytes.received += bytes.received;
         self.histograms.connect.saturating_record(at.established - at.started);
         self.histograms.handshake.saturating_record(at.secured - at.established);
+        let of_kind = match facts.kind {
+            HandshakeKind::Full => &mut self.histograms.handshake_full,
+            HandshakeKind::Resumed => &mut self.histograms.handshake_resumed,
+        };
+        of_kind.saturating_record(at.secured - at.established);
+        self.count_kind(&facts);
         self.histograms.established.saturating_record(at.secured - at.started);
         self.histograms.service.saturating_record(now - at.started);
     }
@@ -144,6 +173,24 @@ impl Recorder {
         match self.troubles.iter_mut().find(|(known, _)| *known == outcome) {
             Some((_, count)) => *count += 1,
             None => self.troubles.push((outcome, 1)),
+        }
+    }
+
+    /// Notes what was done before the load to collect sessions to resume.
+    pub fn primed(&mut self, primed: Primed) {
+        self.kinds.primed_connections += primed.connections;
+        self.kinds.primed_sessions += primed.sessions;
+    }
+
+    fn count_kind(&mut self, facts: &Negotiated) {
+        match facts.kind {
+            HandshakeKind::Full => self.kinds.full += 1,
+            HandshakeKind::Resumed => self.kinds.resumed += 1,
+        }
+        match facts.early_data {
+            EarlyData::None => {}
+            EarlyData::Accepted => self.kinds.early_data_accepted += 1,
+            EarlyData::Rejected => self.kinds.early_data_rejected += 1,
         }
     }
 
@@ -196,6 +243,7 @@ impl Recorder {
         self.troubled += other.troubled;
         self.authenticated += other.authenticated;
         self.requests += other.requests;
+        self.kinds += other.kinds;
         self.merge_bytes(&other.bytes);
         self.merge_slices(&other.slices);
     }
@@ -274,6 +322,11 @@ impl Recorder {
     /// Connections that had their server authenticated in full, requests answered, and bytes.
     pub fn totals(&self) -> (u64, u64, Bytes) {
         (self.authenticated, self.requests, self.bytes)
+    }
+
+    /// Completed connections by the kind of their handshake.
+    pub fn kinds(&self) -> Kinds {
+        self.kinds
     }
 
     /// The slices of the measurement.

@@ -1,7 +1,7 @@
 //! What the reader of a record must know before using its numbers.
 
 use crate::outcome::Outcomes;
-use crate::record::{Summary, Verdict, VerdictCode, WorkerUsage};
+use crate::record::{Kinds, Summary, Verdict, VerdictCode, WorkerUsage};
 
 /// The share of its processor above which a worker was the bottleneck.
 const SATURATED: f64 = 0.95;
@@ -15,6 +15,9 @@ const TROUBLE_LIMIT: f64 = 0.001;
 
 /// How far connections in flight may differ from rate times service time.
 const LITTLES_LAW_LIMIT: f64 = 0.02;
+
+/// How far the share of resumed connections may be from the one asked for.
+const RESUME_RATIO_LIMIT: f64 = 0.01;
 
 /// What is judged.
 #[derive(Debug)]
@@ -31,6 +34,10 @@ pub struct Evidence<'r> {
     pub connections: u32,
     /// Requests answered; with as many as fit on a connection, none may have come to its end.
     pub requests: u64,
+    /// Completed connections by kind.
+    pub kinds: Kinds,
+    /// The share of them that was to resume an earlier session, in millionths.
+    pub resume_millionths: u32,
     /// Whether the run was ended before its time.
     pub interrupted: bool,
 }
@@ -42,6 +49,7 @@ pub fn verdicts(evidence: &Evidence<'_>) -> Vec<Verdict> {
         nothing_completed(evidence),
         troubles(evidence),
         unexpected(evidence),
+        resume_ratio(evidence),
         saturated(evidence),
         littles_law(evidence),
     ]
@@ -84,6 +92,23 @@ fn unexpected(evidence: &Evidence<'_>) -> Option<Verdict> {
         let message = format!("{count} of {ended} handshakes were not the one asked for: {facts}");
         Verdict { code: VerdictCode::Unexpected, message }
     })
+}
+
+/// The sequence of kinds is exact; only connections under way at the edges of the measurement, and
+/// those that did not complete, can shift what of it was counted.
+fn resume_ratio(evidence: &Evidence<'_>) -> Option<Verdict> {
+    let completed = evidence.outcomes.completed as f64;
+    let asked = f64::from(evidence.resume_millionths) / 1e6;
+    let achieved = evidence.kinds.resumed_share();
+    let lost = evidence.outcomes.ended() - evidence.outcomes.completed;
+    let edges = 2.0 * f64::from(evidence.connections) + lost as f64;
+    let message = format!(
+        "{:.1} % of the connections resumed an earlier session, {:.1} % were to",
+        achieved * 100.0,
+        asked * 100.0
+    );
+    ((achieved - asked).abs() * completed > RESUME_RATIO_LIMIT * completed + edges)
+        .then_some(Verdict { code: VerdictCode::ResumeRatio, message })
 }
 
 fn exceeds(count: u64, outcomes: &Outcomes) -> bool {
@@ -148,6 +173,8 @@ mod tests {
             seconds: 2.0,
             connections: 10,
             requests: 10_000,
+            kinds: Kinds { full: 10_000, ..Kinds::default() },
+            resume_millionths: 0,
             interrupted: false,
         };
         verdicts(&evidence).into_iter().map(|verdict| verdict.code).collect()
@@ -172,6 +199,8 @@ mod tests {
                 seconds,
                 connections,
                 requests,
+                kinds: Kinds::default(),
+                resume_millionths: 0,
                 interrupted,
             };
             verdicts(&evidence)[0].code
@@ -216,8 +245,33 @@ mod tests {
             seconds: 30.0,
             connections: 2_000,
             requests: 100_110,
+            kinds: Kinds { full: 100_110, ..Kinds::default() },
+            resume_millionths: 0,
             interrupted: false,
         };
         assert_eq!(verdicts(&evidence)[0].code, VerdictCode::LittlesLaw);
+    }
+
+    #[test]
+    fn a_share_of_resumed_connections_that_was_not_asked_for_is_told() {
+        let judge = |resumed, resume_millionths| {
+            let outcomes = Outcomes { attempts: 10_000, completed: 10_000, ..Outcomes::default() };
+            let evidence = Evidence {
+                outcomes: &outcomes,
+                service: Summary::default(),
+                workers: &[],
+                seconds: 30.0,
+                connections: 10,
+                requests: 10_000,
+                kinds: Kinds { full: 10_000 - resumed, resumed, ..Kinds::default() },
+                resume_millionths,
+                interrupted: false,
+            };
+            verdicts(&evidence)[0].code
+        };
+        assert_eq!(judge(6_000, 600_000), VerdictCode::Valid);
+        assert_eq!(judge(6_119, 600_000), VerdictCode::Valid);
+        assert_eq!(judge(6_121, 600_000), VerdictCode::ResumeRatio);
+        assert_eq!(judge(9_000, 1_000_000), VerdictCode::ResumeRatio);
     }
 }

@@ -5,12 +5,13 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::clock::{Clock, MILLISECOND, Nanos, SECOND};
 use crate::connection::{Connection, Context, Script, Turn};
-use crate::outcome::Outcome;
+use crate::mix::Mix;
+use crate::outcome::{Failure, Outcome};
 use crate::phase::{Phase, Schedule};
 use crate::poller::{Poller, Ready};
 use crate::record::{CpuTime, WorkerUsage};
 use crate::recorder::Recorder;
-use crate::tls::Backend;
+use crate::tls::{Backend, HandshakeKind};
 use crate::usage::thread_cpu;
 
 /// How often deadlines are looked at: far below the second by which they may be late.
@@ -61,6 +62,10 @@ pub struct Share<'r> {
     pub connections: usize,
     /// Connections to count, for a run that ends by count.
     pub count: Option<u64>,
+    /// The kinds of its connections, one after the other.
+    pub mix: Mix,
+    /// Connections begun before the first phase, to collect sessions to resume.
+    pub primed: u64,
     /// When the phases begin.
     pub schedule: Schedule,
     /// The processor that this worker is pinned to.
@@ -124,7 +129,7 @@ impl<'r, B: Backend, C: Clock> Worker<'r, B, C> {
             poller: Poller::new()?,
             slots: (0..slots).map(|_| Slot::Idle).collect(),
             in_flight: 0,
-            started: 0,
+            started: share.primed,
             phase: Phase::Warmup,
             recorder: Recorder::new(),
             plaintext: vec![0; PLAINTEXT],
@@ -290,10 +295,9 @@ impl<'r, B: Backend, C: Clock> Worker<'r, B, C> {
         self.started += 1;
         self.share.gauge.started.store(self.started, Ordering::Relaxed);
         let now = self.clock.now();
-        let started = self
-            .backend
-            .open()
-            .and_then(|session| Connection::start(session, self.share.script, now));
+        let started = self.open().and_then(|(session, wanted)| {
+            Connection::start(session, wanted, self.share.script, now)
+        });
         let mut connection = match started {
             Ok(connection) => Box::new(connection),
             Err(failure) => {
@@ -321,6 +325,18 @@ impl<'r, B: Backend, C: Clock> Worker<'r, B, C> {
                 self.ended(index, outcome);
             }
         }
+    }
+
+    /// A session for a connection of the kind whose turn it is. With nothing left to resume it makes
+    /// a full handshake, which then is not the one that was asked for: the books say so, and what the
+    /// server gives there is resumed next.
+    fn open(&mut self) -> Result<(B::Session, HandshakeKind), Failure> {
+        let wanted = self.share.mix.next_kind();
+        let resumed = match wanted {
+            HandshakeKind::Full => None,
+            HandshakeKind::Resumed => self.backend.resume()?,
+        };
+        Ok((resumed.map_or_else(|| self.backend.open(), Ok)?, wanted))
     }
 
     fn may_start(&self) -> bool {

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::names::{CipherSuite, Group, TlsVersion};
 use crate::target::Target;
 
-pub use self::tls::{Authenticate, BackendChoice, KeyShare, TlsSpec, Trust};
+pub use self::tls::{Authenticate, BackendChoice, HelloRetry, KeyShare, Resume, TlsSpec, Trust};
 
 /// The identifier of this wire format; a change that old readers would misread changes the number.
 pub const SPEC_SCHEMA: &str = "tlslab.spec/1";
@@ -149,6 +149,22 @@ pub enum SpecError {
     GroupNeedsTls13(Group),
     #[error("group {0} cannot be forced: suite {1} exchanges keys without an elliptic curve")]
     GroupWithoutEcdhe(Group, CipherSuite),
+    #[error("resume_ratio goes with a kind of resumption, which resume names")]
+    RatioOfNothing,
+    #[error("resume_ratio ({0}) must lie between 0 and 1")]
+    ResumeRatio(String),
+    #[error("early data goes with resumption by psk or psk-only")]
+    EarlyDataWithoutPsk,
+    #[error("early data is a request, and handshake_only sends none")]
+    EarlyDataWithoutRequest,
+    #[error("in TLS 1.3 tickets come after the handshake; handshake_only does not wait for them")]
+    TicketsAfterHandshakeOnly,
+    #[error("hello_retry goes with full handshakes, not with resumption")]
+    RetryOfResumed,
+    #[error("hello_retry sends the share of {0}, which the server may not take, yet groups has it")]
+    ShareIsWanted(Group),
+    #[error("{what} exists in TLS {needs} only; leave the other versions out")]
+    OneVersionOnly { what: String, needs: TlsVersion },
     #[error("proof must be 16 to 64 letters, digits and hyphens")]
     Proof,
     #[error("server_name '{0}' is not a DNS name or an address")]
@@ -196,6 +212,7 @@ impl RunSpec {
         self.check_counts()?;
         self.check_proof()?;
         self.tls.check()?;
+        self.check_handshake_only()?;
         let target = Target::parse(&self.url)?;
         let checked = CheckedSpec { spec: self, target };
         let name = checked.server_name();
@@ -209,6 +226,15 @@ impl RunSpec {
         let Some(token) = &self.proof else { return Ok(()) };
         let harmless = token.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
         if harmless && (16..=64).contains(&token.len()) { Ok(()) } else { Err(SpecError::Proof) }
+    }
+
+    fn check_handshake_only(&self) -> Result<(), SpecError> {
+        let resumes_in_tls13 = self.tls.resume.version() == Some(TlsVersion::Tls13);
+        match self.handshake_only {
+            true if self.tls.early_data => Err(SpecError::EarlyDataWithoutRequest),
+            true if resumes_in_tls13 => Err(SpecError::TicketsAfterHandshakeOnly),
+            _ => Ok(()),
+        }
     }
 
     fn check_counts(&self) -> Result<(), SpecError> {

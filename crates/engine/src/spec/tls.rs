@@ -28,6 +28,70 @@ pub struct TlsSpec {
     pub server_name: Option<String>,
     /// Whom to trust to have issued the server's certificate.
     pub trust: Trust,
+    /// How connections resume an earlier session; by default none does.
+    pub resume: Resume,
+    /// The share of connections that resume, 0 to 1; the others are full handshakes. By default all
+    /// resume, if any do.
+    pub resume_ratio: Option<f64>,
+    /// Send the first request of each resumed connection as early data (RFC 8446, section 2.3).
+    pub early_data: bool,
+    /// Make the server ask for another key share first, by a HelloRetryRequest.
+    pub hello_retry: Option<HelloRetry>,
+}
+
+/// How connections resume an earlier session.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Resume {
+    /// Not at all: every handshake is a full one.
+    #[default]
+    None,
+    /// By session ID (TLS 1.2; RFC 5246, section 7.3): the server keeps the session.
+    Id,
+    /// By session ticket (TLS 1.2; RFC 5077): the client keeps the session, sealed by the server.
+    Ticket,
+    /// By pre-shared key with key exchange (TLS 1.3; psk_dhe_ke of RFC 8446, section 4.2.9).
+    Psk,
+    /// By pre-shared key alone (TLS 1.3; psk_ke of RFC 8446, section 4.2.9).
+    PskOnly,
+}
+
+impl Resume {
+    /// The only version that has this kind of resumption.
+    pub fn version(self) -> Option<TlsVersion> {
+        match self {
+            Self::None => None,
+            Self::Id | Self::Ticket => Some(TlsVersion::Tls12),
+            Self::Psk | Self::PskOnly => Some(TlsVersion::Tls13),
+        }
+    }
+
+    /// The name in records, in messages and on command lines.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Id => "id",
+            Self::Ticket => "ticket",
+            Self::Psk => "psk",
+            Self::PskOnly => "psk-only",
+        }
+    }
+}
+
+impl std::fmt::Display for Resume {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// The key share that makes a server ask for another one: it comes first and is the only one sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum HelloRetry {
+    /// A share of a group that hardly any server takes.
+    Decoy,
+    /// A share of this group, which the server must not take.
+    Share(Group),
 }
 
 /// Which TLS library makes the handshakes.
@@ -79,12 +143,68 @@ pub enum Trust {
 }
 
 impl TlsSpec {
+    /// The versions to offer; empty: the back end's own default. Resumption and HelloRetryRequest
+    /// each exist in one version, which is then the only one.
+    pub fn offered_versions(&self) -> Vec<TlsVersion> {
+        match self.needed_version() {
+            Some(version) => vec![version],
+            None => self.versions.clone(),
+        }
+    }
+
     /// Whether a version may be negotiated.
     pub fn offers(&self, version: TlsVersion) -> bool {
-        self.versions.is_empty() || self.versions.contains(&version)
+        let offered = self.offered_versions();
+        offered.is_empty() || offered.contains(&version)
+    }
+
+    /// The share of connections that resume, in millionths.
+    pub fn resume_millionths(&self) -> u32 {
+        match self.resume {
+            Resume::None => 0,
+            _ => (self.resume_ratio.unwrap_or(1.0) * 1e6).round() as u32,
+        }
+    }
+
+    fn needed_version(&self) -> Option<TlsVersion> {
+        self.resume.version().or(self.hello_retry.map(|_| TlsVersion::Tls13))
+    }
+
+    fn check_resumption(&self) -> Result<(), SpecError> {
+        if let Some(ratio) = self.resume_ratio {
+            if self.resume == Resume::None {
+                return Err(SpecError::RatioOfNothing);
+            }
+            if !(0.0..=1.0).contains(&ratio) {
+                return Err(SpecError::ResumeRatio(ratio.to_string()));
+            }
+        }
+        if self.early_data && self.resume.version() != Some(TlsVersion::Tls13) {
+            return Err(SpecError::EarlyDataWithoutPsk);
+        }
+        if self.hello_retry.is_some() && self.resume != Resume::None {
+            return Err(SpecError::RetryOfResumed);
+        }
+        if let Some(HelloRetry::Share(group)) = self.hello_retry
+            && self.groups.contains(&group)
+        {
+            return Err(SpecError::ShareIsWanted(group));
+        }
+        match (self.needed_version(), self.versions.as_slice()) {
+            (None, _) | (Some(_), []) => Ok(()),
+            (Some(needs), versions) if versions.iter().all(|version| *version == needs) => Ok(()),
+            (Some(needs), _) => {
+                let what = match self.resume {
+                    Resume::None => "a HelloRetryRequest".to_owned(),
+                    resume => format!("resumption by {resume}"),
+                };
+                Err(SpecError::OneVersionOnly { what, needs })
+            }
+        }
     }
 
     pub(super) fn check(&self) -> Result<(), SpecError> {
+        self.check_resumption()?;
         for &suite in &self.suites {
             let needs = suite.version();
             if !self.offers(needs) {

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use tlslab_engine::record::{HISTOGRAMS, RunRecord};
+use tlslab_engine::tls::Facts;
 
 /// The record in a few lines.
 pub fn summary(record: &RunRecord) -> String {
@@ -17,11 +18,22 @@ pub fn summary(record: &RunRecord) -> String {
         let f = &counted.facts;
         let _ = writeln!(
             text,
-            "  {:>9}  TLS {} {} {} {} {}",
-            counted.count, f.tls, f.suite, f.group, f.signature_scheme, f.kind
+            "  {:>9}  TLS {} {} {} {} {}{}",
+            counted.count,
+            f.tls,
+            f.suite,
+            f.group,
+            f.signature_scheme,
+            f.kind,
+            remarks(f)
         );
     }
     let _ = writeln!(text, "{completed} connections completed, {rate:.1}/s");
+    let kinds = &record.kinds;
+    if kinds.resumed > 0 {
+        let share = kinds.resumed_share() * 100.0;
+        let _ = writeln!(text, "  {} resumed ({share:.2} %), {} full", kinds.resumed, kinds.full);
+    }
     for (class, count) in record.outcomes.failed.iter().chain(&record.outcomes.unexpected) {
         let _ = writeln!(text, "  {count} {class}");
     }
@@ -35,6 +47,10 @@ pub fn summary(record: &RunRecord) -> String {
     let _ = writeln!(text, "{:>12}  {:>9} {:>9} {:>9} {:>9}", "ms", "p50", "p90", "p99", "max");
     for name in HISTOGRAMS {
         let s = record.summaries[name];
+        // Without resumption the handshake's time by kind says nothing new.
+        if name.starts_with("handshake_") && record.kinds.resumed == 0 {
+            continue;
+        }
         let _ = writeln!(
             text,
             "{name:>12}  {:9.3} {:9.3} {:9.3} {:9.3}",
@@ -45,4 +61,20 @@ pub fn summary(record: &RunRecord) -> String {
         let _ = writeln!(text, "verdict: {}", verdict.message);
     }
     text
+}
+
+/// What is not so on every connection.
+fn remarks(facts: &Facts) -> String {
+    let mut remarks = String::new();
+    let mut add = |remark: &str| remarks.push_str(&format!(", {remark}"));
+    if facts.resumed_by != "none" {
+        add(&format!("by {}", facts.resumed_by));
+    }
+    if facts.early_data != "none" {
+        add(&format!("early data {}", facts.early_data));
+    }
+    if facts.hello_retry_request {
+        add("HelloRetryRequest");
+    }
+    remarks
 }

@@ -1,5 +1,6 @@
 //! The command line of `tlslab-load`, and the specification that it stands for.
 
+mod resumption;
 mod tls;
 
 use std::fs;

@@ -5,6 +5,7 @@ use tlslab_engine::names::{CipherSuite, Group, SignatureScheme, TlsVersion};
 use tlslab_engine::spec::{Authenticate, BackendChoice, KeyShare, TlsSpec, Trust};
 
 use super::read_file;
+use super::resumption::ResumptionArguments;
 use crate::problem::Problem;
 
 /// What to offer and what to insist on.
@@ -54,6 +55,9 @@ pub struct TlsArguments {
     /// work for the server
     #[arg(long, conflicts_with_all = ["authenticate", "key_share"])]
     lean: bool,
+
+    #[command(flatten)]
+    resumption: ResumptionArguments,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -87,7 +91,7 @@ impl TlsArguments {
             (true, _, _) => (Authenticate::Sampled, KeyShare::Reused),
             (false, authenticate, key_share) => (authenticate.into(), key_share.into()),
         };
-        Ok(TlsSpec {
+        Ok(self.resumption.added_to(TlsSpec {
             versions: self.tls.clone(),
             suites: self.suite.clone(),
             groups: self.group.clone(),
@@ -101,7 +105,8 @@ impl TlsArguments {
             key_share,
             server_name: self.sni.clone(),
             trust,
-        })
+            ..TlsSpec::default()
+        }))
     }
 }
 
