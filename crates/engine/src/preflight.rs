@@ -112,14 +112,12 @@ fn explain<S: Session>(outcome: Outcome, connection: &Connection<S>) -> String {
         (Outcome::Unexpected(_), Some(facts)) => {
             let facts = crate::tls::Facts::from(facts);
             format!(
-                "TLS {} with {}, group {}, signature {}, {}, resumed by {}, early data {}",
+                "TLS {} with {}, group {}, signature {}, {}",
                 facts.tls,
                 facts.suite,
                 facts.group,
                 facts.signature_scheme,
-                facts.kind,
-                facts.resumed_by,
-                facts.early_data
+                facts.kind_in_words()
             )
         }
         _ => connection.session().explain(),

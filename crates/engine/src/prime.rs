@@ -80,7 +80,11 @@ pub fn prime<B: Backend>(
     };
     let began = MonotonicClock.now();
     let mut ready = Vec::new();
-    while backend.resumable() < sessions && !wanted.interrupt.load(Ordering::Relaxed) {
+    // Those under way at the end go on to theirs, so that the server sees none broken off.
+    while backend.resumable() < sessions || priming.in_flight() > 0 {
+        if wanted.interrupt.load(Ordering::Relaxed) {
+            break;
+        }
         let now = MonotonicClock.now();
         let of_all = priming.started * u64::from(wanted.workers);
         if wanted.permit.is_exceeded(of_all, now - began) {
@@ -117,12 +121,9 @@ impl<S: Session> Priming<'_, S> {
         sessions: usize,
         now: Nanos,
     ) -> Result<(), RunError> {
-        let mut missing = sessions - backend.resumable();
-        for index in 0..self.slots.len() {
-            missing = missing.saturating_sub(1);
-            if self.slots[index].is_some() {
-                continue;
-            }
+        let missing = sessions.saturating_sub(backend.resumable() + self.in_flight());
+        let free = (0..self.slots.len()).filter(|index| self.slots[*index].is_none());
+        for index in free.take(missing).collect::<Vec<_>>() {
             self.started += 1;
             let started = backend.open().and_then(|session| {
                 Connection::start(session, HandshakeKind::Full, self.script, now)
@@ -134,11 +135,12 @@ impl<S: Session> Priming<'_, S> {
                 }
                 Err(failure) => self.brought_nothing(Outcome::Failed(failure))?,
             }
-            if missing == 0 {
-                break;
-            }
         }
         Ok(())
+    }
+
+    fn in_flight(&self) -> usize {
+        self.slots.iter().flatten().count()
     }
 
     /// Serves the connections whose sockets are ready, and looks at all deadlines.

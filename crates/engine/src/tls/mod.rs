@@ -278,6 +278,23 @@ impl From<Negotiated> for Facts {
     }
 }
 
+impl Facts {
+    /// The kind of the handshake in words: `resumed by psk, early data accepted`.
+    pub fn kind_in_words(&self) -> String {
+        let mut words = self.kind.clone();
+        if self.resumed_by != "none" {
+            words += &format!(" by {}", self.resumed_by);
+        }
+        if self.early_data != "none" {
+            words += &format!(", early data {}", self.early_data);
+        }
+        if self.hello_retry_request {
+            words += ", after a HelloRetryRequest";
+        }
+        words
+    }
+}
+
 impl std::fmt::Display for KeyExchangeGroup {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match *self {

@@ -99,10 +99,12 @@ impl RustlsSession {
         self.pool = Some(pool);
     }
 
-    /// Makes the ClientHello; all that the first call of the library has to do.
+    /// Makes the ClientHello, if it is not made yet.
     fn begin(&mut self) -> Result<(), Failure> {
         self.process(&mut [])?;
-        self.ticket_offered = self.ticket_offered && offers_ticket(&self.outgoing);
+        if !self.outgoing.is_empty() {
+            self.ticket_offered = self.ticket_offered && offers_ticket(&self.outgoing);
+        }
         Ok(())
     }
 

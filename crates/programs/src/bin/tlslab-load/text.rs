@@ -3,7 +3,6 @@
 use std::fmt::Write as _;
 
 use tlslab_engine::record::{HISTOGRAMS, RunRecord};
-use tlslab_engine::tls::Facts;
 
 /// The record in a few lines.
 pub fn summary(record: &RunRecord) -> String {
@@ -18,14 +17,13 @@ pub fn summary(record: &RunRecord) -> String {
         let f = &counted.facts;
         let _ = writeln!(
             text,
-            "  {:>9}  TLS {} {} {} {} {}{}",
+            "  {:>9}  TLS {} {} {} {} {}",
             counted.count,
             f.tls,
             f.suite,
             f.group,
             f.signature_scheme,
-            f.kind,
-            remarks(f)
+            f.kind_in_words()
         );
     }
     let _ = writeln!(text, "{completed} connections completed, {rate:.1}/s");
@@ -44,7 +42,7 @@ pub fn summary(record: &RunRecord) -> String {
         per(record.cpu.user_us),
         per(record.cpu.system_us)
     );
-    let _ = writeln!(text, "{:>12}  {:>9} {:>9} {:>9} {:>9}", "ms", "p50", "p90", "p99", "max");
+    let _ = writeln!(text, "{:>17}  {:>9} {:>9} {:>9} {:>9}", "ms", "p50", "p90", "p99", "max");
     for name in HISTOGRAMS {
         let s = record.summaries[name];
         // Without resumption the handshake's time by kind says nothing new.
@@ -53,7 +51,7 @@ pub fn summary(record: &RunRecord) -> String {
         }
         let _ = writeln!(
             text,
-            "{name:>12}  {:9.3} {:9.3} {:9.3} {:9.3}",
+            "{name:>17}  {:9.3} {:9.3} {:9.3} {:9.3}",
             s.p50_ms, s.p90_ms, s.p99_ms, s.max_ms
         );
     }
@@ -61,20 +59,4 @@ pub fn summary(record: &RunRecord) -> String {
         let _ = writeln!(text, "verdict: {}", verdict.message);
     }
     text
-}
-
-/// What is not so on every connection.
-fn remarks(facts: &Facts) -> String {
-    let mut remarks = String::new();
-    let mut add = |remark: &str| remarks.push_str(&format!(", {remark}"));
-    if facts.resumed_by != "none" {
-        add(&format!("by {}", facts.resumed_by));
-    }
-    if facts.early_data != "none" {
-        add(&format!("early data {}", facts.early_data));
-    }
-    if facts.hello_retry_request {
-        add("HelloRetryRequest");
-    }
-    remarks
 }
