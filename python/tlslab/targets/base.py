@@ -14,7 +14,8 @@ class Setting:
     """What a managed target is set up with.
 
     `folder` is private to the run and holds certificates, configuration and documents; `keys` are
-    the certificate keys to serve; `processors` those to pin the server to (none: not pinned).
+    the certificate keys to serve; `processors` those to pin the server to (none: not pinned);
+    `resume` the one way in which sessions may be resumed, if any.
     """
 
     folder: Path
@@ -22,6 +23,7 @@ class Setting:
     groups: tuple[str, ...]
     document_bytes: int
     processors: tuple[int, ...]
+    resume: str = "none"
 
 
 @dataclass(frozen=True)

@@ -101,6 +101,7 @@ class Nginx:
             worker_connections=_worker_connections(),
             ciphers=CIPHERS,
             groups=":".join(groups) or "auto",
+            resume=self._setting.resume,
             certificates=self._certificates,
         )
         config = self._setting.folder / "nginx.conf"

@@ -50,6 +50,8 @@ class Reference:
         command = [self._program, "--listen", "127.0.0.1:0", "--backend", self.backend]
         for group in self._setting.groups:
             command += ["--group", group]
+        if self._setting.resume != "none":
+            command += ["--resumption", self._setting.resume.removesuffix("-only")]
         command = pinned(command + self._certificates, self._setting.processors, "KILL")
         process = ServerProcess(command, self._setting.folder / "serve.log", capture=True)
         events = EventReader(process)
