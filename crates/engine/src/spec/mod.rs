@@ -356,6 +356,18 @@ mod tests {
     }
 
     #[test]
+    fn a_handshake_alone_carries_neither_early_data_nor_tickets_of_tls_1_3() {
+        let with = |tls: &str| {
+            let url = r#""url":"https://localhost/","stop":{"count":1}"#;
+            spec(&format!(r#"{{{url},"handshake_only":true,"tls":{tls}}}"#)).map(|_| ())
+        };
+        let early = r#"{"resume":"psk","early_data":true}"#;
+        assert_eq!(with(early), Err(SpecError::EarlyDataWithoutRequest));
+        assert_eq!(with(r#"{"resume":"psk"}"#), Err(SpecError::TicketsAfterHandshakeOnly));
+        assert_eq!(with(r#"{"resume":"ticket"}"#), Ok(()));
+    }
+
+    #[test]
     fn an_unknown_field_is_refused() {
         let json = r#"{"url":"https://localhost/","stop":{"count":1},"conections":3}"#;
         let error = serde_json::from_str::<RunSpec>(json).unwrap_err().to_string();

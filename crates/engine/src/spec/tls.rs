@@ -232,3 +232,56 @@ impl TlsSpec {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn checked(tls: &str) -> Result<TlsSpec, SpecError> {
+        let spec: TlsSpec = serde_json::from_str(tls).expect("well-formed");
+        spec.check().map(|()| spec)
+    }
+
+    #[test]
+    fn resumption_and_hello_retry_settle_the_version() {
+        let cases = [
+            (r#"{"resume":"id"}"#, vec![TlsVersion::Tls12]),
+            (r#"{"resume":"ticket","versions":["1.2"]}"#, vec![TlsVersion::Tls12]),
+            (r#"{"resume":"psk-only"}"#, vec![TlsVersion::Tls13]),
+            (r#"{"hello_retry":"decoy"}"#, vec![TlsVersion::Tls13]),
+            (r#"{"resume":"none"}"#, vec![]),
+        ];
+        for (tls, versions) in cases {
+            assert_eq!(checked(tls).unwrap().offered_versions(), versions, "{tls}");
+        }
+    }
+
+    #[test]
+    fn what_contradicts_itself_is_refused_in_words() {
+        let cases = [
+            (r#"{"resume":"id","versions":["1.3"]}"#, "resumption by id exists in TLS 1.2 only"),
+            (r#"{"resume":"psk","versions":["1.2","1.3"]}"#, "resumption by psk exists in TLS 1.3"),
+            (r#"{"hello_retry":"decoy","versions":["1.2"]}"#, "a HelloRetryRequest exists in TLS"),
+            (r#"{"resume":"id","groups":["MLKEM768"]}"#, "MLKEM768 exists in TLS 1.3 only"),
+            (r#"{"resume_ratio":0.5}"#, "goes with a kind of resumption"),
+            (r#"{"resume":"psk","resume_ratio":1.01}"#, "(1.01) must lie between 0 and 1"),
+            (r#"{"resume":"psk","resume_ratio":-0.1}"#, "(-0.1) must lie between 0 and 1"),
+            (r#"{"early_data":true}"#, "early data goes with resumption by psk"),
+            (r#"{"resume":"ticket","early_data":true}"#, "early data goes with resumption by psk"),
+            (r#"{"resume":"psk","hello_retry":"decoy"}"#, "with full handshakes"),
+            (r#"{"groups":["P-256"],"hello_retry":{"share":"P-256"}}"#, "share of P-256"),
+        ];
+        for (tls, words) in cases {
+            let error = checked(tls).unwrap_err().to_string();
+            assert!(error.contains(words), "{tls}: {error}");
+        }
+    }
+
+    #[test]
+    fn the_share_that_resumes_is_counted_in_millionths() {
+        let millionths = |tls| checked(tls).unwrap().resume_millionths();
+        assert_eq!(millionths(r#"{"resume":"psk","resume_ratio":0.6}"#), 600_000);
+        assert_eq!(millionths(r#"{"resume":"psk"}"#), 1_000_000);
+        assert_eq!(millionths("{}"), 0);
+    }
+}
