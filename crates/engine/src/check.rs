@@ -11,15 +11,15 @@ use crate::guard::{self, Permit};
 use crate::http::h1;
 use crate::names::TlsVersion;
 use crate::outcome::{Failure, Outcome};
-use crate::preflight::{PreflightError, Tried, certificate_group, preflight};
+use crate::preflight::{PreflightError, Tried, certificate_group, preflight, resumed};
 use crate::record::Preflight;
-use crate::spec::CheckedSpec;
+use crate::spec::{CheckedSpec, Resume};
 use crate::target::Target;
 use crate::tls::choice::{Choice, choose};
 use crate::tls::expectation::Expectation;
 use crate::tls::openssl::OpensslBackend;
 use crate::tls::rustls::RustlsBackend;
-use crate::tls::{BackendError, Offer, TrustAnchors};
+use crate::tls::{Backend, BackendError, Offer, TrustAnchors};
 
 /// A target that has been found to be what was asked for.
 #[derive(Debug, Clone)]
@@ -50,7 +50,10 @@ pub fn check(spec: &CheckedSpec, trust: TrustAnchors) -> Result<Checked, RunErro
     add_certificate_group(spec, &permit, &mut offer)?;
     let backend = choose(spec.spec().tls.backend, &offer)?;
     let script = Script { requests: Some(1), ..script(spec, permit) };
-    let tried = one_connection(backend, &offer, &script)?;
+    let tried = match offer.resume {
+        Resume::None => one_connection(backend, &offer, &script)?,
+        _ => two_connections(backend, &offer, &script)?,
+    };
     let (preflight, _) = tried.map_err(|error| failed(spec, error))?;
     Ok(Checked { permit, backend, preflight, offer })
 }
@@ -86,10 +89,23 @@ fn one_connection(backend: Choice, offer: &Offer, script: &Script) -> Result<Tri
     })
 }
 
+/// One connection, and a second one that resumes its session; what is told is of the first.
+fn two_connections(backend: Choice, offer: &Offer, script: &Script) -> Result<Tried, BackendError> {
+    fn both<B: Backend>(mut backend: B, script: &Script) -> Tried {
+        let first = preflight(&mut backend, script)?;
+        resumed(&mut backend, script)?;
+        Ok(first)
+    }
+    Ok(match backend {
+        Choice::Rustls => both(RustlsBackend::new(offer)?, script),
+        Choice::Openssl => both(OpensslBackend::new(offer)?, script),
+    })
+}
+
 fn offer(spec: &CheckedSpec, trust: TrustAnchors) -> Offer {
     let tls = &spec.spec().tls;
     Offer {
-        versions: tls.versions.clone(),
+        versions: tls.offered_versions(),
         suites: tls.suites.clone(),
         groups: tls.groups.clone(),
         signature_schemes: tls.signature_schemes.clone(),
@@ -97,6 +113,9 @@ fn offer(spec: &CheckedSpec, trust: TrustAnchors) -> Offer {
         trust,
         authenticate: tls.authenticate,
         key_share: tls.key_share,
+        resume: tls.resume,
+        early_data: tls.early_data,
+        hello_retry: tls.hello_retry,
     }
 }
 
@@ -127,7 +146,8 @@ fn add_certificate_group(
     if offer.groups.is_empty() || !spec.spec().tls.offers(TlsVersion::Tls12) {
         return Ok(());
     }
-    let open = Offer { groups: Vec::new(), trust: TrustAnchors::Anyone, ..offer.clone() };
+    let trust = TrustAnchors::Anyone;
+    let open = Offer { groups: Vec::new(), trust, resume: Resume::None, ..offer.clone() };
     let mut script = script(spec, *permit);
     script.handshake_only = true;
     script.expectation = Expectation::default();
@@ -158,6 +178,7 @@ pub(crate) fn script(spec: &CheckedSpec, permit: Permit) -> Script {
         requests: spec.requests_per_connection(),
         think: spec.spec().load.think_us * MICROSECOND,
         handshake_only: spec.spec().handshake_only,
+        early_data: spec.spec().tls.early_data,
         deadlines: [
             deadlines.connect_ms,
             deadlines.handshake_ms,

@@ -4,12 +4,12 @@ use std::net::{IpAddr, SocketAddr};
 
 use crate::clock::{Clock, Nanos};
 use crate::http::h1::ResponseReader;
-use crate::outcome::{Failure, Outcome, Step};
+use crate::outcome::{Failure, Mismatch, Outcome, Step};
 use crate::record::Bytes;
 use crate::recorder::{Milestones, Recorder};
 use crate::socket::Socket;
 use crate::tls::expectation::Expectation;
-use crate::tls::{Backend, Negotiated, Progress, Session};
+use crate::tls::{EarlyData, HandshakeKind, Negotiated, Progress, Session};
 use crate::trace::TracedConnection;
 
 /// How often a connection may read in one turn: a MiB at most. A peer that sends as fast as it is
@@ -17,7 +17,7 @@ use crate::trace::TracedConnection;
 const READS: u32 = 64;
 
 /// What every connection of a run does.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Script {
     /// Where to connect.
     pub address: SocketAddr,
@@ -33,6 +33,8 @@ pub struct Script {
     pub think: Nanos,
     /// Whether to close as soon as the handshake is done.
     pub handshake_only: bool,
+    /// Whether the first request of a connection that resumes goes as early data.
+    pub early_data: bool,
     /// The time that each step may take, in the order of [`Step`].
     pub deadlines: [Nanos; 4],
     /// What the handshake must have negotiated.
@@ -76,11 +78,36 @@ pub struct Context<'w, C> {
     pub plaintext: &'w mut [u8],
 }
 
+/// How a connection begins.
+#[derive(Debug)]
+pub struct Begin {
+    /// Its number among the connections of its worker, from 0.
+    pub number: u64,
+    /// The kind of handshake that it is to make.
+    pub wanted: HandshakeKind,
+    /// In an open loop, when it was due.
+    pub intended: Option<Nanos>,
+    /// The socket of a connection that has ended, to be used again.
+    pub socket: Option<Socket>,
+}
+
+impl Begin {
+    /// With a full handshake, at once, on a socket of its own.
+    pub fn full(number: u64) -> Self {
+        Self { number, wanted: HandshakeKind::Full, intended: None, socket: None }
+    }
+}
+
 /// One connection.
 pub struct Connection<S> {
     /// Its socket, for the poller.
     pub socket: Socket,
     session: S,
+    /// The kind of handshake that it was opened for.
+    wanted: HandshakeKind,
+    /// The fact by which the handshake was not the one asked for, while the connection goes on to
+    /// collect what the next one can resume by.
+    unexpected: Option<Mismatch>,
     step: Step,
     at: Milestones,
     deadline: Nanos,
@@ -104,33 +131,38 @@ enum Next {
 }
 
 impl<S: Session> Connection<S> {
-    /// Begins to connect, as the connection of this number, on the socket of a connection that has
-    /// ended if there is one; in an open loop, this was due at `intended`. The session is made while the network is at work, so that its
-    /// making delays no connection.
-    pub fn start<B: Backend<Session = S>, C: Clock>(
-        backend: &mut B,
+    /// Begins to connect. The session is made while the network is at work, so that its making delays
+    /// no connection.
+    pub fn start<C: Clock>(
+        make_session: impl FnOnce() -> Result<S, Failure>,
         script: &Script,
         clock: &C,
-        number: u64,
-        intended: Option<Nanos>,
-        socket: Option<Socket>,
+        begin: Begin,
     ) -> Result<Self, Failure> {
-        let intended = intended.unwrap_or_default();
+        let intended = begin.intended.unwrap_or_default();
         let mut at = Milestones { intended, started: clock.now(), ..Milestones::default() };
-        let socket = match socket {
+        let socket = match begin.socket {
             Some(socket) => socket.connect_again(script.address)?,
-            None => Socket::connect_from(script.source(number), script.address)?,
+            None => Socket::connect_from(script.source(begin.number), script.address)?,
         };
         if socket.is_established() {
             at.established = clock.now();
         }
-        Ok(Self::new(socket, backend.open()?, script, at))
+        Ok(Self::new(socket, make_session()?, begin.wanted, script, at))
     }
 
-    fn new(socket: Socket, session: S, script: &Script, at: Milestones) -> Self {
+    fn new(
+        socket: Socket,
+        session: S,
+        wanted: HandshakeKind,
+        script: &Script,
+        at: Milestones,
+    ) -> Self {
         Self {
             socket,
             session,
+            wanted,
+            unexpected: None,
             step: Step::Connect,
             deadline: at.started + script.deadline(Step::Connect),
             at,
@@ -241,7 +273,16 @@ impl<S: Session> Connection<S> {
             self.at.established = context.clock.now();
         }
         self.enter(Step::Handshake, self.at.established, context);
+        if context.script.early_data && self.wanted == HandshakeKind::Resumed {
+            self.request_taken = self.session.send_early(self.next_request(context.script))?;
+            self.at.requested = self.at.established;
+        }
         Ok(Next::Go)
+    }
+
+    fn next_request<'s>(&self, script: &'s Script) -> &'s [u8] {
+        let last = script.requests == Some(self.requests_done + 1);
+        if last { &script.last_request } else { &script.request }
     }
 
     fn handshake<C: Clock>(&mut self, context: &mut Context<'_, C>) -> Result<Next, Failure> {
@@ -256,24 +297,43 @@ impl<S: Session> Connection<S> {
         self.handshake_bytes = (sent, self.socket.received);
         let facts = self.session.facts();
         self.facts = Some(facts);
-        if let Some(mismatch) = context.script.expectation.mismatch(&facts) {
+        self.unexpected = context.script.expectation.mismatch(self.wanted, &facts);
+        if let Some(mismatch) = self.unexpected
+            && !self.may_bring_tickets(&facts)
+        {
             return Ok(Next::Stop(Turn::Ended(Outcome::Unexpected(mismatch))));
         }
-        self.at.requested = self.at.secured;
-        self.enter(Step::FirstByte, self.at.requested, context);
+        self.settle_early_data(facts.early_data, context.script);
+        self.enter(Step::FirstByte, self.at.secured, context);
         Ok(Next::Go)
+    }
+
+    /// A full handshake in place of one that was to resume is not what was asked for, yet it is where
+    /// the next session to resume comes from.
+    fn may_bring_tickets(&self, facts: &Negotiated) -> bool {
+        self.wanted == HandshakeKind::Resumed && facts.kind == HandshakeKind::Full
+    }
+
+    /// A request that went as early data is under way since then; one that the server rejected is
+    /// sent again (RFC 8446, section 4.2.10; RFC 8470, section 3).
+    fn settle_early_data(&mut self, early_data: EarlyData, script: &Script) {
+        match early_data {
+            EarlyData::None => self.at.requested = self.at.secured,
+            EarlyData::Accepted => {}
+            EarlyData::Rejected => self.request_taken = 0,
+        }
+        self.request_sent =
+            self.request_taken > 0 && self.request_taken == self.next_request(script).len();
     }
 
     fn request<C: Clock>(&mut self, context: &mut Context<'_, C>) -> Result<Next, Failure> {
         if context.script.handshake_only {
             return Ok(match self.session.flush(&mut self.socket)? {
                 Progress::WantWrite => Next::Stop(Turn::Write),
-                _ => Next::Stop(Turn::Ended(Outcome::Completed)),
+                _ => Next::Stop(Turn::Ended(self.outcome())),
             });
         }
-        let last = context.script.requests == Some(self.requests_done + 1);
-        let script = context.script;
-        let request = if last { &script.last_request } else { &script.request };
+        let request = self.next_request(context.script);
         match self.session.write(&mut self.socket, &request[self.request_taken..])? {
             Progress::Done(taken) => self.request_taken += taken,
             Progress::WantRead => return Ok(Next::Stop(Turn::Read)),
@@ -319,7 +379,9 @@ impl<S: Session> Connection<S> {
             return Err(Failure::HttpStatus);
         }
         let now = context.clock.now();
-        if let Some(recorder) = &mut context.recorder {
+        if let Some(recorder) = &mut context.recorder
+            && self.unexpected.is_none()
+        {
             let (head, body) = (self.response.head_bytes, self.response.body_bytes);
             recorder.request(&self.at, now, head, body);
         }
@@ -341,7 +403,12 @@ impl<S: Session> Connection<S> {
                 return Ok(Next::Go);
             }
         }
-        Ok(Next::Stop(Turn::Ended(Outcome::Completed)))
+        Ok(Next::Stop(Turn::Ended(self.outcome())))
+    }
+
+    /// How a connection that did all it had to do has ended.
+    fn outcome(&self) -> Outcome {
+        self.unexpected.map_or(Outcome::Completed, Outcome::Unexpected)
     }
 
     /// No deadline holds while the client itself is what is waited for.
@@ -400,7 +467,7 @@ mod tests {
     use super::*;
     use crate::clock::ManualClock;
     use crate::names::{CipherSuite, TlsVersion};
-    use crate::tls::HandshakeKind;
+    use crate::spec::Resume;
     use std::net::TcpListener;
 
     /// A session whose peer sends without a pause.
@@ -415,6 +482,10 @@ mod tests {
             Ok(Progress::Done(0))
         }
 
+        fn send_early(&mut self, _: &[u8]) -> Result<usize, Failure> {
+            Ok(0)
+        }
+
         fn facts(&self) -> Negotiated {
             Negotiated {
                 version: TlsVersion::Tls13,
@@ -424,6 +495,8 @@ mod tests {
                 kind: HandshakeKind::Full,
                 hello_retry_request: false,
                 alpn: None,
+                resumed_by: Resume::None,
+                early_data: EarlyData::None,
                 authenticated: true,
             }
         }
@@ -456,6 +529,7 @@ mod tests {
             requests: Some(1),
             think: 0,
             handshake_only: false,
+            early_data: false,
             deadlines: [1; 4],
             expectation: Expectation::default(),
         }
@@ -480,7 +554,8 @@ mod tests {
         let script = script(&listener);
         let session = Endless(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n");
         let socket = Socket::connect(script.address).unwrap();
-        let mut connection = Connection::new(socket, session, &script, Milestones::default());
+        let at = Milestones::default();
+        let mut connection = Connection::new(socket, session, HandshakeKind::Full, &script, at);
         let clock = ManualClock::default();
         let mut plaintext = [0; 64];
         let mut context =

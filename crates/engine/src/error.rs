@@ -25,6 +25,9 @@ pub enum RunError {
         /// What happened.
         error: PreflightError,
     },
+    /// Connections that were to bring sessions to resume failed, or brought none.
+    #[error("{}", describe_priming(.0))]
+    Priming(Outcome),
     /// This process may not open as many files as the run needs.
     #[error("this many connections need {needed} open files, and only {granted} are allowed")]
     Files {
@@ -69,12 +72,23 @@ impl RunError {
                 Outcome::Unexpected(fact) => format!("unexpected_{fact}"),
                 Outcome::Completed => "completed".to_owned(),
             },
+            Self::Priming(Outcome::Failed(failure)) => failure.to_string(),
+            Self::Priming(_) => "no_tickets".to_owned(),
             Self::Files { .. } => Failure::FilesExhausted.to_string(),
             Self::Source { .. } => "source".to_owned(),
             Self::Pin { .. } => "pin".to_owned(),
             Self::System(e) => crate::socket::failure(e, Step::Connect).to_string(),
         }
     }
+}
+
+fn describe_priming(outcome: &Outcome) -> String {
+    let why = match outcome {
+        Outcome::Completed => "the server gave nothing to resume by".to_owned(),
+        Outcome::Failed(failure) => failure.to_string(),
+        Outcome::Unexpected(fact) => format!("another {fact} than the one asked for"),
+    };
+    format!("the sessions to resume could not be collected: {why}")
 }
 
 fn describe_preflight(target: &str, error: &PreflightError) -> String {

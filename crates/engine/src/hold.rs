@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::check::{Checked, script};
 use crate::clock::{Clock, MILLISECOND, MonotonicClock, Nanos, SECOND};
-use crate::connection::{Connection, Context, Script, Turn};
+use crate::connection::{Begin, Connection, Context, Script, Turn};
 use crate::environment::environment;
 use crate::error::RunError;
 use crate::guard::GuardError;
@@ -266,7 +266,8 @@ impl<'r, B: Backend> Holder<'r, B> {
         let number = self.record.attempts;
         self.record.attempts += 1;
         let (backend, script) = (&mut self.backend, self.script);
-        let started = Connection::start(backend, script, &self.clock, number, None, None);
+        let started =
+            Connection::start(|| backend.open(), script, &self.clock, Begin::full(number));
         let connection = match started {
             Ok(connection) => Box::new(connection),
             Err(failure) => return self.count_failed(Outcome::Failed(failure)),

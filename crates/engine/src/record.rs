@@ -33,7 +33,11 @@ pub struct RunRecord {
     pub outcomes: Outcomes,
     /// The facts of the completed connections and of the unexpected ones, with their counts.
     pub facts: Vec<CountedFacts>,
-    /// Connections whose server was authenticated in full.
+    /// Completed connections by the kind of their handshake, and what priming took.
+    #[serde(default)]
+    pub kinds: Kinds,
+    /// Connections whose server was authenticated in full: on themselves, or on the connection whose
+    /// session they resumed.
     pub authenticated: u64,
     /// Requests that were answered in full with a 2xx status.
     pub requests: u64,
@@ -71,9 +75,18 @@ pub struct RunRecord {
 /// this connect), `service` (start of the TCP connection until the last byte of the last response).
 /// Per request: `first_byte` (start of the request until the first byte of its response; `ab` calls
 /// this waiting), `exchange` (start of the request until the last byte of its response; `ab` calls
-/// this processing).
-pub const HISTOGRAMS: [&str; 6] =
-    ["connect", "handshake", "established", "first_byte", "exchange", "service"];
+/// this processing). By kind: `handshake_full` and `handshake_resumed`, which together are
+/// `handshake`.
+pub const HISTOGRAMS: [&str; 8] = [
+    "connect",
+    "handshake",
+    "established",
+    "first_byte",
+    "exchange",
+    "service",
+    "handshake_full",
+    "handshake_resumed",
+];
 
 /// The names of the further histograms of a record whose loop was open.
 ///
@@ -181,6 +194,41 @@ pub struct CountedFacts {
     pub facts: Facts,
     /// The connections.
     pub count: u64,
+}
+
+/// Completed connections by the kind of their handshake, and what priming took.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Kinds {
+    /// Full handshakes.
+    pub full: u64,
+    /// Handshakes that resumed an earlier session.
+    pub resumed: u64,
+    /// Resumed handshakes whose early data the server took.
+    pub early_data_accepted: u64,
+    /// Resumed handshakes whose early data the server rejected; it was sent again.
+    pub early_data_rejected: u64,
+    /// Full handshakes made before the warm-up to collect sessions to resume; not counted elsewhere.
+    pub primed_connections: u64,
+    /// Sessions that could be resumed when priming was done.
+    pub primed_sessions: u64,
+}
+
+impl Kinds {
+    /// The share of completed connections that resumed an earlier session.
+    pub fn resumed_share(&self) -> f64 {
+        self.resumed as f64 / (self.full + self.resumed).max(1) as f64
+    }
+}
+
+impl std::ops::AddAssign for Kinds {
+    fn add_assign(&mut self, other: Self) {
+        self.full += other.full;
+        self.resumed += other.resumed;
+        self.early_data_accepted += other.early_data_accepted;
+        self.early_data_rejected += other.early_data_rejected;
+        self.primed_connections += other.primed_connections;
+        self.primed_sessions += other.primed_sessions;
+    }
 }
 
 /// Processor time in microseconds.
@@ -294,6 +342,8 @@ pub enum VerdictCode {
     LateArrivals,
     /// An open loop did not start as many connections as it should have.
     RateNotAchieved,
+    /// Another share of the connections resumed than was asked for.
+    ResumeRatio,
     /// No connection completed.
     NothingCompleted,
     /// The run was interrupted before its end.

@@ -12,13 +12,15 @@ use crate::clock::{Clock, MILLISECOND, MonotonicClock, Nanos};
 use crate::connection::Script;
 use crate::environment::environment;
 use crate::error::RunError;
-use crate::guard::GuardError;
+use crate::guard::{GuardError, Permit};
+use crate::mix::Mix;
 use crate::pacing::{Arrivals, Curve};
 use crate::phase::Schedule;
+use crate::prime::{Primed, Wanted, prime};
 use crate::processor::pin;
 use crate::record::{CpuTime, RECORD_SCHEMA, RunRecord, WorkerUsage};
 use crate::recorder::Recorder;
-use crate::spec::{CheckedSpec, RunSpec, Stop};
+use crate::spec::{CheckedSpec, Resume, RunSpec, Stop};
 use crate::tls::choice::Choice;
 use crate::tls::openssl::OpensslBackend;
 use crate::tls::rustls::RustlsBackend;
@@ -56,16 +58,20 @@ fn load<B: Backend>(
     let threads = spec.spec().threads as usize;
     let script = script(spec, checked.permit);
     let gauges: Vec<Gauge> = (0..threads).map(|_| Gauge::default()).collect();
-    let gate = Gate { barrier: Barrier::new(threads + 1), start: AtomicU64::new(0) };
+    let gate = Gate::new(threads);
+    let job = Job { spec: spec.spec(), script: &script, permit: &checked.permit, interrupt };
     let first_error = Mutex::new(None);
+    if spec.spec().tls.resume != Resume::None {
+        observer.phase("prime", MonotonicClock.now());
+    }
     let (reports, ending) = thread::scope(|scope| {
         let workers: Vec<_> = gauges
             .iter()
             .enumerate()
             .map(|(index, gauge)| {
-                let (gate, script, make, first_error) = (&gate, &script, &make, &first_error);
+                let (gate, job, make, first_error) = (&gate, &job, &make, &first_error);
                 scope.spawn(move || {
-                    let result = work(spec.spec(), script, gauge, index, gate, make);
+                    let result = work(job, gauge, index, gate, make);
                     result.map_err(|e| {
                         first_error.lock().expect("no panics").get_or_insert(e).class()
                     })
@@ -99,9 +105,16 @@ fn load<B: Backend>(
 struct Gate {
     barrier: Barrier,
     start: AtomicU64,
+    /// A worker cannot begin.
+    failed: AtomicBool,
 }
 
 impl Gate {
+    fn new(workers: usize) -> Self {
+        let barrier = Barrier::new(workers + 1);
+        Self { barrier, start: AtomicU64::new(0), failed: AtomicBool::new(false) }
+    }
+
     /// Waits until all workers are ready, then sets the instant at which they begin.
     fn open(&self) {
         self.barrier.wait();
@@ -122,23 +135,58 @@ impl Gate {
     }
 }
 
+/// What all workers of a run do.
+struct Job<'r> {
+    spec: &'r RunSpec,
+    script: &'r Script,
+    permit: &'r Permit,
+    interrupt: &'r AtomicBool,
+}
+
 fn work<B: Backend>(
-    spec: &RunSpec,
-    script: &Script,
+    job: &Job<'_>,
     gauge: &Gauge,
     index: usize,
     gate: &Gate,
     make: &impl Fn() -> Result<B, BackendError>,
 ) -> Result<Report, RunError> {
+    let spec = job.spec;
     let pinned = processor(spec, index).map_or(Ok(()), |processor| {
         pin(processor).map_err(|source| RunError::Pin { processor, source })
     });
-    let backend = make();
+    let connections = part(u64::from(spec.connections), spec.threads, index) as usize;
+    let ready = pinned.and_then(|()| primed(job, connections, make));
+    if ready.is_err() {
+        gate.failed.store(true, Ordering::SeqCst);
+    }
     let start = gate.pass();
-    pinned?;
-    let share = share(spec, script, gauge, index, start);
+    let (backend, primed) = ready?;
+    if gate.failed.load(Ordering::SeqCst) {
+        // There will be no record: nothing is to be loaded for it.
+        gauge.stop();
+    }
+    let share =
+        Share { primed: primed.connections, ..share(spec, job.script, gauge, index, start) };
     thread::sleep(Duration::from_nanos(start.saturating_sub(MonotonicClock.now())));
-    Ok(Worker::new(share, backend?, MonotonicClock)?.run()?)
+    let mut report = Worker::new(share, backend, MonotonicClock)?.run()?;
+    report.recorder.primed(primed);
+    Ok(report)
+}
+
+/// A worker's back end, with sessions to resume if any are to be.
+fn primed<B: Backend>(
+    job: &Job<'_>,
+    connections: usize,
+    make: &impl Fn() -> Result<B, BackendError>,
+) -> Result<(B, Primed), RunError> {
+    let mut backend = make()?;
+    if job.spec.tls.resume == Resume::None {
+        return Ok((backend, Primed::default()));
+    }
+    let (permit, interrupt) = (job.permit, job.interrupt);
+    let wanted = Wanted { connections, workers: job.spec.threads, permit, interrupt };
+    let primed = prime(&mut backend, job.script, wanted)?;
+    Ok((backend, primed))
 }
 
 /// What falls to a worker of a run that begins at `start`.
@@ -165,6 +213,8 @@ fn share<'r>(
             Stop::Count(count) => Some(mine(count)),
             Stop::DurationMs(_) => None,
         },
+        mix: Mix::new(spec.tls.resume_millionths()),
+        primed: 0,
         schedule,
         trace: mine(u64::from(load.trace)) as usize,
         processor: processor(spec, index),
@@ -208,6 +258,8 @@ fn record(
         seconds,
         connections: request.load.connection_steps.is_empty().then_some(request.connections),
         requests: notes.requests,
+        kinds: notes.kinds,
+        resume_millionths: request.tls.resume_millionths(),
         interrupted,
     });
     RunRecord {
@@ -219,6 +271,7 @@ fn record(
         address: checked.permit.address.to_string(),
         preflight: checked.preflight.clone(),
         facts: notes.facts,
+        kinds: notes.kinds,
         authenticated: notes.authenticated,
         requests: notes.requests,
         seconds,

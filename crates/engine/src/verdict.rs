@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::clock::SECOND;
 use crate::outcome::Outcomes;
-use crate::record::{OpenLoop, Summary, Verdict, VerdictCode, WorkerUsage};
+use crate::record::{Kinds, OpenLoop, Summary, Verdict, VerdictCode, WorkerUsage};
 use crate::recorder::Flight;
 
 /// The share of its processor above which a worker of a closed loop was the bottleneck.
@@ -36,6 +36,9 @@ const LATE_N: u64 = 1_000;
 /// How far the achieved rate of an open loop may be from the offered one.
 const RATE_LIMIT: f64 = 0.01;
 
+/// How far the share of resumed connections may be from the one asked for.
+const RESUME_RATIO_LIMIT: f64 = 0.01;
+
 /// What is judged.
 #[derive(Debug)]
 pub struct Evidence<'r> {
@@ -55,6 +58,10 @@ pub struct Evidence<'r> {
     pub connections: Option<u32>,
     /// Requests answered; with as many as fit on a connection, none may have come to its end.
     pub requests: u64,
+    /// Completed connections by kind.
+    pub kinds: Kinds,
+    /// The share of them that was to resume an earlier session, in millionths.
+    pub resume_millionths: u32,
     /// Whether the run was ended before its time.
     pub interrupted: bool,
 }
@@ -66,6 +73,7 @@ pub fn verdicts(evidence: &Evidence<'_>) -> Vec<Verdict> {
         nothing_completed(evidence),
         troubles(evidence),
         unexpected(evidence),
+        resume_ratio(evidence),
         saturated(evidence),
         littles_law(evidence),
         late_arrivals(evidence),
@@ -110,6 +118,23 @@ fn unexpected(evidence: &Evidence<'_>) -> Option<Verdict> {
         let message = format!("{count} of {ended} handshakes were not the one asked for: {facts}");
         Verdict { code: VerdictCode::Unexpected, message }
     })
+}
+
+/// The sequence of kinds is exact; only connections under way at the edges of the measurement, and
+/// those that did not complete, can shift what of it was counted.
+fn resume_ratio(evidence: &Evidence<'_>) -> Option<Verdict> {
+    let completed = evidence.outcomes.completed as f64;
+    let asked = f64::from(evidence.resume_millionths) / 1e6;
+    let achieved = evidence.kinds.resumed_share();
+    let lost = evidence.outcomes.ended() - evidence.outcomes.completed;
+    let edges = 2.0 * evidence.outcomes.in_flight_at_stop as f64 + lost as f64;
+    let message = format!(
+        "{:.1} % of the connections resumed an earlier session, {:.1} % were to",
+        achieved * 100.0,
+        asked * 100.0
+    );
+    ((achieved - asked).abs() * completed > RESUME_RATIO_LIMIT * completed + edges)
+        .then_some(Verdict { code: VerdictCode::ResumeRatio, message })
 }
 
 fn exceeds(count: u64, outcomes: &Outcomes) -> bool {
@@ -211,6 +236,8 @@ mod tests {
         open_loop: Option<OpenLoop>,
         connections: Option<u32>,
         requests: u64,
+        kinds: Kinds,
+        resume_millionths: u32,
         seconds: f64,
     }
 
@@ -228,6 +255,8 @@ mod tests {
             open_loop: None,
             connections: Some(10),
             requests: 10_000,
+            kinds: Kinds { full: 10_000, ..Kinds::default() },
+            resume_millionths: 0,
             seconds: 2.0,
         };
         change(&mut made);
@@ -240,6 +269,8 @@ mod tests {
             seconds: made.seconds,
             connections: made.connections,
             requests: made.requests,
+            kinds: made.kinds,
+            resume_millionths: made.resume_millionths,
             interrupted: false,
         };
         verdicts(&evidence).into_iter().map(|verdict| verdict.code).collect()
@@ -386,5 +417,17 @@ mod tests {
         };
         assert_eq!(started(9_900), [VerdictCode::Valid]);
         assert_eq!(started(9_890), [VerdictCode::RateNotAchieved]);
+    }
+
+    #[test]
+    fn a_share_of_resumed_connections_that_was_not_asked_for_is_told() {
+        let judge = |resumed, resume_millionths| {
+            let kinds = Kinds { full: 10_000 - resumed, resumed, ..Kinds::default() };
+            judge(|made| (made.kinds, made.resume_millionths) = (kinds, resume_millionths))[0]
+        };
+        assert_eq!(judge(6_000, 600_000), VerdictCode::Valid);
+        assert_eq!(judge(6_119, 600_000), VerdictCode::Valid);
+        assert_eq!(judge(6_121, 600_000), VerdictCode::ResumeRatio);
+        assert_eq!(judge(9_000, 1_000_000), VerdictCode::ResumeRatio);
     }
 }

@@ -27,7 +27,11 @@ class CpuTime:
 
 @dataclass(frozen=True)
 class Facts:
-    """What a handshake negotiated, in the names of records; `group` is None for static RSA."""
+    """What a handshake negotiated, in the names of records; `group` is None for static RSA.
+
+    `resumed_by` is `none`, `id`, `ticket`, `psk` or `psk-only`; `early_data` is `none`, `accepted`
+    or `rejected`.
+    """
 
     tls: str
     suite: str
@@ -36,6 +40,8 @@ class Facts:
     kind: str
     hello_retry_request: bool
     alpn: str | None = None
+    resumed_by: str = "none"
+    early_data: str = "none"
 
 
 @dataclass(frozen=True)
@@ -94,6 +100,21 @@ class Outcomes:
         """Whether attempts = completed + failed + unexpected + in flight, exactly."""
         ended = self.completed + self.failures + self.mismatches
         return self.attempts == ended + self.in_flight_at_stop
+
+
+@dataclass(frozen=True)
+class Kinds:
+    """Completed connections by the kind of their handshake, and what priming took.
+
+    `primed_connections` are full handshakes made before the warm-up, counted nowhere else.
+    """
+
+    full: int = 0
+    resumed: int = 0
+    early_data_accepted: int = 0
+    early_data_rejected: int = 0
+    primed_connections: int = 0
+    primed_sessions: int = 0
 
 
 @dataclass(frozen=True)
@@ -192,7 +213,8 @@ class RunRecord:
     """The record of one run of the engine.
 
     `histograms` are HdrHistogram V2 in base64, values in nanoseconds, by the names `connect`,
-    `handshake`, `established`, `first_byte`, `exchange`, `service`, and in an open loop also
+    `handshake`, `established`, `first_byte`, `exchange`, `service`,
+    `handshake_full`, `handshake_resumed`, and in an open loop also
     `start_delay`, `response_established`, `response_first_byte`, `response`; `seconds` is the
     length of the measurement, `cpu` that of the engine's workers in it, `concurrency` the mean
     number of connections in flight. `spec` is the specification as it was run.
@@ -220,6 +242,7 @@ class RunRecord:
     open_loop: OpenLoop | None = None
     steps: tuple[StepResult, ...] = ()
     concurrency: float = 0.0
+    kinds: Kinds = field(default_factory=Kinds)
 
 
 @dataclass(frozen=True)

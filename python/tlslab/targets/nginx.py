@@ -102,6 +102,7 @@ class Nginx:
             ciphers=CIPHERS,
             groups=":".join(groups) or "auto",
             idle_s=self._setting.idle_s,
+            resume=self._setting.resume,
             certificates=self._certificates,
         )
         config = self._setting.folder / "nginx.conf"

@@ -25,6 +25,8 @@ pub enum Time {
     FirstByte,
     Exchange,
     Service,
+    HandshakeFull,
+    HandshakeResumed,
     StartDelay,
     ResponseEstablished,
     ResponseFirstByte,

@@ -12,10 +12,11 @@ use self::part::Part;
 pub use self::second::{Percentiles, Second};
 use crate::clock::{Nanos, SECOND};
 use crate::outcome::{Outcome, Outcomes};
-use crate::record::{Bytes, CountedFacts, CpuTime, Interval, OpenLoop, StepResult, Summary};
+use crate::prime::Primed;
+use crate::record::{Bytes, CountedFacts, CpuTime, Interval, Kinds, OpenLoop, StepResult, Summary};
 use crate::spec::RunSpec;
 use crate::spec::load::Rate;
-use crate::tls::{Facts, Negotiated};
+use crate::tls::{EarlyData, Facts, HandshakeKind, Negotiated};
 use crate::trace::Trace;
 
 /// The most different facts that are counted apart; a server that shows more is playing.
@@ -91,6 +92,7 @@ pub struct Recorder {
     troubled: u64,
     authenticated: u64,
     bytes: Bytes,
+    kinds: Kinds,
     slices: Vec<Interval>,
     /// What [`Recorder::ended`] said when the last slice was closed.
     in_slices: (u64, u64),
@@ -115,6 +117,7 @@ impl Recorder {
             troubled: 0,
             authenticated: 0,
             bytes: Bytes::default(),
+            kinds: Kinds::default(),
             slices: Vec::new(),
             in_slices: (0, 0),
             second: Box::new(Second::new()),
@@ -155,6 +158,7 @@ impl Recorder {
         self.completed += 1;
         self.authenticated += u64::from(facts.authenticated);
         self.count_facts(facts);
+        self.count_kind(&facts);
         self.bytes.handshake_sent += bytes.handshake_sent;
         self.bytes.handshake_received += bytes.handshake_received;
         self.bytes.sent += bytes.sent;
@@ -165,6 +169,13 @@ impl Recorder {
         part.completed += 1;
         part.histograms.note(Time::Connect, at.established - at.started);
         part.histograms.note(Time::Handshake, at.secured - at.established);
+        part.histograms.note(
+            match facts.kind {
+                HandshakeKind::Full => Time::HandshakeFull,
+                HandshakeKind::Resumed => Time::HandshakeResumed,
+            },
+            at.secured - at.established,
+        );
         part.histograms.note(Time::Established, at.secured - at.started);
         part.histograms.note(Time::Service, now - at.started);
         if at.intended > 0 {
@@ -191,6 +202,24 @@ impl Recorder {
             self.count_facts(facts);
         }
         self.parts[self.step].trouble(outcome, 1);
+    }
+
+    /// Notes what was done before the load to collect sessions to resume.
+    pub fn primed(&mut self, primed: Primed) {
+        self.kinds.primed_connections += primed.connections;
+        self.kinds.primed_sessions += primed.sessions;
+    }
+
+    fn count_kind(&mut self, facts: &Negotiated) {
+        match facts.kind {
+            HandshakeKind::Full => self.kinds.full += 1,
+            HandshakeKind::Resumed => self.kinds.resumed += 1,
+        }
+        match facts.early_data {
+            EarlyData::None => {}
+            EarlyData::Accepted => self.kinds.early_data_accepted += 1,
+            EarlyData::Rejected => self.kinds.early_data_rejected += 1,
+        }
     }
 
     fn count_facts(&mut self, facts: Negotiated) {
@@ -256,6 +285,7 @@ impl Recorder {
         self.completed += other.completed;
         self.troubled += other.troubled;
         self.authenticated += other.authenticated;
+        self.kinds += other.kinds;
         self.merge_bytes(&other.bytes);
         self.merge_slices(&other.slices);
     }
@@ -303,6 +333,7 @@ impl Recorder {
             authenticated: self.authenticated,
             requests: whole.requests,
             bytes: self.bytes,
+            kinds: self.kinds,
             histograms: whole.histograms.encoded(),
             summaries: whole.histograms.summaries(),
             open_loop: spec.load.rate.is_some().then(|| self.open_loop(whole.started)),
@@ -361,6 +392,7 @@ pub struct Conclusion {
     pub authenticated: u64,
     pub requests: u64,
     pub bytes: Bytes,
+    pub kinds: Kinds,
     pub histograms: BTreeMap<String, String>,
     pub summaries: BTreeMap<String, Summary>,
     pub open_loop: Option<OpenLoop>,

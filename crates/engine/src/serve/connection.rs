@@ -308,6 +308,9 @@ impl<S: Session> Connection<S> {
             && let Some(kind) = self.session.handshake()
         {
             lent.counts.completed(kind).count();
+            if self.session.accepted_early_data() {
+                lent.counts.early_data.count();
+            }
             self.state = State::Request;
             self.deadline = lent.now + PATIENCE;
         }

@@ -2,7 +2,8 @@
 //!
 //! One worker is one thread with one poller and a listening socket of its own; workers share nothing
 //! that is written while they serve. The server answers `GET` and `HEAD` of `/bytes/N` (N
-//! deterministic bytes with their digest) and of `/stats` (its own counts); it resumes no sessions.
+//! deterministic bytes with their digest) and of `/stats` (its own counts). It resumes no sessions
+//! unless it is told to.
 
 mod connection;
 mod http;
@@ -22,7 +23,7 @@ use std::thread::JoinHandle;
 
 pub use http::{BODY_LIMIT, BODY_PERIOD};
 pub use self_signed::{KeyKind, SelfSigned, self_signed};
-pub use spec::{IDLE, ServeError, ServeSpec, ServerBackend};
+pub use spec::{IDLE, Resumption, ServeError, ServeSpec, ServerBackend};
 pub use stats::{HandshakeCounts, Stats};
 pub use tls::identity::{Identity, IdentityError};
 

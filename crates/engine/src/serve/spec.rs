@@ -43,7 +43,46 @@ pub struct ServeSpec {
     pub idle: Nanos,
     /// Certificates with their keys, at least one; the client's signature schemes and suites choose.
     pub identities: Vec<Identity>,
+    /// Which sessions may be resumed.
+    pub resumption: Resumption,
 }
+
+/// Which sessions a server lets its clients resume; by default none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Resumption {
+    /// By session ID, in TLS 1.2.
+    pub id: bool,
+    /// By ticket, in TLS 1.2.
+    pub ticket: bool,
+    /// By pre-shared key, in TLS 1.3; without a key exchange where the client offers that.
+    pub psk: bool,
+    /// Tickets on each connection of TLS 1.3; OpenSSL sends one after a resumed handshake.
+    pub tickets: usize,
+    /// Bytes of early data that a resumed connection of TLS 1.3 may send. With any, the server keeps
+    /// its sessions, so that each is used once.
+    pub early_data: u32,
+}
+
+impl Default for Resumption {
+    fn default() -> Self {
+        Self { id: false, ticket: false, psk: false, tickets: 2, early_data: 0 }
+    }
+}
+
+impl Resumption {
+    /// Whether the server itself keeps sessions, by their IDs or by the names in tickets.
+    pub(super) fn keeps_sessions(self) -> bool {
+        self.id || (self.psk && self.early_data > 0)
+    }
+
+    /// Tickets on each connection of TLS 1.3.
+    pub(super) fn tls13_tickets(self) -> usize {
+        if self.psk { self.tickets } else { 0 }
+    }
+}
+
+/// Sessions that a server keeps at most.
+pub(super) const SESSIONS: i32 = 64 * 1024;
 
 impl ServeSpec {
     /// A server on a free port of 127.0.0.1 with one worker and all that the back end has.
@@ -59,6 +98,7 @@ impl ServeSpec {
             pause: 0,
             idle: IDLE,
             identities,
+            resumption: Resumption::default(),
         }
     }
 
@@ -85,6 +125,9 @@ impl ServeSpec {
         if self.identities.is_empty() {
             return Err(ServeError::NoIdentity);
         }
+        if self.resumption.early_data > 0 && !self.resumption.psk {
+            return Err(ServeError::EarlyDataWithoutPsk);
+        }
         let versions = self.served_versions();
         for &suite in &self.suites {
             if !versions.contains(&suite.version()) {
@@ -109,6 +152,8 @@ pub enum ServeError {
     NoThreads,
     #[error("a server needs a certificate with its key, or a self-signed one")]
     NoIdentity,
+    #[error("early data goes with resumption by psk")]
+    EarlyDataWithoutPsk,
     #[error("suite {0} belongs to TLS {1}, which is not among the versions asked for")]
     SuiteOutsideVersions(CipherSuite, TlsVersion),
     #[error("no suite given for TLS {0}; give one, or leave that version or all suites out")]

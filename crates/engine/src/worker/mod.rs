@@ -12,7 +12,8 @@ pub use self::gauge::Gauge;
 use self::punctual::Punctual;
 use self::time::Mark;
 use crate::clock::{Clock, MILLISECOND, Nanos};
-use crate::connection::{Connection, Context, Script, Turn};
+use crate::connection::{Begin, Connection, Context, Script, Turn};
+use crate::mix::Mix;
 use crate::outcome::{Failure, Outcome};
 use crate::pacing::{Arrivals, Pacing};
 use crate::phase::{Phase, Schedule};
@@ -20,7 +21,7 @@ use crate::poller::{Poller, Ready};
 use crate::record::{CpuTime, WorkerUsage};
 use crate::recorder::Recorder;
 use crate::socket::Socket;
-use crate::tls::Backend;
+use crate::tls::{Backend, HandshakeKind};
 use crate::trace::{Trace, TracedConnection};
 
 /// How long a slot of a closed loop rests after a connection that failed, so that a dead server is not
@@ -41,6 +42,10 @@ pub struct Share<'r> {
     pub arrivals: Option<Arrivals>,
     /// Connections to count, for a run that ends by count.
     pub count: Option<u64>,
+    /// The kinds of its connections, one after the other.
+    pub mix: Mix,
+    /// Connections begun before the first phase, to collect sessions to resume.
+    pub primed: u64,
     /// When the phases begin.
     pub schedule: Schedule,
     /// Connections whose instants are to be kept.
@@ -119,7 +124,7 @@ impl<'r, B: Backend, C: Clock> Worker<'r, B, C> {
             thinking: BinaryHeap::with_capacity(slots),
             in_flight: 0,
             flown_until: 0,
-            started: 0,
+            started: share.primed,
             phase: Phase::Warmup,
             recorder,
             plaintext: vec![0; PLAINTEXT],
@@ -318,8 +323,10 @@ impl<'r, B: Backend, C: Clock> Worker<'r, B, C> {
         self.fly(now);
         self.in_flight += 1;
         let is_known = socket.is_some();
+        let wanted = self.share.mix.next_kind();
         let (backend, script) = (&mut self.backend, self.share.script);
-        let begun = Connection::start(backend, script, &self.clock, number, intended, socket);
+        let begin = Begin { number, wanted, intended, socket };
+        let begun = Connection::start(|| open(backend, wanted), script, &self.clock, begin);
         let mut connection = match begun {
             Ok(connection) => Box::new(connection),
             Err(failure) => return self.not_begun(index, failure, now),
@@ -376,4 +383,15 @@ impl<'r, B: Backend, C: Clock> Worker<'r, B, C> {
             Phase::Drain | Phase::Done => false,
         }
     }
+}
+
+/// A session for a connection of this kind. With nothing left to resume it makes a full handshake,
+/// which then is not the one that was asked for: the books say so, and what the server gives there is
+/// resumed next.
+fn open<B: Backend>(backend: &mut B, wanted: HandshakeKind) -> Result<B::Session, Failure> {
+    let resumed = match wanted {
+        HandshakeKind::Full => None,
+        HandshakeKind::Resumed => backend.resume()?,
+    };
+    resumed.map_or_else(|| backend.open(), Ok)
 }

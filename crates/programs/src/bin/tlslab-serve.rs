@@ -13,7 +13,7 @@ use signal_hook::iterator::Signals;
 use tlslab_engine::clock::{MILLISECOND, Nanos, SECOND};
 use tlslab_engine::names::{CipherSuite, Group, TlsVersion};
 use tlslab_engine::serve::{
-    Identity, KeyKind, ServeError, ServeSpec, Server, ServerBackend, Stats, self_signed,
+    Identity, KeyKind, Resumption, ServeError, ServeSpec, Server, ServerBackend, Stats, self_signed,
 };
 
 #[global_allocator]
@@ -32,7 +32,8 @@ const PROCESSOR_LIMIT: usize = 1024;
 ///
 /// Says {"event":"ready","address":...,"pid":...} on standard output once it accepts connections,
 /// {"event":"stats",...} on SIGUSR1, and {"event":"stopped","stats":...} when SIGTERM or SIGINT has
-/// ended it. No session is ever resumed: no tickets are sent and no sessions are kept.
+/// ended it. No session is resumed unless --resumption says so: no tickets are sent and no sessions
+/// are kept.
 #[derive(Parser)]
 #[command(version)]
 struct Arguments {
@@ -73,6 +74,16 @@ struct Arguments {
     /// ecdsa-p521, rsa-2048, rsa-3072, rsa-4096, ed25519; repeatable; default: ecdsa-p256
     #[arg(long, value_name = "KEY")]
     self_signed: Vec<KeyKind>,
+    /// Let clients resume sessions: by id or ticket (TLS 1.2), by psk (TLS 1.3); repeatable; default:
+    /// none
+    #[arg(long, value_enum, value_name = "KIND")]
+    resumption: Vec<Kind>,
+    /// Tickets on each connection of TLS 1.3 (OpenSSL: one after a resumed handshake)
+    #[arg(long, default_value_t = 2, value_name = "N", value_parser = tickets)]
+    tickets: usize,
+    /// Bytes of early data that a resumed connection of TLS 1.3 may send
+    #[arg(long, default_value_t = 0, value_name = "BYTES")]
+    early_data: u32,
     /// Write the certificates of those who issued the self-signed ones to this file
     #[arg(long, value_name = "FILE", conflicts_with = "cert")]
     ca_out: Option<PathBuf>,
@@ -82,6 +93,13 @@ struct Arguments {
 enum Backend {
     Openssl,
     Rustls,
+}
+
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+enum Kind {
+    Id,
+    Ticket,
+    Psk,
 }
 
 /// A list of processors, as given.
@@ -135,6 +153,13 @@ fn serve(arguments: Arguments) -> Result<(), Failure> {
         groups: arguments.group,
         pause: arguments.pause,
         idle: arguments.idle,
+        resumption: Resumption {
+            id: arguments.resumption.contains(&Kind::Id),
+            ticket: arguments.resumption.contains(&Kind::Ticket),
+            psk: arguments.resumption.contains(&Kind::Psk),
+            tickets: arguments.tickets,
+            early_data: arguments.early_data,
+        },
     };
     let server = Server::start(&spec)?;
     say(&Event::Ready { address: server.address(), pid: std::process::id() });
@@ -205,6 +230,14 @@ fn time(text: &str) -> Result<Nanos, String> {
     let number: u64 = number.parse().map_err(|_| wanted())?;
     let time = number.checked_mul(unit).filter(|time| *time <= 3600 * SECOND);
     time.ok_or_else(wanted)
+}
+
+/// The most tickets on a connection: more than a client takes without data between them.
+const TICKETS_LIMIT: usize = 32;
+
+fn tickets(text: &str) -> Result<usize, String> {
+    let number = text.parse().ok().filter(|number| *number <= TICKETS_LIMIT);
+    number.ok_or_else(|| format!("'{text}' is not a number from 0 to {TICKETS_LIMIT}"))
 }
 
 /// Reads a list of processors: numbers and ranges, separated by commas.

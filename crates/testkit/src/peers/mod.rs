@@ -150,6 +150,17 @@ pub fn answering(settings: &Settings, bytes: impl Into<Vec<u8>>) -> Fault {
     secured(settings, vec![Act::Receive, Act::Send(bytes.into()), Act::Wait])
 }
 
+/// Serves well, and knows no session of any connection before: its key for tickets is new each time.
+pub fn forgetting(settings: &Settings) -> Fault {
+    let settings = settings.clone();
+    Arc::new(move |socket| {
+        let context = tls_server::context(&settings).build();
+        if let Some(stream) = tls_server::accept(&context, socket) {
+            tls_server::serve_http(stream, &vec![b'x'; settings.body_length], settings.last);
+        }
+    })
+}
+
 fn after_handshake(context: &SslContext, socket: TcpStream, acts: &[Act]) {
     let handle = socket.try_clone().unwrap();
     if let Some(mut stream) = tls_server::accept(context, socket) {

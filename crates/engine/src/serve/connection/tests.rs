@@ -20,6 +20,10 @@ struct Plain {
 }
 
 impl Session for Plain {
+    fn accepted_early_data(&self) -> bool {
+        false
+    }
+
     fn handshake(&self) -> Option<HandshakeKind> {
         self.complete.then_some(HandshakeKind::Full)
     }

@@ -29,6 +29,9 @@ pub(super) trait Session {
     /// How the handshake was completed; `None` while it is not.
     fn handshake(&self) -> Option<HandshakeKind>;
 
+    /// Whether early data was accepted; its bytes come first of all that was received.
+    fn accepted_early_data(&self) -> bool;
+
     /// Takes all of the received bytes and appends what they decrypt to.
     ///
     /// After a failure the session may still have an alert to send.

@@ -5,22 +5,25 @@ use std::net::IpAddr;
 
 use ::openssl::error::ErrorStack;
 use ::openssl::ssl::{
-    SslContext, SslContextBuilder, SslMethod, SslMode, SslOptions, SslSessionCacheMode,
-    SslVerifyMode, SslVersion,
+    SslContext, SslContextBuilder, SslMethod, SslMode, SslOptions, SslVerifyMode, SslVersion,
 };
 use ::openssl::x509::X509;
 use ::openssl::x509::store::X509StoreBuilder;
 use ::openssl::x509::verify::{X509CheckFlags, X509VerifyFlags};
 
 use crate::names::{CipherSuite, Group, SignatureScheme, TlsVersion};
-use crate::tls::{BackendError, Offer};
+use crate::spec::HelloRetry;
+use crate::tls::{BackendError, Offer, USUAL_GROUPS};
 
 use super::failure::first_words;
-use super::{NAME, ffi};
+use super::{NAME, ffi, tickets};
 
 /// The most bytes of certificates that a server may send, as with rustls; OpenSSL's own default is
 /// 100 KiB.
 const CERTIFICATE_LIMIT: usize = 64 * 1024;
+
+/// A group that OpenSSL has and hardly any server takes: IANA's number 31 (RFC 8734).
+const DECOY: &str = "brainpoolP256r1tls13";
 
 /// All that exists: security level 0 of SSL_CTX_set_security_level(3).
 const NO_SECURITY_LEVEL: u32 = 0;
@@ -51,6 +54,7 @@ pub fn build(offer: &Offer, anchors: Option<&[Vec<u8>]>) -> Result<SslContext, B
     if !offer.suites.is_empty() && !offer.suites.iter().any(has_mac) {
         context.set_options(NO_ENCRYPT_THEN_MAC);
     }
+    tickets::set_resumption(&mut context, offer.resume);
     match anchors {
         Some(anchors) => {
             verify_against(&mut context, anchors, &offer.server_name).map_err(refused)?
@@ -81,7 +85,12 @@ fn insist_on_what_there_is(offer: &Offer) -> Result<(), BackendError> {
             TlsVersion::Tls13 => probe.set_ciphersuites(name).is_ok(),
         }
     })?;
-    insist("group", &offer.groups, Group::all(), |group| {
+    let share = match offer.hello_retry {
+        Some(HelloRetry::Share(group)) => Some(group),
+        Some(HelloRetry::Decoy) | None => None,
+    };
+    let groups: Vec<Group> = share.into_iter().chain(offer.groups.iter().copied()).collect();
+    insist("group", &groups, Group::all(), |group| {
         probe.set_groups_list(group.openssl_name()).is_ok()
     })?;
     insist("signature scheme", &offer.signature_schemes, SignatureScheme::all(), |scheme| {
@@ -144,13 +153,26 @@ fn set_offered(context: &mut SslContextBuilder, offer: &Offer) -> Result<(), Err
     if let Some(list) = of_version(TlsVersion::Tls13) {
         context.set_ciphersuites(&list)?;
     }
-    if let Some(list) = joined(offer.groups.iter().map(|group| group.openssl_name())) {
+    if let Some(list) = joined(offered_groups(offer)) {
         context.set_groups_list(&list)?;
     }
     if let Some(list) = joined(offer.signature_schemes.iter().map(ToString::to_string)) {
         context.set_sigalgs_list(&list)?;
     }
     context.set_alpn_protos(HTTP_1_1)
+}
+
+/// The groups that were asked for, behind the one whose key share is to be asked to be replaced.
+fn offered_groups(offer: &Offer) -> impl Iterator<Item = &'static str> {
+    let first = offer.hello_retry.map(|retry| match retry {
+        HelloRetry::Decoy => DECOY,
+        HelloRetry::Share(group) => group.openssl_name(),
+    });
+    let asked = match (offer.groups.as_slice(), first) {
+        ([], Some(_)) => USUAL_GROUPS.to_vec(),
+        (groups, _) => groups.to_vec(),
+    };
+    first.into_iter().chain(asked.into_iter().map(Group::openssl_name))
 }
 
 /// The names as OpenSSL's lists have them; `None` for no names.
@@ -162,12 +184,9 @@ fn joined<T: AsRef<str>>(names: impl Iterator<Item = T>) -> Option<String> {
     (!list.is_empty()).then_some(list)
 }
 
-/// Every handshake is a full one, and a call on a session moves what it can.
+/// A call on a session moves what it can.
 fn set_behaviour(context: &mut SslContextBuilder) -> Result<(), ErrorStack> {
-    context.set_session_cache_mode(SslSessionCacheMode::OFF);
-    context.set_options(
-        SslOptions::NO_TICKET | SslOptions::NO_RENEGOTIATION | SslOptions::NO_COMPRESSION,
-    );
+    context.set_options(SslOptions::NO_RENEGOTIATION | SslOptions::NO_COMPRESSION);
     context.set_mode(
         SslMode::AUTO_RETRY
             | SslMode::ENABLE_PARTIAL_WRITE
@@ -263,6 +282,9 @@ mod tests {
             trust: crate::tls::TrustAnchors::Anyone,
             authenticate: crate::spec::Authenticate::Every,
             key_share: crate::spec::KeyShare::Fresh,
+            resume: crate::spec::Resume::None,
+            early_data: false,
+            hello_retry: None,
         }
     }
 }

@@ -18,10 +18,20 @@ pub fn summary(record: &RunRecord) -> String {
         let _ = writeln!(
             text,
             "  {:>9}  TLS {} {} {} {} {}",
-            counted.count, f.tls, f.suite, f.group, f.signature_scheme, f.kind
+            counted.count,
+            f.tls,
+            f.suite,
+            f.group,
+            f.signature_scheme,
+            f.kind_in_words()
         );
     }
     let _ = writeln!(text, "{completed} connections completed, {rate:.1}/s");
+    let kinds = &record.kinds;
+    if kinds.resumed > 0 {
+        let share = kinds.resumed_share() * 100.0;
+        let _ = writeln!(text, "  {} resumed ({share:.2} %), {} full", kinds.resumed, kinds.full);
+    }
     for (class, count) in record.outcomes.failed.iter().chain(&record.outcomes.unexpected) {
         let _ = writeln!(text, "  {count} {class}");
     }
@@ -50,6 +60,10 @@ pub fn summary(record: &RunRecord) -> String {
         writeln!(text, "{:>19}  {:>9} {:>9} {:>9} {:>9}", "ms", head[0], head[1], head[2], head[3]);
     for name in HISTOGRAMS.iter().chain(&OPEN_HISTOGRAMS) {
         let Some(s) = record.summaries.get(*name) else { continue };
+        // Without resumption the handshake's time by kind says nothing new.
+        if name.starts_with("handshake_") && record.kinds.resumed == 0 {
+            continue;
+        }
         let _ = writeln!(
             text,
             "{name:>19}  {:9.3} {:9.3} {:9.3} {:9.3}",
