@@ -135,7 +135,7 @@ impl Session for OpensslSession {
         match progress {
             Progress::Done(_) => self.step = Step::FirstByte,
             Progress::Closed => return Err(Failure::Closed(self.step)),
-            Progress::WantRead | Progress::WantWrite => {}
+            Progress::Cut | Progress::WantRead | Progress::WantWrite => {}
         }
         Ok(progress)
     }
@@ -158,7 +158,7 @@ impl Session for OpensslSession {
 
     fn read(&mut self, socket: &mut Socket, plaintext: &mut [u8]) -> Result<Progress, Failure> {
         let progress = match self.advance(socket, |stream| stream.ssl_read(plaintext)) {
-            Err(Failure::Closed(_)) => Progress::Closed,
+            Err(Failure::Closed(_)) => Progress::Cut,
             other => other?,
         };
         if let Progress::Done(_) = progress {

@@ -52,7 +52,8 @@ pub struct RustlsSession {
     signature_scheme: Option<SignatureScheme>,
     authenticated: bool,
     ready: bool,
-    peer_closed: bool,
+    /// How the peer has ended the session, if it has.
+    end: Option<Progress>,
     /// Bytes received since the session last got on.
     fruitless: usize,
     error: Option<Error>,
@@ -74,7 +75,7 @@ impl RustlsSession {
             signature_scheme: None,
             authenticated,
             ready: false,
-            peer_closed: false,
+            end: None,
             fruitless: 0,
             error: None,
         })
@@ -93,7 +94,7 @@ impl RustlsSession {
                 return Ok(false);
             };
             if length == 0 {
-                self.peer_closed = true;
+                self.end.get_or_insert(Progress::Cut);
                 return Ok(true);
             }
             self.fruitless += length;
@@ -143,7 +144,7 @@ impl RustlsSession {
                     false
                 }
                 Ok(ConnectionState::PeerClosed | ConnectionState::Closed) => {
-                    self.peer_closed = true;
+                    self.end = Some(Progress::Closed);
                     true
                 }
                 Ok(ConnectionState::WriteTraffic(_)) => {
@@ -219,8 +220,8 @@ impl Session for RustlsSession {
             if self.send_outgoing(socket, Step::Handshake)? == Progress::WantWrite {
                 return Ok(Progress::WantWrite);
             }
-            if self.peer_closed {
-                return Ok(Progress::Closed);
+            if let Some(end) = self.end {
+                return Ok(end);
             }
             if !self.receive(socket, Step::Handshake)? {
                 return Ok(Progress::WantRead);
@@ -291,8 +292,8 @@ impl Session for RustlsSession {
                 self.plaintext.drain(..length);
                 return Ok(Progress::Done(length));
             }
-            if self.peer_closed {
-                return Ok(Progress::Closed);
+            if let Some(end) = self.end {
+                return Ok(end);
             }
             if !self.receive(socket, Step::Body)? {
                 return Ok(Progress::WantRead);
