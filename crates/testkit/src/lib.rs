@@ -3,6 +3,7 @@
 
 pub mod certificates;
 mod der;
+pub mod lockstep;
 pub mod peers;
 pub mod tamper;
 pub mod tls_server;

@@ -16,8 +16,8 @@ use tlslab_testkit::tls_server::Settings;
 use crate::harness::{BACKENDS, measured, peak_memory_mib, spec};
 
 /// What a process may take at most for a run of four connections, in MiB. A run whose server is
-/// honest takes some 25, most of it for histograms; every flood goes beyond this many times over.
-const MEMORY_LIMIT_MIB: u64 = 64;
+/// honest takes some 13, most of it for histograms; floods go up to a GiB.
+const MEMORY_LIMIT_MIB: u64 = 32;
 
 /// Which test of this program makes a run that its environment describes.
 const NAME: &str = "alone::a_run_of_its_own";
