@@ -9,6 +9,9 @@ use serde::{Deserialize, Serialize};
 use crate::names::{CipherSuite, Group, KeyExchange, SignatureScheme, TlsVersion};
 use crate::target::Target;
 
+#[cfg(test)]
+mod laws;
+
 /// The identifier of this wire format; a change that old readers would misread changes the number.
 pub const SPEC_SCHEMA: &str = "tlslab.spec/1";
 

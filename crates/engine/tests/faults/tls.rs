@@ -40,6 +40,7 @@ fn floods_behind_the_handshake_end_the_connection() {
     let settings = settings(&authority);
     let forgeries = [
         Forgery::Empty,
+        Forgery::Alerts,
         Forgery::KeyUpdates,
         Forgery::Tickets,
         Forgery::Falsified,

@@ -94,7 +94,7 @@ struct Bits {
 impl Bits {
     fn push(&mut self, bits: &[u8]) {
         for bit in bits {
-            if self.length % 8 == 0 {
+            if self.length.is_multiple_of(8) {
                 self.bytes.push(0);
             }
             *self.bytes.last_mut().unwrap() |= bit << (self.length % 8);

@@ -14,6 +14,7 @@ use super::Fault;
 use crate::tls_server::{self, Settings, Version};
 
 /// Inner content types (RFC 8446, section 5.1).
+const ALERT: u8 = 21;
 pub(super) const HANDSHAKE: u8 = 22;
 const APPLICATION_DATA: u8 = 23;
 
@@ -25,6 +26,8 @@ const SECRET: &str = "SERVER_TRAFFIC_SECRET_0 ";
 pub enum Forgery {
     /// Application data without any.
     Empty,
+    /// Warnings that the user has cancelled something, the only ones that TLS 1.3 knows.
+    Alerts,
     /// KeyUpdates that ask for one in return.
     KeyUpdates,
     /// NewSessionTickets.
@@ -92,6 +95,7 @@ impl Sealer {
     fn records(&mut self, forgery: Forgery) -> Vec<u8> {
         let one = |sealer: &mut Self| match forgery {
             Forgery::Empty => sealer.seal(&[], APPLICATION_DATA),
+            Forgery::Alerts => sealer.seal(&[1, 90], ALERT),
             Forgery::KeyUpdates => {
                 let record = sealer.seal(&[24, 0, 0, 1, 1], HANDSHAKE);
                 sealer.secret = sealer.expand("traffic upd", 32);
