@@ -290,7 +290,7 @@ impl<S: Session> Connection<S> {
             Progress::Done(_) => {}
             Progress::WantRead => return Ok(Next::Stop(Turn::Read)),
             Progress::WantWrite => return Ok(Next::Stop(Turn::Write)),
-            Progress::Closed => return Err(Failure::Closed(Step::Handshake)),
+            Progress::Closed | Progress::Cut => return Err(Failure::Closed(Step::Handshake)),
         }
         self.at.secured = context.clock.now();
         let sent = self.socket.sent + self.session.unsent() as u64;
@@ -338,7 +338,7 @@ impl<S: Session> Connection<S> {
             Progress::Done(taken) => self.request_taken += taken,
             Progress::WantRead => return Ok(Next::Stop(Turn::Read)),
             Progress::WantWrite => return Ok(Next::Stop(Turn::Write)),
-            Progress::Closed => return Err(Failure::Closed(Step::FirstByte)),
+            Progress::Closed | Progress::Cut => return Err(Failure::Closed(Step::FirstByte)),
         }
         self.request_sent = self.request_taken == request.len();
         Ok(Next::Go)
@@ -368,8 +368,13 @@ impl<S: Session> Connection<S> {
             }
             Progress::WantRead => return Ok(Next::Stop(Turn::Read)),
             Progress::WantWrite => return Ok(Next::Stop(Turn::Write)),
-            Progress::Closed if self.response.end() => true,
-            Progress::Closed => return Err(Failure::Closed(self.step)),
+            end @ (Progress::Closed | Progress::Cut) => match (self.response.end(), end) {
+                (true, Progress::Closed) => true,
+                // Anybody on the way can end a TCP stream: where only its end says that the body is
+                // whole, it is whole only with a close_notify (RFC 9112, sections 8 and 9.8).
+                (true, _) => return Err(Failure::Truncated),
+                (false, _) => return Err(Failure::Closed(self.step)),
+            },
         };
         if complete { self.finish_request(context) } else { Ok(Next::Go) }
     }
@@ -429,7 +434,7 @@ impl<S: Session> Connection<S> {
         match self.session.read(&mut self.socket, context.plaintext)? {
             Progress::WantRead | Progress::WantWrite => {}
             Progress::Done(_) => return Err(Failure::HttpProtocol),
-            Progress::Closed => return Err(Failure::Closed(Step::FirstByte)),
+            Progress::Closed | Progress::Cut => return Err(Failure::Closed(Step::FirstByte)),
         }
         self.thinks_until = None;
         self.at.requested = now;

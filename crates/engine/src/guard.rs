@@ -5,6 +5,9 @@
 //! [`PUBLIC_RATE`] and [`PUBLIC_TIME`] unless it proves that its operator agrees.
 
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
 
 use crate::clock::{MILLISECOND, Nanos, SECOND};
 use crate::spec::load::Rate;
@@ -27,6 +30,12 @@ pub enum GuardError {
         host: String,
         /// The resolver's words.
         why: String,
+    },
+    /// Nobody said in time whether the name leads to an address.
+    #[error("no name server says what the address of '{host}' is")]
+    NameTimedOut {
+        /// The host as given.
+        host: String,
     },
     /// The address is neither loopback nor allowed.
     #[error(
@@ -70,7 +79,8 @@ pub fn proof_path(token: &str) -> String {
 
 /// Resolves the target and decides whether it may be loaded at all.
 pub fn permit(spec: &RunSpec, target: &Target) -> Result<Permit, GuardError> {
-    let address = resolve(target)?;
+    let patience = Duration::from_millis(spec.deadlines.connect_ms.into());
+    let address = resolve(target, patience)?;
     let ip = address.ip().to_canonical();
     if ip.is_loopback() {
         return Ok(Permit { address, bounded: false });
@@ -97,12 +107,25 @@ pub fn check_length(spec: &RunSpec, permit: &Permit) -> Result<(), GuardError> {
     Ok(())
 }
 
-fn resolve(target: &Target) -> Result<SocketAddr, GuardError> {
+/// Asks the system's resolver, which knows no deadline, in a thread of its own; one that was given
+/// up ends by itself, or with the process.
+fn resolve(target: &Target, patience: Duration) -> Result<SocketAddr, GuardError> {
     let not_found = |why: String| GuardError::NameNotFound { host: target.host.clone(), why };
-    (target.host.as_str(), target.port)
-        .to_socket_addrs()
+    if let Ok(ip) = target.host.parse::<IpAddr>() {
+        return Ok(SocketAddr::new(ip, target.port));
+    }
+    let name = (target.host.clone(), target.port);
+    let (answer, answered) = mpsc::channel();
+    thread::Builder::new()
+        .spawn(move || {
+            // Nobody listens any more once it took too long.
+            let _ = answer.send(name.to_socket_addrs().map(|mut addresses| addresses.next()));
+        })
+        .map_err(|e| not_found(e.to_string()))?;
+    answered
+        .recv_timeout(patience)
+        .map_err(|_| GuardError::NameTimedOut { host: target.host.clone() })?
         .map_err(|e| not_found(e.to_string()))?
-        .next()
         .ok_or_else(|| not_found("the name has no address".to_owned()))
 }
 

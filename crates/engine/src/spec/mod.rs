@@ -15,6 +15,9 @@ use self::load::{LoadError, LoadSpec};
 use crate::names::{CipherSuite, Group, TlsVersion};
 use crate::target::Target;
 
+#[cfg(test)]
+mod laws;
+
 pub use self::tls::{Authenticate, BackendChoice, HelloRetry, KeyShare, Resume, TlsSpec, Trust};
 
 /// The identifier of this wire format; a change that old readers would misread changes the number.

@@ -27,8 +27,11 @@ pub enum Progress {
     WantRead,
     /// Nothing more until the socket is writable.
     WantWrite,
-    /// The peer ended the session orderly (close_notify), or closed the TCP connection.
+    /// The peer ended the session orderly, by close_notify.
     Closed,
+    /// The peer ended the TCP stream and not the session: what came last may be cut off (RFC 8446,
+    /// section 6.1).
+    Cut,
 }
 
 /// What a back end is built from: what each connection offers, and how the server is judged.

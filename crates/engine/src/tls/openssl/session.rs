@@ -175,7 +175,7 @@ impl Session for OpensslSession {
                 self.give_back();
             }
             Progress::Closed => return Err(Failure::Closed(self.step)),
-            Progress::WantRead | Progress::WantWrite => {}
+            Progress::Cut | Progress::WantRead | Progress::WantWrite => {}
         }
         Ok(progress)
     }
@@ -198,7 +198,7 @@ impl Session for OpensslSession {
 
     fn read(&mut self, socket: &mut Socket, plaintext: &mut [u8]) -> Result<Progress, Failure> {
         let progress = match self.advance(socket, |stream| stream.ssl_read(plaintext)) {
-            Err(Failure::Closed(_)) => Progress::Closed,
+            Err(Failure::Closed(_)) => Progress::Cut,
             other => other?,
         };
         if let Progress::Done(_) = progress {

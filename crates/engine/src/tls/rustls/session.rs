@@ -54,7 +54,8 @@ pub struct RustlsSession {
     signature_scheme: Option<SignatureScheme>,
     authenticated: bool,
     ready: bool,
-    peer_closed: bool,
+    /// How the peer has ended the session, if it has.
+    end: Option<Progress>,
     /// Bytes received since the session last got on.
     fruitless: usize,
     /// Where to put what the server gives to resume by.
@@ -85,7 +86,7 @@ impl RustlsSession {
             signature_scheme: None,
             authenticated,
             ready: false,
-            peer_closed: false,
+            end: None,
             fruitless: 0,
             pool: None,
             ticket_offered: resumes,
@@ -121,7 +122,7 @@ impl RustlsSession {
                 return Ok(false);
             };
             if length == 0 {
-                self.peer_closed = true;
+                self.end.get_or_insert(Progress::Cut);
                 return Ok(true);
             }
             self.fruitless += length;
@@ -172,7 +173,7 @@ impl RustlsSession {
                     false
                 }
                 Ok(ConnectionState::PeerClosed | ConnectionState::Closed) => {
-                    self.peer_closed = true;
+                    self.end = Some(Progress::Closed);
                     true
                 }
                 Ok(ConnectionState::WriteTraffic(_)) => {
@@ -256,8 +257,8 @@ impl Session for RustlsSession {
             if self.send_outgoing(socket, Step::Handshake)? == Progress::WantWrite {
                 return Ok(Progress::WantWrite);
             }
-            if self.peer_closed {
-                return Ok(Progress::Closed);
+            if let Some(end) = self.end {
+                return Ok(end);
             }
             if !self.receive(socket, Step::Handshake)? {
                 return Ok(Progress::WantRead);
@@ -339,8 +340,8 @@ impl Session for RustlsSession {
                 self.plaintext.drain(..length);
                 return Ok(Progress::Done(length));
             }
-            if self.peer_closed {
-                return Ok(Progress::Closed);
+            if let Some(end) = self.end {
+                return Ok(end);
             }
             if !self.receive(socket, Step::Body)? {
                 return Ok(Progress::WantRead);

@@ -46,6 +46,9 @@ impl Problem {
     pub fn report(&self, json: bool) -> io::Result<()> {
         // Parts of the message come from the server.
         let (message, remedy) = (harmless(&self.message, MESSAGE_LIMIT), remedy(&self.class));
+        let then = if remedy.is_empty() { String::new() } else { format!("; {remedy}") };
+        // First of all for people: it may be standard output that is the problem.
+        writeln!(io::stderr(), "tlslab-load: {message}{then}")?;
         if json {
             let error = json!({
                 "schema": "tlslab.error/1",
@@ -55,8 +58,7 @@ impl Problem {
             });
             writeln!(io::stdout(), "{error}")?;
         }
-        let then = if remedy.is_empty() { String::new() } else { format!("; {remedy}") };
-        writeln!(io::stderr(), "tlslab-load: {message}{then}")
+        Ok(())
     }
 }
 
@@ -83,6 +85,7 @@ fn remedy(class: &str) -> &'static str {
         _ if class.starts_with("unexpected_") => {
             "the server prefers something else; ask for what it takes"
         }
+        "timeout_name" => "see that the name server answers, or give the host's address",
         _ if class.starts_with("timeout_") => "see that the server answers, or raise --timeout",
         _ => "",
     }
