@@ -80,7 +80,9 @@ schema: setup ## write schema/ anew from the Rust and Python types
 
 bench: setup ## measure the generator against its rivals, interleaved, on one nginx (about 10 minutes)
 	@scripts/install-debian.sh bench
-	$(BIN)/python -m bench.rivals
+	rivals=0; $(BIN)/python -m bench.rivals || rivals=$$?
+	$(BIN)/python -m bench.open_loop
+	exit $$rivals
 
 bench-profile: setup ## where tlslab-load --lean spends its processor time (perf)
 	@scripts/install-debian.sh bench
