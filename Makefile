@@ -70,9 +70,10 @@ format: setup ## format Rust and Python
 schema: setup ## write schema/ anew from the Rust and Python types
 	@scripts/schema.sh write
 
-bench: setup ## measure the generator against its rivals, interleaved, on one nginx (about 10 minutes)
+bench: setup ## measure the generator against its rivals, interleaved, on one nginx (about 15 minutes)
 	@scripts/install-debian.sh bench
 	$(BIN)/python -m bench.rivals
+	$(BIN)/python -m bench.engine
 
 bench-profile: setup ## where tlslab-load --lean spends its processor time (perf)
 	@scripts/install-debian.sh bench
