@@ -103,10 +103,10 @@ def _run(
     placement: Placement,
     folder: Path,
 ) -> RateResult:
-    resolution = measure_resolution(placement.generator, rate)
     trace = folder / "trace.csv"
     port = urlsplit(spec["url"]).port or 443
     with capturing(folder, request.interface, port, placement.server) as capture:
+        resolution = measure_resolution(placement.generator, rate)
         record = engine.run(spec, lambda event: None, trace)
     offset_ns = time.time_ns() - time.monotonic_ns()
     captured, packets = read_capture(capture.path, port)
