@@ -69,9 +69,18 @@ impl Poller {
     /// Waits until a socket is ready, or at the longest until an instant of the monotonic clock; fills
     /// `ready`.
     pub fn wait(&mut self, until: Nanos, ready: &mut Vec<Ready>) -> io::Result<()> {
-        ready.clear();
         self.set_alarm(until)?;
-        match self.poll.poll(&mut self.events, None) {
+        self.poll(None, ready)
+    }
+
+    /// Fills `ready` with what is ready now.
+    pub fn look(&mut self, ready: &mut Vec<Ready>) -> io::Result<()> {
+        self.poll(Some(Duration::ZERO), ready)
+    }
+
+    fn poll(&mut self, patience: Option<Duration>, ready: &mut Vec<Ready>) -> io::Result<()> {
+        ready.clear();
+        match self.poll.poll(&mut self.events, patience) {
             Err(e) if e.kind() == io::ErrorKind::Interrupted => return Ok(()),
             other => other?,
         }

@@ -198,7 +198,7 @@ fn record(
     }
     let workers: Vec<WorkerUsage> = reports.iter().map(|report| report.usage.clone()).collect();
     let seconds = workers.iter().map(|w| w.seconds).sum::<f64>() / workers.len().max(1) as f64;
-    let notes = notes.conclude(request, seconds);
+    let notes = notes.conclude(request);
     let verdicts = verdicts(&Evidence {
         outcomes: &notes.outcomes,
         summaries: &notes.summaries,

@@ -153,13 +153,49 @@ class Verdict:
 
 
 @dataclass(frozen=True)
+class OpenLoop:
+    """What became of an open loop's arrivals: `arrivals` = `started` + `waiting_at_stop`, exactly.
+
+    `blocked` arrivals found no free slot when they were due; rates are connections per second.
+    """
+
+    arrivals: int
+    started: int
+    blocked: int
+    waiting_at_stop: int
+    offered_per_s: float
+    achieved_per_s: float
+
+
+@dataclass(frozen=True)
+class StepResult:
+    """One step of a measurement in steps; `rate` (connections per second) is None in a closed loop.
+
+    Connections count in the step in which they end.
+    """
+
+    connections: int
+    rate: float | None
+    at_s: float
+    seconds: float
+    started: int
+    completed: int
+    failed: Mapping[str, int]
+    unexpected: Mapping[str, int]
+    requests: int
+    cpu: CpuTime
+    summaries: Mapping[str, TimeSummary]
+
+
+@dataclass(frozen=True)
 class RunRecord:
     """The record of one run of the engine.
 
     `histograms` are HdrHistogram V2 in base64, values in nanoseconds, by the names `connect`,
-    `handshake`, `established`, `first_byte`, `exchange`, `service`; `seconds` is the length of the
-    measurement, `cpu` that of the engine's workers in it. `spec` is the specification as it was
-    run.
+    `handshake`, `established`, `first_byte`, `exchange`, `service`, and in an open loop also
+    `start_delay`, `response_established`, `response_first_byte`, `response`; `seconds` is the
+    length of the measurement, `cpu` that of the engine's workers in it, `concurrency` the mean
+    number of connections in flight. `spec` is the specification as it was run.
     """
 
     schema: str
@@ -181,6 +217,9 @@ class RunRecord:
     summaries: Mapping[str, TimeSummary]
     intervals: tuple[Interval, ...]
     verdicts: tuple[Verdict, ...]
+    open_loop: OpenLoop | None = None
+    steps: tuple[StepResult, ...] = ()
+    concurrency: float = 0.0
 
 
 @dataclass(frozen=True)

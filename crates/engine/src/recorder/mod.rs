@@ -49,6 +49,8 @@ pub struct ArrivalBooks {
     pub blocked: u64,
     /// Those of them that had not started when the measurement ended.
     pub waiting_at_stop: u64,
+    /// The time over which they became due: the measurement as it was scheduled.
+    pub window: Nanos,
 }
 
 /// Time that connections spent in flight, added up over them, in nanoseconds: what Little's law says
@@ -247,6 +249,7 @@ impl Recorder {
         self.arrivals.due += other.arrivals.due;
         self.arrivals.blocked += other.arrivals.blocked;
         self.arrivals.waiting_at_stop += other.arrivals.waiting_at_stop;
+        self.arrivals.window = self.arrivals.window.max(other.arrivals.window);
         self.flight.within += other.flight.within;
         self.flight.before += other.flight.before;
         self.flight.unfinished += other.flight.unfinished;
@@ -282,7 +285,7 @@ impl Recorder {
     }
 
     /// The notes in the form of a record.
-    pub fn conclude(mut self, spec: &RunSpec, seconds: f64) -> Conclusion {
+    pub fn conclude(mut self, spec: &RunSpec) -> Conclusion {
         let steps = self.step_results(spec);
         let parts = mem::take(&mut self.parts);
         let mut whole = Part::new(spec.load.rate.is_some());
@@ -302,7 +305,7 @@ impl Recorder {
             bytes: self.bytes,
             histograms: whole.histograms.encoded(),
             summaries: whole.histograms.summaries(),
-            open_loop: spec.load.rate.is_some().then(|| self.open_loop(whole.started, seconds)),
+            open_loop: spec.load.rate.is_some().then(|| self.open_loop(whole.started)),
             flight: self.flight,
             steps,
             slices: self.slices,
@@ -310,9 +313,10 @@ impl Recorder {
     }
 
     /// What became of the arrivals.
-    fn open_loop(&self, started: u64, seconds: f64) -> OpenLoop {
-        let ArrivalBooks { due, blocked, waiting_at_stop } = self.arrivals;
-        let rate = |count: u64| if seconds > 0.0 { count as f64 / seconds } else { 0.0 };
+    fn open_loop(&self, started: u64) -> OpenLoop {
+        let ArrivalBooks { due, blocked, waiting_at_stop, window } = self.arrivals;
+        let seconds = window.max(1) as f64 / SECOND as f64;
+        let rate = |count: u64| count as f64 / seconds;
         OpenLoop {
             arrivals: due,
             started,

@@ -1,6 +1,7 @@
 //! One worker: one thread, one poller, its share of the connections; nothing shared on the way.
 
 mod gauge;
+mod punctual;
 mod time;
 
 use std::cmp::Reverse;
@@ -8,6 +9,7 @@ use std::collections::BinaryHeap;
 use std::io;
 
 pub use self::gauge::Gauge;
+use self::punctual::Punctual;
 use self::time::Mark;
 use crate::clock::{Clock, MILLISECOND, Nanos};
 use crate::connection::{Connection, Context, Script, Turn};
@@ -77,6 +79,7 @@ pub struct Worker<'r, B: Backend, C> {
     /// In an open loop: the arrivals, and the slots that are free for them.
     pacing: Option<Pacing>,
     free: Vec<usize>,
+    punctual: Punctual,
     /// Connections that think, by the instant at which they go on.
     thinking: BinaryHeap<Reverse<(Nanos, usize)>>,
     in_flight: usize,
@@ -112,6 +115,7 @@ impl<'r, B: Backend, C: Clock> Worker<'r, B, C> {
             slots: (0..slots).map(|_| Slot::Idle).collect(),
             free: if pacing.is_some() { (0..slots).rev().collect() } else { Vec::new() },
             pacing,
+            punctual: Punctual::default(),
             thinking: BinaryHeap::with_capacity(slots),
             in_flight: 0,
             flown_until: 0,
@@ -135,7 +139,7 @@ impl<'r, B: Backend, C: Clock> Worker<'r, B, C> {
         self.fill();
         while self.keep_time() != Phase::Done {
             self.admit();
-            self.poller.wait(self.next_look(), &mut ready)?;
+            self.wait(&mut ready)?;
             self.wake();
             for event in &ready {
                 // An arrival that is due goes before what others have to be told.
@@ -199,15 +203,30 @@ impl<'r, B: Backend, C: Clock> Worker<'r, B, C> {
         }
     }
 
-    /// When something is due, whatever the sockets do.
-    fn next_look(&self) -> Nanos {
-        let change = self.share.schedule.next_change(self.clock.now()).unwrap_or(Nanos::MAX);
+    /// Waits for sockets, or until something is due whatever they do. For an arrival it is up early,
+    /// and looks at the sockets without waiting until the arrival is due.
+    fn wait(&mut self, ready: &mut Vec<Ready>) -> io::Result<()> {
+        let now = self.clock.now();
+        let early = self.next_arrival().saturating_sub(self.punctual.lead());
+        if early <= now {
+            return self.poller.look(ready);
+        }
+        let change = self.share.schedule.next_change(now).unwrap_or(Nanos::MAX);
         let thought = self.thinking.peek().map_or(Nanos::MAX, |Reverse((at, _))| *at);
-        let arrival = match &self.pacing {
+        let alarm = change.min(self.next_sweep).min(thought).min(early);
+        self.poller.wait(alarm, ready)?;
+        if alarm == early && ready.is_empty() {
+            self.punctual.woke_late_by(self.clock.now().saturating_sub(alarm));
+        }
+        Ok(())
+    }
+
+    /// When the next connection is due, in an open loop that still starts any.
+    fn next_arrival(&self) -> Nanos {
+        match &self.pacing {
             Some(pacing) if self.phase < Phase::Drain => pacing.next_due(),
             _ => Nanos::MAX,
-        };
-        change.min(self.next_sweep).min(thought).min(arrival)
+        }
     }
 
     /// Ends connections whose step took too long; wakes slots that have rested.

@@ -82,6 +82,7 @@ impl<B: Backend, C: Clock> Worker<'_, B, C> {
             let end = self.share.schedule.drain.unwrap_or(now);
             self.recorder.arrivals.due += pacing.look(end);
             self.recorder.arrivals.waiting_at_stop = pacing.waiting();
+            self.recorder.arrivals.window = end.saturating_sub(self.share.schedule.measure);
         }
         self.close_slice(now);
         self.close_step(self.recorder.step(), now);
