@@ -22,8 +22,8 @@ from rich.table import Table
 from scipy import stats
 
 from bench.child import PATIENCE_S, PROCESSOR
-from bench.rivals import SECONDS, SEED
 from bench.server import GROUP, SUITE, Server, serving
+from bench.settings import SECONDS, SEED
 from bench.tables import console
 from tlslab.lab.programs import require_program
 from tlslab.model.errors import CannotRunError, TlslabError
