@@ -98,11 +98,6 @@ mod tests {
         gauge.collect(&mut all);
         assert_eq!(all.completed, 5);
     }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
 
     /// The prefetcher fetches lines of 64 bytes in pairs: what one worker writes must lie in no pair
     /// that another one writes to.
