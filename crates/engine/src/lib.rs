@@ -13,6 +13,7 @@ mod files;
 pub mod guard;
 pub mod hostile;
 mod http;
+pub mod in_memory;
 pub mod names;
 pub mod outcome;
 mod phase;

@@ -49,7 +49,7 @@ struct Histograms {
 
 impl Histograms {
     fn new() -> Self {
-        let empty = || Histogram::new_with_bounds(1, HIGHEST, DIGITS).expect("valid bounds");
+        let empty = empty_histogram;
         Self {
             connect: empty(),
             handshake: empty(),
@@ -256,12 +256,7 @@ impl Recorder {
 
     /// The histograms in the compressed HdrHistogram V2 encoding, base64.
     pub fn encoded_histograms(&self) -> BTreeMap<String, String> {
-        let mut serializer = V2DeflateSerializer::new();
-        let encoded = self.histograms.in_order().map(|histogram| {
-            let mut bytes = Vec::new();
-            serializer.serialize(histogram, &mut bytes).expect("a vector takes all bytes");
-            BASE64.encode(bytes)
-        });
+        let encoded = self.histograms.in_order().map(encoded);
         HISTOGRAMS.iter().map(|name| (*name).to_owned()).zip(encoded).collect()
     }
 
@@ -288,7 +283,20 @@ impl Default for Recorder {
     }
 }
 
-fn summary(histogram: &Histogram<u64>) -> Summary {
+/// A histogram of times in nanoseconds, up to an hour.
+pub fn empty_histogram() -> Histogram<u64> {
+    Histogram::new_with_bounds(1, HIGHEST, DIGITS).expect("valid bounds")
+}
+
+/// A histogram in the compressed HdrHistogram V2 encoding, base64.
+pub fn encoded(histogram: &Histogram<u64>) -> String {
+    let mut bytes = Vec::new();
+    V2DeflateSerializer::new().serialize(histogram, &mut bytes).expect("a vector takes all bytes");
+    BASE64.encode(bytes)
+}
+
+/// A histogram of times in nanoseconds, in short.
+pub fn summary(histogram: &Histogram<u64>) -> Summary {
     let ms = |nanos: f64| nanos / MILLISECOND as f64;
     let quantile = |q| ms(histogram.value_at_quantile(q) as f64);
     if histogram.is_empty() {

@@ -1,7 +1,7 @@
 //! The fast back end: rustls on aws-lc-rs.
 
 mod chain_memo;
-mod key_exchange;
+pub(crate) mod key_exchange;
 mod key_schedule;
 mod session;
 mod verifier;

@@ -2,6 +2,8 @@
 
 mod arguments;
 mod events;
+mod in_memory;
+mod mode;
 mod problem;
 mod text;
 mod trust;
@@ -11,10 +13,10 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use clap::Parser;
 use serde_json::json;
 use tlslab_engine::check::{Checked, check};
-use tlslab_engine::record::{RunRecord, VerdictCode};
+use tlslab_engine::in_memory::InMemoryRecord;
+use tlslab_engine::record::{RunRecord, Verdict, VerdictCode};
 use tlslab_engine::run::run;
 use tlslab_engine::spec::RunSpec;
 
@@ -26,10 +28,10 @@ use self::problem::Problem;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    let (json, result) = match Arguments::try_parse() {
-        Ok(arguments) => (arguments.json || arguments.preflight, measure(&arguments)),
-        Err(error) if error.use_stderr() => (arguments::ask_for_json(), Err(error.into())),
-        Err(help_or_version) => help_or_version.exit(),
+    let (json, result) = if mode::is(in_memory::FLAG) {
+        mode::run(in_memory::run)
+    } else {
+        mode::run(|arguments: Arguments| measure(&arguments))
     };
     match result {
         Ok(code) => code,
@@ -46,6 +48,7 @@ fn measure(arguments: &Arguments) -> Result<ExitCode, Problem> {
         print_json(&match schema {
             Schema::Spec => schemars::schema_for!(RunSpec),
             Schema::Record => schemars::schema_for!(RunRecord),
+            Schema::InMemory => schemars::schema_for!(InMemoryRecord),
         })?;
         return Ok(ExitCode::SUCCESS);
     }
@@ -65,7 +68,7 @@ fn measure(arguments: &Arguments) -> Result<ExitCode, Problem> {
     } else {
         write!(io::stdout(), "{}", text::summary(&record))?;
     }
-    Ok(exit_code(&record))
+    Ok(exit_code(&record.verdicts))
 }
 
 fn preflight(checked: &Checked) -> serde_json::Value {
@@ -94,8 +97,8 @@ fn print_json(value: &impl serde::Serialize) -> io::Result<()> {
     io::stdout().write_all(line.as_bytes())
 }
 
-fn exit_code(record: &RunRecord) -> ExitCode {
-    let has = |code| record.verdicts.iter().any(|verdict| verdict.code == code);
+fn exit_code(verdicts: &[Verdict]) -> ExitCode {
+    let has = |code| verdicts.iter().any(|verdict| verdict.code == code);
     if has(VerdictCode::Interrupted) {
         ExitCode::from(130)
     } else if has(VerdictCode::Valid) {
