@@ -19,6 +19,7 @@ pub mod outcome;
 mod phase;
 mod poller;
 mod preflight;
+pub mod primitives;
 mod processor;
 pub mod record;
 mod recorder;

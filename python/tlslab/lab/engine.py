@@ -5,10 +5,11 @@ import os
 import selectors
 import subprocess
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tlslab.model.errors import EngineError
+from tlslab.model.primitives import Primitives
 from tlslab.model.record import Preflight, RunRecord
 from tlslab.store import from_json
 
@@ -39,11 +40,21 @@ class Engine:
         data = self._call(["--json", "--preflight"], spec, SLACK_S, lambda event: None)
         return from_json(data["preflight"], Preflight), str(data["backend"])
 
+    def primitives(self, flags: Sequence[str]) -> Primitives:
+        """What the primitives that the flags name cost on this machine. Raises EngineError."""
+        data = self._ask(["--primitives", "--json", *flags], b"", SLACK_S, lambda event: None)
+        return from_json({"primitives": data["primitives"]}, Primitives)
+
     def _call(
         self, flags: list[str], spec: Mapping[str, Any], seconds: float, listener: Listener
     ) -> dict[str, Any]:
+        return self._ask(["--spec", "-", *flags], json.dumps(spec).encode(), seconds, listener)
+
+    def _ask(
+        self, flags: Sequence[str], given: bytes, seconds: float, listener: Listener
+    ) -> dict[str, Any]:
         # KILL on the lab's death: an engine without its lab must not go on loading a server.
-        command = ["setpriv", "--pdeathsig", "KILL", "--", self._program, "--spec", "-", *flags]
+        command = ["setpriv", "--pdeathsig", "KILL", "--", self._program, *flags]
         child = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
@@ -52,7 +63,7 @@ class Engine:
             start_new_session=True,
         )
         try:
-            output, words = _converse(child, json.dumps(spec).encode(), seconds, listener)
+            output, words = _converse(child, given, seconds, listener)
             return _answer(output, child.wait(), words)
         finally:
             _end(child)

@@ -27,6 +27,7 @@ pub use record::{
     BulkResult, BulkSide, Flight, HandshakeFacts, HandshakeResult, IN_MEMORY_SCHEMA,
     InMemoryRecord, SideCost,
 };
+pub(crate) use spec::default_scheme;
 pub use spec::{BulkSpec, Direction, HandshakeForm, InMemorySpec};
 
 use self::library::{Library, Trouble};

@@ -107,7 +107,7 @@ fn trouble(side: Role, error: &impl ToString) -> Trouble {
 
 fn client(settings: &Settings, tickets: &Tickets) -> Result<SslContext, ErrorStack> {
     let mut context = SslContext::builder(SslMethod::tls_client())?;
-    pin(&mut context, settings, settings.certificate_group())?;
+    pin(&mut context, settings, settings.group_of_peer(Role::Client))?;
     let mut schemes = vec![settings.scheme];
     if let Some((identity, scheme)) = &settings.client_identity {
         set_identity(&mut context, identity)?;
@@ -127,7 +127,7 @@ fn client(settings: &Settings, tickets: &Tickets) -> Result<SslContext, ErrorSta
 
 fn server(settings: &Settings) -> Result<SslContext, ErrorStack> {
     let mut context = SslContext::builder(SslMethod::tls_server())?;
-    pin(&mut context, settings, None)?;
+    pin(&mut context, settings, settings.group_of_peer(Role::Server))?;
     set_identity(&mut context, &settings.identity)?;
     if let Some((identity, scheme)) = &settings.client_identity {
         set_schemes(&mut context, &[*scheme, settings.scheme])?;

@@ -3,6 +3,7 @@
 use rcgen::ExtendedKeyUsagePurpose;
 
 use super::InMemoryError;
+use super::library::Role;
 use super::spec::{HandshakeForm, InMemorySpec};
 use crate::names::{CipherSuite, Group, KeyExchange, SignatureScheme, TlsVersion};
 use crate::serve::{Issued, KeyKind, issue};
@@ -27,6 +28,8 @@ pub struct Settings {
     pub identity: Issued,
     /// The client's, with the scheme of its signature; for mutual authentication.
     pub client_identity: Option<(Issued, SignatureScheme)>,
+    /// The kind of the client's key, for the same.
+    pub client_key: Option<KeyKind>,
     /// Whether the server issues a ticket and the client resumes by it.
     pub resumes: bool,
 }
@@ -51,6 +54,7 @@ impl Settings {
             scheme: spec.signature_scheme,
             key: spec.certificate,
             identity: made(spec.certificate, ExtendedKeyUsagePurpose::ServerAuth)?,
+            client_key: client_identity.as_ref().map(|_| spec.client_certificate),
             client_identity,
             resumes: spec.handshake == HandshakeForm::Resumed,
         })
@@ -66,15 +70,19 @@ impl Settings {
         self.suite.key_exchange() != KeyExchange::Rsa
     }
 
-    /// In TLS 1.2 a server may insist on its certificate's curve among the client's groups (RFC
-    /// 8422, section 5.1).
-    pub fn certificate_group(&self) -> Option<Group> {
-        match self.key {
-            KeyKind::EcdsaP256 => Some(Group::P256),
-            KeyKind::EcdsaP384 => Some(Group::P384),
-            KeyKind::EcdsaP521 => Some(Group::P521),
-            _ => None,
-        }
-        .filter(|group| !self.is_tls13() && *group != self.group)
+    /// The group that a side has to list in TLS 1.2 beside the one that is used: that of its peer's
+    /// certificate, without which it does not take it (RFC 8422, section 5.1).
+    pub fn group_of_peer(&self, role: Role) -> Option<Group> {
+        let certificate = match role {
+            Role::Client => Some(self.key),
+            Role::Server => self.client_key,
+        };
+        let group = match certificate? {
+            KeyKind::EcdsaP256 => Group::P256,
+            KeyKind::EcdsaP384 => Group::P384,
+            KeyKind::EcdsaP521 => Group::P521,
+            _ => return None,
+        };
+        (!self.is_tls13() && group != self.group).then_some(group)
     }
 }

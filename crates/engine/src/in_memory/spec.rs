@@ -214,7 +214,7 @@ fn default_suite(tls: TlsVersion, certificate: KeyKind) -> CipherSuite {
 }
 
 /// The scheme that goes with a kind of key: the curve's own hash, PSS with SHA-256 for RSA.
-pub(super) fn default_scheme(key: KeyKind) -> SignatureScheme {
+pub(crate) fn default_scheme(key: KeyKind) -> SignatureScheme {
     SignatureScheme::from_code_point(match key {
         KeyKind::EcdsaP256 => 0x0403,
         KeyKind::EcdsaP384 => 0x0503,

@@ -16,7 +16,8 @@ use crate::problem::Problem;
 /// The modes that load nothing; each has options of its own.
 const OTHER_MODES: &str = "\
 Without a server:
-  tlslab-load --in-memory ...   TLS client and server back to back (see --in-memory --help)";
+  tlslab-load --in-memory ...   TLS client and server back to back (see --in-memory --help)
+  tlslab-load --primitives ...  what each primitive of TLS costs here (see --primitives --help)";
 
 /// Opens TLS connections to one server and measures them.
 ///
@@ -148,6 +149,8 @@ pub enum Schema {
     Record,
     /// What comes out of --in-memory.
     InMemory,
+    /// What comes out of --primitives.
+    Primitives,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]

@@ -4,6 +4,7 @@ mod arguments;
 mod events;
 mod in_memory;
 mod mode;
+mod primitives;
 mod problem;
 mod text;
 mod trust;
@@ -16,6 +17,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use serde_json::json;
 use tlslab_engine::check::{Checked, check};
 use tlslab_engine::in_memory::InMemoryRecord;
+use tlslab_engine::primitives::PrimitivesRecord;
 use tlslab_engine::record::{RunRecord, Verdict, VerdictCode};
 use tlslab_engine::run::run;
 use tlslab_engine::spec::RunSpec;
@@ -30,6 +32,8 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 fn main() -> ExitCode {
     let (json, result) = if mode::is(in_memory::FLAG) {
         mode::run(in_memory::run)
+    } else if mode::is(primitives::FLAG) {
+        mode::run(primitives::run)
     } else {
         mode::run(|arguments: Arguments| measure(&arguments))
     };
@@ -49,6 +53,7 @@ fn measure(arguments: &Arguments) -> Result<ExitCode, Problem> {
             Schema::Spec => schemars::schema_for!(RunSpec),
             Schema::Record => schemars::schema_for!(RunRecord),
             Schema::InMemory => schemars::schema_for!(InMemoryRecord),
+            Schema::Primitives => schemars::schema_for!(PrimitivesRecord),
         })?;
         return Ok(ExitCode::SUCCESS);
     }
