@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::mem;
 
 use self::histograms::Time;
+pub use self::histograms::{empty_histogram, encoded, summary};
 use self::part::Part;
 pub use self::second::{Percentiles, Second};
 use crate::clock::{Nanos, SECOND};

@@ -3,7 +3,7 @@
 mod chain_memo;
 mod client_hello;
 mod flight;
-mod key_exchange;
+pub(crate) mod key_exchange;
 mod key_memo;
 mod key_schedule;
 mod session;

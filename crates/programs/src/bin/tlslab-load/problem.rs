@@ -37,6 +37,12 @@ impl Problem {
         Self { class: "output".to_owned(), message, exit: COULD_NOT_RUN }
     }
 
+    /// A problem of a class that programs can tell from others, and whether the usage is to blame.
+    pub fn of_class(class: &str, message: String, is_usage: bool) -> Self {
+        let exit = if is_usage { USAGE } else { COULD_NOT_RUN };
+        Self { class: class.to_owned(), message, exit }
+    }
+
     /// What the program ends with.
     pub fn exit_code(&self) -> ExitCode {
         ExitCode::from(self.exit)

@@ -16,12 +16,18 @@ use self::tls::TlsArguments;
 use crate::hold;
 use crate::problem::Problem;
 
+/// The modes that load nothing; each has options of its own.
+const OTHER_MODES: &str = "\
+Without a server:
+  tlslab-load --in-memory ...   TLS client and server back to back (see --in-memory --help)
+  tlslab-load --primitives ...  what each primitive of TLS costs here (see --primitives --help)";
+
 /// Opens TLS connections to one server and measures them.
 ///
 /// Only loopback addresses are loaded, and hosts given with --allow. Exit status: 0 done and valid,
 /// 1 done but a verdict failed, 2 wrong usage, 3 could not run, 130 interrupted.
 #[derive(Debug, Parser)]
-#[command(version, max_term_width = 100)]
+#[command(version, max_term_width = 100, after_help = OTHER_MODES)]
 pub struct Arguments {
     /// What to load: https://HOST:PORT/PATH
     #[arg(required_unless_present_any = ["spec", "print_schema"], conflicts_with = "spec")]
@@ -106,6 +112,10 @@ pub enum Schema {
     Record,
     /// What comes out of --hold.
     Hold,
+    /// What comes out of --in-memory.
+    InMemory,
+    /// What comes out of --primitives.
+    Primitives,
 }
 
 impl Arguments {
@@ -153,11 +163,6 @@ impl Arguments {
     }
 }
 
-/// Whether the command line asks for JSON, when it cannot be read as a whole.
-pub fn ask_for_json() -> bool {
-    std::env::args_os().any(|argument| argument == "--json" || argument == "--preflight")
-}
-
 /// The most bytes that a specification may have; its PEM text is the bulk of it.
 const SPEC_LIMIT: u64 = 4 * 1024 * 1024;
 
@@ -179,6 +184,7 @@ fn read_file(path: &str) -> Result<String, Problem> {
     fs::read_to_string(path).map_err(|e| Problem::usage(format!("cannot read '{path}': {e}")))
 }
 
+/// A time in whole milliseconds.
 pub fn milliseconds(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
@@ -189,6 +195,7 @@ const LENGTH: Duration = Duration::from_secs(10);
 /// The longest time that can be asked for: a day.
 const LONGEST: Duration = Duration::from_secs(24 * 3600);
 
+/// Reads a time: `500ms`, `10s`, `2m`.
 pub fn time(text: &str) -> Result<Duration, String> {
     let wanted = || format!("'{text}' is not a time; write 500ms, 10s or 2m");
     let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
@@ -217,9 +224,10 @@ fn requests(text: &str) -> Result<RequestsPerConnection, String> {
 
 /// A list of processors, as taskset takes it.
 #[derive(Debug, Clone, Default)]
-struct Processors(Vec<usize>);
+pub struct Processors(pub Vec<usize>);
 
-fn processors(text: &str) -> Result<Processors, String> {
+/// Reads a list of processors: `0,2-3`.
+pub fn processors(text: &str) -> Result<Processors, String> {
     let wanted = || format!("'{text}' is not a list of processors; write 1 or 0,2-3");
     let mut list = Vec::new();
     for part in text.split(',') {
