@@ -11,7 +11,7 @@ RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml
 # The recipe's own process id tells its begin and its end from those of others.
 ANNOUNCE = scripts/announce.sh $$$$
 
-.PHONY: help setup demo test test-rust test-python check format schema bench bench-profile clean
+.PHONY: help setup demo test test-rust test-python fuzz check format schema bench bench-profile bench-instructions clean
 
 help: ## list the tasks
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -51,35 +51,48 @@ test-python: setup ## the tests of the lab, on real servers
 	@$(ANNOUNCE) say "Python tests (about 5 minutes)"
 	$(BIN)/python -m pytest
 
+fuzz: ## run each fuzz target for a minute
+	@scripts/install-debian.sh fuzz
+	$(ANNOUNCE) begin "fuzz targets (about 5 minutes the first time)"
+	scripts/fuzz.sh 60
+	$(ANNOUNCE) end "fuzz targets"
+
 check: setup ## formatters, linters, types, import rules, schema drift
 	@$(ANNOUNCE) begin "checks (about 2 minutes the first time)"
 	cargo fmt --all --check
+	cargo fmt --manifest-path fuzz/Cargo.toml --check
 	cargo clippy --release --locked --quiet --workspace --all-targets -- -D warnings
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/ruff check --quiet .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 	scripts/schema.sh check
+	scripts/install-debian.sh
+	$(BIN)/python -m bench.instructions --quick
 	$(ANNOUNCE) end "checks"
 
 format: setup ## format Rust and Python
 	cargo fmt --all
+	cargo fmt --manifest-path fuzz/Cargo.toml
 	$(BIN)/ruff format --quiet .
 	$(BIN)/ruff check --quiet --fix .
 
 schema: setup ## write schema/ anew from the Rust and Python types
 	@scripts/schema.sh write
 
-bench: setup ## measure the generator against its rivals, interleaved, on one nginx (about 15 minutes)
+bench: setup ## measure the generator against its rivals, interleaved, on one nginx, and in memory (about 25 minutes)
 	@scripts/install-debian.sh bench
-	missed=0
-	$(BIN)/python -m bench.rivals || missed=$$?
-	$(BIN)/python -m bench.keep_alive || missed=$$?
-	exit $$missed
+	code=0
+	for part in rivals keep_alive open_loop engine in_memory; do $(BIN)/python -m bench.$$part || code=$$?; done
+	exit $$code
 
 bench-profile: setup ## where tlslab-load --lean spends its processor time (perf)
 	@scripts/install-debian.sh bench
 	$(BIN)/python -m bench.profile
+
+bench-instructions: setup ## count instructions under callgrind and compare (2 minutes; UPDATE=1 stores them)
+	@scripts/install-debian.sh
+	$(BIN)/python -m bench.instructions $(if $(UPDATE),--update)
 
 clean: ## remove what was built, but not what was measured
 	rm -rf $(VENV) target build python/*.egg-info

@@ -22,7 +22,7 @@ from tlslab.model.names import (
     find_suite,
     is_key,
 )
-from tlslab.model.workload import Window, Workload
+from tlslab.model.workload import RESUMPTIONS, Window, Workload
 from tlslab.toml_table import Table, parse
 
 SCHEMA = "tlslab.experiment/1"
@@ -142,7 +142,7 @@ def _workload(root: Table, changes: Table) -> Workload:
     for table in (base, changed):
         table.only(
             "document_bytes", "connections", "requests_per_connection", "http", "streams",
-            "capacity", "client_cost",
+            "capacity", "client_cost", "resume", "resume_ratio",
         )  # fmt: skip
 
     def number(key: str, least: int, most: int) -> int:
@@ -151,6 +151,10 @@ def _workload(root: Table, changes: Table) -> Workload:
     def optional(key: str) -> Table | None:
         return next((table for table in (changed, base) if key in table), None)
 
+    resume = _resume(changed if "resume" in changed else base)
+    ratio = changed if "resume_ratio" in changed else base
+    if resume == "none" and "resume_ratio" in ratio:
+        raise ratio.error("needs a kind of resumption, which 'resume' names", "resume_ratio")
     workload = Workload(
         document_bytes=number("document_bytes", 1, LIMIT_DOCUMENT_BYTES),
         connections=number("connections", 1, LIMIT_CONNECTIONS),
@@ -159,6 +163,8 @@ def _workload(root: Table, changes: Table) -> Workload:
         client_cost=_window((changed if "client_cost" in changed else base).table("client_cost")),
         http=_http(version) if (version := optional("http")) else "1.1",
         streams=count.integer("streams", 1, LIMIT_STREAMS) if (count := optional("streams")) else 1,
+        resume=resume,
+        resume_ratio=ratio.share("resume_ratio") if "resume_ratio" in ratio else 1.0,
     )
     if workload.streams > 1:
         place = optional("streams") or base
@@ -174,6 +180,14 @@ def _http(table: Table) -> str:
     if version not in HTTP_VERSIONS:
         raise table.error(f"must be one of {', '.join(HTTP_VERSIONS)}", "http")
     return version
+
+
+def _resume(table: Table) -> str:
+    if "resume" not in table:
+        return "none"
+    if table.text("resume") not in RESUMPTIONS:
+        raise table.error(f"must be one of {', '.join(RESUMPTIONS)}", "resume")
+    return table.text("resume")
 
 
 def _window(table: Table) -> Window:
@@ -249,6 +263,9 @@ def dumps(experiment: Experiment) -> str:
     for name in ("document_bytes", "connections", "requests_per_connection"):
         lines.append(f"{name} = {getattr(workload, name)}")
     lines += [f"http = {_toml(workload.http)}", f"streams = {workload.streams}"]
+    if workload.resume != "none":
+        lines.append(f"resume = {_toml(workload.resume)}")
+        lines.append(f"resume_ratio = {workload.resume_ratio}")
     for name, window in (("capacity", workload.capacity), ("client_cost", workload.client_cost)):
         lines += ["", f"[workload.{name}]"]
         lines += [f"warmup_ms = {window.warmup_ms}", f"measure_ms = {window.measure_ms}"]

@@ -1,6 +1,9 @@
 //! Before a run: is the target allowed, is it there, and does it do what is asked?
 
-use crate::clock::{MILLISECOND, Nanos};
+use std::io;
+use std::net::UdpSocket;
+
+use crate::clock::{MICROSECOND, MILLISECOND, Nanos};
 use crate::connection::Script;
 use crate::error::RunError;
 use crate::files;
@@ -9,15 +12,15 @@ use crate::http::body::{BodyRule, from_hexadecimal};
 use crate::http::{h1, h2};
 use crate::names::TlsVersion;
 use crate::outcome::{Failure, Outcome};
-use crate::preflight::{PreflightError, Tried, certificate_group, preflight};
+use crate::preflight::{PreflightError, Tried, certificate_group, preflight, resumed};
 use crate::record::Preflight;
-use crate::spec::{BodyCheck, CheckedSpec, HttpVersion};
+use crate::spec::{BodyCheck, CheckedSpec, HttpVersion, Resume};
 use crate::target::Target;
 use crate::tls::choice::{Choice, choose};
 use crate::tls::expectation::Expectation;
 use crate::tls::openssl::OpensslBackend;
 use crate::tls::rustls::RustlsBackend;
-use crate::tls::{BackendError, Offer, TrustAnchors};
+use crate::tls::{Backend, BackendError, Offer, TrustAnchors};
 
 /// A target that has been found to be what was asked for.
 #[derive(Debug, Clone)]
@@ -39,6 +42,7 @@ pub struct Checked {
 pub fn check(spec: &CheckedSpec, trust: TrustAnchors) -> Result<Checked, RunError> {
     let mut permit = guard::permit(spec.spec(), spec.target())?;
     check_files(spec)?;
+    check_sources(spec, &permit)?;
     let mut offer = offer(spec, trust);
     if permit.bounded
         && let Some(token) = &spec.spec().proof
@@ -51,7 +55,10 @@ pub fn check(spec: &CheckedSpec, trust: TrustAnchors) -> Result<Checked, RunErro
     let hash = spec.spec().http.check_body == BodyCheck::Hash;
     let body = BodyRule::Learn { hash };
     let script = Script { requests: Some(1), body, ..script(spec, permit) };
-    let tried = one_connection(backend, &offer, &script)?;
+    let tried = match offer.resume {
+        Resume::None => one_connection(backend, &offer, &script)?,
+        _ => two_connections(backend, &offer, &script)?,
+    };
     let (preflight, _) = tried.map_err(|error| failed(spec, error))?;
     let body = body_rule(spec.spec().http.check_body, &preflight);
     Ok(Checked { permit, backend, preflight, offer, body })
@@ -61,6 +68,18 @@ fn check_files(spec: &CheckedSpec) -> Result<(), RunError> {
     let needed = files::needed(spec.spec().connections, spec.spec().threads);
     let granted = files::granted()?;
     if granted < needed { Err(RunError::Files { needed, granted }) } else { Ok(()) }
+}
+
+/// An address that is not this machine's is told before the run, not as a failure of each connection.
+fn check_sources(spec: &CheckedSpec, permit: &Permit) -> Result<(), RunError> {
+    for &address in &spec.spec().sources {
+        let refused = |source| RunError::Source { address, source };
+        if address.is_ipv4() != permit.address.is_ipv4() {
+            return Err(refused(io::Error::from_raw_os_error(libc::EAFNOSUPPORT)));
+        }
+        UdpSocket::bind((address, 0)).map_err(refused)?;
+    }
+    Ok(())
 }
 
 fn failed(spec: &CheckedSpec, error: PreflightError) -> RunError {
@@ -76,10 +95,23 @@ fn one_connection(backend: Choice, offer: &Offer, script: &Script) -> Result<Tri
     })
 }
 
+/// One connection, and a second one that resumes its session; what is told is of the first.
+fn two_connections(backend: Choice, offer: &Offer, script: &Script) -> Result<Tried, BackendError> {
+    fn both<B: Backend>(mut backend: B, script: &Script) -> Tried {
+        let first = preflight(&mut backend, script)?;
+        resumed(&mut backend, script)?;
+        Ok(first)
+    }
+    Ok(match backend {
+        Choice::Rustls => both(RustlsBackend::new(offer)?, script),
+        Choice::Openssl => both(OpensslBackend::new(offer)?, script),
+    })
+}
+
 fn offer(spec: &CheckedSpec, trust: TrustAnchors) -> Offer {
     let tls = &spec.spec().tls;
     Offer {
-        versions: tls.versions.clone(),
+        versions: tls.offered_versions(),
         suites: tls.suites.clone(),
         groups: tls.groups.clone(),
         signature_schemes: tls.signature_schemes.clone(),
@@ -88,6 +120,9 @@ fn offer(spec: &CheckedSpec, trust: TrustAnchors) -> Offer {
         authenticate: tls.authenticate,
         key_share: tls.key_share,
         http: spec.spec().http.version,
+        resume: tls.resume,
+        early_data: tls.early_data,
+        hello_retry: tls.hello_retry,
     }
 }
 
@@ -119,7 +154,8 @@ fn add_certificate_group(
     if offer.groups.is_empty() || !spec.spec().tls.offers(TlsVersion::Tls12) {
         return Ok(());
     }
-    let open = Offer { groups: Vec::new(), trust: TrustAnchors::Anyone, ..offer.clone() };
+    let trust = TrustAnchors::Anyone;
+    let open = Offer { groups: Vec::new(), trust, resume: Resume::None, ..offer.clone() };
     let mut script = script(spec, *permit);
     script.handshake_only = true;
     script.expectation = Expectation::default();
@@ -144,10 +180,13 @@ pub(crate) fn script(spec: &CheckedSpec, permit: Permit) -> Script {
     let (deadlines, http) = (&spec.spec().deadlines, &spec.spec().http);
     Script {
         address: permit.address,
+        sources: spec.spec().sources.clone(),
         request: h1::request(spec.target(), false),
         last_request: h1::request(spec.target(), true),
         requests: spec.requests_per_connection(),
+        think: spec.spec().load.think_us * MICROSECOND,
         handshake_only: spec.spec().handshake_only,
+        early_data: spec.spec().tls.early_data,
         deadlines: [
             deadlines.connect_ms,
             deadlines.handshake_ms,

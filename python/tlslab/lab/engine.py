@@ -5,11 +5,14 @@ import os
 import selectors
 import subprocess
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from tlslab.model.errors import EngineError
+from tlslab.model.primitives import Primitives
 from tlslab.model.record import Preflight, RunRecord
+from tlslab.model.scale import HoldRecord
 from tlslab.store import from_json
 
 Event = Mapping[str, Any]
@@ -18,6 +21,9 @@ Listener = Callable[[Event], None]
 # Beyond its own windows the engine needs time to connect, verify, drain and merge; every step has a
 # deadline of ten seconds, so that this is only ever reached by an engine that hangs.
 SLACK_S = 60.0
+
+# A machine that opens fewer connections a second than this has other things to do.
+SLOWEST_PER_S = 50
 
 PATIENCE_S = 2.0
 
@@ -28,10 +34,16 @@ class Engine:
     def __init__(self, program: str) -> None:
         self._program = program
 
-    def run(self, spec: Mapping[str, Any], listener: Listener) -> RunRecord:
-        """One run; each event goes to the listener as soon as it arrives. Raises EngineError."""
+    def run(
+        self, spec: Mapping[str, Any], listener: Listener, trace: Path | None = None
+    ) -> RunRecord:
+        """One run; each event goes to the listener as soon as it arrives. Raises EngineError.
+
+        The instants of each connection go to the file `trace`, if there is one.
+        """
         windows = (spec["warmup_ms"] + spec["stop"].get("duration_ms", 0)) / 1000
-        data = self._call(["--json", "--events"], spec, windows + SLACK_S, listener)
+        flags = ["--json", "--events"] + ([] if trace is None else ["--trace", str(trace)])
+        data = self._call(flags, spec, windows + SLACK_S, listener)
         return from_json(data, RunRecord)
 
     def preflight(self, spec: Mapping[str, Any]) -> tuple[Preflight, str]:
@@ -39,11 +51,30 @@ class Engine:
         data = self._call(["--json", "--preflight"], spec, SLACK_S, lambda event: None)
         return from_json(data["preflight"], Preflight), str(data["backend"])
 
+    def hold(
+        self, spec: Mapping[str, Any], levels: Sequence[int], dwell_s: float, listener: Listener
+    ) -> HoldRecord:
+        """Holds connections idle at each level; an event tells of each. Raises EngineError."""
+        flags = ["--json", "--events", "--hold", ",".join(map(str, levels))]
+        flags += ["--dwell", f"{dwell_s:g}s"]
+        seconds = len(levels) * dwell_s + levels[-1] / SLOWEST_PER_S + SLACK_S
+        return from_json(self._call(flags, spec, seconds, listener), HoldRecord)
+
+    def primitives(self, flags: Sequence[str]) -> Primitives:
+        """What the primitives that the flags name cost on this machine. Raises EngineError."""
+        data = self._ask(["--primitives", "--json", *flags], b"", SLACK_S, lambda event: None)
+        return from_json({"primitives": data["primitives"]}, Primitives)
+
     def _call(
         self, flags: list[str], spec: Mapping[str, Any], seconds: float, listener: Listener
     ) -> dict[str, Any]:
+        return self._ask(["--spec", "-", *flags], json.dumps(spec).encode(), seconds, listener)
+
+    def _ask(
+        self, flags: Sequence[str], given: bytes, seconds: float, listener: Listener
+    ) -> dict[str, Any]:
         # KILL on the lab's death: an engine without its lab must not go on loading a server.
-        command = ["setpriv", "--pdeathsig", "KILL", "--", self._program, "--spec", "-", *flags]
+        command = ["setpriv", "--pdeathsig", "KILL", "--", self._program, *flags]
         child = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
@@ -52,7 +83,7 @@ class Engine:
             start_new_session=True,
         )
         try:
-            output, words = _converse(child, json.dumps(spec).encode(), seconds, listener)
+            output, words = _converse(child, given, seconds, listener)
             return _answer(output, child.wait(), words)
         finally:
             _end(child)

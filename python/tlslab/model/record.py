@@ -27,7 +27,11 @@ class CpuTime:
 
 @dataclass(frozen=True)
 class Facts:
-    """What a handshake negotiated, in the names of records; `group` is None for static RSA."""
+    """What a handshake negotiated, in the names of records; `group` is None for static RSA.
+
+    `resumed_by` is `none`, `id`, `ticket`, `psk` or `psk-only`; `early_data` is `none`, `accepted`
+    or `rejected`.
+    """
 
     tls: str
     suite: str
@@ -36,6 +40,8 @@ class Facts:
     kind: str
     hello_retry_request: bool
     alpn: str | None = None
+    resumed_by: str = "none"
+    early_data: str = "none"
 
 
 @dataclass(frozen=True)
@@ -101,6 +107,21 @@ class Outcomes:
 
 
 @dataclass(frozen=True)
+class Kinds:
+    """Completed connections by the kind of their handshake, and what priming took.
+
+    `primed_connections` are full handshakes made before the warm-up, counted nowhere else.
+    """
+
+    full: int = 0
+    resumed: int = 0
+    early_data_accepted: int = 0
+    early_data_rejected: int = 0
+    primed_connections: int = 0
+    primed_sessions: int = 0
+
+
+@dataclass(frozen=True)
 class WorkerUsage:
     """What one worker of the engine used during the measurement."""
 
@@ -157,13 +178,51 @@ class Verdict:
 
 
 @dataclass(frozen=True)
+class OpenLoop:
+    """What became of an open loop's arrivals: `arrivals` = `started` + `waiting_at_stop`, exactly.
+
+    `blocked` arrivals found no free slot when they were due; rates are connections per second.
+    """
+
+    arrivals: int
+    started: int
+    blocked: int
+    waiting_at_stop: int
+    offered_per_s: float
+    achieved_per_s: float
+
+
+@dataclass(frozen=True)
+class StepResult:
+    """One step of a measurement in steps; `rate` (connections per second) is None in a closed loop.
+
+    Connections count in the step in which they end.
+    """
+
+    connections: int
+    rate: float | None
+    at_s: float
+    seconds: float
+    started: int
+    completed: int
+    failed: Mapping[str, int]
+    unexpected: Mapping[str, int]
+    requests: int
+    cpu: CpuTime
+    summaries: Mapping[str, TimeSummary]
+
+
+@dataclass(frozen=True)
 class RunRecord:
     """The record of one run of the engine.
 
     `histograms` are HdrHistogram V2 in base64, values in nanoseconds, by the names `connect`,
-    `handshake`, `established`, `first_byte`, `exchange`, `service`; `seconds` is the length of the
-    measurement, `cpu` that of the engine's workers in it. `spec` is the specification as it was
-    run. `notes` say what the reader should know beside the verdicts.
+    `handshake`, `established`, `first_byte`, `exchange`, `service`,
+    `handshake_full`, `handshake_resumed`, and in an open loop also
+    `start_delay`, `response_established`, `response_first_byte`, `response`; `seconds` is the
+    length of the measurement, `cpu` that of the engine's workers in it, `concurrency` the mean
+    number of connections in flight. `spec` is the specification as it was run.
+    `notes` say what the reader should know beside the verdicts.
     """
 
     schema: str
@@ -186,6 +245,10 @@ class RunRecord:
     intervals: tuple[Interval, ...]
     verdicts: tuple[Verdict, ...]
     notes: tuple[str, ...] = ()
+    open_loop: OpenLoop | None = None
+    steps: tuple[StepResult, ...] = ()
+    concurrency: float = 0.0
+    kinds: Kinds = field(default_factory=Kinds)
 
 
 @dataclass(frozen=True)

@@ -33,6 +33,14 @@ def test_a_cell_forces_all_that_it_names() -> None:
     assert (tls["server_name"], tls["trust"]) == ("localhost", {"pem": "PEM"})
 
 
+def test_resumption_is_asked_for_only_where_the_workload_has_it() -> None:
+    workload = EXPERIMENT.workload
+    assert "resume" not in run_spec(AIM, CELL.profile, workload, "capacity")["tls"]
+    resuming = replace(workload, resume="psk", resume_ratio=0.6)
+    tls = run_spec(AIM, CELL.profile, resuming, "client_cost")["tls"]
+    assert (tls["resume"], tls["resume_ratio"]) == ("psk", 0.6)
+
+
 def test_trust_is_a_word_or_a_text_in_pem() -> None:
     trusts = [preflight_spec(Aim("u", trust), CELL.profile, EXPERIMENT.workload)["tls"]["trust"]
               for trust in ("system", "anyone", "PEM")]  # fmt: skip

@@ -3,7 +3,7 @@
 use super::{Connection, Context, Milestones, Next, Script, Turn};
 use crate::clock::{Clock, Nanos};
 use crate::http::h2::streams::{Done, Overdue};
-use crate::outcome::{Failure, Outcome, Step};
+use crate::outcome::{Failure, Step};
 use crate::tls::{Progress, Session};
 
 impl<S: Session> Connection<S> {
@@ -26,11 +26,14 @@ impl<S: Session> Connection<S> {
             Progress::Done(length) => length,
             Progress::WantRead => return Ok(Next::Stop(Turn::Read)),
             Progress::WantWrite => return Ok(Next::Stop(Turn::Write)),
-            Progress::Closed => return Err(Failure::Closed(self.step_of_requests())),
+            Progress::Closed | Progress::Cut => {
+                return Err(Failure::Closed(self.step_of_requests()));
+            }
         };
         let now = context.clock.now();
         let Some(client) = &mut self.http2 else { return Ok(Next::Go) };
         let taken = client.take(&context.plaintext[..length], now);
+        self.at.first_answered = client.first_answered().unwrap_or_default();
         while let Some(done) = self.http2.as_mut().and_then(|client| client.next_done()) {
             self.note_done(&done, context);
         }
@@ -65,7 +68,9 @@ impl<S: Session> Connection<S> {
                 Progress::Done(taken) => client.sent(taken),
                 Progress::WantRead => return Ok(Some(Turn::Read)),
                 Progress::WantWrite => return Ok(Some(Turn::Write)),
-                Progress::Closed => return Err(Failure::Closed(self.step_of_requests())),
+                Progress::Closed | Progress::Cut => {
+                    return Err(Failure::Closed(self.step_of_requests()));
+                }
             }
         }
         let waits = self.session.unsent() > 0
@@ -75,7 +80,9 @@ impl<S: Session> Connection<S> {
 
     fn note_done<C: Clock>(&mut self, done: &Done, context: &mut Context<'_, C>) {
         self.requests_done = self.requests_done.wrapping_add(1);
-        if let Some(recorder) = &mut context.recorder {
+        if let Some(recorder) = &mut context.recorder
+            && self.unexpected.is_none()
+        {
             let (requested, answered) = (done.requested, done.answered);
             let at = Milestones { requested, answered, ..self.at };
             recorder.request(&at, done.ended, done.head_bytes, done.body_bytes);
@@ -85,7 +92,7 @@ impl<S: Session> Connection<S> {
     /// Whether the connection is over: all is done, or the server has ended it in peace. Requests that
     /// a GOAWAY has left unprocessed are no failures, but a connection that was to carry them is.
     fn ending<C>(&self, context: &Context<'_, C>) -> Result<Next, Failure> {
-        let completed = Ok(Next::Stop(Turn::Ended(Outcome::Completed)));
+        let completed = Ok(Next::Stop(Turn::Ended(self.outcome())));
         let Some(client) = &self.http2 else { return completed };
         let has_ended = client.has_ended();
         match context.script.requests {

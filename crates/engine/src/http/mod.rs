@@ -3,6 +3,8 @@
 pub mod body;
 pub mod h1;
 pub mod h2;
+#[cfg(test)]
+mod laws;
 
 use crate::hostile::harmless;
 use body::Hash;

@@ -4,12 +4,12 @@ use std::fmt;
 use std::str::FromStr;
 
 use rcgen::{
-    BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa,
-    KeyPair, KeyUsagePurpose, RsaKeySize,
+    BasicConstraints, Certificate, CertificateParams, CertifiedIssuer, DnType,
+    ExtendedKeyUsagePurpose, IsCa, KeyPair, KeyUsagePurpose, RsaKeySize,
 };
 
 use super::tls::identity::{Identity, IdentityError};
-use crate::names::UnknownName;
+use crate::names::{UnknownName, string_form};
 
 /// The kinds of certificate key that can be made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,6 +85,8 @@ impl FromStr for KeyKind {
     }
 }
 
+string_form!(KeyKind, "KeyKind", Self::ALL.map(|kind| kind.to_string()).into());
+
 /// A certificate for localhost, 127.0.0.1 and ::1, and who vouches for it.
 #[derive(Debug)]
 pub struct SelfSigned {
@@ -99,16 +101,46 @@ pub struct SelfSigned {
 /// # Errors
 /// The library refuses to make the key or the certificate.
 pub fn self_signed(kind: KeyKind) -> Result<SelfSigned, IdentityError> {
-    let made = || -> Result<(String, String, String), rcgen::Error> {
+    let (certificate, key, authority) = make(kind, ExtendedKeyUsagePurpose::ServerAuth)?;
+    let identity = Identity::from_pem(&certificate.pem(), &key.serialize_pem())?;
+    Ok(SelfSigned { identity, authority: authority.pem() })
+}
+
+/// A certificate, its key, and the certificate of its issuer, all in DER; the key in PKCS #8.
+#[derive(Debug, Clone)]
+pub(crate) struct Issued {
+    pub certificate: Vec<u8>,
+    pub key: Vec<u8>,
+    pub authority: Vec<u8>,
+}
+
+/// Makes an authority and a certificate issued by it, for a server or for a client.
+///
+/// # Errors
+/// The library refuses to make the key or the certificate.
+pub(crate) fn issue(
+    kind: KeyKind,
+    purpose: ExtendedKeyUsagePurpose,
+) -> Result<Issued, IdentityError> {
+    let (certificate, key, authority) = make(kind, purpose)?;
+    Ok(Issued {
+        certificate: certificate.der().to_vec(),
+        key: key.serialize_der(),
+        authority: authority.der().to_vec(),
+    })
+}
+
+type Made = (Certificate, KeyPair, CertifiedIssuer<'static, KeyPair>);
+
+fn make(kind: KeyKind, purpose: ExtendedKeyUsagePurpose) -> Result<Made, IdentityError> {
+    let made = || -> Result<Made, rcgen::Error> {
         let authority =
             CertifiedIssuer::self_signed(authority_params(kind)?, kind.issuer().generate()?)?;
         let key = kind.generate()?;
-        let certificate = server_params()?.signed_by(&key, &authority)?;
-        Ok((certificate.pem(), key.serialize_pem(), authority.pem()))
+        let certificate = subject_params(purpose)?.signed_by(&key, &authority)?;
+        Ok((certificate, key, authority))
     };
-    let (certificate, key, authority) =
-        made().map_err(|e| IdentityError::NotMade { kind, message: e.to_string() })?;
-    Ok(SelfSigned { identity: Identity::from_pem(&certificate, &key)?, authority })
+    made().map_err(|e| IdentityError::NotMade { kind, message: e.to_string() })
 }
 
 fn authority_params(kind: KeyKind) -> Result<CertificateParams, rcgen::Error> {
@@ -119,13 +151,13 @@ fn authority_params(kind: KeyKind) -> Result<CertificateParams, rcgen::Error> {
     Ok(params)
 }
 
-fn server_params() -> Result<CertificateParams, rcgen::Error> {
+fn subject_params(purpose: ExtendedKeyUsagePurpose) -> Result<CertificateParams, rcgen::Error> {
     let names = ["localhost", "127.0.0.1", "::1"].map(str::to_owned);
     let mut params = CertificateParams::new(names)?;
     params.distinguished_name.push(DnType::CommonName, "localhost");
     // Key encipherment is what static RSA suites need (RFC 5246, section 7.4.2).
     params.key_usages = vec![KeyUsagePurpose::DigitalSignature, KeyUsagePurpose::KeyEncipherment];
-    params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+    params.extended_key_usages = vec![purpose];
     params.use_authority_key_identifier_extension = true;
     Ok(params)
 }

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 
 use super::tls::identity::{Identity, IdentityError};
+use crate::clock::{Nanos, SECOND};
 use crate::names::{CipherSuite, Group, TlsVersion};
 use crate::tls::BackendError;
 
@@ -15,6 +16,9 @@ pub enum ServerBackend {
     /// rustls on aws-lc-rs.
     Rustls,
 }
+
+/// How long a connection may be silent between two requests, unless something else is asked for.
+pub const IDLE: Nanos = 30 * SECOND;
 
 /// What to serve, with what, and on which processors.
 #[derive(Debug)]
@@ -33,9 +37,52 @@ pub struct ServeSpec {
     pub suites: Vec<CipherSuite>,
     /// Key-exchange groups; empty: all that the back end has.
     pub groups: Vec<Group>,
+    /// The time before each response, as if there were work to do for it.
+    pub pause: Nanos,
+    /// How long a connection may be silent between two requests.
+    pub idle: Nanos,
     /// Certificates with their keys, at least one; the client's signature schemes and suites choose.
     pub identities: Vec<Identity>,
+    /// Which sessions may be resumed.
+    pub resumption: Resumption,
 }
+
+/// Which sessions a server lets its clients resume; by default none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Resumption {
+    /// By session ID, in TLS 1.2.
+    pub id: bool,
+    /// By ticket, in TLS 1.2.
+    pub ticket: bool,
+    /// By pre-shared key, in TLS 1.3; without a key exchange where the client offers that.
+    pub psk: bool,
+    /// Tickets on each connection of TLS 1.3; OpenSSL sends one after a resumed handshake.
+    pub tickets: usize,
+    /// Bytes of early data that a resumed connection of TLS 1.3 may send. With any, the server keeps
+    /// its sessions, so that each is used once.
+    pub early_data: u32,
+}
+
+impl Default for Resumption {
+    fn default() -> Self {
+        Self { id: false, ticket: false, psk: false, tickets: 2, early_data: 0 }
+    }
+}
+
+impl Resumption {
+    /// Whether the server itself keeps sessions, by their IDs or by the names in tickets.
+    pub(super) fn keeps_sessions(self) -> bool {
+        self.id || (self.psk && self.early_data > 0)
+    }
+
+    /// Tickets on each connection of TLS 1.3.
+    pub(super) fn tls13_tickets(self) -> usize {
+        if self.psk { self.tickets } else { 0 }
+    }
+}
+
+/// Sessions that a server keeps at most.
+pub(super) const SESSIONS: i32 = 64 * 1024;
 
 impl ServeSpec {
     /// A server on a free port of 127.0.0.1 with one worker and all that the back end has.
@@ -48,7 +95,10 @@ impl ServeSpec {
             versions: Vec::new(),
             suites: Vec::new(),
             groups: Vec::new(),
+            pause: 0,
+            idle: IDLE,
             identities,
+            resumption: Resumption::default(),
         }
     }
 
@@ -75,6 +125,9 @@ impl ServeSpec {
         if self.identities.is_empty() {
             return Err(ServeError::NoIdentity);
         }
+        if self.resumption.early_data > 0 && !self.resumption.psk {
+            return Err(ServeError::EarlyDataWithoutPsk);
+        }
         let versions = self.served_versions();
         for &suite in &self.suites {
             if !versions.contains(&suite.version()) {
@@ -99,6 +152,8 @@ pub enum ServeError {
     NoThreads,
     #[error("a server needs a certificate with its key, or a self-signed one")]
     NoIdentity,
+    #[error("early data goes with resumption by psk")]
+    EarlyDataWithoutPsk,
     #[error("suite {0} belongs to TLS {1}, which is not among the versions asked for")]
     SuiteOutsideVersions(CipherSuite, TlsVersion),
     #[error("no suite given for TLS {0}; give one, or leave that version or all suites out")]

@@ -28,6 +28,9 @@ pub struct HandshakeCounts {
     pub full: u64,
     /// Complete, resumed.
     pub resumed: u64,
+    /// Of the resumed ones: those whose early data was accepted.
+    #[serde(default)]
+    pub early_data: u64,
     /// Begun (a byte arrived) and not completed. A connection on which nothing arrives is no handshake.
     pub failed: u64,
 }
@@ -38,6 +41,7 @@ pub struct HandshakeCounts {
 pub(super) struct WorkerCounts {
     pub full: Counter,
     pub resumed: Counter,
+    pub early_data: Counter,
     pub failed: Counter,
     pub connections: Counter,
     pub requests: Counter,
@@ -102,6 +106,7 @@ impl Shared {
             handshakes: HandshakeCounts {
                 full: sum(|w| &w.full),
                 resumed: sum(|w| &w.resumed),
+                early_data: sum(|w| &w.early_data),
                 failed: sum(|w| &w.failed),
             },
             connections: sum(|w| &w.connections),
@@ -130,8 +135,9 @@ mod tests {
         let stats = Stats { connections: 3, ..Stats::default() };
         assert_eq!(
             serde_json::to_string(&stats).unwrap(),
-            r#"{"handshakes":{"full":0,"resumed":0,"failed":0},"connections":3,"requests":0,"#
+            r#"{"handshakes":{"full":0,"resumed":0,"early_data":0,"failed":0},"connections":3,"#
                 .to_owned()
+                + r#""requests":0,"#
                 + r#""cpu":{"user_us":0,"system_us":0}}"#
         );
     }

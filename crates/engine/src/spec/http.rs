@@ -83,7 +83,16 @@ impl HttpSpec {
         if run.handshake_only && self.check_body != BodyCheck::Off {
             return Err(SpecError::BodyOfHandshakeOnly);
         }
-        Ok(())
+        self.check_http1_only(run)
+    }
+
+    /// What is made for one request after the other only.
+    fn check_http1_only(&self, run: &RunSpec) -> Result<(), SpecError> {
+        match self.version {
+            HttpVersion::Http2 if run.load.think_us > 0 => Err(SpecError::ThinkOverHttp2),
+            HttpVersion::Http2 if run.tls.early_data => Err(SpecError::EarlyDataOverHttp2),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -116,6 +125,16 @@ mod tests {
         let more = r#","handshake_only":true"#;
         assert_eq!(check(r#"{"check_body":"hash"}"#, more), Err(SpecError::BodyOfHandshakeOnly));
         assert_eq!(check(r#"{"version":"2"}"#, more), Ok(()));
+    }
+
+    #[test]
+    fn think_time_and_early_data_are_of_http_1_1() {
+        let more = r#","load":{"think_us":5}"#;
+        assert_eq!(check(r#"{"version":"2"}"#, more), Err(SpecError::ThinkOverHttp2));
+        let more = r#","tls":{"resume":"psk","early_data":true}"#;
+        assert_eq!(check(r#"{"version":"2"}"#, more), Err(SpecError::EarlyDataOverHttp2));
+        assert_eq!(check("{}", more), Ok(()));
+        assert_eq!(check(r#"{"version":"2"}"#, r#","tls":{"resume":"psk"}"#), Ok(()));
     }
 
     #[test]

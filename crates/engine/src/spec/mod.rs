@@ -4,14 +4,24 @@
 //! each other; nothing else can be run.
 
 mod http;
+pub mod load;
+mod tls;
 
 pub use http::{BodyCheck, HttpSpec, HttpVersion};
+
+use std::net::IpAddr;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::names::{CipherSuite, Group, KeyExchange, SignatureScheme, TlsVersion};
+use self::load::{LoadError, LoadSpec};
+use crate::names::{CipherSuite, Group, TlsVersion};
 use crate::target::Target;
+
+#[cfg(test)]
+mod laws;
+
+pub use self::tls::{Authenticate, BackendChoice, HelloRetry, KeyShare, Resume, TlsSpec, Trust};
 
 /// The identifier of this wire format; a change that old readers would misread changes the number.
 pub const SPEC_SCHEMA: &str = "tlslab.spec/1";
@@ -54,6 +64,9 @@ pub struct RunSpec {
     /// The HTTP that is spoken.
     #[serde(default)]
     pub http: HttpSpec,
+    /// How load is made over time, and what is kept of each connection.
+    #[serde(default)]
+    pub load: LoadSpec,
     /// What to offer and what to insist on.
     #[serde(default)]
     pub tls: TlsSpec,
@@ -63,6 +76,10 @@ pub struct RunSpec {
     /// Hosts, beside loopback ones, that the user has allowed as targets.
     #[serde(default)]
     pub allow: Vec<String>,
+    /// Addresses of this machine to connect from, in turn; empty: the system chooses one. A target's
+    /// address takes some 28,000 connections at once from each.
+    #[serde(default)]
+    pub sources: Vec<IpAddr>,
     /// For a public target: the token whose page `/.well-known/tlslab-<token>` the target serves, by
     /// which its operator agrees to more than 1,000 connections/s or 60 s.
     #[serde(default)]
@@ -95,78 +112,6 @@ impl Default for RequestsPerConnection {
     }
 }
 
-/// What the client offers; every non-empty list is also what each connection is checked against.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct TlsSpec {
-    /// Protocol versions; empty: the back end's own default.
-    pub versions: Vec<TlsVersion>,
-    /// Cipher suites, preferred first; empty: the back end's own default.
-    pub suites: Vec<CipherSuite>,
-    /// Key-exchange groups, preferred first; empty: the back end's own default.
-    pub groups: Vec<Group>,
-    /// Signature schemes, preferred first; empty: the back end's own default.
-    pub signature_schemes: Vec<SignatureScheme>,
-    /// Which TLS library makes the handshakes.
-    pub backend: BackendChoice,
-    /// How often the server's certificate and signature are verified.
-    pub authenticate: Authenticate,
-    /// Whether each connection draws a key share of its own.
-    pub key_share: KeyShare,
-    /// The name for SNI and for the certificate check; by default the URL's host.
-    pub server_name: Option<String>,
-    /// Whom to trust to have issued the server's certificate.
-    pub trust: Trust,
-}
-
-/// Which TLS library makes the handshakes.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum BackendChoice {
-    /// rustls where it can do what is asked, OpenSSL where it cannot.
-    #[default]
-    Auto,
-    /// rustls on aws-lc-rs.
-    Rustls,
-    /// OpenSSL 3.6, built in.
-    Openssl,
-}
-
-/// How often a connection's server is authenticated.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Authenticate {
-    /// Chain, name, validity and handshake signature on every connection.
-    #[default]
-    Every,
-    /// The same on the first connection of each worker and on one in 128 thereafter.
-    Sampled,
-}
-
-/// Where a connection's ephemeral key comes from.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum KeyShare {
-    /// Drawn anew for every connection, as a real client does.
-    #[default]
-    Fresh,
-    /// One per worker and group: the client saves the key generation, the server notices nothing.
-    Reused,
-}
-
-/// Whom to trust to have issued the server's certificate.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Trust {
-    /// The trust anchors that this machine is set up with.
-    #[default]
-    System,
-    /// The certificates in this PEM text, and no others.
-    Pem(String),
-    /// Anybody: the chain is not checked, the handshake signature still is.
-    Anyone,
-}
-
 /// The time that each step may take, in milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -197,7 +142,7 @@ fn one() -> u32 {
 }
 
 /// Why a specification cannot be run; the text names the field and what it may be.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum SpecError {
     #[error("schema is '{0}'; this program reads {SPEC_SCHEMA}")]
@@ -224,6 +169,10 @@ pub enum SpecError {
     MoreStreamsThanRequests { streams: u32, requests: u32 },
     #[error("http.check_body needs requests, and handshake_only sends none")]
     BodyOfHandshakeOnly,
+    #[error("think time (load.think_us) goes with http.version 1.1 only")]
+    ThinkOverHttp2,
+    #[error("early data (tls.early_data) goes with http.version 1.1 only")]
+    EarlyDataOverHttp2,
     #[error("suite {suite} belongs to TLS {needs}, which is not among the versions asked for")]
     SuiteOutsideVersions { suite: CipherSuite, needs: TlsVersion },
     #[error("no suite given for TLS {0}; give one, or leave that version or all suites out")]
@@ -232,10 +181,28 @@ pub enum SpecError {
     GroupNeedsTls13(Group),
     #[error("group {0} cannot be forced: suite {1} exchanges keys without an elliptic curve")]
     GroupWithoutEcdhe(Group, CipherSuite),
+    #[error("resume_ratio goes with a kind of resumption, which resume names")]
+    RatioOfNothing,
+    #[error("resume_ratio ({0}) must lie between 0 and 1")]
+    ResumeRatio(String),
+    #[error("early data goes with resumption by psk or psk-only")]
+    EarlyDataWithoutPsk,
+    #[error("early data is a request, and handshake_only sends none")]
+    EarlyDataWithoutRequest,
+    #[error("in TLS 1.3 tickets come after the handshake; handshake_only does not wait for them")]
+    TicketsAfterHandshakeOnly,
+    #[error("hello_retry goes with full handshakes, not with resumption")]
+    RetryOfResumed,
+    #[error("hello_retry sends the share of {0}, which the server may not take, yet groups has it")]
+    ShareIsWanted(Group),
+    #[error("{what} exists in TLS {needs} only; leave the other versions out")]
+    OneVersionOnly { what: String, needs: TlsVersion },
     #[error("proof must be 16 to 64 letters, digits and hyphens")]
     Proof,
     #[error("server_name '{0}' is not a DNS name or an address")]
     ServerName(String),
+    #[error(transparent)]
+    Load(#[from] LoadError),
 }
 
 /// A specification whose parts fit each other. Only [`RunSpec::checked`] makes one.
@@ -279,7 +246,9 @@ impl RunSpec {
         self.check_counts()?;
         self.check_proof()?;
         self.http.check(&self)?;
+        self.load.check(&self)?;
         self.tls.check()?;
+        self.check_handshake_only()?;
         let target = Target::parse(&self.url)?;
         let checked = CheckedSpec { spec: self, target };
         let name = checked.server_name();
@@ -293,6 +262,15 @@ impl RunSpec {
         let Some(token) = &self.proof else { return Ok(()) };
         let harmless = token.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
         if harmless && (16..=64).contains(&token.len()) { Ok(()) } else { Err(SpecError::Proof) }
+    }
+
+    fn check_handshake_only(&self) -> Result<(), SpecError> {
+        let resumes_in_tls13 = self.tls.resume.version() == Some(TlsVersion::Tls13);
+        match self.handshake_only {
+            true if self.tls.early_data => Err(SpecError::EarlyDataWithoutRequest),
+            true if resumes_in_tls13 => Err(SpecError::TicketsAfterHandshakeOnly),
+            _ => Ok(()),
+        }
     }
 
     fn check_counts(&self) -> Result<(), SpecError> {
@@ -338,41 +316,6 @@ impl RunSpec {
         }
         if self.handshake_only && requests != 1 {
             return Err(SpecError::HandshakeOnlyWithRequests);
-        }
-        Ok(())
-    }
-}
-
-impl TlsSpec {
-    /// Whether a version may be negotiated.
-    pub fn offers(&self, version: TlsVersion) -> bool {
-        self.versions.is_empty() || self.versions.contains(&version)
-    }
-
-    fn check(&self) -> Result<(), SpecError> {
-        for &suite in &self.suites {
-            let needs = suite.version();
-            if !self.offers(needs) {
-                return Err(SpecError::SuiteOutsideVersions { suite, needs });
-            }
-        }
-        if !self.suites.is_empty() {
-            for &version in &self.versions {
-                if !self.suites.iter().any(|suite| suite.version() == version) {
-                    return Err(SpecError::VersionWithoutSuite(version));
-                }
-            }
-        }
-        for &group in &self.groups {
-            if group.needs_tls13() && !self.offers(TlsVersion::Tls13) {
-                return Err(SpecError::GroupNeedsTls13(group));
-            }
-            let other = |suite: &&CipherSuite| {
-                matches!(suite.key_exchange(), KeyExchange::Dhe | KeyExchange::Rsa)
-            };
-            if let Some(&suite) = self.suites.iter().find(other) {
-                return Err(SpecError::GroupWithoutEcdhe(group, suite));
-            }
         }
         Ok(())
     }
@@ -446,6 +389,18 @@ mod tests {
         for wrong in ["short", "../../../../etc/passwd", "0123456789abcde\\n0"] {
             assert_eq!(with(wrong), Err(SpecError::Proof), "{wrong}");
         }
+    }
+
+    #[test]
+    fn a_handshake_alone_carries_neither_early_data_nor_tickets_of_tls_1_3() {
+        let with = |tls: &str| {
+            let url = r#""url":"https://localhost/","stop":{"count":1}"#;
+            spec(&format!(r#"{{{url},"handshake_only":true,"tls":{tls}}}"#)).map(|_| ())
+        };
+        let early = r#"{"resume":"psk","early_data":true}"#;
+        assert_eq!(with(early), Err(SpecError::EarlyDataWithoutRequest));
+        assert_eq!(with(r#"{"resume":"psk"}"#), Err(SpecError::TicketsAfterHandshakeOnly));
+        assert_eq!(with(r#"{"resume":"ticket"}"#), Ok(()));
     }
 
     #[test]

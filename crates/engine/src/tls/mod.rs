@@ -10,11 +10,12 @@ use serde::{Deserialize, Serialize};
 use crate::names::{CipherSuite, Group, SignatureScheme, TlsVersion};
 use crate::outcome::Failure;
 use crate::socket::Socket;
-use crate::spec::{Authenticate, HttpVersion, KeyShare};
+use crate::spec::{Authenticate, HelloRetry, HttpVersion, KeyShare, Resume};
 
 pub mod choice;
 pub mod expectation;
 pub mod openssl;
+mod pool;
 pub mod rustls;
 
 /// What a call on a session has achieved.
@@ -26,8 +27,11 @@ pub enum Progress {
     WantRead,
     /// Nothing more until the socket is writable.
     WantWrite,
-    /// The peer ended the session orderly (close_notify), or closed the TCP connection.
+    /// The peer ended the session orderly, by close_notify.
     Closed,
+    /// The peer ended the TCP stream and not the session: what came last may be cut off (RFC 8446,
+    /// section 6.1).
+    Cut,
 }
 
 /// What a back end is built from: what each connection offers, and how the server is judged.
@@ -52,7 +56,18 @@ pub struct Offer {
     pub key_share: KeyShare,
     /// The protocol to offer by ALPN.
     pub http: HttpVersion,
+    /// How [`Backend::resume`] resumes; with `None` no session is kept at all.
+    pub resume: Resume,
+    /// Whether resumed connections may send early data.
+    pub early_data: bool,
+    /// The share that goes first, and is the only one sent, so that the server asks for another.
+    pub hello_retry: Option<HelloRetry>,
 }
+
+/// The groups that are offered behind a share that makes the server ask for another, when none are
+/// asked for: those of rustls, in its order.
+pub(crate) const USUAL_GROUPS: [Group; 4] =
+    [Group::X25519MlKem768, Group::X25519, Group::P256, Group::P384];
 
 /// Whom to trust to have issued a server's certificate.
 #[derive(Debug, Clone)]
@@ -102,14 +117,28 @@ pub trait Backend {
     /// One connection's TLS state.
     type Session: Session;
 
-    /// Begins a session as a client. Nothing is sent before [`Session::handshake`].
+    /// Begins a session with a full handshake. Nothing is sent before [`Session::handshake`].
     fn open(&mut self) -> Result<Self::Session, Failure>;
+
+    /// Begins a session that resumes an earlier one of this back end; `None` when none is left that
+    /// could be resumed. A ticket of TLS 1.3 is used once.
+    fn resume(&mut self) -> Result<Option<Self::Session>, Failure>;
+
+    /// How many sessions could be resumed now.
+    fn resumable(&self) -> usize;
+
+    /// Keeps so many sessions to resume; of more the oldest are dropped.
+    fn keep(&mut self, sessions: usize);
 }
 
 /// One connection's TLS state.
 pub trait Session {
     /// The bytes that the session has taken or made and not yet sent.
     fn unsent(&self) -> usize;
+
+    /// Takes plaintext to send as early data, ahead of the first call of [`Session::handshake`];
+    /// gives how many bytes of it were taken, none where the resumed session allows none.
+    fn send_early(&mut self, plaintext: &[u8]) -> Result<usize, Failure>;
 
     /// Carries the handshake on. `Done` means that the client considers it complete; what the client
     /// still has to send (its Finished in TLS 1.3) may wait for the next [`Session::write`] or
@@ -127,6 +156,9 @@ pub trait Session {
 
     /// Receives plaintext into the buffer; `Done(n)` with `n > 0` bytes.
     fn read(&mut self, socket: &mut Socket, plaintext: &mut [u8]) -> Result<Progress, Failure>;
+
+    /// Gives up the room that only a session at work needs. The connection rests from here on.
+    fn rest(&mut self) {}
 
     /// The certificates that the server sent, DER, its own first.
     fn peer_certificates(&self) -> Vec<Vec<u8>>;
@@ -154,8 +186,25 @@ pub struct Negotiated {
     pub hello_retry_request: bool,
     /// The application protocol.
     pub alpn: Option<Alpn>,
-    /// Whether the server was authenticated in full on this connection.
+    /// How an earlier session was resumed; `None` in a full handshake.
+    pub resumed_by: Resume,
+    /// What became of early data.
+    pub early_data: EarlyData,
+    /// Whether the server was authenticated in full: on this connection, or on the one whose session
+    /// it resumes.
     pub authenticated: bool,
+}
+
+/// What became of early data.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum EarlyData {
+    /// None was sent.
+    #[default]
+    None,
+    /// The server took it.
+    Accepted,
+    /// The server did not take it; the request was sent again (RFC 8446, section 4.2.10).
+    Rejected,
 }
 
 /// The group that a handshake really used.
@@ -213,6 +262,10 @@ pub struct Facts {
     pub hello_retry_request: bool,
     /// The application protocol; `none` when none was agreed on.
     pub alpn: String,
+    /// How an earlier session was resumed: `id`, `ticket`, `psk`, `psk-only`; `none` if it was not.
+    pub resumed_by: String,
+    /// Early data: `none` was sent, or it was `accepted` or `rejected`.
+    pub early_data: String,
 }
 
 impl From<Negotiated> for Facts {
@@ -234,7 +287,30 @@ impl From<Negotiated> for Facts {
                 Some(Alpn::Other) => "other".to_owned(),
                 None => "none".to_owned(),
             },
+            resumed_by: negotiated.resumed_by.to_string(),
+            early_data: match negotiated.early_data {
+                EarlyData::None => "none".to_owned(),
+                EarlyData::Accepted => "accepted".to_owned(),
+                EarlyData::Rejected => "rejected".to_owned(),
+            },
         }
+    }
+}
+
+impl Facts {
+    /// The kind of the handshake in words: `resumed by psk, early data accepted`.
+    pub fn kind_in_words(&self) -> String {
+        let mut words = self.kind.clone();
+        if self.resumed_by != "none" {
+            words += &format!(" by {}", self.resumed_by);
+        }
+        if self.early_data != "none" {
+            words += &format!(", early data {}", self.early_data);
+        }
+        if self.hello_retry_request {
+            words += ", after a HelloRetryRequest";
+        }
+        words
     }
 }
 

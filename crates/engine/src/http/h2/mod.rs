@@ -135,6 +135,11 @@ impl Client {
         self.streams.next_done()
     }
 
+    /// When the first byte of the first response arrived.
+    pub fn first_answered(&self) -> Option<Nanos> {
+        self.streams.first_answered()
+    }
+
     /// Whether no request is under way.
     pub fn is_idle(&self) -> bool {
         self.streams.under_way() == 0

@@ -77,6 +77,8 @@ impl Stream {
 pub struct Streams {
     rule: BodyRule,
     now: Nanos,
+    /// The first byte of the first response arrived.
+    first_answered: Option<Nanos>,
     under_way: Vec<Stream>,
     done: VecDeque<Done>,
     seen: Seen,
@@ -95,6 +97,7 @@ impl Streams {
         Self {
             rule,
             now: 0,
+            first_answered: None,
             under_way: Vec::new(),
             done: VecDeque::new(),
             seen: Seen::default(),
@@ -144,6 +147,11 @@ impl Streams {
     /// Whether the server has said that it ends the connection.
     pub fn ends(&self) -> bool {
         self.notice.is_some()
+    }
+
+    /// When the first byte of the first response arrived.
+    pub fn first_answered(&self) -> Option<Nanos> {
+        self.first_answered
     }
 
     /// The first failure, if there was one.
@@ -220,6 +228,7 @@ impl Events for Streams {
                 if let Some(stream) = stream {
                     stream.answered.get_or_insert(now);
                     stream.head_bytes += frame.length as u64;
+                    self.first_answered.get_or_insert(now);
                 }
                 frame.kind == Kind::Headers
             }

@@ -4,6 +4,8 @@
 mod content;
 mod date;
 mod digests;
+#[cfg(test)]
+mod laws;
 mod multiplexed;
 mod request;
 mod response;

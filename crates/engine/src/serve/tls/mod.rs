@@ -35,6 +35,9 @@ pub(super) trait Session {
     /// Whether HTTP/2 was agreed on, once the handshake is complete.
     fn speaks_http2(&self) -> bool;
 
+    /// Whether early data was accepted; its bytes come first of all that was received.
+    fn accepted_early_data(&self) -> bool;
+
     /// Takes all of the received bytes and appends what they decrypt to.
     ///
     /// After a failure the session may still have an alert to send.

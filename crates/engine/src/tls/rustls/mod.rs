@@ -1,24 +1,30 @@
 //! The fast back end: rustls on aws-lc-rs.
 
 mod chain_memo;
-mod key_exchange;
+mod client_hello;
+mod flight;
+pub(crate) mod key_exchange;
+mod key_memo;
 mod key_schedule;
 mod session;
+mod tickets;
 mod verifier;
 
 use std::sync::Arc;
 
-use rustls::client::Resumption;
+use rustls::client::{Resumption, Tls12Resumption};
 use rustls::crypto::{CryptoProvider, aws_lc_rs};
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, SupportedCipherSuite, SupportedProtocolVersion};
 
 use self::key_schedule::CIPHER_SUITES;
+use self::tickets::{Ticket, Tickets};
 use self::verifier::Verifier;
-use super::{Backend, BackendError, Offer, SAMPLING_PERIOD};
-use crate::names::{CipherSuite, SignatureScheme, TlsVersion};
+use super::pool::Pool;
+use super::{Backend, BackendError, Offer, SAMPLING_PERIOD, USUAL_GROUPS};
+use crate::names::{CipherSuite, Group, SignatureScheme, TlsVersion};
 use crate::outcome::Failure;
-use crate::spec::Authenticate;
+use crate::spec::{Authenticate, HelloRetry, Resume};
 
 pub use self::key_exchange::GROUPS;
 pub use self::session::RustlsSession;
@@ -35,11 +41,17 @@ pub struct RustlsBackend {
     server_name: ServerName<'static>,
     authenticate: Authenticate,
     opened: u32,
+    resume: Resume,
+    pool: Pool<Ticket>,
 }
 
 impl RustlsBackend {
     /// Builds the back end; an error names what the library lacks.
     pub fn new(offer: &Offer) -> Result<Self, BackendError> {
+        if offer.resume == Resume::PskOnly {
+            let has = [Resume::Id, Resume::Ticket, Resume::Psk].into_iter();
+            return Err(lacks("resumption by", &offer.resume, has.map(|kind| kind.to_string())));
+        }
         let provider = Arc::new(provider(offer)?);
         let algorithms = provider.signature_verification_algorithms;
         let schemes = signature_schemes(offer, &provider)?;
@@ -54,7 +66,20 @@ impl RustlsBackend {
             server_name,
             authenticate: offer.authenticate,
             opened: 0,
+            resume: offer.resume,
+            pool: Pool::new(),
         })
+    }
+
+    /// A session that puts what it can be resumed by into the pool, if anything is to be resumed.
+    fn session(&self, verify: bool, ticket: Option<Ticket>) -> Result<RustlsSession, Failure> {
+        let config = if verify { &self.verifying } else { &self.trusting };
+        let mut session =
+            RustlsSession::new(Arc::clone(config), self.server_name.clone(), verify, ticket)?;
+        if self.resume != Resume::None {
+            session.keep_tickets(self.pool.clone());
+        }
+        Ok(session)
     }
 }
 
@@ -67,8 +92,22 @@ impl Backend for RustlsBackend {
             Authenticate::Sampled => self.opened.is_multiple_of(SAMPLING_PERIOD),
         };
         self.opened = self.opened.wrapping_add(1);
-        let config = if verify { &self.verifying } else { &self.trusting };
-        RustlsSession::new(Arc::clone(config), self.server_name.clone(), verify)
+        self.session(verify, None)
+    }
+
+    /// By the configuration that the session was begun with: rustls resumes by no other.
+    fn resume(&mut self) -> Result<Option<RustlsSession>, Failure> {
+        let Some(ticket) = self.pool.take() else { return Ok(None) };
+        let verified = ticket.authenticated();
+        self.session(verified, Some(ticket)).map(Some)
+    }
+
+    fn resumable(&self) -> usize {
+        self.pool.len()
+    }
+
+    fn keep(&mut self, sessions: usize) {
+        self.pool.keep(sessions);
     }
 }
 
@@ -101,14 +140,18 @@ fn provider(offer: &Offer) -> Result<CryptoProvider, BackendError> {
             .map(|suite| implementation(*suite).ok_or_else(|| lacks("suite", suite, has.clone()())))
             .collect::<Result<_, _>>()?;
     }
-    let groups = if offer.groups.is_empty() { &key_exchange::DEFAULT[..] } else { &offer.groups };
-    provider.kx_groups = groups
-        .iter()
-        .map(|group| {
-            key_exchange::implementation(*group, offer.key_share)
-                .ok_or_else(|| lacks("group", group, GROUPS.iter().map(ToString::to_string)))
-        })
-        .collect::<Result<_, _>>()?;
+    let groups = if offer.groups.is_empty() { &USUAL_GROUPS[..] } else { &offer.groups };
+    let group = |group: &Group| {
+        key_exchange::implementation(*group, offer.key_share)
+            .ok_or_else(|| lacks("group", group, GROUPS.iter().map(ToString::to_string)))
+    };
+    provider.kx_groups = groups.iter().map(group).collect::<Result<_, _>>()?;
+    // rustls sends a key share for the first of its groups.
+    match offer.hello_retry {
+        None => {}
+        Some(HelloRetry::Decoy) => provider.kx_groups.insert(0, &key_exchange::DECOY),
+        Some(HelloRetry::Share(share)) => provider.kx_groups.insert(0, group(&share)?),
+    }
     Ok(provider)
 }
 
@@ -163,7 +206,14 @@ fn config(
         .dangerous()
         .with_custom_certificate_verifier(Arc::new(verifier))
         .with_no_client_auth();
-    config.resumption = Resumption::disabled();
+    config.resumption = match offer.resume {
+        Resume::None => Resumption::disabled(),
+        Resume::Id => {
+            Resumption::store(Arc::new(Tickets)).tls12_resumption(Tls12Resumption::SessionIdOnly)
+        }
+        Resume::Ticket | Resume::Psk | Resume::PskOnly => Resumption::store(Arc::new(Tickets)),
+    };
+    config.enable_early_data = offer.early_data;
     config.alpn_protocols = vec![offer.http.alpn().to_vec()];
     Ok(Arc::new(config))
 }

@@ -2,8 +2,13 @@
 
 mod arguments;
 mod events;
+mod hold;
+mod in_memory;
+mod mode;
+mod primitives;
 mod problem;
 mod text;
+mod trace;
 mod trust;
 
 use std::io::{self, Write};
@@ -11,25 +16,30 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use clap::Parser;
 use serde_json::json;
 use tlslab_engine::check::{Checked, check};
-use tlslab_engine::record::{RunRecord, VerdictCode};
+use tlslab_engine::hold::HoldRecord;
+use tlslab_engine::in_memory::InMemoryRecord;
+use tlslab_engine::primitives::PrimitivesRecord;
+use tlslab_engine::record::{RunRecord, Verdict, VerdictCode};
 use tlslab_engine::run::run;
 use tlslab_engine::spec::RunSpec;
 
 use self::arguments::{Arguments, Schema};
 use self::events::Reporter;
 use self::problem::Problem;
+use self::trace::TraceFile;
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    let (json, result) = match Arguments::try_parse() {
-        Ok(arguments) => (arguments.json || arguments.preflight, measure(&arguments)),
-        Err(error) if error.use_stderr() => (arguments::ask_for_json(), Err(error.into())),
-        Err(help_or_version) => help_or_version.exit(),
+    let (json, result) = if mode::is(in_memory::FLAG) {
+        mode::run(clap::Parser::try_parse(), in_memory::run)
+    } else if mode::is(primitives::FLAG) {
+        mode::run(clap::Parser::try_parse(), primitives::run)
+    } else {
+        mode::run(Arguments::of_command_line(), |arguments| measure(&arguments))
     };
     match result {
         Ok(code) => code,
@@ -46,26 +56,36 @@ fn measure(arguments: &Arguments) -> Result<ExitCode, Problem> {
         print_json(&match schema {
             Schema::Spec => schemars::schema_for!(RunSpec),
             Schema::Record => schemars::schema_for!(RunRecord),
+            Schema::Hold => schemars::schema_for!(HoldRecord),
+            Schema::InMemory => schemars::schema_for!(InMemoryRecord),
+            Schema::Primitives => schemars::schema_for!(PrimitivesRecord),
         })?;
         return Ok(ExitCode::SUCCESS);
     }
     let interrupt = interrupt_flag()?;
+    if arguments.hold.is_asked_for() {
+        return hold::run(arguments, &interrupt);
+    }
     let spec = arguments.spec()?.checked()?;
     let trust = trust::anchors(&spec.spec().tls.trust)?;
-    let mut reporter = Reporter::new(arguments.events, arguments.json);
+    let mut reporter = Reporter::new(arguments.events, arguments.json && !arguments.load.progress);
     let checked = check(&spec, trust)?;
     interrupt.store(false, Ordering::SeqCst);
     if arguments.preflight {
         print_json(&preflight(&checked))?;
         return Ok(ExitCode::SUCCESS);
     }
+    let trace = arguments.load.trace.as_deref().map(TraceFile::create).transpose()?;
     let record = run(&spec, &checked, &mut reporter, &interrupt)?;
+    if let (Some(file), Some(trace)) = (trace, reporter.take_trace()) {
+        file.write(&trace)?;
+    }
     if arguments.json {
         print_json(&record)?;
     } else {
         write!(io::stdout(), "{}", text::summary(&record))?;
     }
-    Ok(exit_code(&record))
+    Ok(exit_code(&record.verdicts))
 }
 
 fn preflight(checked: &Checked) -> serde_json::Value {
@@ -94,8 +114,8 @@ fn print_json(value: &impl serde::Serialize) -> io::Result<()> {
     io::stdout().write_all(line.as_bytes())
 }
 
-fn exit_code(record: &RunRecord) -> ExitCode {
-    let has = |code| record.verdicts.iter().any(|verdict| verdict.code == code);
+fn exit_code(verdicts: &[Verdict]) -> ExitCode {
+    let has = |code| verdicts.iter().any(|verdict| verdict.code == code);
     if has(VerdictCode::Interrupted) {
         ExitCode::from(130)
     } else if has(VerdictCode::Valid) {

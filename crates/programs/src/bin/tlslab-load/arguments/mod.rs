@@ -1,0 +1,299 @@
+//! The command line of `tlslab-load`, and the specification that it stands for.
+
+mod http;
+mod load;
+mod resumption;
+mod tls;
+
+use std::fs;
+use std::io::Read as _;
+use std::time::Duration;
+
+use clap::{Parser, ValueEnum};
+use tlslab_engine::spec::{Deadlines, RequestsPerConnection, RunSpec, SPEC_SCHEMA, Stop};
+
+use self::load::LoadArguments;
+use self::tls::TlsArguments;
+use crate::hold;
+use crate::problem::Problem;
+
+/// The modes that load nothing; each has options of its own.
+const OTHER_MODES: &str = "\
+Without a server:
+  tlslab-load --in-memory ...   TLS client and server back to back (see --in-memory --help)
+  tlslab-load --primitives ...  what each primitive of TLS costs here (see --primitives --help)";
+
+/// Opens TLS connections to one server and measures them.
+///
+/// Only loopback addresses are loaded, and hosts given with --allow. Exit status: 0 done and valid,
+/// 1 done but a verdict failed, 2 wrong usage, 3 could not run, 130 interrupted.
+#[derive(Debug, Parser)]
+#[command(version, max_term_width = 100, after_help = OTHER_MODES)]
+pub struct Arguments {
+    /// What to load: https://HOST:PORT/PATH
+    #[arg(required_unless_present_any = ["spec", "print_schema"], conflicts_with = "spec")]
+    url: Option<String>,
+
+    /// Read the whole specification (JSON) from this file, or from standard input with -
+    #[arg(long, value_name = "FILE|-")]
+    spec: Option<String>,
+
+    /// Worker threads
+    #[arg(short, long, default_value_t = 1, value_name = "N")]
+    threads: u32,
+
+    /// How long to measure: 500ms, 10s, 2m [default: 10s, or what a ramp or --step asks for]
+    #[arg(short, long, value_parser = time, value_name = "TIME", conflicts_with = "count")]
+    duration: Option<Duration>,
+
+    /// How many connections to measure, instead of a time
+    #[arg(short = 'n', long, value_name = "COUNT")]
+    count: Option<u64>,
+
+    /// Load before the measurement begins
+    #[arg(long, value_parser = time, default_value = "0s", value_name = "TIME")]
+    warmup: Duration,
+
+    /// Requests on each connection: a number, or 'unlimited'
+    #[arg(long, value_parser = requests, default_value = "1", value_name = "N|unlimited")]
+    requests_per_connection: RequestsPerConnection,
+
+    /// Close each connection once the handshake is done, without a request
+    #[arg(long)]
+    handshake_only: bool,
+
+    #[command(flatten)]
+    http: http::HttpArguments,
+
+    #[command(flatten)]
+    pub load: LoadArguments,
+
+    #[command(flatten)]
+    tls: TlsArguments,
+
+    /// Processors to pin the workers to: 1 or 0,2-3
+    #[arg(long, value_parser = processors, value_name = "LIST")]
+    cpu: Option<Processors>,
+
+    #[command(flatten)]
+    pub hold: hold::Flags,
+
+    /// A host that may be loaded although it is not a loopback address (repeatable)
+    #[arg(long, value_name = "HOST")]
+    allow: Vec<String>,
+
+    /// For a public host beyond 1,000 connections/s or 60 s: it serves /.well-known/tlslab-TOKEN
+    #[arg(long, value_name = "TOKEN")]
+    proof: Option<String>,
+
+    /// The time that each step of a connection may take
+    #[arg(long, value_parser = time, default_value = "10s", value_name = "TIME")]
+    timeout: Duration,
+
+    /// Print the record, as JSON, and nothing else on standard output
+    #[arg(long)]
+    pub json: bool,
+
+    /// Print events to standard error, as JSON lines
+    #[arg(long)]
+    pub events: bool,
+
+    /// Make one verified connection, print what was negotiated as JSON, and stop
+    #[arg(long)]
+    pub preflight: bool,
+
+    /// Print the JSON Schema of a wire format and stop
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub print_schema: Option<Schema>,
+}
+
+/// The wire formats that have a schema.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum Schema {
+    /// What goes in: the specification of a run.
+    Spec,
+    /// What comes out: the record of a run.
+    Record,
+    /// What comes out of --hold.
+    Hold,
+    /// What comes out of --in-memory.
+    InMemory,
+    /// What comes out of --primitives.
+    Primitives,
+}
+
+impl Arguments {
+    /// What this program was started with.
+    pub fn of_command_line() -> Result<Self, clap::Error> {
+        Self::try_parse_from(load::with_ramp_joined(std::env::args_os()))
+    }
+
+    /// The specification that was given, in JSON or in flags.
+    pub fn spec(&self) -> Result<RunSpec, Problem> {
+        let mut spec = match &self.spec {
+            Some(source) => read_spec(source)?,
+            None => self.spec_of_flags()?,
+        };
+        self.load.complete(&mut spec.load);
+        Ok(spec)
+    }
+
+    fn spec_of_flags(&self) -> Result<RunSpec, Problem> {
+        let load = self.load.spec(self.duration)?;
+        let length = self.duration.or(self.load.length(&load)?).unwrap_or(LENGTH);
+        let step = milliseconds(self.timeout) as u32;
+        let deadlines =
+            Deadlines { connect_ms: step, handshake_ms: step, first_byte_ms: step, body_ms: step };
+        Ok(RunSpec {
+            schema: SPEC_SCHEMA.to_owned(),
+            url: self.url.clone().unwrap_or_default(),
+            connections: self.load.connections.most(),
+            threads: self.threads,
+            cpus: self.cpu.clone().unwrap_or_default().0,
+            warmup_ms: milliseconds(self.warmup),
+            stop: match self.count {
+                Some(count) => Stop::Count(count),
+                None => Stop::DurationMs(milliseconds(length)),
+            },
+            requests_per_connection: self.requests_per_connection,
+            handshake_only: self.handshake_only,
+            http: self.http.spec(),
+            load,
+            tls: self.tls.spec()?,
+            deadlines,
+            sources: self.hold.sources.clone(),
+            allow: self.allow.clone(),
+            proof: self.proof.clone(),
+        })
+    }
+}
+
+/// The most bytes that a specification may have; its PEM text is the bulk of it.
+const SPEC_LIMIT: u64 = 4 * 1024 * 1024;
+
+fn read_spec(source: &str) -> Result<RunSpec, Problem> {
+    let text = if source == "-" {
+        let mut text = String::new();
+        std::io::stdin()
+            .take(SPEC_LIMIT)
+            .read_to_string(&mut text)
+            .map_err(|e| Problem::usage(format!("cannot read the specification: {e}")))?;
+        text
+    } else {
+        read_file(source)?
+    };
+    serde_json::from_str(&text).map_err(|e| Problem::usage(format!("specification: {e}")))
+}
+
+fn read_file(path: &str) -> Result<String, Problem> {
+    fs::read_to_string(path).map_err(|e| Problem::usage(format!("cannot read '{path}': {e}")))
+}
+
+/// A time in whole milliseconds.
+pub fn milliseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// How long a measurement takes if nothing says so.
+const LENGTH: Duration = Duration::from_secs(10);
+
+/// The longest time that can be asked for: a day.
+const LONGEST: Duration = Duration::from_secs(24 * 3600);
+
+/// Reads a time: `500ms`, `10s`, `2m`.
+pub fn time(text: &str) -> Result<Duration, String> {
+    let wanted = || format!("'{text}' is not a time; write 500ms, 10s or 2m");
+    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let number: f64 = number.parse().map_err(|_| wanted())?;
+    let seconds = match unit {
+        "ms" => number / 1000.0,
+        "" | "s" => number,
+        "m" => number * 60.0,
+        "h" => number * 3600.0,
+        _ => return Err(wanted()),
+    };
+    let time = Duration::try_from_secs_f64(seconds).map_err(|_| wanted())?;
+    if time > LONGEST { Err(format!("'{text}' is longer than a day")) } else { Ok(time) }
+}
+
+fn requests(text: &str) -> Result<RequestsPerConnection, String> {
+    match text {
+        "unlimited" => Ok(RequestsPerConnection::Unlimited),
+        number => number
+            .parse()
+            .map(RequestsPerConnection::Count)
+            .map_err(|_| format!("'{text}' is neither a number nor 'unlimited'")),
+    }
+}
+
+/// A list of processors, as taskset takes it.
+#[derive(Debug, Clone, Default)]
+pub struct Processors(pub Vec<usize>);
+
+/// Reads a list of processors: `0,2-3`.
+pub fn processors(text: &str) -> Result<Processors, String> {
+    let wanted = || format!("'{text}' is not a list of processors; write 1 or 0,2-3");
+    let mut list = Vec::new();
+    for part in text.split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let first: usize = first.parse().map_err(|_| wanted())?;
+        let last: usize = last.parse().map_err(|_| wanted())?;
+        if first > last || last >= 1024 {
+            return Err(wanted());
+        }
+        list.extend(first..=last);
+    }
+    Ok(Processors(list))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tlslab_engine::names::Group;
+    use tlslab_engine::spec::{Authenticate, BodyCheck, HttpVersion, KeyShare};
+
+    #[test]
+    fn times_have_units() {
+        assert_eq!(time("500ms"), Ok(Duration::from_millis(500)));
+        assert_eq!(time("1.5s"), Ok(Duration::from_millis(1500)));
+        assert_eq!(time("2m"), Ok(Duration::from_secs(120)));
+        for wrong in ["", "s", "5x", "-1s", "1e9h", "48h"] {
+            assert!(time(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn processors_are_listed_and_ranged() {
+        assert_eq!(processors("0,2-3").unwrap().0, [0, 2, 3]);
+        for wrong in ["", "a", "3-1", "0-", "0-99999"] {
+            assert!(processors(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn flags_make_a_specification() {
+        let flags = ["tlslab-load", "-c", "8", "--lean", "--group", "P-384", "https://localhost/"];
+        let spec = Arguments::try_parse_from(flags).unwrap().spec().unwrap();
+        assert_eq!((spec.connections, spec.tls.groups), (8, vec![Group::P384]));
+        assert_eq!(spec.tls.authenticate, Authenticate::Sampled);
+        assert_eq!(spec.tls.key_share, KeyShare::Reused);
+        assert_eq!(spec.stop, Stop::DurationMs(10_000));
+    }
+
+    #[test]
+    fn http2_is_a_flag_with_its_streams() {
+        let flags = ["tlslab-load", "--http", "2", "--streams", "8", "--requests-per-connection"];
+        let flags = flags.into_iter().chain(["unlimited", "--check-body", "hash", "https://a/"]);
+        let http = Arguments::try_parse_from(flags).unwrap().spec().unwrap().http;
+        assert_eq!((http.version, http.streams), (HttpVersion::Http2, 8));
+        assert_eq!(http.check_body, BodyCheck::Hash);
+    }
+
+    #[test]
+    fn an_unknown_group_is_an_error_that_names_the_known_ones() {
+        let flags = ["tlslab-load", "--group", "P-257", "https://localhost/"];
+        let error = Arguments::try_parse_from(flags).unwrap_err().to_string();
+        assert!(error.contains("unknown group 'P-257'; known: X25519, P-256"), "{error}");
+    }
+}
