@@ -22,8 +22,8 @@ from bench.generators import Command, Generator
 from bench.intervals import Interval
 from bench.keep import as_run, write
 from bench.results import Bar, Results, Sample
-from bench.rivals import BLOCKS, SECONDS, SEED
 from bench.server import GROUP, SUITE, Page, Server, serving
+from bench.settings import BLOCKS, SECONDS, SEED
 from bench.tables import console
 from tlslab.lab.programs import require_program
 from tlslab.model.errors import CannotRunError, TlslabError

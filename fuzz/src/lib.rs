@@ -5,16 +5,14 @@
 
 #[path = "../../crates/engine/src"]
 mod engine {
+    pub mod clock;
     pub mod hostile;
+    /// The client's side.
+    pub mod http;
     pub mod names;
+    pub mod outcome;
     pub mod spec;
     pub mod target;
-
-    /// The client's side.
-    pub mod http {
-        pub mod h1;
-        pub mod laws;
-    }
 
     /// The reference server's side.
     pub mod serve {
@@ -25,8 +23,12 @@ mod engine {
         }
     }
 
+    #[path = "http/laws.rs"]
+    pub mod http_laws;
     #[path = "spec/laws.rs"]
     pub mod spec_laws;
 }
 
-pub use engine::{hostile, http, names, serve, spec, spec_laws, target};
+pub use engine::{
+    clock, hostile, http, http_laws, names, outcome, serve, spec, spec_laws, target,
+};

@@ -36,7 +36,7 @@ def discover(engine: Engine, aim: Aim, experiment: Experiment) -> Discovered:
     reached, does not pass verification, or answers with an error.
     """
     workload = experiment.workload
-    first, _ = engine.preflight(preflight_spec(aim, Profile(), workload))
+    first, _ = engine.preflight(preflight_spec(aim, Profile(), workload.http))
     levels = {factor.name: factor.levels for factor in experiment.factors}
     unavailable: dict[tuple[str, str], str] = {}
     found = _served(engine, aim, workload, levels.get("tls", ()), unavailable)
@@ -65,7 +65,7 @@ def _served(
         for schemes in FAMILIES.values():
             profile = Profile(tls=version, signature_schemes=schemes)
             try:
-                preflight, _ = engine.preflight(preflight_spec(aim, profile, workload))
+                preflight, _ = engine.preflight(preflight_spec(aim, profile, workload.http))
                 keys.append(key_level(preflight))
             except EngineError as error:
                 if not error.class_.startswith(UNSUPPORTED_PREFIXES):

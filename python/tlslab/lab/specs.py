@@ -34,7 +34,7 @@ def run_spec(aim: Aim, profile: Profile, workload: Workload, kind: RunKind) -> d
     """
     lean = kind == "capacity"
     window = workload.capacity if lean else workload.client_cost
-    spec = preflight_spec(aim, profile, workload)
+    spec = preflight_spec(aim, profile, workload.http)
     spec |= {
         "connections": workload.connections,
         "cpus": list(aim.processors),
@@ -52,8 +52,8 @@ def run_spec(aim: Aim, profile: Profile, workload: Workload, kind: RunKind) -> d
     return spec
 
 
-def preflight_spec(aim: Aim, profile: Profile, workload: Workload) -> dict[str, Any]:
-    """The specification of a single, fully verified connection in the workload's HTTP."""
+def preflight_spec(aim: Aim, profile: Profile, http: str = "1.1") -> dict[str, Any]:
+    """The specification of a single, fully verified connection in this version of HTTP."""
     tls: dict[str, Any] = {
         "versions": [] if profile.tls is None else [profile.tls],
         "suites": list(profile.suites),
@@ -67,7 +67,7 @@ def preflight_spec(aim: Aim, profile: Profile, workload: Workload) -> dict[str, 
         "schema": SCHEMA,
         "url": aim.url,
         "stop": {"count": 1},
-        "http": {"version": workload.http},
+        "http": {"version": http},
         "tls": tls,
         "allow": list(aim.allow),
     }

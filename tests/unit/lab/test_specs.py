@@ -42,8 +42,8 @@ def test_resumption_is_asked_for_only_where_the_workload_has_it() -> None:
 
 
 def test_trust_is_a_word_or_a_text_in_pem() -> None:
-    trusts = [preflight_spec(Aim("u", trust), CELL.profile, EXPERIMENT.workload)["tls"]["trust"]
-              for trust in ("system", "anyone", "PEM")]  # fmt: skip
+    trusts = [preflight_spec(Aim("u", trust), CELL.profile)["tls"]["trust"] for trust in
+              ("system", "anyone", "PEM")]  # fmt: skip
     assert trusts == ["system", "anyone", {"pem": "PEM"}]
 
 
@@ -53,7 +53,8 @@ def test_both_runs_and_the_preflight_speak_the_workloads_http() -> None:
         spec = run_spec(AIM, CELL.profile, workload, kind)
         assert spec["http"] == {"version": "2", "streams": 5}
         assert spec["requests_per_connection"] == {"count": 9}
-    assert preflight_spec(AIM, CELL.profile, workload)["http"] == {"version": "2"}
+    assert preflight_spec(AIM, CELL.profile, "2")["http"] == {"version": "2"}
+    assert preflight_spec(AIM, CELL.profile)["http"] == {"version": "1.1"}
 
 
 def test_server_and_generator_never_share_a_processor() -> None:

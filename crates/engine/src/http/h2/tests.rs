@@ -174,3 +174,18 @@ fn bytes_that_are_made_up_never_hang_or_panic() {
     }
     assert!((100..2_000).contains(&failed), "{failed}: noise must reach both ends");
 }
+
+/// What becomes of a seed of the fuzz target `h2_response`.
+fn seed(name: &str) -> Result<(), Failure> {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/seeds/h2_response");
+    feed(&std::fs::read(format!("{folder}/{name}")).unwrap())
+}
+
+#[test]
+fn seeds_of_the_fuzz_target_go_as_far_as_their_names_say() {
+    for name in ["response", "in-pieces", "continuation", "goaway", "ping"] {
+        assert_eq!(seed(name), Ok(()), "{name}");
+    }
+    assert_eq!(seed("reset"), Err(Failure::StreamReset));
+    assert_eq!(seed("push"), Err(Failure::HttpProtocol));
+}
