@@ -1,16 +1,15 @@
 //! The command line of `tlslab-load`, and the specification that it stands for.
 
+mod tls;
+
 use std::fs;
 use std::io::Read as _;
 use std::time::Duration;
 
 use clap::{Parser, ValueEnum};
-use tlslab_engine::names::{CipherSuite, Group, SignatureScheme, TlsVersion};
-use tlslab_engine::spec::{
-    Authenticate, BackendChoice, Deadlines, KeyShare, RequestsPerConnection, RunSpec, SPEC_SCHEMA,
-    Stop, TlsSpec, Trust,
-};
+use tlslab_engine::spec::{Deadlines, RequestsPerConnection, RunSpec, SPEC_SCHEMA, Stop};
 
+use self::tls::TlsArguments;
 use crate::problem::Problem;
 
 /// Opens TLS connections to one server and measures them.
@@ -56,50 +55,8 @@ pub struct Arguments {
     #[arg(long)]
     handshake_only: bool,
 
-    /// Protocol version to offer (repeatable): 1.2, 1.3
-    #[arg(long, value_name = "VERSION")]
-    tls: Vec<TlsVersion>,
-
-    /// Cipher suite to offer (repeatable), by IANA's or OpenSSL's name
-    #[arg(long, value_name = "SUITE")]
-    suite: Vec<CipherSuite>,
-
-    /// Key-exchange group to force (repeatable): X25519, P-256, X25519MLKEM768, ...
-    #[arg(long, value_name = "GROUP")]
-    group: Vec<Group>,
-
-    /// Signature scheme to accept (repeatable): ecdsa_secp256r1_sha256, ...
-    #[arg(long, value_name = "SCHEME")]
-    sigalg: Vec<SignatureScheme>,
-
-    /// Name for SNI and the certificate check, instead of the URL's host
-    #[arg(long, value_name = "NAME")]
-    sni: Option<String>,
-
-    /// Trust the certificates in this PEM file, and no others
-    #[arg(long, value_name = "FILE", conflicts_with = "insecure")]
-    ca: Option<String>,
-
-    /// Do not check the server's chain and name; the handshake signature is still verified
-    #[arg(long)]
-    insecure: bool,
-
-    /// TLS library: auto, rustls, openssl
-    #[arg(long, value_enum, default_value = "auto", value_name = "NAME")]
-    backend: BackendName,
-
-    /// Verify the server on every connection, or on the first of each worker and 1 in 128
-    #[arg(long, value_enum, default_value = "every", value_name = "HOW")]
-    authenticate: AuthenticateName,
-
-    /// Draw a key share for every connection, or use one again
-    #[arg(long, value_enum, default_value = "fresh", value_name = "HOW")]
-    key_share: KeyShareName,
-
-    /// Short for --authenticate sampled --key-share reused: half the client's cost, the same
-    /// work for the server
-    #[arg(long, conflicts_with_all = ["authenticate", "key_share"])]
-    lean: bool,
+    #[command(flatten)]
+    tls: TlsArguments,
 
     /// Processors to pin the workers to: 1 or 0,2-3
     #[arg(long, value_parser = processors, value_name = "LIST")]
@@ -143,25 +100,6 @@ pub enum Schema {
     Record,
 }
 
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum BackendName {
-    Auto,
-    Rustls,
-    Openssl,
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum AuthenticateName {
-    Every,
-    Sampled,
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum KeyShareName {
-    Fresh,
-    Reused,
-}
-
 impl Arguments {
     /// The specification that was given, in JSON or in flags.
     pub fn spec(&self) -> Result<RunSpec, Problem> {
@@ -189,56 +127,11 @@ impl Arguments {
             },
             requests_per_connection: self.requests_per_connection,
             handshake_only: self.handshake_only,
-            tls: self.tls_spec()?,
+            tls: self.tls.spec()?,
             deadlines,
             allow: self.allow.clone(),
             proof: self.proof.clone(),
         })
-    }
-
-    fn tls_spec(&self) -> Result<TlsSpec, Problem> {
-        let trust = match &self.ca {
-            Some(file) => Trust::Pem(read_file(file)?),
-            None if self.insecure => Trust::Anyone,
-            None => Trust::System,
-        };
-        let (authenticate, key_share) = match (self.lean, self.authenticate, self.key_share) {
-            (true, _, _) => (Authenticate::Sampled, KeyShare::Reused),
-            (false, authenticate, key_share) => (authenticate.into(), key_share.into()),
-        };
-        Ok(TlsSpec {
-            versions: self.tls.clone(),
-            suites: self.suite.clone(),
-            groups: self.group.clone(),
-            signature_schemes: self.sigalg.clone(),
-            backend: match self.backend {
-                BackendName::Auto => BackendChoice::Auto,
-                BackendName::Rustls => BackendChoice::Rustls,
-                BackendName::Openssl => BackendChoice::Openssl,
-            },
-            authenticate,
-            key_share,
-            server_name: self.sni.clone(),
-            trust,
-        })
-    }
-}
-
-impl From<AuthenticateName> for Authenticate {
-    fn from(name: AuthenticateName) -> Self {
-        match name {
-            AuthenticateName::Every => Self::Every,
-            AuthenticateName::Sampled => Self::Sampled,
-        }
-    }
-}
-
-impl From<KeyShareName> for KeyShare {
-    fn from(name: KeyShareName) -> Self {
-        match name {
-            KeyShareName::Fresh => Self::Fresh,
-            KeyShareName::Reused => Self::Reused,
-        }
     }
 }
 
@@ -323,6 +216,8 @@ fn processors(text: &str) -> Result<Processors, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tlslab_engine::names::Group;
+    use tlslab_engine::spec::{Authenticate, KeyShare};
 
     #[test]
     fn times_have_units() {
