@@ -1,5 +1,7 @@
 //! Before a run: is the target allowed, is it there, and does it do what is asked?
 
+use std::sync::Arc;
+
 use crate::clock::{MILLISECOND, Nanos};
 use crate::connection::Script;
 use crate::error::RunError;
@@ -16,7 +18,7 @@ use crate::tls::choice::{Choice, choose};
 use crate::tls::expectation::Expectation;
 use crate::tls::openssl::OpensslBackend;
 use crate::tls::rustls::RustlsBackend;
-use crate::tls::{BackendError, Offer, TrustAnchors};
+use crate::tls::{BackendError, KeyLog, Offer, TrustAnchors};
 
 /// A target that has been found to be what was asked for.
 #[derive(Debug, Clone)]
@@ -34,9 +36,18 @@ pub struct Checked {
 /// Resolves, permits and tries the target with one connection; all that can be known to be wrong
 /// before a load is found here.
 pub fn check(spec: &CheckedSpec, trust: TrustAnchors) -> Result<Checked, RunError> {
+    check_logged(spec, trust, None)
+}
+
+/// The same; the secrets of all connections, of the run's as well, are written to the log.
+pub fn check_logged(
+    spec: &CheckedSpec,
+    trust: TrustAnchors,
+    key_log: Option<Arc<KeyLog>>,
+) -> Result<Checked, RunError> {
     let mut permit = guard::permit(spec.spec(), spec.target())?;
     check_files(spec)?;
-    let mut offer = offer(spec, trust);
+    let mut offer = Offer { key_log, ..offer(spec, trust) };
     if permit.bounded
         && let Some(token) = &spec.spec().proof
     {
@@ -46,9 +57,29 @@ pub fn check(spec: &CheckedSpec, trust: TrustAnchors) -> Result<Checked, RunErro
     add_certificate_group(spec, &permit, &mut offer)?;
     let backend = choose(spec.spec().tls.backend, &offer)?;
     let script = Script { requests: Some(1), ..script(spec, permit) };
-    let tried = one_connection(backend, &offer, &script)?;
-    let (preflight, _) = tried.map_err(|error| failed(spec, error))?;
+    let preflight = try_all_names(spec, backend, &offer, &script)?;
     Ok(Checked { permit, backend, preflight, offer })
+}
+
+/// One connection for each server name; what that for the first name saw.
+fn try_all_names(
+    spec: &CheckedSpec,
+    backend: Choice,
+    offer: &Offer,
+    script: &Script,
+) -> Result<Preflight, RunError> {
+    let mut first = None;
+    for name in &offer.server_names {
+        let tried = one_connection(backend, &asking_for(name, offer), script)?;
+        let (preflight, _) = tried.map_err(|error| failed(spec, name, error))?;
+        first.get_or_insert(preflight);
+    }
+    Ok(first.expect("an offer has a server name"))
+}
+
+/// The same offer with one server name.
+fn asking_for(name: &str, offer: &Offer) -> Offer {
+    Offer { server_names: vec![name.to_owned()], ..offer.clone() }
 }
 
 fn check_files(spec: &CheckedSpec) -> Result<(), RunError> {
@@ -57,8 +88,11 @@ fn check_files(spec: &CheckedSpec) -> Result<(), RunError> {
     if granted < needed { Err(RunError::Files { needed, granted }) } else { Ok(()) }
 }
 
-fn failed(spec: &CheckedSpec, error: PreflightError) -> RunError {
-    let target = format!("{}:{}", spec.target().host, spec.target().port);
+fn failed(spec: &CheckedSpec, name: &str, error: PreflightError) -> RunError {
+    let mut target = format!("{}:{}", spec.target().host, spec.target().port);
+    if spec.server_names().len() > 1 {
+        target += &format!(" as {name}");
+    }
     RunError::Preflight { target, error }
 }
 
@@ -77,10 +111,14 @@ fn offer(spec: &CheckedSpec, trust: TrustAnchors) -> Offer {
         suites: tls.suites.clone(),
         groups: tls.groups.clone(),
         signature_schemes: tls.signature_schemes.clone(),
-        server_name: spec.server_name().to_owned(),
+        server_names: spec.server_names().to_vec(),
+        alpn: tls.offered_protocols(),
+        client_identity: spec.client_identity().cloned(),
         trust,
         authenticate: tls.authenticate,
         key_share: tls.key_share,
+        key_log: None,
+        allow_obsolete: tls.allow_obsolete,
     }
 }
 
@@ -115,20 +153,22 @@ fn add_certificate_group(
     let mut script = script(spec, *permit);
     script.handshake_only = true;
     script.expectation = Expectation::default();
-    let scouted = one_connection(choose(spec.spec().tls.backend, &open)?, &open, &script)?;
-    match scouted {
-        Ok((_, certificates)) => {
-            let group = certificate_group(&certificates);
-            offer.groups.extend(group.filter(|group| !offer.groups.contains(group)));
-            Ok(())
+    let backend = choose(spec.spec().tls.backend, &open)?;
+    for name in spec.server_names() {
+        match one_connection(backend, &asking_for(name, &open), &script)? {
+            Ok((_, certificates)) => {
+                let group = certificate_group(&certificates);
+                offer.groups.extend(group.filter(|group| !offer.groups.contains(group)));
+            }
+            // Nobody has to wait for the same twice.
+            Err(error) if matches!(error.outcome, Outcome::Failed(Failure::TimedOut(_))) => {
+                return Err(failed(spec, name, error));
+            }
+            // A target that cannot be scouted will fail its preflight, which says why.
+            Err(_) => {}
         }
-        // Nobody has to wait for the same twice.
-        Err(error) if matches!(error.outcome, Outcome::Failed(Failure::TimedOut(_))) => {
-            Err(failed(spec, error))
-        }
-        // A target that cannot be scouted will fail its preflight, which says why.
-        Err(_) => Ok(()),
     }
+    Ok(())
 }
 
 /// What each connection of a run does.

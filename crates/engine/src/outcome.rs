@@ -38,6 +38,7 @@ pub enum Mismatch {
     Kind,
     HelloRetryRequest,
     Alpn,
+    ClientCertificate,
 }
 
 impl fmt::Display for Mismatch {
@@ -50,6 +51,7 @@ impl fmt::Display for Mismatch {
             Self::Kind => "kind",
             Self::HelloRetryRequest => "hello_retry_request",
             Self::Alpn => "alpn",
+            Self::ClientCertificate => "client_certificate",
         })
     }
 }

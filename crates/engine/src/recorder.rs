@@ -9,7 +9,7 @@ use hdrhistogram::serialization::{Serializer as _, V2DeflateSerializer};
 
 use crate::clock::{MILLISECOND, Nanos, SECOND};
 use crate::outcome::{Outcome, Outcomes};
-use crate::record::{Bytes, CountedFacts, CpuTime, HISTOGRAMS, Interval, Summary};
+use crate::record::{Bytes, CountedFacts, CountedName, CpuTime, HISTOGRAMS, Interval, Summary};
 use crate::tls::{Facts, Negotiated};
 
 /// The greatest time that a histogram holds, an hour; what takes longer is counted as an hour.
@@ -71,6 +71,35 @@ impl Histograms {
     }
 }
 
+/// How connections ended that asked for one server name.
+#[derive(Debug, Clone, Copy, Default)]
+struct NameCounts {
+    completed: u64,
+    failed: u64,
+    unexpected: u64,
+}
+
+impl NameCounts {
+    fn count(&mut self, outcome: Outcome) {
+        match outcome {
+            Outcome::Completed => self.completed += 1,
+            Outcome::Failed(_) => self.failed += 1,
+            Outcome::Unexpected(_) => self.unexpected += 1,
+        }
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.completed += other.completed;
+        self.failed += other.failed;
+        self.unexpected += other.unexpected;
+    }
+
+    fn of(&self, name: &str) -> CountedName {
+        let Self { completed, failed, unexpected } = *self;
+        CountedName { name: name.to_owned(), completed, failed, unexpected }
+    }
+}
+
 /// One worker's notes.
 #[derive(Debug)]
 pub struct Recorder {
@@ -78,6 +107,8 @@ pub struct Recorder {
     /// How connections ended other than completed; few kinds, found by walking the list.
     troubles: Vec<(Outcome, u64)>,
     facts: Vec<(Negotiated, u64)>,
+    /// Connections by the place of the server name that they asked for in the offer's list.
+    names: Vec<NameCounts>,
     /// Connections in flight when the measurement began, and begun since.
     pub attempts: u64,
     /// Connections in flight when it ended.
@@ -99,6 +130,7 @@ impl Recorder {
             histograms: Histograms::new(),
             troubles: Vec::new(),
             facts: Vec::new(),
+            names: Vec::new(),
             attempts: 0,
             in_flight_at_stop: 0,
             completed: 0,
@@ -147,6 +179,14 @@ impl Recorder {
         }
     }
 
+    /// Notes how a connection ended that asked for this server name.
+    pub fn count_name(&mut self, name: usize, outcome: Outcome) {
+        if self.names.len() <= name {
+            self.names.resize(name + 1, NameCounts::default());
+        }
+        self.names[name].count(outcome);
+    }
+
     fn count_facts(&mut self, facts: Negotiated) {
         let facts = Negotiated { authenticated: false, ..facts };
         match self.facts.iter().position(|(known, _)| *known == facts) {
@@ -189,6 +229,10 @@ impl Recorder {
                 Some((_, mine)) => *mine += count,
                 None => self.facts.push((facts, count)),
             }
+        }
+        self.names.resize(self.names.len().max(other.names.len()), NameCounts::default());
+        for (mine, theirs) in self.names.iter_mut().zip(&other.names) {
+            mine.add(theirs);
         }
         self.attempts += other.attempts;
         self.in_flight_at_stop += other.in_flight_at_stop;
@@ -241,6 +285,13 @@ impl Recorder {
             *books.entry(class).or_default() += count;
         }
         outcomes
+    }
+
+    /// How connections ended by the server name that they asked for, in the order of these names.
+    pub fn server_names(&self, names: &[String]) -> Vec<CountedName> {
+        let none = NameCounts::default();
+        let counts = (0..).map(|place| self.names.get(place).unwrap_or(&none));
+        names.iter().zip(counts).map(|(name, counts)| counts.of(name)).collect()
     }
 
     /// The facts with their counts, most frequent first.

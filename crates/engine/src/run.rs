@@ -14,7 +14,8 @@ use crate::error::RunError;
 use crate::guard::GuardError;
 use crate::phase::Schedule;
 use crate::processor::pin;
-use crate::record::{CpuTime, RECORD_SCHEMA, RunRecord, WorkerUsage};
+use crate::notes::notes as remarks;
+use crate::record::{ClientCertificate, CpuTime, RECORD_SCHEMA, RunRecord, WorkerUsage};
 use crate::recorder::Recorder;
 use crate::spec::{CheckedSpec, RunSpec, Stop};
 use crate::tls::choice::Choice;
@@ -177,6 +178,12 @@ fn record(
         requests,
         interrupted,
     });
+    let facts = notes.facts();
+    let named = match spec.spec().tls.server_names.is_empty() {
+        true => Vec::new(),
+        false => notes.server_names(spec.server_names()),
+    };
+    let own = spec.client_identity();
     RunRecord {
         schema: RECORD_SCHEMA.to_owned(),
         spec: spec.spec().clone(),
@@ -185,7 +192,13 @@ fn record(
         environment: environment(),
         address: checked.permit.address.to_string(),
         preflight: checked.preflight.clone(),
-        facts: notes.facts(),
+        notes: remarks(&checked.offer, facts.iter().map(|counted| &counted.facts)),
+        facts,
+        server_names: named,
+        client_certificate: own.map(|own| ClientCertificate {
+            key: own.key_kind(),
+            sha256: own.fingerprint(),
+        }),
         authenticated,
         requests,
         seconds,

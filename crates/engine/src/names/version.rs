@@ -27,6 +27,14 @@ impl TlsVersion {
     /// The versions that are offered unless obsolete ones are asked for, oldest first.
     pub const CURRENT: [Self; 2] = [Self::Tls12, Self::Tls13];
 
+    /// The oldest version that is left out between others: a ClientHello of before TLS 1.3 names the
+    /// newest version only, so that it cannot say so.
+    pub fn gap(versions: &[Self]) -> Option<Self> {
+        let between = *versions.iter().min()?..=*versions.iter().max()?;
+        let is_left_out = |version: &Self| between.contains(version) && !versions.contains(version);
+        Self::ALL.into_iter().find(is_left_out)
+    }
+
     /// Whether the version is offered only to those who say that they want obsolete things.
     pub fn is_obsolete(self) -> bool {
         self < Self::Tls12
@@ -87,5 +95,13 @@ mod tests {
     fn what_is_not_current_is_obsolete() {
         let obsolete = TlsVersion::ALL.into_iter().filter(|version| version.is_obsolete());
         assert!(obsolete.chain(TlsVersion::CURRENT).eq(TlsVersion::ALL));
+    }
+
+    #[test]
+    fn what_is_left_out_between_versions_is_found() {
+        use TlsVersion::{Ssl3, Tls10, Tls11, Tls12, Tls13};
+        assert_eq!(TlsVersion::gap(&[]), None);
+        assert_eq!(TlsVersion::gap(&[Tls13, Tls12, Tls11]), None);
+        assert_eq!(TlsVersion::gap(&[Tls12, Ssl3]), Some(Tls10));
     }
 }

@@ -279,6 +279,9 @@ impl<S: Session> Connection<S> {
             && let Some(kind) = self.session.handshake()
         {
             lent.counts.completed(kind).count();
+            if self.session.has_client_certificate() {
+                lent.counts.mutual.count();
+            }
             self.state = State::Request;
             self.deadline = lent.now + PATIENCE;
         }

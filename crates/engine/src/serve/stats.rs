@@ -30,6 +30,9 @@ pub struct HandshakeCounts {
     pub resumed: u64,
     /// Begun (a byte arrived) and not completed. A connection on which nothing arrives is no handshake.
     pub failed: u64,
+    /// Of the complete ones, those whose client has shown a certificate that passed.
+    #[serde(default)]
+    pub mutual: u64,
 }
 
 /// One worker's counts. Only that worker writes; a cache line of its own keeps others off it.
@@ -39,6 +42,7 @@ pub(super) struct WorkerCounts {
     pub full: Counter,
     pub resumed: Counter,
     pub failed: Counter,
+    pub mutual: Counter,
     pub connections: Counter,
     pub requests: Counter,
 }
@@ -103,6 +107,7 @@ impl Shared {
                 full: sum(|w| &w.full),
                 resumed: sum(|w| &w.resumed),
                 failed: sum(|w| &w.failed),
+                mutual: sum(|w| &w.mutual),
             },
             connections: sum(|w| &w.connections),
             requests: sum(|w| &w.requests),
@@ -130,9 +135,9 @@ mod tests {
         let stats = Stats { connections: 3, ..Stats::default() };
         assert_eq!(
             serde_json::to_string(&stats).unwrap(),
-            r#"{"handshakes":{"full":0,"resumed":0,"failed":0},"connections":3,"requests":0,"#
+            r#"{"handshakes":{"full":0,"resumed":0,"failed":0,"mutual":0},"connections":3,"#
                 .to_owned()
-                + r#""cpu":{"user_us":0,"system_us":0}}"#
+                + r#""requests":0,"cpu":{"user_us":0,"system_us":0}}"#
         );
     }
 }

@@ -4,7 +4,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::SpecError;
+use crate::identity::Identity;
 use crate::names::{CipherSuite, Group, KeyExchange, SignatureScheme, TlsVersion};
+use crate::obsolete::{SHORTEST_PRIME, short_key};
+use crate::tls::PROTOCOL_NAME_LIMIT;
 
 /// What the client offers; every non-empty list is also what each connection is checked against.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -26,8 +29,66 @@ pub struct TlsSpec {
     pub key_share: KeyShare,
     /// The name for SNI and for the certificate check; by default the URL's host.
     pub server_name: Option<String>,
+    /// Several such names instead, 1,000 at most: connections take them in turn, and the record
+    /// counts them apart.
+    pub server_names: Vec<String>,
+    /// Application protocols (ALPN) to offer, preferred first, of which the server must select one;
+    /// an empty list: none is offered. By default `http/1.1`, which the server may leave unanswered.
+    /// Requests are made in HTTP/1.1: other protocols go with `handshake_only`.
+    pub alpn: Option<Vec<String>>,
+    /// A certificate of the client's own. Each full handshake is checked: the server must ask for it.
+    pub client_identity: Option<ClientIdentity>,
+    /// The size in bits of the Diffie-Hellman parameters that the server must use; goes with DHE
+    /// suites.
+    pub dh_bits: Option<u32>,
+    /// Whether versions before TLS 1.2, RC4, 3DES, and keys and primes of less than 2,048 bits may
+    /// be used; they are never offered by default.
+    pub allow_obsolete: bool,
     /// Whom to trust to have issued the server's certificate.
     pub trust: Trust,
+}
+
+/// A client's certificate and key, both PEM.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ClientIdentity {
+    /// The certificate, then the intermediate ones.
+    pub certificate: String,
+    /// The private key: RSA, ECDSA or Ed25519, without a password. It is in no record: what is
+    /// written for it is `withheld`.
+    pub key: Secret,
+}
+
+/// A text that comes in and never goes out.
+#[derive(Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub struct Secret(String);
+
+impl Secret {
+    /// What is shown in place of a secret.
+    pub const WITHHELD: &'static str = "withheld";
+
+    /// Keeps a text.
+    pub fn new(text: String) -> Self {
+        Self(text)
+    }
+
+    /// The text itself.
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl Serialize for Secret {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(Self::WITHHELD)
+    }
+}
+
+impl std::fmt::Debug for Secret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(Self::WITHHELD)
+    }
 }
 
 /// Which TLS library makes the handshakes.
@@ -78,37 +139,183 @@ pub enum Trust {
     Anyone,
 }
 
+/// The most server names of a run: each is tried before the load begins.
+pub(super) const SERVER_NAMES_LIMIT: usize = 1000;
+
+/// The application protocol in which requests are made.
+const HTTP_1_1: &str = "http/1.1";
+
 impl TlsSpec {
     /// Whether a version may be negotiated.
     pub fn offers(&self, version: TlsVersion) -> bool {
-        self.versions.is_empty() || self.versions.contains(&version)
+        match &*self.versions {
+            [] => !version.is_obsolete(),
+            versions => versions.contains(&version),
+        }
     }
 
-    pub(super) fn check(&self) -> Result<(), SpecError> {
-        for &suite in &self.suites {
-            let needs = suite.version();
-            if !self.offers(needs) {
-                return Err(SpecError::SuiteOutsideVersions { suite, needs });
+    /// The application protocols to offer, preferred first.
+    pub fn offered_protocols(&self) -> Vec<String> {
+        self.alpn.clone().unwrap_or_else(|| vec![HTTP_1_1.to_owned()])
+    }
+
+    /// The client's own certificate with its key, if it has one.
+    pub(super) fn identity(&self) -> Result<Option<Identity>, SpecError> {
+        let Some(own) = &self.client_identity else { return Ok(None) };
+        let identity = Identity::from_pem(&own.certificate, own.key.reveal());
+        let identity = identity.map_err(SpecError::ClientIdentity)?;
+        match short_key(&identity) {
+            Some(kind) if !self.allow_obsolete => {
+                Err(SpecError::Obsolete(format!("a client certificate with an {kind} key")))
             }
+            _ => Ok(Some(identity)),
         }
-        if !self.suites.is_empty() {
-            for &version in &self.versions {
-                if !self.suites.iter().any(|suite| suite.version() == version) {
-                    return Err(SpecError::VersionWithoutSuite(version));
-                }
+    }
+
+    pub(super) fn check(&self, handshake_only: bool) -> Result<(), SpecError> {
+        self.check_obsolete()?;
+        self.check_versions()?;
+        self.check_groups()?;
+        self.check_protocols(handshake_only)?;
+        match (&self.server_name, self.server_names.len()) {
+            (Some(_), 1..) => Err(SpecError::NameAndNames),
+            (_, 0..=SERVER_NAMES_LIMIT) => Ok(()),
+            (_, count) => Err(SpecError::TooManyNames(count)),
+        }
+    }
+
+    /// Obsolete things are offered by those who say that they want them.
+    fn check_obsolete(&self) -> Result<(), SpecError> {
+        let version = self.versions.iter().find(|version| version.is_obsolete());
+        let suite = self.suites.iter().find(|suite| suite.is_obsolete());
+        let dh = self.dh_bits.filter(|bits| *bits < SHORTEST_PRIME);
+        let what = (version.map(|version| format!("TLS version {version}")))
+            .or_else(|| suite.map(|suite| format!("suite {suite}")))
+            .or_else(|| dh.map(|bits| format!("Diffie-Hellman with {bits} bits")));
+        match what {
+            Some(what) if !self.allow_obsolete => Err(SpecError::Obsolete(what)),
+            _ => Ok(()),
+        }
+    }
+
+    fn check_versions(&self) -> Result<(), SpecError> {
+        if let Some(gap) = TlsVersion::gap(&self.versions) {
+            return Err(SpecError::VersionsApart(gap));
+        }
+        let fits = |suite: CipherSuite| {
+            TlsVersion::ALL.into_iter().any(|version| self.offers(version) && suite.fits(version))
+        };
+        if let Some(&suite) = self.suites.iter().find(|suite| !fits(**suite)) {
+            return Err(SpecError::SuiteOutsideVersions { suite, needs: suite.version() });
+        }
+        let has_suite = |version: TlsVersion| self.suites.iter().any(|suite| suite.fits(version));
+        let without = self.versions.iter().find(|version| !has_suite(**version));
+        match without {
+            Some(&version) if !self.suites.is_empty() => {
+                Err(SpecError::VersionWithoutSuite(version))
             }
+            _ => Ok(()),
         }
+    }
+
+    fn check_groups(&self) -> Result<(), SpecError> {
+        let is = |suite: &CipherSuite, kinds: &[KeyExchange]| kinds.contains(&suite.key_exchange());
         for &group in &self.groups {
             if group.needs_tls13() && !self.offers(TlsVersion::Tls13) {
                 return Err(SpecError::GroupNeedsTls13(group));
             }
-            let other = |suite: &&CipherSuite| {
-                matches!(suite.key_exchange(), KeyExchange::Dhe | KeyExchange::Rsa)
-            };
+            let other = |suite: &&CipherSuite| is(suite, &[KeyExchange::Dhe, KeyExchange::Rsa]);
             if let Some(&suite) = self.suites.iter().find(other) {
                 return Err(SpecError::GroupWithoutEcdhe(group, suite));
             }
         }
-        Ok(())
+        let only_dhe = self.suites.iter().all(|suite| is(suite, &[KeyExchange::Dhe]));
+        match self.dh_bits {
+            Some(_) if self.suites.is_empty() || !only_dhe => Err(SpecError::DhBitsWithoutDhe),
+            _ => Ok(()),
+        }
+    }
+
+    fn check_protocols(&self, handshake_only: bool) -> Result<(), SpecError> {
+        let names = self.alpn.as_deref().unwrap_or_default();
+        if let Some(name) = names.iter().find(|name| !(1..=PROTOCOL_NAME_LIMIT).contains(&name.len()))
+        {
+            return Err(SpecError::ProtocolName(name.clone()));
+        }
+        match names.iter().find(|name| *name != HTTP_1_1) {
+            Some(name) if !handshake_only => Err(SpecError::ProtocolWithRequests(name.clone())),
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(json: &str, handshake_only: bool) -> Result<(), SpecError> {
+        serde_json::from_str::<TlsSpec>(json).unwrap().check(handshake_only)
+    }
+
+    #[test]
+    fn obsolete_things_need_to_be_allowed() {
+        for (rest, what) in [
+            (r#""versions":["ssl3"]"#, "TLS version ssl3"),
+            (r#""versions":["1.2","1.1"]"#, "TLS version 1.1"),
+            (r#""suites":["RC4-MD5"]"#, "suite TLS_RSA_WITH_RC4_128_MD5"),
+            (r#""suites":["DHE-RSA-AES128-SHA"],"dh_bits":1024"#, "Diffie-Hellman with 1024 bits"),
+        ] {
+            assert_eq!(check(&format!("{{{rest}}}"), false), Err(SpecError::Obsolete(what.into())));
+            assert_eq!(check(&format!(r#"{{{rest},"allow_obsolete":true}}"#), false), Ok(()));
+        }
+    }
+
+    #[test]
+    fn obsolete_suites_fit_their_versions() {
+        let with = |rest: &str| check(&format!(r#"{{"allow_obsolete":true,{rest}}}"#), false);
+        assert_eq!(with(r#""versions":["ssl3"],"suites":["RC4-MD5"]"#), Ok(()));
+        let gcm = with(r#""versions":["1.1"],"suites":["AES128-GCM-SHA256"]"#);
+        assert!(matches!(gcm, Err(SpecError::SuiteOutsideVersions { .. })), "{gcm:?}");
+        let apart = Err(SpecError::VersionsApart(TlsVersion::Tls11));
+        assert_eq!(with(r#""versions":["1.0","1.2"]"#), apart);
+    }
+
+    #[test]
+    fn a_prime_goes_with_suites_that_use_one() {
+        for suites in ["", "AES128-SHA", r#"DHE-RSA-AES128-SHA","AES128-SHA"#] {
+            let suites = if suites.is_empty() { String::new() } else { format!(r#""{suites}""#) };
+            let json = format!(r#"{{"suites":[{suites}],"dh_bits":2048}}"#);
+            assert_eq!(check(&json, false), Err(SpecError::DhBitsWithoutDhe), "{json}");
+        }
+    }
+
+    #[test]
+    fn requests_are_made_in_http_only() {
+        let h2 = r#"{"alpn":["h2","http/1.1"]}"#;
+        assert_eq!(check(h2, false), Err(SpecError::ProtocolWithRequests("h2".to_owned())));
+        assert_eq!(check(h2, true), Ok(()));
+        assert_eq!(check(r#"{"alpn":["http/1.1"]}"#, false), Ok(()));
+        assert_eq!(check(r#"{"alpn":[]}"#, false), Ok(()));
+        for wrong in [String::new(), "x".repeat(PROTOCOL_NAME_LIMIT + 1)] {
+            let json = format!(r#"{{"alpn":["{wrong}"]}}"#);
+            assert_eq!(check(&json, true), Err(SpecError::ProtocolName(wrong)));
+        }
+    }
+
+    #[test]
+    fn a_name_and_names_exclude_each_other() {
+        let json = r#"{"server_name":"a","server_names":["b"]}"#;
+        assert_eq!(check(json, false), Err(SpecError::NameAndNames));
+        let many = TlsSpec { server_names: vec!["a".to_owned(); 1001], ..TlsSpec::default() };
+        assert_eq!(many.check(false), Err(SpecError::TooManyNames(1001)));
+    }
+
+    #[test]
+    fn a_secret_never_goes_out() {
+        let json = r#"{"client_identity":{"certificate":"C","key":"hunter2"}}"#;
+        let spec: TlsSpec = serde_json::from_str(json).unwrap();
+        assert_eq!(spec.client_identity.as_ref().unwrap().key.reveal(), "hunter2");
+        let shown = format!("{spec:?}{}", serde_json::to_string(&spec).unwrap());
+        assert!(!shown.contains("hunter2") && shown.contains(r#""key":"withheld""#), "{shown}");
     }
 }

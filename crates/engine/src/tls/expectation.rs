@@ -13,6 +13,12 @@ pub struct Expectation {
     suites: Vec<CipherSuite>,
     groups: Vec<u16>,
     signature_schemes: Vec<SignatureScheme>,
+    /// The size of the server's own Diffie-Hellman parameters, in bits.
+    dh_bits: Option<u32>,
+    /// One of these; `None`: `http/1.1`, or no protocol.
+    alpn: Option<Vec<Alpn>>,
+    /// Whether the server must have asked for the client's certificate.
+    client_certificate: bool,
 }
 
 impl Expectation {
@@ -23,6 +29,11 @@ impl Expectation {
             suites: spec.suites.clone(),
             groups: spec.groups.iter().map(|group| group.code_point()).collect(),
             signature_schemes: spec.signature_schemes.clone(),
+            dh_bits: spec.dh_bits,
+            alpn: spec.alpn.as_ref().map(|names| {
+                names.iter().map(|name| Alpn::from_name(name.as_bytes())).collect()
+            }),
+            client_certificate: spec.client_identity.is_some(),
         }
     }
 
@@ -42,9 +53,13 @@ impl Expectation {
         }
         let group_agrees = match negotiated.group {
             Some(KeyExchangeGroup::Named(code_point)) => {
-                self.groups.is_empty() || self.groups.contains(&code_point)
+                self.dh_bits.is_none()
+                    && (self.groups.is_empty() || self.groups.contains(&code_point))
             }
-            Some(KeyExchangeGroup::FiniteField(_)) | None => self.groups.is_empty(),
+            Some(KeyExchangeGroup::FiniteField(bits)) => {
+                self.groups.is_empty() && self.dh_bits.is_none_or(|asked| asked == bits)
+            }
+            None => self.groups.is_empty() && self.dh_bits.is_none(),
         };
         if !group_agrees {
             return Some(Mismatch::Group);
@@ -58,8 +73,21 @@ impl Expectation {
         if !signed {
             return Some(Mismatch::SignatureScheme);
         }
-        // A server may leave ALPN out (RFC 7301, section 3.2); it may not pick what was not offered.
-        (negotiated.alpn == Some(Alpn::Other)).then_some(Mismatch::Alpn)
+        if !self.agrees_with_alpn(negotiated.alpn) {
+            return Some(Mismatch::Alpn);
+        }
+        // A server does not ask again whom it knows from the session that is resumed.
+        let must_show = self.client_certificate && negotiated.kind == HandshakeKind::Full;
+        (must_show && !negotiated.client_authenticated).then_some(Mismatch::ClientCertificate)
+    }
+
+    /// A server may leave ALPN out (RFC 7301, section 3.2), unless the protocol was asked for by name.
+    fn agrees_with_alpn(&self, selected: Option<Alpn>) -> bool {
+        match (&self.alpn, selected) {
+            (None, selected) => matches!(selected, None | Some(Alpn::Http11)),
+            (Some(asked), None) => asked.is_empty(),
+            (Some(asked), Some(selected)) => asked.contains(&selected),
+        }
     }
 }
 
@@ -87,6 +115,7 @@ mod tests {
             kind: HandshakeKind::Full,
             hello_retry_request: false,
             alpn: Some(Alpn::Http11),
+            client_authenticated: false,
             authenticated: true,
         }
     }
@@ -108,7 +137,7 @@ mod tests {
             }),
             (Mismatch::Kind, |n| n.kind = HandshakeKind::Resumed),
             (Mismatch::HelloRetryRequest, |n| n.hello_retry_request = true),
-            (Mismatch::Alpn, |n| n.alpn = Some(Alpn::Other)),
+            (Mismatch::Alpn, |n| n.alpn = Some(Alpn::H2)),
         ];
         for (mismatch, change) in cases {
             let mut different = negotiated();
@@ -127,5 +156,43 @@ mod tests {
     fn nothing_asked_accepts_any_full_handshake() {
         let anything = Expectation::new(&TlsSpec::default());
         assert_eq!(anything.mismatch(&negotiated()), None);
+    }
+
+    #[test]
+    fn a_protocol_asked_for_by_name_must_be_selected() {
+        let mismatch = |asked: &[&str], selected: Option<Alpn>| {
+            let alpn = Some(asked.iter().map(ToString::to_string).collect());
+            let asked = Expectation::new(&TlsSpec { alpn, ..TlsSpec::default() });
+            asked.mismatch(&Negotiated { alpn: selected, ..negotiated() })
+        };
+        assert_eq!(mismatch(&["h2", "http/1.1"], Some(Alpn::H2)), None);
+        assert_eq!(mismatch(&["acme-tls/1"], Some(Alpn::from_name(b"acme-tls/1"))), None);
+        assert_eq!(mismatch(&["acme-tls/1"], Some(Alpn::Http11)), Some(Mismatch::Alpn));
+        assert_eq!(mismatch(&["h2"], None), Some(Mismatch::Alpn));
+        assert_eq!(mismatch(&[], None), None);
+        assert_eq!(mismatch(&[], Some(Alpn::Http11)), Some(Mismatch::Alpn));
+    }
+
+    #[test]
+    fn a_prime_of_another_size_is_another_group() {
+        let asked =
+            Expectation::new(&TlsSpec { dh_bits: Some(1024), ..TlsSpec::default() });
+        let with = |group| asked.mismatch(&Negotiated { group, ..negotiated() });
+        assert_eq!(with(Some(KeyExchangeGroup::FiniteField(1024))), None);
+        for other in [
+            None,
+            Some(KeyExchangeGroup::FiniteField(2048)),
+            Some(KeyExchangeGroup::Named(Group::X25519.code_point())),
+        ] {
+            assert_eq!(with(other), Some(Mismatch::Group));
+        }
+    }
+
+    #[test]
+    fn a_server_that_asks_for_no_certificate_is_noticed_in_full_handshakes() {
+        let asked = Expectation { client_certificate: true, ..Expectation::default() };
+        assert_eq!(asked.mismatch(&negotiated()), Some(Mismatch::ClientCertificate));
+        let shown = Negotiated { client_authenticated: true, ..negotiated() };
+        assert_eq!(asked.mismatch(&shown), None);
     }
 }

@@ -4,18 +4,26 @@
 //! A session does its own reads and writes on the connection's [`Socket`] and never blocks: it says
 //! [`Progress::WantRead`] or [`Progress::WantWrite`] when the socket has no more to give or to take.
 
+use std::sync::Arc;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::identity::Identity;
 use crate::names::{CipherSuite, Group, SignatureScheme, TlsVersion};
 use crate::outcome::Failure;
 use crate::socket::Socket;
 use crate::spec::{Authenticate, KeyShare};
 
+pub mod alpn;
 pub mod choice;
 pub mod expectation;
+pub mod keylog;
 pub mod openssl;
 pub mod rustls;
+
+pub use alpn::{Alpn, PROTOCOL_NAME_LIMIT};
+pub use keylog::KeyLog;
 
 /// What a call on a session has achieved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,14 +50,24 @@ pub struct Offer {
     pub groups: Vec<Group>,
     /// Signature schemes, preferred first; empty: the back end's default.
     pub signature_schemes: Vec<SignatureScheme>,
-    /// The name for SNI and for the certificate check: a DNS name or an address.
-    pub server_name: String,
+    /// The names for SNI and for the certificate check, DNS names or addresses: connections take
+    /// them in turn. At least one.
+    pub server_names: Vec<String>,
+    /// Application protocols to offer, preferred first, each of 1 to [`PROTOCOL_NAME_LIMIT`] bytes;
+    /// empty: the extension is left out.
+    pub alpn: Vec<String>,
+    /// What to show to a server that asks for a client's certificate.
+    pub client_identity: Option<Identity>,
     /// Whom to trust to have issued the server's certificate.
     pub trust: TrustAnchors,
     /// How often the server is authenticated.
     pub authenticate: Authenticate,
     /// Whether each connection draws a key share of its own.
     pub key_share: KeyShare,
+    /// Where to write the secrets of connections.
+    pub key_log: Option<Arc<KeyLog>>,
+    /// Whether versions before TLS 1.2, RC4, 3DES and short keys may be used.
+    pub allow_obsolete: bool,
 }
 
 /// Whom to trust to have issued a server's certificate.
@@ -126,6 +144,11 @@ pub trait Session {
     /// Receives plaintext into the buffer; `Done(n)` with `n > 0` bytes.
     fn read(&mut self, socket: &mut Socket, plaintext: &mut [u8]) -> Result<Progress, Failure>;
 
+    /// Which of the offer's server names this session asks for, by its place in the list.
+    fn asked_name(&self) -> usize {
+        0
+    }
+
     /// The certificates that the server sent, DER, its own first.
     fn peer_certificates(&self) -> Vec<Vec<u8>>;
 
@@ -152,6 +175,9 @@ pub struct Negotiated {
     pub hello_retry_request: bool,
     /// The application protocol.
     pub alpn: Option<Alpn>,
+    /// Whether the server asked for a certificate, and the client showed one and signed with its
+    /// key.
+    pub client_authenticated: bool,
     /// Whether the server was authenticated in full on this connection.
     pub authenticated: bool,
 }
@@ -175,15 +201,6 @@ pub enum HandshakeKind {
     Resumed,
 }
 
-/// The application protocols that the engine can speak.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Alpn {
-    /// `http/1.1`.
-    Http11,
-    /// Another one: the server selected what was not offered.
-    Other,
-}
-
 /// What was negotiated, in the names that records use.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct Facts {
@@ -201,6 +218,10 @@ pub struct Facts {
     pub hello_retry_request: bool,
     /// The application protocol; `none` when none was agreed on.
     pub alpn: String,
+    /// Whether the server asked for a certificate, and the client showed one and signed with its
+    /// key.
+    #[serde(default)]
+    pub client_authenticated: bool,
 }
 
 impl From<Negotiated> for Facts {
@@ -216,11 +237,8 @@ impl From<Negotiated> for Facts {
                 HandshakeKind::Resumed => "resumed".to_owned(),
             },
             hello_retry_request: negotiated.hello_retry_request,
-            alpn: match negotiated.alpn {
-                Some(Alpn::Http11) => "http/1.1".to_owned(),
-                Some(Alpn::Other) => "other".to_owned(),
-                None => "none".to_owned(),
-            },
+            alpn: or_none(negotiated.alpn.map(|protocol| protocol.to_string())),
+            client_authenticated: negotiated.client_authenticated,
         }
     }
 }

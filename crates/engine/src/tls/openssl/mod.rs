@@ -14,6 +14,7 @@ mod wire;
 
 use std::net::IpAddr;
 
+use ::openssl::error::ErrorStack;
 use ::openssl::ssl::{Ssl, SslContext};
 
 use crate::outcome::Failure;
@@ -43,8 +44,39 @@ pub struct OpensslBackend {
     period: u32,
     /// Connections opened, modulo the period.
     opened: u32,
-    /// The name to send; none for an address (RFC 6066, section 3).
-    sni: Option<String>,
+    /// The names to ask for, in turn.
+    names: Vec<ServerName>,
+    /// Whose turn it is.
+    next_name: usize,
+}
+
+/// A server's name. An address is not sent (RFC 6066, section 3), but it is looked for in the
+/// certificate.
+#[derive(Debug)]
+enum ServerName {
+    Dns(String),
+    Address(IpAddr),
+}
+
+impl ServerName {
+    fn new(name: &str) -> Result<Self, BackendError> {
+        if name.is_empty() || name.len() > NAME_LIMIT || name.contains('\0') {
+            let message = format!("a server's name has 1 to {NAME_LIMIT} bytes, none of them zero");
+            return Err(BackendError::Refused { backend: NAME, message });
+        }
+        Ok(name.parse().map_or_else(|_| Self::Dns(name.to_owned()), Self::Address))
+    }
+
+    /// Asks for the name, and insists on it.
+    fn set(&self, ssl: &mut Ssl) -> Result<(), ErrorStack> {
+        match self {
+            Self::Dns(name) => {
+                ssl.set_hostname(name)?;
+                ssl.param_mut().set_host(name)
+            }
+            Self::Address(address) => ssl.param_mut().set_ip(*address),
+        }
+    }
 }
 
 impl OpensslBackend {
@@ -63,11 +95,7 @@ impl OpensslBackend {
                 has: "a fresh key share for every connection".to_owned(),
             });
         }
-        let name = &offer.server_name;
-        if name.is_empty() || name.len() > NAME_LIMIT || name.contains('\0') {
-            let message = format!("a server's name has 1 to {NAME_LIMIT} bytes, none of them zero");
-            return Err(BackendError::Refused { backend: NAME, message });
-        }
+        let names = offer.server_names.iter().map(|name| ServerName::new(name));
         let mut backend = Self {
             authenticating: match &offer.trust {
                 TrustAnchors::Certificates(anchors) => Some(context::build(offer, Some(anchors))?),
@@ -79,7 +107,8 @@ impl OpensslBackend {
                 Authenticate::Sampled => SAMPLING_PERIOD,
             },
             opened: 0,
-            sni: name.parse::<IpAddr>().is_err().then(|| name.clone()),
+            names: names.collect::<Result<_, _>>()?,
+            next_name: 0,
         };
         backend.rehearse()?;
         Ok(backend)
@@ -89,7 +118,7 @@ impl OpensslBackend {
     fn rehearse(&mut self) -> Result<(), BackendError> {
         let refused = |message| BackendError::Refused { backend: NAME, message };
         let mut session = self.open().map_err(|e| refused(e.to_string()))?;
-        self.opened = 0;
+        (self.opened, self.next_name) = (0, 0);
         session.rehearse().map_err(refused)
     }
 }
@@ -103,9 +132,9 @@ impl Backend for OpensslBackend {
         let authenticating = self.authenticating.as_ref().filter(|_| due);
         let context = authenticating.unwrap_or(&self.trusting);
         let mut ssl = Ssl::new(context).map_err(|_| OUT_OF_MEMORY)?;
-        if let Some(name) = &self.sni {
-            ssl.set_hostname(name).map_err(|_| OUT_OF_MEMORY)?;
-        }
-        OpensslSession::new(ssl, authenticating.is_some())
+        let name = self.next_name;
+        self.names[name].set(&mut ssl).map_err(|_| OUT_OF_MEMORY)?;
+        self.next_name = (name + 1) % self.names.len();
+        OpensslSession::new(ssl, authenticating.is_some(), name)
     }
 }

@@ -17,6 +17,8 @@ pub struct OpensslSession {
     stream: SslStream<Wire>,
     /// Whether this session verifies the server's certificate.
     authenticated: bool,
+    /// Which of the offer's server names it asks for.
+    asked_name: usize,
     /// How far the connection has come, for the class of a failure.
     step: Step,
     /// Bytes received since the session last got on.
@@ -26,11 +28,16 @@ pub struct OpensslSession {
 
 impl OpensslSession {
     /// A client's session that has not begun.
-    pub(super) fn new(mut ssl: Ssl, authenticated: bool) -> Result<Self, Failure> {
+    pub(super) fn new(
+        mut ssl: Ssl,
+        authenticated: bool,
+        asked_name: usize,
+    ) -> Result<Self, Failure> {
         ssl.set_connect_state();
         Ok(Self {
             stream: SslStream::new(ssl, Wire::new()).map_err(|_| super::OUT_OF_MEMORY)?,
             authenticated,
+            asked_name,
             step: Step::Handshake,
             fruitless: 0,
             explanation: String::new(),
@@ -165,6 +172,10 @@ impl Session for OpensslSession {
             self.step = Step::Body;
         }
         Ok(progress)
+    }
+
+    fn asked_name(&self) -> usize {
+        self.asked_name
     }
 
     fn peer_certificates(&self) -> Vec<Vec<u8>> {

@@ -1,6 +1,7 @@
 //! The fast back end: rustls on aws-lc-rs.
 
 mod chain_memo;
+mod client_identity;
 mod key_exchange;
 mod key_schedule;
 mod session;
@@ -13,6 +14,7 @@ use rustls::crypto::{CryptoProvider, aws_lc_rs};
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, SupportedCipherSuite, SupportedProtocolVersion};
 
+use self::client_identity::OneIdentity;
 use self::key_schedule::CIPHER_SUITES;
 use self::verifier::Verifier;
 use super::{Backend, BackendError, Offer, SAMPLING_PERIOD};
@@ -32,7 +34,9 @@ pub struct RustlsBackend {
     verifying: Arc<ClientConfig>,
     /// Does not; for the connections between two samples.
     trusting: Arc<ClientConfig>,
-    server_name: ServerName<'static>,
+    server_names: Vec<ServerName<'static>>,
+    /// Whose turn it is.
+    next_name: usize,
     authenticate: Authenticate,
     opened: u32,
 }
@@ -46,12 +50,15 @@ impl RustlsBackend {
         let verifying = Verifier::full(&offer.trust, algorithms, schemes.clone())
             .map_err(|message| BackendError::Refused { backend: NAME, message })?;
         let trusting = Verifier::none(algorithms, schemes);
-        let server_name = ServerName::try_from(offer.server_name.clone())
+        let names = offer.server_names.iter().cloned().map(ServerName::try_from);
+        let server_names = names
+            .collect::<Result<_, _>>()
             .map_err(|e| BackendError::Refused { backend: NAME, message: e.to_string() })?;
         Ok(Self {
             verifying: config(offer, &provider, verifying)?,
             trusting: config(offer, &provider, trusting)?,
-            server_name,
+            server_names,
+            next_name: 0,
             authenticate: offer.authenticate,
             opened: 0,
         })
@@ -68,7 +75,9 @@ impl Backend for RustlsBackend {
         };
         self.opened = self.opened.wrapping_add(1);
         let config = if verify { &self.verifying } else { &self.trusting };
-        RustlsSession::new(Arc::clone(config), self.server_name.clone(), verify)
+        let name = self.next_name;
+        self.next_name = (name + 1) % self.server_names.len();
+        RustlsSession::new(Arc::clone(config), self.server_names[name].clone(), verify, name)
     }
 }
 
@@ -149,21 +158,37 @@ fn config(
     provider: &Arc<CryptoProvider>,
     verifier: Verifier,
 ) -> Result<Arc<ClientConfig>, BackendError> {
-    let versions: Vec<&'static SupportedProtocolVersion> = [TlsVersion::Tls13, TlsVersion::Tls12]
-        .into_iter()
-        .filter(|version| offer.versions.is_empty() || offer.versions.contains(version))
-        .map(|version| match version {
-            TlsVersion::Tls12 => &rustls::version::TLS12,
-            TlsVersion::Tls13 => &rustls::version::TLS13,
-        })
-        .collect();
-    let mut config = ClientConfig::builder_with_provider(Arc::clone(provider))
+    let versions: Vec<_> = versions(offer)?;
+    let config = ClientConfig::builder_with_provider(Arc::clone(provider))
         .with_protocol_versions(&versions)
         .map_err(|e| BackendError::Refused { backend: NAME, message: e.to_string() })?
         .dangerous()
-        .with_custom_certificate_verifier(Arc::new(verifier))
-        .with_no_client_auth();
+        .with_custom_certificate_verifier(Arc::new(verifier));
+    let mut config = match &offer.client_identity {
+        Some(identity) => config.with_client_cert_resolver(Arc::new(
+            OneIdentity::new(identity, provider)
+                .map_err(|e| BackendError::Refused { backend: NAME, message: e.to_string() })?,
+        )),
+        None => config.with_no_client_auth(),
+    };
     config.resumption = Resumption::disabled();
-    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    config.alpn_protocols = offer.alpn.iter().map(|name| name.clone().into_bytes()).collect();
+    if let Some(log) = offer.key_log.clone() {
+        config.key_log = log;
+    }
     Ok(Arc::new(config))
+}
+
+fn versions(offer: &Offer) -> Result<Vec<&'static SupportedProtocolVersion>, BackendError> {
+    let asked = match &*offer.versions {
+        [] => TlsVersion::CURRENT.to_vec(),
+        versions => versions.to_vec(),
+    };
+    let has = || TlsVersion::CURRENT.iter().map(ToString::to_string);
+    let implementation = |version: &TlsVersion| match version {
+        TlsVersion::Tls12 => Ok(&rustls::version::TLS12),
+        TlsVersion::Tls13 => Ok(&rustls::version::TLS13),
+        _ => Err(lacks("TLS version", version, has())),
+    };
+    asked.iter().map(implementation).collect()
 }

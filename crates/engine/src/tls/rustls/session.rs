@@ -12,6 +12,7 @@ use rustls::pki_types::ServerName;
 use rustls::unbuffered::{ConnectionState, EncodeError, EncryptError};
 use rustls::{CertificateError, ClientConfig, Error, HandshakeKind as RustlsKind, ProtocolVersion};
 
+use super::client_identity::take_shown;
 use super::verifier::take_signature_scheme;
 use crate::names::{CipherSuite, SignatureScheme, TlsVersion};
 use crate::outcome::{Failure, Step};
@@ -50,7 +51,10 @@ pub struct RustlsSession {
     /// Decrypted, and not yet read.
     plaintext: Vec<u8>,
     signature_scheme: Option<SignatureScheme>,
+    client_authenticated: bool,
     authenticated: bool,
+    /// Which of the offer's server names it asks for.
+    asked_name: usize,
     ready: bool,
     peer_closed: bool,
     /// Bytes received since the session last got on.
@@ -63,6 +67,7 @@ impl RustlsSession {
         config: Arc<ClientConfig>,
         server_name: ServerName<'static>,
         authenticated: bool,
+        asked_name: usize,
     ) -> Result<Self, Failure> {
         let connection = UnbufferedClientConnection::new(config, server_name)
             .map_err(|_| Failure::TlsProtocol)?;
@@ -72,7 +77,9 @@ impl RustlsSession {
             outgoing: Vec::new(),
             plaintext: Vec::new(),
             signature_scheme: None,
+            client_authenticated: false,
             authenticated,
+            asked_name,
             ready: false,
             peer_closed: false,
             fruitless: 0,
@@ -108,6 +115,7 @@ impl RustlsSession {
             if let Some(scheme) = take_signature_scheme() {
                 self.signature_scheme = Some(SignatureScheme::from_code_point(scheme));
             }
+            self.client_authenticated |= take_shown();
             if filled - used > PARTIAL_LIMIT {
                 return Err(Failure::TlsProtocol);
             }
@@ -162,6 +170,7 @@ impl RustlsSession {
 
     fn fail(&mut self, error: Error) -> Failure {
         let signed = take_signature_scheme().is_some();
+        take_shown();
         let failure = match &error {
             Error::AlertReceived(alert) => Failure::Alert(u8::from(*alert)),
             Error::InvalidCertificate(CertificateError::BadSignature) if signed => {
@@ -248,10 +257,8 @@ impl Session for RustlsSession {
                 _ => HandshakeKind::Full,
             },
             hello_retry_request: kind == Some(RustlsKind::FullWithHelloRetryRequest),
-            alpn: connection.alpn_protocol().map(|name| match name {
-                b"http/1.1" => Alpn::Http11,
-                _ => Alpn::Other,
-            }),
+            alpn: connection.alpn_protocol().map(Alpn::from_name),
+            client_authenticated: self.client_authenticated,
             authenticated: self.authenticated,
         }
     }
@@ -302,6 +309,10 @@ impl Session for RustlsSession {
             }
             self.send_outgoing(socket, Step::Body)?;
         }
+    }
+
+    fn asked_name(&self) -> usize {
+        self.asked_name
     }
 
     fn peer_certificates(&self) -> Vec<Vec<u8>> {

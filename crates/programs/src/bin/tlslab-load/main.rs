@@ -2,6 +2,7 @@
 
 mod arguments;
 mod events;
+mod keylog;
 mod problem;
 mod text;
 mod trust;
@@ -13,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::Parser;
 use serde_json::json;
-use tlslab_engine::check::{Checked, check};
+use tlslab_engine::check::{Checked, check_logged};
 use tlslab_engine::record::{RunRecord, VerdictCode};
 use tlslab_engine::run::run;
 use tlslab_engine::spec::RunSpec;
@@ -53,13 +54,16 @@ fn measure(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let spec = arguments.spec()?.checked()?;
     let trust = trust::anchors(&spec.spec().tls.trust)?;
     let mut reporter = Reporter::new(arguments.events, arguments.json);
-    let checked = check(&spec, trust)?;
+    let log = keylog::open(arguments.keylog.as_deref())?;
+    let checked = check_logged(&spec, trust, log.clone())?;
     interrupt.store(false, Ordering::SeqCst);
     if arguments.preflight {
+        log.map_or(Ok(()), |log| log.finish())?;
         print_json(&preflight(&checked))?;
         return Ok(ExitCode::SUCCESS);
     }
     let record = run(&spec, &checked, &mut reporter, &interrupt)?;
+    log.map_or(Ok(()), |log| log.finish())?;
     if arguments.json {
         print_json(&record)?;
     } else {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use tlslab_engine::record::{HISTOGRAMS, RunRecord};
+use tlslab_engine::record::{CountedName, HISTOGRAMS, RunRecord};
 
 /// The record in a few lines.
 pub fn summary(record: &RunRecord) -> String {
@@ -25,6 +25,10 @@ pub fn summary(record: &RunRecord) -> String {
     for (class, count) in record.outcomes.failed.iter().chain(&record.outcomes.unexpected) {
         let _ = writeln!(text, "  {count} {class}");
     }
+    for name in &record.server_names {
+        let CountedName { name, completed, failed, unexpected } = name;
+        let _ = writeln!(text, "  {completed:>9}  {name} ({failed} failed, {unexpected} unexpected)");
+    }
     let _ = writeln!(
         text,
         "generator: {:.1} us/connection ({:.1} user, {:.1} system)",
@@ -40,6 +44,9 @@ pub fn summary(record: &RunRecord) -> String {
             "{name:>12}  {:9.3} {:9.3} {:9.3} {:9.3}",
             s.p50_ms, s.p90_ms, s.p99_ms, s.max_ms
         );
+    }
+    for note in &record.notes {
+        let _ = writeln!(text, "note: {note}");
     }
     for verdict in &record.verdicts {
         let _ = writeln!(text, "verdict: {}", verdict.message);
