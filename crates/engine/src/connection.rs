@@ -4,10 +4,10 @@ use std::net::SocketAddr;
 
 use crate::clock::{Clock, Nanos};
 use crate::http::h1::ResponseReader;
+use crate::names::TlsVersion;
 use crate::outcome::{Failure, Outcome, Step};
 use crate::record::Bytes;
 use crate::recorder::{Milestones, Recorder};
-use crate::names::TlsVersion;
 use crate::socket::{self, Socket};
 use crate::tls::expectation::Expectation;
 use crate::tls::{Negotiated, Progress, Session};
@@ -220,9 +220,8 @@ impl<S: Session> Connection<S> {
     /// Whether the server judges the client's certificate only after the client is done with the
     /// handshake, as in TLS 1.3.
     fn is_to_be_judged(&self) -> bool {
-        self.facts.is_some_and(|facts| {
-            facts.client_authenticated && facts.version == TlsVersion::Tls13
-        })
+        self.facts
+            .is_some_and(|facts| facts.client_authenticated && facts.version == TlsVersion::Tls13)
     }
 
     /// Waits for the server's answer to the end of the stream: an alert, if it does not take the

@@ -12,9 +12,9 @@ use crate::connection::Script;
 use crate::environment::environment;
 use crate::error::RunError;
 use crate::guard::GuardError;
+use crate::notes::notes as remarks;
 use crate::phase::Schedule;
 use crate::processor::pin;
-use crate::notes::notes as remarks;
 use crate::record::{ClientCertificate, CpuTime, RECORD_SCHEMA, RunRecord, WorkerUsage};
 use crate::recorder::Recorder;
 use crate::spec::{CheckedSpec, RunSpec, Stop};
@@ -195,10 +195,8 @@ fn record(
         notes: remarks(&checked.offer, facts.iter().map(|counted| &counted.facts)),
         facts,
         server_names: named,
-        client_certificate: own.map(|own| ClientCertificate {
-            key: own.key_kind(),
-            sha256: own.fingerprint(),
-        }),
+        client_certificate: own
+            .map(|own| ClientCertificate { key: own.key_kind(), sha256: own.fingerprint() }),
         authenticated,
         requests,
         seconds,

@@ -140,7 +140,9 @@ impl CipherSuite {
         let name = self.iana_name();
         match version {
             TlsVersion::Tls13 | TlsVersion::Tls12 => self.version() == version,
-            TlsVersion::Tls11 | TlsVersion::Tls10 => name.ends_with("_SHA") || name.ends_with("_MD5"),
+            TlsVersion::Tls11 | TlsVersion::Tls10 => {
+                name.ends_with("_SHA") || name.ends_with("_MD5")
+            }
             TlsVersion::Ssl3 => {
                 self.fits(TlsVersion::Tls10) && self.key_exchange() != KeyExchange::Ecdhe
             }

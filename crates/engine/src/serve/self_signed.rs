@@ -111,7 +111,8 @@ pub fn self_signed(kind: KeyKind) -> Result<SelfSigned, IdentityError> {
         let authority =
             CertifiedIssuer::self_signed(authority_params(kind)?, kind.issuer().generate()?)?;
         let (certificate, key) = if kind == KeyKind::Rsa1024 {
-            let key = ShortRsa::generate(1024).map_err(|_| rcgen::Error::KeyGenerationUnavailable)?;
+            let key =
+                ShortRsa::generate(1024).map_err(|_| rcgen::Error::KeyGenerationUnavailable)?;
             (server_params()?.signed_by(&key, &authority)?, key.pem)
         } else {
             let key = kind.generate()?;

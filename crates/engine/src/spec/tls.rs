@@ -238,7 +238,8 @@ impl TlsSpec {
 
     fn check_protocols(&self, handshake_only: bool) -> Result<(), SpecError> {
         let names = self.alpn.as_deref().unwrap_or_default();
-        if let Some(name) = names.iter().find(|name| !(1..=PROTOCOL_NAME_LIMIT).contains(&name.len()))
+        if let Some(name) =
+            names.iter().find(|name| !(1..=PROTOCOL_NAME_LIMIT).contains(&name.len()))
         {
             return Err(SpecError::ProtocolName(name.clone()));
         }

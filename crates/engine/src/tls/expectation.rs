@@ -30,9 +30,10 @@ impl Expectation {
             groups: spec.groups.iter().map(|group| group.code_point()).collect(),
             signature_schemes: spec.signature_schemes.clone(),
             dh_bits: spec.dh_bits,
-            alpn: spec.alpn.as_ref().map(|names| {
-                names.iter().map(|name| Alpn::from_name(name.as_bytes())).collect()
-            }),
+            alpn: spec
+                .alpn
+                .as_ref()
+                .map(|names| names.iter().map(|name| Alpn::from_name(name.as_bytes())).collect()),
             client_certificate: spec.client_identity.is_some(),
         }
     }
@@ -175,8 +176,7 @@ mod tests {
 
     #[test]
     fn a_prime_of_another_size_is_another_group() {
-        let asked =
-            Expectation::new(&TlsSpec { dh_bits: Some(1024), ..TlsSpec::default() });
+        let asked = Expectation::new(&TlsSpec { dh_bits: Some(1024), ..TlsSpec::default() });
         let with = |group| asked.mismatch(&Negotiated { group, ..negotiated() });
         assert_eq!(with(Some(KeyExchangeGroup::FiniteField(1024))), None);
         for other in [

@@ -75,7 +75,13 @@ struct Arguments {
     #[arg(long, value_name = "FILE")]
     client_ca: Option<PathBuf>,
     /// Whether a client without a certificate is turned away; one with a bad certificate always is
-    #[arg(long, value_enum, default_value = "required", requires = "client_ca", value_name = "HOW")]
+    #[arg(
+        long,
+        value_enum,
+        default_value = "required",
+        requires = "client_ca",
+        value_name = "HOW"
+    )]
     client_auth: ClientAuthName,
     /// Bits of the Diffie-Hellman parameters: 2048, 3072, 4096, 6144, 8192 (with
     /// --allow-obsolete 1024, 1536); default: as strong as the certificate's key

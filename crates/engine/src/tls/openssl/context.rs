@@ -43,7 +43,8 @@ pub fn build(offer: &Offer, anchors: Option<&[Vec<u8>]>) -> Result<SslContext, B
         None => ffi::accept_any_chain(&mut context),
     }
     if let Some(identity) = &offer.client_identity {
-        let refused = |e: IdentityError| BackendError::Refused { backend: NAME, message: e.to_string() };
+        let refused =
+            |e: IdentityError| BackendError::Refused { backend: NAME, message: e.to_string() };
         identity.install(&mut context).map_err(refused)?;
     }
     if let Some(log) = offer.key_log.clone() {
@@ -117,7 +118,7 @@ fn set_versions(context: &mut SslContextBuilder, offer: &Offer) -> Result<(), Ba
         let message = "no cipher suite of the offer belongs to a version of the offer".to_owned();
         return Err(BackendError::Refused { backend: NAME, message });
     };
-    let newest = versions.last().unwrap_or(oldest);
+    let newest = versions.next_back().unwrap_or(oldest);
     context.set_min_proto_version(Some(openssl_version(oldest))).map_err(refused)?;
     context.set_max_proto_version(Some(openssl_version(newest))).map_err(refused)
 }
@@ -182,10 +183,7 @@ fn set_behaviour(context: &mut SslContextBuilder) -> Result<(), ErrorStack> {
 /// Any of these certificates ends a chain, an intermediate as well, and names stand in the subject
 /// alternative name only (RFC 9525, section 6): the same rules as the rustls back end has. The name
 /// itself is set for each session.
-fn verify_against(
-    context: &mut SslContextBuilder,
-    anchors: &[Vec<u8>],
-) -> Result<(), ErrorStack> {
+fn verify_against(context: &mut SslContextBuilder, anchors: &[Vec<u8>]) -> Result<(), ErrorStack> {
     let mut store = X509StoreBuilder::new()?;
     for anchor in anchors {
         store.add_cert(X509::from_der(anchor)?)?;

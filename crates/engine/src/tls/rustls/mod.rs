@@ -164,13 +164,14 @@ fn config(
         .map_err(|e| BackendError::Refused { backend: NAME, message: e.to_string() })?
         .dangerous()
         .with_custom_certificate_verifier(Arc::new(verifier));
-    let mut config = match &offer.client_identity {
-        Some(identity) => config.with_client_cert_resolver(Arc::new(
-            OneIdentity::new(identity, provider)
-                .map_err(|e| BackendError::Refused { backend: NAME, message: e.to_string() })?,
-        )),
-        None => config.with_no_client_auth(),
-    };
+    let mut config =
+        match &offer.client_identity {
+            Some(identity) => config.with_client_cert_resolver(Arc::new(
+                OneIdentity::new(identity, provider)
+                    .map_err(|e| BackendError::Refused { backend: NAME, message: e.to_string() })?,
+            )),
+            None => config.with_no_client_auth(),
+        };
     config.resumption = Resumption::disabled();
     config.alpn_protocols = offer.alpn.iter().map(|name| name.clone().into_bytes()).collect();
     if let Some(log) = offer.key_log.clone() {

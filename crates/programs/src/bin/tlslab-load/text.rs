@@ -27,7 +27,8 @@ pub fn summary(record: &RunRecord) -> String {
     }
     for name in &record.server_names {
         let CountedName { name, completed, failed, unexpected } = name;
-        let _ = writeln!(text, "  {completed:>9}  {name} ({failed} failed, {unexpected} unexpected)");
+        let _ =
+            writeln!(text, "  {completed:>9}  {name} ({failed} failed, {unexpected} unexpected)");
     }
     let _ = writeln!(
         text,
