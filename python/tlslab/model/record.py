@@ -27,7 +27,10 @@ class CpuTime:
 
 @dataclass(frozen=True)
 class Facts:
-    """What a handshake negotiated, in the names of records; `group` is None for static RSA."""
+    """What a handshake negotiated, in the names of records; `group` is None for static RSA.
+
+    `client_authenticated`: the server asked for a certificate, and the client showed one.
+    """
 
     tls: str
     suite: str
@@ -36,6 +39,7 @@ class Facts:
     kind: str
     hello_retry_request: bool
     alpn: str | None = None
+    client_authenticated: bool = False
 
 
 @dataclass(frozen=True)
@@ -153,13 +157,31 @@ class Verdict:
 
 
 @dataclass(frozen=True)
+class CountedName:
+    """A server name of several that connections took in turn, and how those ended."""
+
+    name: str
+    completed: int
+    failed: int
+    unexpected: int
+
+
+@dataclass(frozen=True)
+class ClientCertificate:
+    """The client's own certificate: its key's kind, and its SHA-256 digest in hex."""
+
+    key: str
+    sha256: str
+
+
+@dataclass(frozen=True)
 class RunRecord:
     """The record of one run of the engine.
 
     `histograms` are HdrHistogram V2 in base64, values in nanoseconds, by the names `connect`,
     `handshake`, `established`, `first_byte`, `exchange`, `service`; `seconds` is the length of the
     measurement, `cpu` that of the engine's workers in it. `spec` is the specification as it was
-    run.
+    run, without the client's private key. `notes` say what was out of the ordinary, and no fault.
     """
 
     schema: str
@@ -181,6 +203,9 @@ class RunRecord:
     summaries: Mapping[str, TimeSummary]
     intervals: tuple[Interval, ...]
     verdicts: tuple[Verdict, ...]
+    server_names: tuple[CountedName, ...] = ()
+    client_certificate: ClientCertificate | None = None
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

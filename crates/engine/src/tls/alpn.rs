@@ -11,7 +11,7 @@ pub enum Alpn {
     /// `http/1.1`.
     Http11,
     /// `h2`, HTTP/2 over TLS.
-    H2,
+    Http2,
     /// One that the engine does not speak, by its name.
     Other(ProtocolName),
 }
@@ -26,10 +26,10 @@ pub struct ProtocolName {
 impl Alpn {
     /// The protocol of a name as it stands on the wire. What is beyond [`PROTOCOL_NAME_LIMIT`] is
     /// cut off; no such name can be offered, so that none of these is mistaken for one that was.
-    pub fn from_name(name: &[u8]) -> Self {
+    pub fn of(name: &[u8]) -> Self {
         match name {
             b"http/1.1" => Self::Http11,
-            b"h2" => Self::H2,
+            b"h2" => Self::Http2,
             other => {
                 let length = other.len().min(PROTOCOL_NAME_LIMIT);
                 let mut bytes = [0; PROTOCOL_NAME_LIMIT];
@@ -46,7 +46,7 @@ impl fmt::Display for Alpn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Http11 => f.write_str("http/1.1"),
-            Self::H2 => f.write_str("h2"),
+            Self::Http2 => f.write_str("h2"),
             Self::Other(name) => {
                 let length = usize::from(name.length);
                 let held = &name.bytes[..length.min(PROTOCOL_NAME_LIMIT)];
@@ -70,16 +70,16 @@ mod tests {
     #[test]
     fn names_are_told_apart_and_shown() {
         for name in ["http/1.1", "h2", "acme-tls/1", "x"] {
-            assert_eq!(Alpn::from_name(name.as_bytes()).to_string(), name);
+            assert_eq!(Alpn::of(name.as_bytes()).to_string(), name);
         }
-        assert_ne!(Alpn::from_name(b"ftp"), Alpn::from_name(b"imap"));
+        assert_ne!(Alpn::of(b"ftp"), Alpn::of(b"imap"));
     }
 
     #[test]
     fn a_hostile_name_is_bounded_and_harmless() {
-        assert_eq!(Alpn::from_name(b"\x1b[2J\xff").to_string(), r"\x1b[2J\xff");
-        let longest = Alpn::from_name(&[b'a'; PROTOCOL_NAME_LIMIT]);
-        let longer = Alpn::from_name(&[b'a'; 255]);
+        assert_eq!(Alpn::of(b"\x1b[2J\xff").to_string(), r"\x1b[2J\xff");
+        let longest = Alpn::of(&[b'a'; PROTOCOL_NAME_LIMIT]);
+        let longer = Alpn::of(&[b'a'; 255]);
         assert_ne!(longest, longer);
         assert_eq!(longer.to_string(), "a".repeat(PROTOCOL_NAME_LIMIT) + "...");
     }

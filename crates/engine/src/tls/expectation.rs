@@ -33,7 +33,7 @@ impl Expectation {
             alpn: spec
                 .alpn
                 .as_ref()
-                .map(|names| names.iter().map(|name| Alpn::from_name(name.as_bytes())).collect()),
+                .map(|names| names.iter().map(|name| Alpn::of(name.as_bytes())).collect()),
             client_certificate: spec.client_identity.is_some(),
         }
     }
@@ -138,7 +138,7 @@ mod tests {
             }),
             (Mismatch::Kind, |n| n.kind = HandshakeKind::Resumed),
             (Mismatch::HelloRetryRequest, |n| n.hello_retry_request = true),
-            (Mismatch::Alpn, |n| n.alpn = Some(Alpn::H2)),
+            (Mismatch::Alpn, |n| n.alpn = Some(Alpn::Http2)),
         ];
         for (mismatch, change) in cases {
             let mut different = negotiated();
@@ -166,8 +166,8 @@ mod tests {
             let asked = Expectation::new(&TlsSpec { alpn, ..TlsSpec::default() });
             asked.mismatch(&Negotiated { alpn: selected, ..negotiated() })
         };
-        assert_eq!(mismatch(&["h2", "http/1.1"], Some(Alpn::H2)), None);
-        assert_eq!(mismatch(&["acme-tls/1"], Some(Alpn::from_name(b"acme-tls/1"))), None);
+        assert_eq!(mismatch(&["h2", "http/1.1"], Some(Alpn::Http2)), None);
+        assert_eq!(mismatch(&["acme-tls/1"], Some(Alpn::of(b"acme-tls/1"))), None);
         assert_eq!(mismatch(&["acme-tls/1"], Some(Alpn::Http11)), Some(Mismatch::Alpn));
         assert_eq!(mismatch(&["h2"], None), Some(Mismatch::Alpn));
         assert_eq!(mismatch(&[], None), None);

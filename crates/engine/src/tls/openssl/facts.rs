@@ -22,7 +22,7 @@ pub fn negotiated(ssl: &SslRef, authenticated: bool) -> Negotiated {
         signature_scheme: ffi::peer_signature_name(ssl).map(scheme),
         kind: if ssl.session_reused() { HandshakeKind::Resumed } else { HandshakeKind::Full },
         hello_retry_request: ffi::saw_hello_retry_request(ssl),
-        alpn: ssl.selected_alpn_protocol().map(Alpn::from_name),
+        alpn: ssl.selected_alpn_protocol().map(Alpn::of),
         client_authenticated: ffi::client_signed(ssl),
         authenticated,
     }

@@ -257,7 +257,7 @@ impl Session for RustlsSession {
                 _ => HandshakeKind::Full,
             },
             hello_retry_request: kind == Some(RustlsKind::FullWithHelloRetryRequest),
-            alpn: connection.alpn_protocol().map(Alpn::from_name),
+            alpn: connection.alpn_protocol().map(Alpn::of),
             client_authenticated: self.client_authenticated,
             authenticated: self.authenticated,
         }
