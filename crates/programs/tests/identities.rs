@@ -123,7 +123,8 @@ fn protocols_and_names_are_flags() {
     let (peer, ca) = good();
     let url = url(peer.address());
     let names = ["--sni", "localhost", "--sni", "127.0.0.1", "--alpn", "none"];
-    let said = record(&run(&[&["--json", "-n", "4", "--ca", ca.path(), &url], &names[..]].concat()));
+    let said =
+        record(&run(&[&["--json", "-n", "4", "--ca", ca.path(), &url], &names[..]].concat()));
     let counted = said["server_names"].as_array().unwrap();
     let counts = counted.iter().map(|name| (name["name"].as_str().unwrap(), &name["completed"]));
     assert!(counts.eq([("localhost", &2.into()), ("127.0.0.1", &2.into())]), "{counted:?}");

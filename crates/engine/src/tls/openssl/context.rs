@@ -174,7 +174,12 @@ fn set_behaviour(context: &mut SslContextBuilder) -> Result<(), ErrorStack> {
         SslOptions::NO_TICKET | SslOptions::NO_RENEGOTIATION | SslOptions::NO_COMPRESSION,
     );
     context.set_mode(
-        SslMode::AUTO_RETRY | SslMode::ENABLE_PARTIAL_WRITE | SslMode::ACCEPT_MOVING_WRITE_BUFFER,
+        SslMode::AUTO_RETRY
+            | SslMode::ENABLE_PARTIAL_WRITE
+            | SslMode::ACCEPT_MOVING_WRITE_BUFFER
+            // A client certificate goes with the chain that was given, not with one that OpenSSL finds
+            // among the trust anchors for servers.
+            | SslMode::NO_AUTO_CHAIN,
     );
     ffi::limit_certificates(context, CERTIFICATE_LIMIT);
     ffi::watch_messages(context)

@@ -17,8 +17,14 @@ pub fn summary(record: &RunRecord) -> String {
         let f = &counted.facts;
         let _ = writeln!(
             text,
-            "  {:>9}  TLS {} {} {} {} {}",
-            counted.count, f.tls, f.suite, f.group, f.signature_scheme, f.kind
+            "  {:>9}  TLS {} {} {} {} {}{}",
+            counted.count,
+            f.tls,
+            f.suite,
+            f.group,
+            f.signature_scheme,
+            f.kind,
+            if f.client_authenticated { ", client authenticated" } else { "" }
         );
     }
     let _ = writeln!(text, "{completed} connections completed, {rate:.1}/s");
