@@ -12,7 +12,7 @@ use crate::names::TlsVersion;
 use crate::outcome::{Failure, Outcome};
 use crate::preflight::{PreflightError, Tried, certificate_group, preflight};
 use crate::record::Preflight;
-use crate::spec::CheckedSpec;
+use crate::spec::{CheckedSpec, HTTP_1_1};
 use crate::target::Target;
 use crate::tls::choice::{Choice, choose};
 use crate::tls::expectation::Expectation;
@@ -134,7 +134,10 @@ fn serves_proof(
     script.last_request = h1::request(&page, true);
     script.requests = Some(1);
     script.handshake_only = false;
-    Ok(one_connection(choose(spec.spec().tls.backend, offer)?, offer, &script)?.is_ok())
+    // The page is asked for in HTTP, whatever protocols the run itself is to offer.
+    script.expectation = Expectation::default();
+    let offer = Offer { alpn: vec![HTTP_1_1.to_owned()], ..offer.clone() };
+    Ok(one_connection(choose(spec.spec().tls.backend, &offer)?, &offer, &script)?.is_ok())
 }
 
 /// In TLS 1.2 many servers choose an ECDSA certificate only if the client lists the certificate's own

@@ -158,6 +158,9 @@ fn a_name_that_no_server_can_have_is_refused() {
         let error = OpensslBackend::new(&Offer { server_names, ..offer(&authority) }).unwrap_err();
         assert!(matches!(error, BackendError::Refused { .. }), "{error}");
     }
+    let nameless = Offer { server_names: Vec::new(), ..offer(&authority) };
+    let error = OpensslBackend::new(&nameless).unwrap_err().to_string();
+    assert_eq!(error, "openssl: an offer has at least one server name");
 }
 
 /// Does this to one client.

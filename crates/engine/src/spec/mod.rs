@@ -14,6 +14,7 @@ use crate::names::{CipherSuite, Group, TlsVersion};
 use crate::target::Target;
 use crate::tls::PROTOCOL_NAME_LIMIT;
 
+pub(crate) use self::tls::HTTP_1_1;
 use self::tls::SERVER_NAMES_LIMIT;
 pub use self::tls::{
     Authenticate, BackendChoice, ClientIdentity, KeyShare, Secret, TlsSpec, Trust,

@@ -143,7 +143,7 @@ pub enum Trust {
 pub(super) const SERVER_NAMES_LIMIT: usize = 1000;
 
 /// The application protocol in which requests are made.
-const HTTP_1_1: &str = "http/1.1";
+pub(crate) const HTTP_1_1: &str = "http/1.1";
 
 impl TlsSpec {
     /// Whether a version may be negotiated.

@@ -79,6 +79,24 @@ pub enum TrustAnchors {
     Anyone,
 }
 
+impl Offer {
+    /// The server names, each as a back end has it.
+    ///
+    /// # Errors
+    /// There is none, or the back end refuses one of them.
+    pub(crate) fn names<N>(
+        &self,
+        backend: &'static str,
+        name: impl Fn(&str) -> Result<N, String>,
+    ) -> Result<Vec<N>, BackendError> {
+        let refused = |message| BackendError::Refused { backend, message };
+        if self.server_names.is_empty() {
+            return Err(refused("an offer has at least one server name".to_owned()));
+        }
+        self.server_names.iter().map(|text| name(text).map_err(refused)).collect()
+    }
+}
+
 /// With [`Authenticate::Sampled`], one connection in so many is authenticated in full.
 pub const SAMPLING_PERIOD: u32 = 128;
 

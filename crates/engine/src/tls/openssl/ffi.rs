@@ -147,8 +147,9 @@ fn note_index() -> c_int {
     })
 }
 
-/// Notes a HelloRetryRequest and a signature of the client's; counts messages that carry nothing, and closes the session at too
-/// many: OpenSSL itself takes any number, and each KeyUpdate costs it a tenth of a millisecond.
+/// Notes a HelloRetryRequest, and a signature of the client's; counts messages that carry nothing, and
+/// closes the session at too many: OpenSSL itself takes any number, and each KeyUpdate costs it a tenth
+/// of a millisecond.
 unsafe extern "C" fn note_message(
     write: c_int,
     _version: c_int,

@@ -59,10 +59,9 @@ enum ServerName {
 }
 
 impl ServerName {
-    fn new(name: &str) -> Result<Self, BackendError> {
+    fn new(name: &str) -> Result<Self, String> {
         if name.is_empty() || name.len() > NAME_LIMIT || name.contains('\0') {
-            let message = format!("a server's name has 1 to {NAME_LIMIT} bytes, none of them zero");
-            return Err(BackendError::Refused { backend: NAME, message });
+            return Err(format!("a server's name has 1 to {NAME_LIMIT} bytes, none of them zero"));
         }
         Ok(name.parse().map_or_else(|_| Self::Dns(name.to_owned()), Self::Address))
     }
@@ -95,7 +94,6 @@ impl OpensslBackend {
                 has: "a fresh key share for every connection".to_owned(),
             });
         }
-        let names = offer.server_names.iter().map(|name| ServerName::new(name));
         let mut backend = Self {
             authenticating: match &offer.trust {
                 TrustAnchors::Certificates(anchors) => Some(context::build(offer, Some(anchors))?),
@@ -107,7 +105,7 @@ impl OpensslBackend {
                 Authenticate::Sampled => SAMPLING_PERIOD,
             },
             opened: 0,
-            names: names.collect::<Result<_, _>>()?,
+            names: offer.names(NAME, ServerName::new)?,
             next_name: 0,
         };
         backend.rehearse()?;

@@ -50,10 +50,8 @@ impl RustlsBackend {
         let verifying = Verifier::full(&offer.trust, algorithms, schemes.clone())
             .map_err(|message| BackendError::Refused { backend: NAME, message })?;
         let trusting = Verifier::none(algorithms, schemes);
-        let names = offer.server_names.iter().cloned().map(ServerName::try_from);
-        let server_names = names
-            .collect::<Result<_, _>>()
-            .map_err(|e| BackendError::Refused { backend: NAME, message: e.to_string() })?;
+        let server_names = offer
+            .names(NAME, |name| ServerName::try_from(name.to_owned()).map_err(|e| e.to_string()))?;
         Ok(Self {
             verifying: config(offer, &provider, verifying)?,
             trusting: config(offer, &provider, trusting)?,
