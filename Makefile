@@ -11,7 +11,7 @@ RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml
 # The recipe's own process id tells its begin and its end from those of others.
 ANNOUNCE = scripts/announce.sh $$$$
 
-.PHONY: help setup demo test test-rust test-python check format schema bench bench-profile clean
+.PHONY: help setup demo test test-rust test-python fuzz check format schema bench bench-profile clean
 
 help: ## list the tasks
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -51,9 +51,16 @@ test-python: setup ## the tests of the lab, on real servers
 	@$(ANNOUNCE) say "Python tests (about 5 minutes)"
 	$(BIN)/python -m pytest
 
+fuzz: ## run each fuzz target for a minute
+	@scripts/install-debian.sh fuzz
+	$(ANNOUNCE) begin "fuzz targets (about 5 minutes the first time)"
+	scripts/fuzz.sh 60
+	$(ANNOUNCE) end "fuzz targets"
+
 check: setup ## formatters, linters, types, import rules, schema drift
 	@$(ANNOUNCE) begin "checks (about 2 minutes the first time)"
 	cargo fmt --all --check
+	cargo fmt --manifest-path fuzz/Cargo.toml --check
 	cargo clippy --release --locked --quiet --workspace --all-targets -- -D warnings
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/ruff check --quiet .
@@ -64,6 +71,7 @@ check: setup ## formatters, linters, types, import rules, schema drift
 
 format: setup ## format Rust and Python
 	cargo fmt --all
+	cargo fmt --manifest-path fuzz/Cargo.toml
 	$(BIN)/ruff format --quiet .
 	$(BIN)/ruff check --quiet --fix .
 

@@ -1,9 +1,14 @@
 #!/usr/bin/env bash
-# Installs the Debian packages that tests (and, with "bench", the benches) need and that are missing.
+# Installs the Debian packages that tests need and that are missing; with "bench" those of the benches as
+# well, with "fuzz" those of the fuzz targets only.
 set -euo pipefail
 
 # program that shows that it is there : package that brings it
-needed=(nginx:nginx-light setpriv:util-linux taskset:util-linux openssl:openssl chromium:chromium)
+needed=(nginx:nginx-light setpriv:util-linux taskset:util-linux openssl:openssl tcpdump:tcpdump
+    chromium:chromium ip:iproute2)
+if [ "${1:-}" = fuzz ]; then
+    needed=(c++:g++)
+fi
 if [ "${1:-}" = bench ]; then
     needed+=(ab:apache2-utils wrk:wrk h2load:nghttp2-client httperf:httperf perf:linux-perf)
 fi

@@ -22,7 +22,7 @@ from tlslab.model.names import (
     find_suite,
     is_key,
 )
-from tlslab.model.workload import Window, Workload
+from tlslab.model.workload import RESUMPTIONS, Window, Workload
 from tlslab.toml_table import Table, parse
 
 SCHEMA = "tlslab.experiment/1"
@@ -138,19 +138,34 @@ def _workload(root: Table, changes: Table) -> Workload:
     changed = changes.table("workload") if "workload" in changes else base
     for table in (base, changed):
         table.only(
-            "document_bytes", "connections", "requests_per_connection", "capacity", "client_cost"
-        )
+            "document_bytes", "connections", "requests_per_connection", "capacity", "client_cost",
+            "resume", "resume_ratio",
+        )  # fmt: skip
 
     def number(key: str, least: int, most: int) -> int:
         return (changed if key in changed else base).integer(key, least, most)
 
+    resume = _resume(changed if "resume" in changed else base)
+    ratio = changed if "resume_ratio" in changed else base
+    if resume == "none" and "resume_ratio" in ratio:
+        raise ratio.error("needs a kind of resumption, which 'resume' names", "resume_ratio")
     return Workload(
         document_bytes=number("document_bytes", 1, LIMIT_DOCUMENT_BYTES),
         connections=number("connections", 1, LIMIT_CONNECTIONS),
         requests_per_connection=number("requests_per_connection", 1, 1_000_000),
         capacity=_window((changed if "capacity" in changed else base).table("capacity")),
         client_cost=_window((changed if "client_cost" in changed else base).table("client_cost")),
+        resume=resume,
+        resume_ratio=ratio.share("resume_ratio") if "resume_ratio" in ratio else 1.0,
     )
+
+
+def _resume(table: Table) -> str:
+    if "resume" not in table:
+        return "none"
+    if table.text("resume") not in RESUMPTIONS:
+        raise table.error(f"must be one of {', '.join(RESUMPTIONS)}", "resume")
+    return table.text("resume")
 
 
 def _window(table: Table) -> Window:
@@ -225,6 +240,9 @@ def dumps(experiment: Experiment) -> str:
     lines += ["", "[workload]"]
     for name in ("document_bytes", "connections", "requests_per_connection"):
         lines.append(f"{name} = {getattr(workload, name)}")
+    if workload.resume != "none":
+        lines.append(f"resume = {_toml(workload.resume)}")
+        lines.append(f"resume_ratio = {workload.resume_ratio}")
     for name, window in (("capacity", workload.capacity), ("client_cost", workload.client_cost)):
         lines += ["", f"[workload.{name}]"]
         lines += [f"warmup_ms = {window.warmup_ms}", f"measure_ms = {window.measure_ms}"]

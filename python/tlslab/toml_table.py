@@ -89,6 +89,13 @@ class Table:
             raise self.error(f"must be a whole number from {least} to {most}", key)
         return value
 
+    def share(self, key: str) -> float:
+        """A number from 0 to 1."""
+        value = self._value(key)
+        if not isinstance(value, (int, float)) or isinstance(value, bool) or not 0 <= value <= 1:
+            raise self.error("must be a number from 0 to 1", key)
+        return float(value)
+
     def strings(self, key: str) -> tuple[str, ...]:
         """A list of strings, none twice and at least one."""
         value = self._value(key)

@@ -1,5 +1,7 @@
 """Experiment files: what is read, and how faults are told."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -7,7 +9,7 @@ from hypothesis import strategies as st
 from tlslab.experiment import KNOWN_LEVELS, dumps, load, loads, shipped, with_levels
 from tlslab.model.errors import ExperimentError, UsageError
 from tlslab.model.experiment import Exclusion, Experiment, Factor, Pin
-from tlslab.model.workload import Window, Workload
+from tlslab.model.workload import RESUMPTIONS, Window, Workload
 
 GOOD = """\
 schema = "tlslab.experiment/1"
@@ -176,6 +178,28 @@ experiments = st.builds(
     ).map(tuple),
     published=st.none() | texts,
 )
+
+
+@pytest.mark.parametrize(
+    ("keys", "words"),
+    [
+        ('resume = "sometimes"', "workload.resume: must be one of none, id, ticket, psk, psk-only"),
+        ("resume_ratio = 0.5", "workload.resume_ratio: needs a kind of resumption"),
+        ('resume = "psk"\nresume_ratio = 1.5', "must be a number from 0 to 1"),
+        ('resume = "psk"\nresume_ratio = "all"', "must be a number from 0 to 1"),
+    ],
+)
+def test_resumption_is_named_and_its_share_is_one(keys: str, words: str) -> None:
+    with pytest.raises(ExperimentError, match=words):
+        loads(GOOD.replace("document_bytes", keys + "\ndocument_bytes", 1), "f")
+
+
+@given(st.sampled_from(RESUMPTIONS[1:]), st.floats(0, 1))
+def test_resumption_is_read_back_as_it_was_written(resume: str, ratio: float) -> None:
+    experiment = loads(GOOD, "f")
+    workload = replace(experiment.workload, resume=resume, resume_ratio=ratio)
+    resuming = replace(experiment, workload=workload)
+    assert loads(dumps(resuming), "f") == resuming
 
 
 @given(experiments)

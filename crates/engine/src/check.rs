@@ -1,8 +1,10 @@
 //! Before a run: is the target allowed, is it there, and does it do what is asked?
 
+use std::io;
+use std::net::UdpSocket;
 use std::sync::Arc;
 
-use crate::clock::{MILLISECOND, Nanos};
+use crate::clock::{MICROSECOND, MILLISECOND, Nanos};
 use crate::connection::Script;
 use crate::error::RunError;
 use crate::files;
@@ -10,15 +12,15 @@ use crate::guard::{self, Permit};
 use crate::http::h1;
 use crate::names::TlsVersion;
 use crate::outcome::{Failure, Outcome};
-use crate::preflight::{PreflightError, Tried, certificate_group, preflight};
+use crate::preflight::{PreflightError, Tried, certificate_group, preflight, resumed};
 use crate::record::Preflight;
-use crate::spec::{CheckedSpec, HTTP_1_1};
+use crate::spec::{CheckedSpec, HTTP_1_1, Resume, TlsSpec};
 use crate::target::Target;
 use crate::tls::choice::{Choice, choose};
 use crate::tls::expectation::Expectation;
 use crate::tls::openssl::OpensslBackend;
 use crate::tls::rustls::RustlsBackend;
-use crate::tls::{BackendError, KeyLog, Offer, TrustAnchors};
+use crate::tls::{Backend, BackendError, KeyLog, Offer, TrustAnchors};
 
 /// A target that has been found to be what was asked for.
 #[derive(Debug, Clone)]
@@ -47,6 +49,7 @@ pub fn check_logged(
 ) -> Result<Checked, RunError> {
     let mut permit = guard::permit(spec.spec(), spec.target())?;
     check_files(spec)?;
+    check_sources(spec, &permit)?;
     let mut offer = Offer { key_log, ..offer(spec, trust) };
     if permit.bounded
         && let Some(token) = &spec.spec().proof
@@ -61,7 +64,7 @@ pub fn check_logged(
     Ok(Checked { permit, backend, preflight, offer })
 }
 
-/// One connection for each server name; what that for the first name saw.
+/// One connection for each server name, and a second one if sessions are to be resumed; what that for the first name saw.
 fn try_all_names(
     spec: &CheckedSpec,
     backend: Choice,
@@ -70,7 +73,11 @@ fn try_all_names(
 ) -> Result<Preflight, RunError> {
     let mut first = None;
     for name in &offer.server_names {
-        let tried = one_connection(backend, &asking_for(name, offer), script)?;
+        let offer = asking_for(name, offer);
+        let tried = match offer.resume {
+            Resume::None => one_connection(backend, &offer, script)?,
+            _ => two_connections(backend, &offer, script)?,
+        };
         let (preflight, _) = tried.map_err(|error| failed(spec, name, error))?;
         first.get_or_insert(preflight);
     }
@@ -86,6 +93,18 @@ fn check_files(spec: &CheckedSpec) -> Result<(), RunError> {
     let needed = files::needed(spec.spec().connections, spec.spec().threads);
     let granted = files::granted()?;
     if granted < needed { Err(RunError::Files { needed, granted }) } else { Ok(()) }
+}
+
+/// An address that is not this machine's is told before the run, not as a failure of each connection.
+fn check_sources(spec: &CheckedSpec, permit: &Permit) -> Result<(), RunError> {
+    for &address in &spec.spec().sources {
+        let refused = |source| RunError::Source { address, source };
+        if address.is_ipv4() != permit.address.is_ipv4() {
+            return Err(refused(io::Error::from_raw_os_error(libc::EAFNOSUPPORT)));
+        }
+        UdpSocket::bind((address, 0)).map_err(refused)?;
+    }
+    Ok(())
 }
 
 fn failed(spec: &CheckedSpec, name: &str, error: PreflightError) -> RunError {
@@ -104,10 +123,23 @@ fn one_connection(backend: Choice, offer: &Offer, script: &Script) -> Result<Tri
     })
 }
 
+/// One connection, and a second one that resumes its session; what is told is of the first.
+fn two_connections(backend: Choice, offer: &Offer, script: &Script) -> Result<Tried, BackendError> {
+    fn both<B: Backend>(mut backend: B, script: &Script) -> Tried {
+        let first = preflight(&mut backend, script)?;
+        resumed(&mut backend, script)?;
+        Ok(first)
+    }
+    Ok(match backend {
+        Choice::Rustls => both(RustlsBackend::new(offer)?, script),
+        Choice::Openssl => both(OpensslBackend::new(offer)?, script),
+    })
+}
+
 fn offer(spec: &CheckedSpec, trust: TrustAnchors) -> Offer {
     let tls = &spec.spec().tls;
     Offer {
-        versions: tls.versions.clone(),
+        versions: tls.offered_versions(),
         suites: tls.suites.clone(),
         groups: tls.groups.clone(),
         signature_schemes: tls.signature_schemes.clone(),
@@ -119,6 +151,9 @@ fn offer(spec: &CheckedSpec, trust: TrustAnchors) -> Offer {
         key_share: tls.key_share,
         key_log: None,
         allow_obsolete: tls.allow_obsolete,
+        resume: tls.resume,
+        early_data: tls.early_data,
+        hello_retry: tls.hello_retry,
     }
 }
 
@@ -135,7 +170,8 @@ fn serves_proof(
     script.requests = Some(1);
     script.handshake_only = false;
     // The page is asked for in HTTP, whatever protocols the run itself is to offer.
-    script.expectation = Expectation::default();
+    let tls = TlsSpec { alpn: None, ..spec.spec().tls.clone() };
+    script.expectation = Expectation::new(&tls);
     let offer = Offer { alpn: vec![HTTP_1_1.to_owned()], ..offer.clone() };
     Ok(one_connection(choose(spec.spec().tls.backend, &offer)?, &offer, &script)?.is_ok())
 }
@@ -152,7 +188,8 @@ fn add_certificate_group(
     if offer.groups.is_empty() || !spec.spec().tls.offers(TlsVersion::Tls12) {
         return Ok(());
     }
-    let open = Offer { groups: Vec::new(), trust: TrustAnchors::Anyone, ..offer.clone() };
+    let trust = TrustAnchors::Anyone;
+    let open = Offer { groups: Vec::new(), trust, resume: Resume::None, ..offer.clone() };
     let mut script = script(spec, *permit);
     script.handshake_only = true;
     script.expectation = Expectation::default();
@@ -179,10 +216,13 @@ pub(crate) fn script(spec: &CheckedSpec, permit: Permit) -> Script {
     let deadlines = &spec.spec().deadlines;
     Script {
         address: permit.address,
+        sources: spec.spec().sources.clone(),
         request: h1::request(spec.target(), false),
         last_request: h1::request(spec.target(), true),
         requests: spec.requests_per_connection(),
+        think: spec.spec().load.think_us * MICROSECOND,
         handshake_only: spec.spec().handshake_only,
+        early_data: spec.spec().tls.early_data,
         deadlines: [
             deadlines.connect_ms,
             deadlines.handshake_ms,

@@ -1,34 +1,41 @@
 //! One connection, from its TCP connect to its last byte: a state machine with a function per state.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use crate::clock::{Clock, Nanos};
 use crate::http::h1::ResponseReader;
 use crate::names::TlsVersion;
-use crate::outcome::{Failure, Outcome, Step};
+use crate::outcome::{Failure, Mismatch, Outcome, Step};
 use crate::record::Bytes;
 use crate::recorder::{Milestones, Recorder};
 use crate::socket::{self, Socket};
 use crate::tls::expectation::Expectation;
-use crate::tls::{Negotiated, Progress, Session};
+use crate::tls::{EarlyData, HandshakeKind, Negotiated, Progress, Session};
+use crate::trace::TracedConnection;
 
 /// How often a connection may read in one turn: a MiB at most. A peer that sends as fast as it is
 /// read leaves time for other connections, deadlines and the end of the run this way.
 const READS: u32 = 64;
 
 /// What every connection of a run does.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Script {
     /// Where to connect.
     pub address: SocketAddr,
+    /// This machine's addresses to connect from, in turn; empty: the system chooses.
+    pub sources: Vec<IpAddr>,
     /// A request that more will follow.
     pub request: Vec<u8>,
     /// The last request of a connection.
     pub last_request: Vec<u8>,
     /// Requests on a connection; `None`: as many as fit into the run.
     pub requests: Option<u32>,
+    /// Between a response and the next request.
+    pub think: Nanos,
     /// Whether to close as soon as the handshake is done.
     pub handshake_only: bool,
+    /// Whether the first request of a connection that resumes goes as early data.
+    pub early_data: bool,
     /// The time that each step may take, in the order of [`Step`].
     pub deadlines: [Nanos; 4],
     /// What the handshake must have negotiated.
@@ -36,6 +43,12 @@ pub struct Script {
 }
 
 impl Script {
+    /// The address that the connection of this number, counted from 0, comes from.
+    fn source(&self, number: u64) -> Option<IpAddr> {
+        let count = self.sources.len().max(1) as u64;
+        self.sources.get((number % count) as usize).copied()
+    }
+
     fn deadline(&self, step: Step) -> Nanos {
         self.deadlines[step as usize]
     }
@@ -48,6 +61,8 @@ pub enum Turn {
     Read,
     /// For the socket to become writable; or, where it is, for its next turn.
     Write,
+    /// For the instant at which its next request may be sent.
+    Think(Nanos),
     /// For nothing any more.
     Ended(Outcome),
 }
@@ -64,11 +79,36 @@ pub struct Context<'w, C> {
     pub plaintext: &'w mut [u8],
 }
 
+/// How a connection begins.
+#[derive(Debug)]
+pub struct Begin {
+    /// Its number among the connections of its worker, from 0.
+    pub number: u64,
+    /// The kind of handshake that it is to make.
+    pub wanted: HandshakeKind,
+    /// In an open loop, when it was due.
+    pub intended: Option<Nanos>,
+    /// The socket of a connection that has ended, to be used again.
+    pub socket: Option<Socket>,
+}
+
+impl Begin {
+    /// With a full handshake, at once, on a socket of its own.
+    pub fn full(number: u64) -> Self {
+        Self { number, wanted: HandshakeKind::Full, intended: None, socket: None }
+    }
+}
+
 /// One connection.
 pub struct Connection<S> {
     /// Its socket, for the poller.
     pub socket: Socket,
     session: S,
+    /// The kind of handshake that it was opened for.
+    wanted: HandshakeKind,
+    /// The fact by which the handshake was not the one asked for, while the connection goes on to
+    /// collect what the next one can resume by.
+    unexpected: Option<Mismatch>,
     step: Step,
     at: Milestones,
     deadline: Nanos,
@@ -78,6 +118,8 @@ pub struct Connection<S> {
     /// Bytes of the current request that the session has taken.
     request_taken: usize,
     request_sent: bool,
+    /// The instant at which the next request may be sent, while the connection waits for it.
+    thinks_until: Option<Nanos>,
     response: ResponseReader,
     /// Reads left in this turn.
     reads: u32,
@@ -90,22 +132,50 @@ enum Next {
 }
 
 impl<S: Session> Connection<S> {
-    /// Begins to connect.
-    pub fn start(session: S, script: &Script, now: Nanos) -> Result<Self, Failure> {
-        Ok(Self {
-            socket: Socket::connect(script.address)?,
+    /// Begins to connect. The session is made while the network is at work, so that its making delays
+    /// no connection.
+    pub fn start<C: Clock>(
+        make_session: impl FnOnce() -> Result<S, Failure>,
+        script: &Script,
+        clock: &C,
+        begin: Begin,
+    ) -> Result<Self, Failure> {
+        let intended = begin.intended.unwrap_or_default();
+        let mut at = Milestones { intended, started: clock.now(), ..Milestones::default() };
+        let socket = match begin.socket {
+            Some(socket) => socket.connect_again(script.address)?,
+            None => Socket::connect_from(script.source(begin.number), script.address)?,
+        };
+        if socket.is_established() {
+            at.established = clock.now();
+        }
+        Ok(Self::new(socket, make_session()?, begin.wanted, script, at))
+    }
+
+    fn new(
+        socket: Socket,
+        session: S,
+        wanted: HandshakeKind,
+        script: &Script,
+        at: Milestones,
+    ) -> Self {
+        Self {
+            socket,
             session,
+            wanted,
+            unexpected: None,
             step: Step::Connect,
-            at: Milestones { started: now, ..Milestones::default() },
-            deadline: now + script.deadline(Step::Connect),
+            deadline: at.started + script.deadline(Step::Connect),
+            at,
             facts: None,
             handshake_bytes: (0, 0),
             requests_done: 0,
             request_taken: 0,
             request_sent: false,
+            thinks_until: None,
             response: ResponseReader::default(),
             reads: 0,
-        })
+        }
     }
 
     /// Goes as far as the socket and the length of a turn allow.
@@ -115,6 +185,7 @@ impl<S: Session> Connection<S> {
             let next = match self.step {
                 Step::Connect => self.connect(context),
                 Step::Handshake => self.handshake(context),
+                Step::FirstByte if self.thinks_until.is_some() => self.think(context),
                 Step::FirstByte if !self.request_sent => self.request(context),
                 Step::FirstByte if context.script.handshake_only => self.verdict(context),
                 Step::FirstByte | Step::Body => self.response(context),
@@ -144,6 +215,21 @@ impl<S: Session> Connection<S> {
         self.facts
     }
 
+    /// Requests that were answered in full.
+    pub fn requests_done(&self) -> u32 {
+        self.requests_done
+    }
+
+    /// Gives up the room that only a connection at work needs.
+    pub fn rest(&mut self) {
+        self.session.rest();
+    }
+
+    /// Ends the time between two requests.
+    pub fn go_on(&mut self) {
+        self.thinks_until = self.thinks_until.and(Some(0));
+    }
+
     /// The response read last.
     pub fn last_response(&self) -> &ResponseReader {
         &self.response
@@ -154,21 +240,51 @@ impl<S: Session> Connection<S> {
         self.step
     }
 
+    /// When it was begun.
+    pub fn started(&self) -> Nanos {
+        self.at.started
+    }
+
+    /// The instants of the connection; it ended at `ended`, or is still under way (0).
+    pub fn traced(&self, ended: Nanos, outcome: Option<Outcome>) -> TracedConnection {
+        TracedConnection {
+            local_port: self.socket.local_port(),
+            intended: self.at.intended,
+            started: self.at.started,
+            established: self.at.established,
+            secured: self.at.secured,
+            answered: self.at.first_answered,
+            ended,
+            outcome,
+        }
+    }
+
     fn enter<C: Clock>(&mut self, step: Step, now: Nanos, context: &Context<'_, C>) {
         self.step = step;
         self.deadline = now + context.script.deadline(step);
     }
 
     fn connect<C: Clock>(&mut self, context: &mut Context<'_, C>) -> Result<Next, Failure> {
-        if !self.socket.is_established() {
-            return match self.socket.connect_error() {
-                Some(failure) => Err(failure),
-                None => Ok(Next::Stop(Turn::Write)),
-            };
+        if self.at.established == 0 {
+            if !self.socket.is_established() {
+                return match self.socket.connect_error() {
+                    Some(failure) => Err(failure),
+                    None => Ok(Next::Stop(Turn::Write)),
+                };
+            }
+            self.at.established = context.clock.now();
         }
-        self.at.established = context.clock.now();
         self.enter(Step::Handshake, self.at.established, context);
+        if context.script.early_data && self.wanted == HandshakeKind::Resumed {
+            self.request_taken = self.session.send_early(self.next_request(context.script))?;
+            self.at.requested = self.at.established;
+        }
         Ok(Next::Go)
+    }
+
+    fn next_request<'s>(&self, script: &'s Script) -> &'s [u8] {
+        let last = script.requests == Some(self.requests_done + 1);
+        if last { &script.last_request } else { &script.request }
     }
 
     fn handshake<C: Clock>(&mut self, context: &mut Context<'_, C>) -> Result<Next, Failure> {
@@ -176,19 +292,40 @@ impl<S: Session> Connection<S> {
             Progress::Done(_) => {}
             Progress::WantRead => return Ok(Next::Stop(Turn::Read)),
             Progress::WantWrite => return Ok(Next::Stop(Turn::Write)),
-            Progress::Closed => return Err(Failure::Closed(Step::Handshake)),
+            Progress::Closed | Progress::Cut => return Err(Failure::Closed(Step::Handshake)),
         }
         self.at.secured = context.clock.now();
         let sent = self.socket.sent + self.session.unsent() as u64;
         self.handshake_bytes = (sent, self.socket.received);
         let facts = self.session.facts();
         self.facts = Some(facts);
-        if let Some(mismatch) = context.script.expectation.mismatch(&facts) {
+        self.unexpected = context.script.expectation.mismatch(self.wanted, &facts);
+        if let Some(mismatch) = self.unexpected
+            && !self.may_bring_tickets(&facts)
+        {
             return Ok(Next::Stop(Turn::Ended(Outcome::Unexpected(mismatch))));
         }
-        self.at.requested = self.at.secured;
-        self.enter(Step::FirstByte, self.at.requested, context);
+        self.settle_early_data(facts.early_data, context.script);
+        self.enter(Step::FirstByte, self.at.secured, context);
         Ok(Next::Go)
+    }
+
+    /// A full handshake in place of one that was to resume is not what was asked for, yet it is where
+    /// the next session to resume comes from.
+    fn may_bring_tickets(&self, facts: &Negotiated) -> bool {
+        self.wanted == HandshakeKind::Resumed && facts.kind == HandshakeKind::Full
+    }
+
+    /// A request that went as early data is under way since then; one that the server rejected is
+    /// sent again (RFC 8446, section 4.2.10; RFC 8470, section 3).
+    fn settle_early_data(&mut self, early_data: EarlyData, script: &Script) {
+        match early_data {
+            EarlyData::None => self.at.requested = self.at.secured,
+            EarlyData::Accepted => {}
+            EarlyData::Rejected => self.request_taken = 0,
+        }
+        self.request_sent =
+            self.request_taken > 0 && self.request_taken == self.next_request(script).len();
     }
 
     fn request<C: Clock>(&mut self, context: &mut Context<'_, C>) -> Result<Next, Failure> {
@@ -201,17 +338,15 @@ impl<S: Session> Connection<S> {
                     self.request_sent = true;
                     Next::Go
                 }
-                _ => Next::Stop(Turn::Ended(Outcome::Completed)),
+                _ => Next::Stop(Turn::Ended(self.outcome())),
             });
         }
-        let last = context.script.requests == Some(self.requests_done + 1);
-        let script = context.script;
-        let request = if last { &script.last_request } else { &script.request };
+        let request = self.next_request(context.script);
         match self.session.write(&mut self.socket, &request[self.request_taken..])? {
             Progress::Done(taken) => self.request_taken += taken,
             Progress::WantRead => return Ok(Next::Stop(Turn::Read)),
             Progress::WantWrite => return Ok(Next::Stop(Turn::Write)),
-            Progress::Closed => return Err(Failure::Closed(Step::FirstByte)),
+            Progress::Closed | Progress::Cut => return Err(Failure::Closed(Step::FirstByte)),
         }
         self.request_sent = self.request_taken == request.len();
         Ok(Next::Go)
@@ -228,7 +363,9 @@ impl<S: Session> Connection<S> {
     /// client's certificate, else an end of its own.
     fn verdict<C: Clock>(&mut self, context: &mut Context<'_, C>) -> Result<Next, Failure> {
         Ok(match self.session.read(&mut self.socket, context.plaintext)? {
-            Progress::Done(_) | Progress::Closed => Next::Stop(Turn::Ended(Outcome::Completed)),
+            Progress::Done(_) | Progress::Closed | Progress::Cut => {
+                Next::Stop(Turn::Ended(self.outcome()))
+            }
             Progress::WantRead => Next::Stop(Turn::Read),
             Progress::WantWrite => Next::Stop(Turn::Write),
         })
@@ -247,6 +384,9 @@ impl<S: Session> Connection<S> {
             Progress::Done(length) => {
                 if self.step == Step::FirstByte {
                     self.at.answered = context.clock.now();
+                    if self.requests_done == 0 {
+                        self.at.first_answered = self.at.answered;
+                    }
                     self.enter(Step::Body, self.at.answered, context);
                 }
                 self.response
@@ -255,8 +395,13 @@ impl<S: Session> Connection<S> {
             }
             Progress::WantRead => return Ok(Next::Stop(Turn::Read)),
             Progress::WantWrite => return Ok(Next::Stop(Turn::Write)),
-            Progress::Closed if self.response.end() => true,
-            Progress::Closed => return Err(Failure::Closed(self.step)),
+            end @ (Progress::Closed | Progress::Cut) => match (self.response.end(), end) {
+                (true, Progress::Closed) => true,
+                // Anybody on the way can end a TCP stream: where only its end says that the body is
+                // whole, it is whole only with a close_notify (RFC 9112, sections 8 and 9.8).
+                (true, _) => return Err(Failure::Truncated),
+                (false, _) => return Err(Failure::Closed(self.step)),
+            },
         };
         if complete { self.finish_request(context) } else { Ok(Next::Go) }
     }
@@ -266,7 +411,9 @@ impl<S: Session> Connection<S> {
             return Err(Failure::HttpStatus);
         }
         let now = context.clock.now();
-        if let Some(recorder) = &mut context.recorder {
+        if let Some(recorder) = &mut context.recorder
+            && self.unexpected.is_none()
+        {
             let (head, body) = (self.response.head_bytes, self.response.body_bytes);
             recorder.request(&self.at, now, head, body);
         }
@@ -280,17 +427,55 @@ impl<S: Session> Connection<S> {
                 self.response = ResponseReader::default();
                 self.request_taken = 0;
                 self.request_sent = false;
+                if context.script.think > 0 {
+                    return Ok(Next::Stop(self.begin_to_think(now, context)));
+                }
                 self.at.requested = now;
                 self.enter(Step::FirstByte, now, context);
                 return Ok(Next::Go);
             }
         }
-        Ok(Next::Stop(Turn::Ended(Outcome::Completed)))
+        Ok(Next::Stop(Turn::Ended(self.outcome())))
+    }
+
+    /// How a connection that did all it had to do has ended.
+    fn outcome(&self) -> Outcome {
+        self.unexpected.map_or(Outcome::Completed, Outcome::Unexpected)
+    }
+
+    /// No deadline holds while the client itself is what is waited for.
+    fn begin_to_think<C: Clock>(&mut self, now: Nanos, context: &Context<'_, C>) -> Turn {
+        let until = now + context.script.think;
+        self.thinks_until = Some(until);
+        self.step = Step::FirstByte;
+        self.deadline = Nanos::MAX;
+        Turn::Think(until)
+    }
+
+    /// Goes on after think time. What came meanwhile is looked at first: nothing was asked for.
+    fn think<C: Clock>(&mut self, context: &mut Context<'_, C>) -> Result<Next, Failure> {
+        let now = context.clock.now();
+        if self.thinks_until.is_some_and(|until| now < until) {
+            return Ok(Next::Stop(Turn::Read));
+        }
+        match self.session.read(&mut self.socket, context.plaintext)? {
+            Progress::WantRead | Progress::WantWrite => {}
+            Progress::Done(_) => return Err(Failure::HttpProtocol),
+            Progress::Closed | Progress::Cut => return Err(Failure::Closed(Step::FirstByte)),
+        }
+        self.thinks_until = None;
+        self.at.requested = now;
+        self.enter(Step::FirstByte, now, context);
+        Ok(Next::Go)
     }
 
     fn end<C: Clock>(&mut self, outcome: Outcome, context: &mut Context<'_, C>) -> Turn {
         if let Some(recorder) = &mut context.recorder {
-            recorder.count_name(self.session.asked_name(), outcome);
+            recorder.names.count(self.session.asked_name(), outcome);
+            let now = context.clock.now();
+            if recorder.trace.is_wanted() {
+                recorder.trace.keep(self.traced(now, Some(outcome)));
+            }
             match (outcome, self.facts) {
                 (Outcome::Completed, Some(facts)) => {
                     let bytes = Bytes {
@@ -300,7 +485,7 @@ impl<S: Session> Connection<S> {
                         received: self.socket.received,
                         ..Bytes::default()
                     };
-                    recorder.completed(&self.at, context.clock.now(), facts, &bytes);
+                    recorder.completed(&self.at, now, facts, &bytes);
                 }
                 (Outcome::Unexpected(_), facts) => recorder.troubled(outcome, facts),
                 _ => recorder.troubled(outcome, None),
@@ -315,7 +500,7 @@ mod tests {
     use super::*;
     use crate::clock::ManualClock;
     use crate::names::CipherSuite;
-    use crate::tls::HandshakeKind;
+    use crate::spec::Resume;
     use std::net::TcpListener;
 
     /// A session whose peer sends without a pause.
@@ -330,6 +515,10 @@ mod tests {
             Ok(Progress::Done(0))
         }
 
+        fn send_early(&mut self, _: &[u8]) -> Result<usize, Failure> {
+            Ok(0)
+        }
+
         fn facts(&self) -> Negotiated {
             Negotiated {
                 version: TlsVersion::Tls13,
@@ -340,6 +529,8 @@ mod tests {
                 hello_retry_request: false,
                 alpn: None,
                 client_authenticated: false,
+                resumed_by: Resume::None,
+                early_data: EarlyData::None,
                 authenticated: true,
             }
         }
@@ -363,20 +554,42 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_peer_that_never_pauses_leaves_time_for_others() {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let script = Script {
+    fn script(listener: &TcpListener) -> Script {
+        Script {
             address: listener.local_addr().unwrap(),
+            sources: Vec::new(),
             request: Vec::new(),
             last_request: Vec::new(),
             requests: Some(1),
+            think: 0,
             handshake_only: false,
+            early_data: false,
             deadlines: [1; 4],
             expectation: Expectation::default(),
-        };
+        }
+    }
+
+    #[test]
+    fn connections_take_the_sources_in_turn() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let free = script(&listener);
+        assert_eq!([0, 1].map(|number| free.source(number)), [None; 2]);
+        let sources = ["127.0.0.5", "127.0.0.6"].map(|text| text.parse().unwrap());
+        let bound = Script { sources: sources.to_vec(), ..free };
+        assert_eq!(
+            [0, 1, 2].map(|number| bound.source(number)),
+            [0, 1, 0].map(|n| Some(sources[n]))
+        );
+    }
+
+    #[test]
+    fn a_peer_that_never_pauses_leaves_time_for_others() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let script = script(&listener);
         let session = Endless(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n");
-        let mut connection = Connection::start(session, &script, 0).unwrap();
+        let socket = Socket::connect(script.address).unwrap();
+        let at = Milestones::default();
+        let mut connection = Connection::new(socket, session, HandshakeKind::Full, &script, at);
         let clock = ManualClock::default();
         let mut plaintext = [0; 64];
         let mut context =

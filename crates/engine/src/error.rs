@@ -1,6 +1,7 @@
 //! Why a run could not be.
 
 use std::io;
+use std::net::IpAddr;
 
 use crate::guard::GuardError;
 use crate::outcome::{Failure, Mismatch, Outcome, Step};
@@ -24,6 +25,9 @@ pub enum RunError {
         /// What happened.
         error: PreflightError,
     },
+    /// Connections that were to bring sessions to resume failed, or brought none.
+    #[error("{}", describe_priming(.0))]
+    Priming(Outcome),
     /// This process may not open as many files as the run needs.
     #[error("this many connections need {needed} open files, and only {granted} are allowed")]
     Files {
@@ -31,6 +35,14 @@ pub enum RunError {
         needed: u64,
         /// What the system grants.
         granted: u64,
+    },
+    /// An address to connect from is not this machine's, or not of the target's family.
+    #[error("cannot connect to the target from {address}: {source}")]
+    Source {
+        /// The address.
+        address: IpAddr,
+        /// The system's words.
+        source: io::Error,
     },
     /// The processor that a worker should be pinned to is not there.
     #[error("cannot pin a worker to processor {processor}: {source}")]
@@ -53,6 +65,7 @@ impl RunError {
     pub fn class(&self) -> String {
         match self {
             Self::Guard(GuardError::NameNotFound { .. }) => "name_not_found".to_owned(),
+            Self::Guard(GuardError::NameTimedOut { .. }) => "timeout_name".to_owned(),
             Self::Guard(_) | Self::Exceeded(_) => "target_refused".to_owned(),
             Self::Backend(_) => "unsupported".to_owned(),
             Self::Preflight { error, .. } => match error.outcome {
@@ -60,11 +73,23 @@ impl RunError {
                 Outcome::Unexpected(fact) => format!("unexpected_{fact}"),
                 Outcome::Completed => "completed".to_owned(),
             },
+            Self::Priming(Outcome::Failed(failure)) => failure.to_string(),
+            Self::Priming(_) => "no_tickets".to_owned(),
             Self::Files { .. } => Failure::FilesExhausted.to_string(),
+            Self::Source { .. } => "source".to_owned(),
             Self::Pin { .. } => "pin".to_owned(),
             Self::System(e) => crate::socket::failure(e, Step::Connect).to_string(),
         }
     }
+}
+
+fn describe_priming(outcome: &Outcome) -> String {
+    let why = match outcome {
+        Outcome::Completed => "the server gave nothing to resume by".to_owned(),
+        Outcome::Failed(failure) => failure.to_string(),
+        Outcome::Unexpected(fact) => format!("another {fact} than the one asked for"),
+    };
+    format!("the sessions to resume could not be collected: {why}")
 }
 
 fn describe_preflight(target: &str, error: &PreflightError) -> String {

@@ -5,8 +5,12 @@
 //! [`PUBLIC_RATE`] and [`PUBLIC_TIME`] unless it proves that its operator agrees.
 
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
 
 use crate::clock::{MILLISECOND, Nanos, SECOND};
+use crate::spec::load::Rate;
 use crate::spec::{RunSpec, Stop};
 use crate::target::Target;
 
@@ -26,6 +30,12 @@ pub enum GuardError {
         host: String,
         /// The resolver's words.
         why: String,
+    },
+    /// Nobody said in time whether the name leads to an address.
+    #[error("no name server says what the address of '{host}' is")]
+    NameTimedOut {
+        /// The host as given.
+        host: String,
     },
     /// The address is neither loopback nor allowed.
     #[error(
@@ -69,7 +79,8 @@ pub fn proof_path(token: &str) -> String {
 
 /// Resolves the target and decides whether it may be loaded at all.
 pub fn permit(spec: &RunSpec, target: &Target) -> Result<Permit, GuardError> {
-    let address = resolve(target)?;
+    let patience = Duration::from_millis(spec.deadlines.connect_ms.into());
+    let address = resolve(target, patience)?;
     let ip = address.ip().to_canonical();
     if ip.is_loopback() {
         return Ok(Permit { address, bounded: false });
@@ -82,21 +93,39 @@ pub fn permit(spec: &RunSpec, target: &Target) -> Result<Permit, GuardError> {
     Ok(Permit { address, bounded: is_public(ip) })
 }
 
-/// Whether a run is planned to last longer than an unproven public target takes.
+/// Whether a run is planned to last longer, or to have a higher rate, than an unproven public target
+/// takes.
 pub fn check_length(spec: &RunSpec, permit: &Permit) -> Result<(), GuardError> {
-    let Stop::DurationMs(ms) = spec.stop else { return Ok(()) };
-    if permit.bounded && (ms + spec.warmup_ms) * MILLISECOND > PUBLIC_TIME {
+    let rate = spec.load.rate.as_ref().map_or(0.0, Rate::highest);
+    let time = match spec.stop {
+        Stop::DurationMs(ms) => (ms + spec.warmup_ms) * MILLISECOND,
+        Stop::Count(_) => 0,
+    };
+    if permit.bounded && (time > PUBLIC_TIME || rate > PUBLIC_RATE as f64) {
         return Err(GuardError::PublicWithoutProof { address: permit.address.ip() });
     }
     Ok(())
 }
 
-fn resolve(target: &Target) -> Result<SocketAddr, GuardError> {
+/// Asks the system's resolver, which knows no deadline, in a thread of its own; one that was given
+/// up ends by itself, or with the process.
+fn resolve(target: &Target, patience: Duration) -> Result<SocketAddr, GuardError> {
     let not_found = |why: String| GuardError::NameNotFound { host: target.host.clone(), why };
-    (target.host.as_str(), target.port)
-        .to_socket_addrs()
+    if let Ok(ip) = target.host.parse::<IpAddr>() {
+        return Ok(SocketAddr::new(ip, target.port));
+    }
+    let name = (target.host.clone(), target.port);
+    let (answer, answered) = mpsc::channel();
+    thread::Builder::new()
+        .spawn(move || {
+            // Nobody listens any more once it took too long.
+            let _ = answer.send(name.to_socket_addrs().map(|mut addresses| addresses.next()));
+        })
+        .map_err(|e| not_found(e.to_string()))?;
+    answered
+        .recv_timeout(patience)
+        .map_err(|_| GuardError::NameTimedOut { host: target.host.clone() })?
         .map_err(|e| not_found(e.to_string()))?
-        .next()
         .ok_or_else(|| not_found("the name has no address".to_owned()))
 }
 

@@ -38,6 +38,7 @@ pub enum Mismatch {
     Kind,
     HelloRetryRequest,
     Alpn,
+    EarlyData,
     ClientCertificate,
 }
 
@@ -51,6 +52,7 @@ impl fmt::Display for Mismatch {
             Self::Kind => "kind",
             Self::HelloRetryRequest => "hello_retry_request",
             Self::Alpn => "alpn",
+            Self::EarlyData => "early_data",
             Self::ClientCertificate => "client_certificate",
         })
     }
@@ -67,6 +69,9 @@ pub enum Failure {
     Reset,
     /// The peer closed the connection before the step was done.
     Closed(Step),
+    /// The peer ended the TCP stream without a close_notify, where only the end of the session says
+    /// that the body is whole.
+    Truncated,
     /// The step took longer than its deadline.
     TimedOut(Step),
     /// The peer ended the handshake or the session with this alert (RFC 8446, section 6).
@@ -96,6 +101,7 @@ impl fmt::Display for Failure {
             Self::Unreachable => f.write_str("unreachable"),
             Self::Reset => f.write_str("reset"),
             Self::Closed(step) => write!(f, "closed_{step}"),
+            Self::Truncated => f.write_str("truncated"),
             Self::TimedOut(step) => write!(f, "timeout_{step}"),
             Self::Alert(number) => match alert_name(*number) {
                 Some(name) => write!(f, "alert_{name}"),

@@ -39,6 +39,9 @@ pub struct Schedule {
     pub measure: Nanos,
     /// End of the measurement, for a run that ends by time.
     pub drain: Option<Nanos>,
+    /// The steps of the measurement, and the length of each.
+    pub steps: usize,
+    step: Nanos,
 }
 
 impl Schedule {
@@ -49,7 +52,20 @@ impl Schedule {
             Stop::DurationMs(ms) => Some(measure + ms * MILLISECOND),
             Stop::Count(_) => None,
         };
-        Self { measure, drain }
+        let steps = spec.load.steps();
+        let step = drain.map_or(Nanos::MAX, |drain| (drain - measure) / steps as Nanos);
+        Self { measure, drain, steps, step }
+    }
+
+    /// When a step begins, counted from 0.
+    pub fn step_begin(&self, step: usize) -> Nanos {
+        self.measure + self.step * step as Nanos
+    }
+
+    /// The step at an instant of the measurement.
+    pub fn step_at(&self, now: Nanos) -> usize {
+        let passed = now.saturating_sub(self.measure) / self.step.max(1);
+        (passed as usize).min(self.steps - 1)
     }
 
     /// The phase at an instant; a run that ends by count goes on measuring until it is told.
@@ -64,14 +80,18 @@ impl Schedule {
 
     /// The same schedule, with the measurement ended at an instant.
     pub fn ended(self, now: Nanos) -> Self {
-        Self { measure: self.measure.min(now), drain: Some(now) }
+        Self { measure: self.measure.min(now), drain: Some(now), ..self }
     }
 
     /// When the phase that holds at an instant ends, if that is known.
     pub fn next_change(&self, now: Nanos) -> Option<Nanos> {
         match self.at(now) {
             Phase::Warmup => Some(self.measure),
-            Phase::Measure => self.drain,
+            Phase::Measure => {
+                let step = self.step_at(now) + 1;
+                let next = (step < self.steps).then(|| self.step_begin(step));
+                next.into_iter().chain(self.drain).min()
+            }
             Phase::Drain => self.drain.map(|drain| drain + DRAIN),
             Phase::Done => None,
         }
@@ -97,6 +117,19 @@ mod tests {
         assert_eq!(at(1_300), Phase::Drain);
         assert_eq!(at(1_800), Phase::Done);
         assert_eq!(schedule.next_change(0), Some(1_100 * MILLISECOND));
+    }
+
+    #[test]
+    fn steps_divide_a_measurement_evenly() {
+        let json = r#"{"url":"https://localhost/","stop":{"duration_ms":300},"connections":4,
+            "load":{"connection_steps":[1,2,4]}}"#;
+        let schedule = Schedule::new(&serde_json::from_str(json).unwrap(), 0);
+        let at = |ms| schedule.step_at(ms * MILLISECOND);
+        assert_eq!([at(0), at(99), at(100), at(200), at(299), at(1_000)], [0, 0, 1, 2, 2, 2]);
+        assert_eq!(schedule.next_change(150 * MILLISECOND), Some(200 * MILLISECOND));
+        assert_eq!(schedule.next_change(250 * MILLISECOND), Some(300 * MILLISECOND));
+        let ended = schedule.ended(150 * MILLISECOND);
+        assert_eq!(ended.at(150 * MILLISECOND), Phase::Drain);
     }
 
     #[test]

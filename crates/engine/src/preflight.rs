@@ -1,14 +1,14 @@
 //! The one connection before the load: is this the server, and the handshake, that was asked for?
 
 use crate::clock::{Clock, MILLISECOND, MonotonicClock, Nanos};
-use crate::connection::{Connection, Context, Script, Turn};
+use crate::connection::{Begin, Connection, Context, Script, Turn};
 use crate::hostile::harmless;
 use crate::names::Group;
-use crate::outcome::{Failure, Outcome};
+use crate::outcome::{Failure, Mismatch, Outcome};
 use crate::poller::Poller;
 use crate::record::{Certificate, Preflight};
 use crate::socket;
-use crate::tls::{Backend, Session};
+use crate::tls::{Backend, HandshakeKind, Session};
 
 /// What a server's certificate strings are cut to; they end up in records and reports.
 const NAME_LIMIT: usize = 256;
@@ -28,16 +28,36 @@ pub struct PreflightError {
 /// asked.
 pub type Tried = Result<(Preflight, Vec<Vec<u8>>), PreflightError>;
 
-/// Makes the one connection.
+/// Makes the one connection, with a full handshake.
 pub fn preflight<B: Backend>(backend: &mut B, script: &Script) -> Tried {
+    try_session(|| backend.open(), HandshakeKind::Full, script)
+}
+
+/// Makes another connection, which resumes the session of the one before.
+pub fn resumed<B: Backend>(backend: &mut B, script: &Script) -> Tried {
+    match backend.resume().map_err(failed)? {
+        Some(session) => try_session(|| Ok(session), HandshakeKind::Resumed, script),
+        None => Err(PreflightError {
+            outcome: Outcome::Unexpected(Mismatch::Kind),
+            explanation: "the server gave nothing to resume by".to_owned(),
+            status: None,
+        }),
+    }
+}
+
+fn failed(failure: Failure) -> PreflightError {
+    let explanation = String::new();
+    PreflightError { outcome: Outcome::Failed(failure), explanation, status: None }
+}
+
+fn try_session<S: Session>(
+    make_session: impl FnOnce() -> Result<S, Failure>,
+    wanted: HandshakeKind,
+    script: &Script,
+) -> Tried {
     let clock = MonotonicClock;
-    let failed = |failure| PreflightError {
-        outcome: Outcome::Failed(failure),
-        explanation: String::new(),
-        status: None,
-    };
-    let session = backend.open().map_err(failed)?;
-    let mut connection = Connection::start(session, script, clock.now()).map_err(failed)?;
+    let begin = Begin { wanted, ..Begin::full(0) };
+    let mut connection = Connection::start(make_session, script, &clock, begin).map_err(failed)?;
     let outcome = drive(&mut connection, script, &clock).map_err(failed)?;
     let response = connection.last_response();
     if outcome != Outcome::Completed {
@@ -76,9 +96,9 @@ fn drive<S: Session>(
         match connection.advance(&mut context) {
             Turn::Ended(outcome) => return Ok(outcome),
             Turn::Write => poller.change(&connection.socket, 0, true).map_err(system)?,
-            Turn::Read => {}
+            Turn::Read | Turn::Think(_) => {}
         }
-        poller.wait(WAIT, &mut ready).map_err(system)?;
+        poller.wait(clock.now() + WAIT, &mut ready).map_err(system)?;
         for event in &ready {
             connection.socket.became_readable(event.ended);
         }
@@ -97,7 +117,12 @@ fn explain<S: Session>(outcome: Outcome, connection: &Connection<S>) -> String {
             let facts = crate::tls::Facts::from(facts);
             format!(
                 "TLS {} with {}, group {}, signature {}, ALPN {}, {}",
-                facts.tls, facts.suite, facts.group, facts.signature_scheme, facts.alpn, facts.kind
+                facts.tls,
+                facts.suite,
+                facts.group,
+                facts.signature_scheme,
+                facts.alpn,
+                facts.kind_in_words()
             )
         }
         _ => connection.session().explain(),

@@ -40,7 +40,11 @@ pub struct RunRecord {
     /// The certificate that was shown to servers that asked for one.
     #[serde(default)]
     pub client_certificate: Option<ClientCertificate>,
-    /// Connections whose server was authenticated in full.
+    /// Completed connections by the kind of their handshake, and what priming took.
+    #[serde(default)]
+    pub kinds: Kinds,
+    /// Connections whose server was authenticated in full: on themselves, or on the connection whose
+    /// session they resumed.
     pub authenticated: u64,
     /// Requests that were answered in full with a 2xx status.
     pub requests: u64,
@@ -58,6 +62,15 @@ pub struct RunRecord {
     pub summaries: BTreeMap<String, Summary>,
     /// The measurement in slices.
     pub intervals: Vec<Interval>,
+    /// In an open loop: what became of the arrivals.
+    #[serde(default)]
+    pub open_loop: Option<OpenLoop>,
+    /// For a measurement in steps: each of them.
+    #[serde(default)]
+    pub steps: Vec<StepResult>,
+    /// Connections in flight, mean over the measurement.
+    #[serde(default)]
+    pub concurrency: f64,
     /// What the reader must know before using the numbers.
     pub verdicts: Vec<Verdict>,
     /// What is out of the ordinary in what was asked for, and no fault.
@@ -72,9 +85,71 @@ pub struct RunRecord {
 /// this connect), `service` (start of the TCP connection until the last byte of the last response).
 /// Per request: `first_byte` (start of the request until the first byte of its response; `ab` calls
 /// this waiting), `exchange` (start of the request until the last byte of its response; `ab` calls
-/// this processing).
-pub const HISTOGRAMS: [&str; 6] =
-    ["connect", "handshake", "established", "first_byte", "exchange", "service"];
+/// this processing). By kind: `handshake_full` and `handshake_resumed`, which together are
+/// `handshake`.
+pub const HISTOGRAMS: [&str; 8] = [
+    "connect",
+    "handshake",
+    "established",
+    "first_byte",
+    "exchange",
+    "service",
+    "handshake_full",
+    "handshake_resumed",
+];
+
+/// The names of the further histograms of a record whose loop was open.
+///
+/// Per connection that was started: `start_delay` (intended until actual start of the TCP connection;
+/// a connection that found no free slot waited for one). Per completed connection, from its intended
+/// start: `response_established` (until the TLS handshake is complete), `response_first_byte` (until
+/// the first byte of its first response), `response` (until the last byte of the last response).
+pub const OPEN_HISTOGRAMS: [&str; 4] =
+    ["start_delay", "response_established", "response_first_byte", "response"];
+
+/// What became of the arrivals of an open loop: `arrivals = started + waiting_at_stop`, exactly.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct OpenLoop {
+    /// Arrivals that waited when the measurement began, and those that became due during it.
+    pub arrivals: u64,
+    /// Those of them that were started: attempts, without those in flight at the begin.
+    pub started: u64,
+    /// Those of them that found no free slot when they were due, and waited for one.
+    pub blocked: u64,
+    /// Those of them that still waited when the measurement ended.
+    pub waiting_at_stop: u64,
+    /// Arrivals a second: the load that was offered.
+    pub offered_per_s: f64,
+    /// Connections started a second.
+    pub achieved_per_s: f64,
+}
+
+/// One step of a measurement in steps; connections count in the step in which they end.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct StepResult {
+    /// Connections in flight at once, at most.
+    pub connections: u32,
+    /// New connections a second, in an open loop.
+    pub rate: Option<f64>,
+    /// Its begin, in seconds from the begin of the measurement.
+    pub at_s: f64,
+    /// Its length in seconds.
+    pub seconds: f64,
+    /// Connections started in it.
+    pub started: u64,
+    /// Connections completed in it.
+    pub completed: u64,
+    /// Connections failed in it, by class.
+    pub failed: BTreeMap<String, u64>,
+    /// Connections in it whose handshake was not the one asked for, by the fact that differed.
+    pub unexpected: BTreeMap<String, u64>,
+    /// Requests answered in it.
+    pub requests: u64,
+    /// The workers' processor time in it.
+    pub cpu: CpuTime,
+    /// Its histograms in short.
+    pub summaries: BTreeMap<String, Summary>,
+}
 
 /// The machine that the generator ran on.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -151,6 +226,41 @@ pub struct CountedFacts {
     pub facts: Facts,
     /// The connections.
     pub count: u64,
+}
+
+/// Completed connections by the kind of their handshake, and what priming took.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Kinds {
+    /// Full handshakes.
+    pub full: u64,
+    /// Handshakes that resumed an earlier session.
+    pub resumed: u64,
+    /// Resumed handshakes whose early data the server took.
+    pub early_data_accepted: u64,
+    /// Resumed handshakes whose early data the server rejected; it was sent again.
+    pub early_data_rejected: u64,
+    /// Full handshakes made before the warm-up to collect sessions to resume; not counted elsewhere.
+    pub primed_connections: u64,
+    /// Sessions that could be resumed when priming was done.
+    pub primed_sessions: u64,
+}
+
+impl Kinds {
+    /// The share of completed connections that resumed an earlier session.
+    pub fn resumed_share(&self) -> f64 {
+        self.resumed as f64 / (self.full + self.resumed).max(1) as f64
+    }
+}
+
+impl std::ops::AddAssign for Kinds {
+    fn add_assign(&mut self, other: Self) {
+        self.full += other.full;
+        self.resumed += other.resumed;
+        self.early_data_accepted += other.early_data_accepted;
+        self.early_data_rejected += other.early_data_rejected;
+        self.primed_connections += other.primed_connections;
+        self.primed_sessions += other.primed_sessions;
+    }
 }
 
 /// Processor time in microseconds.
@@ -260,6 +370,12 @@ pub enum VerdictCode {
     Failures,
     /// Connections in flight differ from rate times service time (Little's law).
     LittlesLaw,
+    /// An open loop started its connections later than intended.
+    LateArrivals,
+    /// An open loop did not start as many connections as it should have.
+    RateNotAchieved,
+    /// Another share of the connections resumed than was asked for.
+    ResumeRatio,
     /// No connection completed.
     NothingCompleted,
     /// The run was interrupted before its end.

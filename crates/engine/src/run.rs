@@ -1,6 +1,7 @@
 //! A whole run: guard, preflight, workers, merge.
 
 use std::collections::BTreeMap;
+use std::mem;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Barrier, Mutex};
 use std::thread;
@@ -11,17 +12,21 @@ use crate::clock::{Clock, MILLISECOND, MonotonicClock, Nanos};
 use crate::connection::Script;
 use crate::environment::environment;
 use crate::error::RunError;
-use crate::guard::GuardError;
+use crate::guard::{GuardError, Permit};
+use crate::mix::Mix;
 use crate::notes::notes as remarks;
+use crate::pacing::{Arrivals, Curve};
 use crate::phase::Schedule;
+use crate::prime::{Primed, Wanted, prime};
 use crate::processor::pin;
 use crate::record::{ClientCertificate, CpuTime, RECORD_SCHEMA, RunRecord, WorkerUsage};
 use crate::recorder::Recorder;
-use crate::spec::{CheckedSpec, RunSpec, Stop};
+use crate::spec::{CheckedSpec, Resume, RunSpec, Stop};
 use crate::tls::choice::Choice;
 use crate::tls::openssl::OpensslBackend;
 use crate::tls::rustls::RustlsBackend;
 use crate::tls::{Backend, BackendError};
+use crate::trace::Trace;
 use crate::verdict::{Evidence, verdicts};
 use crate::watch::{Ending, Observer, watch};
 use crate::worker::{Gauge, Report, Share, Worker};
@@ -54,16 +59,20 @@ fn load<B: Backend>(
     let threads = spec.spec().threads as usize;
     let script = script(spec, checked.permit);
     let gauges: Vec<Gauge> = (0..threads).map(|_| Gauge::default()).collect();
-    let gate = Gate { barrier: Barrier::new(threads + 1), start: AtomicU64::new(0) };
+    let gate = Gate::new(threads);
+    let job = Job { spec: spec.spec(), script: &script, permit: &checked.permit, interrupt };
     let first_error = Mutex::new(None);
+    if spec.spec().tls.resume != Resume::None {
+        observer.phase("prime", MonotonicClock.now());
+    }
     let (reports, ending) = thread::scope(|scope| {
         let workers: Vec<_> = gauges
             .iter()
             .enumerate()
             .map(|(index, gauge)| {
-                let (gate, script, make, first_error) = (&gate, &script, &make, &first_error);
+                let (gate, job, make, first_error) = (&gate, &job, &make, &first_error);
                 scope.spawn(move || {
-                    let result = work(spec.spec(), script, gauge, index, gate, make);
+                    let result = work(job, gauge, index, gate, make);
                     result.map_err(|e| {
                         first_error.lock().expect("no panics").get_or_insert(e).class()
                     })
@@ -85,7 +94,11 @@ fn load<B: Backend>(
         let address = checked.permit.address.ip();
         return Err(RunError::Exceeded(GuardError::PublicWithoutProof { address }));
     }
-    let reports: Vec<Report> = reports.into_iter().flatten().collect();
+    let mut reports: Vec<Report> = reports.into_iter().flatten().collect();
+    if spec.spec().load.trace > 0 {
+        let traces = reports.iter_mut().map(|report| mem::take(&mut report.recorder.trace));
+        observer.trace(Trace::joined(traces));
+    }
     Ok(record(spec, checked, &reports, ending == Ending::Interrupted))
 }
 
@@ -93,9 +106,16 @@ fn load<B: Backend>(
 struct Gate {
     barrier: Barrier,
     start: AtomicU64,
+    /// A worker cannot begin.
+    failed: AtomicBool,
 }
 
 impl Gate {
+    fn new(workers: usize) -> Self {
+        let barrier = Barrier::new(workers + 1);
+        Self { barrier, start: AtomicU64::new(0), failed: AtomicBool::new(false) }
+    }
+
     /// Waits until all workers are ready, then sets the instant at which they begin.
     fn open(&self) {
         self.barrier.wait();
@@ -116,34 +136,96 @@ impl Gate {
     }
 }
 
+/// What all workers of a run do.
+struct Job<'r> {
+    spec: &'r RunSpec,
+    script: &'r Script,
+    permit: &'r Permit,
+    interrupt: &'r AtomicBool,
+}
+
 fn work<B: Backend>(
-    spec: &RunSpec,
-    script: &Script,
+    job: &Job<'_>,
     gauge: &Gauge,
     index: usize,
     gate: &Gate,
     make: &impl Fn() -> Result<B, BackendError>,
 ) -> Result<Report, RunError> {
-    let processor = (!spec.cpus.is_empty()).then(|| spec.cpus[index % spec.cpus.len()]);
-    let pinned = processor.map_or(Ok(()), |processor| {
+    let spec = job.spec;
+    let pinned = processor(spec, index).map_or(Ok(()), |processor| {
         pin(processor).map_err(|source| RunError::Pin { processor, source })
     });
-    let backend = make();
+    let connections = part(u64::from(spec.connections), spec.threads, index) as usize;
+    let ready = pinned.and_then(|()| primed(job, connections, make));
+    if ready.is_err() {
+        gate.failed.store(true, Ordering::SeqCst);
+    }
     let start = gate.pass();
-    pinned?;
-    let share = Share {
+    let (backend, primed) = ready?;
+    if gate.failed.load(Ordering::SeqCst) {
+        // There will be no record: nothing is to be loaded for it.
+        gauge.stop();
+    }
+    let share =
+        Share { primed: primed.connections, ..share(spec, job.script, gauge, index, start) };
+    thread::sleep(Duration::from_nanos(start.saturating_sub(MonotonicClock.now())));
+    let mut report = Worker::new(share, backend, MonotonicClock)?.run()?;
+    report.recorder.primed(primed);
+    Ok(report)
+}
+
+/// A worker's back end, with sessions to resume if any are to be.
+fn primed<B: Backend>(
+    job: &Job<'_>,
+    connections: usize,
+    make: &impl Fn() -> Result<B, BackendError>,
+) -> Result<(B, Primed), RunError> {
+    let mut backend = make()?;
+    if job.spec.tls.resume == Resume::None {
+        return Ok((backend, Primed::default()));
+    }
+    let (permit, interrupt) = (job.permit, job.interrupt);
+    let wanted = Wanted { connections, workers: job.spec.threads, permit, interrupt };
+    let primed = prime(&mut backend, job.script, wanted)?;
+    Ok((backend, primed))
+}
+
+/// What falls to a worker of a run that begins at `start`.
+fn share<'r>(
+    spec: &RunSpec,
+    script: &'r Script,
+    gauge: &'r Gauge,
+    index: usize,
+    start: Nanos,
+) -> Share<'r> {
+    let (load, threads) = (&spec.load, spec.threads);
+    let mine = |total: u64| part(total, threads, index);
+    let schedule = Schedule::new(spec, start);
+    let same = [spec.connections];
+    let levels = if load.connection_steps.is_empty() { &same[..] } else { &load.connection_steps };
+    Share {
         script,
-        connections: part(u64::from(spec.connections), spec.threads, index) as usize,
+        levels: levels.iter().map(|level| mine(u64::from(*level)) as usize).collect(),
+        arrivals: load.rate.as_ref().map(|rate| {
+            let curve = Curve::new(rate, start, &schedule);
+            Arrivals::new(curve, load.arrivals, load.seed, index, threads)
+        }),
         count: match spec.stop {
-            Stop::Count(count) => Some(part(count, spec.threads, index)),
+            Stop::Count(count) => Some(mine(count)),
             Stop::DurationMs(_) => None,
         },
-        schedule: Schedule::new(spec, start),
-        processor,
+        mix: Mix::new(spec.tls.resume_millionths()),
+        primed: 0,
+        schedule,
+        trace: mine(u64::from(load.trace)) as usize,
+        processor: processor(spec, index),
         gauge,
-    };
-    thread::sleep(Duration::from_nanos(start.saturating_sub(MonotonicClock.now())));
-    Ok(Worker::new(share, backend?, MonotonicClock)?.run()?)
+    }
+}
+
+/// The processor that a worker is pinned to.
+fn processor(spec: &RunSpec, index: usize) -> Option<usize> {
+    (!spec.cpus.is_empty()).then(|| spec.cpus[index % spec.cpus.len()])
 }
 
 /// What of a total falls to one of several workers; the parts differ by one at most.
@@ -158,7 +240,8 @@ fn record(
     reports: &[Report],
     interrupted: bool,
 ) -> RunRecord {
-    let mut notes = Recorder::new();
+    let request = spec.spec();
+    let mut notes = Recorder::new(request.load.steps(), request.load.rate.is_some());
     let mut cpu = CpuTime::default();
     for report in reports {
         notes.merge(&report.recorder);
@@ -166,48 +249,49 @@ fn record(
     }
     let workers: Vec<WorkerUsage> = reports.iter().map(|report| report.usage.clone()).collect();
     let seconds = workers.iter().map(|w| w.seconds).sum::<f64>() / workers.len().max(1) as f64;
-    let outcomes = notes.outcomes();
-    let summaries = notes.summaries();
-    let (authenticated, requests, bytes) = notes.totals();
+    let notes = notes.conclude(request);
     let verdicts = verdicts(&Evidence {
-        outcomes: &outcomes,
-        service: summaries["service"],
+        outcomes: &notes.outcomes,
+        summaries: &notes.summaries,
+        open_loop: notes.open_loop,
+        flight: notes.flight,
         workers: &workers,
         seconds,
-        connections: spec.spec().connections,
-        requests,
+        connections: request.load.connection_steps.is_empty().then_some(request.connections),
+        requests: notes.requests,
+        kinds: notes.kinds,
+        resume_millionths: request.tls.resume_millionths(),
         interrupted,
     });
-    let facts = notes.facts();
-    let named = match spec.spec().tls.server_names.is_empty() {
-        true => Vec::new(),
-        false => notes.server_names(spec.server_names()),
-    };
     let own = spec.client_identity();
     RunRecord {
         schema: RECORD_SCHEMA.to_owned(),
-        spec: spec.spec().clone(),
+        spec: request.clone(),
         backend: checked.backend.name().to_owned(),
         versions: versions(),
         environment: environment(),
         address: checked.permit.address.to_string(),
         preflight: checked.preflight.clone(),
-        notes: remarks(&checked.offer, facts.iter().map(|counted| &counted.facts)),
-        facts,
-        server_names: named,
+        notes: remarks(&checked.offer, notes.facts.iter().map(|counted| &counted.facts)),
+        facts: notes.facts,
+        server_names: notes.server_names,
         client_certificate: own
             .map(|own| ClientCertificate { key: own.key_kind(), sha256: own.fingerprint() }),
-        authenticated,
-        requests,
+        kinds: notes.kinds,
+        authenticated: notes.authenticated,
+        requests: notes.requests,
         seconds,
         cpu,
         workers,
-        bytes,
-        histograms: notes.encoded_histograms(),
-        summaries,
-        intervals: notes.slices().to_vec(),
+        bytes: notes.bytes,
+        histograms: notes.histograms,
+        summaries: notes.summaries,
+        intervals: notes.slices,
+        open_loop: notes.open_loop,
+        steps: notes.steps,
+        concurrency: notes.flight.mean(seconds),
         verdicts,
-        outcomes,
+        outcomes: notes.outcomes,
     }
 }
 

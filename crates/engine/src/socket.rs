@@ -1,11 +1,11 @@
 //! A non-blocking TCP socket of the hot path: counts its bytes, names its errors.
 
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::{Shutdown, SocketAddr};
+use std::net::{IpAddr, Shutdown, SocketAddr};
 use std::os::fd::{AsRawFd, RawFd};
 use std::time::Duration;
 
-use socket2::{Domain, Protocol, Type};
+use socket2::{Domain, Protocol, SockAddr, Type};
 
 use crate::outcome::{Failure, Step};
 
@@ -30,6 +30,12 @@ pub struct Socket {
 impl Socket {
     /// Opens a socket and begins to connect it.
     pub fn connect(address: SocketAddr) -> Result<Self, Failure> {
+        Self::connect_from(None, address)
+    }
+
+    /// The same from an address of this machine's, if one is given; its port is chosen when the
+    /// other end is known, so that each pair of addresses has all ports (IP_BIND_ADDRESS_NO_PORT).
+    pub fn connect_from(source: Option<IpAddr>, address: SocketAddr) -> Result<Self, Failure> {
         let socket = socket2::Socket::new(
             Domain::for_address(address),
             Type::STREAM.nonblocking(),
@@ -39,13 +45,40 @@ impl Socket {
         let set_up = || {
             socket.set_linger(Some(Duration::ZERO))?;
             socket.set_tcp_nodelay(true)?;
-            match socket.connect(&address.into()) {
-                Err(e) if e.raw_os_error() == Some(libc::EINPROGRESS) => Ok(()),
-                other => other,
-            }
+            source.map_or(Ok(()), |source| {
+                choose_port_late(&socket)?;
+                socket.bind(&SocketAddr::new(source, 0).into())
+            })
         };
         set_up().map_err(|e: io::Error| failure(&e, Step::Connect))?;
-        Ok(Self { socket, sent: 0, received: 0, drained: true, ended: false })
+        Self::begin(socket, address)
+    }
+
+    /// Resets the connection, as dropping the socket would, and begins the next one on the same
+    /// socket: what the peer sees is the same, from a new local port, and this machine is spared the
+    /// making of a socket and its registration with the poller.
+    pub fn connect_again(self, address: SocketAddr) -> Result<Self, Failure> {
+        // SAFETY: an address of the family AF_UNSPEC has no more than its family, which is set.
+        let (_, nowhere) = unsafe {
+            SockAddr::try_init(|storage, length| {
+                (*storage.cast::<libc::sockaddr>()).sa_family =
+                    libc::AF_UNSPEC as libc::sa_family_t;
+                *length = size_of::<libc::sockaddr>() as libc::socklen_t;
+                Ok(())
+            })
+        }
+        .map_err(|e| failure(&e, Step::Connect))?;
+        self.socket.connect(&nowhere).map_err(|e| failure(&e, Step::Connect))?;
+        Self::begin(self.socket, address)
+    }
+
+    fn begin(socket: socket2::Socket, address: SocketAddr) -> Result<Self, Failure> {
+        match socket.connect(&address.into()) {
+            Err(e) if e.raw_os_error() != Some(libc::EINPROGRESS) => {
+                Err(failure(&e, Step::Connect))
+            }
+            _ => Ok(Self { socket, sent: 0, received: 0, drained: true, ended: false }),
+        }
     }
 
     /// Why connecting failed, once the socket has become writable; `None` when it is established.
@@ -59,6 +92,12 @@ impl Socket {
     /// Whether the connection is established: a peer's address is known.
     pub fn is_established(&self) -> bool {
         self.socket.peer_addr().is_ok()
+    }
+
+    /// The local TCP port; 0 when there is none.
+    pub fn local_port(&self) -> u16 {
+        let address = self.socket.local_addr().ok().and_then(|address| address.as_socket());
+        address.map_or(0, |address| address.port())
     }
 
     /// Takes note that the poller found the socket readable, and whether it saw the end of the stream.
@@ -129,6 +168,19 @@ impl Write for Socket {
     }
 }
 
+/// Lets binding to an address leave the port to `connect`.
+fn choose_port_late(socket: &socket2::Socket) -> io::Result<()> {
+    let on: libc::c_int = 1;
+    let length = size_of_val(&on) as libc::socklen_t;
+    // SAFETY: the descriptor is open, and `on` is valid for reads of `length` bytes.
+    let result = unsafe {
+        let value = std::ptr::from_ref(&on).cast();
+        let (level, name) = (libc::IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT);
+        libc::setsockopt(socket.as_raw_fd(), level, name, value, length)
+    };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
 /// The failure class of an error of the operating system.
 pub fn failure(error: &io::Error, step: Step) -> Failure {
     match error.raw_os_error() {
@@ -166,6 +218,16 @@ mod tests {
         assert_eq!(socket.receive(&mut [0; 64]).unwrap(), Some(5));
         assert_eq!(socket.receive(&mut [0; 64]).unwrap(), Some(0));
         assert_eq!((socket.sent, socket.received), (3, 5));
+    }
+
+    #[test]
+    fn a_connection_comes_from_the_address_that_was_chosen_and_so_does_the_next() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let (source, address) = ("127.0.0.77".parse().unwrap(), listener.local_addr().unwrap());
+        let first = Socket::connect_from(Some(source), address).unwrap();
+        assert_eq!(listener.accept().unwrap().1.ip(), source);
+        let _second = first.connect_again(address).unwrap();
+        assert_eq!(listener.accept().unwrap().1.ip(), source);
     }
 
     #[test]

@@ -1,10 +1,17 @@
 //! What the reader of a record must know before using its numbers.
 
-use crate::outcome::Outcomes;
-use crate::record::{Summary, Verdict, VerdictCode, WorkerUsage};
+use std::collections::BTreeMap;
 
-/// The share of its processor above which a worker was the bottleneck.
+use crate::clock::SECOND;
+use crate::outcome::Outcomes;
+use crate::record::{Kinds, OpenLoop, Summary, Verdict, VerdictCode, WorkerUsage};
+use crate::recorder::Flight;
+
+/// The share of its processor above which a worker of a closed loop was the bottleneck.
 const SATURATED: f64 = 0.95;
+
+/// The same for an open loop, which is late long before it is busy all the time.
+const SATURATED_OPEN: f64 = 0.8;
 
 /// The shortest measurement, in seconds, over which a worker's processor time means something: the
 /// kernel may account for it by ticks of up to 10 ms.
@@ -16,21 +23,45 @@ const TROUBLE_LIMIT: f64 = 0.001;
 /// How far connections in flight may differ from rate times service time.
 const LITTLES_LAW_LIMIT: f64 = 0.02;
 
+/// What the books of a connection's time may miss, in seconds: what is done between the reading of
+/// the clock and the counting.
+const CLOCK_BLUR_S: f64 = 5e-6;
+
+/// How late connections of an open loop may start, in milliseconds, but for one in a thousand.
+const LATE_LIMIT_MS: f64 = 1.0;
+
+/// The fewest starts of which one in a thousand can be told.
+const LATE_N: u64 = 1_000;
+
+/// How far the achieved rate of an open loop may be from the offered one.
+const RATE_LIMIT: f64 = 0.01;
+
+/// How far the share of resumed connections may be from the one asked for.
+const RESUME_RATIO_LIMIT: f64 = 0.01;
+
 /// What is judged.
 #[derive(Debug)]
 pub struct Evidence<'r> {
     /// The books.
     pub outcomes: &'r Outcomes,
-    /// The service time of completed connections.
-    pub service: Summary,
+    /// The histograms in short.
+    pub summaries: &'r BTreeMap<String, Summary>,
+    /// What became of the arrivals, in an open loop.
+    pub open_loop: Option<OpenLoop>,
+    /// Time that connections spent in flight.
+    pub flight: Flight,
     /// The workers' use of their processors.
     pub workers: &'r [WorkerUsage],
     /// The length of the measurement in seconds.
     pub seconds: f64,
-    /// Connections in flight at once.
-    pub connections: u32,
+    /// Connections that a closed loop keeps in flight; `None` when that changes in steps.
+    pub connections: Option<u32>,
     /// Requests answered; with as many as fit on a connection, none may have come to its end.
     pub requests: u64,
+    /// Completed connections by kind.
+    pub kinds: Kinds,
+    /// The share of them that was to resume an earlier session, in millionths.
+    pub resume_millionths: u32,
     /// Whether the run was ended before its time.
     pub interrupted: bool,
 }
@@ -42,8 +73,11 @@ pub fn verdicts(evidence: &Evidence<'_>) -> Vec<Verdict> {
         nothing_completed(evidence),
         troubles(evidence),
         unexpected(evidence),
+        resume_ratio(evidence),
         saturated(evidence),
         littles_law(evidence),
+        late_arrivals(evidence),
+        rate_not_achieved(evidence),
     ]
     .into_iter()
     .flatten()
@@ -86,6 +120,23 @@ fn unexpected(evidence: &Evidence<'_>) -> Option<Verdict> {
     })
 }
 
+/// The sequence of kinds is exact; only connections under way at the edges of the measurement, and
+/// those that did not complete, can shift what of it was counted.
+fn resume_ratio(evidence: &Evidence<'_>) -> Option<Verdict> {
+    let completed = evidence.outcomes.completed as f64;
+    let asked = f64::from(evidence.resume_millionths) / 1e6;
+    let achieved = evidence.kinds.resumed_share();
+    let lost = evidence.outcomes.ended() - evidence.outcomes.completed;
+    let edges = 2.0 * evidence.outcomes.in_flight_at_stop as f64 + lost as f64;
+    let message = format!(
+        "{:.1} % of the connections resumed an earlier session, {:.1} % were to",
+        achieved * 100.0,
+        asked * 100.0
+    );
+    ((achieved - asked).abs() * completed > RESUME_RATIO_LIMIT * completed + edges)
+        .then_some(Verdict { code: VerdictCode::ResumeRatio, message })
+}
+
 fn exceeds(count: u64, outcomes: &Outcomes) -> bool {
     count as f64 > TROUBLE_LIMIT * outcomes.ended() as f64
 }
@@ -103,28 +154,72 @@ fn saturated(evidence: &Evidence<'_>) -> Option<Verdict> {
         "a worker was busy {:.0} % of the time: the generator was the bottleneck, rates are lower bounds",
         busiest * 100.0
     );
-    (busiest >= SATURATED).then_some(Verdict { code: VerdictCode::ClientSaturated, message })
+    let limit = if evidence.open_loop.is_some() { SATURATED_OPEN } else { SATURATED };
+    (busiest >= limit).then_some(Verdict { code: VerdictCode::ClientSaturated, message })
 }
 
-/// Little's law for the closed loop: connections in flight = rate x service time.
-///
-/// Connections cut by the edges of the measurement blur the mean by about one service time, over
-/// the root of their number; with little in the measurement nothing can be said.
+/// Little's law: connections in flight = rate x service time.
 fn littles_law(evidence: &Evidence<'_>) -> Option<Verdict> {
-    let connections = f64::from(evidence.connections);
-    let service_s = evidence.service.mean_ms / 1000.0;
+    let service_s = evidence.summaries["service"].mean_ms / 1000.0;
     let troubled = evidence.outcomes.ended() != evidence.outcomes.completed;
-    if troubled || service_s <= 0.0 || evidence.seconds < 10.0 * service_s {
+    if troubled || service_s <= 0.0 {
         return None;
     }
-    let implied = evidence.outcomes.completed as f64 / evidence.seconds * service_s;
-    let blur = service_s / evidence.seconds / connections.sqrt();
-    let off = (implied / connections - 1.0).abs();
+    let (kept, implied, blur) = match (evidence.connections, evidence.open_loop) {
+        (Some(connections), None) => closed_loop(evidence, f64::from(connections), service_s)?,
+        _ => measured_loop(evidence, service_s),
+    };
     let message = format!(
-        "{connections} connections were kept in flight, but rate x service time makes {implied:.1}"
+        "{kept:.1} connections were kept in flight, but rate x service time makes {implied:.1}"
     );
-    (off > LITTLES_LAW_LIMIT + 3.0 * blur)
+    ((implied / kept - 1.0).abs() > LITTLES_LAW_LIMIT + blur)
         .then_some(Verdict { code: VerdictCode::LittlesLaw, message })
+}
+
+/// A closed loop keeps as many in flight as it was told to. Connections cut by the edges of the
+/// measurement blur the mean by about one service time, over the root of their number; with little in
+/// the measurement nothing can be said.
+fn closed_loop(evidence: &Evidence<'_>, kept: f64, service_s: f64) -> Option<(f64, f64, f64)> {
+    let implied = evidence.outcomes.completed as f64 / evidence.seconds * service_s;
+    let blur = service_s / evidence.seconds / kept.sqrt();
+    (evidence.seconds >= 10.0 * service_s).then_some((kept, implied, 3.0 * blur))
+}
+
+/// Where the load changes, those in flight are counted over time, and set against the times that
+/// connections were found to take. With the parts that the edges of the measurement cut off the law
+/// is an identity, in a ramp as well.
+fn measured_loop(evidence: &Evidence<'_>, service_s: f64) -> (f64, f64, f64) {
+    let seconds = |nanos: u128| nanos as f64 / SECOND as f64;
+    let Flight { before, unfinished, .. } = evidence.flight;
+    let ended = evidence.outcomes.completed as f64 * service_s;
+    let implied = (ended + seconds(unfinished) - seconds(before)) / evidence.seconds;
+    (evidence.flight.mean(evidence.seconds), implied, CLOCK_BLUR_S / service_s)
+}
+
+fn late_arrivals(evidence: &Evidence<'_>) -> Option<Verdict> {
+    let open_loop = evidence.open_loop?;
+    let delay = evidence.summaries["start_delay"];
+    let (share, late_ms) =
+        if delay.n >= LATE_N { ("0.1", delay.p999_ms) } else { ("1", delay.p99_ms) };
+    let OpenLoop { arrivals, blocked, .. } = open_loop;
+    let why = if blocked > 0 {
+        format!("{blocked} of {arrivals} arrivals found no free slot (raise --connections)")
+    } else {
+        "the generator, or its processor, was busy with something else".to_owned()
+    };
+    let message =
+        format!("{share} % of the connections started {late_ms:.1} ms late or more: {why}");
+    (late_ms > LATE_LIMIT_MS).then_some(Verdict { code: VerdictCode::LateArrivals, message })
+}
+
+/// One connection more or less is due to the edges of the measurement.
+fn rate_not_achieved(evidence: &Evidence<'_>) -> Option<Verdict> {
+    let OpenLoop { arrivals, started, offered_per_s, achieved_per_s, .. } = evidence.open_loop?;
+    let missing = arrivals.abs_diff(started) as f64;
+    let message =
+        format!("{achieved_per_s:.1} connections/s were started, {offered_per_s:.1} were due");
+    (missing > 1.0 + RATE_LIMIT * arrivals as f64)
+        .then_some(Verdict { code: VerdictCode::RateNotAchieved, message })
 }
 
 #[cfg(test)]
@@ -132,92 +227,207 @@ mod tests {
     use super::*;
     use crate::record::CpuTime;
 
-    fn judge(
-        change: impl FnOnce(&mut Outcomes, &mut Summary, &mut WorkerUsage),
-    ) -> Vec<VerdictCode> {
+    /// What a test may change about a run of 10,000 connections in two seconds.
+    struct Made {
+        outcomes: Outcomes,
+        summaries: BTreeMap<String, Summary>,
+        usage: WorkerUsage,
+        flight: Flight,
+        open_loop: Option<OpenLoop>,
+        connections: Option<u32>,
+        requests: u64,
+        kinds: Kinds,
+        resume_millionths: u32,
+        seconds: f64,
+    }
+
+    fn judge(change: impl FnOnce(&mut Made)) -> Vec<VerdictCode> {
         let mut outcomes = Outcomes { attempts: 10_010, completed: 10_000, ..Outcomes::default() };
         outcomes.in_flight_at_stop = 10;
-        let mut service = Summary { n: 10_000, mean_ms: 2.0, ..Summary::default() };
+        let service = Summary { n: 10_000, mean_ms: 2.0, ..Summary::default() };
+        let delay = Summary { n: 10_000, p99_ms: 0.1, p999_ms: 0.9, ..Summary::default() };
         let cpu = CpuTime { user_us: 300_000, system_us: 200_000 };
-        let mut usage = WorkerUsage { processor: None, cpu, seconds: 2.0 };
-        change(&mut outcomes, &mut service, &mut usage);
-        let evidence = Evidence {
-            outcomes: &outcomes,
-            service,
-            workers: &[usage],
-            seconds: 2.0,
-            connections: 10,
+        let mut made = Made {
+            outcomes,
+            summaries: [("service".to_owned(), service), ("start_delay".to_owned(), delay)].into(),
+            usage: WorkerUsage { processor: None, cpu, seconds: 2.0 },
+            flight: Flight::default(),
+            open_loop: None,
+            connections: Some(10),
             requests: 10_000,
+            kinds: Kinds { full: 10_000, ..Kinds::default() },
+            resume_millionths: 0,
+            seconds: 2.0,
+        };
+        change(&mut made);
+        let evidence = Evidence {
+            outcomes: &made.outcomes,
+            summaries: &made.summaries,
+            open_loop: made.open_loop,
+            flight: made.flight,
+            workers: &[made.usage],
+            seconds: made.seconds,
+            connections: made.connections,
+            requests: made.requests,
+            kinds: made.kinds,
+            resume_millionths: made.resume_millionths,
             interrupted: false,
         };
         verdicts(&evidence).into_iter().map(|verdict| verdict.code).collect()
     }
 
+    /// The same run in an open loop: ten in flight on the average, fifteen at its end.
+    fn open(made: &mut Made) {
+        made.open_loop = Some(OpenLoop {
+            arrivals: 10_000,
+            started: 10_000,
+            blocked: 0,
+            waiting_at_stop: 0,
+            offered_per_s: 5_000.0,
+            achieved_per_s: 5_000.0,
+        });
+        let second = u128::from(SECOND);
+        made.flight =
+            Flight { within: 20 * second + second / 100, before: 0, unfinished: second / 100 };
+    }
+
     #[test]
     fn a_run_without_fault_is_valid() {
-        assert_eq!(judge(|_, _, _| ()), [VerdictCode::Valid]);
+        assert_eq!(judge(|_| ()), [VerdictCode::Valid]);
+        assert_eq!(judge(open), [VerdictCode::Valid]);
     }
 
     #[test]
     fn connections_without_end_are_good_if_requests_are_answered() {
         let unfinished = |requests| {
-            let outcomes = Outcomes { attempts: 4, in_flight_at_stop: 4, ..Outcomes::default() };
-            let service = Summary::default();
-            let (seconds, connections, interrupted) = (1.0, 4, false);
-            let workers = &[];
-            let evidence = Evidence {
-                outcomes: &outcomes,
-                service,
-                workers,
-                seconds,
-                connections,
-                requests,
-                interrupted,
-            };
-            verdicts(&evidence)[0].code
+            judge(|made| {
+                made.outcomes =
+                    Outcomes { attempts: 4, in_flight_at_stop: 4, ..Outcomes::default() };
+                made.summaries.insert("service".to_owned(), Summary::default());
+                made.requests = requests;
+            })
         };
-        assert_eq!(unfinished(900), VerdictCode::Valid);
-        assert_eq!(unfinished(0), VerdictCode::NothingCompleted);
+        assert_eq!(unfinished(900), [VerdictCode::Valid]);
+        assert_eq!(unfinished(0), [VerdictCode::NothingCompleted]);
     }
 
     #[test]
-    fn a_busy_worker_is_the_bottleneck() {
-        let verdict = judge(|_, _, usage| usage.cpu.user_us = 1_800_000);
-        assert_eq!(verdict, [VerdictCode::ClientSaturated]);
+    fn a_busy_worker_is_the_bottleneck_and_an_open_loop_needs_air() {
+        let busy = |user_us| judge(|made| made.usage.cpu.user_us = user_us);
+        assert_eq!(busy(1_800_000), [VerdictCode::ClientSaturated]);
+        assert_eq!(busy(1_500_000), [VerdictCode::Valid]);
+        let in_open_loop = judge(|made| {
+            open(made);
+            made.usage.cpu.user_us = 1_500_000;
+        });
+        assert_eq!(in_open_loop, [VerdictCode::ClientSaturated]);
     }
 
     #[test]
     fn a_few_ticks_of_the_clock_do_not_make_a_worker_busy() {
         let tick = CpuTime { user_us: 10_000, system_us: 0 };
-        let verdict = judge(|_, _, usage| (usage.cpu, usage.seconds) = (tick, 0.009));
+        let verdict = judge(|made| (made.usage.cpu, made.usage.seconds) = (tick, 0.009));
         assert_eq!(verdict, [VerdictCode::Valid]);
     }
 
     #[test]
     fn failures_and_unexpected_handshakes_have_a_limit() {
-        let failed =
-            |count| judge(|o, _, _| assert_eq!(o.failed.insert("reset".to_owned(), count), None));
+        let failed = |count| {
+            judge(|made| {
+                made.outcomes.failed.insert("reset".to_owned(), count);
+            })
+        };
         assert_eq!(failed(10), [VerdictCode::Valid]);
         assert_eq!(failed(11), [VerdictCode::Failures]);
-        let verdict =
-            judge(|o, _, _| assert_eq!(o.unexpected.insert("group".to_owned(), 100), None));
+        let verdict = judge(|made| {
+            made.outcomes.unexpected.insert("group".to_owned(), 100);
+        });
         assert_eq!(verdict, [VerdictCode::Unexpected]);
     }
 
     #[test]
     fn a_published_mean_that_littles_law_refutes_is_caught() {
         // 2,000 connections and 3,337 per second make 599 ms; the page said 241 ms.
-        let outcomes = Outcomes { attempts: 100_110, completed: 100_110, ..Outcomes::default() };
-        let service = Summary { n: 100_110, mean_ms: 241.0, ..Summary::default() };
-        let evidence = Evidence {
-            outcomes: &outcomes,
-            service,
-            workers: &[],
-            seconds: 30.0,
-            connections: 2_000,
-            requests: 100_110,
-            interrupted: false,
+        let verdict = judge(|made| {
+            let completed = 100_110;
+            made.seconds = 30.0;
+            made.outcomes = Outcomes { attempts: completed, completed, ..Outcomes::default() };
+            made.summaries.get_mut("service").unwrap().mean_ms = 241.0;
+            made.connections = Some(2_000);
+            made.requests = completed;
+        });
+        assert_eq!(verdict, [VerdictCode::LittlesLaw]);
+    }
+
+    #[test]
+    fn in_an_open_loop_littles_law_is_an_identity() {
+        let mean = |mean_ms| {
+            judge(|made| {
+                open(made);
+                made.summaries.get_mut("service").unwrap().mean_ms = mean_ms;
+            })
         };
-        assert_eq!(verdicts(&evidence)[0].code, VerdictCode::LittlesLaw);
+        assert_eq!(mean(2.03), [VerdictCode::Valid]);
+        assert_eq!(mean(2.06), [VerdictCode::LittlesLaw]);
+        assert_eq!(mean(1.0), [VerdictCode::LittlesLaw]);
+        // A ramp: most of the time in flight is that of connections that have not ended.
+        let ramp = |unfinished: u128| {
+            judge(|made| {
+                open(made);
+                made.flight = Flight { within: 100, before: 10, unfinished }.times(SECOND);
+            })
+        };
+        assert_eq!(ramp(90), [VerdictCode::Valid]);
+        assert_eq!(ramp(70), [VerdictCode::LittlesLaw]);
+    }
+
+    impl Flight {
+        fn times(self, factor: u64) -> Self {
+            let factor = u128::from(factor);
+            Self {
+                within: self.within * factor,
+                before: self.before * factor,
+                unfinished: self.unfinished * factor,
+            }
+        }
+    }
+
+    #[test]
+    fn late_starts_are_told_with_their_reason() {
+        let late = |change: fn(&mut Summary)| {
+            judge(|made| {
+                open(made);
+                change(made.summaries.get_mut("start_delay").unwrap());
+            })
+        };
+        assert_eq!(late(|delay| delay.p999_ms = 1.1), [VerdictCode::LateArrivals]);
+        // Of a few hundred starts the one in a thousand is only the latest.
+        assert_eq!(late(|delay| (delay.n, delay.p999_ms) = (500, 9.0)), [VerdictCode::Valid]);
+        assert_eq!(late(|delay| (delay.n, delay.p99_ms) = (500, 2.0)), [VerdictCode::LateArrivals]);
+    }
+
+    #[test]
+    fn a_rate_that_is_not_achieved_is_told() {
+        let started = |started| {
+            judge(|made| {
+                open(made);
+                let open_loop = made.open_loop.as_mut().unwrap();
+                (open_loop.started, open_loop.waiting_at_stop) = (started, 10_000 - started);
+            })
+        };
+        assert_eq!(started(9_900), [VerdictCode::Valid]);
+        assert_eq!(started(9_890), [VerdictCode::RateNotAchieved]);
+    }
+
+    #[test]
+    fn a_share_of_resumed_connections_that_was_not_asked_for_is_told() {
+        let judge = |resumed, resume_millionths| {
+            let kinds = Kinds { full: 10_000 - resumed, resumed, ..Kinds::default() };
+            judge(|made| (made.kinds, made.resume_millionths) = (kinds, resume_millionths))[0]
+        };
+        assert_eq!(judge(6_000, 600_000), VerdictCode::Valid);
+        assert_eq!(judge(6_119, 600_000), VerdictCode::Valid);
+        assert_eq!(judge(6_121, 600_000), VerdictCode::ResumeRatio);
+        assert_eq!(judge(9_000, 1_000_000), VerdictCode::ResumeRatio);
     }
 }

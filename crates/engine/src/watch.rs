@@ -5,14 +5,21 @@ use std::thread;
 use std::time::Duration;
 
 use crate::check::Checked;
-use crate::clock::{Clock, MonotonicClock, Nanos, SECOND};
+use crate::clock::{Clock, MILLISECOND, MonotonicClock, Nanos, SECOND};
 use crate::guard::{PUBLIC_TIME, Permit};
 use crate::phase::{Phase, Schedule};
+use crate::recorder::Second;
 use crate::spec::RunSpec;
+use crate::trace::Trace;
 use crate::worker::Gauge;
+
+pub use crate::recorder::Percentiles;
 
 /// How often a run's progress is looked at.
 const WATCH: Duration = Duration::from_millis(20);
+
+/// How long to wait for the answers of workers that are asked how it goes.
+const ANSWER: Nanos = 250 * MILLISECOND;
 
 /// Who wants to know how a run goes.
 pub trait Observer {
@@ -24,19 +31,36 @@ pub trait Observer {
 
     /// Another second of the measurement is over.
     fn progress(&mut self, progress: Progress);
+
+    /// The run is over; the instants of its connections, where the specification asks for them.
+    fn trace(&mut self, _trace: Trace) {}
 }
 
-/// How far a measurement is.
+/// How far a measurement is, and what went on since this was last told.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Progress {
-    /// Seconds since it began.
+    /// Seconds since the measurement began.
     pub at_s: f64,
-    /// Connections completed.
+    /// Connections completed, since it began.
     pub completed: u64,
-    /// Connections that failed or were unexpected.
+    /// Connections that failed or were unexpected, since it began.
     pub failed: u64,
-    /// Connections completed per second, over the last second.
+    /// Connections started per second.
+    pub started_per_s: f64,
+    /// Connections completed per second.
     pub connections_per_s: f64,
+    /// Requests answered per second.
+    pub requests_per_s: f64,
+    /// Connections in flight now.
+    pub in_flight: u64,
+    /// Arrivals of an open loop that wait for a free slot now.
+    pub waiting: u64,
+    /// Service times of the connections that completed, if any did.
+    pub service: Option<Percentiles>,
+    /// Their response times, in an open loop.
+    pub response: Option<Percentiles>,
+    /// Times of the requests that were answered, from their start to their last byte.
+    pub exchange: Option<Percentiles>,
 }
 
 /// How a run came to its end.
@@ -60,7 +84,7 @@ pub(crate) fn watch(
     let schedule = Schedule::new(spec, start);
     let mut ending = Ending::Planned;
     let mut phase = None;
-    let mut seen = Progress { at_s: 0.0, completed: 0, failed: 0, connections_per_s: 0.0 };
+    let mut teller = Teller::new(gauges);
     while !finished() {
         let now = MonotonicClock.now();
         let next = schedule.at(now);
@@ -68,10 +92,8 @@ pub(crate) fn watch(
             phase = Some(next);
             observer.phase(next.name(), now);
         }
-        let at_s = now.saturating_sub(schedule.measure) as f64 / SECOND as f64;
-        if next == Phase::Measure && at_s >= seen.at_s + 1.0 {
-            seen = progress(gauges, &seen, at_s);
-            observer.progress(seen);
+        if next == Phase::Measure {
+            teller.look(now.saturating_sub(schedule.measure), observer);
         }
         let connections: u64 = gauges.iter().map(Gauge::started).sum();
         let elapsed = now.saturating_sub(start).min(PUBLIC_TIME + SECOND);
@@ -87,11 +109,55 @@ pub(crate) fn watch(
     ending
 }
 
-fn progress(gauges: &[Gauge], before: &Progress, at_s: f64) -> Progress {
-    let (completed, failed) = gauges
-        .iter()
-        .map(Gauge::read)
-        .fold((0, 0), |sum, (completed, failed)| (sum.0 + completed, sum.1 + failed));
-    let rate = (completed - before.completed) as f64 / (at_s - before.at_s);
-    Progress { at_s, completed, failed, connections_per_s: rate }
+/// Asks the workers once a second what they did, and tells the observer.
+struct Teller<'r> {
+    gauges: &'r [Gauge],
+    /// When to ask next, in time since the measurement began.
+    next: Nanos,
+    asked: bool,
+    completed: u64,
+    failed: u64,
+}
+
+impl<'r> Teller<'r> {
+    fn new(gauges: &'r [Gauge]) -> Self {
+        Self { gauges, next: SECOND, asked: false, completed: 0, failed: 0 }
+    }
+
+    /// Goes on with asking and telling, so much after the measurement's begin. A worker that does not
+    /// answer in time, because it was stopped or is at work, is heard the next time.
+    fn look(&mut self, passed: Nanos, observer: &mut dyn Observer) {
+        if !self.asked && passed >= self.next {
+            self.gauges.iter().for_each(Gauge::ask);
+            self.asked = true;
+        }
+        let answered = || !self.gauges.iter().any(Gauge::is_asked);
+        if self.asked && (answered() || passed >= self.next + ANSWER) {
+            let mut second = Second::new();
+            self.gauges.iter().for_each(|gauge| gauge.collect(&mut second));
+            observer.progress(self.progress(passed, &second));
+            self.asked = false;
+            self.next += SECOND * ((passed - self.next) / SECOND + 1);
+        }
+    }
+
+    fn progress(&mut self, passed: Nanos, second: &Second) -> Progress {
+        self.completed += second.completed;
+        self.failed += second.failed;
+        let seconds = second.length as f64 / SECOND as f64;
+        let rate = |count: u64| if seconds > 0.0 { count as f64 / seconds } else { 0.0 };
+        Progress {
+            at_s: passed as f64 / SECOND as f64,
+            completed: self.completed,
+            failed: self.failed,
+            started_per_s: rate(second.started),
+            connections_per_s: rate(second.completed),
+            requests_per_s: rate(second.requests),
+            in_flight: second.in_flight,
+            waiting: second.waiting,
+            service: second.service(),
+            response: second.response(),
+            exchange: second.exchange(),
+        }
+    }
 }

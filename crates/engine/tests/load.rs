@@ -14,7 +14,7 @@ use tlslab_engine::serve::{KeyKind, ServeSpec, Server, ServerBackend, self_signe
 use tlslab_engine::spec::{Authenticate, BackendChoice, RequestsPerConnection, RunSpec, Stop};
 use tlslab_engine::tls::{Offer, SAMPLING_PERIOD, TrustAnchors};
 use tlslab_testkit::certificates::{Authority, Key};
-use tlslab_testkit::peers::script::Act::Wait;
+use tlslab_testkit::peers::script::Act::{Reset, Wait};
 use tlslab_testkit::peers::{Peer, secured};
 use tlslab_testkit::tls_server::{Settings, Version};
 
@@ -201,6 +201,19 @@ fn a_server_that_turns_away_after_the_clients_finished_completes_nothing() {
         let failed = [("alert_certificate_required".to_owned(), 4)].into();
         assert_eq!(record.outcomes.failed, failed, "{backend:?}");
         assert_eq!(record.outcomes.completed, 0);
+    }
+}
+
+#[test]
+fn a_server_that_resets_after_the_clients_finished_completes_nothing() {
+    let authority = Authority::new("tlslab test");
+    let good = settings(&authority, Version::Tls13);
+    for backend in BACKENDS {
+        let peer = Peer::start(&good, 1, secured(&good, vec![Reset]));
+        let spec = RunSpec { connections: 2, ..spec(peer.address(), backend) };
+        let record = measured(spec, trust(&authority));
+        assert_eq!(record.outcomes.failed, [("reset".to_owned(), 4)].into(), "{backend:?}");
+        assert_eq!((record.outcomes.completed, record.summaries["handshake"].n), (0, 0));
     }
 }
 

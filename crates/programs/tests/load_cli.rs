@@ -2,6 +2,7 @@
 
 mod support;
 
+use std::fs;
 use std::io::Write;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -219,4 +220,36 @@ fn what_a_server_says_reaches_no_terminal_as_it_is() {
     let escape = "HTTP/1.1 200 OK\r\nServer: \u{1b}[2J\r\nContent-Length: 0\r\n\r\n";
     let peer = Peer::start(&settings, 0, answering(&settings, escape));
     refused(&["--ca", ca.path(), &url(peer.address())], 3, "http_protocol");
+}
+
+#[test]
+fn a_trace_has_a_line_for_each_attempt_and_its_instants_in_order() {
+    let (peer, ca) = good();
+    let target = url(peer.address());
+    let trace = Temporary::new(b"");
+    let flags = ["--json", "--ca", ca.path(), "--trace", trace.path(), "-t", "2", "-c", "4"];
+    let said = run(&[&flags[..], &["-d", "300ms", &target]].concat());
+    let record = record(&said);
+    let text = fs::read_to_string(trace.path()).unwrap();
+    let mut lines = text.lines();
+    let header = "connection,local_port,intended_ns,started_ns,established_ns,secured_ns,answered_ns,\
+                  ended_ns,outcome";
+    assert_eq!(lines.next(), Some(header));
+    let (mut completed, mut in_flight) = (0, 0);
+    for (number, line) in lines.enumerate() {
+        let fields: Vec<&str> = line.split(',').collect();
+        assert_eq!(fields[0].parse(), Ok(number));
+        assert!(fields[1].parse::<u16>().unwrap() > 0);
+        assert_eq!(fields[2], "", "a closed loop intends nothing");
+        let instants: Vec<u64> = fields[3..8].iter().flat_map(|field| field.parse()).collect();
+        assert!(instants.is_sorted(), "{line}");
+        match fields[8] {
+            "completed" => completed += u64::from(instants.len() == 5),
+            "in_flight_at_stop" => in_flight += u64::from(fields[7].is_empty()),
+            other => panic!("{other}"),
+        }
+    }
+    assert_eq!(record["outcomes"]["completed"], completed);
+    assert_eq!(record["outcomes"]["in_flight_at_stop"], in_flight);
+    refused(&["--ca", ca.path(), "--trace", "/no/such/folder/t", &target], 3, "output");
 }

@@ -6,15 +6,20 @@ use std::process::Command;
 
 use support::{Running, load, record, url, verdicts};
 use tlslab_testkit::certificates::{Authority, Key};
-use tlslab_testkit::peers::Peer;
+use tlslab_testkit::peers::script::Act;
+use tlslab_testkit::peers::{Peer, bare};
 use tlslab_testkit::tls_server::Settings;
 
-fn server() -> Peer {
-    Peer::honest(&Settings {
+fn settings() -> Settings {
+    Settings {
         identities: vec![Authority::new("tlslab test").issue(Key::P256)],
         body_length: 100,
         ..Settings::default()
-    })
+    }
+}
+
+fn server() -> Peer {
+    Peer::honest(&settings())
 }
 
 /// The load generator under a file limit, as the shell's `ulimit` sets it.
@@ -48,7 +53,8 @@ fn a_soft_file_limit_is_raised() {
 #[test]
 fn files_that_run_out_in_the_middle_are_failures_and_no_reason_to_spin() {
     const CONNECTIONS: u64 = 16;
-    let peer = server();
+    // A socket is used again after a connection that went well, so that some have to go wrong.
+    let peer = Peer::start(&settings(), 4 * CONNECTIONS, bare(vec![Act::Reset]));
     let connections = CONNECTIONS.to_string();
     let mut running =
         Running::load(&["--insecure", "-c", &connections, "-d", "600ms", &url(peer.address())]);

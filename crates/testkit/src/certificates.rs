@@ -1,14 +1,18 @@
 //! Authorities, and server certificates of any key.
 
 use openssl::ec::{EcGroup, EcKey};
+use openssl::hash::MessageDigest;
 use openssl::nid::Nid;
 use openssl::pkey::{PKey, Private};
 use openssl::rsa::Rsa;
+use openssl::sign::Signer;
 use openssl::x509::X509;
 use rcgen::{
     BasicConstraints, CertificateParams, CustomExtension, DnType, ExtendedKeyUsagePurpose, IsCa,
     Issuer, KeyPair, KeyUsagePurpose, date_time_ymd,
 };
+
+use crate::der;
 
 /// The kind of a certificate's key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,6 +48,7 @@ impl Key {
 /// A certificate authority with an ECDSA P-256 key.
 pub struct Authority {
     issuer: Issuer<'static, KeyPair>,
+    key: PKey<Private>,
     certificate: Vec<u8>,
 }
 
@@ -79,7 +84,8 @@ impl Authority {
         params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
         let key = KeyPair::generate().unwrap();
         let certificate = params.self_signed(&key).unwrap().der().to_vec();
-        Self { issuer: Issuer::new(params, key), certificate }
+        let copy = PKey::private_key_from_pkcs8(key.serialized_der()).unwrap();
+        Self { issuer: Issuer::new(params, key), key: copy, certificate }
     }
 
     /// The authority's own certificate, DER.
@@ -129,6 +135,36 @@ impl Authority {
         let mut params = server(&NAMES);
         params.distinguished_name.push(DnType::CommonName, common_name);
         self.sign(key, params)
+    }
+
+    /// A certificate of a name that is UTF-8 nowhere: a T61String in the subject, and in the
+    /// alternative names what should be ASCII. (OpenSSL parses no UTF8String that is none.)
+    pub fn issue_unreadable(&self, key: Key) -> Identity {
+        const READABLE: &str = "unreadable.example";
+        let mut params = server(&[READABLE, "127.0.0.1"]);
+        params.distinguished_name.push(DnType::CommonName, READABLE);
+        let identity = self.sign(key, params);
+        let parts = der::parts(der::content(&identity.certificate.to_der().unwrap()));
+        let [signed, algorithm, _] = parts.try_into().unwrap();
+        let invalid = [0xff; READABLE.len()];
+        let text = |tag, bytes| der::value(tag, bytes);
+        let (utf8, t61) =
+            (text(der::UTF8_STRING, READABLE.as_bytes()), text(der::T61_STRING, &invalid));
+        let signed =
+            der::replaced(&der::replaced(&signed, &utf8, &t61), READABLE.as_bytes(), &invalid);
+        let mut signer = Signer::new(MessageDigest::sha256(), &self.key).unwrap();
+        let signature = [&[0][..], &signer.sign_oneshot_to_vec(&signed).unwrap()].concat();
+        let whole = [signed, algorithm, der::value(der::BIT_STRING, &signature)].concat();
+        let certificate = X509::from_der(&der::value(der::SEQUENCE, &whole)).unwrap();
+        Identity { certificate, ..identity }
+    }
+
+    /// A certificate for this host under [`NAMES`], behind so many other names of at most four
+    /// characters.
+    pub fn issue_crowded(&self, key: Key, names: usize) -> Identity {
+        let others = (0..names).map(|n| format!("{n:x}"));
+        let names: Vec<String> = others.chain(NAMES.map(str::to_owned)).collect();
+        self.issue_for(key, &names.iter().map(String::as_str).collect::<Vec<_>>())
     }
 
     /// A certificate that carries so many bytes that mean nothing.

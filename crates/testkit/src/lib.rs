@@ -2,6 +2,8 @@
 //! test wants to hear of it.
 
 pub mod certificates;
+mod der;
+pub mod lockstep;
 pub mod peers;
 pub mod tamper;
 pub mod tls_server;

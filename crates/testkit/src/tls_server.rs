@@ -20,6 +20,9 @@ use crate::certificates::Identity;
 /// A client that is silent for longer than this has its connection closed.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 
+/// `SSL_OP_NO_ANTI_REPLAY` of openssl/ssl.h.
+const NO_ANTI_REPLAY: SslOptions = SslOptions::from_bits_retain(1 << 24);
+
 /// What a server offers; empty and `None` mean OpenSSL's own default.
 #[derive(Debug, Clone, Default)]
 pub struct Settings {
@@ -43,6 +46,8 @@ pub struct Settings {
     pub dh: Option<DhSize>,
     /// The application protocol that is selected, if the client offers it; empty: `http/1.1`.
     pub alpn: String,
+    /// Bytes of early data that tickets promise to take. The servers here take none: they reject it.
+    pub early_data: u32,
     /// The length of the body of every response.
     pub body_length: usize,
     /// Requests that a connection may carry, and how it then ends; `None`: as many as come.
@@ -194,6 +199,11 @@ pub(crate) fn context(settings: &Settings) -> SslContextBuilder {
     }
     if settings.demands_certificate {
         context.set_verify(SslVerifyMode::PEER | SslVerifyMode::FAIL_IF_NO_PEER_CERT);
+    }
+    if settings.early_data > 0 {
+        context.set_max_early_data(settings.early_data).unwrap();
+        // Or else tickets would name sessions that the server has to keep.
+        context.set_options(NO_ANTI_REPLAY);
     }
     for certificate in &settings.chain {
         context.add_extra_chain_cert(certificate.clone()).unwrap();

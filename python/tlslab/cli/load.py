@@ -29,7 +29,8 @@ def command(
     if any(argument in ("--help", "-h", "--json", "--events") for argument in arguments):
         raise typer.Exit(subprocess.run([program, *arguments], check=False).returncode)
     allowed = [word for host in read_allow_file() for word in ("--allow", host)]
-    code, output, machine = _run([program, "--json", *allowed, *arguments])
+    live = [] if "--progress" in arguments else ["--progress"]
+    code, output, machine = _run([program, "--json", *live, *allowed, *arguments])
     record = _record(output)
     if record is not None:
         out.print(_table(record, machine))
@@ -82,6 +83,8 @@ def _table(record: RunRecord, machine: MachineUsage) -> Table:
         ("failed", _counts(record.outcomes.failed)),
         ("unexpected", _counts(record.outcomes.unexpected)),
         ("rate", f"{completed / record.seconds:,.0f} connections/s" if record.seconds else "-"),
+        *_open_loop(record),
+        *_steps(record),
         (
             "client CPU",
             f"{record.cpu.total_us / each:.1f} us per connection "
@@ -98,6 +101,30 @@ def _table(record: RunRecord, machine: MachineUsage) -> Table:
 
 def _counts(counts: Any) -> str:
     return ", ".join(f"{name} {count:,}" for name, count in counts.items()) or "none"
+
+
+def _open_loop(record: RunRecord) -> list[tuple[str, str]]:
+    if record.open_loop is None:
+        return []
+    loop = record.open_loop
+    words = (
+        f"{loop.arrivals:,} due, {loop.offered_per_s:,.1f}/s; {loop.started:,} started, "
+        f"{loop.achieved_per_s:,.1f}/s; {loop.blocked:,} blocked, "
+        f"{loop.waiting_at_stop:,} still waiting"
+    )
+    return [("arrivals", words)]
+
+
+def _steps(record: RunRecord) -> list[tuple[str, str]]:
+    rows = []
+    for step in record.steps:
+        level = f"{step.connections} at once" if step.rate is None else f"{step.rate:g}/s"
+        times = step.summaries["service" if step.rate is None else "response"]
+        failed = sum(step.failed.values()) + sum(step.unexpected.values())
+        rate = step.completed / step.seconds if step.seconds else 0.0
+        words = f"{rate:,.0f} connections/s, {failed:,} failed, "
+        rows.append((f"step {level}", words + f"p50 {times.p50_ms:.2f}, p99 {times.p99_ms:.2f} ms"))
+    return rows
 
 
 def _times(record: RunRecord) -> list[tuple[str, str]]:

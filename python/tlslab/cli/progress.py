@@ -98,8 +98,8 @@ class Live:
                 self._begin(event)
             case events.TrialBegun(_, cell):
                 self._update(cell=escape(cell), rate="")
-            case events.Rate(_, _, rate):
-                self._update(rate=f"{rate:,.0f} connections/s")
+            case events.Rate(_, _, pace):
+                self._update(rate=speed(pace))
             case events.TrialEnded(trial):
                 self._end(trial)
             case events.Skipped(trials, reason) if trials:
@@ -147,6 +147,18 @@ def opening(event: events.RunBegun, clock: _Clock) -> Iterator[str]:
     for reason in dict.fromkeys(excluded.reason for excluded in plan.excluded):
         count = sum(excluded.reason == reason for excluded in plan.excluded)
         yield f"left out: {_count(count, 'cell')}: {reason}"
+
+
+def speed(pace: events.Pace) -> str:
+    """One second of a run in short."""
+    parts = [f"{pace.connections_per_s:,.0f} connections/s", f"{pace.in_flight:,} in flight"]
+    if pace.requests_per_s > 1.05 * pace.connections_per_s:
+        parts.insert(1, f"{pace.requests_per_s:,.0f} requests/s")
+    if pace.service_p50_ms is not None and pace.service_p99_ms is not None:
+        parts.append(f"p50 {pace.service_p50_ms:.1f} p99 {pace.service_p99_ms:.1f} ms")
+    if pace.failed:
+        parts.append(f"{pace.failed:,} failed")
+    return ", ".join(parts)
 
 
 def _count(number: int, what: str) -> str:

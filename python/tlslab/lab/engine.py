@@ -5,11 +5,13 @@ import os
 import selectors
 import subprocess
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from tlslab.model.errors import EngineError
 from tlslab.model.record import Preflight, RunRecord
+from tlslab.model.scale import HoldRecord
 from tlslab.store import from_json
 
 Event = Mapping[str, Any]
@@ -18,6 +20,9 @@ Listener = Callable[[Event], None]
 # Beyond its own windows the engine needs time to connect, verify, drain and merge; every step has a
 # deadline of ten seconds, so that this is only ever reached by an engine that hangs.
 SLACK_S = 60.0
+
+# A machine that opens fewer connections a second than this has other things to do.
+SLOWEST_PER_S = 50
 
 PATIENCE_S = 2.0
 
@@ -28,16 +33,31 @@ class Engine:
     def __init__(self, program: str) -> None:
         self._program = program
 
-    def run(self, spec: Mapping[str, Any], listener: Listener) -> RunRecord:
-        """One run; each event goes to the listener as soon as it arrives. Raises EngineError."""
+    def run(
+        self, spec: Mapping[str, Any], listener: Listener, trace: Path | None = None
+    ) -> RunRecord:
+        """One run; each event goes to the listener as soon as it arrives. Raises EngineError.
+
+        The instants of each connection go to the file `trace`, if there is one.
+        """
         windows = (spec["warmup_ms"] + spec["stop"].get("duration_ms", 0)) / 1000
-        data = self._call(["--json", "--events"], spec, windows + SLACK_S, listener)
+        flags = ["--json", "--events"] + ([] if trace is None else ["--trace", str(trace)])
+        data = self._call(flags, spec, windows + SLACK_S, listener)
         return from_json(data, RunRecord)
 
     def preflight(self, spec: Mapping[str, Any]) -> tuple[Preflight, str]:
         """One verified connection: what it found, and the back end that made it."""
         data = self._call(["--json", "--preflight"], spec, SLACK_S, lambda event: None)
         return from_json(data["preflight"], Preflight), str(data["backend"])
+
+    def hold(
+        self, spec: Mapping[str, Any], levels: Sequence[int], dwell_s: float, listener: Listener
+    ) -> HoldRecord:
+        """Holds connections idle at each level; an event tells of each. Raises EngineError."""
+        flags = ["--json", "--events", "--hold", ",".join(map(str, levels))]
+        flags += ["--dwell", f"{dwell_s:g}s"]
+        seconds = len(levels) * dwell_s + levels[-1] / SLOWEST_PER_S + SLACK_S
+        return from_json(self._call(flags, spec, seconds, listener), HoldRecord)
 
     def _call(
         self, flags: list[str], spec: Mapping[str, Any], seconds: float, listener: Listener

@@ -1,8 +1,9 @@
 """What the laboratory tells those who watch it. It prints nothing itself."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from tlslab.model.plan import Plan
 from tlslab.model.record import RunKind, Trial
@@ -42,12 +43,40 @@ class TrialBegun:
 
 
 @dataclass(frozen=True)
+class Pace:
+    """One second of a run: rates per second, connections in flight, failures since the begin.
+
+    The percentiles are service times of that second in milliseconds; None when nothing completed.
+    """
+
+    connections_per_s: float
+    requests_per_s: float
+    in_flight: int
+    failed: int
+    service_p50_ms: float | None
+    service_p99_ms: float | None
+
+    @classmethod
+    def of(cls, event: Mapping[str, Any]) -> "Pace":
+        """From the engine's `progress` event."""
+        service = event["service"] or {}
+        return cls(
+            connections_per_s=float(event["connections_per_s"]),
+            requests_per_s=float(event["requests_per_s"]),
+            in_flight=int(event["in_flight"]),
+            failed=int(event["failed"]),
+            service_p50_ms=service.get("p50_ms"),
+            service_p99_ms=service.get("p99_ms"),
+        )
+
+
+@dataclass(frozen=True)
 class Rate:
     """How a run is going."""
 
     cell: str
     kind: RunKind
-    connections_per_s: float
+    pace: Pace
 
 
 @dataclass(frozen=True)

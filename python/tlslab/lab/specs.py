@@ -46,6 +46,8 @@ def run_spec(aim: Aim, profile: Profile, workload: Workload, kind: RunKind) -> d
         "authenticate": "sampled" if lean else "every",
         "key_share": "reused" if lean else "fresh",
     }
+    if workload.resume != "none":
+        spec["tls"] |= {"resume": workload.resume, "resume_ratio": workload.resume_ratio}
     return spec
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from tlslab.lab.accounting import Meter
 from tlslab.lab.engine import Engine, Event
+from tlslab.lab.events import Pace
 from tlslab.lab.specs import Aim, run_spec
 from tlslab.model.errors import CannotRunError, EngineError
 from tlslab.model.plan import Cell, PlannedTrial
@@ -31,7 +32,7 @@ class Bench:
 
 
 def run_trial(
-    bench: Bench, planned: PlannedTrial, cell: Cell, on_rate: Callable[[RunKind, float], None]
+    bench: Bench, planned: PlannedTrial, cell: Cell, on_rate: Callable[[RunKind, Pace], None]
 ) -> Trial:
     """Runs a cell once and tells how it went; a failure is a result, not an exception."""
     started = datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
@@ -66,10 +67,10 @@ def run_order(block: int) -> tuple[RunKind, RunKind]:
 
 
 def _run(
-    bench: Bench, cell: Cell, kind: RunKind, on_rate: Callable[[RunKind, float], None]
+    bench: Bench, cell: Cell, kind: RunKind, on_rate: Callable[[RunKind, Pace], None]
 ) -> TrialRun:
     spec = run_spec(bench.aim, cell.profile, bench.workload, kind)
-    watch = _Watch(bench.running, lambda rate: on_rate(kind, rate))
+    watch = _Watch(bench.running, lambda pace: on_rate(kind, pace))
     try:
         record = bench.engine.run(spec, watch)
     finally:
@@ -95,7 +96,7 @@ def _death(bench: Bench) -> Reason:
 class _Watch:
     """Listens to one run's events: meters the server in the measurement, passes the rate on."""
 
-    def __init__(self, running: Running | None, on_rate: Callable[[float], None]) -> None:
+    def __init__(self, running: Running | None, on_rate: Callable[[Pace], None]) -> None:
         self._running = running
         self._on_rate = on_rate
         self._tree = running.process.tree() if running else []
@@ -106,7 +107,7 @@ class _Watch:
         if event["event"] == "phase":
             self._on_phase(event)
         elif event["event"] == "progress":
-            self._on_rate(float(event["connections_per_s"]))
+            self._on_rate(Pace.of(event))
 
     def _on_phase(self, event: Mapping[str, Any]) -> None:
         if event["phase"] == "measure":

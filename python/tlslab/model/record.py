@@ -30,6 +30,8 @@ class Facts:
     """What a handshake negotiated, in the names of records; `group` is None for static RSA.
 
     `client_authenticated`: the server asked for a certificate, and the client showed one.
+    `resumed_by` is `none`, `id`, `ticket`, `psk` or `psk-only`; `early_data` is `none`, `accepted`
+    or `rejected`.
     """
 
     tls: str
@@ -40,6 +42,8 @@ class Facts:
     hello_retry_request: bool
     alpn: str | None = None
     client_authenticated: bool = False
+    resumed_by: str = "none"
+    early_data: str = "none"
 
 
 @dataclass(frozen=True)
@@ -98,6 +102,21 @@ class Outcomes:
         """Whether attempts = completed + failed + unexpected + in flight, exactly."""
         ended = self.completed + self.failures + self.mismatches
         return self.attempts == ended + self.in_flight_at_stop
+
+
+@dataclass(frozen=True)
+class Kinds:
+    """Completed connections by the kind of their handshake, and what priming took.
+
+    `primed_connections` are full handshakes made before the warm-up, counted nowhere else.
+    """
+
+    full: int = 0
+    resumed: int = 0
+    early_data_accepted: int = 0
+    early_data_rejected: int = 0
+    primed_connections: int = 0
+    primed_sessions: int = 0
 
 
 @dataclass(frozen=True)
@@ -175,13 +194,51 @@ class ClientCertificate:
 
 
 @dataclass(frozen=True)
+class OpenLoop:
+    """What became of an open loop's arrivals: `arrivals` = `started` + `waiting_at_stop`, exactly.
+
+    `blocked` arrivals found no free slot when they were due; rates are connections per second.
+    """
+
+    arrivals: int
+    started: int
+    blocked: int
+    waiting_at_stop: int
+    offered_per_s: float
+    achieved_per_s: float
+
+
+@dataclass(frozen=True)
+class StepResult:
+    """One step of a measurement in steps; `rate` (connections per second) is None in a closed loop.
+
+    Connections count in the step in which they end.
+    """
+
+    connections: int
+    rate: float | None
+    at_s: float
+    seconds: float
+    started: int
+    completed: int
+    failed: Mapping[str, int]
+    unexpected: Mapping[str, int]
+    requests: int
+    cpu: CpuTime
+    summaries: Mapping[str, TimeSummary]
+
+
+@dataclass(frozen=True)
 class RunRecord:
     """The record of one run of the engine.
 
     `histograms` are HdrHistogram V2 in base64, values in nanoseconds, by the names `connect`,
-    `handshake`, `established`, `first_byte`, `exchange`, `service`; `seconds` is the length of the
-    measurement, `cpu` that of the engine's workers in it. `spec` is the specification as it was
-    run, without the client's private key. `notes` say what was out of the ordinary, and no fault.
+    `handshake`, `established`, `first_byte`, `exchange`, `service`,
+    `handshake_full`, `handshake_resumed`, and in an open loop also
+    `start_delay`, `response_established`, `response_first_byte`, `response`; `seconds` is the
+    length of the measurement, `cpu` that of the engine's workers in it, `concurrency` the mean
+    number of connections in flight. `spec` is the specification as it was run, without the
+    client's private key. `notes` say what was out of the ordinary, and no fault.
     """
 
     schema: str
@@ -206,6 +263,10 @@ class RunRecord:
     server_names: tuple[CountedName, ...] = ()
     client_certificate: ClientCertificate | None = None
     notes: tuple[str, ...] = ()
+    open_loop: OpenLoop | None = None
+    steps: tuple[StepResult, ...] = ()
+    concurrency: float = 0.0
+    kinds: Kinds = field(default_factory=Kinds)
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+RESUMPTIONS = ("none", "id", "ticket", "psk", "psk-only")
+
 
 @dataclass(frozen=True)
 class Window:
@@ -22,7 +24,8 @@ class Workload:
 
     Each trial has two runs: `capacity` with the lean client, which loads the server as far as it
     goes and tells rates, latencies and the server's cost; `client_cost` with the full client, which
-    tells what the handshake costs a real client.
+    tells what the handshake costs a real client. `resume` is how connections resume an earlier
+    session, `resume_ratio` the share of them that do.
     """
 
     document_bytes: int
@@ -30,6 +33,8 @@ class Workload:
     requests_per_connection: int
     capacity: Window
     client_cost: Window
+    resume: str = "none"
+    resume_ratio: float = 1.0
 
     @property
     def trial_seconds(self) -> float:

@@ -14,7 +14,10 @@ class Setting:
     """What a managed target is set up with.
 
     `folder` is private to the run and holds certificates, configuration and documents; `keys` are
-    the certificate keys to serve; `processors` those to pin the server to (none: not pinned).
+    the certificate keys to serve; `processors` those to pin the server to (none: not pinned);
+    `idle_s` is how long a connection may be silent between two requests; `pause_ms` is the time
+    before each response, which only the reference server can take;
+    `resume` is the one way in which sessions may be resumed, if any.
     """
 
     folder: Path
@@ -22,6 +25,9 @@ class Setting:
     groups: tuple[str, ...]
     document_bytes: int
     processors: tuple[int, ...]
+    idle_s: int = 30
+    pause_ms: int = 0
+    resume: str = "none"
 
 
 @dataclass(frozen=True)

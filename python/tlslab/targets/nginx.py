@@ -19,7 +19,7 @@ from tlslab.targets.certificates import Authority, CertificateFiles
 from tlslab.targets.process import ServerProcess, wait_until
 
 START_S = 10.0
-WORKER_CONNECTIONS = 8192
+WORKER_CONNECTIONS = 16384
 
 # The suites of all experiments: the client picks one, so that nginx's own order has no say.
 CIPHERS = "ALL:!aNULL:!eNULL"
@@ -101,6 +101,8 @@ class Nginx:
             worker_connections=_worker_connections(),
             ciphers=CIPHERS,
             groups=":".join(groups) or "auto",
+            idle_s=self._setting.idle_s,
+            resume=self._setting.resume,
             certificates=self._certificates,
         )
         config = self._setting.folder / "nginx.conf"

@@ -48,8 +48,12 @@ class Reference:
     def start(self) -> Running:
         """Starts a fresh server on a free loopback port."""
         command = [self._program, "--listen", "127.0.0.1:0", "--backend", self.backend]
+        setting = self._setting
+        command += ["--idle", f"{setting.idle_s}s", "--pause", f"{setting.pause_ms}ms"]
         for group in self._setting.groups:
             command += ["--group", group]
+        if self._setting.resume != "none":
+            command += ["--resumption", self._setting.resume.removesuffix("-only")]
         command = pinned(command + self._certificates, self._setting.processors, "KILL")
         process = ServerProcess(command, self._setting.folder / "serve.log", capture=True)
         events = EventReader(process)

@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 from rich.progress import Progress
 
-from tlslab.cli.progress import Lines, Live
+from tlslab.cli.progress import Lines, Live, speed
 from tlslab.experiment import load
 from tlslab.lab import events
 from tlslab.model.plan import Plan
@@ -32,7 +32,7 @@ def story(plan: Plan) -> list[events.Event]:
         events.RunBegun(plan, "reference", Path("runs/x"), 3, 2.0),
         events.BlockBegun(0),
         events.TrialBegun(0, plan.trials[3].cell),
-        events.Rate(plan.trials[3].cell, "capacity", 1234.0),
+        events.Rate(plan.trials[3].cell, "capacity", events.Pace(1234.0, 1234.0, 8, 0, 1.0, 2.5)),
         events.TrialEnded(failed(plan, 3)),
         events.Skipped(1, "the server died in block 1"),
         events.Skipped(0, "never told"),
@@ -63,7 +63,7 @@ def test_a_live_bar_shows_the_same_and_the_rate(plan: Plan) -> None:
             observer(event)
         task = progress.tasks[0]
         assert (task.completed, task.total) == (4, 24)
-        assert task.fields["rate"] == "1,234 connections/s"
+        assert task.fields["rate"] == "1,234 connections/s, 8 in flight, p50 1.0 p99 2.5 ms"
         assert task.fields["left"] == "42 s left"
     shown = screen.getvalue()
     assert "failed: reset: the server ]0;title" in shown
@@ -77,3 +77,8 @@ def test_long_runs_are_told_in_minutes() -> None:
     whole = make_plan(load("groups"), 1)
     Lines(lines.append)(events.RunBegun(whole, "nginx", Path("r"), 0, 4.2))
     assert "22 cells x 10 blocks against nginx, seed 1; about 15 min 24 s" in lines[0]
+
+
+def test_a_second_tells_requests_and_failures_where_there_are_any() -> None:
+    pace = events.Pace(100.0, 1000.0, 8, 3, None, None)
+    assert speed(pace) == "100 connections/s, 1,000 requests/s, 8 in flight, 3 failed"

@@ -32,7 +32,8 @@ ANSWERS = (
     "spec = json.load(sys.stdin)\n"
     "group = spec['tls']['groups'][0]\n"
     "emit(event='phase', phase='measure', at_ns=1)\n"
-    "emit(event='progress', connections_per_s=7.0)\n"
+    "emit(event='progress', connections_per_s=7.0, requests_per_s=14.0, in_flight=3, failed=0,"
+    " service={'n': 7, 'p50_ms': 1.0, 'p99_ms': 2.0}, response=None)\n"
     "emit(event='phase', phase='drain', at_ns=2)\n"
 )
 
@@ -75,7 +76,8 @@ def test_all_trials_are_run_in_order_with_a_fresh_server_each_block(
     assert all(set(trial.runs) == {"capacity", "client_cost"} for trial in trials)
     assert len({server.pid for server in lab.servers}) == 3
     assert not any(server.alive() for server in lab.servers)
-    assert events.Rate(trials[0].cell, "capacity", 7.0) in lab.events
+    pace = events.Pace(7.0, 14.0, 3, 0, 1.0, 2.0)
+    assert events.Rate(trials[0].cell, "capacity", pace) in lab.events
     assert not psutil.Process().children(recursive=True)
 
 

@@ -1,5 +1,7 @@
 """What the engine is asked for."""
 
+from dataclasses import replace
+
 from tlslab.experiment import load
 from tlslab.lab.placement import Placement, place
 from tlslab.lab.specs import Aim, preflight_spec, run_spec
@@ -26,6 +28,14 @@ def test_a_cell_forces_all_that_it_names() -> None:
     assert tls["suites"] == ["TLS_AES_256_GCM_SHA384"]
     assert tls["signature_schemes"] == ["ecdsa_secp256r1_sha256"]
     assert (tls["server_name"], tls["trust"]) == ("localhost", {"pem": "PEM"})
+
+
+def test_resumption_is_asked_for_only_where_the_workload_has_it() -> None:
+    workload = EXPERIMENT.workload
+    assert "resume" not in run_spec(AIM, CELL.profile, workload, "capacity")["tls"]
+    resuming = replace(workload, resume="psk", resume_ratio=0.6)
+    tls = run_spec(AIM, CELL.profile, resuming, "client_cost")["tls"]
+    assert (tls["resume"], tls["resume_ratio"]) == ("psk", 0.6)
 
 
 def test_trust_is_a_word_or_a_text_in_pem() -> None:

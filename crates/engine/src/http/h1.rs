@@ -15,6 +15,9 @@ const INTERIM_LIMIT: u32 = 8;
 /// The most bytes that a chunk's size line may have, extensions included.
 const CHUNK_LINE_LIMIT: usize = 4 * 1024;
 
+/// The most bytes of trailer fields behind a chunked body.
+const TRAILER_LIMIT: usize = 16 * 1024;
+
 /// The most characters that are kept of the Server field.
 const SERVER_LIMIT: usize = 128;
 
@@ -62,8 +65,8 @@ enum State {
     Chunk(u64),
     /// The CR LF behind a chunk: so many of its bytes are still to come.
     ChunkEnd(u8),
-    /// Trailer fields until an empty line.
-    Trailer,
+    /// Trailer fields until an empty line; so many bytes of them have come.
+    Trailer(usize),
     /// Body until the connection closes.
     UntilClose,
     Done,
@@ -160,7 +163,7 @@ impl ResponseReader {
                 self.state = if left == 2 { State::ChunkEnd(1) } else { State::ChunkSize };
                 Ok(1)
             }
-            State::Trailer => self.take_trailer(bytes),
+            State::Trailer(taken) => self.take_trailer(bytes, taken),
             State::Done => Err(HttpError::Surplus),
         }
     }
@@ -247,7 +250,7 @@ impl ResponseReader {
         let (used, line) = self.take_line(bytes)?;
         if let Some(line) = line {
             self.state = match httparse::parse_chunk_size(&line) {
-                Ok(httparse::Status::Complete((_, 0))) => State::Trailer,
+                Ok(httparse::Status::Complete((_, 0))) => State::Trailer(0),
                 Ok(httparse::Status::Complete((_, size))) => State::Chunk(size),
                 _ => return Err(HttpError::Chunk),
             };
@@ -255,10 +258,12 @@ impl ResponseReader {
         Ok(used)
     }
 
-    fn take_trailer(&mut self, bytes: &[u8]) -> Result<usize, HttpError> {
+    fn take_trailer(&mut self, bytes: &[u8], taken: usize) -> Result<usize, HttpError> {
         let (used, line) = self.take_line(bytes)?;
-        if line.is_some_and(|line| matches!(&line[..], b"\r\n" | b"\n")) {
-            self.state = State::Done;
+        let ended = line.is_some_and(|line| matches!(&line[..], b"\r\n" | b"\n"));
+        self.state = if ended { State::Done } else { State::Trailer(taken + used) };
+        if taken + used > TRAILER_LIMIT {
+            return Err(HttpError::Chunk);
         }
         Ok(used)
     }

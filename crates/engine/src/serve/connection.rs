@@ -12,7 +12,7 @@ use super::wire::Wire;
 use super::worker::Lent;
 use crate::clock::{Nanos, SECOND};
 
-/// A peer may take so long for its handshake, its next request, or between two signs of receiving.
+/// A peer may take so long for its handshake, its first request, or between two signs of receiving.
 const PATIENCE: Nanos = 30 * SECOND;
 
 /// A peer may take so long to close after the server has.
@@ -32,6 +32,8 @@ pub(super) enum Fate {
     Waits,
     /// It has more to do at once, after others had their turn.
     Continues,
+    /// It has something to do at an instant, whatever its socket says.
+    Pauses(Nanos),
     /// It is over; the socket is to be closed.
     Over,
 }
@@ -59,6 +61,8 @@ pub(super) struct Connection<S> {
     deadline: Nanos,
     /// Plaintext that is received and not yet understood.
     request: Vec<u8>,
+    /// When a request that is there in full is to be answered.
+    answer_at: Option<Nanos>,
     /// The peer will send no more requests: it has ended its side of the session.
     ended: bool,
     /// The connection ends after the response.
@@ -75,6 +79,7 @@ impl<S: Session> Connection<S> {
             state: State::Handshake,
             deadline: now + PATIENCE,
             request: Vec::new(),
+            answer_at: None,
             ended: false,
             close: false,
             begun: false,
@@ -165,7 +170,12 @@ impl<S: Session> Connection<S> {
         if self.state == State::Request {
             match parse(&self.request) {
                 Parsed::Incomplete => {}
-                parsed => return self.answer(parsed, lent).map(|()| None),
+                parsed => {
+                    if let Some(fate) = self.pause(lent) {
+                        return Ok(Some(fate));
+                    }
+                    return self.answer(parsed, lent).map(|()| None);
+                }
             }
             if self.ended {
                 self.end(lent.now);
@@ -177,6 +187,24 @@ impl<S: Session> Connection<S> {
             return Ok(Some(Fate::Waits));
         }
         self.receive(lent)
+    }
+
+    /// Whether the answer has to wait, as if there were work to do for it.
+    fn pause(&mut self, lent: &Lent<'_>) -> Option<Fate> {
+        match self.answer_at {
+            None if lent.timing.pause == 0 => None,
+            None => {
+                let due = lent.now + lent.timing.pause;
+                self.answer_at = Some(due);
+                self.deadline = due + PATIENCE;
+                Some(Fate::Pauses(due))
+            }
+            Some(due) if due > lent.now => Some(Fate::Waits),
+            Some(_) => {
+                self.answer_at = None;
+                None
+            }
+        }
     }
 
     fn answer(&mut self, parsed: Parsed, lent: &mut Lent<'_>) -> io::Result<()> {
@@ -217,6 +245,7 @@ impl<S: Session> Connection<S> {
         self.deadline = lent.now + PATIENCE;
         if body.is_empty() {
             self.state = State::Request;
+            self.deadline = lent.now + lent.timing.idle;
         } else {
             self.session.write(body.take(QUANTUM))?;
             self.state = State::Response(body);
@@ -279,6 +308,9 @@ impl<S: Session> Connection<S> {
             && let Some(kind) = self.session.handshake()
         {
             lent.counts.completed(kind).count();
+            if self.session.accepted_early_data() {
+                lent.counts.early_data.count();
+            }
             if self.session.has_client_certificate() {
                 lent.counts.mutual.count();
             }

@@ -2,7 +2,8 @@
 //!
 //! One worker is one thread with one poller and a listening socket of its own; workers share nothing
 //! that is written while they serve. The server answers `GET` and `HEAD` of `/bytes/N` (N
-//! deterministic bytes with their digest) and of `/stats` (its own counts); it resumes no sessions.
+//! deterministic bytes with their digest) and of `/stats` (its own counts). It resumes no sessions
+//! unless it is told to.
 
 mod connection;
 mod http;
@@ -22,7 +23,7 @@ use std::thread::JoinHandle;
 
 pub use http::{BODY_LIMIT, BODY_PERIOD};
 pub use self_signed::{KeyKind, SelfSigned, self_signed};
-pub use spec::{ClientAuth, DH_SIZES, ServeError, ServeSpec, ServerBackend};
+pub use spec::{ClientAuth, DH_SIZES, IDLE, Resumption, ServeError, ServeSpec, ServerBackend};
 pub use stats::{HandshakeCounts, Stats};
 
 pub use crate::identity::{Identity, IdentityError};
@@ -31,7 +32,7 @@ use crate::usage::process_cpu;
 use limits::WorkerLimits;
 use stats::Shared;
 use tls::{Acceptor, openssl::OpensslAcceptor, rustls::RustlsAcceptor};
-use worker::Worker;
+use worker::{Timing, Worker};
 
 /// A server that runs until it is stopped.
 #[derive(Debug)]
@@ -58,6 +59,7 @@ impl Server {
 
     fn start_with<A: Acceptor>(spec: &ServeSpec, acceptor: &A) -> Result<Self, ServeError> {
         let limits = WorkerLimits::of_process(spec.threads)?;
+        let timing = Timing { pause: spec.pause, idle: spec.idle };
         let listeners = listener::bind(spec.listen, spec.threads)
             .map_err(|source| ServeError::Listen { address: spec.listen, source })?;
         let address = listeners[0].local_addr()?;
@@ -65,8 +67,14 @@ impl Server {
         let mut server =
             Self { address, shared: Arc::clone(&shared), wakers: Vec::new(), workers: Vec::new() };
         for (index, listener) in listeners.into_iter().enumerate() {
-            let worker =
-                Worker::new(acceptor.clone(), listener, Arc::clone(&shared), index, limits)?;
+            let worker = Worker::new(
+                acceptor.clone(),
+                listener,
+                Arc::clone(&shared),
+                index,
+                limits,
+                timing,
+            )?;
             server.wakers.push(worker.waker()?);
             server.spawn(worker, spec.processor(index))?;
         }

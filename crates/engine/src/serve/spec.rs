@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 
 use openssl::x509::X509;
 
+use crate::clock::{Nanos, SECOND};
 use crate::identity::{Identity, IdentityError};
 use crate::names::{CipherSuite, Group, TlsVersion};
 use crate::obsolete::{SHORTEST_PRIME, short_key};
@@ -18,6 +19,9 @@ pub enum ServerBackend {
     /// rustls on aws-lc-rs.
     Rustls,
 }
+
+/// How long a connection may be silent between two requests, unless something else is asked for.
+pub const IDLE: Nanos = 30 * SECOND;
 
 /// What to serve, with what, and on which processors.
 #[derive(Debug)]
@@ -36,6 +40,10 @@ pub struct ServeSpec {
     pub suites: Vec<CipherSuite>,
     /// Key-exchange groups; empty: all that the back end has.
     pub groups: Vec<Group>,
+    /// The time before each response, as if there were work to do for it.
+    pub pause: Nanos,
+    /// How long a connection may be silent between two requests.
+    pub idle: Nanos,
     /// Certificates with their keys, at least one; the client's signature schemes and suites choose.
     pub identities: Vec<Identity>,
     /// Whether clients are asked for certificates.
@@ -46,6 +54,8 @@ pub struct ServeSpec {
     /// Whether versions before TLS 1.2, RC4, 3DES, and primes of less than 2,048 bits may be asked
     /// for; never served unless they are.
     pub allow_obsolete: bool,
+    /// Which sessions may be resumed.
+    pub resumption: Resumption,
 }
 
 /// The sizes in bits of the primes that there are: those of RFC 2409 (768 left out) and RFC 3526.
@@ -68,6 +78,43 @@ impl ClientAuth {
     }
 }
 
+/// Which sessions a server lets its clients resume; by default none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Resumption {
+    /// By session ID, in TLS 1.2.
+    pub id: bool,
+    /// By ticket, in TLS 1.2.
+    pub ticket: bool,
+    /// By pre-shared key, in TLS 1.3; without a key exchange where the client offers that.
+    pub psk: bool,
+    /// Tickets on each connection of TLS 1.3; OpenSSL sends one after a resumed handshake.
+    pub tickets: usize,
+    /// Bytes of early data that a resumed connection of TLS 1.3 may send. With any, the server keeps
+    /// its sessions, so that each is used once.
+    pub early_data: u32,
+}
+
+impl Default for Resumption {
+    fn default() -> Self {
+        Self { id: false, ticket: false, psk: false, tickets: 2, early_data: 0 }
+    }
+}
+
+impl Resumption {
+    /// Whether the server itself keeps sessions, by their IDs or by the names in tickets.
+    pub(super) fn keeps_sessions(self) -> bool {
+        self.id || (self.psk && self.early_data > 0)
+    }
+
+    /// Tickets on each connection of TLS 1.3.
+    pub(super) fn tls13_tickets(self) -> usize {
+        if self.psk { self.tickets } else { 0 }
+    }
+}
+
+/// Sessions that a server keeps at most.
+pub(super) const SESSIONS: i32 = 64 * 1024;
+
 impl ServeSpec {
     /// A server on a free port of 127.0.0.1 with one worker and all that the back end has.
     pub fn loopback(backend: ServerBackend, identities: Vec<Identity>) -> Self {
@@ -79,10 +126,13 @@ impl ServeSpec {
             versions: Vec::new(),
             suites: Vec::new(),
             groups: Vec::new(),
+            pause: 0,
+            idle: IDLE,
             identities,
             client_auth: None,
             dh_bits: None,
             allow_obsolete: false,
+            resumption: Resumption::default(),
         }
     }
 
@@ -112,6 +162,9 @@ impl ServeSpec {
             return Err(ServeError::NoIdentity);
         }
         self.check_obsolete()?;
+        if self.resumption.early_data > 0 && !self.resumption.psk {
+            return Err(ServeError::EarlyDataWithoutPsk);
+        }
         let versions = self.served_versions();
         if let Some(gap) = TlsVersion::gap(&versions) {
             return Err(ServeError::VersionsApart(gap));
@@ -158,6 +211,8 @@ pub enum ServeError {
     NoThreads,
     #[error("a server needs a certificate with its key, or a self-signed one")]
     NoIdentity,
+    #[error("early data goes with resumption by psk")]
+    EarlyDataWithoutPsk,
     #[error("suite {0} belongs to TLS {1}, which is not among the versions asked for")]
     SuiteOutsideVersions(CipherSuite, TlsVersion),
     #[error("no suite given for TLS {0}; give one, or leave that version or all suites out")]

@@ -28,6 +28,9 @@ pub struct HandshakeCounts {
     pub full: u64,
     /// Complete, resumed.
     pub resumed: u64,
+    /// Of the resumed ones: those whose early data was accepted.
+    #[serde(default)]
+    pub early_data: u64,
     /// Begun (a byte arrived) and not completed. A connection on which nothing arrives is no handshake.
     pub failed: u64,
     /// Of the complete ones, those whose client has shown a certificate that passed.
@@ -41,6 +44,7 @@ pub struct HandshakeCounts {
 pub(super) struct WorkerCounts {
     pub full: Counter,
     pub resumed: Counter,
+    pub early_data: Counter,
     pub failed: Counter,
     pub mutual: Counter,
     pub connections: Counter,
@@ -106,6 +110,7 @@ impl Shared {
             handshakes: HandshakeCounts {
                 full: sum(|w| &w.full),
                 resumed: sum(|w| &w.resumed),
+                early_data: sum(|w| &w.early_data),
                 failed: sum(|w| &w.failed),
                 mutual: sum(|w| &w.mutual),
             },
@@ -135,9 +140,9 @@ mod tests {
         let stats = Stats { connections: 3, ..Stats::default() };
         assert_eq!(
             serde_json::to_string(&stats).unwrap(),
-            r#"{"handshakes":{"full":0,"resumed":0,"failed":0,"mutual":0},"connections":3,"#
+            r#"{"handshakes":{"full":0,"resumed":0,"early_data":0,"failed":0,"mutual":0},"#
                 .to_owned()
-                + r#""requests":0,"cpu":{"user_us":0,"system_us":0}}"#
+                + r#""connections":3,"requests":0,"cpu":{"user_us":0,"system_us":0}}"#
         );
     }
 }

@@ -1,5 +1,7 @@
 //! A worker: one thread, one poller, one listening socket, and the connections that it accepted.
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
 use std::time::Duration;
@@ -34,9 +36,19 @@ const PAUSE: Nanos = 50 * MILLISECOND;
 /// When stopping, exchanges under way may take so long.
 const GRACE: Nanos = SECOND;
 
+/// How a server takes its time.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Timing {
+    /// Before each response.
+    pub pause: Nanos,
+    /// The longest silence between two requests.
+    pub idle: Nanos,
+}
+
 /// What a worker lends to the connection that it serves.
 pub(super) struct Lent<'a> {
     pub now: Nanos,
+    pub timing: Timing,
     pub counts: &'a WorkerCounts,
     pub shared: &'a Shared,
     pub responder: &'a mut Responder,
@@ -56,6 +68,9 @@ pub(super) struct Worker<A: Acceptor> {
     connections: Slab<Connection<A::Session>>,
     /// Connections with more to do although their sockets will not report it.
     continuing: Vec<usize>,
+    /// Connections that pause before a response, by the instant at which that is due.
+    pausing: BinaryHeap<Reverse<(Nanos, usize)>>,
+    timing: Timing,
     /// Connections may wait to be accepted although the listener will not report it.
     accept_due: Option<Nanos>,
     next_round: Nanos,
@@ -76,6 +91,7 @@ impl<A: Acceptor> Worker<A> {
         shared: Arc<Shared>,
         index: usize,
         limits: WorkerLimits,
+        timing: Timing,
     ) -> io::Result<Self> {
         let poll = Poll::new()?;
         poll.registry().register(&mut listener, LISTENER, Interest::READABLE)?;
@@ -85,6 +101,8 @@ impl<A: Acceptor> Worker<A> {
             listener: Some(listener),
             connections: Slab::new(),
             continuing: Vec::new(),
+            pausing: BinaryHeap::new(),
+            timing,
             accept_due: None,
             next_round: 0,
             limits,
@@ -125,6 +143,7 @@ impl<A: Acceptor> Worker<A> {
         for key in continuing {
             self.serve(key, now, |connection, lent| connection.go_on(lent));
         }
+        self.end_pauses(now);
         for event in events.iter() {
             match event.token() {
                 LISTENER => self.accept_due = Some(now),
@@ -144,13 +163,25 @@ impl<A: Acceptor> Worker<A> {
         Ok(())
     }
 
+    /// Lets connections go on whose pause is over. One that has ended meanwhile, and whose key another
+    /// connection has now, does no harm: whoever goes on without need waits on.
+    fn end_pauses(&mut self, now: Nanos) {
+        while let Some(&Reverse((due, key))) = self.pausing.peek()
+            && due <= now
+        {
+            self.pausing.pop();
+            self.serve(key, now, |connection, lent| connection.go_on(lent));
+        }
+    }
+
     /// How long to wait for events: for ever, if no time matters.
     fn time_out(&self) -> Option<Duration> {
         if !self.continuing.is_empty() {
             return Some(Duration::ZERO);
         }
         let round = (!self.connections.is_empty()).then_some(self.next_round);
-        let due = [round, self.accept_due].into_iter().flatten().min()?;
+        let pause = self.pausing.peek().map(|Reverse((due, _))| *due);
+        let due = [round, self.accept_due, pause].into_iter().flatten().min()?;
         Some(Duration::from_nanos(due.saturating_sub(self.clock.now())))
     }
 
@@ -198,6 +229,7 @@ impl<A: Acceptor> Worker<A> {
         let Some(connection) = self.connections.get_mut(key) else { return };
         let mut lent = Lent {
             now,
+            timing: self.timing,
             counts: self.shared.worker(self.index),
             shared: &self.shared,
             responder: &mut self.responder,
@@ -208,6 +240,7 @@ impl<A: Acceptor> Worker<A> {
         match how(connection, &mut lent) {
             Fate::Waits => {}
             Fate::Continues => self.continuing.push(key),
+            Fate::Pauses(due) => self.pausing.push(Reverse((due, key))),
             // Closing the socket takes it off the poller.
             Fate::Over => {
                 self.connections.remove(key);

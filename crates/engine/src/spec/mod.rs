@@ -3,22 +3,31 @@
 //! [`RunSpec`] is what crosses the seam (JSON). [`CheckedSpec`] is a specification whose parts fit
 //! each other; nothing else can be run.
 
+mod client_identity;
+pub mod load;
+mod resumption;
 mod tls;
+
+use std::net::IpAddr;
 
 use rustls_pki_types::ServerName;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use self::load::{LoadError, LoadSpec};
 use crate::identity::{Identity, IdentityError};
 use crate::names::{CipherSuite, Group, TlsVersion};
 use crate::target::Target;
 use crate::tls::PROTOCOL_NAME_LIMIT;
 
+pub use self::client_identity::{ClientIdentity, Secret};
+pub use self::resumption::{HelloRetry, Resume};
 pub(crate) use self::tls::HTTP_1_1;
 use self::tls::SERVER_NAMES_LIMIT;
-pub use self::tls::{
-    Authenticate, BackendChoice, ClientIdentity, KeyShare, Secret, TlsSpec, Trust,
-};
+pub use self::tls::{Authenticate, BackendChoice, KeyShare, TlsSpec, Trust};
+
+#[cfg(test)]
+mod laws;
 
 /// The identifier of this wire format; a change that old readers would misread changes the number.
 pub const SPEC_SCHEMA: &str = "tlslab.spec/1";
@@ -58,6 +67,9 @@ pub struct RunSpec {
     /// Close each connection as soon as the handshake is done, without a request.
     #[serde(default)]
     pub handshake_only: bool,
+    /// How load is made over time, and what is kept of each connection.
+    #[serde(default)]
+    pub load: LoadSpec,
     /// What to offer and what to insist on.
     #[serde(default)]
     pub tls: TlsSpec,
@@ -67,6 +79,10 @@ pub struct RunSpec {
     /// Hosts, beside loopback ones, that the user has allowed as targets.
     #[serde(default)]
     pub allow: Vec<String>,
+    /// Addresses of this machine to connect from, in turn; empty: the system chooses one. A target's
+    /// address takes some 28,000 connections at once from each.
+    #[serde(default)]
+    pub sources: Vec<IpAddr>,
     /// For a public target: the token whose page `/.well-known/tlslab-<token>` the target serves, by
     /// which its operator agrees to more than 1,000 connections/s or 60 s.
     #[serde(default)]
@@ -129,7 +145,7 @@ fn one() -> u32 {
 }
 
 /// Why a specification cannot be run; the text names the field and what it may be.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum SpecError {
     #[error("schema is '{0}'; this program reads {SPEC_SCHEMA}")]
@@ -156,6 +172,22 @@ pub enum SpecError {
     GroupNeedsTls13(Group),
     #[error("group {0} cannot be forced: suite {1} exchanges keys without an elliptic curve")]
     GroupWithoutEcdhe(Group, CipherSuite),
+    #[error("resume_ratio goes with a kind of resumption, which resume names")]
+    RatioOfNothing,
+    #[error("resume_ratio ({0}) must lie between 0 and 1")]
+    ResumeRatio(String),
+    #[error("early data goes with resumption by psk or psk-only")]
+    EarlyDataWithoutPsk,
+    #[error("early data is a request, and handshake_only sends none")]
+    EarlyDataWithoutRequest,
+    #[error("in TLS 1.3 tickets come after the handshake; handshake_only does not wait for them")]
+    TicketsAfterHandshakeOnly,
+    #[error("hello_retry goes with full handshakes, not with resumption")]
+    RetryOfResumed,
+    #[error("hello_retry sends the share of {0}, which the server may not take, yet groups has it")]
+    ShareIsWanted(Group),
+    #[error("{what} exists in TLS {needs} only; leave the other versions out")]
+    OneVersionOnly { what: String, needs: TlsVersion },
     #[error("proof must be 16 to 64 letters, digits and hyphens")]
     Proof,
     #[error("server_name '{0}' is not a DNS name or an address")]
@@ -176,6 +208,10 @@ pub enum SpecError {
     ProtocolWithRequests(String),
     #[error("client certificate: {0}")]
     ClientIdentity(IdentityError),
+    #[error("server_names go with full handshakes: a session is resumed under one name")]
+    NamesWithResumption,
+    #[error(transparent)]
+    Load(#[from] LoadError),
 }
 
 /// A specification whose parts fit each other. Only [`RunSpec::checked`] makes one.
@@ -225,7 +261,9 @@ impl RunSpec {
         }
         self.check_counts()?;
         self.check_proof()?;
+        self.load.check(&self)?;
         self.tls.check(self.handshake_only)?;
+        self.check_handshake_only()?;
         let target = Target::parse(&self.url)?;
         let server_names = match (&*self.tls.server_names, &self.tls.server_name) {
             ([], None) => vec![target.host.clone()],
@@ -245,6 +283,15 @@ impl RunSpec {
         let Some(token) = &self.proof else { return Ok(()) };
         let harmless = token.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
         if harmless && (16..=64).contains(&token.len()) { Ok(()) } else { Err(SpecError::Proof) }
+    }
+
+    fn check_handshake_only(&self) -> Result<(), SpecError> {
+        let resumes_in_tls13 = self.tls.resume.version() == Some(TlsVersion::Tls13);
+        match self.handshake_only {
+            true if self.tls.early_data => Err(SpecError::EarlyDataWithoutRequest),
+            true if resumes_in_tls13 => Err(SpecError::TicketsAfterHandshakeOnly),
+            _ => Ok(()),
+        }
     }
 
     fn check_counts(&self) -> Result<(), SpecError> {
@@ -363,6 +410,18 @@ mod tests {
         for wrong in ["short", "../../../../etc/passwd", "0123456789abcde\\n0"] {
             assert_eq!(with(wrong), Err(SpecError::Proof), "{wrong}");
         }
+    }
+
+    #[test]
+    fn a_handshake_alone_carries_neither_early_data_nor_tickets_of_tls_1_3() {
+        let with = |tls: &str| {
+            let url = r#""url":"https://localhost/","stop":{"count":1}"#;
+            spec(&format!(r#"{{{url},"handshake_only":true,"tls":{tls}}}"#)).map(|_| ())
+        };
+        let early = r#"{"resume":"psk","early_data":true}"#;
+        assert_eq!(with(early), Err(SpecError::EarlyDataWithoutRequest));
+        assert_eq!(with(r#"{"resume":"psk"}"#), Err(SpecError::TicketsAfterHandshakeOnly));
+        assert_eq!(with(r#"{"resume":"ticket"}"#), Ok(()));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::SpecError;
+use super::{ClientIdentity, HelloRetry, Resume, SpecError};
 use crate::identity::Identity;
 use crate::names::{CipherSuite, Group, KeyExchange, SignatureScheme, TlsVersion};
 use crate::obsolete::{SHORTEST_PRIME, short_key};
@@ -46,49 +46,15 @@ pub struct TlsSpec {
     pub allow_obsolete: bool,
     /// Whom to trust to have issued the server's certificate.
     pub trust: Trust,
-}
-
-/// A client's certificate and key, both PEM.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct ClientIdentity {
-    /// The certificate, then the intermediate ones.
-    pub certificate: String,
-    /// The private key: RSA, ECDSA or Ed25519, without a password. It is in no record: what is
-    /// written for it is `withheld`.
-    pub key: Secret,
-}
-
-/// A text that comes in and never goes out.
-#[derive(Clone, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(transparent)]
-pub struct Secret(String);
-
-impl Secret {
-    /// What is shown in place of a secret.
-    pub const WITHHELD: &'static str = "withheld";
-
-    /// Keeps a text.
-    pub fn new(text: String) -> Self {
-        Self(text)
-    }
-
-    /// The text itself.
-    pub fn reveal(&self) -> &str {
-        &self.0
-    }
-}
-
-impl Serialize for Secret {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(Self::WITHHELD)
-    }
-}
-
-impl std::fmt::Debug for Secret {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(Self::WITHHELD)
-    }
+    /// How connections resume an earlier session; by default none does.
+    pub resume: Resume,
+    /// The share of connections that resume, 0 to 1; the others are full handshakes. By default all
+    /// resume, if any do.
+    pub resume_ratio: Option<f64>,
+    /// Send the first request of each resumed connection as early data (RFC 8446, section 2.3).
+    pub early_data: bool,
+    /// Make the server ask for another key share first, by a HelloRetryRequest.
+    pub hello_retry: Option<HelloRetry>,
 }
 
 /// Which TLS library makes the handshakes.
@@ -148,7 +114,7 @@ pub(crate) const HTTP_1_1: &str = "http/1.1";
 impl TlsSpec {
     /// Whether a version may be negotiated.
     pub fn offers(&self, version: TlsVersion) -> bool {
-        match &*self.versions {
+        match &*self.offered_versions() {
             [] => !version.is_obsolete(),
             versions => versions.contains(&version),
         }
@@ -174,6 +140,7 @@ impl TlsSpec {
 
     pub(super) fn check(&self, handshake_only: bool) -> Result<(), SpecError> {
         self.check_obsolete()?;
+        self.check_resumption()?;
         self.check_versions()?;
         self.check_groups()?;
         self.check_protocols(handshake_only)?;
@@ -309,14 +276,5 @@ mod tests {
         assert_eq!(check(json, false), Err(SpecError::NameAndNames));
         let many = TlsSpec { server_names: vec!["a".to_owned(); 1001], ..TlsSpec::default() };
         assert_eq!(many.check(false), Err(SpecError::TooManyNames(1001)));
-    }
-
-    #[test]
-    fn a_secret_never_goes_out() {
-        let json = r#"{"client_identity":{"certificate":"C","key":"hunter2"}}"#;
-        let spec: TlsSpec = serde_json::from_str(json).unwrap();
-        assert_eq!(spec.client_identity.as_ref().unwrap().key.reveal(), "hunter2");
-        let shown = format!("{spec:?}{}", serde_json::to_string(&spec).unwrap());
-        assert!(!shown.contains("hunter2") && shown.contains(r#""key":"withheld""#), "{shown}");
     }
 }

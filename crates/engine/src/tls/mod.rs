@@ -13,13 +13,14 @@ use crate::identity::Identity;
 use crate::names::{CipherSuite, Group, SignatureScheme, TlsVersion};
 use crate::outcome::Failure;
 use crate::socket::Socket;
-use crate::spec::{Authenticate, KeyShare};
+use crate::spec::{Authenticate, HelloRetry, KeyShare, Resume};
 
 pub mod alpn;
 pub mod choice;
 pub mod expectation;
 pub mod keylog;
 pub mod openssl;
+mod pool;
 pub mod rustls;
 
 pub use alpn::{Alpn, PROTOCOL_NAME_LIMIT};
@@ -34,8 +35,11 @@ pub enum Progress {
     WantRead,
     /// Nothing more until the socket is writable.
     WantWrite,
-    /// The peer ended the session orderly (close_notify), or closed the TCP connection.
+    /// The peer ended the session orderly, by close_notify.
     Closed,
+    /// The peer ended the TCP stream and not the session: what came last may be cut off (RFC 8446,
+    /// section 6.1).
+    Cut,
 }
 
 /// What a back end is built from: what each connection offers, and how the server is judged.
@@ -51,7 +55,8 @@ pub struct Offer {
     /// Signature schemes, preferred first; empty: the back end's default.
     pub signature_schemes: Vec<SignatureScheme>,
     /// The names for SNI and for the certificate check, DNS names or addresses: connections take
-    /// them in turn. At least one.
+    /// them in turn. At least one, and one alone where sessions are resumed: those that are kept may
+    /// have been begun under any of them.
     pub server_names: Vec<String>,
     /// Application protocols to offer, preferred first, each of 1 to [`PROTOCOL_NAME_LIMIT`] bytes;
     /// empty: the extension is left out.
@@ -68,7 +73,18 @@ pub struct Offer {
     pub key_log: Option<Arc<KeyLog>>,
     /// Whether versions before TLS 1.2, RC4, 3DES and short keys may be used.
     pub allow_obsolete: bool,
+    /// How [`Backend::resume`] resumes; with `None` no session is kept at all.
+    pub resume: Resume,
+    /// Whether resumed connections may send early data.
+    pub early_data: bool,
+    /// The share that goes first, and is the only one sent, so that the server asks for another.
+    pub hello_retry: Option<HelloRetry>,
 }
+
+/// The groups that are offered behind a share that makes the server ask for another, when none are
+/// asked for: those of rustls, in its order.
+pub(crate) const USUAL_GROUPS: [Group; 4] =
+    [Group::X25519MlKem768, Group::X25519, Group::P256, Group::P384];
 
 /// Whom to trust to have issued a server's certificate.
 #[derive(Debug, Clone)]
@@ -136,14 +152,28 @@ pub trait Backend {
     /// One connection's TLS state.
     type Session: Session;
 
-    /// Begins a session as a client. Nothing is sent before [`Session::handshake`].
+    /// Begins a session with a full handshake. Nothing is sent before [`Session::handshake`].
     fn open(&mut self) -> Result<Self::Session, Failure>;
+
+    /// Begins a session that resumes an earlier one of this back end; `None` when none is left that
+    /// could be resumed. A ticket of TLS 1.3 is used once.
+    fn resume(&mut self) -> Result<Option<Self::Session>, Failure>;
+
+    /// How many sessions could be resumed now.
+    fn resumable(&self) -> usize;
+
+    /// Keeps so many sessions to resume; of more the oldest are dropped.
+    fn keep(&mut self, sessions: usize);
 }
 
 /// One connection's TLS state.
 pub trait Session {
     /// The bytes that the session has taken or made and not yet sent.
     fn unsent(&self) -> usize;
+
+    /// Takes plaintext to send as early data, ahead of the first call of [`Session::handshake`];
+    /// gives how many bytes of it were taken, none where the resumed session allows none.
+    fn send_early(&mut self, plaintext: &[u8]) -> Result<usize, Failure>;
 
     /// Carries the handshake on. `Done` means that the client considers it complete; what the client
     /// still has to send (its Finished in TLS 1.3) may wait for the next [`Session::write`] or
@@ -166,6 +196,9 @@ pub trait Session {
     fn asked_name(&self) -> usize {
         0
     }
+
+    /// Gives up the room that only a session at work needs. The connection rests from here on.
+    fn rest(&mut self) {}
 
     /// The certificates that the server sent, DER, its own first.
     fn peer_certificates(&self) -> Vec<Vec<u8>>;
@@ -196,8 +229,25 @@ pub struct Negotiated {
     /// Whether the server asked for a certificate, and the client showed one and signed with its
     /// key.
     pub client_authenticated: bool,
-    /// Whether the server was authenticated in full on this connection.
+    /// How an earlier session was resumed; `None` in a full handshake.
+    pub resumed_by: Resume,
+    /// What became of early data.
+    pub early_data: EarlyData,
+    /// Whether the server was authenticated in full: on this connection, or on the one whose session
+    /// it resumes.
     pub authenticated: bool,
+}
+
+/// What became of early data.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum EarlyData {
+    /// None was sent.
+    #[default]
+    None,
+    /// The server took it.
+    Accepted,
+    /// The server did not take it; the request was sent again (RFC 8446, section 4.2.10).
+    Rejected,
 }
 
 /// The group that a handshake really used.
@@ -240,6 +290,10 @@ pub struct Facts {
     /// key.
     #[serde(default)]
     pub client_authenticated: bool,
+    /// How an earlier session was resumed: `id`, `ticket`, `psk`, `psk-only`; `none` if it was not.
+    pub resumed_by: String,
+    /// Early data: `none` was sent, or it was `accepted` or `rejected`.
+    pub early_data: String,
 }
 
 impl From<Negotiated> for Facts {
@@ -257,7 +311,33 @@ impl From<Negotiated> for Facts {
             hello_retry_request: negotiated.hello_retry_request,
             alpn: or_none(negotiated.alpn.map(|protocol| protocol.to_string())),
             client_authenticated: negotiated.client_authenticated,
+            resumed_by: negotiated.resumed_by.to_string(),
+            early_data: match negotiated.early_data {
+                EarlyData::None => "none".to_owned(),
+                EarlyData::Accepted => "accepted".to_owned(),
+                EarlyData::Rejected => "rejected".to_owned(),
+            },
         }
+    }
+}
+
+impl Facts {
+    /// The kind of the handshake in words: `resumed by psk, early data accepted`.
+    pub fn kind_in_words(&self) -> String {
+        let mut words = self.kind.clone();
+        if self.resumed_by != "none" {
+            words += &format!(" by {}", self.resumed_by);
+        }
+        if self.early_data != "none" {
+            words += &format!(", early data {}", self.early_data);
+        }
+        if self.client_authenticated {
+            words += ", client authenticated";
+        }
+        if self.hello_retry_request {
+            words += ", after a HelloRetryRequest";
+        }
+        words
     }
 }
 

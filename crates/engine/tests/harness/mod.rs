@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use tlslab_engine::check::{Checked, check};
 use tlslab_engine::error::RunError;
-use tlslab_engine::record::RunRecord;
+use tlslab_engine::record::{RunRecord, StepResult};
 use tlslab_engine::run::run;
 use tlslab_engine::spec::{BackendChoice, CheckedSpec, Deadlines, RunSpec, Stop};
 use tlslab_engine::tls::TrustAnchors;
@@ -100,10 +100,42 @@ pub fn assert_books(record: &RunRecord) {
         assert_eq!(record.summaries[name].n, record.requests, "{name}");
     }
     assert!(record.authenticated <= outcomes.completed);
+    assert_arrivals(record);
+    assert_steps(record);
     let slices = record.intervals.iter();
     let (completed, failed) =
         slices.fold((0, 0), |sum, slice| (sum.0 + slice.completed, sum.1 + slice.failed));
     assert_eq!((completed, completed + failed), (outcomes.completed, outcomes.ended()));
+}
+
+/// In an open loop: arrivals = started + still waiting, attempts = in flight at the begin + started.
+fn assert_arrivals(record: &RunRecord) {
+    let Some(open_loop) = &record.open_loop else {
+        assert!(!record.summaries.contains_key("response"));
+        return;
+    };
+    assert_eq!(open_loop.arrivals, open_loop.started + open_loop.waiting_at_stop, "{open_loop:?}");
+    assert!(open_loop.blocked <= open_loop.arrivals, "{open_loop:?}");
+    assert!(record.outcomes.attempts >= open_loop.started);
+    assert_eq!(record.summaries["start_delay"].n, open_loop.started);
+    for name in ["response", "response_established"] {
+        assert_eq!(record.summaries[name].n, record.outcomes.completed, "{name}");
+    }
+    assert!(record.summaries["response"].mean_ms >= record.summaries["service"].mean_ms * 0.999);
+}
+
+/// What is told of the steps adds up to what is told of the whole.
+fn assert_steps(record: &RunRecord) {
+    if record.steps.is_empty() {
+        return;
+    }
+    let total = |of: fn(&StepResult) -> u64| record.steps.iter().map(of).sum::<u64>();
+    assert_eq!(total(|step| step.completed), record.outcomes.completed);
+    assert_eq!(total(|step| step.failed.values().sum()), record.outcomes.failures());
+    assert_eq!(total(|step| step.requests), record.requests);
+    assert_eq!(total(|step| step.summaries["service"].n), record.outcomes.completed);
+    let (attempts, started) = (record.outcomes.attempts, total(|step| step.started));
+    assert!(started <= attempts && attempts - started <= u64::from(record.spec.connections));
 }
 
 /// The greatest memory that this process has had, in MiB (VmHWM).

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use tlslab_engine::names::TlsVersion;
 use tlslab_engine::outcome::Failure;
 use tlslab_engine::socket::Socket;
-use tlslab_engine::spec::{Authenticate, KeyShare};
+use tlslab_engine::spec::{Authenticate, KeyShare, Resume};
 use tlslab_engine::tls::openssl::{OpensslBackend, OpensslSession};
 use tlslab_engine::tls::{Backend, Negotiated, Offer, Progress, Session, TrustAnchors};
 use tlslab_testkit::certificates::Authority;
@@ -30,6 +30,9 @@ pub fn offer(authority: &Authority) -> Offer {
         key_share: KeyShare::Fresh,
         key_log: None,
         allow_obsolete: false,
+        resume: Resume::None,
+        early_data: false,
+        hello_retry: None,
     }
 }
 

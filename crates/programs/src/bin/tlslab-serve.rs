@@ -10,9 +10,11 @@ use clap::{Parser, ValueEnum};
 use serde::Serialize;
 use signal_hook::consts::{SIGINT, SIGTERM, SIGUSR1};
 use signal_hook::iterator::Signals;
+use tlslab_engine::clock::{MILLISECOND, Nanos, SECOND};
 use tlslab_engine::names::{CipherSuite, Group, TlsVersion};
 use tlslab_engine::serve::{
-    ClientAuth, Identity, KeyKind, ServeError, ServeSpec, Server, ServerBackend, Stats, self_signed,
+    ClientAuth, Identity, KeyKind, Resumption, ServeError, ServeSpec, Server, ServerBackend, Stats,
+    self_signed,
 };
 
 #[global_allocator]
@@ -31,7 +33,8 @@ const PROCESSOR_LIMIT: usize = 1024;
 ///
 /// Says {"event":"ready","address":...,"pid":...} on standard output once it accepts connections,
 /// {"event":"stats",...} on SIGUSR1, and {"event":"stopped","stats":...} when SIGTERM or SIGINT has
-/// ended it. No session is ever resumed: no tickets are sent and no sessions are kept.
+/// ended it. No session is resumed unless --resumption says so: no tickets are sent and no sessions
+/// are kept.
 #[derive(Parser)]
 #[command(version)]
 struct Arguments {
@@ -57,6 +60,12 @@ struct Arguments {
     /// Key-exchange group; repeatable; default: all that the library has
     #[arg(long, value_name = "NAME")]
     group: Vec<Group>,
+    /// Wait so long before each response, as if there were work to do for it: 40ms
+    #[arg(long, value_name = "TIME", value_parser = time, default_value = "0s")]
+    pause: Nanos,
+    /// Close a connection that is silent for longer between two requests
+    #[arg(long, value_name = "TIME", value_parser = time, default_value = "30s")]
+    idle: Nanos,
     /// Certificate chain in PEM, the server's own first; repeatable, each with its --key
     #[arg(long, value_name = "FILE", requires = "key", conflicts_with = "self_signed")]
     cert: Vec<PathBuf>,
@@ -68,6 +77,16 @@ struct Arguments {
     /// repeatable; default: ecdsa-p256
     #[arg(long, value_name = "KEY")]
     self_signed: Vec<KeyKind>,
+    /// Let clients resume sessions: by id or ticket (TLS 1.2), by psk (TLS 1.3); repeatable; default:
+    /// none
+    #[arg(long, value_enum, value_name = "KIND")]
+    resumption: Vec<Kind>,
+    /// Tickets on each connection of TLS 1.3 (OpenSSL: one after a resumed handshake)
+    #[arg(long, default_value_t = 2, value_name = "N", value_parser = tickets)]
+    tickets: usize,
+    /// Bytes of early data that a resumed connection of TLS 1.3 may send
+    #[arg(long, default_value_t = 0, value_name = "BYTES")]
+    early_data: u32,
     /// Write the certificates of those who issued the self-signed ones to this file
     #[arg(long, value_name = "FILE", conflicts_with = "cert")]
     ca_out: Option<PathBuf>,
@@ -103,6 +122,13 @@ enum ClientAuthName {
 enum Backend {
     Openssl,
     Rustls,
+}
+
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+enum Kind {
+    Id,
+    Ticket,
+    Psk,
 }
 
 /// A list of processors, as given.
@@ -157,6 +183,15 @@ fn serve(arguments: Arguments) -> Result<(), Failure> {
         versions: arguments.tls,
         suites: arguments.suite,
         groups: arguments.group,
+        pause: arguments.pause,
+        idle: arguments.idle,
+        resumption: Resumption {
+            id: arguments.resumption.contains(&Kind::Id),
+            ticket: arguments.resumption.contains(&Kind::Ticket),
+            psk: arguments.resumption.contains(&Kind::Psk),
+            tickets: arguments.tickets,
+            early_data: arguments.early_data,
+        },
     };
     let server = Server::start(&spec)?;
     say(&Event::Ready { address: server.address(), pid: std::process::id() });
@@ -223,6 +258,27 @@ fn made_up(kinds: &[KeyKind], ca_out: Option<&PathBuf>) -> Result<Vec<Identity>,
 fn read(path: &PathBuf) -> Result<String, Failure> {
     fs::read_to_string(path)
         .map_err(|e| Failure(USAGE, format!("cannot read {}: {e}", path.display())))
+}
+
+/// Reads a time, an hour at most.
+fn time(text: &str) -> Result<Nanos, String> {
+    let wanted = || format!("'{text}' is not a time of an hour at most; write 500ms or 10s");
+    let (number, unit) = match (text.strip_suffix("ms"), text.strip_suffix('s')) {
+        (Some(number), _) => (number, MILLISECOND),
+        (None, Some(number)) => (number, SECOND),
+        _ => return Err(wanted()),
+    };
+    let number: u64 = number.parse().map_err(|_| wanted())?;
+    let time = number.checked_mul(unit).filter(|time| *time <= 3600 * SECOND);
+    time.ok_or_else(wanted)
+}
+
+/// The most tickets on a connection: more than a client takes without data between them.
+const TICKETS_LIMIT: usize = 32;
+
+fn tickets(text: &str) -> Result<usize, String> {
+    let number = text.parse().ok().filter(|number| *number <= TICKETS_LIMIT);
+    number.ok_or_else(|| format!("'{text}' is not a number from 0 to {TICKETS_LIMIT}"))
 }
 
 /// Reads a list of processors: numbers and ranges, separated by commas.

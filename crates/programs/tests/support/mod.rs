@@ -1,6 +1,7 @@
 //! Starts the programs as their users do, and looks at all that they say.
 #![allow(dead_code, reason = "each test program takes what it needs")]
 
+pub mod namespace;
 pub mod schema;
 
 use std::fs;

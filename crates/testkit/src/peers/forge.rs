@@ -7,13 +7,15 @@ use std::sync::{Arc, Mutex};
 use openssl::md::Md;
 use openssl::pkey::Id;
 use openssl::pkey_ctx::{HkdfMode, PkeyCtx};
+use openssl::ssl::SslContextBuilder;
 use openssl::symm::{Cipher, encrypt_aead};
 
 use super::Fault;
 use crate::tls_server::{self, Settings, Version};
 
 /// Inner content types (RFC 8446, section 5.1).
-const HANDSHAKE: u8 = 22;
+const ALERT: u8 = 21;
+pub(super) const HANDSHAKE: u8 = 22;
 const APPLICATION_DATA: u8 = 23;
 
 /// The label of a server's first application traffic secret in a key log.
@@ -24,6 +26,8 @@ const SECRET: &str = "SERVER_TRAFFIC_SECRET_0 ";
 pub enum Forgery {
     /// Application data without any.
     Empty,
+    /// Warnings that the user has cancelled something, the only ones that TLS 1.3 knows.
+    Alerts,
     /// KeyUpdates that ask for one in return.
     KeyUpdates,
     /// NewSessionTickets.
@@ -45,20 +49,29 @@ pub fn flood(settings: &Settings, forgery: Forgery) -> Fault {
 
 /// The handshake on a handle of its own, whose session is forgotten: only its secret is kept.
 fn handshake(settings: &Settings, socket: &TcpStream) -> Option<Sealer> {
-    let secret = Arc::new(Mutex::new(None));
-    let noted = Arc::clone(&secret);
     let mut context = tls_server::context(settings);
     context.set_ciphersuites("TLS_AES_128_GCM_SHA256").unwrap();
     context.set_num_tickets(0).unwrap();
+    let secret = note_secret(&mut context, SECRET);
+    tls_server::accept(&context.build(), socket.try_clone().unwrap())?;
+    let secret = secret.lock().unwrap().take()?;
+    Some(Sealer::new(secret))
+}
+
+/// Where the secret with this label in the key log will stand, once a session has it.
+pub(super) fn note_secret(
+    context: &mut SslContextBuilder,
+    label: &'static str,
+) -> Arc<Mutex<Option<Vec<u8>>>> {
+    let secret = Arc::new(Mutex::new(None));
+    let noted = Arc::clone(&secret);
     context.set_keylog_callback(move |_, line| {
-        if let Some(values) = line.strip_prefix(SECRET) {
+        if let Some(values) = line.strip_prefix(label) {
             let hex = values.rsplit(' ').next().unwrap();
             *noted.lock().unwrap() = Some(from_hex(hex));
         }
     });
-    tls_server::accept(&context.build(), socket.try_clone().unwrap())?;
-    let secret = secret.lock().unwrap().take()?;
-    Some(Sealer { secret, sequence: 0 })
+    secret
 }
 
 fn from_hex(text: &str) -> Vec<u8> {
@@ -67,16 +80,22 @@ fn from_hex(text: &str) -> Vec<u8> {
 }
 
 /// Seals records with the server's keys (RFC 8446, sections 5.2 and 7.3).
-struct Sealer {
+pub(super) struct Sealer {
     secret: Vec<u8>,
     sequence: u64,
 }
 
 impl Sealer {
+    /// Seals with the keys of this traffic secret, from the first record on.
+    pub(super) fn new(secret: Vec<u8>) -> Self {
+        Self { secret, sequence: 0 }
+    }
+
     /// A handful of records, one behind the other.
     fn records(&mut self, forgery: Forgery) -> Vec<u8> {
         let one = |sealer: &mut Self| match forgery {
             Forgery::Empty => sealer.seal(&[], APPLICATION_DATA),
+            Forgery::Alerts => sealer.seal(&[1, 90], ALERT),
             Forgery::KeyUpdates => {
                 let record = sealer.seal(&[24, 0, 0, 1, 1], HANDSHAKE);
                 sealer.secret = sealer.expand("traffic upd", 32);
@@ -94,7 +113,8 @@ impl Sealer {
         (0..16).flat_map(|_| one(self)).collect()
     }
 
-    fn seal(&mut self, content: &[u8], kind: u8) -> Vec<u8> {
+    /// One record, of at most 16 KiB.
+    pub(super) fn seal(&mut self, content: &[u8], kind: u8) -> Vec<u8> {
         let (key, mut nonce) = (self.expand("key", 16), self.expand("iv", 12));
         for (byte, part) in nonce[4..].iter_mut().zip(self.sequence.to_be_bytes()) {
             *byte ^= part;

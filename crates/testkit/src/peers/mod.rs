@@ -2,8 +2,10 @@
 //!
 //! A [`Fault`] is what a peer does to one connection. Faults are put together from [`script::Act`]s
 //! that are played on the bare TCP connection ([`bare`]), in the middle of the handshake
-//! ([`first_flight`]) or over TLS ([`secured`]); [`forge`] makes records that no library would.
+//! ([`first_flight`]) or over TLS ([`secured`]); [`forge`] makes records that no library would,
+//! [`hello_retry`] and [`compressed`] handshakes.
 
+pub mod compressed;
 pub mod forge;
 pub mod hello_retry;
 pub mod script;
@@ -148,6 +150,17 @@ pub fn secured(settings: &Settings, acts: Vec<Act>) -> Fault {
 /// Makes the handshake, waits for the request, and answers with these bytes; then silence.
 pub fn answering(settings: &Settings, bytes: impl Into<Vec<u8>>) -> Fault {
     secured(settings, vec![Act::Receive, Act::Send(bytes.into()), Act::Wait])
+}
+
+/// Serves well, and knows no session of any connection before: its key for tickets is new each time.
+pub fn forgetting(settings: &Settings) -> Fault {
+    let settings = settings.clone();
+    Arc::new(move |socket| {
+        let context = tls_server::context(&settings).build();
+        if let Some(stream) = tls_server::accept(&context, socket) {
+            tls_server::serve_http(stream, &vec![b'x'; settings.body_length], settings.last);
+        }
+    })
 }
 
 fn after_handshake(context: &SslContext, socket: TcpStream, acts: &[Act]) {

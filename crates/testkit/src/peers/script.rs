@@ -4,6 +4,7 @@ use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::time::Duration;
 
+use openssl::ssl::SslStream;
 use socket2::SockRef;
 
 /// What a flood amounts to at most: the biggest header that a test speaks of.
@@ -22,14 +23,31 @@ pub enum Act {
     Drip(Vec<u8>, Duration),
     /// Says nothing until the client has gone.
     Wait,
+    /// Ends its side of the session by close_notify, where there is one.
+    CloseNotify,
     /// Ends its side of the TCP connection, and waits until the client has gone.
     Fin,
     /// Resets the TCP connection.
     Reset,
 }
 
+/// What acts are played on.
+pub trait Stage: Read + Write {
+    /// Ends this side of the session by close_notify, where there is a session.
+    fn close_notify(&mut self) {}
+}
+
+impl Stage for TcpStream {}
+
+impl Stage for SslStream<TcpStream> {
+    fn close_notify(&mut self) {
+        // The client may have gone already.
+        let _ = self.shutdown();
+    }
+}
+
 /// Plays the acts, until one fails because the client has gone. `stream` lies over `socket`.
-pub fn play(stream: &mut (impl Read + Write), socket: &TcpStream, acts: &[Act]) {
+pub fn play(stream: &mut impl Stage, socket: &TcpStream, acts: &[Act]) {
     for act in acts {
         if perform(stream, socket, act).is_err() {
             return;
@@ -37,7 +55,7 @@ pub fn play(stream: &mut (impl Read + Write), socket: &TcpStream, acts: &[Act]) 
     }
 }
 
-fn perform(stream: &mut (impl Read + Write), socket: &TcpStream, act: &Act) -> std::io::Result<()> {
+fn perform(stream: &mut impl Stage, socket: &TcpStream, act: &Act) -> std::io::Result<()> {
     match act {
         Act::Receive => drop(stream.read(&mut [0; 16 * 1024])?),
         Act::Send(bytes) => stream.write_all(bytes)?,
@@ -55,6 +73,7 @@ fn perform(stream: &mut (impl Read + Write), socket: &TcpStream, act: &Act) -> s
             }
         }
         Act::Wait => while socket.take_error()?.is_none() && stream.read(&mut [0; 4096])? > 0 {},
+        Act::CloseNotify => stream.close_notify(),
         Act::Fin => {
             socket.shutdown(Shutdown::Write)?;
             let mut socket = socket;

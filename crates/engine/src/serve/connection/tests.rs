@@ -6,8 +6,10 @@ use std::time::Duration;
 
 use super::*;
 use crate::record::CpuTime;
+use crate::serve::IDLE;
 use crate::serve::http::Responder;
 use crate::serve::stats::{Shared, Stats};
+use crate::serve::worker::Timing;
 use crate::tls::HandshakeKind;
 
 /// The handshake is one byte; the end of the session is a zero byte.
@@ -18,6 +20,10 @@ struct Plain {
 }
 
 impl Session for Plain {
+    fn accepted_early_data(&self) -> bool {
+        false
+    }
+
     fn handshake(&self) -> Option<HandshakeKind> {
         self.complete.then_some(HandshakeKind::Full)
     }
@@ -59,6 +65,7 @@ struct Bench {
     shared: Shared,
     responder: Responder,
     now: Nanos,
+    timing: Timing,
 }
 
 impl Bench {
@@ -74,6 +81,7 @@ impl Bench {
             shared: Shared::new(1, CpuTime::default()),
             responder: Responder::new(),
             now: 0,
+            timing: Timing { pause: 0, idle: IDLE },
         }
     }
 
@@ -83,6 +91,7 @@ impl Bench {
     {
         let mut lent = Lent {
             now: self.now,
+            timing: self.timing,
             counts: self.shared.worker(0),
             shared: &self.shared,
             responder: &mut self.responder,
@@ -163,6 +172,34 @@ fn a_request_begins_its_time_anew() {
     assert_eq!(bench.expire_after(20), Fate::Waits);
     assert_eq!(bench.take(GET), Fate::Waits);
     assert_eq!(bench.stats().requests, 2);
+}
+
+#[test]
+fn the_time_between_two_requests_is_what_was_asked_for() {
+    let mut bench = Bench::new();
+    bench.timing.idle = 100 * SECOND;
+    bench.take(HELLO);
+    bench.take(GET);
+    assert_eq!(bench.expire_after(99), Fate::Waits);
+    assert!(!bench.connection.is_lingering());
+    bench.expire_after(1);
+    assert!(bench.connection.is_lingering());
+}
+
+#[test]
+fn a_request_is_answered_when_its_pause_is_over_and_not_before() {
+    let mut bench = Bench::new();
+    bench.timing.pause = 3 * SECOND;
+    bench.take(HELLO);
+    bench.now = SECOND;
+    assert_eq!(bench.take(GET), Fate::Pauses(4 * SECOND));
+    bench.now = 4 * SECOND - 1;
+    assert_eq!(bench.take(b""), Fate::Waits);
+    assert_eq!(bench.stats().requests, 0);
+    bench.now += 1;
+    assert_eq!(bench.take(b""), Fate::Waits);
+    assert_eq!(bench.stats().requests, 1);
+    assert_eq!(bench.take(GET), Fate::Pauses(7 * SECOND));
 }
 
 #[test]

@@ -3,6 +3,8 @@
 mod content;
 mod date;
 mod digests;
+#[cfg(test)]
+mod laws;
 mod request;
 mod response;
 

@@ -31,6 +31,9 @@ pub(super) trait Session {
     /// Whether the client has shown a certificate that passed, once the handshake is completed.
     fn has_client_certificate(&self) -> bool;
 
+    /// Whether early data was accepted; its bytes come first of all that was received.
+    fn accepted_early_data(&self) -> bool;
+
     /// Takes all of the received bytes and appends what they decrypt to.
     ///
     /// After a failure the session may still have an alert to send.

@@ -6,8 +6,8 @@ use openssl::bn::BigNum;
 use openssl::dh::Dh;
 use openssl::error::ErrorStack;
 use openssl::ssl::{
-    AlpnError, ErrorCode, ShutdownState, Ssl, SslContext, SslContextBuilder, SslMethod, SslOptions,
-    SslSessionCacheMode, SslStream, SslVerifyMode, SslVersion, select_next_proto,
+    AlpnError, ErrorCode, ShutdownState, Ssl, SslContext, SslContextBuilder, SslMethod, SslMode,
+    SslOptions, SslSessionCacheMode, SslStream, SslVerifyMode, SslVersion, select_next_proto,
 };
 use openssl::x509::X509VerifyResult;
 use openssl::x509::store::X509StoreBuilder;
@@ -16,8 +16,9 @@ use super::{Acceptor, Inbound, RECORD, Session, TlsFailure};
 use crate::identity::Identity;
 use crate::names::{CipherSuite, Group, TlsVersion};
 use crate::obsolete;
-use crate::serve::spec::{ClientAuth, ServeError, ServeSpec};
-use crate::tls::{BackendError, HandshakeKind};
+use crate::serve::spec::{ClientAuth, Resumption, SESSIONS, ServeError, ServeSpec};
+use crate::tls::openssl::ffi;
+use crate::tls::{BackendError, EarlyData, HandshakeKind};
 
 const NAME: &str = "openssl";
 
@@ -26,7 +27,10 @@ const ALPN_WIRE: &[u8] = b"\x08http/1.1";
 
 /// Makes OpenSSL sessions.
 #[derive(Clone)]
-pub(in crate::serve) struct OpensslAcceptor(SslContext);
+pub(in crate::serve) struct OpensslAcceptor {
+    context: SslContext,
+    early_data: bool,
+}
 
 impl OpensslAcceptor {
     /// Builds the context that all sessions of a server share.
@@ -48,18 +52,19 @@ impl OpensslAcceptor {
             }
             identity.install(&mut context)?;
         }
-        Ok(Self(context.build()))
+        Ok(Self { context: context.build(), early_data: spec.resumption.early_data > 0 })
     }
 }
 
-/// Sets versions, no resumption of any kind, and the protocol that is spoken.
+/// Sets versions, resumption, and the protocol that is spoken.
 fn configure(context: &mut SslContextBuilder, spec: &ServeSpec) -> Result<(), ErrorStack> {
     let versions = spec.served_versions();
     context.set_min_proto_version(versions.first().map(|v| protocol(*v)))?;
     context.set_max_proto_version(versions.last().map(|v| protocol(*v)))?;
-    context.set_options(SslOptions::NO_TICKET | SslOptions::NO_RENEGOTIATION);
-    context.set_num_tickets(0)?;
-    context.set_session_cache_mode(SslSessionCacheMode::OFF);
+    context.set_options(SslOptions::NO_RENEGOTIATION);
+    // An idle connection gives its two record buffers up, 34 KiB; nginx does likewise.
+    context.set_mode(SslMode::RELEASE_BUFFERS);
+    set_resumption(context, spec.resumption)?;
     context.set_alpn_select_callback(|_, offered| {
         select_next_proto(ALPN_WIRE, offered).ok_or(AlpnError::ALERT_FATAL)
     });
@@ -67,6 +72,31 @@ fn configure(context: &mut SslContextBuilder, spec: &ServeSpec) -> Result<(), Er
         set_client_auth(context, auth)?;
     }
     set_dh(context, spec.dh_bits)
+}
+
+/// Without NO_TICKET, tickets hold the whole session; with it, those of TLS 1.3 name a session that the
+/// server keeps. OpenSSL does so too, whatever is set, once early data is allowed: it takes each
+/// ticket once then.
+fn set_resumption(
+    context: &mut SslContextBuilder,
+    resumption: Resumption,
+) -> Result<(), ErrorStack> {
+    let sealed_in_tls13 = resumption.psk && !resumption.keeps_sessions();
+    if !resumption.ticket && !sealed_in_tls13 {
+        context.set_options(SslOptions::NO_TICKET);
+    }
+    context.set_num_tickets(resumption.tls13_tickets())?;
+    context.set_max_early_data(resumption.early_data)?;
+    if resumption.psk {
+        ffi::allow_psk_without_key_exchange(context);
+    }
+    context.set_session_cache_mode(match resumption.keeps_sessions() {
+        true => SslSessionCacheMode::SERVER,
+        false => SslSessionCacheMode::OFF,
+    });
+    context.set_session_cache_size(SESSIONS);
+    // Without a context of their own OpenSSL takes back no sessions of authenticated clients.
+    context.set_session_id_context(b"tlslab")
 }
 
 fn protocol(version: TlsVersion) -> SslVersion {
@@ -137,8 +167,7 @@ fn set_client_auth(context: &mut SslContextBuilder, auth: &ClientAuth) -> Result
         false => SslVerifyMode::PEER,
     };
     context.set_verify(mode);
-    // Without a context of their own OpenSSL takes back no sessions of authenticated clients.
-    context.set_session_id_context(b"tlslab")
+    Ok(())
 }
 
 fn refused(error: ErrorStack) -> BackendError {
@@ -149,10 +178,10 @@ impl Acceptor for OpensslAcceptor {
     type Session = OpensslSession;
 
     fn accept(&self) -> Result<OpensslSession, TlsFailure> {
-        let mut ssl = Ssl::new(&self.0).map_err(|_| TlsFailure)?;
+        let mut ssl = Ssl::new(&self.context).map_err(|_| TlsFailure)?;
         ssl.set_accept_state();
         let stream = SslStream::new(ssl, Pipe::default()).map_err(|_| TlsFailure)?;
-        Ok(OpensslSession { stream, handshake: None })
+        Ok(OpensslSession { stream, handshake: None, early: self.early_data })
     }
 }
 
@@ -160,9 +189,29 @@ impl Acceptor for OpensslAcceptor {
 pub(in crate::serve) struct OpensslSession {
     stream: SslStream<Pipe>,
     handshake: Option<HandshakeKind>,
+    /// Early data may still come.
+    early: bool,
 }
 
 impl OpensslSession {
+    /// Reads early data, if the client sends any; a request in it is answered once the handshake is
+    /// complete, so that nobody can replay it (RFC 8470, section 3).
+    fn take_early_data(&mut self, plaintext: &mut Vec<u8>) -> Result<(), TlsFailure> {
+        while self.early {
+            let begin = plaintext.len();
+            plaintext.resize(begin + RECORD, 0);
+            let read = self.stream.read_early_data(&mut plaintext[begin..]);
+            plaintext.truncate(begin + read.as_ref().map_or(0, |length| *length));
+            match read {
+                Ok(0) => self.early = false,
+                Ok(_) => {}
+                Err(e) if e.code() == ErrorCode::WANT_READ => break,
+                Err(_) => return Err(TlsFailure),
+            }
+        }
+        Ok(())
+    }
+
     fn carry_on_handshake(&mut self) -> Result<(), TlsFailure> {
         match self.stream.do_handshake() {
             Ok(()) => {
@@ -187,9 +236,14 @@ impl Session for OpensslSession {
         ssl.peer_certificate().is_some() && ssl.verify_result() == X509VerifyResult::OK
     }
 
+    fn accepted_early_data(&self) -> bool {
+        ffi::early_data(self.stream.ssl()) == EarlyData::Accepted
+    }
+
     fn receive(&mut self, received: &[u8], plaintext: &mut Vec<u8>) -> Result<Inbound, TlsFailure> {
         self.stream.get_mut().received.extend_from_slice(received);
-        if self.handshake.is_none() {
+        self.take_early_data(plaintext)?;
+        if self.handshake.is_none() && !self.early {
             self.carry_on_handshake()?;
         }
         while self.handshake.is_some() {
@@ -222,6 +276,14 @@ impl Session for OpensslSession {
 
     fn send(&mut self, socket: &mut impl Write) -> io::Result<bool> {
         self.stream.get_mut().send(socket)
+    }
+}
+
+impl Drop for OpensslSession {
+    /// A session whose connection was not shut down counts as broken, and is taken out of those that
+    /// can be resumed (SSL_clear(3)); yet a client that resets when it is done breaks nothing.
+    fn drop(&mut self) {
+        self.stream.set_shutdown(ShutdownState::SENT | ShutdownState::RECEIVED);
     }
 }
 

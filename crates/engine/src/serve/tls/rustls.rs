@@ -6,7 +6,8 @@ use std::sync::Arc;
 use rustls::crypto::{CryptoProvider, SupportedKxGroup, aws_lc_rs};
 use rustls::server::danger::ClientCertVerifier;
 use rustls::server::{
-    ClientHello, NoServerSessionStorage, ResolvesServerCert, WebPkiClientVerifier,
+    ClientHello, NoServerSessionStorage, ResolvesServerCert, ServerSessionMemoryCache,
+    WebPkiClientVerifier,
 };
 use rustls::sign::CertifiedKey;
 use rustls::{RootCertStore, ServerConfig, ServerConnection, SupportedCipherSuite};
@@ -15,7 +16,7 @@ use rustls_pki_types::CertificateDer;
 use super::{Acceptor, Inbound, Session, TlsFailure};
 use crate::identity::{Identity, IdentityError};
 use crate::names::{CipherSuite, Group, TlsVersion};
-use crate::serve::spec::{ClientAuth, ServeError, ServeSpec};
+use crate::serve::spec::{ClientAuth, Resumption, SESSIONS, ServeError, ServeSpec};
 use crate::tls::{BackendError, HandshakeKind};
 
 const NAME: &str = "rustls";
@@ -50,10 +51,25 @@ impl RustlsAcceptor {
             .with_client_cert_verifier(client_verifier(spec.client_auth.as_ref(), provider)?)
             .with_cert_resolver(Arc::new(certificates));
         config.alpn_protocols = vec![ALPN.to_vec()];
-        config.session_storage = Arc::new(NoServerSessionStorage {});
-        config.send_tls13_tickets = 0;
+        set_resumption(&mut config, spec.resumption)?;
         Ok(Self(Arc::new(config)))
     }
+}
+
+/// rustls has one store and one sealer of tickets for both versions: what is kept or sealed for TLS
+/// 1.3 can be resumed in TLS 1.2 as well.
+fn set_resumption(config: &mut ServerConfig, resumption: Resumption) -> Result<(), BackendError> {
+    config.session_storage = match resumption.keeps_sessions() {
+        true => ServerSessionMemoryCache::new(SESSIONS as usize),
+        false => Arc::new(NoServerSessionStorage {}),
+    };
+    let sealed_in_tls13 = resumption.psk && !resumption.keeps_sessions();
+    if resumption.ticket || sealed_in_tls13 {
+        config.ticketer = aws_lc_rs::Ticketer::new().map_err(refused)?;
+    }
+    config.send_tls13_tickets = resumption.tls13_tickets();
+    config.max_early_data_size = resumption.early_data;
+    Ok(())
 }
 
 fn protocol(
@@ -170,19 +186,23 @@ impl Acceptor for RustlsAcceptor {
         let mut connection = ServerConnection::new(Arc::clone(&self.0)).map_err(|_| TlsFailure)?;
         // The connection writes no more than a quantum before it sends; no need to refuse any of it.
         connection.set_buffer_limit(None);
-        Ok(RustlsSession(connection))
+        Ok(RustlsSession { connection, early: false })
     }
 }
 
 /// A session of rustls.
-pub(in crate::serve) struct RustlsSession(ServerConnection);
+pub(in crate::serve) struct RustlsSession {
+    connection: ServerConnection,
+    /// Early data was accepted.
+    early: bool,
+}
 
 impl Session for RustlsSession {
     fn handshake(&self) -> Option<HandshakeKind> {
-        if self.0.is_handshaking() {
+        if self.connection.is_handshaking() {
             return None;
         }
-        Some(match self.0.handshake_kind() {
+        Some(match self.connection.handshake_kind() {
             Some(rustls::HandshakeKind::Resumed) => HandshakeKind::Resumed,
             _ => HandshakeKind::Full,
         })
@@ -190,7 +210,11 @@ impl Session for RustlsSession {
 
     fn has_client_certificate(&self) -> bool {
         // rustls keeps no certificates that did not pass.
-        self.0.peer_certificates().is_some()
+        self.connection.peer_certificates().is_some()
+    }
+
+    fn accepted_early_data(&self) -> bool {
+        self.early
     }
 
     fn receive(
@@ -199,13 +223,20 @@ impl Session for RustlsSession {
         plaintext: &mut Vec<u8>,
     ) -> Result<Inbound, TlsFailure> {
         while !received.is_empty() {
-            self.0.read_tls(&mut received).map_err(|_| TlsFailure)?;
-            let state = self.0.process_new_packets().map_err(|_| TlsFailure)?;
+            self.connection.read_tls(&mut received).map_err(|_| TlsFailure)?;
+            let state = self.connection.process_new_packets().map_err(|_| TlsFailure)?;
+            if let Some(mut early) = self.connection.early_data() {
+                self.early = true;
+                early.read_to_end(plaintext).map_err(|_| TlsFailure)?;
+            }
             let length = state.plaintext_bytes_to_read();
             if length > 0 {
                 let begin = plaintext.len();
                 plaintext.resize(begin + length, 0);
-                self.0.reader().read_exact(&mut plaintext[begin..]).map_err(|_| TlsFailure)?;
+                self.connection
+                    .reader()
+                    .read_exact(&mut plaintext[begin..])
+                    .map_err(|_| TlsFailure)?;
             }
             if state.peer_has_closed() {
                 return Ok(Inbound::Ended);
@@ -215,16 +246,16 @@ impl Session for RustlsSession {
     }
 
     fn write(&mut self, plaintext: &[u8]) -> Result<(), TlsFailure> {
-        self.0.writer().write_all(plaintext).map_err(|_| TlsFailure)
+        self.connection.writer().write_all(plaintext).map_err(|_| TlsFailure)
     }
 
     fn close(&mut self) {
-        self.0.send_close_notify();
+        self.connection.send_close_notify();
     }
 
     fn send(&mut self, socket: &mut impl Write) -> io::Result<bool> {
-        while self.0.wants_write() {
-            match self.0.write_tls(socket) {
+        while self.connection.wants_write() {
+            match self.connection.write_tls(socket) {
                 Ok(_) => {}
                 Err(e) if e.kind() == ErrorKind::WouldBlock => return Ok(false),
                 Err(e) if e.kind() == ErrorKind::Interrupted => {}

@@ -4,8 +4,7 @@ use std::fmt::Display;
 
 use ::openssl::error::ErrorStack;
 use ::openssl::ssl::{
-    SslContext, SslContextBuilder, SslMethod, SslMode, SslOptions, SslSessionCacheMode,
-    SslVerifyMode, SslVersion,
+    SslContext, SslContextBuilder, SslMethod, SslMode, SslOptions, SslVerifyMode, SslVersion,
 };
 use ::openssl::x509::X509;
 use ::openssl::x509::store::X509StoreBuilder;
@@ -14,15 +13,30 @@ use ::openssl::x509::verify::{X509CheckFlags, X509VerifyFlags};
 use crate::identity::IdentityError;
 use crate::names::{CipherSuite, Group, SignatureScheme, TlsVersion};
 use crate::obsolete::{NO_SECURITY_LEVEL, load_rc4};
+use crate::spec::HelloRetry;
 use crate::tls::alpn::wire_list;
-use crate::tls::{BackendError, Offer};
+use crate::tls::{BackendError, Offer, USUAL_GROUPS};
 
 use super::failure::first_words;
-use super::{NAME, ffi};
+use super::{NAME, ffi, tickets};
 
 /// The most bytes of certificates that a server may send, as with rustls; OpenSSL's own default is
 /// 100 KiB.
 const CERTIFICATE_LIMIT: usize = 64 * 1024;
+
+/// A group that OpenSSL has and hardly any server takes: IANA's number 31 (RFC 8734).
+const DECOY: &str = "brainpoolP256r1tls13";
+
+/// SSL_OP_NO_ENCRYPT_THEN_MAC (openssl/ssl.h), which the crate does not name. The extension means
+/// something to suites with a MAC only; rustls, which has none, never sends it.
+const NO_ENCRYPT_THEN_MAC: SslOptions = SslOptions::from_bits_retain(1 << 19);
+
+/// Whether a suite is of the old kind: encryption and MAC, each on its own (RFC 7366).
+fn has_mac(suite: &CipherSuite) -> bool {
+    let name = suite.openssl_name();
+    suite.version() == TlsVersion::Tls12
+        && !["GCM", "CCM", "POLY1305"].iter().any(|aead| name.contains(aead))
+}
 
 /// A context whose sessions verify the server's chain, name and validity against these anchors
 /// (DER), or, without any, take every certificate. The handshake signature is always verified.
@@ -36,6 +50,10 @@ pub fn build(offer: &Offer, anchors: Option<&[Vec<u8>]>) -> Result<SslContext, B
     set_versions(&mut context, offer)?;
     set_offered(&mut context, offer).map_err(refused)?;
     set_behaviour(&mut context).map_err(refused)?;
+    if !offer.suites.is_empty() && !offer.suites.iter().any(has_mac) {
+        context.set_options(NO_ENCRYPT_THEN_MAC);
+    }
+    tickets::set_resumption(&mut context, offer.resume);
     match anchors {
         Some(anchors) => {
             verify_against(&mut context, anchors).map_err(refused)?;
@@ -77,7 +95,12 @@ fn insist_on_what_there_is(offer: &Offer) -> Result<(), BackendError> {
             _ => probe.set_cipher_list(name).is_ok(),
         }
     })?;
-    insist("group", &offer.groups, Group::all(), |group| {
+    let share = match offer.hello_retry {
+        Some(HelloRetry::Share(group)) => Some(group),
+        Some(HelloRetry::Decoy) | None => None,
+    };
+    let groups: Vec<Group> = share.into_iter().chain(offer.groups.iter().copied()).collect();
+    insist("group", &groups, Group::all(), |group| {
         probe.set_groups_list(group.openssl_name()).is_ok()
     })?;
     insist("signature scheme", &offer.signature_schemes, SignatureScheme::all(), |scheme| {
@@ -146,7 +169,7 @@ fn set_offered(context: &mut SslContextBuilder, offer: &Offer) -> Result<(), Err
     if let Some(list) = of_version(TlsVersion::Tls13) {
         context.set_ciphersuites(&list)?;
     }
-    if let Some(list) = joined(offer.groups.iter().map(|group| group.openssl_name())) {
+    if let Some(list) = joined(offered_groups(offer)) {
         context.set_groups_list(&list)?;
     }
     if let Some(list) = joined(offer.signature_schemes.iter().map(ToString::to_string)) {
@@ -158,6 +181,19 @@ fn set_offered(context: &mut SslContextBuilder, offer: &Offer) -> Result<(), Err
     }
 }
 
+/// The groups that were asked for, behind the one whose key share is to be asked to be replaced.
+fn offered_groups(offer: &Offer) -> impl Iterator<Item = &'static str> {
+    let first = offer.hello_retry.map(|retry| match retry {
+        HelloRetry::Decoy => DECOY,
+        HelloRetry::Share(group) => group.openssl_name(),
+    });
+    let asked = match (offer.groups.as_slice(), first) {
+        ([], Some(_)) => USUAL_GROUPS.to_vec(),
+        (groups, _) => groups.to_vec(),
+    };
+    first.into_iter().chain(asked.into_iter().map(Group::openssl_name))
+}
+
 /// The names as OpenSSL's lists have them; `None` for no names.
 fn joined<T: AsRef<str>>(names: impl Iterator<Item = T>) -> Option<String> {
     let list = names.fold(String::new(), |list, name| match list.as_str() {
@@ -167,16 +203,15 @@ fn joined<T: AsRef<str>>(names: impl Iterator<Item = T>) -> Option<String> {
     (!list.is_empty()).then_some(list)
 }
 
-/// Every handshake is a full one, and a call on a session moves what it can.
+/// A call on a session moves what it can.
 fn set_behaviour(context: &mut SslContextBuilder) -> Result<(), ErrorStack> {
-    context.set_session_cache_mode(SslSessionCacheMode::OFF);
-    context.set_options(
-        SslOptions::NO_TICKET | SslOptions::NO_RENEGOTIATION | SslOptions::NO_COMPRESSION,
-    );
+    context.set_options(SslOptions::NO_RENEGOTIATION | SslOptions::NO_COMPRESSION);
     context.set_mode(
         SslMode::AUTO_RETRY
             | SslMode::ENABLE_PARTIAL_WRITE
             | SslMode::ACCEPT_MOVING_WRITE_BUFFER
+            // An idle connection gives its two record buffers up, 34 KiB.
+            | SslMode::RELEASE_BUFFERS
             // A client certificate goes with the chain that was given, not with one that OpenSSL finds
             // among the trust anchors for servers.
             | SslMode::NO_AUTO_CHAIN,
@@ -268,6 +303,9 @@ mod tests {
             key_share: crate::spec::KeyShare::Fresh,
             key_log: None,
             allow_obsolete: false,
+            resume: crate::spec::Resume::None,
+            early_data: false,
+            hello_retry: None,
         }
     }
 }

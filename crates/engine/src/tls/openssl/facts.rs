@@ -4,6 +4,7 @@ use ::openssl::pkey::Id;
 use ::openssl::ssl::{SslRef, SslVersion};
 
 use crate::names::{CipherSuite, Group, SignatureScheme, TlsVersion};
+use crate::spec::Resume;
 use crate::tls::{Alpn, HandshakeKind, KeyExchangeGroup, Negotiated};
 
 use super::ffi;
@@ -13,18 +14,37 @@ const WITHOUT_NUMBER: u16 = 0;
 
 /// The facts of a session whose handshake is done.
 pub fn negotiated(ssl: &SslRef, authenticated: bool) -> Negotiated {
+    let resumed_by = resumed_by(ssl);
     Negotiated {
         version: version(ssl),
         suite: CipherSuite::from_code_point(
             ssl.current_cipher().map_or(WITHOUT_NUMBER, |c| u16::from_be_bytes(c.protocol_id())),
         ),
-        group: group(ssl),
+        // OpenSSL goes on naming the group of the handshake that began the session.
+        group: match resumed_by {
+            Resume::None | Resume::Psk => group(ssl),
+            Resume::Id | Resume::Ticket | Resume::PskOnly => None,
+        },
         signature_scheme: ffi::peer_signature_name(ssl).map(scheme),
         kind: if ssl.session_reused() { HandshakeKind::Resumed } else { HandshakeKind::Full },
         hello_retry_request: ffi::saw_hello_retry_request(ssl),
         alpn: ssl.selected_alpn_protocol().map(Alpn::of),
         client_authenticated: ffi::client_signed(ssl),
+        resumed_by,
+        early_data: ffi::early_data(ssl),
         authenticated,
+    }
+}
+
+/// How an earlier session was resumed.
+fn resumed_by(ssl: &SslRef) -> Resume {
+    let by_ticket = || ssl.session().is_some_and(ffi::has_ticket);
+    match version(ssl) {
+        _ if !ssl.session_reused() => Resume::None,
+        TlsVersion::Tls13 if ffi::is_without_exchange(ssl) => Resume::PskOnly,
+        TlsVersion::Tls13 => Resume::Psk,
+        _ if by_ticket() => Resume::Ticket,
+        _ => Resume::Id,
     }
 }
 

@@ -5,9 +5,11 @@ use std::ptr;
 use std::sync::OnceLock;
 
 use ::openssl::error::ErrorStack;
-use ::openssl::ssl::{SslContextBuilder, SslRef};
+use ::openssl::ssl::{SslContextBuilder, SslRef, SslSessionRef};
 use foreign_types::ForeignTypeRef;
 use openssl_sys as sys;
+
+use crate::tls::EarlyData;
 
 /// `SSL_CTRL_SET_MAX_CERT_LIST` of openssl/ssl.h.
 const SET_MAX_CERT_LIST: c_int = 51;
@@ -23,10 +25,24 @@ const CERTIFICATE_VERIFY: u8 = 15;
 const KEY_UPDATE: u8 = 24;
 
 /// The parts of a session's note: whether there was a HelloRetryRequest, whether the client signed
-/// with its own key, and the number of messages since that carry nothing.
+/// with its own key, whether the ServerHello took a pre-shared key without a key exchange, and the
+/// number of messages since that carry nothing.
 const RETRIED: usize = 1;
 const SIGNED: usize = 2;
-const ONE_MESSAGE: usize = 4;
+const WITHOUT_EXCHANGE: usize = 4;
+const ONE_MESSAGE: usize = 8;
+
+/// Extensions of a ServerHello (RFC 8446, section 4.2).
+const PRE_SHARED_KEY: u16 = 41;
+const KEY_SHARE: u16 = 51;
+
+/// `SSL_OP_ALLOW_NO_DHE_KEX` and `SSL_OP_PREFER_NO_DHE_KEX` of openssl/ssl.h.
+const ALLOW_NO_DHE_KEX: u64 = 1 << 10;
+const PREFER_NO_DHE_KEX: u64 = 1 << 35;
+
+/// `SSL_EARLY_DATA_REJECTED` and `SSL_EARLY_DATA_ACCEPTED` of openssl/ssl.h.
+const EARLY_DATA_REJECTED: c_int = 1;
+const EARLY_DATA_ACCEPTED: c_int = 2;
 
 /// The most tickets and KeyUpdates that may come without plaintext between them; rustls and the
 /// OpenSSL of old draw the line there too.
@@ -61,6 +77,32 @@ unsafe extern "C" {
         callback: VerifyCallback,
         argument: *mut c_void,
     );
+    fn SSL_CTX_set_options(context: *mut sys::SSL_CTX, options: u64) -> u64;
+    fn SSL_SESSION_has_ticket(session: *const sys::SSL_SESSION) -> c_int;
+    fn SSL_get_early_data_status(ssl: *const sys::SSL) -> c_int;
+}
+
+/// Lets a TLS 1.3 session be resumed by its key alone, without a key exchange. A client then offers
+/// both ways, and the server chooses; a server chooses this one.
+pub fn allow_psk_without_key_exchange(context: &mut SslContextBuilder) {
+    // SAFETY: the context is valid; the call takes a number and no pointer.
+    unsafe { SSL_CTX_set_options(context.as_ptr(), ALLOW_NO_DHE_KEX | PREFER_NO_DHE_KEX) };
+}
+
+/// Whether a session of TLS 1.2 is resumed by a ticket, and not by its ID.
+pub fn has_ticket(session: &SslSessionRef) -> bool {
+    // SAFETY: the session is valid.
+    unsafe { SSL_SESSION_has_ticket(session.as_ptr()) == 1 }
+}
+
+/// What became of early data.
+pub fn early_data(ssl: &SslRef) -> EarlyData {
+    // SAFETY: the session is valid.
+    match unsafe { SSL_get_early_data_status(ssl.as_ptr()) } {
+        EARLY_DATA_ACCEPTED => EarlyData::Accepted,
+        EARLY_DATA_REJECTED => EarlyData::Rejected,
+        _ => EarlyData::None,
+    }
 }
 
 /// Limits the size of the certificate message that a server may send, in bytes.
@@ -110,6 +152,11 @@ pub fn client_signed(ssl: &SslRef) -> bool {
     note(ssl) & SIGNED != 0
 }
 
+/// Whether the session's server took a pre-shared key without a key exchange.
+pub fn is_without_exchange(ssl: &SslRef) -> bool {
+    note(ssl) & WITHOUT_EXCHANGE != 0
+}
+
 /// Whether the session was closed because its server sent too many messages that carry nothing.
 pub fn is_flooded(ssl: &SslRef) -> bool {
     note(ssl) / ONE_MESSAGE > MESSAGE_LIMIT
@@ -124,7 +171,7 @@ pub fn got_on(ssl: &SslRef) {
     }
 }
 
-/// A session's note: [`RETRIED`], [`SIGNED`], and how often [`ONE_MESSAGE`].
+/// A session's note: [`RETRIED`], [`SIGNED`], [`WITHOUT_EXCHANGE`], and how often [`ONE_MESSAGE`].
 fn note(ssl: &SslRef) -> usize {
     // SAFETY: the session is valid; the slot holds a number, which is never dereferenced.
     unsafe { sys::SSL_get_ex_data(ssl.as_ptr(), note_index()) }.addr()
@@ -172,6 +219,7 @@ unsafe extern "C" fn note_message(
         CERTIFICATE_VERIFY if write != 0 => noted | SIGNED,
         _ if write != 0 => return,
         SERVER_HELLO if message.get(RANDOM) == Some(&HELLO_RETRY_REQUEST) => noted | RETRIED,
+        SERVER_HELLO if takes_key_alone(message) => noted | WITHOUT_EXCHANGE,
         NEW_SESSION_TICKET | KEY_UPDATE => noted + ONE_MESSAGE,
         _ => return,
     };
@@ -182,6 +230,28 @@ unsafe extern "C" fn note_message(
             sys::SSL_set_shutdown(ssl, sys::SSL_RECEIVED_SHUTDOWN);
         }
     }
+}
+
+/// Whether a ServerHello takes a pre-shared key and has no key share.
+fn takes_key_alone(message: &[u8]) -> bool {
+    extensions(message).is_some_and(|mut extensions| {
+        let (mut key, mut share) = (false, false);
+        while let Some(([a, b, c, d], rest)) = extensions.split_first_chunk() {
+            let number = u16::from_be_bytes([*a, *b]);
+            key |= number == PRE_SHARED_KEY;
+            share |= number == KEY_SHARE;
+            let length = usize::from(u16::from_be_bytes([*c, *d]));
+            extensions = rest.get(length..).unwrap_or_default();
+        }
+        key && !share
+    })
+}
+
+/// The extensions of a ServerHello: behind the session ID, the suite and the compression method, and
+/// behind their own length (RFC 8446, section 4.1.3).
+fn extensions(message: &[u8]) -> Option<&[u8]> {
+    let session_id = usize::from(*message.get(RANDOM.end)?);
+    message.get(RANDOM.end + 1 + session_id + 2 + 1 + 2..)
 }
 
 /// OpenSSL's name of the group that the handshake used; `None` when it used none that has a name.

@@ -8,19 +8,23 @@
 mod context;
 mod facts;
 mod failure;
-mod ffi;
+pub(crate) mod ffi;
 mod session;
+mod tickets;
 mod wire;
 
 use std::net::IpAddr;
 
 use ::openssl::error::ErrorStack;
-use ::openssl::ssl::{Ssl, SslContext};
+use ::openssl::ssl::{Ssl, SslContext, StatusType};
 
 use crate::outcome::Failure;
-use crate::spec::{Authenticate, KeyShare};
+use crate::spec::{Authenticate, KeyShare, Resume};
 
+use super::pool::Pool;
 use super::{Backend, BackendError, Offer, SAMPLING_PERIOD, TrustAnchors};
+
+use tickets::Ticket;
 
 pub use session::OpensslSession;
 
@@ -48,6 +52,8 @@ pub struct OpensslBackend {
     names: Vec<ServerName>,
     /// Whose turn it is.
     next_name: usize,
+    resume: Resume,
+    pool: Pool<Ticket>,
 }
 
 /// A server's name. An address is not sent (RFC 6066, section 3), but it is looked for in the
@@ -107,9 +113,37 @@ impl OpensslBackend {
             opened: 0,
             names: offer.names(NAME, ServerName::new)?,
             next_name: 0,
+            resume: offer.resume,
+            pool: Pool::new(),
         };
         backend.rehearse()?;
         Ok(backend)
+    }
+
+    /// A session that puts what it can be resumed by into the pool, if anything is to be resumed.
+    fn session(
+        &mut self,
+        verify: bool,
+        ticket: Option<&Ticket>,
+    ) -> Result<OpensslSession, Failure> {
+        let authenticating = self.authenticating.as_ref().filter(|_| verify);
+        let mut ssl =
+            Ssl::new(authenticating.unwrap_or(&self.trusting)).map_err(|_| OUT_OF_MEMORY)?;
+        let name = self.next_name;
+        self.names[name].set(&mut ssl).map_err(|_| OUT_OF_MEMORY)?;
+        self.next_name = (name + 1) % self.names.len();
+        // As rustls does, which cannot leave it out: a server that staples (RFC 6066, section 8)
+        // then sends the same to both.
+        ssl.set_status_type(StatusType::OCSP).map_err(|_| OUT_OF_MEMORY)?;
+        if let Some(ticket) = ticket {
+            // SAFETY: the session came of this very context: whether it authenticates goes with it.
+            unsafe { ssl.set_session(&ticket.session) }.map_err(|_| OUT_OF_MEMORY)?;
+        }
+        let mut session = OpensslSession::new(ssl, authenticating.is_some(), name)?;
+        if self.resume != Resume::None {
+            session.keep_tickets(self.pool.clone());
+        }
+        Ok(session)
     }
 
     /// Finds out before the first connection whether a ClientHello can be made at all.
@@ -127,12 +161,19 @@ impl Backend for OpensslBackend {
     fn open(&mut self) -> Result<OpensslSession, Failure> {
         let due = self.opened == 0;
         self.opened = (self.opened + 1) % self.period;
-        let authenticating = self.authenticating.as_ref().filter(|_| due);
-        let context = authenticating.unwrap_or(&self.trusting);
-        let mut ssl = Ssl::new(context).map_err(|_| OUT_OF_MEMORY)?;
-        let name = self.next_name;
-        self.names[name].set(&mut ssl).map_err(|_| OUT_OF_MEMORY)?;
-        self.next_name = (name + 1) % self.names.len();
-        OpensslSession::new(ssl, authenticating.is_some(), name)
+        self.session(due, None)
+    }
+
+    fn resume(&mut self) -> Result<Option<OpensslSession>, Failure> {
+        let Some(ticket) = self.pool.take() else { return Ok(None) };
+        self.session(ticket.authenticated, Some(&ticket)).map(Some)
+    }
+
+    fn resumable(&self) -> usize {
+        self.pool.len()
+    }
+
+    fn keep(&mut self, sessions: usize) {
+        self.pool.keep(sessions);
     }
 }

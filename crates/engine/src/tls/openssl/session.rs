@@ -2,12 +2,15 @@
 
 use std::io;
 
-use ::openssl::ssl::{self, ErrorCode, Ssl, SslStream};
+use ::openssl::ssl::{self, ErrorCode, ShutdownState, Ssl, SslStream};
 
 use crate::outcome::{Failure, Step};
 use crate::socket::{self, Socket};
+use crate::spec::Resume;
+use crate::tls::pool::Pool;
 use crate::tls::{FLOOD, FRUITLESS_LIMIT, Negotiated, Progress, Session};
 
+use super::tickets::{self, Ticket};
 use super::wire::{UNSENT_LIMIT, Wire};
 use super::{facts, failure, ffi};
 
@@ -19,6 +22,8 @@ pub struct OpensslSession {
     authenticated: bool,
     /// Which of the offer's server names it asks for.
     asked_name: usize,
+    /// Where to put what the server gives to resume by.
+    pool: Option<Pool<Ticket>>,
     /// How far the connection has come, for the class of a failure.
     step: Step,
     /// Bytes received since the session last got on.
@@ -38,10 +43,24 @@ impl OpensslSession {
             stream: SslStream::new(ssl, Wire::new()).map_err(|_| super::OUT_OF_MEMORY)?,
             authenticated,
             asked_name,
+            pool: None,
             step: Step::Handshake,
             fruitless: 0,
             explanation: String::new(),
         })
+    }
+
+    /// Puts what the server gives to resume by into this pool.
+    pub(super) fn keep_tickets(&mut self, pool: Pool<Ticket>) {
+        self.pool = Some(pool);
+    }
+
+    /// A session of TLS 1.2 can be resumed again, and OpenSSL does not deliver it again.
+    fn give_back(&self) {
+        let (Some(pool), Some(session)) = (&self.pool, self.stream.ssl().session()) else { return };
+        if matches!(self.facts().resumed_by, Resume::Id | Resume::Ticket) {
+            pool.put(Ticket { session: session.to_owned(), authenticated: self.authenticated });
+        }
     }
 
     /// Makes a ClientHello and keeps it; the library's words when the offer allows none.
@@ -60,7 +79,11 @@ impl OpensslSession {
     ) -> Result<Progress, Failure> {
         self.receive(socket)?;
         loop {
-            let error = match call(&mut self.stream) {
+            let called = call(&mut self.stream);
+            if let Some(pool) = &self.pool {
+                tickets::delivered(self.authenticated, |ticket| pool.put(ticket));
+            }
+            let error = match called {
                 Ok(length) => {
                     self.fruitless = 0;
                     ffi::got_on(self.stream.ssl());
@@ -137,12 +160,29 @@ impl Session for OpensslSession {
         self.stream.get_ref().unsent()
     }
 
+    fn send_early(&mut self, plaintext: &[u8]) -> Result<usize, Failure> {
+        let session = self.stream.ssl().session();
+        let limit = session.map_or(0, |session| session.max_early_data() as usize);
+        let plaintext = &plaintext[..plaintext.len().min(limit)];
+        if plaintext.is_empty() {
+            return Ok(0);
+        }
+        self.stream.write_early_data(plaintext).map_err(|error| {
+            let (class, explanation) = self.fail(&error);
+            self.explanation = explanation;
+            class
+        })
+    }
+
     fn handshake(&mut self, socket: &mut Socket) -> Result<Progress, Failure> {
         let progress = self.advance(socket, |stream| stream.do_handshake().map(|()| 0))?;
         match progress {
-            Progress::Done(_) => self.step = Step::FirstByte,
+            Progress::Done(_) => {
+                self.step = Step::FirstByte;
+                self.give_back();
+            }
             Progress::Closed => return Err(Failure::Closed(self.step)),
-            Progress::WantRead | Progress::WantWrite => {}
+            Progress::Cut | Progress::WantRead | Progress::WantWrite => {}
         }
         Ok(progress)
     }
@@ -165,7 +205,7 @@ impl Session for OpensslSession {
 
     fn read(&mut self, socket: &mut Socket, plaintext: &mut [u8]) -> Result<Progress, Failure> {
         let progress = match self.advance(socket, |stream| stream.ssl_read(plaintext)) {
-            Err(Failure::Closed(_)) => Progress::Closed,
+            Err(Failure::Closed(_)) => Progress::Cut,
             other => other?,
         };
         if let Progress::Done(_) = progress {
@@ -185,5 +225,13 @@ impl Session for OpensslSession {
 
     fn explain(&self) -> String {
         self.explanation.clone()
+    }
+}
+
+impl Drop for OpensslSession {
+    /// A session whose connection was not shut down counts as broken, and OpenSSL then resumes it no
+    /// more (SSL_clear(3)). That this one ends by a reset says nothing about what it was given.
+    fn drop(&mut self) {
+        self.stream.set_shutdown(ShutdownState::SENT | ShutdownState::RECEIVED);
     }
 }

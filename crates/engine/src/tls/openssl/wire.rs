@@ -1,5 +1,6 @@
 //! The bytes between an OpenSSL session and its socket.
 
+use std::cell::RefCell;
 use std::io::{self, ErrorKind, Read, Write};
 
 use crate::socket::Socket;
@@ -14,11 +15,17 @@ const RECORD: usize = 5 + 16 * 1024 + 2 * 1024;
 /// Room for a ClientHello with a hybrid key share, or a Finished and a request.
 const USUAL_FLIGHT: usize = 2 * 1024;
 
+thread_local! {
+    /// Room for what is received, between two connections of this thread that need it.
+    static SPARE: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
+
 /// What OpenSSL reads from and writes to; the session moves the bytes from and to the socket.
 ///
 /// In a handshake OpenSSL reads each record's header and content by a call of its own, even when
 /// told to read ahead: without a buffer a connection costs eleven system calls more. What it writes
-/// is collected, so that its Finished and the first request leave in one segment.
+/// is collected, so that its Finished and the first request leave in one segment. The buffer goes
+/// from one connection to the next, so that one at rest holds none.
 #[derive(Debug)]
 pub struct Wire {
     received: Vec<u8>,
@@ -34,7 +41,7 @@ impl Wire {
     /// A wire that no byte has passed.
     pub fn new() -> Self {
         Self {
-            received: vec![0; RECORD],
+            received: Vec::new(),
             unread: 0..0,
             ended: false,
             unsent: Vec::with_capacity(USUAL_FLIGHT),
@@ -48,10 +55,23 @@ impl Wire {
         if !self.unread.is_empty() || self.ended {
             return Ok(None);
         }
-        let received = socket.receive(&mut self.received)?;
-        self.unread = 0..received.unwrap_or(0);
+        if self.received.is_empty() {
+            self.received = SPARE.take();
+            self.received.resize(RECORD, 0);
+        }
+        let received = socket.receive(&mut self.received);
+        self.unread = 0..received.as_ref().map_or(0, |length| length.unwrap_or(0));
+        if self.unread.is_empty() {
+            self.lend();
+        }
+        let received = received?;
         self.ended = received == Some(0);
         Ok(received)
+    }
+
+    /// Leaves the empty buffer to others.
+    fn lend(&mut self) {
+        SPARE.set(std::mem::take(&mut self.received));
     }
 
     /// The bytes that wait to be sent.
@@ -82,6 +102,9 @@ impl Read for Wire {
         let end = self.unread.start + length;
         buffer[..length].copy_from_slice(&self.received[self.unread.start..end]);
         self.unread.start = end;
+        if self.unread.is_empty() {
+            self.lend();
+        }
         Ok(length)
     }
 }
@@ -137,6 +160,7 @@ mod tests {
         assert!(wire.send(&mut socket).unwrap());
         peer.read_exact(&mut read).unwrap();
         assert_eq!((&read, wire.unsent()), (b"xyz", 0));
+        assert_eq!(wire.received.capacity(), 0, "a wire at rest holds no buffer");
         drop(peer);
         assert_eq!(receive(&mut wire, &mut socket), 0);
         assert_eq!(wire.read(&mut read).unwrap(), 0);

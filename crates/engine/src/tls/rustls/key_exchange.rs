@@ -29,9 +29,6 @@ pub const GROUPS: [Group; 8] = [
     Group::MlKem768,
 ];
 
-/// The groups that are offered when none are asked for: those of rustls, in its order.
-pub const DEFAULT: [Group; 4] = [Group::X25519MlKem768, Group::X25519, Group::P256, Group::P384];
-
 /// The implementation of a group; `None` if there is none here.
 ///
 /// What is returned lives as long as the program: rustls wants groups to be static. A worker asks for
@@ -243,6 +240,56 @@ impl SupportedKxGroup for OwnGroup {
 impl fmt::Debug for OwnGroup {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.group.name())
+    }
+}
+
+/// A group that no server has: its number is for private use (RFC 8446, section 4.2.7). Its key share
+/// makes any server ask for another one, or give up.
+pub static DECOY: Decoy = Decoy;
+
+/// See [`DECOY`].
+#[derive(Debug)]
+pub struct Decoy;
+
+/// The first number for private use of those that elliptic curves have.
+const PRIVATE_USE: u16 = 0xfe00;
+
+/// As long as a share of X25519, so that the ClientHello is as long as a usual one.
+const DECOY_SHARE: [u8; 32] = [0x42; 32];
+
+impl SupportedKxGroup for Decoy {
+    fn start(&self) -> Result<Box<dyn ActiveKeyExchange>, Error> {
+        Ok(Box::new(Self))
+    }
+
+    fn ffdhe_group(&self) -> Option<FfdheGroup<'static>> {
+        None
+    }
+
+    fn name(&self) -> NamedGroup {
+        NamedGroup::from(PRIVATE_USE)
+    }
+
+    fn usable_for_version(&self, version: ProtocolVersion) -> bool {
+        version == ProtocolVersion::TLSv1_3
+    }
+}
+
+impl ActiveKeyExchange for Decoy {
+    fn complete(self: Box<Self>, _: &[u8]) -> Result<SharedSecret, Error> {
+        Err(PeerMisbehaved::InvalidKeyShare.into())
+    }
+
+    fn pub_key(&self) -> &[u8] {
+        &DECOY_SHARE
+    }
+
+    fn ffdhe_group(&self) -> Option<FfdheGroup<'static>> {
+        None
+    }
+
+    fn group(&self) -> NamedGroup {
+        SupportedKxGroup::name(self)
     }
 }
 

@@ -1,26 +1,32 @@
 //! The fast back end: rustls on aws-lc-rs.
 
 mod chain_memo;
+mod client_hello;
 mod client_identity;
+mod flight;
 mod key_exchange;
+mod key_memo;
 mod key_schedule;
 mod session;
+mod tickets;
 mod verifier;
 
 use std::sync::Arc;
 
-use rustls::client::Resumption;
+use rustls::client::{Resumption, Tls12Resumption};
 use rustls::crypto::{CryptoProvider, aws_lc_rs};
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, SupportedCipherSuite, SupportedProtocolVersion};
 
 use self::client_identity::OneIdentity;
 use self::key_schedule::CIPHER_SUITES;
+use self::tickets::{Ticket, Tickets};
 use self::verifier::Verifier;
-use super::{Backend, BackendError, Offer, SAMPLING_PERIOD};
-use crate::names::{CipherSuite, SignatureScheme, TlsVersion};
+use super::pool::Pool;
+use super::{Backend, BackendError, Offer, SAMPLING_PERIOD, USUAL_GROUPS};
+use crate::names::{CipherSuite, Group, SignatureScheme, TlsVersion};
 use crate::outcome::Failure;
-use crate::spec::Authenticate;
+use crate::spec::{Authenticate, HelloRetry, Resume};
 
 pub use self::key_exchange::GROUPS;
 pub use self::session::RustlsSession;
@@ -39,11 +45,17 @@ pub struct RustlsBackend {
     next_name: usize,
     authenticate: Authenticate,
     opened: u32,
+    resume: Resume,
+    pool: Pool<Ticket>,
 }
 
 impl RustlsBackend {
     /// Builds the back end; an error names what the library lacks.
     pub fn new(offer: &Offer) -> Result<Self, BackendError> {
+        if offer.resume == Resume::PskOnly {
+            let has = [Resume::Id, Resume::Ticket, Resume::Psk].into_iter();
+            return Err(lacks("resumption by", &offer.resume, has.map(|kind| kind.to_string())));
+        }
         let provider = Arc::new(provider(offer)?);
         let algorithms = provider.signature_verification_algorithms;
         let schemes = signature_schemes(offer, &provider)?;
@@ -59,7 +71,23 @@ impl RustlsBackend {
             next_name: 0,
             authenticate: offer.authenticate,
             opened: 0,
+            resume: offer.resume,
+            pool: Pool::new(),
         })
+    }
+
+    /// A session that puts what it can be resumed by into the pool, if anything is to be resumed.
+    fn session(&mut self, verify: bool, ticket: Option<Ticket>) -> Result<RustlsSession, Failure> {
+        let config = if verify { &self.verifying } else { &self.trusting };
+        let config = Arc::clone(config);
+        let name = self.next_name;
+        self.next_name = (name + 1) % self.server_names.len();
+        let server_name = self.server_names[name].clone();
+        let mut session = RustlsSession::new(config, server_name, verify, name, ticket)?;
+        if self.resume != Resume::None {
+            session.keep_tickets(self.pool.clone());
+        }
+        Ok(session)
     }
 }
 
@@ -72,10 +100,22 @@ impl Backend for RustlsBackend {
             Authenticate::Sampled => self.opened.is_multiple_of(SAMPLING_PERIOD),
         };
         self.opened = self.opened.wrapping_add(1);
-        let config = if verify { &self.verifying } else { &self.trusting };
-        let name = self.next_name;
-        self.next_name = (name + 1) % self.server_names.len();
-        RustlsSession::new(Arc::clone(config), self.server_names[name].clone(), verify, name)
+        self.session(verify, None)
+    }
+
+    /// By the configuration that the session was begun with: rustls resumes by no other.
+    fn resume(&mut self) -> Result<Option<RustlsSession>, Failure> {
+        let Some(ticket) = self.pool.take() else { return Ok(None) };
+        let verified = ticket.authenticated();
+        self.session(verified, Some(ticket)).map(Some)
+    }
+
+    fn resumable(&self) -> usize {
+        self.pool.len()
+    }
+
+    fn keep(&mut self, sessions: usize) {
+        self.pool.keep(sessions);
     }
 }
 
@@ -108,14 +148,18 @@ fn provider(offer: &Offer) -> Result<CryptoProvider, BackendError> {
             .map(|suite| implementation(*suite).ok_or_else(|| lacks("suite", suite, has.clone()())))
             .collect::<Result<_, _>>()?;
     }
-    let groups = if offer.groups.is_empty() { &key_exchange::DEFAULT[..] } else { &offer.groups };
-    provider.kx_groups = groups
-        .iter()
-        .map(|group| {
-            key_exchange::implementation(*group, offer.key_share)
-                .ok_or_else(|| lacks("group", group, GROUPS.iter().map(ToString::to_string)))
-        })
-        .collect::<Result<_, _>>()?;
+    let groups = if offer.groups.is_empty() { &USUAL_GROUPS[..] } else { &offer.groups };
+    let group = |group: &Group| {
+        key_exchange::implementation(*group, offer.key_share)
+            .ok_or_else(|| lacks("group", group, GROUPS.iter().map(ToString::to_string)))
+    };
+    provider.kx_groups = groups.iter().map(group).collect::<Result<_, _>>()?;
+    // rustls sends a key share for the first of its groups.
+    match offer.hello_retry {
+        None => {}
+        Some(HelloRetry::Decoy) => provider.kx_groups.insert(0, &key_exchange::DECOY),
+        Some(HelloRetry::Share(share)) => provider.kx_groups.insert(0, group(&share)?),
+    }
     Ok(provider)
 }
 
@@ -162,15 +206,22 @@ fn config(
         .map_err(|e| BackendError::Refused { backend: NAME, message: e.to_string() })?
         .dangerous()
         .with_custom_certificate_verifier(Arc::new(verifier));
-    let mut config =
-        match &offer.client_identity {
-            Some(identity) => config.with_client_cert_resolver(Arc::new(
-                OneIdentity::new(identity, provider)
-                    .map_err(|e| BackendError::Refused { backend: NAME, message: e.to_string() })?,
-            )),
-            None => config.with_no_client_auth(),
-        };
-    config.resumption = Resumption::disabled();
+    let mut config = match &offer.client_identity {
+        Some(identity) => {
+            let identity = OneIdentity::new(identity, provider)
+                .map_err(|e| BackendError::Refused { backend: NAME, message: e.to_string() })?;
+            config.with_client_cert_resolver(Arc::new(identity))
+        }
+        None => config.with_no_client_auth(),
+    };
+    config.resumption = match offer.resume {
+        Resume::None => Resumption::disabled(),
+        Resume::Id => {
+            Resumption::store(Arc::new(Tickets)).tls12_resumption(Tls12Resumption::SessionIdOnly)
+        }
+        Resume::Ticket | Resume::Psk | Resume::PskOnly => Resumption::store(Arc::new(Tickets)),
+    };
+    config.enable_early_data = offer.early_data;
     config.alpn_protocols = offer.alpn.iter().map(|name| name.clone().into_bytes()).collect();
     if let Some(log) = offer.key_log.clone() {
         config.key_log = log;

@@ -9,16 +9,22 @@ use std::sync::Arc;
 
 use rustls::client::UnbufferedClientConnection;
 use rustls::pki_types::ServerName;
-use rustls::unbuffered::{ConnectionState, EncodeError, EncryptError};
+use rustls::unbuffered::{ConnectionState, EncryptError};
 use rustls::{CertificateError, ClientConfig, Error, HandshakeKind as RustlsKind, ProtocolVersion};
 
+use super::client_hello::offers_ticket;
 use super::client_identity::take_shown;
+use super::flight::{Early, encode, encode_flight, encrypt_early};
+use super::tickets::{self, Ticket};
 use super::verifier::take_signature_scheme;
 use crate::names::{CipherSuite, SignatureScheme, TlsVersion};
 use crate::outcome::{Failure, Step};
 use crate::socket::{self, Socket};
+use crate::spec::Resume;
+use crate::tls::pool::Pool;
 use crate::tls::{
-    Alpn, FLOOD, FRUITLESS_LIMIT, HandshakeKind, KeyExchangeGroup, Negotiated, Progress, Session,
+    Alpn, EarlyData, FLOOD, FRUITLESS_LIMIT, HandshakeKind, KeyExchangeGroup, Negotiated, Progress,
+    Session,
 };
 
 /// The most that a connection may keep of what has arrived: rustls bounds a handshake message at
@@ -27,10 +33,6 @@ const PARTIAL_LIMIT: usize = 96 * 1024;
 
 /// What one receive call takes; a full record and its header fit.
 const RECEIVE_SIZE: usize = 18 * 1024;
-
-/// The most that one encoded flight grows the outgoing buffer by at first; rustls says when more is
-/// needed (a hybrid's ClientHello is some 1,400 bytes).
-const FLIGHT_SIZE: usize = 512;
 
 /// The most that may wait to be sent once the handshake is done: a request, and answers to the
 /// peer's KeyUpdates. A peer that takes more out of us without reading is attacking.
@@ -56,9 +58,15 @@ pub struct RustlsSession {
     /// Which of the offer's server names it asks for.
     asked_name: usize,
     ready: bool,
-    peer_closed: bool,
+    /// How the peer has ended the session, if it has.
+    end: Option<Progress>,
     /// Bytes received since the session last got on.
     fruitless: usize,
+    /// Where to put what the server gives to resume by.
+    pool: Option<Pool<Ticket>>,
+    /// Whether the ClientHello of a connection that is to resume offered a ticket of TLS 1.2.
+    ticket_offered: bool,
+    early: Early,
     error: Option<Error>,
 }
 
@@ -68,9 +76,13 @@ impl RustlsSession {
         server_name: ServerName<'static>,
         authenticated: bool,
         asked_name: usize,
+        ticket: Option<Ticket>,
     ) -> Result<Self, Failure> {
-        let connection = UnbufferedClientConnection::new(config, server_name)
-            .map_err(|_| Failure::TlsProtocol)?;
+        let limit = ticket.as_ref().map_or(0, Ticket::early_data_limit);
+        let resumes = ticket.is_some();
+        let connection =
+            tickets::resuming(ticket, || UnbufferedClientConnection::new(config, server_name))
+                .map_err(|_| Failure::TlsProtocol)?;
         Ok(Self {
             connection,
             partial: Vec::new(),
@@ -81,10 +93,27 @@ impl RustlsSession {
             authenticated,
             asked_name,
             ready: false,
-            peer_closed: false,
+            end: None,
             fruitless: 0,
+            pool: None,
+            ticket_offered: resumes,
+            early: Early { limit, ..Early::default() },
             error: None,
         })
+    }
+
+    /// Puts what the server gives to resume by into this pool.
+    pub(super) fn keep_tickets(&mut self, pool: Pool<Ticket>) {
+        self.pool = Some(pool);
+    }
+
+    /// Makes the ClientHello, if it is not made yet.
+    fn begin(&mut self) -> Result<(), Failure> {
+        self.process(&mut [])?;
+        if !self.outgoing.is_empty() {
+            self.ticket_offered = self.ticket_offered && offers_ticket(&self.outgoing);
+        }
+        Ok(())
     }
 
     /// Receives once and processes what has arrived; `Ok(false)` when nothing has.
@@ -100,7 +129,7 @@ impl RustlsSession {
                 return Ok(false);
             };
             if length == 0 {
-                self.peer_closed = true;
+                self.end.get_or_insert(Progress::Cut);
                 return Ok(true);
             }
             self.fruitless += length;
@@ -116,6 +145,9 @@ impl RustlsSession {
                 self.signature_scheme = Some(SignatureScheme::from_code_point(scheme));
             }
             self.client_authenticated |= take_shown();
+            if let Some(pool) = &self.pool {
+                tickets::delivered(self.authenticated, |ticket| pool.put(ticket));
+            }
             if filled - used > PARTIAL_LIMIT {
                 return Err(Failure::TlsProtocol);
             }
@@ -132,11 +164,9 @@ impl RustlsSession {
             let discard = status.discard;
             let done = match status.state {
                 Ok(ConnectionState::EncodeTlsData(mut flight)) => {
-                    encode(&mut self.outgoing, |buffer| match flight.encode(buffer) {
-                        Err(EncodeError::InsufficientSize(needs)) => Err(needs.required_size),
-                        Err(EncodeError::AlreadyEncoded) => Ok(0),
-                        Ok(length) => Ok(length),
-                    });
+                    let begin = self.outgoing.len();
+                    encode_flight(&mut self.outgoing, &mut flight);
+                    self.early.notice(&self.outgoing[begin..]);
                     false
                 }
                 Ok(ConnectionState::TransmitTlsData(flight)) => {
@@ -151,7 +181,7 @@ impl RustlsSession {
                     false
                 }
                 Ok(ConnectionState::PeerClosed | ConnectionState::Closed) => {
-                    self.peer_closed = true;
+                    self.end = Some(Progress::Closed);
                     true
                 }
                 Ok(ConnectionState::WriteTraffic(_)) => {
@@ -197,28 +227,36 @@ impl RustlsSession {
     }
 }
 
-/// Grows the buffer until `encoder` finds room behind what it already holds.
-fn encode(buffer: &mut Vec<u8>, mut encoder: impl FnMut(&mut [u8]) -> Result<usize, usize>) {
-    let kept = buffer.len();
-    let mut room = FLIGHT_SIZE;
-    loop {
-        buffer.resize(kept + room, 0);
-        match encoder(&mut buffer[kept..]) {
-            Ok(length) => return buffer.truncate(kept + length),
-            Err(needed) => room = needed,
-        }
-    }
-}
-
 impl Session for RustlsSession {
     fn unsent(&self) -> usize {
         self.outgoing.len()
     }
 
+    fn send_early(&mut self, plaintext: &[u8]) -> Result<usize, Failure> {
+        let plaintext = &plaintext[..plaintext.len().min(self.early.limit)];
+        if plaintext.is_empty() {
+            return Ok(0);
+        }
+        loop {
+            match self.connection.process_tls_records(&mut []).state {
+                Ok(ConnectionState::EncodeTlsData(mut flight)) => {
+                    encode_flight(&mut self.outgoing, &mut flight);
+                }
+                Ok(ConnectionState::TransmitTlsData(mut flight)) => {
+                    self.early.sent = encrypt_early(&mut self.outgoing, &mut flight, plaintext);
+                    flight.done();
+                    return Ok(if self.early.sent { plaintext.len() } else { 0 });
+                }
+                Ok(_) => return Ok(0),
+                Err(error) => return Err(self.fail(error)),
+            }
+        }
+    }
+
     fn handshake(&mut self, socket: &mut Socket) -> Result<Progress, Failure> {
         if self.outgoing.is_empty() && !self.ready && self.partial.is_empty() {
-            // Only the first call finds something to do here: the ClientHello.
-            self.process(&mut [])?;
+            // Only the first call finds something to do here.
+            self.begin()?;
         }
         loop {
             if self.ready {
@@ -228,8 +266,8 @@ impl Session for RustlsSession {
             if self.send_outgoing(socket, Step::Handshake)? == Progress::WantWrite {
                 return Ok(Progress::WantWrite);
             }
-            if self.peer_closed {
-                return Ok(Progress::Closed);
+            if let Some(end) = self.end {
+                return Ok(end);
             }
             if !self.receive(socket, Step::Handshake)? {
                 return Ok(Progress::WantRead);
@@ -259,6 +297,17 @@ impl Session for RustlsSession {
             hello_retry_request: kind == Some(RustlsKind::FullWithHelloRetryRequest),
             alpn: connection.alpn_protocol().map(Alpn::of),
             client_authenticated: self.client_authenticated,
+            resumed_by: match (kind, connection.protocol_version()) {
+                (Some(RustlsKind::Resumed), Some(ProtocolVersion::TLSv1_3)) => Resume::Psk,
+                (Some(RustlsKind::Resumed), _) if self.ticket_offered => Resume::Ticket,
+                (Some(RustlsKind::Resumed), _) => Resume::Id,
+                _ => Resume::None,
+            },
+            early_data: match (self.early.sent, self.early.accepted) {
+                (false, _) => EarlyData::None,
+                (true, true) => EarlyData::Accepted,
+                (true, false) => EarlyData::Rejected,
+            },
             authenticated: self.authenticated,
         }
     }
@@ -298,8 +347,8 @@ impl Session for RustlsSession {
                 self.plaintext.drain(..length);
                 return Ok(Progress::Done(length));
             }
-            if self.peer_closed {
-                return Ok(Progress::Closed);
+            if let Some(end) = self.end {
+                return Ok(end);
             }
             if !self.receive(socket, Step::Body)? {
                 return Ok(Progress::WantRead);
@@ -313,6 +362,13 @@ impl Session for RustlsSession {
 
     fn asked_name(&self) -> usize {
         self.asked_name
+    }
+
+    /// A response of some size leaves as much room behind as rustls takes for the whole connection.
+    fn rest(&mut self) {
+        for buffer in [&mut self.partial, &mut self.outgoing, &mut self.plaintext] {
+            buffer.shrink_to_fit();
+        }
     }
 
     fn peer_certificates(&self) -> Vec<Vec<u8>> {

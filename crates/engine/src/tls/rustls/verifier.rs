@@ -3,13 +3,14 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
+use rustls::ProtocolVersion::{TLSv1_2, TLSv1_3};
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{WebPkiSupportedAlgorithms, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
 
-use super::chain_memo;
+use super::{chain_memo, key_memo};
 use crate::tls::TrustAnchors;
 
 thread_local! {
@@ -119,7 +120,9 @@ impl ServerCertVerifier for Verifier {
         signed: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
         if self.note(signed) {
-            return verify_tls12_signature(message, certificate, signed, &self.algorithms);
+            return key_memo::verify(TLSv1_2, message, certificate, signed, || {
+                verify_tls12_signature(message, certificate, signed, &self.algorithms)
+            });
         }
         Ok(HandshakeSignatureValid::assertion())
     }
@@ -131,7 +134,9 @@ impl ServerCertVerifier for Verifier {
         signed: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
         if self.note(signed) {
-            return verify_tls13_signature(message, certificate, signed, &self.algorithms);
+            return key_memo::verify(TLSv1_3, message, certificate, signed, || {
+                verify_tls13_signature(message, certificate, signed, &self.algorithms)
+            });
         }
         Ok(HandshakeSignatureValid::assertion())
     }

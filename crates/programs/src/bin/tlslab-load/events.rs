@@ -4,19 +4,26 @@ use std::io::{self, Write};
 
 use serde_json::{Value, json};
 use tlslab_engine::check::Checked;
-use tlslab_engine::watch::{Observer, Progress};
+use tlslab_engine::trace::Trace;
+use tlslab_engine::watch::{Observer, Percentiles, Progress};
 
 /// Tells how a run goes.
 #[derive(Debug)]
 pub struct Reporter {
     json: bool,
     quiet: bool,
+    trace: Option<Trace>,
 }
 
 impl Reporter {
-    /// `events`: JSON lines. Otherwise text, unless the record goes to a program anyway.
-    pub fn new(events: bool, record_is_json: bool) -> Self {
-        Self { json: events, quiet: record_is_json }
+    /// `events`: JSON lines. Otherwise text, unless it is not wanted.
+    pub fn new(events: bool, quiet: bool) -> Self {
+        Self { json: events, quiet, trace: None }
+    }
+
+    /// The instants of the run's connections, once it is over.
+    pub fn take_trace(&mut self) -> Option<Trace> {
+        self.trace.take()
     }
 
     fn event(&self, value: &Value) {
@@ -48,19 +55,89 @@ impl Observer for Reporter {
     }
 
     fn progress(&mut self, progress: Progress) {
-        let Progress { at_s, completed, failed, connections_per_s } = progress;
         if self.json {
-            self.event(&json!({
-                "event": "progress",
-                "at_s": at_s,
-                "completed": completed,
-                "failed": failed,
-                "connections_per_s": connections_per_s,
-            }));
+            self.event(&event(&progress));
         } else if !self.quiet {
-            self.line(&format!(
-                "{at_s:4.0} s  {connections_per_s:9.0} connections/s  {failed} failed"
-            ));
+            self.line(&line(&progress));
         }
+    }
+
+    fn trace(&mut self, trace: Trace) {
+        self.trace = Some(trace);
+    }
+}
+
+fn event(progress: &Progress) -> Value {
+    let times = |times: Option<Percentiles>| {
+        times.map(|t| json!({ "n": t.n, "p50_ms": t.p50_ms, "p99_ms": t.p99_ms }))
+    };
+    json!({
+        "event": "progress",
+        "at_s": progress.at_s,
+        "completed": progress.completed,
+        "failed": progress.failed,
+        "started_per_s": progress.started_per_s,
+        "connections_per_s": progress.connections_per_s,
+        "requests_per_s": progress.requests_per_s,
+        "in_flight": progress.in_flight,
+        "waiting": progress.waiting,
+        "service": times(progress.service),
+        "response": times(progress.response),
+        "exchange": times(progress.exchange),
+    })
+}
+
+/// One line for a person; times are those of the last second.
+fn line(progress: &Progress) -> String {
+    let Progress { at_s, connections_per_s, requests_per_s, in_flight, failed, .. } = *progress;
+    let mut line = format!(
+        "{at_s:4.0} s  {connections_per_s:8.0} connections/s  {requests_per_s:8.0} requests/s  \
+         {in_flight:5} in flight  {failed} failed"
+    );
+    if progress.waiting > 0 {
+        line.push_str(&format!("  {} waiting", progress.waiting));
+    }
+    let kinds = [
+        ("service", progress.service),
+        ("response", progress.response),
+        ("exchange", progress.exchange.filter(|_| progress.service.is_none())),
+    ];
+    for (name, times) in kinds {
+        if let Some(Percentiles { p50_ms, p99_ms, .. }) = times {
+            line.push_str(&format!("  {name} p50 {p50_ms:.2} p99 {p99_ms:.2} ms"));
+        }
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_tells_the_times_that_there_are() {
+        let times = Some(Percentiles { n: 100, p50_ms: 1.0, p99_ms: 12.345 });
+        let mut progress = Progress {
+            at_s: 3.0,
+            completed: 300,
+            failed: 2,
+            started_per_s: 101.0,
+            connections_per_s: 100.0,
+            requests_per_s: 200.0,
+            in_flight: 7,
+            waiting: 0,
+            service: times,
+            response: None,
+            exchange: times,
+        };
+        let words = line(&progress);
+        assert!(words.ends_with("7 in flight  2 failed  service p50 1.00 p99 12.35 ms"), "{words}");
+        (progress.waiting, progress.response) = (5, times);
+        let words = line(&progress);
+        assert!(
+            words.contains("  5 waiting  service") && words.contains("  response p50"),
+            "{words}"
+        );
+        assert_eq!(event(&progress)["response"]["n"], 100);
     }
 }

@@ -2,9 +2,11 @@
 
 mod arguments;
 mod events;
+mod hold;
 mod keylog;
 mod problem;
 mod text;
+mod trace;
 mod trust;
 
 use std::io::{self, Write};
@@ -15,6 +17,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use clap::Parser;
 use serde_json::json;
 use tlslab_engine::check::{Checked, check_logged};
+use tlslab_engine::hold::HoldRecord;
 use tlslab_engine::record::{RunRecord, VerdictCode};
 use tlslab_engine::run::run;
 use tlslab_engine::spec::RunSpec;
@@ -22,6 +25,7 @@ use tlslab_engine::spec::RunSpec;
 use self::arguments::{Arguments, Schema};
 use self::events::Reporter;
 use self::problem::Problem;
+use self::trace::TraceFile;
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -47,13 +51,17 @@ fn measure(arguments: &Arguments) -> Result<ExitCode, Problem> {
         print_json(&match schema {
             Schema::Spec => schemars::schema_for!(RunSpec),
             Schema::Record => schemars::schema_for!(RunRecord),
+            Schema::Hold => schemars::schema_for!(HoldRecord),
         })?;
         return Ok(ExitCode::SUCCESS);
     }
     let interrupt = interrupt_flag()?;
+    if arguments.hold.is_asked_for() {
+        return hold::run(arguments, &interrupt);
+    }
     let spec = arguments.spec()?.checked()?;
     let trust = trust::anchors(&spec.spec().tls.trust)?;
-    let mut reporter = Reporter::new(arguments.events, arguments.json);
+    let mut reporter = Reporter::new(arguments.events, arguments.json && !arguments.load.progress);
     let log = keylog::open(arguments.keylog.as_deref())?;
     let checked = check_logged(&spec, trust, log.clone())?;
     interrupt.store(false, Ordering::SeqCst);
@@ -62,8 +70,12 @@ fn measure(arguments: &Arguments) -> Result<ExitCode, Problem> {
         print_json(&preflight(&checked))?;
         return Ok(ExitCode::SUCCESS);
     }
+    let trace = arguments.load.trace.as_deref().map(TraceFile::create).transpose()?;
     let record = run(&spec, &checked, &mut reporter, &interrupt)?;
     log.map_or(Ok(()), |log| log.finish())?;
+    if let (Some(file), Some(trace)) = (trace, reporter.take_trace()) {
+        file.write(&trace)?;
+    }
     if arguments.json {
         print_json(&record)?;
     } else {

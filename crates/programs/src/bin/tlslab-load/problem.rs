@@ -31,6 +31,12 @@ impl Problem {
         Self { class: "usage".to_owned(), message, exit: USAGE }
     }
 
+    /// A file that cannot be written.
+    pub fn output(path: &str, error: &io::Error) -> Self {
+        let message = format!("cannot write '{path}': {error}");
+        Self { class: "output".to_owned(), message, exit: COULD_NOT_RUN }
+    }
+
     /// What the program ends with.
     pub fn exit_code(&self) -> ExitCode {
         ExitCode::from(self.exit)
@@ -40,6 +46,9 @@ impl Problem {
     pub fn report(&self, json: bool) -> io::Result<()> {
         // Parts of the message come from the server.
         let (message, remedy) = (harmless(&self.message, MESSAGE_LIMIT), remedy(&self.class));
+        let then = if remedy.is_empty() { String::new() } else { format!("; {remedy}") };
+        // First of all for people: it may be standard output that is the problem.
+        writeln!(io::stderr(), "tlslab-load: {message}{then}")?;
         if json {
             let error = json!({
                 "schema": "tlslab.error/1",
@@ -49,8 +58,7 @@ impl Problem {
             });
             writeln!(io::stdout(), "{error}")?;
         }
-        let then = if remedy.is_empty() { String::new() } else { format!("; {remedy}") };
-        writeln!(io::stderr(), "tlslab-load: {message}{then}")
+        Ok(())
     }
 }
 
@@ -80,10 +88,12 @@ fn remedy(class: &str) -> &'static str {
         "files_exhausted" => "raise the file limit (ulimit -n) or lower --connections",
         "ports_exhausted" => "widen net.ipv4.ip_local_port_range or wait a minute",
         "unsupported" => "leave --backend at auto, or ask for something else",
+        "source" => "give addresses of this machine, of the target's family, with --source",
         "pin" => "give processors that are online with --cpu",
         _ if class.starts_with("unexpected_") => {
             "the server prefers something else; ask for what it takes"
         }
+        "timeout_name" => "see that the name server answers, or give the host's address",
         _ if class.starts_with("timeout_") => "see that the server answers, or raise --timeout",
         _ => "",
     }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use tlslab_engine::record::{CountedName, HISTOGRAMS, RunRecord};
+use tlslab_engine::record::{CountedName, HISTOGRAMS, OPEN_HISTOGRAMS, RunRecord, StepResult};
 
 /// The record in a few lines.
 pub fn summary(record: &RunRecord) -> String {
@@ -17,17 +17,21 @@ pub fn summary(record: &RunRecord) -> String {
         let f = &counted.facts;
         let _ = writeln!(
             text,
-            "  {:>9}  TLS {} {} {} {} {}{}",
+            "  {:>9}  TLS {} {} {} {} {}",
             counted.count,
             f.tls,
             f.suite,
             f.group,
             f.signature_scheme,
-            f.kind,
-            if f.client_authenticated { ", client authenticated" } else { "" }
+            f.kind_in_words()
         );
     }
     let _ = writeln!(text, "{completed} connections completed, {rate:.1}/s");
+    let kinds = &record.kinds;
+    if kinds.resumed > 0 {
+        let share = kinds.resumed_share() * 100.0;
+        let _ = writeln!(text, "  {} resumed ({share:.2} %), {} full", kinds.resumed, kinds.full);
+    }
     for (class, count) in record.outcomes.failed.iter().chain(&record.outcomes.unexpected) {
         let _ = writeln!(text, "  {count} {class}");
     }
@@ -43,12 +47,31 @@ pub fn summary(record: &RunRecord) -> String {
         per(record.cpu.user_us),
         per(record.cpu.system_us)
     );
-    let _ = writeln!(text, "{:>12}  {:>9} {:>9} {:>9} {:>9}", "ms", "p50", "p90", "p99", "max");
-    for name in HISTOGRAMS {
-        let s = record.summaries[name];
+    if let Some(open_loop) = &record.open_loop {
         let _ = writeln!(
             text,
-            "{name:>12}  {:9.3} {:9.3} {:9.3} {:9.3}",
+            "arrivals: {} due, {:.1}/s; {} started, {:.1}/s; {} blocked, {} still waiting",
+            open_loop.arrivals,
+            open_loop.offered_per_s,
+            open_loop.started,
+            open_loop.achieved_per_s,
+            open_loop.blocked,
+            open_loop.waiting_at_stop
+        );
+    }
+    record.steps.iter().for_each(|step| text.push_str(&step_line(step)));
+    let head = ["p50", "p90", "p99", "max"];
+    let _ =
+        writeln!(text, "{:>19}  {:>9} {:>9} {:>9} {:>9}", "ms", head[0], head[1], head[2], head[3]);
+    for name in HISTOGRAMS.iter().chain(&OPEN_HISTOGRAMS) {
+        let Some(s) = record.summaries.get(*name) else { continue };
+        // Without resumption the handshake's time by kind says nothing new.
+        if name.starts_with("handshake_") && record.kinds.resumed == 0 {
+            continue;
+        }
+        let _ = writeln!(
+            text,
+            "{name:>19}  {:9.3} {:9.3} {:9.3} {:9.3}",
             s.p50_ms, s.p90_ms, s.p99_ms, s.max_ms
         );
     }
@@ -59,4 +82,24 @@ pub fn summary(record: &RunRecord) -> String {
         let _ = writeln!(text, "verdict: {}", verdict.message);
     }
     text
+}
+
+/// One step of a measurement in steps: its level, and what came of it.
+fn step_line(step: &StepResult) -> String {
+    let level = match step.rate {
+        Some(rate) => format!("{rate}/s"),
+        None => format!("{} connections", step.connections),
+    };
+    let each = |count: u64| if step.seconds > 0.0 { count as f64 / step.seconds } else { 0.0 };
+    let troubles: u64 = step.failed.values().chain(step.unexpected.values()).sum();
+    let name = if step.rate.is_some() { "response" } else { "service" };
+    let times = &step.summaries[name];
+    format!(
+        "step {level}: {:.1} connections/s, {:.1} requests/s, {troubles} failed, {name} p50 {:.3} \
+         p99 {:.3} ms\n",
+        each(step.completed),
+        each(step.requests),
+        times.p50_ms,
+        times.p99_ms
+    )
 }

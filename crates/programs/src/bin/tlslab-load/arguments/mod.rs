@@ -1,5 +1,7 @@
 //! The command line of `tlslab-load`, and the specification that it stands for.
 
+mod load;
+mod resumption;
 mod tls;
 
 use std::fs;
@@ -9,7 +11,9 @@ use std::time::Duration;
 use clap::{Parser, ValueEnum};
 use tlslab_engine::spec::{Deadlines, RequestsPerConnection, RunSpec, SPEC_SCHEMA, Stop};
 
+use self::load::LoadArguments;
 use self::tls::TlsArguments;
+use crate::hold;
 use crate::problem::Problem;
 
 /// Opens TLS connections to one server and measures them.
@@ -27,15 +31,11 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE|-")]
     spec: Option<String>,
 
-    /// Connections in flight at once
-    #[arg(short, long, default_value_t = 1, value_name = "N")]
-    connections: u32,
-
     /// Worker threads
     #[arg(short, long, default_value_t = 1, value_name = "N")]
     threads: u32,
 
-    /// How long to measure: 500ms, 10s, 2m [default: 10s]
+    /// How long to measure: 500ms, 10s, 2m [default: 10s, or what a ramp or --step asks for]
     #[arg(short, long, value_parser = time, value_name = "TIME", conflicts_with = "count")]
     duration: Option<Duration>,
 
@@ -56,11 +56,17 @@ pub struct Arguments {
     handshake_only: bool,
 
     #[command(flatten)]
+    pub load: LoadArguments,
+
+    #[command(flatten)]
     tls: TlsArguments,
 
     /// Processors to pin the workers to: 1 or 0,2-3
     #[arg(long, value_parser = processors, value_name = "LIST")]
     cpu: Option<Processors>,
+
+    #[command(flatten)]
+    pub hold: hold::Flags,
 
     /// A host that may be loaded although it is not a loopback address (repeatable)
     #[arg(long, value_name = "HOST")]
@@ -103,37 +109,44 @@ pub enum Schema {
     Spec,
     /// What comes out: the record of a run.
     Record,
+    /// What comes out of --hold.
+    Hold,
 }
 
 impl Arguments {
     /// The specification that was given, in JSON or in flags.
     pub fn spec(&self) -> Result<RunSpec, Problem> {
-        match &self.spec {
-            Some(source) => read_spec(source),
-            None => self.spec_of_flags(),
-        }
+        let mut spec = match &self.spec {
+            Some(source) => read_spec(source)?,
+            None => self.spec_of_flags()?,
+        };
+        self.load.complete(&mut spec.load);
+        Ok(spec)
     }
 
     fn spec_of_flags(&self) -> Result<RunSpec, Problem> {
+        let load = self.load.spec(self.duration)?;
+        let length = self.duration.or(self.load.length(&load)?).unwrap_or(LENGTH);
         let step = milliseconds(self.timeout) as u32;
         let deadlines =
             Deadlines { connect_ms: step, handshake_ms: step, first_byte_ms: step, body_ms: step };
         Ok(RunSpec {
             schema: SPEC_SCHEMA.to_owned(),
             url: self.url.clone().unwrap_or_default(),
-            connections: self.connections,
+            connections: self.load.connections.most(),
             threads: self.threads,
             cpus: self.cpu.clone().unwrap_or_default().0,
             warmup_ms: milliseconds(self.warmup),
-            stop: match (self.count, self.duration) {
-                (Some(count), _) => Stop::Count(count),
-                (None, Some(duration)) => Stop::DurationMs(milliseconds(duration)),
-                (None, None) => Stop::DurationMs(10_000),
+            stop: match self.count {
+                Some(count) => Stop::Count(count),
+                None => Stop::DurationMs(milliseconds(length)),
             },
             requests_per_connection: self.requests_per_connection,
             handshake_only: self.handshake_only,
+            load,
             tls: self.tls.spec()?,
             deadlines,
+            sources: self.hold.sources.clone(),
             allow: self.allow.clone(),
             proof: self.proof.clone(),
         })
@@ -166,14 +179,17 @@ fn read_file(path: &str) -> Result<String, Problem> {
     fs::read_to_string(path).map_err(|e| Problem::usage(format!("cannot read '{path}': {e}")))
 }
 
-fn milliseconds(time: Duration) -> u64 {
+pub fn milliseconds(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
+
+/// How long a measurement takes if nothing says so.
+const LENGTH: Duration = Duration::from_secs(10);
 
 /// The longest time that can be asked for: a day.
 const LONGEST: Duration = Duration::from_secs(24 * 3600);
 
-fn time(text: &str) -> Result<Duration, String> {
+pub fn time(text: &str) -> Result<Duration, String> {
     let wanted = || format!("'{text}' is not a time; write 500ms, 10s or 2m");
     let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);

@@ -7,6 +7,7 @@ use tlslab_engine::spec::{
 };
 
 use super::read_file;
+use super::resumption::ResumptionArguments;
 use crate::problem::Problem;
 
 /// What to offer and what to insist on.
@@ -80,6 +81,9 @@ pub struct TlsArguments {
     /// work for the server
     #[arg(long, conflicts_with_all = ["authenticate", "key_share"])]
     lean: bool,
+
+    #[command(flatten)]
+    resumption: ResumptionArguments,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -113,7 +117,7 @@ impl TlsArguments {
             (true, _, _) => (Authenticate::Sampled, KeyShare::Reused),
             (false, authenticate, key_share) => (authenticate.into(), key_share.into()),
         };
-        Ok(TlsSpec {
+        Ok(self.resumption.added_to(TlsSpec {
             versions: self.tls.clone(),
             suites: self.suite.clone(),
             groups: self.group.clone(),
@@ -132,7 +136,8 @@ impl TlsArguments {
             dh_bits: self.dh_bits,
             allow_obsolete: self.allow_obsolete,
             trust,
-        })
+            ..TlsSpec::default()
+        }))
     }
 
     fn alpn(&self) -> Result<Option<Vec<String>>, Problem> {

@@ -1,0 +1,113 @@
+//! What must be true of the response reader, whatever a server sends. Property tests and the fuzz
+//! target `h1_response` hold it to this.
+
+use crate::http::h1::{HttpError, ResponseReader};
+
+/// All that a reader tells of what it was given.
+type Told = (bool, u16, bool, Option<String>, u64, u64);
+
+/// However the bytes are cut, the reader comes to the same; it counts no byte twice, and repeats
+/// nothing that could drive a terminal. Panics where that is not so.
+pub fn hold(bytes: &[u8], piece: usize) {
+    let whole = read(bytes.chunks(bytes.len().max(1)));
+    let pieces = read(bytes.chunks(piece.max(1)));
+    // Of several things that are wrong, another one may be met first.
+    assert_eq!(whole.as_ref().ok(), pieces.as_ref().ok(), "{whole:?} is not {pieces:?}");
+    let Ok((_, _, _, server, head, body)) = whole else { return };
+    assert!(head + body <= bytes.len() as u64);
+    let server = server.unwrap_or_default();
+    assert!(server.chars().count() <= 128 && !server.contains(char::is_control), "{server:?}");
+}
+
+fn read<'b>(pieces: impl Iterator<Item = &'b [u8]>) -> Result<Told, HttpError> {
+    let mut reader = ResponseReader::default();
+    let mut done = false;
+    for piece in pieces {
+        done = reader.take(piece)?;
+    }
+    let server = reader.server().map(str::to_owned);
+    let counts = (reader.head_bytes, reader.body_bytes);
+    Ok((done, reader.status(), reader.keeps_alive(), server, counts.0, counts.1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// What responses are made of, the good ones and the bad ones.
+    const PARTS: [&[u8]; 32] = [
+        b"HTTP/1.1 200 OK\r\n",
+        b"HTTP/1.0 200 OK\r\n",
+        b"HTTP/1.1 100 Continue\r\n\r\n",
+        b"HTTP/1.1 101 Switching Protocols\r\n",
+        b"HTTP/1.1 204 No Content\r\n",
+        b"HTTP/1.1 304\r\n",
+        b"HTTP/1.1 404 Not Found\n",
+        b"Content-Length: 5\r\n",
+        b"Content-Length: 0\r\n",
+        b"content-length: 18446744073709551615\r\n",
+        b"Content-Length: 18446744073709551616\r\n",
+        b"Content-Length: -1\r\n",
+        b"Transfer-Encoding: chunked\r\n",
+        b"Transfer-Encoding: gzip\r\n",
+        b"Connection: close\r\n",
+        b"Connection: keep-alive\r\n",
+        b"Server: \x1b[2J\xff\xfe\r\n",
+        b"Server: nginx\r\n",
+        b": \r\n",
+        b" folded\r\n",
+        b"\r\n",
+        b"\n",
+        b"\r",
+        b"\0",
+        b"hello",
+        b"5\r\nhello\r\n",
+        b"0\r\n",
+        b"1;x=y\r\n",
+        b"fffffffffffffffff\r\n",
+        b"ffffffffffffffff\r\n",
+        b"X: y\r\n",
+        b"HTTP/",
+    ];
+
+    fn response() -> impl Strategy<Value = Vec<u8>> {
+        let part = prop_oneof![
+            8 => prop::sample::select(&PARTS[..]).prop_map(<[u8]>::to_vec),
+            1 => prop::collection::vec(any::<u8>(), 0..8),
+        ];
+        prop::collection::vec(part, 0..12).prop_map(|parts| parts.concat())
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(4096) })]
+
+        #[test]
+        fn no_cut_changes_what_is_read(bytes in response(), piece in 1..40_usize) {
+            hold(&bytes, piece);
+        }
+
+        #[test]
+        fn counts_are_exact(
+            body in prop::collection::vec(any::<u8>(), 0..200),
+            sizes in prop::collection::vec(1..50_usize, 0..8),
+            piece in 1..64_usize,
+        ) {
+            let head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+            let mut bytes = head.to_vec();
+            let mut rest = &body[..];
+            for size in sizes.into_iter().chain([body.len()]) {
+                let (chunk, behind) = rest.split_at(size.min(rest.len()));
+                rest = behind;
+                if !chunk.is_empty() {
+                    bytes.extend(format!("{:x}\r\n", chunk.len()).bytes());
+                    bytes.extend([chunk, b"\r\n"].concat());
+                }
+            }
+            bytes.extend(b"0\r\n\r\n");
+            let (done, status, _, _, heads, bodies) = read(bytes.chunks(piece)).unwrap();
+            prop_assert_eq!((done, status), (true, 200));
+            prop_assert_eq!((heads, bodies), (head.len() as u64, body.len() as u64));
+        }
+    }
+}

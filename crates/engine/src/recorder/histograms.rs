@@ -1,0 +1,100 @@
+//! The histograms of a run or of a step of it, by name.
+
+use std::collections::BTreeMap;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::{Serializer as _, V2DeflateSerializer};
+
+use crate::clock::{MILLISECOND, Nanos, SECOND};
+use crate::record::{HISTOGRAMS, OPEN_HISTOGRAMS, Summary};
+
+/// The greatest time that a histogram holds, an hour; what takes longer is counted as an hour.
+const HIGHEST: u64 = 3600 * SECOND;
+
+/// Significant decimal digits of a histogram's values: they are exact to 0.1 %.
+const DIGITS: u8 = 3;
+
+/// What a histogram holds; the order is that of [`HISTOGRAMS`], then of [`OPEN_HISTOGRAMS`].
+#[derive(Debug, Clone, Copy)]
+pub enum Time {
+    Connect,
+    Handshake,
+    Established,
+    FirstByte,
+    Exchange,
+    Service,
+    HandshakeFull,
+    HandshakeResumed,
+    StartDelay,
+    ResponseEstablished,
+    ResponseFirstByte,
+    Response,
+}
+
+/// One histogram for each kind of time; those of an open loop only where there is one.
+#[derive(Debug)]
+pub struct Histograms(Vec<Histogram<u64>>);
+
+impl Histograms {
+    /// Empty histograms.
+    pub fn new(open_loop: bool) -> Self {
+        let empty = || Histogram::new_with_bounds(1, HIGHEST, DIGITS).expect("valid bounds");
+        let count = HISTOGRAMS.len() + if open_loop { OPEN_HISTOGRAMS.len() } else { 0 };
+        Self((0..count).map(|_| empty()).collect())
+    }
+
+    /// Notes a time.
+    pub fn note(&mut self, kind: Time, time: Nanos) {
+        self.0[kind as usize].saturating_record(time);
+    }
+
+    /// Adds others of the same kind to these.
+    pub fn merge(&mut self, other: &Self) {
+        for (mine, theirs) in self.0.iter_mut().zip(&other.0) {
+            mine.add(theirs).expect("all histograms have the same bounds");
+        }
+    }
+
+    fn named(&self) -> impl Iterator<Item = (String, &Histogram<u64>)> {
+        let names = HISTOGRAMS.iter().chain(&OPEN_HISTOGRAMS).map(|name| (*name).to_owned());
+        names.zip(&self.0)
+    }
+
+    /// The histograms in the compressed HdrHistogram V2 encoding, base64.
+    pub fn encoded(&self) -> BTreeMap<String, String> {
+        let mut serializer = V2DeflateSerializer::new();
+        let encode = |(name, histogram): (String, &Histogram<u64>)| {
+            let mut bytes = Vec::new();
+            serializer.serialize(histogram, &mut bytes).expect("a vector takes all bytes");
+            (name, BASE64.encode(bytes))
+        };
+        self.named().map(encode).collect()
+    }
+
+    /// The histograms in short.
+    pub fn summaries(&self) -> BTreeMap<String, Summary> {
+        self.named().map(|(name, histogram)| (name, summary(histogram))).collect()
+    }
+}
+
+fn summary(histogram: &Histogram<u64>) -> Summary {
+    let ms = |nanos: f64| nanos / MILLISECOND as f64;
+    let quantile = |q| ms(histogram.value_at_quantile(q) as f64);
+    if histogram.is_empty() {
+        return Summary::default();
+    }
+    Summary {
+        n: histogram.len(),
+        min_ms: ms(histogram.min() as f64),
+        mean_ms: ms(histogram.mean()),
+        sd_ms: ms(histogram.stdev()),
+        p50_ms: quantile(0.5),
+        p90_ms: quantile(0.9),
+        p95_ms: quantile(0.95),
+        p99_ms: quantile(0.99),
+        p999_ms: quantile(0.999),
+        max_ms: ms(histogram.max() as f64),
+    }
+}

@@ -1,0 +1,412 @@
+//! What one worker writes down: histograms, books, bytes, slices; merged when all workers have ended.
+
+mod histograms;
+mod names;
+mod part;
+mod second;
+
+use std::collections::BTreeMap;
+use std::mem;
+
+use self::histograms::Time;
+use self::names::Names;
+use self::part::Part;
+pub use self::second::{Percentiles, Second};
+use crate::clock::{Nanos, SECOND};
+use crate::outcome::{Outcome, Outcomes};
+use crate::prime::Primed;
+use crate::record::{
+    Bytes, CountedFacts, CountedName, CpuTime, Interval, Kinds, OpenLoop, StepResult, Summary,
+};
+use crate::spec::RunSpec;
+use crate::spec::load::Rate;
+use crate::tls::{EarlyData, Facts, HandshakeKind, Negotiated};
+use crate::trace::Trace;
+
+/// The most different facts that are counted apart; a server that shows more is playing.
+const FACTS_LIMIT: usize = 64;
+
+/// The instants of one connection, in the order in which they come.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Milestones {
+    /// The connection should have been begun, in an open loop; 0 in a closed one.
+    pub intended: Nanos,
+    /// The TCP connection was begun.
+    pub started: Nanos,
+    /// It was established.
+    pub established: Nanos,
+    /// The TLS handshake was complete at the client.
+    pub secured: Nanos,
+    /// The current request was begun.
+    pub requested: Nanos,
+    /// The first byte of its response arrived.
+    pub answered: Nanos,
+    /// The first byte of the connection's first response arrived.
+    pub first_answered: Nanos,
+}
+
+/// The arrivals of a measurement in an open loop: `due = started + waiting_at_stop`, exactly.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ArrivalBooks {
+    /// Arrivals that waited when the measurement began, and those that became due during it.
+    pub due: u64,
+    /// Those of them that found no free slot when they were due.
+    pub blocked: u64,
+    /// Those of them that had not started when the measurement ended.
+    pub waiting_at_stop: u64,
+    /// The time over which they became due: the measurement as it was scheduled.
+    pub window: Nanos,
+}
+
+/// Time that connections spent in flight, added up over them, in nanoseconds: what Little's law says
+/// must be equal to the sum of their service times.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Flight {
+    /// In the measurement.
+    pub within: u128,
+    /// Before the measurement, by connections that were in flight when it began.
+    pub before: u128,
+    /// By connections that were in flight when the measurement ended, since their start.
+    pub unfinished: u128,
+}
+
+impl Flight {
+    /// Connections in flight, mean over a measurement of so many seconds.
+    pub fn mean(&self, seconds: f64) -> f64 {
+        if seconds > 0.0 { self.within as f64 / SECOND as f64 / seconds } else { 0.0 }
+    }
+}
+
+/// One worker's notes.
+#[derive(Debug)]
+pub struct Recorder {
+    /// The steps of the measurement, and the one that is under way.
+    parts: Vec<Part>,
+    step: usize,
+    facts: Vec<(Negotiated, u64)>,
+    /// How connections ended, by the server name that they asked for.
+    pub names: Names,
+    /// Connections in flight when the measurement began.
+    carried: u64,
+    /// Connections in flight when it ended.
+    pub in_flight_at_stop: u64,
+    /// In an open loop: what became of the arrivals.
+    pub arrivals: ArrivalBooks,
+    /// Time in flight.
+    pub flight: Flight,
+    completed: u64,
+    troubled: u64,
+    authenticated: u64,
+    bytes: Bytes,
+    kinds: Kinds,
+    slices: Vec<Interval>,
+    /// What [`Recorder::ended`] said when the last slice was closed.
+    in_slices: (u64, u64),
+    /// What has not yet been told to whoever watches the run.
+    pub second: Box<Second>,
+    /// The instants of single connections, where they are wanted.
+    pub trace: Trace,
+}
+
+impl Recorder {
+    /// An empty recorder for a measurement of so many steps.
+    pub fn new(steps: usize, open_loop: bool) -> Self {
+        Self {
+            parts: (0..steps).map(|_| Part::new(open_loop)).collect(),
+            step: 0,
+            facts: Vec::new(),
+            names: Names::default(),
+            carried: 0,
+            in_flight_at_stop: 0,
+            arrivals: ArrivalBooks::default(),
+            flight: Flight::default(),
+            completed: 0,
+            troubled: 0,
+            authenticated: 0,
+            bytes: Bytes::default(),
+            kinds: Kinds::default(),
+            slices: Vec::new(),
+            in_slices: (0, 0),
+            second: Box::new(Second::new()),
+            trace: Trace::default(),
+        }
+    }
+
+    /// Begins the measurement with so many connections in flight.
+    pub fn begin(&mut self, in_flight: u64) {
+        self.carried = in_flight;
+        self.second.clear();
+    }
+
+    /// Notes a connection that is begun, so much later than it should have been in an open loop.
+    pub fn started(&mut self, delay: Option<Nanos>) {
+        let part = &mut self.parts[self.step];
+        part.started += 1;
+        self.second.started += 1;
+        if let Some(delay) = delay {
+            part.histograms.note(Time::StartDelay, delay);
+        }
+    }
+
+    /// Notes a request that was answered in full.
+    pub fn request(&mut self, at: &Milestones, now: Nanos, head: u64, body: u64) {
+        self.bytes.head += head;
+        self.bytes.body += body;
+        self.second.requests += 1;
+        self.second.exchange.saturating_record(now - at.requested);
+        let part = &mut self.parts[self.step];
+        part.requests += 1;
+        part.histograms.note(Time::FirstByte, at.answered - at.requested);
+        part.histograms.note(Time::Exchange, now - at.requested);
+    }
+
+    /// Notes a connection that did all that was asked.
+    pub fn completed(&mut self, at: &Milestones, now: Nanos, facts: Negotiated, bytes: &Bytes) {
+        self.completed += 1;
+        self.authenticated += u64::from(facts.authenticated);
+        self.count_facts(facts);
+        self.count_kind(&facts);
+        self.bytes.handshake_sent += bytes.handshake_sent;
+        self.bytes.handshake_received += bytes.handshake_received;
+        self.bytes.sent += bytes.sent;
+        self.bytes.received += bytes.received;
+        self.second.completed += 1;
+        self.second.service.saturating_record(now - at.started);
+        let part = &mut self.parts[self.step];
+        part.completed += 1;
+        part.histograms.note(Time::Connect, at.established - at.started);
+        part.histograms.note(Time::Handshake, at.secured - at.established);
+        part.histograms.note(
+            match facts.kind {
+                HandshakeKind::Full => Time::HandshakeFull,
+                HandshakeKind::Resumed => Time::HandshakeResumed,
+            },
+            at.secured - at.established,
+        );
+        part.histograms.note(Time::Established, at.secured - at.started);
+        part.histograms.note(Time::Service, now - at.started);
+        if at.intended > 0 {
+            self.responded(at, now);
+        }
+    }
+
+    /// Notes the times of a completed connection from the instant at which it should have started.
+    fn responded(&mut self, at: &Milestones, now: Nanos) {
+        self.second.response.saturating_record(now - at.intended);
+        let histograms = &mut self.parts[self.step].histograms;
+        histograms.note(Time::ResponseEstablished, at.secured - at.intended);
+        histograms.note(Time::Response, now - at.intended);
+        if at.first_answered > 0 {
+            histograms.note(Time::ResponseFirstByte, at.first_answered - at.intended);
+        }
+    }
+
+    /// Notes a connection that failed, or whose handshake was another than the one asked for.
+    pub fn troubled(&mut self, outcome: Outcome, facts: Option<Negotiated>) {
+        self.troubled += 1;
+        self.second.failed += 1;
+        if let Some(facts) = facts {
+            self.count_facts(facts);
+        }
+        self.parts[self.step].trouble(outcome, 1);
+    }
+
+    /// Notes what was done before the load to collect sessions to resume.
+    pub fn primed(&mut self, primed: Primed) {
+        self.kinds.primed_connections += primed.connections;
+        self.kinds.primed_sessions += primed.sessions;
+    }
+
+    fn count_kind(&mut self, facts: &Negotiated) {
+        match facts.kind {
+            HandshakeKind::Full => self.kinds.full += 1,
+            HandshakeKind::Resumed => self.kinds.resumed += 1,
+        }
+        match facts.early_data {
+            EarlyData::None => {}
+            EarlyData::Accepted => self.kinds.early_data_accepted += 1,
+            EarlyData::Rejected => self.kinds.early_data_rejected += 1,
+        }
+    }
+
+    fn count_facts(&mut self, facts: Negotiated) {
+        let facts = Negotiated { authenticated: false, ..facts };
+        match self.facts.iter().position(|(known, _)| *known == facts) {
+            Some(index) => self.facts[index].1 += 1,
+            None if self.facts.len() < FACTS_LIMIT => self.facts.push((facts, 1)),
+            None => self.facts[FACTS_LIMIT - 1].1 += 1,
+        }
+    }
+
+    /// Connections in flight when the measurement began, and begun since.
+    pub fn attempts(&self) -> u64 {
+        self.carried + self.parts.iter().map(|part| part.started).sum::<u64>()
+    }
+
+    /// Connections that have ended so far: completed, and otherwise.
+    pub fn ended(&self) -> (u64, u64) {
+        (self.completed, self.troubled)
+    }
+
+    /// Closes the slice of the measurement that began at `from` and used so much processor time.
+    pub fn close_slice(&mut self, from: Nanos, begin: Nanos, now: Nanos, cpu: CpuTime) {
+        let (completed, failed) =
+            (self.completed - self.in_slices.0, self.troubled - self.in_slices.1);
+        self.in_slices = self.ended();
+        let seconds = |from: Nanos, to: Nanos| (to - from) as f64 / SECOND as f64;
+        let (at_s, seconds) = (seconds(begin, from), seconds(from, now));
+        self.slices.push(Interval { at_s, seconds, completed, failed, cpu });
+    }
+
+    /// Closes the step that began at `from` and used so much processor time; `next` begins.
+    pub fn close_step(&mut self, next: usize, begin: Nanos, from: Nanos, now: Nanos, cpu: CpuTime) {
+        self.parts[self.step].close(begin, from, now, cpu);
+        self.step = next;
+    }
+
+    /// The step that is under way.
+    pub fn step(&self) -> usize {
+        self.step
+    }
+
+    /// Adds another worker's notes to these.
+    pub fn merge(&mut self, other: &Self) {
+        for (mine, theirs) in self.parts.iter_mut().zip(&other.parts) {
+            mine.merge(theirs);
+        }
+        for &(facts, count) in &other.facts {
+            match self.facts.iter_mut().find(|(known, _)| *known == facts) {
+                Some((_, mine)) => *mine += count,
+                None => self.facts.push((facts, count)),
+            }
+        }
+        self.names.merge(&other.names);
+        self.carried += other.carried;
+        self.in_flight_at_stop += other.in_flight_at_stop;
+        self.arrivals.due += other.arrivals.due;
+        self.arrivals.blocked += other.arrivals.blocked;
+        self.arrivals.waiting_at_stop += other.arrivals.waiting_at_stop;
+        self.arrivals.window = self.arrivals.window.max(other.arrivals.window);
+        self.flight.within += other.flight.within;
+        self.flight.before += other.flight.before;
+        self.flight.unfinished += other.flight.unfinished;
+        self.completed += other.completed;
+        self.troubled += other.troubled;
+        self.authenticated += other.authenticated;
+        self.kinds += other.kinds;
+        self.merge_bytes(&other.bytes);
+        self.merge_slices(&other.slices);
+    }
+
+    fn merge_bytes(&mut self, other: &Bytes) {
+        self.bytes.handshake_sent += other.handshake_sent;
+        self.bytes.handshake_received += other.handshake_received;
+        self.bytes.sent += other.sent;
+        self.bytes.received += other.received;
+        self.bytes.head += other.head;
+        self.bytes.body += other.body;
+    }
+
+    /// Slices of different workers begin at the same instants, but for the last one.
+    fn merge_slices(&mut self, others: &[Interval]) {
+        for (index, theirs) in others.iter().enumerate() {
+            match self.slices.get_mut(index) {
+                Some(mine) => {
+                    mine.completed += theirs.completed;
+                    mine.failed += theirs.failed;
+                    mine.cpu += theirs.cpu;
+                    mine.seconds = mine.seconds.max(theirs.seconds);
+                }
+                None => self.slices.push(*theirs),
+            }
+        }
+    }
+
+    /// The notes in the form of a record.
+    pub fn conclude(mut self, spec: &RunSpec) -> Conclusion {
+        let steps = self.step_results(spec);
+        let parts = mem::take(&mut self.parts);
+        let mut whole = Part::new(spec.load.rate.is_some());
+        parts.iter().for_each(|part| whole.merge(part));
+        let mut outcomes = Outcomes {
+            attempts: self.carried + whole.started,
+            completed: self.completed,
+            in_flight_at_stop: self.in_flight_at_stop,
+            ..Outcomes::default()
+        };
+        whole.book(&mut outcomes);
+        Conclusion {
+            outcomes,
+            facts: self.counted_facts(),
+            server_names: self.names.of(&spec.tls.server_names),
+            authenticated: self.authenticated,
+            requests: whole.requests,
+            bytes: self.bytes,
+            kinds: self.kinds,
+            histograms: whole.histograms.encoded(),
+            summaries: whole.histograms.summaries(),
+            open_loop: spec.load.rate.is_some().then(|| self.open_loop(whole.started)),
+            flight: self.flight,
+            steps,
+            slices: self.slices,
+        }
+    }
+
+    /// What became of the arrivals.
+    fn open_loop(&self, started: u64) -> OpenLoop {
+        let ArrivalBooks { due, blocked, waiting_at_stop, window } = self.arrivals;
+        let seconds = window.max(1) as f64 / SECOND as f64;
+        let rate = |count: u64| count as f64 / seconds;
+        OpenLoop {
+            arrivals: due,
+            started,
+            blocked,
+            waiting_at_stop,
+            offered_per_s: rate(due),
+            achieved_per_s: rate(started),
+        }
+    }
+
+    /// One result for each step; none for a measurement that has no steps.
+    fn step_results(&self, spec: &RunSpec) -> Vec<StepResult> {
+        let connections = &spec.load.connection_steps;
+        let rates = match &spec.load.rate {
+            Some(Rate::Steps(rates)) => rates.as_slice(),
+            _ if connections.is_empty() => return Vec::new(),
+            _ => &[],
+        };
+        let level = |step| connections.get(step).copied().unwrap_or(spec.connections);
+        let reached = self.parts.iter().enumerate().filter(|(_, part)| part.is_closed());
+        reached.map(|(step, part)| part.result(level(step), rates.get(step).copied())).collect()
+    }
+
+    /// The facts with their counts, most frequent first.
+    fn counted_facts(&self) -> Vec<CountedFacts> {
+        let mut facts: Vec<_> = self
+            .facts
+            .iter()
+            .map(|(facts, count)| CountedFacts { facts: Facts::from(*facts), count: *count })
+            .collect();
+        facts.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.facts.cmp(&b.facts)));
+        facts
+    }
+}
+
+/// What a recorder contributes to a record, in its words.
+#[derive(Debug)]
+#[allow(missing_docs, reason = "the fields are those of the record")]
+pub struct Conclusion {
+    pub outcomes: Outcomes,
+    pub facts: Vec<CountedFacts>,
+    pub server_names: Vec<CountedName>,
+    pub authenticated: u64,
+    pub requests: u64,
+    pub bytes: Bytes,
+    pub kinds: Kinds,
+    pub histograms: BTreeMap<String, String>,
+    pub summaries: BTreeMap<String, Summary>,
+    pub open_loop: Option<OpenLoop>,
+    pub flight: Flight,
+    pub steps: Vec<StepResult>,
+    pub slices: Vec<Interval>,
+}

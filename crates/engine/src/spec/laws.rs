@@ -1,0 +1,88 @@
+//! What must be true of the reader of specifications, whatever it is given. Property tests and the
+//! fuzz target `spec_json` hold it to this.
+
+use crate::http::h1;
+use crate::spec::RunSpec;
+
+/// Any bytes are refused, or are a specification that comes back from JSON as it went, and whose
+/// request, if it can be run, is one request and nothing else. Panics where that is not so.
+pub fn hold(bytes: &[u8]) {
+    let Ok(spec) = serde_json::from_slice::<RunSpec>(bytes) else { return };
+    let written = serde_json::to_string(&spec).expect("a specification can be written");
+    let again: RunSpec = serde_json::from_str(&written).expect("and read again");
+    assert_eq!(again, spec);
+    let Ok(checked) = spec.clone().checked() else { return };
+    assert_eq!(checked.spec(), &spec);
+    for last in [false, true] {
+        let request = h1::request(checked.target(), last);
+        let mut fields = [httparse::EMPTY_HEADER; 16];
+        let mut head = httparse::Request::new(&mut fields);
+        assert_eq!(head.parse(&request), Ok(httparse::Status::Complete(request.len())));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Fields of a specification with values that fit, that do not, and that are of another type.
+    const FIELDS: [&str; 25] = [
+        r#""schema":"tlslab.spec/1""#,
+        r#""schema":"tlslab.spec/9""#,
+        r#""connections":18446744073709551615"#,
+        r#""connections":64"#,
+        r#""threads":4294967295"#,
+        r#""threads":-1"#,
+        r#""cpus":[0,1,18446744073709551615]"#,
+        r#""warmup_ms":86400000"#,
+        r#""stop":{"count":0}"#,
+        r#""stop":{"duration_ms":1}"#,
+        r#""stop":{"count":1,"duration_ms":1}"#,
+        r#""requests_per_connection":"unlimited""#,
+        r#""requests_per_connection":{"count":7}"#,
+        r#""handshake_only":true"#,
+        r#""tls":{"versions":["1.2"],"groups":["X25519MLKEM768"]}"#,
+        r#""tls":{"suites":["AES128-SHA","TLS_AES_128_GCM_SHA256"],"backend":"openssl"}"#,
+        r#""tls":{"trust":{"pem":"\u0000"},"server_name":"\ud83d\ude00"}"#,
+        r#""tls":{"trust":"anyone","server_name":"127.0.0.1","authenticate":"sampled"}"#,
+        r#""tls":null"#,
+        r#""deadlines":{"connect_ms":4294967295}"#,
+        r#""deadlines":{"connect_ms":4294967296}"#,
+        r#""allow":["a\nb",""]"#,
+        r#""proof":"0123456789abcdef""#,
+        r#""proof":"../../0123456789""#,
+        r#""unknown":{}"#,
+    ];
+
+    fn spec() -> impl Strategy<Value = String> {
+        let url = prop_oneof!["https://[a-z:@/?#%\\.\\[\\]0-9]{0,30}", "\\PC{0,20}"];
+        let fields = prop::collection::vec(prop::sample::select(&FIELDS[..]), 0..5);
+        (url, fields).prop_map(|(url, fields)| {
+            let url = serde_json::to_string(&url).unwrap();
+            let stop = if fields.iter().any(|f| f.contains("stop")) { "" } else { STOP };
+            let fields: String = fields.iter().map(|field| format!(",{field}")).collect();
+            format!(r#"{{"url":{url}{stop}{fields}}}"#)
+        })
+    }
+
+    /// What every specification needs.
+    const STOP: &str = r#","stop":{"count":1}"#;
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(4096) })]
+
+        #[test]
+        fn any_json_is_refused_or_comes_back(json in spec()) {
+            hold(json.as_bytes());
+        }
+
+        #[test]
+        fn any_bytes_are_refused_or_come_back(json in spec(), at in any::<prop::sample::Index>(), byte: u8) {
+            let mut bytes = json.into_bytes();
+            let at = at.index(bytes.len());
+            bytes[at] = byte;
+            hold(&bytes);
+        }
+    }
+}

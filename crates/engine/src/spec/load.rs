@@ -1,0 +1,263 @@
+//! How load is made over time, and what is kept of each connection.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{RequestsPerConnection, RunSpec, SpecError, Stop, TIME_LIMIT_MS};
+
+/// The most steps of a run: each has histograms of its own.
+const STEPS_LIMIT: usize = 32;
+
+/// The highest rate, in new connections a second; one machine has 65,000 ports to an address.
+const RATE_LIMIT: f64 = 1_000_000.0;
+
+/// How load is made over time, and what is kept of each connection.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct LoadSpec {
+    /// Open loop: connections are due at this rate, whether or not earlier ones have ended, and
+    /// `connections` is the most that are in flight at once. Without it the loop is closed.
+    pub rate: Option<Rate>,
+    /// The law by which connections are due in an open loop.
+    pub arrivals: ArrivalLaw,
+    /// The seed of random arrivals: the same seed, rate and threads make the same instants.
+    pub seed: u64,
+    /// Closed loop: connections in flight in each step of the measurement; all steps have the same
+    /// length. Empty: `connections` all the time.
+    pub connection_steps: Vec<u32>,
+    /// Between a response and the next request on its connection, in microseconds.
+    pub think_us: u64,
+    /// Connections of the measurement whose instants are kept, for a trace; the first so many of
+    /// each worker's share.
+    pub trace: u32,
+}
+
+impl Default for LoadSpec {
+    fn default() -> Self {
+        Self {
+            rate: None,
+            arrivals: ArrivalLaw::Constant,
+            seed: 1,
+            connection_steps: Vec::new(),
+            think_us: 0,
+            trace: 0,
+        }
+    }
+}
+
+/// New connections a second, over the measurement; a warm-up has the first of them all the time.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Rate {
+    /// The same all the time.
+    Constant(f64),
+    /// From one rate to another, evenly; then the other.
+    Ramp(Ramp),
+    /// One after the other; all steps have the same length.
+    Steps(Vec<f64>),
+}
+
+/// A rate that changes evenly.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Ramp {
+    /// At the begin of the measurement.
+    pub from: f64,
+    /// At the end of the ramp.
+    pub to: f64,
+    /// The length of the ramp in milliseconds.
+    pub over_ms: u64,
+}
+
+impl Rate {
+    /// The rates that it is made of, in order.
+    pub fn levels(&self) -> Vec<f64> {
+        match self {
+            Self::Constant(rate) => vec![*rate],
+            Self::Ramp(ramp) => vec![ramp.from, ramp.to],
+            Self::Steps(steps) => steps.clone(),
+        }
+    }
+
+    /// The highest of them.
+    pub fn highest(&self) -> f64 {
+        self.levels().into_iter().fold(0.0, f64::max)
+    }
+}
+
+/// The law by which connections are due in an open loop.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ArrivalLaw {
+    /// Evenly spaced.
+    #[default]
+    Constant,
+    /// Independent of each other: a Poisson process.
+    Poisson,
+}
+
+/// Why load cannot be made in this way.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages are the documentation")]
+pub enum LoadError {
+    #[error("rate {0} must be above 0, and {RATE_LIMIT} a second at most")]
+    Rate(f64),
+    #[error(
+        "rate and connection_steps exclude each other: an open loop has one limit of connections"
+    )]
+    TwoLoops,
+    #[error("{0} steps are too many; {STEPS_LIMIT} at most")]
+    TooManySteps(usize),
+    #[error("a run in steps ends by time, not by count")]
+    CountOfSteps,
+    #[error("connection_steps must each be from 1 to connections ({0})")]
+    Step(u32),
+    #[error(
+        "with unlimited requests on a connection, connection_steps must rise: no connection would end"
+    )]
+    FallingSteps,
+    #[error("an open loop needs connections that end: unlimited requests go with a closed loop")]
+    EndlessInOpenLoop,
+    #[error("think time goes with several requests on a connection")]
+    NothingToThink,
+}
+
+impl LoadSpec {
+    /// The number of steps of the measurement; 1 when it has none.
+    pub fn steps(&self) -> usize {
+        match &self.rate {
+            Some(Rate::Steps(steps)) => steps.len(),
+            _ => self.connection_steps.len().max(1),
+        }
+    }
+
+    /// Checks that the parts fit each other and the rest of the specification.
+    pub(super) fn check(&self, spec: &RunSpec) -> Result<(), SpecError> {
+        self.check_rate()?;
+        self.check_steps(spec)?;
+        let long = match &self.rate {
+            Some(Rate::Ramp(ramp)) if ramp.over_ms == 0 => {
+                return Err(SpecError::Zero { field: "load.rate.ramp.over_ms" });
+            }
+            Some(Rate::Ramp(ramp)) if ramp.over_ms > TIME_LIMIT_MS => "load.rate.ramp.over_ms",
+            _ if self.think_us > TIME_LIMIT_MS * 1000 => "load.think_us",
+            _ => "",
+        };
+        if !long.is_empty() {
+            return Err(SpecError::TooLong { field: long });
+        }
+        match spec.requests_per_connection {
+            RequestsPerConnection::Unlimited if self.rate.is_some() => {
+                Err(LoadError::EndlessInOpenLoop.into())
+            }
+            RequestsPerConnection::Count(1) if self.think_us > 0 => {
+                Err(LoadError::NothingToThink.into())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn check_rate(&self) -> Result<(), LoadError> {
+        let Some(rate) = &self.rate else { return Ok(()) };
+        if !self.connection_steps.is_empty() {
+            return Err(LoadError::TwoLoops);
+        }
+        let may_be_zero = matches!(rate, Rate::Ramp(_)) && rate.highest() > 0.0;
+        let levels = rate.levels();
+        let wrong =
+            |level: &f64| !(0.0..=RATE_LIMIT).contains(level) || (*level == 0.0 && !may_be_zero);
+        match levels.iter().copied().find(wrong) {
+            Some(level) => Err(LoadError::Rate(level)),
+            None if levels.is_empty() => Err(LoadError::Rate(0.0)),
+            None => Ok(()),
+        }
+    }
+
+    fn check_steps(&self, spec: &RunSpec) -> Result<(), LoadError> {
+        let count = self.steps();
+        if count > STEPS_LIMIT {
+            return Err(LoadError::TooManySteps(count));
+        }
+        let is_stepped =
+            matches!(self.rate, Some(Rate::Steps(_))) || !self.connection_steps.is_empty();
+        if is_stepped && matches!(spec.stop, Stop::Count(_)) {
+            return Err(LoadError::CountOfSteps);
+        }
+        let steps = &self.connection_steps;
+        if steps.iter().any(|step| !(1..=spec.connections).contains(step)) {
+            return Err(LoadError::Step(spec.connections));
+        }
+        let endless = spec.requests_per_connection == RequestsPerConnection::Unlimited;
+        if endless && !steps.is_sorted() { Err(LoadError::FallingSteps) } else { Ok(()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Four connections for a second, with these fields of `load` and these others.
+    fn check(load: &str, rest: &str) -> Result<(), String> {
+        let json =
+            format!(r#"{{"url":"https://localhost/","connections":4,"load":{load},{rest}}}"#);
+        let spec: RunSpec = serde_json::from_str(&json).map_err(|e| e.to_string())?;
+        spec.checked().map(|_| ()).map_err(|e| e.to_string())
+    }
+
+    const SECOND: &str = r#""stop":{"duration_ms":1000}"#;
+
+    #[test]
+    fn rates_are_positive_and_bounded() {
+        for good in [
+            r#"{"rate":{"constant":0.5}}"#,
+            r#"{"rate":{"ramp":{"from":0,"to":500,"over_ms":1000}}}"#,
+            r#"{"rate":{"steps":[100,200]},"arrivals":"poisson","seed":7}"#,
+        ] {
+            assert_eq!(check(good, SECOND), Ok(()), "{good}");
+        }
+        for wrong in [
+            r#"{"rate":{"constant":0}}"#,
+            r#"{"rate":{"constant":-1}}"#,
+            r#"{"rate":{"constant":1e9}}"#,
+            r#"{"rate":{"steps":[]}}"#,
+            r#"{"rate":{"steps":[5,0]}}"#,
+            r#"{"rate":{"ramp":{"from":0,"to":0,"over_ms":5}}}"#,
+        ] {
+            let error = check(wrong, SECOND).unwrap_err();
+            assert!(error.contains("must be above 0"), "{wrong}: {error}");
+        }
+    }
+
+    #[test]
+    fn what_does_not_go_together_is_refused() {
+        let count = r#""stop":{"count":5}"#;
+        let endless = r#""stop":{"duration_ms":1000},"requests_per_connection":"unlimited""#;
+        let ramp = |ms: u64| format!(r#"{{"rate":{{"ramp":{{"from":1,"to":2,"over_ms":{ms}}}}}}}"#);
+        let many = format!(r#"{{"connection_steps":{:?}}}"#, [1; 33]);
+        for (load, rest, words) in [
+            (r#"{"rate":{"steps":[1,2]}}"#, count, "ends by time"),
+            (r#"{"connection_steps":[1,2]}"#, count, "ends by time"),
+            (r#"{"connection_steps":[1,5]}"#, SECOND, "from 1 to connections (4)"),
+            (r#"{"connection_steps":[0,4]}"#, SECOND, "from 1 to connections (4)"),
+            (r#"{"connection_steps":[2,1]}"#, endless, "must rise"),
+            (r#"{"connection_steps":[2],"rate":{"constant":1}}"#, SECOND, "exclude each other"),
+            (r#"{"rate":{"constant":1}}"#, endless, "closed loop"),
+            (r#"{"think_us":5}"#, SECOND, "several requests"),
+            (&many, SECOND, "32 at most"),
+            (&ramp(0), SECOND, "over_ms must be at least 1"),
+            (&ramp(u64::MAX), SECOND, "over_ms must not be longer"),
+        ] {
+            let error = check(load, rest).unwrap_err();
+            assert!(error.contains(words), "{load}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_run_in_steps_has_as_many_as_levels() {
+        let steps = |load: &str| serde_json::from_str::<LoadSpec>(load).unwrap().steps();
+        assert_eq!(steps("{}"), 1);
+        assert_eq!(steps(r#"{"connection_steps":[1,2,4]}"#), 3);
+        assert_eq!(steps(r#"{"rate":{"steps":[1,2]}}"#), 2);
+        assert_eq!(steps(r#"{"rate":{"constant":1}}"#), 1);
+    }
+}

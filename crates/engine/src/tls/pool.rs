@@ -1,0 +1,90 @@
+//! The sessions that a worker's connections can resume.
+//!
+//! In TLS 1.3 a ticket should be used once (RFC 8446, appendix C.4), and many servers insist on it:
+//! one that is shared by all connections fails. So what is taken is gone from the pool, and what
+//! servers send comes in; a session of TLS 1.2 comes back once its handshake was good. The newest
+//! goes first, since a server that keeps a bounded number of sessions forgets the oldest.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+/// Kept until somebody asks for more: enough for one connection after the other.
+const LIMIT: usize = 16;
+
+/// A worker's pool; its back end and the sessions of its connections all hold it.
+#[derive(Debug)]
+pub struct Pool<T>(Rc<RefCell<Kept<T>>>);
+
+#[derive(Debug)]
+struct Kept<T> {
+    sessions: VecDeque<T>,
+    limit: usize,
+}
+
+impl<T> Pool<T> {
+    /// An empty pool.
+    pub fn new() -> Self {
+        Self(Rc::new(RefCell::new(Kept { sessions: VecDeque::new(), limit: LIMIT })))
+    }
+
+    /// Keeps so many sessions from now on; all room for them is taken at once.
+    pub fn keep(&self, limit: usize) {
+        let mut kept = self.0.borrow_mut();
+        let surplus = kept.sessions.len().saturating_sub(limit);
+        kept.sessions.drain(..surplus);
+        let missing = limit - kept.sessions.len();
+        kept.sessions.reserve(missing);
+        kept.limit = limit;
+    }
+
+    /// Adds a session; the oldest makes room for it.
+    pub fn put(&self, session: T) {
+        let mut kept = self.0.borrow_mut();
+        if kept.sessions.len() >= kept.limit {
+            kept.sessions.pop_front();
+        }
+        kept.sessions.push_back(session);
+    }
+
+    /// Takes the newest session out.
+    pub fn take(&self) -> Option<T> {
+        self.0.borrow_mut().sessions.pop_back()
+    }
+
+    /// How many sessions there are.
+    pub fn len(&self) -> usize {
+        self.0.borrow().sessions.len()
+    }
+}
+
+impl<T> Clone for Pool<T> {
+    fn clone(&self) -> Self {
+        Self(Rc::clone(&self.0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_is_taken_once_and_the_oldest_makes_room() {
+        let pool = Pool::new();
+        pool.keep(3);
+        (1..=5).for_each(|session| pool.put(session));
+        assert_eq!(pool.len(), 3);
+        assert_eq!(
+            [pool.take(), pool.take(), pool.take(), pool.take()],
+            [Some(5), Some(4), Some(3), None]
+        );
+    }
+
+    #[test]
+    fn what_is_too_much_by_a_new_limit_is_dropped_from_the_oldest_on() {
+        let pool = Pool::new();
+        (1..=5).for_each(|session| pool.put(session));
+        pool.keep(2);
+        assert_eq!([pool.take(), pool.take(), pool.take()], [Some(5), Some(4), None]);
+    }
+}

@@ -1,0 +1,80 @@
+//! What rustls makes, encoded into a connection's own buffer: messages, records, early data.
+
+use rustls::client::ClientConnectionData;
+use rustls::unbuffered::{EncodeError, EncodeTlsData, TransmitTlsData};
+
+/// The most that one encoded flight grows the outgoing buffer by at first; rustls says when more is
+/// needed (a hybrid's ClientHello is some 1,400 bytes).
+const FLIGHT_SIZE: usize = 512;
+
+/// An EndOfEarlyData message in its record: record header, handshake header, content type, AEAD tag
+/// (RFC 8446, sections 4.5 and 5.2). No other message of the client's is that short.
+const END_OF_EARLY_DATA: usize = 5 + 4 + 1 + 16;
+
+/// Content type of records that are encrypted (RFC 8446, section 5.2).
+const APPLICATION_DATA: u8 = 23;
+
+/// The most plaintext that one record holds (RFC 8446, section 5.1).
+const RECORD: usize = 16 * 1024;
+
+/// Room for what encryption adds to the bytes of one record.
+const EXPANSION: usize = 64;
+
+/// Early data of one connection.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Early {
+    /// How many bytes the resumed session allows.
+    pub limit: usize,
+    /// Whether some was sent.
+    pub sent: bool,
+    /// Whether the server has taken it.
+    pub accepted: bool,
+}
+
+impl Early {
+    /// Reads off the client's own messages that the server has accepted its early data: only then
+    /// does the client say where it ends (RFC 8446, section 4.5). rustls tells this to the users of
+    /// its buffered interface only.
+    pub fn notice(&mut self, encoded: &[u8]) {
+        let ends = encoded.len() == END_OF_EARLY_DATA && encoded[0] == APPLICATION_DATA;
+        self.accepted |= self.sent && ends;
+    }
+}
+
+/// Encodes a message of the handshake behind what the buffer already holds.
+pub fn encode_flight(buffer: &mut Vec<u8>, flight: &mut EncodeTlsData<'_, ClientConnectionData>) {
+    encode(buffer, |buffer| match flight.encode(buffer) {
+        Err(EncodeError::InsufficientSize(needs)) => Err(needs.required_size),
+        Err(EncodeError::AlreadyEncoded) => Ok(0),
+        Ok(length) => Ok(length),
+    });
+}
+
+/// Encrypts early data; whether it could be. There has to be room at once: rustls counts each call
+/// against what the session allows, even one that finds no room.
+pub fn encrypt_early(
+    buffer: &mut Vec<u8>,
+    flight: &mut TransmitTlsData<'_, ClientConnectionData>,
+    plaintext: &[u8],
+) -> bool {
+    let Some(mut early) = flight.may_encrypt_early_data() else { return false };
+    let kept = buffer.len();
+    let records = plaintext.len() / RECORD + 1;
+    buffer.resize(kept + plaintext.len() + records * EXPANSION, 0);
+    let encrypted = early.encrypt(plaintext, &mut buffer[kept..]);
+    buffer.truncate(kept + encrypted.as_ref().map_or(0, |length| *length));
+    encrypted.is_ok()
+}
+
+/// Grows the buffer until `encoder` finds room behind what it already holds.
+pub fn encode(buffer: &mut Vec<u8>, mut encoder: impl FnMut(&mut [u8]) -> Result<usize, usize>) {
+    let kept = buffer.len();
+    let mut room = FLIGHT_SIZE;
+    loop {
+        buffer.resize(kept + room, 0);
+        match encoder(&mut buffer[kept..]) {
+            Ok(length) => return buffer.truncate(kept + length),
+            Err(needed) => room = needed,
+        }
+    }
+}

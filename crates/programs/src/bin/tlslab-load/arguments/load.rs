@@ -1,0 +1,210 @@
+//! The flags that say how load is made over time, and what is told of it.
+
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use tlslab_engine::spec::load::{ArrivalLaw, LoadSpec, Ramp, Rate};
+
+use super::time;
+use crate::problem::Problem;
+
+/// Connections that a trace holds at most: 72 bytes each while the run goes on.
+const TRACE_LIMIT: u32 = 1_000_000;
+
+/// How load is made over time.
+#[derive(Debug, Args)]
+pub struct LoadArguments {
+    /// Connections in flight at once; in steps of equal length: 1,2,4,8. With --rate, the most
+    #[arg(short, long, default_value = "1", value_parser = connections, value_name = "N[,N...]")]
+    pub connections: Connections,
+
+    /// Open loop: new connections a second, come what may: 500, in steps 100,200,400, or in a ramp
+    /// '100..5000 over 30s' (also: --rate 100..5000 --over 30s)
+    #[arg(long, num_args = 1..=3, value_name = "R|R,R...|A..B over TIME")]
+    rate: Vec<String>,
+
+    /// The length of a ramp [default: the whole measurement]
+    #[arg(long, value_parser = time, value_name = "TIME", requires = "rate")]
+    over: Option<Duration>,
+
+    /// How the connections of an open loop are spaced: evenly, or at random as those of many
+    /// clients that know nothing of each other
+    #[arg(long, value_enum, default_value = "constant", value_name = "LAW", requires = "rate")]
+    arrivals: Law,
+
+    /// The seed of --arrivals poisson
+    #[arg(long, default_value_t = 1, value_name = "N", requires = "rate")]
+    seed: u64,
+
+    /// The length of each step, instead of an equal part of --duration
+    #[arg(long, value_parser = time, value_name = "TIME", conflicts_with_all = ["duration", "count"])]
+    step: Option<Duration>,
+
+    /// Between a response and the next request on its connection
+    #[arg(long, value_parser = time, default_value = "0s", value_name = "TIME")]
+    think: Duration,
+
+    /// Write the instants of each connection of the measurement to this file, as CSV
+    #[arg(long, value_name = "FILE")]
+    pub trace: Option<String>,
+
+    /// Print a line a second to standard error, though the record goes to a program
+    #[arg(long, conflicts_with = "events")]
+    pub progress: bool,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Law {
+    Constant,
+    Poisson,
+}
+
+/// Connections in flight: one number, or one for each step.
+#[derive(Debug, Clone)]
+pub struct Connections(Vec<u32>);
+
+impl Connections {
+    /// The most that are in flight at once.
+    pub fn most(&self) -> u32 {
+        self.0.iter().copied().max().unwrap_or(1)
+    }
+
+    fn steps(&self) -> Vec<u32> {
+        if self.0.len() > 1 { self.0.clone() } else { Vec::new() }
+    }
+}
+
+impl LoadArguments {
+    /// The part of the specification that these flags stand for; `measure` is the length of the
+    /// measurement, where it is given.
+    pub fn spec(&self, measure: Option<Duration>) -> Result<LoadSpec, Problem> {
+        let rate = match self.rate.join(" ") {
+            none if none.is_empty() => None,
+            words => Some(rate(&words, self.over, measure).map_err(Problem::usage)?),
+        };
+        Ok(LoadSpec {
+            rate,
+            arrivals: match self.arrivals {
+                Law::Constant => ArrivalLaw::Constant,
+                Law::Poisson => ArrivalLaw::Poisson,
+            },
+            seed: self.seed,
+            connection_steps: self.connections.steps(),
+            think_us: u64::try_from(self.think.as_micros()).unwrap_or(u64::MAX),
+            trace: 0,
+        })
+    }
+
+    /// The length of the measurement, as far as these flags imply one: a ramp, or all steps.
+    pub fn length(&self, load: &LoadSpec) -> Result<Option<Duration>, Problem> {
+        match (self.step, &load.rate) {
+            (Some(_), _) if load.steps() == 1 => {
+                Err(Problem::usage("--step goes with --rate or --connections in steps".to_owned()))
+            }
+            (Some(step), _) => Ok(Some(step * load.steps() as u32)),
+            (None, Some(Rate::Ramp(ramp))) => Ok(Some(Duration::from_millis(ramp.over_ms))),
+            (None, _) => Ok(None),
+        }
+    }
+
+    /// What a specification lacks for these flags, wherever it comes from.
+    pub fn complete(&self, load: &mut LoadSpec) {
+        if self.trace.is_some() && load.trace == 0 {
+            load.trace = TRACE_LIMIT;
+        }
+    }
+}
+
+/// The length of a ramp when neither it nor the measurement has been given one.
+const RAMP: Duration = Duration::from_secs(10);
+
+fn rate(words: &str, over: Option<Duration>, measure: Option<Duration>) -> Result<Rate, String> {
+    let wanted =
+        || format!("'{words}' is not a rate; write 500, 100,200,400 or '100..5000 over 30s'");
+    let number = |text: &str| text.trim().parse::<f64>().map_err(|_| wanted());
+    let (rates, length) = match words.split_once(" over ") {
+        Some((rates, length)) => (rates, Some(time(length.trim())?)),
+        None => (words, None),
+    };
+    if let Some((from, to)) = rates.split_once("..") {
+        let over = length.or(over).or(measure).unwrap_or(RAMP);
+        let over_ms = super::milliseconds(over);
+        return Ok(Rate::Ramp(Ramp { from: number(from)?, to: number(to)?, over_ms }));
+    }
+    if length.or(over).is_some() {
+        return Err(format!("'{words}' is no ramp; write '100..5000 over 30s'"));
+    }
+    let mut levels = rates.split(',').map(number).collect::<Result<Vec<_>, _>>()?;
+    Ok(if levels.len() == 1 { Rate::Constant(levels.remove(0)) } else { Rate::Steps(levels) })
+}
+
+fn connections(text: &str) -> Result<Connections, String> {
+    let wanted =
+        || format!("'{text}' is not a number of connections; write 8, or in steps 1,2,4,8");
+    let numbers: Result<Vec<u32>, _> = text.split(',').map(|n| n.trim().parse()).collect();
+    numbers.map(Connections).map_err(|_| wanted())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Arguments;
+    use super::*;
+    use clap::Parser as _;
+    use tlslab_engine::spec::{RunSpec, Stop};
+
+    fn spec(flags: &[&str]) -> Result<RunSpec, String> {
+        let all = [&["tlslab-load"], flags, &["https://localhost/"]].concat();
+        let arguments = Arguments::try_parse_from(all).map_err(|error| error.to_string())?;
+        arguments.spec().map_err(|problem| format!("{problem:?}"))
+    }
+
+    #[test]
+    fn rates_are_constant_stepped_or_ramped() {
+        let rate = |flags: &[&str]| {
+            let spec = spec(flags).unwrap();
+            (spec.load.rate.unwrap(), spec.stop)
+        };
+        let ramp = |over_ms| Rate::Ramp(Ramp { from: 100.0, to: 5000.0, over_ms });
+        let second = |s: u64| Stop::DurationMs(s * 1000);
+        assert_eq!(rate(&["--rate", "2.5"]), (Rate::Constant(2.5), second(10)));
+        assert_eq!(
+            rate(&["--rate", "100..5000", "over", "30s", "-c", "9"]),
+            (ramp(30_000), second(30))
+        );
+        assert_eq!(
+            rate(&["--rate", "100..5000 over 30s", "-d", "60s"]),
+            (ramp(30_000), second(60))
+        );
+        assert_eq!(rate(&["--rate", "100..5000", "--over", "5s"]), (ramp(5_000), second(5)));
+        assert_eq!(rate(&["--rate", "100..5000", "-d", "7s"]), (ramp(7_000), second(7)));
+        let steps = Rate::Steps(vec![100.0, 200.0, 400.0]);
+        assert_eq!(rate(&["--rate", "100,200,400", "--step", "5s"]), (steps.clone(), second(15)));
+        assert_eq!(rate(&["--rate", "100,200,400", "-d", "6s"]), (steps, second(6)));
+    }
+
+    #[test]
+    fn connections_come_in_steps() {
+        let stepped = spec(&["-c", "1,2,4,8", "--step", "500ms", "--think", "1.5ms"]).unwrap();
+        assert_eq!((stepped.connections, stepped.load.connection_steps), (8, vec![1, 2, 4, 8]));
+        assert_eq!((stepped.stop, stepped.load.think_us), (Stop::DurationMs(2_000), 1_500));
+        let plain = spec(&["-c", "8"]).unwrap();
+        assert_eq!((plain.connections, plain.load), (8, LoadSpec::default()));
+    }
+
+    #[test]
+    fn what_means_nothing_is_refused() {
+        for (flags, words) in [
+            (&["--rate", "fast"][..], "is not a rate"),
+            (&["--rate", "5..", "over", "3s"], "is not a rate"),
+            (&["--rate", "5", "--over", "3s"], "is no ramp"),
+            (&["--rate", "5", "--step", "3s"], "--step goes with"),
+            (&["--step", "3s"], "--step goes with"),
+            (&["--arrivals", "poisson"], "--rate"),
+            (&["-c", "1,x"], "is not a number of connections"),
+            (&["-c", "1,2", "--step", "1s", "-n", "5"], "cannot be used with"),
+        ] {
+            let error = spec(flags).unwrap_err();
+            assert!(error.contains(words), "{flags:?}: {error}");
+        }
+    }
+}

@@ -1,0 +1,82 @@
+"""`tlslab scale`: what does a connection at rest cost?"""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tlslab.cli.allow import read_allow_file
+from tlslab.cli.console import err, out
+from tlslab.lab.scale import Request, scale
+from tlslab.model.errors import UsageError
+from tlslab.model.scale import Reading
+from tlslab.report.scale import render_scale
+from tlslab.store import to_json
+
+EXIT_LOST = 1
+
+BACKENDS = ("rustls", "openssl")
+
+
+def command(
+    levels: Annotated[
+        str, typer.Option(metavar="N,N,...", help="Connections held at once, rising.")
+    ] = "1000,5000,10000",
+    target: Annotated[
+        str, typer.Option(help="reference, nginx, or a URL https://HOST[:PORT]/PATH.")
+    ] = "reference",
+    backend: Annotated[
+        list[str] | None, typer.Option(help="rustls or openssl; by default one after the other.")
+    ] = None,
+    source: Annotated[
+        str, typer.Option(metavar="ADDRESS,...", help="Addresses to connect from, in turn.")
+    ] = "",
+    allow: Annotated[
+        list[str] | None, typer.Option(metavar="HOST", help="A host that may be loaded.")
+    ] = None,
+    ca: Annotated[
+        Path | None, typer.Option("--ca", help="PEM file of the authorities to trust.")
+    ] = None,
+    insecure: Annotated[
+        bool, typer.Option("--insecure", help="Trust any certificate; signatures are checked.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="JSON, and nothing else.")] = False,
+) -> None:
+    """Measure the memory of idle connections, client and server apart.
+
+    Ends with 1 when a connection did not last.
+    """
+    backends = tuple(backend or BACKENDS)
+    if unknown := set(backends) - set(BACKENDS):
+        raise UsageError(f"--backend {unknown.pop()}: give rustls or openssl")
+    request = Request(
+        target=target,
+        levels=parse_levels(levels),
+        backends=backends,
+        sources=tuple(part.strip() for part in source.split(",") if part.strip()),
+        allow=(*(allow or ()), *read_allow_file()),
+        authority=ca,
+        insecure=insecure,
+    )
+    found = scale(request, _tell)
+    if as_json:
+        typer.echo(json.dumps(to_json(found) | {"valid": found.valid}))
+    else:
+        out.print(render_scale(found))
+    raise typer.Exit(0 if found.valid else EXIT_LOST)
+
+
+def parse_levels(text: str) -> tuple[int, ...]:
+    """Rising levels out of `1000,5000`. Raises UsageError."""
+    try:
+        levels = tuple(int(part) for part in text.split(","))
+    except ValueError:
+        levels = ()
+    if not levels or levels[0] < 1 or list(levels) != sorted(set(levels)):
+        raise UsageError(f"--levels {text}: give rising numbers of connections, as in 1000,5000")
+    return levels
+
+
+def _tell(backend: str, reading: Reading) -> None:
+    err.print(f"{backend}: {reading.connections:,} connections held", markup=False)

@@ -1,0 +1,82 @@
+"""`tlslab validate`: are the tool's times those of the packets?"""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tlslab.cli.allow import read_allow_file
+from tlslab.cli.console import err, out
+from tlslab.lab.validate import Request, validate
+from tlslab.model.errors import UsageError
+from tlslab.model.validation import RateResult
+from tlslab.report.validation import render_validation
+from tlslab.store import to_json
+
+EXIT_DISAGREES = 1
+
+
+def command(
+    rates: Annotated[
+        str, typer.Option(metavar="R,R,...", help="New connections per second.")
+    ] = "50,200,500,1000,2000",
+    seconds: Annotated[
+        float, typer.Option(min=0.1, help="At each rate at least; 1,000 connections need longer.")
+    ] = 10.0,
+    target: Annotated[
+        str, typer.Option(help="reference, nginx, or a URL https://HOST[:PORT]/PATH.")
+    ] = "reference",
+    pause_ms: Annotated[
+        int, typer.Option(min=0, max=10_000, help="The reference server's work per response.")
+    ] = 100,
+    interface: Annotated[str, typer.Option(help="Where tcpdump listens.")] = "lo",
+    backend: Annotated[str, typer.Option(help="auto, rustls or openssl.")] = "auto",
+    allow: Annotated[
+        list[str] | None, typer.Option(metavar="HOST", help="A host that may be loaded.")
+    ] = None,
+    ca: Annotated[
+        Path | None, typer.Option("--ca", help="PEM file of the authorities to trust.")
+    ] = None,
+    insecure: Annotated[
+        bool, typer.Option("--insecure", help="Trust any certificate; signatures are checked.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="JSON, and nothing else.")] = False,
+) -> None:
+    """Compare reported times with a packet capture of the same connections.
+
+    Needs tcpdump and the right to capture. Ends with 1 when a time differs by more than 1 % and by
+    more than this machine's resolution.
+    """
+    request = Request(
+        target=target,
+        rates=parse_rates(rates),
+        seconds=seconds,
+        pause_ms=pause_ms,
+        interface=interface,
+        backend=backend,
+        allow=(*(allow or ()), *read_allow_file()),
+        authority=ca,
+        insecure=insecure,
+    )
+    validation = validate(request, _tell)
+    if as_json:
+        typer.echo(json.dumps(to_json(validation) | {"passed": validation.passed}))
+    else:
+        out.print(render_validation(validation))
+    raise typer.Exit(0 if validation.passed else EXIT_DISAGREES)
+
+
+def parse_rates(text: str) -> tuple[float, ...]:
+    """Rates out of `50,200`. Raises UsageError."""
+    try:
+        rates = tuple(float(part) for part in text.split(","))
+    except ValueError:
+        rates = ()
+    if not rates or not all(0.1 <= rate <= 100_000 for rate in rates):
+        raise UsageError(f"--rates {text}: give numbers from 0.1 to 100000, as in 50,200")
+    return rates
+
+
+def _tell(result: RateResult) -> None:
+    err.print(f"{result.achieved:,.0f} connections/s: {result.matched:,} compared", markup=False)

@@ -1,0 +1,135 @@
+"""Holds connections open, more and more of them, and reads what both sides' memory becomes."""
+
+import os
+import re
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from tlslab.analysis.slope import slopes
+from tlslab.lab.engine import Engine
+from tlslab.lab.placement import place
+from tlslab.lab.programs import require_program
+from tlslab.lab.specs import Aim, preflight_spec
+from tlslab.lab.stage import Server, Stage, staged
+from tlslab.model.errors import CannotRunError
+from tlslab.model.profile import Profile
+from tlslab.model.scale import SCHEMA, BackendScale, Reading, Scale
+
+KEY = "ecdsa-p256"
+GROUP = "X25519"
+DOCUMENT_BYTES = 2048
+
+# Longer than any measurement: a server that closes what is silent would be measured empty.
+IDLE_S = 1800
+
+# Each level rests so long: the client's allocator gives back what handshakes took meanwhile.
+DWELL_S = 2.0
+
+
+@dataclass(frozen=True)
+class Request:
+    """What to hold: connections at each level, rising, by each of the client's back ends."""
+
+    target: str
+    levels: tuple[int, ...]
+    backends: tuple[str, ...]
+    sources: tuple[str, ...] = ()
+    allow: tuple[str, ...] = ()
+    authority: Path | None = None
+    insecure: bool = False
+
+
+def scale(request: Request, told: Callable[[str, Reading], None]) -> Scale:
+    """A fresh server for each back end; tells of each level. Raises CannotRunError."""
+    engine = Engine(require_program("tlslab-load"))
+    results, software = [], "external"
+    for backend in request.backends:
+        with tempfile.TemporaryDirectory(prefix="tlslab-scale-") as name:
+            stage = Stage(
+                folder=Path(name),
+                target=request.target,
+                keys=(KEY,),
+                groups=(GROUP,),
+                document_bytes=DOCUMENT_BYTES,
+                processors=place(True).server,
+                idle_s=IDLE_S,
+                authority=request.authority,
+                insecure=request.insecure,
+            )
+            with staged(stage) as server:
+                software = server.software
+                results.append(_hold(engine, server, backend, request, told))
+    return Scale(SCHEMA, request.target, software, tuple(results))
+
+
+def _hold(
+    engine: Engine,
+    server: Server,
+    backend: str,
+    request: Request,
+    told: Callable[[str, Reading], None],
+) -> BackendScale:
+    readings: list[Reading] = []
+
+    def listen(event: Mapping[str, Any]) -> None:
+        if event["event"] == "held":
+            level = event["level"]
+            tree = server.running.process.tree() if server.running else []
+            readings.append(
+                Reading(
+                    connections=level["connections"],
+                    client=level["memory"]["anonymous"],
+                    server=sum(map(anonymous_bytes, tree)) if tree else None,
+                    kernel=kernel_bytes(_read("/proc/net/sockstat"), _read("/proc/meminfo")),
+                )
+            )
+            told(backend, readings[-1])
+
+    aim = Aim(server.url, server.trust, allow=request.allow)
+    profile = Profile(tls="1.3", groups=(GROUP,)) if server.managed else Profile()
+    spec = preflight_spec(aim, profile) | {"sources": list(request.sources)}
+    spec["tls"]["backend"] = backend
+    record = engine.hold(spec, request.levels, DWELL_S, listen)
+    return BackendScale(
+        backend=record.backend,
+        attempts=record.attempts,
+        alive=record.alive,
+        lost=record.lost,
+        failed=record.failed,
+        readings=tuple(readings),
+        slopes=slopes(tuple(readings)),
+    )
+
+
+def anonymous_bytes(process: psutil.Process) -> int:
+    """A process's heap and stacks, pages shared after a fork divided among those who share them."""
+    try:
+        text = Path(f"/proc/{process.pid}/smaps_rollup").read_text("ascii")
+    except OSError:
+        raise CannotRunError(
+            f"the memory of process {process.pid} may not be read", "run as the server's user"
+        ) from None
+    return 1024 * _number(r"^(?:Pss_Anon|Anonymous): +(\d+) kB$", text)
+
+
+def kernel_bytes(sockstat: str, meminfo: str) -> int:
+    """The kernel's own structures and TCP's buffers, of the whole machine.
+
+    `sockstat` and `meminfo` are the files of that name in /proc; TCP's buffers are told in pages.
+    """
+    pages = _number(r"^TCP: .* mem (\d+)$", sockstat)
+    return pages * os.sysconf("SC_PAGE_SIZE") + 1024 * _number(r"^Slab: +(\d+) kB$", meminfo)
+
+
+def _number(pattern: str, text: str) -> int:
+    found = re.search(pattern, text, re.MULTILINE)
+    return int(found[1]) if found else 0
+
+
+def _read(path: str) -> str:
+    return Path(path).read_text("ascii")

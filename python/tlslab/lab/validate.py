@@ -1,0 +1,124 @@
+"""Validates the tool's times against a packet capture of the same connections."""
+
+import math
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from tlslab.analysis.agreement import compare, match
+from tlslab.lab.capture import capturing
+from tlslab.lab.engine import Engine
+from tlslab.lab.placement import Placement, place
+from tlslab.lab.programs import require_program
+from tlslab.lab.resolution import measure_resolution
+from tlslab.lab.specs import Aim, preflight_spec
+from tlslab.lab.stage import Stage, staged
+from tlslab.model.profile import Profile
+from tlslab.model.validation import SCHEMA, RateResult, Resolution, Validation
+from tlslab.store.capture import read_capture
+from tlslab.store.trace import read_trace
+
+# As many connections at least, so that a 99th percentile is one.
+CONNECTIONS = 1000
+
+# The most connections in flight: those of the highest rate for a second.
+IN_FLIGHT = 2000
+
+# The key and the group of the server that is started, so that runs on two machines compare.
+KEY = "ecdsa-p256"
+GROUP = "X25519"
+DOCUMENT_BYTES = 2048
+
+
+@dataclass(frozen=True)
+class Request:
+    """What to validate: rates in connections/s, each for `seconds` at least."""
+
+    target: str
+    rates: tuple[float, ...]
+    seconds: float
+    pause_ms: int
+    interface: str
+    backend: str = "auto"
+    allow: tuple[str, ...] = ()
+    authority: Path | None = None
+    insecure: bool = False
+
+
+def validate(request: Request, told: Callable[[RateResult], None]) -> Validation:
+    """Runs the load at each rate with a capture beside it; tells of each as soon as it is done.
+
+    Raises CannotRunError, with what is missing.
+    """
+    engine = Engine(require_program("tlslab-load"))
+    placement = place(request.target in ("reference", "nginx"))
+    with tempfile.TemporaryDirectory(prefix="tlslab-validate-") as name:
+        folder = Path(name)
+        resolution = measure_resolution(placement.generator)
+        stage = Stage(
+            folder=folder,
+            target=request.target,
+            keys=(KEY,),
+            groups=(GROUP,),
+            document_bytes=DOCUMENT_BYTES,
+            processors=placement.server,
+            pause_ms=request.pause_ms,
+            authority=request.authority,
+            insecure=request.insecure,
+        )
+        with staged(stage) as server:
+            profile = Profile(tls="1.3", groups=(GROUP,)) if server.managed else Profile(tls=None)
+            aim = Aim(server.url, server.trust, allow=request.allow, processors=placement.generator)
+            spec = preflight_spec(aim, profile)
+            spec["tls"]["backend"] = request.backend
+            _, backend = engine.preflight(spec)
+            rates = []
+            for rate in request.rates:
+                spec |= _load(rate, request.seconds, placement)
+                rates.append(_run(engine, spec, rate, request, placement, folder, resolution))
+                told(rates[-1])
+    pause = request.pause_ms if request.target == "reference" else 0
+    return Validation(SCHEMA, request.target, backend, pause, resolution, tuple(rates))
+
+
+def _load(rate: float, seconds: float, placement: Placement) -> dict[str, Any]:
+    """The specification's part on the load: arrivals at even distances."""
+    return {
+        "connections": IN_FLIGHT,
+        "cpus": list(placement.generator),
+        "warmup_ms": 0,
+        "stop": {"duration_ms": math.ceil(1000 * max(seconds, CONNECTIONS / rate))},
+        "load": {"rate": {"constant": rate}, "arrivals": "constant"},
+    }
+
+
+def _run(
+    engine: Engine,
+    spec: dict[str, Any],
+    rate: float,
+    request: Request,
+    placement: Placement,
+    folder: Path,
+    resolution: Resolution,
+) -> RateResult:
+    trace = folder / "trace.csv"
+    port = urlsplit(spec["url"]).port or 443
+    with capturing(folder, request.interface, port, placement.server) as capture:
+        record = engine.run(spec, lambda event: None, trace)
+    offset_ns = time.time_ns() - time.monotonic_ns()
+    captured, packets = read_capture(capture.path, port)
+    pairs, missing = match(read_trace(trace), captured, offset_ns)
+    return RateResult(
+        rate=rate,
+        achieved=record.outcomes.completed / record.seconds if record.seconds else 0.0,
+        completed=record.outcomes.completed,
+        matched=len(pairs),
+        missing=missing,
+        packets=packets,
+        dropped=capture.dropped,
+        phases=compare(pairs, resolution),
+    )

@@ -1,0 +1,103 @@
+"""What `tlslab scale` finds: memory of a connection at rest, on both sides."""
+
+from dataclasses import dataclass
+
+SCHEMA = "tlslab.scale/1"
+
+HOLD_SCHEMA = "tlslab.hold/1"
+
+
+@dataclass(frozen=True)
+class Memory:
+    """A process's memory in bytes, as the kernel counts it (proc(5), smaps_rollup)."""
+
+    resident: int
+    proportional: int
+    anonymous: int
+
+
+@dataclass(frozen=True)
+class HeldLevel:
+    """One level of `tlslab-load --hold`: connections asked for and at rest, and its own memory."""
+
+    asked: int
+    connections: int
+    seconds: float
+    memory: Memory
+
+
+@dataclass(frozen=True)
+class HoldRecord:
+    """What `tlslab-load --hold` says (schema/hold.json)."""
+
+    backend: str
+    address: str
+    empty: Memory
+    levels: tuple[HeldLevel, ...]
+    attempts: int
+    alive: int
+    lost: int
+    failed: dict[str, int]
+    interrupted: bool
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Both sides at one number of connections; bytes.
+
+    `server` is None for a server that the lab did not start. `kernel` is what the kernel holds,
+    for both ends together and whatever else this machine does.
+    """
+
+    connections: int
+    client: int
+    server: int | None
+    kernel: int
+
+
+@dataclass(frozen=True)
+class Slope:
+    """Bytes per connection by least squares over the levels, with a 95 % interval (Student's t).
+
+    The interval is None with fewer than three levels.
+    """
+
+    what: str
+    value: float
+    low: float | None
+    high: float | None
+    n: int
+    method: str = "ordinary least squares, Student's t"
+
+
+@dataclass(frozen=True)
+class BackendScale:
+    """One back end of the client at all levels."""
+
+    backend: str
+    attempts: int
+    alive: int
+    lost: int
+    failed: dict[str, int]
+    readings: tuple[Reading, ...]
+    slopes: tuple[Slope, ...]
+
+    @property
+    def valid(self) -> bool:
+        """Whether every connection that was opened rested and answered again."""
+        return self.attempts > 0 and self.alive == self.attempts
+
+
+@dataclass(frozen=True)
+class Scale:
+    """A whole measurement; `software` is the server's."""
+
+    schema: str
+    target: str
+    software: str
+    backends: tuple[BackendScale, ...]
+
+    @property
+    def valid(self) -> bool:
+        """Whether every back end's connections were all held."""
+        return all(backend.valid for backend in self.backends)

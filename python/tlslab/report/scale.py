@@ -1,0 +1,52 @@
+"""Memory of connections at rest, as tables."""
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from tlslab.model.scale import BackendScale, Scale, Slope
+from tlslab.report.plain import plain
+
+_LABELS = {
+    "client": "client",
+    "server": "server",
+    "kernel": "kernel, both ends",
+}
+
+
+def render_scale(scale: Scale) -> RenderableType:
+    """For each back end the levels, then what one connection costs."""
+    parts: list[RenderableType] = []
+    for backend in scale.backends:
+        title = f"client {backend.backend}, server {scale.software}"
+        parts += [Text(plain(title), style="bold"), _levels(backend), *_notes(backend), Text()]
+    return Group(*parts)
+
+
+def _levels(backend: BackendScale) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for name in ("connections", "client MiB", "server MiB", "kernel MiB"):
+        table.add_column(name, justify="right")
+    for reading in backend.readings:
+        sizes = (reading.client, reading.server, reading.kernel)
+        mib = ["-" if size is None else f"{size / 2**20:,.1f}" for size in sizes]
+        table.add_row(f"{reading.connections:,}", *mib)
+    return table
+
+
+def _notes(backend: BackendScale) -> list[Text]:
+    notes = [Text(_sentence(slope)) for slope in backend.slopes]
+    if not backend.slopes:
+        notes.append(Text("one level gives no slope", style="yellow"))
+    if not backend.valid:
+        failed = ", ".join(f"{count} {name}" for name, count in backend.failed.items()) or "none"
+        words = f"of {backend.attempts} connections {backend.alive} were held, {backend.lost} lost"
+        notes.append(Text(plain(f"{words}, failed: {failed}"), style="red"))
+    return notes
+
+
+def _sentence(slope: Slope) -> str:
+    interval = ""
+    if slope.low is not None and slope.high is not None:
+        interval = f" (95 %: {slope.low / 1024:.2f} to {slope.high / 1024:.2f})"
+    return f"{_LABELS[slope.what]}: {slope.value / 1024:.2f} KiB per connection{interval}"

@@ -1,0 +1,123 @@
+"""Resumption on a real nginx, which counts for itself what was resumed."""
+
+import json
+import subprocess
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from harness import SMALL, Tlslab, assert_finished, trials
+
+from tlslab.lab.programs import require_program
+from tlslab.targets import Nginx
+from tlslab.targets.base import Setting
+
+# Each request in one character: `r` on a connection that was resumed, `.` on another.
+LOG = "log_format kind '$ssl_session_reused'; access_log {path} kind;"
+
+
+class Counting(Nginx):
+    """An nginx that notes how each connection began."""
+
+    def _configure(self, port: int, groups: list[str]) -> Path:
+        config = super()._configure(port, groups)
+        log = LOG.format(path=config.parent / "kinds.log")
+        config.write_text(config.read_text("utf-8").replace("access_log off;", log), "utf-8")
+        return config
+
+
+@contextmanager
+def nginx(folder: Path, resume: str) -> Iterator[tuple[str, Path]]:
+    """A running nginx that lets its clients resume in this way: its URL, and whom to trust."""
+    groups = ("X25519", "P-256")
+    target = Counting(Setting(folder, ("ecdsa-p256",), groups, 100, (), resume=resume))
+    target.prepare()
+    ca = folder / "ca.pem"
+    ca.write_text(target.trust_pem)
+    running = target.start()
+    try:
+        yield running.url, ca
+    finally:
+        running.stop()
+
+
+def load(url: str, ca: Path, *arguments: str) -> tuple[int, dict[str, Any]]:
+    """One run of 60 connections, eight at once."""
+    command = [require_program("tlslab-load"), "--json", "-c", "8", "-n", "60", "--ca", str(ca)]
+    done = subprocess.run(
+        [*command, "--sni", "localhost", *arguments, url],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    return done.returncode, json.loads(done.stdout)
+
+
+def counted(folder: Path) -> Counter[str]:
+    return Counter((folder / "kinds.log").read_text().split())
+
+
+@pytest.mark.parametrize("backend", ["rustls", "openssl"])
+@pytest.mark.parametrize("resume", ["id", "ticket", "psk"])
+def test_what_resumed_by_our_books_resumed_by_nginx_s(
+    tmp_path: Path, backend: str, resume: str
+) -> None:
+    with nginx(tmp_path, resume) as (url, ca):
+        arguments = ("--backend", backend, "--resume", resume, "--resume-ratio", "0.6")
+        _, record = load(url, ca, *arguments)
+    kinds = record["kinds"]
+    assert (kinds["resumed"], kinds["full"]) == (36, 24), record["outcomes"]
+    assert {fact["resumed_by"] for fact in record["facts"]} == {resume, "none"}
+    # The preflight makes one connection of each kind.
+    full = kinds["full"] + kinds["primed_connections"] + 1
+    assert counted(tmp_path) == {"r": kinds["resumed"] + 1, ".": full}
+
+
+@pytest.mark.parametrize("backend", ["rustls", "openssl"])
+@pytest.mark.parametrize("version", ["1.2", "1.3"])
+def test_nothing_resumes_unasked_where_wrk_would(
+    tmp_path: Path, backend: str, version: str
+) -> None:
+    with nginx(tmp_path, "ticket") as (url, ca):
+        _, record = load(url, ca, "--backend", backend, "--tls", version)
+    assert record["kinds"]["full"] == record["outcomes"]["completed"] == 60
+    assert counted(tmp_path) == {".": 61}
+
+
+def test_an_nginx_that_resumes_nothing_is_told_before_the_load(tmp_path: Path) -> None:
+    with nginx(tmp_path, "none") as (url, ca):
+        code, answer = load(url, ca, "--resume", "ticket")
+    assert (code, answer["class"]) == (3, "unexpected_kind")
+    assert "gave nothing to resume by" in answer["message"]
+
+
+@pytest.mark.parametrize("backend", ["rustls", "openssl"])
+def test_nginx_is_made_to_ask_for_another_key_share(tmp_path: Path, backend: str) -> None:
+    with nginx(tmp_path, "none") as (url, ca):
+        _, record = load(url, ca, "--backend", backend, "--hello-retry", "--group", "P-256")
+    facts = record["facts"]
+    assert [(fact["hello_retry_request"], fact["count"]) for fact in facts] == [(True, 60)]
+    assert facts[0]["group"] == "P-256"
+
+
+@pytest.mark.parametrize("target", ["reference", "nginx"])
+def test_an_experiment_can_resume_a_share_of_its_connections(
+    tlslab: Tlslab, tmp_path: Path, target: str
+) -> None:
+    text = SMALL.format(blocks=1, measure_ms=300, connections=8)
+    asked = 'resume = "psk"\nresume_ratio = 0.5\n'
+    text = text.replace("\n[workload.capacity]", asked + "\n[workload.capacity]", 1)
+    (tmp_path / "small.toml").write_text(text, "utf-8")
+    ended = tlslab.run("run", "small.toml", "--target", target, "--out", "r")
+    assert_finished(ended, tmp_path / "r")
+    for line in trials(tmp_path / "r"):
+        for run in json.loads(line)["runs"].values():
+            record = run["record"]
+            kinds = record["kinds"]
+            completed = record["outcomes"]["completed"]
+            assert abs(kinds["resumed"] - completed / 2) <= 2 * record["spec"]["connections"]
+            assert {fact["kind"] for fact in record["facts"]} == {"full", "resumed"}
