@@ -78,9 +78,11 @@ format: setup ## format Rust and Python
 schema: setup ## write schema/ anew from the Rust and Python types
 	@scripts/schema.sh write
 
-bench: setup ## measure the generator against its rivals, interleaved, on one nginx (about 10 minutes)
+bench: setup ## measure the generator against its rivals, interleaved, on one nginx (about 15 minutes)
 	@scripts/install-debian.sh bench
-	$(BIN)/python -m bench.rivals
+	code=0
+	for part in rivals open_loop engine; do $(BIN)/python -m bench.$$part || code=$$?; done
+	exit $$code
 
 bench-profile: setup ## where tlslab-load --lean spends its processor time (perf)
 	@scripts/install-debian.sh bench

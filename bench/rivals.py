@@ -18,12 +18,9 @@ from bench.generators import Generator, generators
 from bench.keep import keep
 from bench.results import Results, Sample
 from bench.server import Server, serving
+from bench.settings import BLOCKS, SECONDS, SEED
 from bench.verify import verify
 from tlslab.model.errors import CannotRunError, TlslabError
-
-BLOCKS = int(os.environ.get("BENCH_BLOCKS", "10"))
-SECONDS = float(os.environ.get("BENCH_SECONDS", "5"))
-SEED = int(os.environ.get("BENCH_SEED", "20210401"))
 
 FLOOR_SECONDS = 1.0
 

@@ -89,6 +89,23 @@ fn every_kind_is_what_it_is_called_by_the_servers_own_count() {
 }
 
 #[test]
+fn connections_that_end_by_a_reset_after_the_handshake_leave_their_sessions_whole() {
+    for server_backend in SERVERS {
+        let (server, trust) = reference(server_backend, ALL);
+        let mut records = Vec::new();
+        for backend in BACKENDS {
+            for resume in [Resume::Id, Resume::Ticket] {
+                let spec = resuming(server.address(), backend, resume, 30);
+                let record = measured(RunSpec { handshake_only: true, ..spec }, trust.clone());
+                assert_resumed(&record, 30, 0);
+                records.push(record);
+            }
+        }
+        assert_counted(&server.stop().unwrap(), &records);
+    }
+}
+
+#[test]
 fn a_key_alone_resumes_without_a_key_exchange() {
     let (server, trust) = reference(ServerBackend::Openssl, ALL);
     let spec = resuming(server.address(), BackendChoice::Auto, Resume::PskOnly, 20);

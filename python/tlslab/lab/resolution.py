@@ -20,10 +20,8 @@ from tlslab.targets.base import pinned
 # SOL_SOCKET's SO_TIMESTAMPNS, which Python's socket module does not name (asm-generic/socket.h).
 _SO_TIMESTAMPNS = 35
 
-DATAGRAMS = 1000
-
-# Far enough apart that the receiver sleeps in between, as a client does that waits for its server.
-PAUSE_S = 0.005
+# As many as a 99th percentile needs.
+DATAGRAMS = 800
 
 _SENDER = """
 import socket, sys, time
@@ -35,13 +33,15 @@ for _ in range(int(sys.argv[2])):
 """
 
 
-def measure_resolution(processors: tuple[int, ...], count: int = DATAGRAMS) -> Resolution:
-    """Sends so many datagrams from the given processors to this process. Raises CannotRunError."""
+def measure_resolution(
+    processors: tuple[int, ...], per_second: float, count: int = DATAGRAMS
+) -> Resolution:
+    """Sends datagrams from the given processors to this process. Raises CannotRunError."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as receiver:
         receiver.bind(("127.0.0.1", 0))
-        receiver.settimeout(5.0)
+        receiver.settimeout(5.0 + 1 / per_second)
         receiver.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPNS, 1)
-        arguments = [str(receiver.getsockname()[1]), str(count), str(PAUSE_S)]
+        arguments = [str(receiver.getsockname()[1]), str(count), str(1 / per_second)]
         command = pinned([sys.executable, "-c", _SENDER, *arguments], processors, "KILL")
         child = subprocess.Popen(command, start_new_session=True)
         try:

@@ -28,7 +28,7 @@ DOCUMENT_BYTES = 2048
 IDLE_S = 1800
 
 # Each level rests so long: the client's allocator gives back what handshakes took meanwhile.
-DWELL_S = 2.0
+DWELL_S = 1.0
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from tlslab.lab.resolution import measure_resolution
 from tlslab.lab.specs import Aim, preflight_spec
 from tlslab.lab.stage import Stage, staged
 from tlslab.model.profile import Profile
-from tlslab.model.validation import SCHEMA, RateResult, Resolution, Validation
+from tlslab.model.validation import SCHEMA, RateResult, Validation
 from tlslab.store.capture import read_capture
 from tlslab.store.trace import read_trace
 
@@ -58,7 +58,6 @@ def validate(request: Request, told: Callable[[RateResult], None]) -> Validation
     placement = place(request.target in ("reference", "nginx"))
     with tempfile.TemporaryDirectory(prefix="tlslab-validate-") as name:
         folder = Path(name)
-        resolution = measure_resolution(placement.generator)
         stage = Stage(
             folder=folder,
             target=request.target,
@@ -79,10 +78,10 @@ def validate(request: Request, told: Callable[[RateResult], None]) -> Validation
             rates = []
             for rate in request.rates:
                 spec |= _load(rate, request.seconds, placement)
-                rates.append(_run(engine, spec, rate, request, placement, folder, resolution))
+                rates.append(_run(engine, spec, rate, request, placement, folder))
                 told(rates[-1])
     pause = request.pause_ms if request.target == "reference" else 0
-    return Validation(SCHEMA, request.target, backend, pause, resolution, tuple(rates))
+    return Validation(SCHEMA, request.target, backend, pause, tuple(rates))
 
 
 def _load(rate: float, seconds: float, placement: Placement) -> dict[str, Any]:
@@ -103,11 +102,11 @@ def _run(
     request: Request,
     placement: Placement,
     folder: Path,
-    resolution: Resolution,
 ) -> RateResult:
     trace = folder / "trace.csv"
     port = urlsplit(spec["url"]).port or 443
     with capturing(folder, request.interface, port, placement.server) as capture:
+        resolution = measure_resolution(placement.generator, rate)
         record = engine.run(spec, lambda event: None, trace)
     offset_ns = time.time_ns() - time.monotonic_ns()
     captured, packets = read_capture(capture.path, port)
@@ -115,6 +114,7 @@ def _run(
     return RateResult(
         rate=rate,
         achieved=record.outcomes.completed / record.seconds if record.seconds else 0.0,
+        resolution=resolution,
         completed=record.outcomes.completed,
         matched=len(pairs),
         missing=missing,

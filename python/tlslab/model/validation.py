@@ -48,7 +48,8 @@ class Resolution:
 
     It is measured between two programs that are not the tool: from a reading of the clock before a
     datagram is sent to the kernel's time stamp of its arrival, and from there to a reading after
-    the receiver has woken up; the two added up, at each quantile.
+    the receiver has woken up; the two added up, at each quantile. The datagrams come as often as
+    the connections that it is for: a processor that sleeps for longer takes longer to wake.
     """
 
     median_us: float
@@ -98,6 +99,7 @@ class RateResult:
 
     rate: float
     achieved: float
+    resolution: Resolution
     completed: int
     matched: int
     missing: int
@@ -119,7 +121,6 @@ class Validation:
     target: str
     backend: str
     pause_ms: int
-    resolution: Resolution
     rates: tuple[RateResult, ...]
 
     @property

@@ -80,13 +80,15 @@ def _comparison(comparison: Comparison) -> list[Text]:
 
 
 def _notes(validation: Validation) -> list[Text]:
-    resolution = validation.resolution
+    finest = ", ".join(
+        f"{rate.rate:g}/s: {rate.resolution.median_us:,.0f} and {rate.resolution.p99_us:,.0f}"
+        for rate in validation.rates
+    )
     notes = [
         f"{plain(validation.target)}, back end {plain(validation.backend)}"
         + (f", {validation.pause_ms} ms of work per response" if validation.pause_ms else ""),
-        f"resolution of this machine: {resolution.median_us:,.0f} us at the median, "
-        f"{resolution.p99_us:,.0f} us at p99, between a program's reading of the clock and the "
-        f"packet's own time, over {resolution.n:,} datagrams that the tool had no part in",
+        "resolution of this machine in us, p50 and p99: how far a program's reading of the clock "
+        f"lies from the packet's own time, by datagrams apart from the tool: {finest}",
     ]
     for rate in validation.rates:
         if not rate.valid:

@@ -98,4 +98,13 @@ mod tests {
         gauge.collect(&mut all);
         assert_eq!(all.completed, 5);
     }
+
+    /// The prefetcher fetches lines of 64 bytes in pairs: what one worker writes must lie in no pair
+    /// that another one writes to.
+    #[test]
+    fn gauges_of_two_workers_share_no_cache_line() {
+        let gauges = [Gauge::default(), Gauge::default()];
+        let [first, second] = [0, 1].map(|index| std::ptr::from_ref(&gauges[index]).addr());
+        assert!(first.is_multiple_of(128) && second - first >= 128);
+    }
 }

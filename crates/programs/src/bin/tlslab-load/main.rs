@@ -14,7 +14,6 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use clap::Parser;
 use serde_json::json;
 use tlslab_engine::check::{Checked, check_logged};
 use tlslab_engine::hold::HoldRecord;
@@ -31,7 +30,7 @@ use self::trace::TraceFile;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    let (json, result) = match Arguments::try_parse() {
+    let (json, result) = match Arguments::of_command_line() {
         Ok(arguments) => (arguments.json || arguments.preflight, measure(&arguments)),
         Err(error) if error.use_stderr() => (arguments::ask_for_json(), Err(error.into())),
         Err(help_or_version) => help_or_version.exit(),

@@ -1,5 +1,6 @@
 //! The flags that say how load is made over time, and what is told of it.
 
+use std::ffi::OsString;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
@@ -19,9 +20,9 @@ pub struct LoadArguments {
     pub connections: Connections,
 
     /// Open loop: new connections a second, come what may: 500, in steps 100,200,400, or in a ramp
-    /// '100..5000 over 30s' (also: --rate 100..5000 --over 30s)
-    #[arg(long, num_args = 1..=3, value_name = "R|R,R...|A..B over TIME")]
-    rate: Vec<String>,
+    /// 100..5000 over 30s (also: --rate 100..5000 --over 30s)
+    #[arg(long, value_name = "R|R,R...|A..B over TIME")]
+    rate: Option<String>,
 
     /// The length of a ramp [default: the whole measurement]
     #[arg(long, value_parser = time, value_name = "TIME", requires = "rate")]
@@ -78,12 +79,9 @@ impl LoadArguments {
     /// The part of the specification that these flags stand for; `measure` is the length of the
     /// measurement, where it is given.
     pub fn spec(&self, measure: Option<Duration>) -> Result<LoadSpec, Problem> {
-        let rate = match self.rate.join(" ") {
-            none if none.is_empty() => None,
-            words => Some(rate(&words, self.over, measure).map_err(Problem::usage)?),
-        };
+        let rate = self.rate.as_deref().map(|words| rate(words, self.over, measure)).transpose();
         Ok(LoadSpec {
-            rate,
+            rate: rate.map_err(Problem::usage)?,
             arrivals: match self.arrivals {
                 Law::Constant => ArrivalLaw::Constant,
                 Law::Poisson => ArrivalLaw::Poisson,
@@ -113,6 +111,27 @@ impl LoadArguments {
             load.trace = TRACE_LIMIT;
         }
     }
+}
+
+/// The command line with `--rate A..B over TIME` as one flag with one value, so that it needs no
+/// quotation marks.
+pub fn with_ramp_joined(words: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    let mut words: Vec<OsString> = words.collect();
+    let is_rate = |at: usize| {
+        words[at - 1].to_string_lossy().starts_with("--rate=")
+            || at > 1 && words[at - 2] == "--rate"
+    };
+    if let Some(over) = words.iter().position(|word| word == "over")
+        && over > 0
+        && over + 1 < words.len()
+        && is_rate(over)
+    {
+        for word in words.drain(over..=over + 1).collect::<Vec<_>>() {
+            words[over - 1].push(" ");
+            words[over - 1].push(word);
+        }
+    }
+    words
 }
 
 /// The length of a ramp when neither it nor the measurement has been given one.
@@ -154,7 +173,8 @@ mod tests {
 
     fn spec(flags: &[&str]) -> Result<RunSpec, String> {
         let all = [&["tlslab-load"], flags, &["https://localhost/"]].concat();
-        let arguments = Arguments::try_parse_from(all).map_err(|error| error.to_string())?;
+        let words = with_ramp_joined(all.into_iter().map(OsString::from));
+        let arguments = Arguments::try_parse_from(words).map_err(|error| error.to_string())?;
         arguments.spec().map_err(|problem| format!("{problem:?}"))
     }
 
@@ -175,6 +195,7 @@ mod tests {
             rate(&["--rate", "100..5000 over 30s", "-d", "60s"]),
             (ramp(30_000), second(60))
         );
+        assert_eq!(rate(&["--rate=100..5000", "over", "30s"]), (ramp(30_000), second(30)));
         assert_eq!(rate(&["--rate", "100..5000", "--over", "5s"]), (ramp(5_000), second(5)));
         assert_eq!(rate(&["--rate", "100..5000", "-d", "7s"]), (ramp(7_000), second(7)));
         let steps = Rate::Steps(vec![100.0, 200.0, 400.0]);
@@ -196,6 +217,7 @@ mod tests {
         for (flags, words) in [
             (&["--rate", "fast"][..], "is not a rate"),
             (&["--rate", "5..", "over", "3s"], "is not a rate"),
+            (&["--rate", "5..9", "over", "soon"], "is not a time"),
             (&["--rate", "5", "--over", "3s"], "is no ramp"),
             (&["--rate", "5", "--step", "3s"], "--step goes with"),
             (&["--step", "3s"], "--step goes with"),

@@ -114,6 +114,11 @@ pub enum Schema {
 }
 
 impl Arguments {
+    /// What this program was started with.
+    pub fn of_command_line() -> Result<Self, clap::Error> {
+        Self::try_parse_from(load::with_ramp_joined(std::env::args_os()))
+    }
+
     /// The specification that was given, in JSON or in flags.
     pub fn spec(&self) -> Result<RunSpec, Problem> {
         let mut spec = match &self.spec {

@@ -1,0 +1,174 @@
+"""The second part of `make bench`: does an open loop start its connections when it should?
+
+Exit codes: 0 every bar met, 1 a bar missed, 3 could not run. BENCH_SECONDS and BENCH_SEED change a
+run's length (5 s) and the seed of the random arrivals.
+"""
+
+import csv
+import json
+import subprocess
+import sys
+import tempfile
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.box import SIMPLE
+from rich.table import Table
+from scipy import stats
+
+from bench.child import PATIENCE_S, PROCESSOR
+from bench.server import GROUP, SUITE, Server, serving
+from bench.settings import SECONDS, SEED
+from bench.tables import console
+from tlslab.lab.programs import require_program
+from tlslab.model.errors import CannotRunError, TlslabError
+from tlslab.targets.base import pinned
+
+RATE = 2000
+LAWS = ("constant", "poisson")
+SLOTS = 512
+
+DELAY_LIMIT_US = 100.0
+RATE_LIMIT = 0.005
+
+# Of how many actual starts the distances are tested. One processor cannot start two connections at
+# once, so that no two starts are nearer than some 20 microseconds: over many more distances than
+# these the test sees that, and nothing else.
+STARTS = 1000
+
+# The significance level of the Anderson-Darling test, in percent.
+LEVEL = 1.0
+
+
+@dataclass(frozen=True)
+class Punctuality:
+    """How one run kept to its schedule: times in microseconds, statistics of the distances.
+
+    `intended` and `actual` are Anderson-Darling statistics of the distances between intended and
+    between actual starts, against the exponential law; None where that is not the law. `critical`
+    is what they may be at most.
+    """
+
+    law: str
+    starts: int
+    delay_p50_us: float
+    delay_p99_us: float
+    rate_error: float
+    client_share: float
+    intended: float | None
+    actual: float | None
+    critical: float
+
+    def bars(self) -> dict[str, bool]:
+        """Each bar, and whether it is met."""
+        found = {
+            f"p99 of the start delay at most {DELAY_LIMIT_US:.0f} us": (
+                self.delay_p99_us <= DELAY_LIMIT_US
+            ),
+            f"achieved rate within {RATE_LIMIT:.1%}": self.rate_error <= RATE_LIMIT,
+        }
+        if self.intended is not None and self.actual is not None:
+            found["intended starts pass Anderson-Darling"] = self.intended <= self.critical
+            found["actual starts pass Anderson-Darling"] = self.actual <= self.critical
+        return found
+
+
+def punctuality(
+    law: str, record: Mapping[str, Any], intended: NDArray[np.int64], started: NDArray[np.int64]
+) -> Punctuality:
+    """From a run's record and the instants of its trace, in nanoseconds, in order."""
+    delays = (started - intended) / 1e3
+    cpu = record["cpu"]["user_us"] + record["cpu"]["system_us"]
+    # How many random arrivals a run has is a matter of chance; what was due is what counts.
+    random, loop = law == "poisson", record["open_loop"]
+    intended_ad, critical = anderson_darling(np.diff(np.sort(intended)))
+    actual_ad, _ = anderson_darling(np.diff(np.sort(started))[:STARTS])
+    return Punctuality(
+        law=law,
+        starts=len(delays),
+        delay_p50_us=float(np.percentile(delays, 50)),
+        delay_p99_us=float(np.percentile(delays, 99)),
+        rate_error=abs(loop["achieved_per_s"] / (loop["offered_per_s"] if random else RATE) - 1),
+        client_share=cpu / 1e6 / record["seconds"],
+        intended=intended_ad if random else None,
+        actual=actual_ad if random else None,
+        critical=critical,
+    )
+
+
+def anderson_darling(distances: NDArray[Any]) -> tuple[float, float]:
+    """The statistic against the exponential law, and its critical value at LEVEL percent."""
+    with warnings.catch_warnings():
+        # scipy announces that another form of the result will be the default.
+        warnings.simplefilter("ignore", FutureWarning)
+        found = stats.anderson(distances.astype(float), "expon")
+    levels = [float(level) for level in found.significance_level]
+    return float(found.statistic), float(found.critical_values[levels.index(LEVEL)])
+
+
+def main() -> int:
+    """Runs both laws; the exit code."""
+    try:
+        with (
+            tempfile.TemporaryDirectory(prefix="tlslab-bench-") as folder,
+            serving(Path(folder)) as server,
+        ):
+            found = [_run(server, law, Path(folder) / "trace.csv") for law in LAWS]
+    except TlslabError as error:
+        print(f"bench: {error.message}" + (f"; {error.remedy}" if error.remedy else ""))
+        return error.exit_code
+    return 0 if _show(found) else 1
+
+
+def _run(server: Server, law: str, trace: Path) -> Punctuality:
+    program = require_program("tlslab-load")
+    load = ["--rate", str(RATE), "--arrivals", law, "--seed", str(SEED), "-c", str(SLOTS)]
+    offer = ["--tls", "1.3", "--group", GROUP, "--suite", SUITE, "--lean"]
+    times = ["--warmup", "1s", "-d", f"{SECONDS:g}s", "--trace", str(trace)]
+    command = [program, "--json", *load, *offer, *times, "--ca", str(server.ca_file), server.url]
+    done = subprocess.run(
+        pinned(command, [PROCESSOR], "KILL"),
+        capture_output=True,
+        text=True,
+        timeout=SECONDS + 1 + PATIENCE_S,
+        check=False,
+    )
+    if not done.stdout or done.returncode > 1:
+        raise CannotRunError(f"tlslab-load ended with code {done.returncode}: {done.stderr[-400:]}")
+    with trace.open(encoding="ascii") as file:
+        rows = [(int(row["intended_ns"]), int(row["started_ns"])) for row in csv.DictReader(file)]
+    instants = np.array(rows, dtype=np.int64)
+    return punctuality(law, json.loads(done.stdout), instants[:, 0], instants[:, 1])
+
+
+def _show(found: list[Punctuality]) -> bool:
+    """Prints the table and the bars; whether all are met."""
+    table = Table(title=f"Open loop at {RATE:,} connections/s", title_justify="left", box=SIMPLE)
+    heads = ["arrivals", "starts", "delay p50 us", "p99 us", "rate off", "client busy", "A-D"]
+    for head in heads:
+        table.add_column(head, justify="left" if head == "arrivals" else "right")
+    for one in found:
+        statistics = "-" if one.intended is None else f"{one.intended:.2f}, {one.actual:.2f}"
+        table.add_row(
+            one.law,
+            f"{one.starts:,}",
+            f"{one.delay_p50_us:.1f}",
+            f"{one.delay_p99_us:.1f}",
+            f"{one.rate_error:.2%}",
+            f"{one.client_share:.0%}",
+            statistics,
+        )
+    console.print(table)
+    for one in found:
+        for bar, met in one.bars().items():
+            console.print(f"{'met   ' if met else 'MISSED'} {one.law}: {bar}")
+    return all(met for one in found for met in one.bars().values())
+
+
+if __name__ == "__main__":
+    sys.exit(main())
