@@ -7,6 +7,7 @@
 mod engine {
     pub mod hostile;
     pub mod names;
+    pub mod obsolete;
     pub mod spec;
     pub mod target;
 
@@ -14,6 +15,12 @@ mod engine {
     pub mod http {
         pub mod h1;
         pub mod laws;
+    }
+
+    /// What a specification needs to know of the handshakes.
+    pub mod tls {
+        mod alpn;
+        pub use alpn::{HTTP_1_1, PROTOCOL_NAME_LIMIT};
     }
 
     /// The reference server's side.
@@ -29,4 +36,4 @@ mod engine {
     pub mod spec_laws;
 }
 
-pub use engine::{hostile, http, names, serve, spec, spec_laws, target};
+pub use engine::{hostile, http, names, obsolete, serve, spec, spec_laws, target, tls};

@@ -10,17 +10,18 @@ use crate::error::RunError;
 use crate::files;
 use crate::guard::{self, Permit};
 use crate::http::h1;
+use crate::identity::{Identity, IdentityError};
 use crate::names::TlsVersion;
 use crate::outcome::{Failure, Outcome};
 use crate::preflight::{PreflightError, Tried, certificate_group, preflight, resumed};
 use crate::record::Preflight;
-use crate::spec::{CheckedSpec, HTTP_1_1, Resume, TlsSpec};
+use crate::spec::{CheckedSpec, Resume, TlsSpec};
 use crate::target::Target;
 use crate::tls::choice::{Choice, choose};
 use crate::tls::expectation::Expectation;
 use crate::tls::openssl::OpensslBackend;
 use crate::tls::rustls::RustlsBackend;
-use crate::tls::{Backend, BackendError, KeyLog, Offer, TrustAnchors};
+use crate::tls::{Backend, BackendError, HTTP_1_1, KeyLog, Offer, TrustAnchors};
 
 /// A target that has been found to be what was asked for.
 #[derive(Debug, Clone)]
@@ -47,10 +48,11 @@ pub fn check_logged(
     trust: TrustAnchors,
     key_log: Option<Arc<KeyLog>>,
 ) -> Result<Checked, RunError> {
+    let client_identity = client_identity(&spec.spec().tls)?;
     let mut permit = guard::permit(spec.spec(), spec.target())?;
     check_files(spec)?;
     check_sources(spec, &permit)?;
-    let mut offer = Offer { key_log, ..offer(spec, trust) };
+    let mut offer = Offer { client_identity, key_log, ..offer(spec, trust) };
     if permit.bounded
         && let Some(token) = &spec.spec().proof
     {
@@ -87,6 +89,16 @@ fn try_all_names(
 /// The same offer with one server name.
 fn asking_for(name: &str, offer: &Offer) -> Offer {
     Offer { server_names: vec![name.to_owned()], ..offer.clone() }
+}
+
+/// The client's own certificate with its key, if it has one.
+fn client_identity(tls: &TlsSpec) -> Result<Option<Identity>, IdentityError> {
+    let Some(own) = &tls.client_identity else { return Ok(None) };
+    let identity = Identity::from_pem(&own.certificate, own.key.reveal())?;
+    match identity.short_key() {
+        Some(kind) if !tls.allow_obsolete => Err(IdentityError::Obsolete(kind)),
+        _ => Ok(Some(identity)),
+    }
 }
 
 fn check_files(spec: &CheckedSpec) -> Result<(), RunError> {
@@ -145,7 +157,7 @@ fn offer(spec: &CheckedSpec, trust: TrustAnchors) -> Offer {
         signature_schemes: tls.signature_schemes.clone(),
         server_names: spec.server_names().to_vec(),
         alpn: tls.offered_protocols(),
-        client_identity: spec.client_identity().cloned(),
+        client_identity: None,
         trust,
         authenticate: tls.authenticate,
         key_share: tls.key_share,

@@ -4,6 +4,7 @@ use std::io;
 use std::net::IpAddr;
 
 use crate::guard::GuardError;
+use crate::identity::IdentityError;
 use crate::outcome::{Failure, Mismatch, Outcome, Step};
 use crate::preflight::PreflightError;
 use crate::tls::BackendError;
@@ -11,6 +12,9 @@ use crate::tls::BackendError;
 /// Why a run could not be.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
+    /// The client's own certificate cannot be used.
+    #[error("client certificate: {0}")]
+    ClientIdentity(#[from] IdentityError),
     /// The target is not to be loaded, or not to be found.
     #[error(transparent)]
     Guard(#[from] GuardError),
@@ -64,6 +68,7 @@ impl RunError {
     /// The class under which the error is reported, a failure class where there is one.
     pub fn class(&self) -> String {
         match self {
+            Self::ClientIdentity(_) => "usage".to_owned(),
             Self::Guard(GuardError::NameNotFound { .. }) => "name_not_found".to_owned(),
             Self::Guard(GuardError::NameTimedOut { .. }) => "timeout_name".to_owned(),
             Self::Guard(_) | Self::Exceeded(_) => "target_refused".to_owned(),

@@ -10,6 +10,7 @@ use rustls::crypto::CryptoProvider;
 use rustls::sign::CertifiedKey;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 
+use crate::obsolete::SHORTEST_PRIME;
 use crate::serve::KeyKind;
 
 /// A certificate with its chain and its private key, a server's or a client's.
@@ -32,6 +33,10 @@ pub enum IdentityError {
     KeyMismatch,
     #[error("keys of kind {0} are not supported; supported: RSA, ECDSA, Ed25519")]
     KeyKind(String),
+    #[error(
+        "an {0} key is obsolete; give --allow-obsolete (allow_obsolete) to have it all the same"
+    )]
+    Obsolete(String),
     #[error("cannot make a certificate with a {kind} key: {message}")]
     NotMade { kind: KeyKind, message: String },
     #[error("{backend} refuses the certificate: {message}")]
@@ -71,9 +76,9 @@ impl Identity {
         }
     }
 
-    /// The size of an RSA key; `None` for others.
-    pub(crate) fn rsa_bits(&self) -> Option<u32> {
-        (self.key.id() == Id::RSA).then(|| self.key.bits())
+    /// The kind of the key, if it is too short to be used unless obsolete things are allowed.
+    pub(crate) fn short_key(&self) -> Option<String> {
+        (self.key.id() == Id::RSA && self.key.bits() < SHORTEST_PRIME).then(|| self.key_kind())
     }
 
     /// The algorithm of the key, without its size: by this an OpenSSL context holds one each.

@@ -263,7 +263,7 @@ fn record(
         resume_millionths: request.tls.resume_millionths(),
         interrupted,
     });
-    let own = spec.client_identity();
+    let own = checked.offer.client_identity.as_ref();
     RunRecord {
         schema: RECORD_SCHEMA.to_owned(),
         spec: request.clone(),

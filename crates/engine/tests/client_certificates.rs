@@ -4,6 +4,7 @@ mod harness;
 
 use harness::{BACKENDS, measured, spec, try_run};
 use openssl::x509::X509;
+use tlslab_engine::check::check;
 use tlslab_engine::names::TlsVersion;
 use tlslab_engine::serve::{
     ClientAuth, KeyKind, ServeSpec, Server, ServerBackend, Stats, self_signed,
@@ -175,6 +176,10 @@ fn a_key_of_another_certificate_is_wrong_usage() {
     let (server, _) = reference(ServerBackend::Rustls, Some(&authority), true);
     let mut spec = run_spec(&server, BackendChoice::Auto, TlsVersion::Tls13, Some(&own));
     spec.tls.client_identity.as_mut().unwrap().key = Secret::new(other.pem().1);
-    let error = spec.checked().unwrap_err().to_string();
-    assert_eq!(error, "client certificate: the private key does not belong to the certificate");
+    let error = check(&spec.checked().unwrap(), TrustAnchors::Anyone).unwrap_err();
+    assert_eq!(error.class(), "usage");
+    assert_eq!(
+        error.to_string(),
+        "client certificate: the private key does not belong to the certificate"
+    );
 }

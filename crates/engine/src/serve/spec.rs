@@ -7,7 +7,7 @@ use openssl::x509::X509;
 use crate::clock::{Nanos, SECOND};
 use crate::identity::{Identity, IdentityError};
 use crate::names::{CipherSuite, Group, TlsVersion};
-use crate::obsolete::{SHORTEST_PRIME, short_key};
+use crate::obsolete::SHORTEST_PRIME;
 use crate::tls::BackendError;
 
 /// Which TLS library serves.
@@ -190,7 +190,7 @@ impl ServeSpec {
     fn check_obsolete(&self) -> Result<(), ServeError> {
         let version = self.versions.iter().find(|version| version.is_obsolete());
         let suite = self.suites.iter().find(|suite| suite.is_obsolete());
-        let key = self.identities.iter().find_map(short_key);
+        let key = self.identities.iter().find_map(Identity::short_key);
         let dh = self.dh_bits.filter(|bits| *bits < SHORTEST_PRIME);
         let what = (version.map(|version| format!("TLS version {version}")))
             .or_else(|| suite.map(|suite| format!("suite {suite}")))

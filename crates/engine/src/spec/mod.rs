@@ -15,14 +15,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use self::load::{LoadError, LoadSpec};
-use crate::identity::{Identity, IdentityError};
 use crate::names::{CipherSuite, Group, TlsVersion};
 use crate::target::Target;
 use crate::tls::PROTOCOL_NAME_LIMIT;
 
 pub use self::client_identity::{ClientIdentity, Secret};
 pub use self::resumption::{HelloRetry, Resume};
-pub(crate) use self::tls::HTTP_1_1;
 use self::tls::SERVER_NAMES_LIMIT;
 pub use self::tls::{Authenticate, BackendChoice, KeyShare, TlsSpec, Trust};
 
@@ -206,8 +204,6 @@ pub enum SpecError {
     ProtocolName(String),
     #[error("alpn: requests are made in http/1.1; {0} goes with handshake_only")]
     ProtocolWithRequests(String),
-    #[error("client certificate: {0}")]
-    ClientIdentity(IdentityError),
     #[error("server_names go with full handshakes: a session is resumed under one name")]
     NamesWithResumption,
     #[error(transparent)]
@@ -220,7 +216,6 @@ pub struct CheckedSpec {
     spec: RunSpec,
     target: Target,
     server_names: Vec<String>,
-    client_identity: Option<Identity>,
 }
 
 impl CheckedSpec {
@@ -237,11 +232,6 @@ impl CheckedSpec {
     /// The names for SNI and the certificate check: connections take them in turn. At least one.
     pub fn server_names(&self) -> &[String] {
         &self.server_names
-    }
-
-    /// The client's own certificate with its key.
-    pub(crate) fn client_identity(&self) -> Option<&Identity> {
-        self.client_identity.as_ref()
     }
 
     /// The number of requests on a connection; `None`: as many as fit into the run.
@@ -274,8 +264,7 @@ impl RunSpec {
         if let Some(name) = server_names.iter().find(is_no_name) {
             return Err(SpecError::ServerName(name.clone()));
         }
-        let client_identity = self.tls.identity()?;
-        Ok(CheckedSpec { spec: self, target, server_names, client_identity })
+        Ok(CheckedSpec { spec: self, target, server_names })
     }
 
     /// The token becomes part of a path, so that it may hold nothing that means something there.

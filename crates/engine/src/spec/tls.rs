@@ -4,10 +4,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{ClientIdentity, HelloRetry, Resume, SpecError};
-use crate::identity::Identity;
 use crate::names::{CipherSuite, Group, KeyExchange, SignatureScheme, TlsVersion};
-use crate::obsolete::{SHORTEST_PRIME, short_key};
-use crate::tls::PROTOCOL_NAME_LIMIT;
+use crate::obsolete::SHORTEST_PRIME;
+use crate::tls::{HTTP_1_1, PROTOCOL_NAME_LIMIT};
 
 /// What the client offers; every non-empty list is also what each connection is checked against.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -108,9 +107,6 @@ pub enum Trust {
 /// The most server names of a run: each is tried before the load begins.
 pub(super) const SERVER_NAMES_LIMIT: usize = 1000;
 
-/// The application protocol in which requests are made.
-pub(crate) const HTTP_1_1: &str = "http/1.1";
-
 impl TlsSpec {
     /// Whether a version may be negotiated.
     pub fn offers(&self, version: TlsVersion) -> bool {
@@ -123,19 +119,6 @@ impl TlsSpec {
     /// The application protocols to offer, preferred first.
     pub fn offered_protocols(&self) -> Vec<String> {
         self.alpn.clone().unwrap_or_else(|| vec![HTTP_1_1.to_owned()])
-    }
-
-    /// The client's own certificate with its key, if it has one.
-    pub(super) fn identity(&self) -> Result<Option<Identity>, SpecError> {
-        let Some(own) = &self.client_identity else { return Ok(None) };
-        let identity = Identity::from_pem(&own.certificate, own.key.reveal());
-        let identity = identity.map_err(SpecError::ClientIdentity)?;
-        match short_key(&identity) {
-            Some(kind) if !self.allow_obsolete => {
-                Err(SpecError::Obsolete(format!("a client certificate with an {kind} key")))
-            }
-            _ => Ok(Some(identity)),
-        }
     }
 
     pub(super) fn check(&self, handshake_only: bool) -> Result<(), SpecError> {

@@ -5,6 +5,9 @@ use std::fmt;
 /// The longest name that is told apart, in bytes; IANA's longest has 22. ALPN itself allows 255.
 pub const PROTOCOL_NAME_LIMIT: usize = 64;
 
+/// The application protocol in which requests are made.
+pub const HTTP_1_1: &str = "http/1.1";
+
 /// An application protocol that was agreed on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Alpn {

@@ -15,9 +15,8 @@ use openssl::x509::store::X509StoreBuilder;
 use super::{Acceptor, Inbound, RECORD, Session, TlsFailure};
 use crate::identity::Identity;
 use crate::names::{CipherSuite, Group, TlsVersion};
-use crate::obsolete;
 use crate::serve::spec::{ClientAuth, Resumption, SESSIONS, ServeError, ServeSpec};
-use crate::tls::openssl::ffi;
+use crate::tls::openssl::{ffi, legacy};
 use crate::tls::{BackendError, EarlyData, HandshakeKind};
 
 const NAME: &str = "openssl";
@@ -36,11 +35,11 @@ impl OpensslAcceptor {
     /// Builds the context that all sessions of a server share.
     pub fn new(spec: &ServeSpec) -> Result<Self, ServeError> {
         if spec.allow_obsolete {
-            obsolete::load_rc4().map_err(refused)?;
+            legacy::load_rc4().map_err(refused)?;
         }
         let mut context = SslContext::builder(SslMethod::tls_server()).map_err(refused)?;
         if spec.allow_obsolete {
-            context.set_security_level(obsolete::NO_SECURITY_LEVEL);
+            context.set_security_level(legacy::NO_SECURITY_LEVEL);
         }
         configure(&mut context, spec).map_err(refused)?;
         set_groups(&mut context, &spec.groups)?;

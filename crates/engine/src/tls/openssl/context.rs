@@ -12,12 +12,12 @@ use ::openssl::x509::verify::{X509CheckFlags, X509VerifyFlags};
 
 use crate::identity::IdentityError;
 use crate::names::{CipherSuite, Group, SignatureScheme, TlsVersion};
-use crate::obsolete::{NO_SECURITY_LEVEL, load_rc4};
 use crate::spec::HelloRetry;
 use crate::tls::alpn::wire_list;
 use crate::tls::{BackendError, Offer, USUAL_GROUPS};
 
 use super::failure::first_words;
+use super::legacy::{NO_SECURITY_LEVEL, load_rc4};
 use super::{NAME, ffi, tickets};
 
 /// The most bytes of certificates that a server may send, as with rustls; OpenSSL's own default is

@@ -3,12 +3,13 @@
 //!
 //! `context` turns an offer into a context, `session` drives a connection, `wire` lies between the
 //! library and the socket, `facts` and `failure` say what came of it, and `ffi` holds the calls
-//! that the `openssl` crate does not wrap.
+//! that the `openssl` crate does not wrap; `legacy` is for obsolete things only.
 
 mod context;
 mod facts;
 mod failure;
 pub(crate) mod ffi;
+pub(crate) mod legacy;
 mod session;
 mod tickets;
 mod wire;

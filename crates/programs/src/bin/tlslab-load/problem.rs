@@ -109,6 +109,7 @@ impl From<RunError> for Problem {
     fn from(error: RunError) -> Self {
         let message = error.to_string();
         match error {
+            RunError::ClientIdentity(_) => Self::usage(message),
             RunError::Backend(_) => Self { class: "unsupported".to_owned(), message, exit: USAGE },
             other => Self { class: other.class(), message, exit: COULD_NOT_RUN },
         }
