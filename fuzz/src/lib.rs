@@ -10,9 +10,16 @@ mod engine {
     /// The client's side.
     pub mod http;
     pub mod names;
+    pub mod obsolete;
     pub mod outcome;
     pub mod spec;
     pub mod target;
+
+    /// What a specification needs to know of the handshakes.
+    pub mod tls {
+        mod alpn;
+        pub use alpn::{HTTP_1_1, HTTP_2, PROTOCOL_NAME_LIMIT};
+    }
 
     /// The reference server's side.
     pub mod serve {
@@ -30,5 +37,5 @@ mod engine {
 }
 
 pub use engine::{
-    clock, hostile, http, http_laws, names, outcome, serve, spec, spec_laws, target,
+    clock, hostile, http, http_laws, names, obsolete, outcome, serve, spec, spec_laws, target, tls,
 };

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::UdpSocket;
+use std::sync::Arc;
 
 use crate::clock::{MICROSECOND, MILLISECOND, Nanos};
 use crate::connection::Script;
@@ -10,17 +11,18 @@ use crate::files;
 use crate::guard::{self, Permit};
 use crate::http::body::{BodyRule, from_hexadecimal};
 use crate::http::{h1, h2};
+use crate::identity::{Identity, IdentityError};
 use crate::names::TlsVersion;
 use crate::outcome::{Failure, Outcome};
 use crate::preflight::{PreflightError, Tried, certificate_group, preflight, resumed};
 use crate::record::Preflight;
-use crate::spec::{BodyCheck, CheckedSpec, HttpVersion, Resume};
+use crate::spec::{BodyCheck, CheckedSpec, HttpVersion, Resume, TlsSpec};
 use crate::target::Target;
 use crate::tls::choice::{Choice, choose};
 use crate::tls::expectation::Expectation;
 use crate::tls::openssl::OpensslBackend;
 use crate::tls::rustls::RustlsBackend;
-use crate::tls::{Backend, BackendError, Offer, TrustAnchors};
+use crate::tls::{Backend, BackendError, KeyLog, Offer, TrustAnchors};
 
 /// A target that has been found to be what was asked for.
 #[derive(Debug, Clone)]
@@ -40,10 +42,20 @@ pub struct Checked {
 /// Resolves, permits and tries the target with one connection; all that can be known to be wrong
 /// before a load is found here.
 pub fn check(spec: &CheckedSpec, trust: TrustAnchors) -> Result<Checked, RunError> {
+    check_logged(spec, trust, None)
+}
+
+/// The same; the secrets of all connections, of the run's as well, are written to the log.
+pub fn check_logged(
+    spec: &CheckedSpec,
+    trust: TrustAnchors,
+    key_log: Option<Arc<KeyLog>>,
+) -> Result<Checked, RunError> {
+    let client_identity = client_identity(&spec.spec().tls)?;
     let mut permit = guard::permit(spec.spec(), spec.target())?;
     check_files(spec)?;
     check_sources(spec, &permit)?;
-    let mut offer = offer(spec, trust);
+    let mut offer = Offer { client_identity, key_log, ..offer(spec, trust) };
     if permit.bounded
         && let Some(token) = &spec.spec().proof
     {
@@ -55,13 +67,45 @@ pub fn check(spec: &CheckedSpec, trust: TrustAnchors) -> Result<Checked, RunErro
     let hash = spec.spec().http.check_body == BodyCheck::Hash;
     let body = BodyRule::Learn { hash };
     let script = Script { requests: Some(1), body, ..script(spec, permit) };
-    let tried = match offer.resume {
-        Resume::None => one_connection(backend, &offer, &script)?,
-        _ => two_connections(backend, &offer, &script)?,
-    };
-    let (preflight, _) = tried.map_err(|error| failed(spec, error))?;
+    let preflight = try_all_names(spec, backend, &offer, &script)?;
     let body = body_rule(spec.spec().http.check_body, &preflight);
     Ok(Checked { permit, backend, preflight, offer, body })
+}
+
+/// One connection for each server name, and a second one if sessions are to be resumed; gives what
+/// the one for the first name saw.
+fn try_all_names(
+    spec: &CheckedSpec,
+    backend: Choice,
+    offer: &Offer,
+    script: &Script,
+) -> Result<Preflight, RunError> {
+    let mut first = None;
+    for name in &offer.server_names {
+        let offer = asking_for(name, offer);
+        let tried = match offer.resume {
+            Resume::None => one_connection(backend, &offer, script)?,
+            _ => two_connections(backend, &offer, script)?,
+        };
+        let (preflight, _) = tried.map_err(|error| failed(spec, name, error))?;
+        first.get_or_insert(preflight);
+    }
+    Ok(first.expect("an offer has a server name"))
+}
+
+/// The same offer with one server name.
+fn asking_for(name: &str, offer: &Offer) -> Offer {
+    Offer { server_names: vec![name.to_owned()], ..offer.clone() }
+}
+
+/// The client's own certificate with its key, if it has one.
+fn client_identity(tls: &TlsSpec) -> Result<Option<Identity>, IdentityError> {
+    let Some(own) = &tls.client_identity else { return Ok(None) };
+    let identity = Identity::from_pem(&own.certificate, own.key.reveal())?;
+    match identity.short_key() {
+        Some(kind) if !tls.allow_obsolete => Err(IdentityError::Obsolete(kind)),
+        _ => Ok(Some(identity)),
+    }
 }
 
 fn check_files(spec: &CheckedSpec) -> Result<(), RunError> {
@@ -82,8 +126,11 @@ fn check_sources(spec: &CheckedSpec, permit: &Permit) -> Result<(), RunError> {
     Ok(())
 }
 
-fn failed(spec: &CheckedSpec, error: PreflightError) -> RunError {
-    let target = format!("{}:{}", spec.target().host, spec.target().port);
+fn failed(spec: &CheckedSpec, name: &str, error: PreflightError) -> RunError {
+    let mut target = format!("{}:{}", spec.target().host, spec.target().port);
+    if spec.server_names().len() > 1 {
+        target += &format!(" as {name}");
+    }
     RunError::Preflight { target, error }
 }
 
@@ -115,11 +162,14 @@ fn offer(spec: &CheckedSpec, trust: TrustAnchors) -> Offer {
         suites: tls.suites.clone(),
         groups: tls.groups.clone(),
         signature_schemes: tls.signature_schemes.clone(),
-        server_name: spec.server_name().to_owned(),
+        server_names: spec.server_names().to_vec(),
+        alpn: tls.offered_protocols(spec.spec().http.version),
+        client_identity: None,
         trust,
         authenticate: tls.authenticate,
         key_share: tls.key_share,
-        http: spec.spec().http.version,
+        key_log: None,
+        allow_obsolete: tls.allow_obsolete,
         resume: tls.resume,
         early_data: tls.early_data,
         hello_retry: tls.hello_retry,
@@ -139,7 +189,12 @@ fn serves_proof(
     script.http2 = script.http2.map(|(_, streams)| (h2::Request::new(&page), streams));
     script.requests = Some(1);
     script.handshake_only = false;
-    Ok(one_connection(choose(spec.spec().tls.backend, offer)?, offer, &script)?.is_ok())
+    // The page is asked for in HTTP, whatever protocols the run itself is to offer.
+    let tls = TlsSpec { alpn: None, ..spec.spec().tls.clone() };
+    let http = spec.spec().http.version;
+    script.expectation = Expectation::new(&tls, http);
+    let offer = Offer { alpn: tls.offered_protocols(http), ..offer.clone() };
+    Ok(one_connection(choose(spec.spec().tls.backend, &offer)?, &offer, &script)?.is_ok())
 }
 
 /// In TLS 1.2 many servers choose an ECDSA certificate only if the client lists the certificate's own
@@ -158,21 +213,25 @@ fn add_certificate_group(
     let open = Offer { groups: Vec::new(), trust, resume: Resume::None, ..offer.clone() };
     let mut script = script(spec, *permit);
     script.handshake_only = true;
-    script.expectation = Expectation::default();
-    let scouted = one_connection(choose(spec.spec().tls.backend, &open)?, &open, &script)?;
-    match scouted {
-        Ok((_, certificates)) => {
-            let group = certificate_group(&certificates);
-            offer.groups.extend(group.filter(|group| !offer.groups.contains(group)));
-            Ok(())
+    // Which protocols are agreed on is the only thing that it has to do as the run's connections do.
+    let protocols = TlsSpec { alpn: spec.spec().tls.alpn.clone(), ..TlsSpec::default() };
+    script.expectation = Expectation::new(&protocols, spec.spec().http.version);
+    let backend = choose(spec.spec().tls.backend, &open)?;
+    for name in spec.server_names() {
+        match one_connection(backend, &asking_for(name, &open), &script)? {
+            Ok((_, certificates)) => {
+                let group = certificate_group(&certificates);
+                offer.groups.extend(group.filter(|group| !offer.groups.contains(group)));
+            }
+            // Nobody has to wait for the same twice.
+            Err(error) if matches!(error.outcome, Outcome::Failed(Failure::TimedOut(_))) => {
+                return Err(failed(spec, name, error));
+            }
+            // A target that cannot be scouted will fail its preflight, which says why.
+            Err(_) => {}
         }
-        // Nobody has to wait for the same twice.
-        Err(error) if matches!(error.outcome, Outcome::Failed(Failure::TimedOut(_))) => {
-            Err(failed(spec, error))
-        }
-        // A target that cannot be scouted will fail its preflight, which says why.
-        Err(_) => Ok(()),
     }
+    Ok(())
 }
 
 /// What each connection of a run does.

@@ -4,13 +4,17 @@ use std::io;
 use std::net::IpAddr;
 
 use crate::guard::GuardError;
-use crate::outcome::{Failure, Outcome, Step};
+use crate::identity::IdentityError;
+use crate::outcome::{Failure, Mismatch, Outcome, Step};
 use crate::preflight::PreflightError;
 use crate::tls::BackendError;
 
 /// Why a run could not be.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
+    /// The client's own certificate cannot be used.
+    #[error("client certificate: {0}")]
+    ClientIdentity(#[from] IdentityError),
     /// The target is not to be loaded, or not to be found.
     #[error(transparent)]
     Guard(#[from] GuardError),
@@ -64,6 +68,7 @@ impl RunError {
     /// The class under which the error is reported, a failure class where there is one.
     pub fn class(&self) -> String {
         match self {
+            Self::ClientIdentity(_) => "usage".to_owned(),
             Self::Guard(GuardError::NameNotFound { .. }) => "name_not_found".to_owned(),
             Self::Guard(GuardError::NameTimedOut { .. }) => "timeout_name".to_owned(),
             Self::Guard(_) | Self::Exceeded(_) => "target_refused".to_owned(),
@@ -103,6 +108,9 @@ fn describe_preflight(target: &str, error: &PreflightError) -> String {
             format!("{target} answered with status {status}")
         }
         (Outcome::Failed(Failure::Refused), _) => format!("nothing listens on {target}"),
+        (Outcome::Unexpected(Mismatch::ClientCertificate), _) => {
+            format!("{target} did not ask for the client certificate{words}")
+        }
         (Outcome::Unexpected(fact), _) => {
             format!("{target} negotiated another {fact} than the one asked for{words}")
         }

@@ -14,18 +14,18 @@ use crate::environment::environment;
 use crate::error::RunError;
 use crate::guard::{GuardError, Permit};
 use crate::mix::Mix;
-use crate::names::CipherSuite;
+use crate::notes::notes as remarks;
 use crate::pacing::{Arrivals, Curve};
 use crate::phase::Schedule;
 use crate::prime::{Primed, Wanted, prime};
 use crate::processor::pin;
-use crate::record::{CountedFacts, CpuTime, RECORD_SCHEMA, RunRecord, WorkerUsage};
+use crate::record::{ClientCertificate, CpuTime, RECORD_SCHEMA, RunRecord, WorkerUsage};
 use crate::recorder::Recorder;
 use crate::spec::{CheckedSpec, Resume, RunSpec, Stop};
 use crate::tls::choice::Choice;
 use crate::tls::openssl::OpensslBackend;
 use crate::tls::rustls::RustlsBackend;
-use crate::tls::{Backend, BackendError, Facts};
+use crate::tls::{Backend, BackendError};
 use crate::trace::Trace;
 use crate::verdict::{Evidence, verdicts};
 use crate::watch::{Ending, Observer, watch};
@@ -263,6 +263,7 @@ fn record(
         resume_millionths: request.tls.resume_millionths(),
         interrupted,
     });
+    let own = checked.offer.client_identity.as_ref();
     RunRecord {
         schema: RECORD_SCHEMA.to_owned(),
         spec: request.clone(),
@@ -271,8 +272,11 @@ fn record(
         environment: environment(),
         address: checked.permit.address.to_string(),
         preflight: checked.preflight.clone(),
-        notes: remarks(&checked.preflight.facts, &notes.facts),
+        notes: remarks(&checked.offer, &checked.preflight.facts, &notes.facts),
         facts: notes.facts,
+        server_names: notes.server_names,
+        client_certificate: own
+            .map(|own| ClientCertificate { key: own.key_kind(), sha256: own.fingerprint() }),
         kinds: notes.kinds,
         authenticated: notes.authenticated,
         requests: notes.requests,
@@ -289,25 +293,6 @@ fn record(
         verdicts,
         outcomes: notes.outcomes,
     }
-}
-
-/// What a reader should know of the facts that were found, by the preflight and by the run.
-fn remarks(first: &Facts, facts: &[CountedFacts]) -> Vec<String> {
-    let all = facts.iter().map(|counted| &counted.facts).chain([first]);
-    let mut barred: Vec<&str> = all
-        .filter(|facts| facts.alpn == "h2")
-        .map(|facts| facts.suite.as_str())
-        .filter(|suite| suite.parse().is_ok_and(CipherSuite::is_barred_from_http2))
-        .collect();
-    barred.sort_unstable();
-    barred.dedup();
-    let remark = |suite| {
-        format!(
-            "{suite} is on RFC 9113's list of prohibited suites (appendix A): \
-             a server may refuse HTTP/2 with INADEQUATE_SECURITY"
-        )
-    };
-    barred.into_iter().map(remark).collect()
 }
 
 /// The versions of this engine and of the libraries built into it.

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use proptest::prelude::*;
 use tlslab_engine::outcome::Failure;
 use tlslab_engine::socket::Socket;
-use tlslab_engine::spec::{Authenticate, HttpVersion, KeyShare, Resume};
+use tlslab_engine::spec::{Authenticate, KeyShare, Resume};
 use tlslab_engine::tls::openssl::OpensslBackend;
 use tlslab_engine::tls::rustls::RustlsBackend;
 use tlslab_engine::tls::{Backend, Negotiated, Offer, Progress, Session, TrustAnchors};
@@ -54,11 +54,14 @@ impl<B: Backend> Scene<B> {
             suites: vec![],
             groups: vec![],
             signature_schemes: vec![],
-            server_name: "localhost".to_owned(),
+            server_names: vec!["localhost".to_owned()],
+            alpn: vec!["http/1.1".to_owned()],
+            client_identity: None,
             trust: TrustAnchors::Certificates(vec![authority.certificate().to_vec()]),
             authenticate: Authenticate::Every,
             key_share: KeyShare::Fresh,
-            http: HttpVersion::Http11,
+            key_log: None,
+            allow_obsolete: false,
         };
         Self {
             server: LockstepServer::new(&settings),

@@ -33,7 +33,7 @@ fn settings(authority: &Authority) -> Settings {
         identities: vec![authority.issue(Key::P256)],
         version: Some(Version::Tls13),
         body_length: 100,
-        http2: true,
+        alpn: "h2".to_owned(),
         ..Settings::default()
     }
 }
@@ -272,7 +272,7 @@ fn a_server_that_leaves_at_once_is_no_success_even_without_a_count() {
 #[test]
 fn a_server_without_http2_is_unexpected_before_the_run_and_in_it() {
     let authority = Authority::new("tlslab test");
-    let old = Settings { http2: false, ..settings(&authority) };
+    let old = Settings { alpn: String::new(), ..settings(&authority) };
     for backend in BACKENDS {
         let record =
             met(&authority, secured(&old, vec![Wait]), backend, RequestsPerConnection::Count(1), 1);

@@ -134,7 +134,7 @@ fn judged(check: BodyCheck, body: &[u8], digest: Option<&str>) -> Vec<(u64, Vec<
         identities: vec![authority.issue(Key::P256)],
         version: Some(Version::Tls13),
         body_length: 100,
-        http2: true,
+        alpn: "h2".to_owned(),
         ..Settings::default()
     };
     let field = digest.map(|value| format!("Repr-Digest: {value}\r\n")).unwrap_or_default();
@@ -177,7 +177,7 @@ fn a_first_body_that_belies_its_own_digest_is_found_before_the_run() {
     let authority = Authority::new("tlslab test");
     let settings = Settings {
         identities: vec![authority.issue(Key::P256)],
-        http2: true,
+        alpn: "h2".to_owned(),
         ..Settings::default()
     };
     let digest = ("repr-digest", "sha-256=:ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0=:");

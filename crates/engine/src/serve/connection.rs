@@ -360,6 +360,9 @@ impl<S: Session> Connection<S> {
             if self.session.accepted_early_data() {
                 lent.counts.early_data.count();
             }
+            if self.session.has_client_certificate() {
+                lent.counts.mutual.count();
+            }
             self.state = State::Request;
             if self.session.speaks_http2() {
                 self.http2 = Some(Box::new(Multiplexed::new().ok_or(ErrorKind::OutOfMemory)?));

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{RequestsPerConnection, RunSpec, SpecError};
 use crate::http::h2::STREAMS_LIMIT;
+use crate::tls::{HTTP_1_1, HTTP_2};
 
 /// The HTTP that is spoken.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -39,10 +40,10 @@ pub enum HttpVersion {
 
 impl HttpVersion {
     /// Its name in ALPN (RFC 7301; IANA "TLS Application-Layer Protocol Negotiation").
-    pub fn alpn(self) -> &'static [u8] {
+    pub fn alpn(self) -> &'static str {
         match self {
-            Self::Http11 => b"http/1.1",
-            Self::Http2 => b"h2",
+            Self::Http11 => HTTP_1_1,
+            Self::Http2 => HTTP_2,
         }
     }
 }
@@ -82,6 +83,9 @@ impl HttpSpec {
         }
         if run.handshake_only && self.check_body != BodyCheck::Off {
             return Err(SpecError::BodyOfHandshakeOnly);
+        }
+        if run.tls.server_names.len() > 1 && self.check_body != BodyCheck::Off {
+            return Err(SpecError::BodyOfSeveralNames);
         }
         self.check_http1_only(run)
     }
@@ -125,6 +129,13 @@ mod tests {
         let more = r#","handshake_only":true"#;
         assert_eq!(check(r#"{"check_body":"hash"}"#, more), Err(SpecError::BodyOfHandshakeOnly));
         assert_eq!(check(r#"{"version":"2"}"#, more), Ok(()));
+    }
+
+    #[test]
+    fn the_body_of_one_name_says_nothing_of_another_ones() {
+        let more = r#","tls":{"server_names":["a.test","b.test"]}"#;
+        assert_eq!(check(r#"{"check_body":"length"}"#, more), Err(SpecError::BodyOfSeveralNames));
+        assert_eq!(check("{}", more), Ok(()));
     }
 
     #[test]

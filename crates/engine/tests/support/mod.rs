@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use tlslab_engine::names::TlsVersion;
 use tlslab_engine::outcome::Failure;
 use tlslab_engine::socket::Socket;
-use tlslab_engine::spec::{Authenticate, HttpVersion, KeyShare, Resume};
+use tlslab_engine::spec::{Authenticate, KeyShare, Resume};
 use tlslab_engine::tls::openssl::{OpensslBackend, OpensslSession};
 use tlslab_engine::tls::{Backend, Negotiated, Offer, Progress, Session, TrustAnchors};
 use tlslab_testkit::certificates::Authority;
@@ -22,11 +22,14 @@ pub fn offer(authority: &Authority) -> Offer {
         suites: vec![],
         groups: vec![],
         signature_schemes: vec![],
-        server_name: "localhost".to_owned(),
+        server_names: vec!["localhost".to_owned()],
+        alpn: vec!["http/1.1".to_owned()],
+        client_identity: None,
         trust: TrustAnchors::Certificates(vec![authority.certificate().to_vec()]),
         authenticate: Authenticate::Every,
         key_share: KeyShare::Fresh,
-        http: HttpVersion::Http11,
+        key_log: None,
+        allow_obsolete: false,
         resume: Resume::None,
         early_data: false,
         hello_retry: None,

@@ -32,6 +32,10 @@ impl Session for Plain {
         false
     }
 
+    fn has_client_certificate(&self) -> bool {
+        false
+    }
+
     fn receive(&mut self, received: &[u8], plaintext: &mut Vec<u8>) -> Result<Inbound, TlsFailure> {
         let begin = usize::from(!self.complete);
         self.complete = true;

@@ -4,7 +4,6 @@
 //! sends what it has made to a writer. That keeps the number of system calls in one place, the same
 //! for both back ends.
 
-pub(super) mod identity;
 pub(super) mod openssl;
 pub(super) mod rustls;
 
@@ -34,6 +33,9 @@ pub(super) trait Session {
 
     /// Whether HTTP/2 was agreed on, once the handshake is complete.
     fn speaks_http2(&self) -> bool;
+
+    /// Whether the client has shown a certificate that passed, once the handshake is completed.
+    fn has_client_certificate(&self) -> bool;
 
     /// Whether early data was accepted; its bytes come first of all that was received.
     fn accepted_early_data(&self) -> bool;

@@ -81,6 +81,14 @@ fn remedy(class: &str) -> &'static str {
         "alert_handshake_failure" => {
             "the server has nothing in common with what was offered (version, suite, group, scheme)"
         }
+        "alert_certificate_required" => "the server wants --client-cert FILE --client-key FILE",
+        "alert_unknown_ca" | "alert_bad_certificate" | "alert_certificate_unknown" => {
+            "the server does not trust the client certificate"
+        }
+        "unexpected_client_certificate" => {
+            "the server asks for no client certificate: leave --client-cert out, or have it ask"
+        }
+        "alert_no_application_protocol" => "the server selects none of these protocols (--alpn)",
         "alert_protocol_version" => "the server does not speak this TLS version",
         "http_status" => "correct the path",
         "files_exhausted" => "raise the file limit (ulimit -n) or lower --connections",
@@ -107,6 +115,7 @@ impl From<RunError> for Problem {
     fn from(error: RunError) -> Self {
         let message = error.to_string();
         match error {
+            RunError::ClientIdentity(_) => Self::usage(message),
             RunError::Backend(_) => Self { class: "unsupported".to_owned(), message, exit: USAGE },
             other => Self { class: other.class(), message, exit: COULD_NOT_RUN },
         }

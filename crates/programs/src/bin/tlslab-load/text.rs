@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use tlslab_engine::record::{HISTOGRAMS, OPEN_HISTOGRAMS, RunRecord, StepResult};
+use tlslab_engine::record::{CountedName, HISTOGRAMS, OPEN_HISTOGRAMS, RunRecord, StepResult};
 
 /// The record in a few lines.
 pub fn summary(record: &RunRecord) -> String {
@@ -42,6 +42,11 @@ pub fn summary(record: &RunRecord) -> String {
     }
     for (class, count) in record.outcomes.failed.iter().chain(&record.outcomes.unexpected) {
         let _ = writeln!(text, "  {count} {class}");
+    }
+    for name in &record.server_names {
+        let CountedName { name, completed, failed, unexpected } = name;
+        let _ =
+            writeln!(text, "  {completed:>9}  {name} ({failed} failed, {unexpected} unexpected)");
     }
     let _ = writeln!(
         text,

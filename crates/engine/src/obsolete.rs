@@ -1,0 +1,5 @@
+//! Where obsolete begins: keys and primes shorter than this only those get who ask for obsolete things.
+
+/// The shortest RSA modulus and Diffie-Hellman prime, in bits, that are not obsolete (NIST SP
+/// 800-131A, revision 2: 112 bits of security).
+pub const SHORTEST_PRIME: u32 = 2048;
