@@ -18,6 +18,7 @@ pub mod outcome;
 mod phase;
 mod poller;
 mod preflight;
+pub mod probe;
 mod processor;
 pub mod record;
 mod recorder;

@@ -8,7 +8,7 @@
 mod context;
 mod facts;
 mod failure;
-mod ffi;
+pub(crate) mod ffi;
 mod session;
 mod wire;
 

@@ -1,16 +1,21 @@
 //! The command line of `tlslab-load`, and the specification that it stands for.
 
+mod probe;
+
 use std::fs;
 use std::io::Read as _;
 use std::time::Duration;
 
 use clap::{Parser, ValueEnum};
+use serde::de::DeserializeOwned;
 use tlslab_engine::names::{CipherSuite, Group, SignatureScheme, TlsVersion};
+use tlslab_engine::probe::ProbeSpec;
 use tlslab_engine::spec::{
     Authenticate, BackendChoice, Deadlines, KeyShare, RequestsPerConnection, RunSpec, SPEC_SCHEMA,
     Stop, TlsSpec, Trust,
 };
 
+use self::probe::ProbeArguments;
 use crate::problem::Problem;
 
 /// Opens TLS connections to one server and measures them.
@@ -21,7 +26,10 @@ use crate::problem::Problem;
 #[command(version, max_term_width = 100)]
 pub struct Arguments {
     /// What to load: https://HOST:PORT/PATH
-    #[arg(required_unless_present_any = ["spec", "print_schema"], conflicts_with = "spec")]
+    #[arg(
+        required_unless_present_any = ["spec", "print_schema", "probe"],
+        conflicts_with = "spec"
+    )]
     url: Option<String>,
 
     /// Read the whole specification (JSON) from this file, or from standard input with -
@@ -113,9 +121,9 @@ pub struct Arguments {
     #[arg(long, value_name = "TOKEN")]
     proof: Option<String>,
 
-    /// The time that each step of a connection may take
-    #[arg(long, value_parser = time, default_value = "10s", value_name = "TIME")]
-    timeout: Duration,
+    /// The time that each step of a connection may take [default: 10s; 5s for all steps of a probe]
+    #[arg(long, value_parser = time, value_name = "TIME")]
+    timeout: Option<Duration>,
 
     /// Print the record, as JSON, and nothing else on standard output
     #[arg(long)]
@@ -129,6 +137,10 @@ pub struct Arguments {
     #[arg(long)]
     pub preflight: bool,
 
+    /// What server to probe
+    #[command(flatten)]
+    pub probe: ProbeArguments,
+
     /// Print the JSON Schema of a wire format and stop
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub print_schema: Option<Schema>,
@@ -141,6 +153,10 @@ pub enum Schema {
     Spec,
     /// What comes out: the record of a run.
     Record,
+    /// What goes into a probe.
+    ProbeSpec,
+    /// What comes out of a probe.
+    Probe,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -171,8 +187,25 @@ impl Arguments {
         }
     }
 
+    /// The specification of a probe that was given, in JSON or in flags.
+    pub fn probe_spec(&self) -> Result<ProbeSpec, Problem> {
+        if let Some(source) = &self.spec {
+            return read_spec(source);
+        }
+        let (name, allow) = (self.sni.clone(), self.allow.clone());
+        Ok(self.probe.spec(self.timeout, name, self.trust()?, allow))
+    }
+
+    fn trust(&self) -> Result<Trust, Problem> {
+        Ok(match &self.ca {
+            Some(file) => Trust::Pem(read_file(file)?),
+            None if self.insecure => Trust::Anyone,
+            None => Trust::System,
+        })
+    }
+
     fn spec_of_flags(&self) -> Result<RunSpec, Problem> {
-        let step = milliseconds(self.timeout) as u32;
+        let step = milliseconds(self.timeout.unwrap_or(STEP)) as u32;
         let deadlines =
             Deadlines { connect_ms: step, handshake_ms: step, first_byte_ms: step, body_ms: step };
         Ok(RunSpec {
@@ -197,11 +230,6 @@ impl Arguments {
     }
 
     fn tls_spec(&self) -> Result<TlsSpec, Problem> {
-        let trust = match &self.ca {
-            Some(file) => Trust::Pem(read_file(file)?),
-            None if self.insecure => Trust::Anyone,
-            None => Trust::System,
-        };
         let (authenticate, key_share) = match (self.lean, self.authenticate, self.key_share) {
             (true, _, _) => (Authenticate::Sampled, KeyShare::Reused),
             (false, authenticate, key_share) => (authenticate.into(), key_share.into()),
@@ -219,7 +247,7 @@ impl Arguments {
             authenticate,
             key_share,
             server_name: self.sni.clone(),
-            trust,
+            trust: self.trust()?,
         })
     }
 }
@@ -250,7 +278,7 @@ pub fn ask_for_json() -> bool {
 /// The most bytes that a specification may have; its PEM text is the bulk of it.
 const SPEC_LIMIT: u64 = 4 * 1024 * 1024;
 
-fn read_spec(source: &str) -> Result<RunSpec, Problem> {
+fn read_spec<T: DeserializeOwned>(source: &str) -> Result<T, Problem> {
     let text = if source == "-" {
         let mut text = String::new();
         std::io::stdin()
@@ -271,6 +299,9 @@ fn read_file(path: &str) -> Result<String, Problem> {
 fn milliseconds(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
+
+/// The time that each step of a load's connection may take, unless another is given.
+const STEP: Duration = Duration::from_secs(10);
 
 /// The longest time that can be asked for: a day.
 const LONGEST: Duration = Duration::from_secs(24 * 3600);

@@ -2,6 +2,7 @@
 
 mod arguments;
 mod events;
+mod probe;
 mod problem;
 mod text;
 mod trust;
@@ -14,6 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use clap::Parser;
 use serde_json::json;
 use tlslab_engine::check::{Checked, check};
+use tlslab_engine::probe::{ProbeRecord, ProbeSpec};
 use tlslab_engine::record::{RunRecord, VerdictCode};
 use tlslab_engine::run::run;
 use tlslab_engine::spec::RunSpec;
@@ -46,8 +48,13 @@ fn measure(arguments: &Arguments) -> Result<ExitCode, Problem> {
         print_json(&match schema {
             Schema::Spec => schemars::schema_for!(RunSpec),
             Schema::Record => schemars::schema_for!(RunRecord),
+            Schema::ProbeSpec => schemars::schema_for!(ProbeSpec),
+            Schema::Probe => schemars::schema_for!(ProbeRecord),
         })?;
         return Ok(ExitCode::SUCCESS);
+    }
+    if arguments.probe.asked() {
+        return probe::carry_out(arguments);
     }
     let interrupt = interrupt_flag()?;
     let spec = arguments.spec()?.checked()?;
