@@ -3,7 +3,7 @@
 set -euo pipefail
 
 # program that shows that it is there : package that brings it
-needed=(nginx:nginx-light setpriv:util-linux taskset:util-linux openssl:openssl chromium:chromium)
+needed=(nginx:nginx-light setpriv:util-linux taskset:util-linux openssl:openssl sslscan:sslscan chromium:chromium)
 if [ "${1:-}" = bench ]; then
     needed+=(ab:apache2-utils wrk:wrk h2load:nghttp2-client httperf:httperf perf:linux-perf)
 fi

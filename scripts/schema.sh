@@ -3,7 +3,7 @@
 set -euo pipefail
 load=.venv/bin/tlslab-load
 python=.venv/bin/python
-for format in spec record summary; do
+for format in spec record probe-spec probe summary; do
     file="schema/$format.json"
     case "$format" in
     summary) fresh=$("$python" scripts/summary_schema.py) ;;

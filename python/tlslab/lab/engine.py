@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from tlslab.model.errors import EngineError
+from tlslab.model.probe import ProbeRecord
 from tlslab.model.record import Preflight, RunRecord
 from tlslab.store import from_json
 
@@ -18,6 +19,9 @@ Listener = Callable[[Event], None]
 # Beyond its own windows the engine needs time to connect, verify, drain and merge; every step has a
 # deadline of ten seconds, so that this is only ever reached by an engine that hangs.
 SLACK_S = 60.0
+
+# A probe ends by itself after two minutes.
+PROBE_S = 120.0
 
 PATIENCE_S = 2.0
 
@@ -38,6 +42,11 @@ class Engine:
         """One verified connection: what it found, and the back end that made it."""
         data = self._call(["--json", "--preflight"], spec, SLACK_S, lambda event: None)
         return from_json(data["preflight"], Preflight), str(data["backend"])
+
+    def probe(self, spec: Mapping[str, Any]) -> ProbeRecord:
+        """What a server accepts, without load. Raises EngineError."""
+        data = self._call(["--json", "--probe"], spec, PROBE_S + SLACK_S, lambda event: None)
+        return from_json(data, ProbeRecord)
 
     def _call(
         self, flags: list[str], spec: Mapping[str, Any], seconds: float, listener: Listener

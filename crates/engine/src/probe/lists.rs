@@ -148,7 +148,12 @@ impl Prober {
             let whole = ClientHello { suites, ..self.hello(Protocol::Tls12) };
             if !whole.suites.is_empty() {
                 let found = enumerate(&registry::scheme_families(), |schemes| {
-                    let hello = ClientHello { schemes: schemes.to_vec(), ..whole.clone() };
+                    let suites = fitting(&whole.suites, schemes);
+                    if suites.is_empty() {
+                        return Ok(Err(Refusal::alert(HANDSHAKE_FAILURE)));
+                    }
+                    let schemes = schemes.to_vec();
+                    let hello = ClientHello { suites, schemes, ..whole.clone() };
                     Ok(self.ask(&hello)?.and_then(with_scheme))
                 })?;
                 schemes.push(named(Protocol::Tls12, found, registry::scheme_name));
@@ -158,7 +163,19 @@ impl Prober {
     }
 }
 
+/// What a server answers that has nothing in common with a client: where it need not be asked, or
+/// did something that amounts to it.
 const HANDSHAKE_FAILURE: u8 = 40;
+
+/// The suites whose certificates can sign by one of the schemes: a server may choose an RSA
+/// certificate for a suite, and only then find that it has no scheme for it.
+fn fitting(suites: &[u16], schemes: &[u16]) -> Vec<u16> {
+    let wanted = |suite: &u16| {
+        let authentication = registry::authentication(*suite);
+        schemes.iter().any(|scheme| registry::authentication_of_scheme(*scheme) == authentication)
+    };
+    suites.iter().copied().filter(wanted).collect()
+}
 
 fn with_group(flight: Flight) -> Choice<Flight> {
     let words = "chose no group by name".to_owned();

@@ -11,6 +11,7 @@ use super::spec::ProbeOffer;
 use super::{Prober, shares};
 use crate::names::TlsVersion;
 use crate::preflight::{certificate_group, describe};
+use tls_parser::TlsCipherKx;
 
 impl Prober {
     /// What the server makes of an offer. For TLS 1.2 the certificate's own curve is listed behind
@@ -28,7 +29,8 @@ impl Prober {
                 answer = self.ask(&ClientHello { groups, ..hello.clone() })?;
             }
         }
-        Ok(match answer.and_then(|flight| as_offered(&hello, flight)) {
+        let forced = !offer.groups.is_empty();
+        Ok(match answer.and_then(|flight| as_offered(&hello, forced, flight)) {
             Ok(flight) => OfferFound {
                 accepted: true,
                 key: describe(&flight.certificates).map(|certificate| certificate.key),
@@ -43,12 +45,14 @@ impl Prober {
             .into_iter()
             .filter(|v| offer.versions.is_empty() || offer.versions.contains(&of_engine(*v)))
             .collect();
-        let whole = self.hello(versions[0]);
+        let whole = self.hello(versions.first().copied().unwrap_or(Protocol::Tls13));
         let all_suites = versions.iter().flat_map(|version| registry::suites_of(*version));
+        let exchanging = |suite: &u16| offer.groups.is_empty() || has_group(*suite);
+        let all_suites = all_suites.filter(exchanging).collect();
         let groups = numbers(&offer.groups, |group| group.code_point(), whole.groups);
         let share = groups.first().and_then(|group| Some((*group, shares::public_key(*group)?)));
         ClientHello {
-            suites: numbers(&offer.suites, |suite| suite.code_point(), all_suites.collect()),
+            suites: numbers(&offer.suites, |suite| suite.code_point(), all_suites),
             schemes: numbers(&offer.signature_schemes, |s| s.code_point(), whole.schemes),
             shares: share.into_iter().collect(),
             versions,
@@ -58,14 +62,22 @@ impl Prober {
     }
 }
 
-/// A server may choose the certificate's curve although it was only listed for the certificate.
-fn as_offered(hello: &ClientHello, flight: Flight) -> Result<Flight, Refusal> {
-    match flight.group.filter(|group| !hello.groups.contains(group)) {
-        None => Ok(flight),
-        Some(group) => {
-            let words = format!("chose group {}", registry::group_name(group));
-            Err(Refusal::other("group", words))
+/// Whether a suite exchanges keys in a named group: all of TLS 1.3 do, and ECDHE.
+fn has_group(suite: u16) -> bool {
+    let kx = registry::suite(suite).map(|suite| suite.kx);
+    matches!(kx, Some(TlsCipherKx::Tls13 | TlsCipherKx::Ecdhe))
+}
+
+/// A server may choose the certificate's curve although it was only listed for the certificate, or
+/// none of the groups at all.
+fn as_offered(hello: &ClientHello, forced: bool, flight: Flight) -> Result<Flight, Refusal> {
+    let other = |words| Err(Refusal::other("group", words));
+    match flight.group {
+        None if forced => other("exchanges keys without a group".to_owned()),
+        Some(group) if !hello.groups.contains(&group) => {
+            other(format!("chose group {}", registry::group_name(group)))
         }
+        _ => Ok(flight),
     }
 }
 

@@ -144,6 +144,17 @@ pub fn authentication(number: u16) -> Option<Authentication> {
     }
 }
 
+/// The kind of suite that a scheme goes with, up to TLS 1.2.
+pub fn authentication_of_scheme(number: u16) -> Option<Authentication> {
+    let name = scheme_name(number);
+    match name.split('_').next() {
+        Some("rsa") => Some(Authentication::Rsa),
+        Some("ecdsa" | "ed25519" | "ed448") => Some(Authentication::Ecdsa),
+        Some("dsa") => Some(Authentication::Dsa),
+        _ => None,
+    }
+}
+
 /// Groups that the engine has no name for: number, IANA's name.
 const OTHER_GROUPS: [(u16, &str); 44] = [
     (1, "sect163k1"),

@@ -190,7 +190,13 @@ impl Arguments {
     /// The specification of a probe that was given, in JSON or in flags.
     pub fn probe_spec(&self) -> Result<ProbeSpec, Problem> {
         if let Some(source) = &self.spec {
-            return read_spec(source);
+            let spec: ProbeSpec = read_spec(source)?;
+            let target = self.probe.target();
+            return if target.is_empty() || target == spec.target {
+                Ok(spec)
+            } else {
+                Err(Problem::usage("--probe takes its target from --spec".to_owned()))
+            };
         }
         let (name, allow) = (self.sni.clone(), self.allow.clone());
         Ok(self.probe.spec(self.timeout, name, self.trust()?, allow))

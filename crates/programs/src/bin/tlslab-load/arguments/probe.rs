@@ -42,6 +42,11 @@ impl ProbeArguments {
         self.probe.is_some()
     }
 
+    /// The target, empty when it is not given here.
+    pub fn target(&self) -> &str {
+        self.probe.as_deref().unwrap_or_default()
+    }
+
     /// The specification of the flags, of which some belong to loads as well.
     pub fn spec(
         &self,
@@ -63,7 +68,7 @@ impl ProbeArguments {
                 connection_ms: each.map_or(usual.connection_ms, ms),
                 all_ms: self.probe_time.map_or(usual.all_ms, ms),
             },
-            ..ProbeSpec::of(self.probe.clone().unwrap_or_default())
+            ..ProbeSpec::of(self.target().to_owned())
         }
     }
 }
