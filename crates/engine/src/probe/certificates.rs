@@ -104,7 +104,9 @@ impl Prober {
             names_count: names.len(),
             names: names.into_iter().take(NAMES_LIMIT).collect(),
             name_matches: is_for(&chain[0], &self.server_name),
-            in_order: parsed.windows(2).all(|pair| pair[1].issued(&pair[0]) == X509VerifyResult::OK),
+            in_order: parsed
+                .windows(2)
+                .all(|pair| pair[1].issued(&pair[0]) == X509VerifyResult::OK),
             trusted: problem.as_ref().map(Option::is_none),
             problem: problem.flatten(),
             staple: staple.map(describe_staple),
@@ -131,7 +133,10 @@ fn kinds() -> [(Authentication, Vec<u16>); 5] {
 /// The name of the algorithm by which a certificate is signed.
 fn algorithm(certificate: &X509) -> String {
     let object = certificate.signature_algorithm().object();
-    object.nid().long_name().map_or_else(|_| harmless(&object.to_string(), NAME_LIMIT), str::to_owned)
+    object
+        .nid()
+        .long_name()
+        .map_or_else(|_| harmless(&object.to_string(), NAME_LIMIT), str::to_owned)
 }
 
 /// The names that a certificate is for: DNS names and addresses (RFC 9525, section 6).

@@ -127,9 +127,10 @@ impl Reader {
                 return Err(Refusal::not_tls("announced a message beyond all limits"));
             }
             let Some(body) = self.messages.get(4..4 + length) else { return Ok(false) };
-            let complete = self.flight.take(kind, body).ok_or_else(|| {
-                Refusal::not_tls("sent a handshake message that cannot be read")
-            })?;
+            let complete = self
+                .flight
+                .take(kind, body)
+                .ok_or_else(|| Refusal::not_tls("sent a handshake message that cannot be read"))?;
             self.messages.drain(..4 + length);
             if complete {
                 return Ok(true);

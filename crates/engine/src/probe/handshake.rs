@@ -13,10 +13,10 @@ use openssl::ssl::{
 };
 
 use super::answer::Refusal;
+use super::enumerate::{Found, enumerate};
 use super::line::{Line, Stop, refusal};
 use super::registry::{self, Protocol};
 use super::{Prober, Protocols, Renegotiation};
-use super::enumerate::{Found, enumerate};
 use crate::hostile::harmless;
 use crate::tls::openssl::ffi;
 
@@ -165,7 +165,10 @@ impl Prober {
     pub(super) fn find_renegotiation(&mut self) -> Result<Renegotiation, Stop> {
         let Some(version) = self.newest_legacy() else { return Ok(Renegotiation::default()) };
         let Ok(mut stream) = self.shake(Terms::new(version))? else {
-            return Ok(Renegotiation { secure: self.indicates_renegotiation()?, client_initiated: None });
+            return Ok(Renegotiation {
+                secure: self.indicates_renegotiation()?,
+                client_initiated: None,
+            });
         };
         let secure = secure_renegotiation(&stream);
         stream.get_mut().hurry(SHORT_WHILE * 4);
@@ -175,8 +178,18 @@ impl Prober {
 
 /// What is negotiated by ALPN (IANA "TLS ALPN Protocol IDs"), the usual first.
 const PROTOCOLS: [&str; 12] = [
-    "h2", "http/1.1", "http/1.0", "http/0.9", "spdy/3", "acme-tls/1", "dot", "imap", "pop3", "ftp",
-    "xmpp-client", "postgresql",
+    "h2",
+    "http/1.1",
+    "http/1.0",
+    "http/0.9",
+    "spdy/3",
+    "acme-tls/1",
+    "dot",
+    "imap",
+    "pop3",
+    "ftp",
+    "xmpp-client",
+    "postgresql",
 ];
 
 /// The schemes of TLS 1.3 that this OpenSSL can verify, by kind of key. DSA has none there.

@@ -80,7 +80,8 @@ impl Dialer {
         }
         std::thread::sleep(self.due.saturating_duration_since(Instant::now()));
         let now = Instant::now();
-        self.due = now + self.limits.rate.map_or(Duration::ZERO, |rate| Duration::from_secs(1) / rate);
+        self.due =
+            now + self.limits.rate.map_or(Duration::ZERO, |rate| Duration::from_secs(1) / rate);
         self.connections += 1;
         let deadline = (now + self.limits.each).min(end);
         let number = self.connections;

@@ -25,7 +25,11 @@ impl Prober {
             suites.push(Accepted {
                 version,
                 order: found.order,
-                accepted: found.chosen.iter().map(|(number, flight)| suite(*number, flight)).collect(),
+                accepted: found
+                    .chosen
+                    .iter()
+                    .map(|(number, flight)| suite(*number, flight))
+                    .collect(),
                 refusal: found.refusal,
             });
         }

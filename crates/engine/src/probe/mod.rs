@@ -245,9 +245,10 @@ impl Prober {
 
     /// The newest version up to TLS 1.2 that the server has.
     fn newest_legacy(&self) -> Option<Protocol> {
-        self.versions.iter().copied().find(|version| {
-            (Protocol::Ssl3..=Protocol::Tls12).contains(version)
-        })
+        self.versions
+            .iter()
+            .copied()
+            .find(|version| (Protocol::Ssl3..=Protocol::Tls12).contains(version))
     }
 
     /// The server's flight, if it goes on as the hello has it; else how it refuses.
@@ -262,11 +263,13 @@ impl Prober {
             return Ok(Err(Refusal::other("version", format!("chose {chosen}"))));
         }
         if !hello.suites.contains(&flight.suite) {
-            let words = format!("chose {}, which was not offered", registry::suite_name(flight.suite));
+            let words =
+                format!("chose {}, which was not offered", registry::suite_name(flight.suite));
             return Ok(Err(Refusal::other("suite", words)));
         }
         if let Some(group) = flight.group.filter(|group| !hello.groups.contains(group)) {
-            let words = format!("chose group {}, which was not offered", registry::group_name(group));
+            let words =
+                format!("chose group {}, which was not offered", registry::group_name(group));
             return Ok(Err(Refusal::other("group", words)));
         }
         Ok(Ok(flight))

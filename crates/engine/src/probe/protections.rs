@@ -21,8 +21,8 @@ impl Prober {
             return Ok(found);
         }
         if let Ok(flight) = self.ask(&hello)? {
-            let sent = |kind| Some(flight.extension(kind).is_some());
-            found.extended_master_secret = sent(extension::EXTENDED_MASTER_SECRET);
+            let master_secret = flight.extension(extension::EXTENDED_MASTER_SECRET);
+            found.extended_master_secret = Some(master_secret.is_some());
         }
         let cbc = |suite: &u16| {
             registry::suite(*suite).is_some_and(|suite| suite.enc_mode == TlsCipherEncMode::Cbc)
@@ -38,7 +38,8 @@ impl Prober {
 
     /// Offers its second newest version as if by falling back; `None` when it has only one.
     fn refuses_fallback(&mut self) -> Result<Option<bool>, Stop> {
-        let older = self.versions.iter().copied().filter(|version| *version != Protocol::Ssl2).nth(1);
+        let older =
+            self.versions.iter().copied().filter(|version| *version != Protocol::Ssl2).nth(1);
         let Some(version) = older else { return Ok(None) };
         let mut hello = self.hello(version);
         if Some(version) == self.newest_legacy() && !self.legacy_suites.is_empty() {

@@ -104,9 +104,8 @@ pub enum Authentication {
 /// is ephemeral and authenticated stands first, and what encrypts nothing or with a toy's key last:
 /// a server that takes the client's order shall not be led to the worst.
 pub fn suites_of(version: Protocol) -> Vec<u16> {
-    let wanted = |suite: &&&TlsCipherSuite| {
-        (suite.kx == TlsCipherKx::Tls13) == (version == Protocol::Tls13)
-    };
+    let wanted =
+        |suite: &&&TlsCipherSuite| (suite.kx == TlsCipherKx::Tls13) == (version == Protocol::Tls13);
     let mut suites: Vec<_> = SUITES.iter().filter(wanted).collect();
     suites.sort_by_key(|suite| {
         let ephemeral = matches!(suite.kx, TlsCipherKx::Ecdhe | TlsCipherKx::Dhe);

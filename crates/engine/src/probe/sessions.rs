@@ -26,7 +26,8 @@ impl Prober {
         let mut found = Resumption::default();
         if let Some(version) = self.newest_legacy() {
             found.session_id = self.resumes(version, false)?;
-            found.ticket = if version == Protocol::Ssl3 { None } else { self.resumes(version, true)? };
+            found.ticket =
+                if version == Protocol::Ssl3 { None } else { self.resumes(version, true)? };
         }
         if self.has(Protocol::Tls13) {
             self.find_tickets(&mut found)?;
@@ -73,7 +74,8 @@ impl Prober {
         let Ok(mut stream) = self.shake(terms)? else { return Ok(()) };
         exchange(&mut stream, &self.server_name);
         stream.set_shutdown(ShutdownState::SENT | ShutdownState::RECEIVED);
-        let mut tickets = std::mem::take(&mut *tickets.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut tickets =
+            std::mem::take(&mut *tickets.lock().unwrap_or_else(PoisonError::into_inner));
         drop(stream);
         found.tickets = Some(tickets.len() as u32);
         let early_data = tickets.iter().map(|session| session.max_early_data()).max();

@@ -21,9 +21,7 @@ pub fn public_key(group: u16) -> Option<Vec<u8>> {
         Group::P384 => generator(Nid::SECP384R1)?,
         Group::P521 => generator(Nid::SECP521R1)?,
         Group::X25519MlKem768 => [zeros(MLKEM768), x25519()].concat(),
-        Group::SecP256r1MlKem768 => {
-            [generator(Nid::X9_62_PRIME256V1)?, zeros(MLKEM768)].concat()
-        }
+        Group::SecP256r1MlKem768 => [generator(Nid::X9_62_PRIME256V1)?, zeros(MLKEM768)].concat(),
         Group::SecP384r1MlKem1024 => [generator(Nid::SECP384R1)?, zeros(MLKEM1024)].concat(),
         Group::MlKem768 => zeros(MLKEM768),
         Group::Ffdhe2048 => two(2048),

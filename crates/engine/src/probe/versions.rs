@@ -75,14 +75,20 @@ impl Prober {
     fn find_ssl2(&mut self) -> Result<VersionFound, Stop> {
         const SERVER_HELLO: u8 = 4;
         const BEGIN: usize = 7;
+        const ALERT: u8 = 21;
+        const FATAL: u8 = 2;
         let mut line = self.dialer.dial()?;
         let mut begin = [0; BEGIN];
         let read = line.write_all(&hello::ssl2()).and_then(|()| line.read_exact(&mut begin));
         let refusal = match read {
             Err(error) => Some(super::line::refusal(&error)),
             // Header, type, session ID hit, certificate type, version.
-            Ok(()) if begin[0] & 0x80 != 0 && begin[2] == SERVER_HELLO && begin[5..] == [0, 2] => None,
-            Ok(()) if begin[..2] == [21, 3] => Some(Refusal::alert(begin[6])),
+            Ok(()) if begin[0] & 0x80 != 0 && begin[2] == SERVER_HELLO && begin[5..] == [0, 2] => {
+                None
+            }
+            Ok(()) if begin[..2] == [ALERT, 3] && begin[5] == FATAL => {
+                Some(Refusal::alert(begin[6]))
+            }
             Ok(()) => Some(Refusal::not_tls("answers with what is no SSL 2.0")),
         };
         Ok(VersionFound { version: Protocol::Ssl2, accepted: refusal.is_none(), refusal })

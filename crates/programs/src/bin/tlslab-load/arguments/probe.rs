@@ -20,19 +20,19 @@ pub struct ProbeArguments {
     /// Find out only this: versions, suites, groups, signature_schemes, certificates, alpn,
     /// resumption, compression, renegotiation, protections
     #[arg(long, value_name = "TOPIC,...", value_delimiter = ',', value_parser = topic,
-        requires = "probe")]
+        requires = "probe", conflicts_with = "url")]
     probe_only: Vec<Topic>,
 
     /// Connections that a probe makes at most [default: 400]
-    #[arg(long, value_name = "N", requires = "probe")]
+    #[arg(long, value_name = "N", requires = "probe", conflicts_with = "url")]
     probe_connections: Option<u32>,
 
     /// Connections that a probe makes a second at most [default: 20, and any number on loopback]
-    #[arg(long, value_name = "N", requires = "probe")]
+    #[arg(long, value_name = "N", requires = "probe", conflicts_with = "url")]
     probe_rate: Option<u32>,
 
     /// The time that a probe takes at most [default: 2m]
-    #[arg(long, value_name = "TIME", value_parser = super::time, requires = "probe")]
+    #[arg(long, value_name = "TIME", value_parser = super::time, requires = "probe", conflicts_with = "url")]
     probe_time: Option<Duration>,
 }
 

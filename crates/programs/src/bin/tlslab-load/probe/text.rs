@@ -2,11 +2,11 @@
 
 use std::fmt::Write as _;
 
+use time::OffsetDateTime;
 use tlslab_engine::probe::{
     Accepted, Chain, Compression, Named, Order, ProbeRecord, Protections, Protocol, Protocols,
     Refusal, Renegotiation, Resumption, Suite,
 };
-use time::OffsetDateTime;
 
 /// The width of the first column.
 const NAME: usize = 26;
@@ -34,7 +34,8 @@ pub fn table(record: &ProbeRecord) -> String {
     record.renegotiation.iter().for_each(|found| table.renegotiation(found));
     record.protections.iter().for_each(|protections| table.protections(protections));
     for (number, offer) in record.offers.iter().enumerate() {
-        let answer = offer.refusal.as_ref().map_or("yes".to_owned(), |r| format!("no{}", refused(r)));
+        let answer =
+            offer.refusal.as_ref().map_or("yes".to_owned(), |r| format!("no{}", refused(r)));
         table.row(&format!("offer {}", number + 1), &answer);
     }
     let took = format!("{} in {:.1} s", record.connections, record.seconds);
@@ -116,7 +117,8 @@ impl Table {
 
     fn protocols(&mut self, found: &Protocols) {
         self.list("ALPN", &found.accepted);
-        let otherwise = found.refusal.as_ref().map_or("goes on without".to_owned(), ToString::to_string);
+        let otherwise =
+            found.refusal.as_ref().map_or("goes on without".to_owned(), ToString::to_string);
         self.row("  any other", &otherwise);
     }
 
@@ -125,7 +127,8 @@ impl Table {
         self.row("resumption by ticket", yes(found.ticket));
         self.row("resumption by PSK", yes(found.psk));
         if let Some(tickets) = found.tickets {
-            let lifetime = found.ticket_lifetime_s.map(|s| format!(", for {s} s")).unwrap_or_default();
+            let lifetime =
+                found.ticket_lifetime_s.map(|s| format!(", for {s} s")).unwrap_or_default();
             self.row("tickets of TLS 1.3", &format!("{tickets}{lifetime}"));
         }
         let early = match found.max_early_data_bytes {
