@@ -40,12 +40,13 @@ fn an_old_server_has_all_its_versions_told() {
     assert_eq!(record.resumption.unwrap().psk, None);
 }
 
-/// A peer that answers the first bytes that it gets.
+/// A peer that answers the first bytes that it gets, and closes where it has no answer.
 fn answering(answer: impl Fn(&[u8]) -> Vec<u8> + Send + Sync + 'static) -> Peer {
     let fault: Fault = Arc::new(move |mut socket: TcpStream| {
         let mut received = vec![0; 16 * 1024];
         let Ok(length) = socket.read(&mut received) else { return };
-        if socket.write_all(&answer(&received[..length])).is_ok() {
+        let answer = answer(&received[..length]);
+        if !answer.is_empty() && socket.write_all(&answer).is_ok() {
             let _ = socket.read(&mut received);
         }
     });
@@ -96,4 +97,56 @@ fn a_server_that_chooses_another_version_does_not_have_the_one_offered() {
         (refusal.class.as_str(), refusal.words.as_str()),
         ("unexpected_version", "chose TLS 1.2")
     );
+}
+
+/// The ClientHello in a record, as an independent reader has it: suites, and the first key share.
+fn read(record: &[u8]) -> Option<(Vec<u16>, Option<u16>)> {
+    use tls_parser::{TlsExtension, TlsMessage, TlsMessageHandshake};
+    let (_, plaintext) = tls_parser::parse_tls_plaintext(record).ok()?;
+    let [TlsMessage::Handshake(TlsMessageHandshake::ClientHello(hello))] = &plaintext.msg[..]
+    else {
+        return None;
+    };
+    let (_, extensions) = tls_parser::parse_tls_client_hello_extensions(hello.ext?).ok()?;
+    let share = extensions.iter().find_map(|extension| match extension {
+        TlsExtension::KeyShare([_, _, a, b, ..]) => Some(u16::from_be_bytes([*a, *b])),
+        _ => None,
+    });
+    Some((hello.ciphers.iter().map(|suite| suite.0).collect(), share))
+}
+
+#[test]
+fn a_server_that_takes_no_long_list_of_suites_is_offered_short_ones() {
+    let server = answering(|hello| match read(hello) {
+        Some((suites, _)) if suites.len() <= 64 => server_hello(hello),
+        _ => Vec::new(),
+    });
+    let record = probed(server.address(), &[Topic::Suites]);
+    assert_eq!(versions(&record), [Protocol::Tls12]);
+    let found = of_version(&record.suites, Protocol::Tls12);
+    assert_eq!(suites(found), ["TLS_RSA_WITH_AES_128_CBC_SHA"]);
+}
+
+#[test]
+fn a_server_that_never_asks_again_has_its_groups_found_one_by_one() {
+    let groups = [29, 24];
+    let server = answering(move |hello| {
+        let Some((suites, Some(group))) = read(hello) else {
+            return vec![21, 3, 3, 0, 2, 2, 40];
+        };
+        if !suites.contains(&0x1301) || !groups.contains(&group) {
+            return vec![21, 3, 3, 0, 2, 2, 40];
+        }
+        let mut body = vec![3, 3];
+        body.extend([7; 32]);
+        body.extend([0, 0x13, 0x01, 0, 0, 15, 0, 43, 0, 2, 3, 4, 0, 51, 0, 5]);
+        body.extend(group.to_be_bytes());
+        body.extend([0, 1, 9]);
+        let message = [&[2, 0, 0, body.len() as u8][..], &body].concat();
+        [&[22, 3, 3, 0, message.len() as u8][..], &message].concat()
+    });
+    let record = probed(server.address(), &[Topic::Groups, Topic::Protections]);
+    assert_eq!(versions(&record), [Protocol::Tls13]);
+    assert_eq!(super::names(of_version(&record.groups, Protocol::Tls13)), ["X25519", "P-384"]);
+    assert_eq!(record.protections.unwrap().hello_retry_request, Some(false));
 }
