@@ -8,8 +8,8 @@ use std::time::Duration;
 use foreign_types::ForeignTypeRef;
 use openssl::error::ErrorStack;
 use openssl::ssl::{
-    ErrorCode, HandshakeError, Ssl, SslContext, SslContextBuilder, SslMethod, SslOptions,
-    SslSession, SslStream, SslVerifyMode, SslVersion, StatusType,
+    ErrorCode, HandshakeError, ShutdownState, Ssl, SslContext, SslContextBuilder, SslMethod,
+    SslOptions, SslSession, SslStream, SslVerifyMode, SslVersion, StatusType,
 };
 
 use super::answer::Refusal;
@@ -24,7 +24,7 @@ use crate::tls::openssl::ffi;
 const LEGACY_SERVER_CONNECT: u64 = 1 << 2;
 
 /// How much longer a probe listens to a server that has nothing it must say.
-const SHORT_WHILE: Duration = Duration::from_millis(500);
+const SHORT_WHILE: Duration = Duration::from_secs(2);
 
 /// What a handshake is made with.
 pub struct Terms {
@@ -171,7 +171,7 @@ impl Prober {
             });
         };
         let secure = secure_renegotiation(&stream);
-        stream.get_mut().hurry(SHORT_WHILE * 4);
+        stream.get_mut().hurry(SHORT_WHILE);
         Ok(Renegotiation { secure: Some(secure), client_initiated: Some(renegotiate(&mut stream)) })
     }
 }
@@ -212,6 +212,16 @@ pub fn exchange(stream: &mut SslStream<Line>, host: &str) {
         // Data, the end or silence: each is the end of the tickets.
         let _ = stream.ssl_read(&mut [0; 1024]);
     }
+}
+
+/// Ends a session in an orderly way: a reset would make many servers forget it, and without the flags
+/// of a farewell OpenSSL itself takes it for one that must not be resumed.
+pub fn part(stream: &mut SslStream<Line>) {
+    // A server that does not take the farewell may still know the session.
+    let _ = stream.shutdown();
+    stream.set_shutdown(ShutdownState::SENT | ShutdownState::RECEIVED);
+    stream.get_mut().hurry(SHORT_WHILE);
+    let _ = stream.get_mut().part();
 }
 
 unsafe extern "C" {

@@ -1,7 +1,7 @@
 //! The connections of a probe: few, one after the other, bounded in time and size.
 
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
 use super::answer::{Answer, Refusal};
@@ -120,6 +120,15 @@ impl Line {
     /// Gives what is left less time.
     pub fn hurry(&mut self, left: Duration) {
         self.deadline = self.deadline.min(Instant::now() + left);
+    }
+
+    /// Ends the connection in an orderly way instead, and waits until the peer has seen it.
+    pub fn part(&mut self) -> io::Result<()> {
+        socket2::SockRef::from(&self.stream).set_linger(None)?;
+        self.stream.shutdown(Shutdown::Write)?;
+        let mut rest = [0; 4096];
+        while self.read(&mut rest)? > 0 {}
+        Ok(())
     }
 
     /// The time that is left; an error when none is.

@@ -3,9 +3,9 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use foreign_types::ForeignTypeRef;
-use openssl::ssl::{ShutdownState, SslSession, SslSessionCacheMode, SslSessionRef};
+use openssl::ssl::{SslSession, SslSessionCacheMode, SslSessionRef};
 
-use super::handshake::{Terms, exchange};
+use super::handshake::{Terms, exchange, part};
 use super::line::Stop;
 use super::registry::Protocol;
 use super::{Prober, Resumption};
@@ -43,8 +43,7 @@ impl Prober {
             Ok(if tickets { terms } else { terms.without_tickets() })
         };
         let Ok(mut stream) = self.shake(terms())? else { return Ok(None) };
-        // Without its farewell OpenSSL takes a session for one that must not be resumed.
-        stream.set_shutdown(ShutdownState::SENT | ShutdownState::RECEIVED);
+        part(&mut stream);
         let session = stream.ssl().session().map(ToOwned::to_owned);
         let Some(session) = session else { return Ok(Some(false)) };
         drop(stream);
@@ -73,7 +72,7 @@ impl Prober {
         });
         let Ok(mut stream) = self.shake(terms)? else { return Ok(()) };
         exchange(&mut stream, &self.server_name);
-        stream.set_shutdown(ShutdownState::SENT | ShutdownState::RECEIVED);
+        part(&mut stream);
         let mut tickets =
             std::mem::take(&mut *tickets.lock().unwrap_or_else(PoisonError::into_inner));
         drop(stream);
