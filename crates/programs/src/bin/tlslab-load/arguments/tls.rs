@@ -82,11 +82,6 @@ enum KeyShareName {
 impl TlsArguments {
     /// What the flags ask for.
     pub fn spec(&self) -> Result<TlsSpec, Problem> {
-        let trust = match &self.ca {
-            Some(file) => Trust::Pem(read_file(file)?),
-            None if self.insecure => Trust::Anyone,
-            None => Trust::System,
-        };
         let (authenticate, key_share) = match (self.lean, self.authenticate, self.key_share) {
             (true, _, _) => (Authenticate::Sampled, KeyShare::Reused),
             (false, authenticate, key_share) => (authenticate.into(), key_share.into()),
@@ -104,9 +99,23 @@ impl TlsArguments {
             authenticate,
             key_share,
             server_name: self.sni.clone(),
-            trust,
+            trust: self.trust()?,
             ..TlsSpec::default()
         }))
+    }
+
+    /// The name for SNI, if one is given.
+    pub fn name(&self) -> Option<String> {
+        self.sni.clone()
+    }
+
+    /// Whom to trust.
+    pub fn trust(&self) -> Result<Trust, Problem> {
+        Ok(match &self.ca {
+            Some(file) => Trust::Pem(read_file(file)?),
+            None if self.insecure => Trust::Anyone,
+            None => Trust::System,
+        })
     }
 }
 
