@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::UdpSocket;
+use std::sync::Arc;
 
 use crate::clock::{MICROSECOND, MILLISECOND, Nanos};
 use crate::connection::Script;
@@ -13,13 +14,13 @@ use crate::names::TlsVersion;
 use crate::outcome::{Failure, Outcome};
 use crate::preflight::{PreflightError, Tried, certificate_group, preflight, resumed};
 use crate::record::Preflight;
-use crate::spec::{CheckedSpec, Resume};
+use crate::spec::{CheckedSpec, HTTP_1_1, Resume, TlsSpec};
 use crate::target::Target;
 use crate::tls::choice::{Choice, choose};
 use crate::tls::expectation::Expectation;
 use crate::tls::openssl::OpensslBackend;
 use crate::tls::rustls::RustlsBackend;
-use crate::tls::{Backend, BackendError, Offer, TrustAnchors};
+use crate::tls::{Backend, BackendError, KeyLog, Offer, TrustAnchors};
 
 /// A target that has been found to be what was asked for.
 #[derive(Debug, Clone)]
@@ -37,10 +38,19 @@ pub struct Checked {
 /// Resolves, permits and tries the target with one connection; all that can be known to be wrong
 /// before a load is found here.
 pub fn check(spec: &CheckedSpec, trust: TrustAnchors) -> Result<Checked, RunError> {
+    check_logged(spec, trust, None)
+}
+
+/// The same; the secrets of all connections, of the run's as well, are written to the log.
+pub fn check_logged(
+    spec: &CheckedSpec,
+    trust: TrustAnchors,
+    key_log: Option<Arc<KeyLog>>,
+) -> Result<Checked, RunError> {
     let mut permit = guard::permit(spec.spec(), spec.target())?;
     check_files(spec)?;
     check_sources(spec, &permit)?;
-    let mut offer = offer(spec, trust);
+    let mut offer = Offer { key_log, ..offer(spec, trust) };
     if permit.bounded
         && let Some(token) = &spec.spec().proof
     {
@@ -50,12 +60,33 @@ pub fn check(spec: &CheckedSpec, trust: TrustAnchors) -> Result<Checked, RunErro
     add_certificate_group(spec, &permit, &mut offer)?;
     let backend = choose(spec.spec().tls.backend, &offer)?;
     let script = Script { requests: Some(1), ..script(spec, permit) };
-    let tried = match offer.resume {
-        Resume::None => one_connection(backend, &offer, &script)?,
-        _ => two_connections(backend, &offer, &script)?,
-    };
-    let (preflight, _) = tried.map_err(|error| failed(spec, error))?;
+    let preflight = try_all_names(spec, backend, &offer, &script)?;
     Ok(Checked { permit, backend, preflight, offer })
+}
+
+/// One connection for each server name, and a second one if sessions are to be resumed; what that for the first name saw.
+fn try_all_names(
+    spec: &CheckedSpec,
+    backend: Choice,
+    offer: &Offer,
+    script: &Script,
+) -> Result<Preflight, RunError> {
+    let mut first = None;
+    for name in &offer.server_names {
+        let offer = asking_for(name, offer);
+        let tried = match offer.resume {
+            Resume::None => one_connection(backend, &offer, script)?,
+            _ => two_connections(backend, &offer, script)?,
+        };
+        let (preflight, _) = tried.map_err(|error| failed(spec, name, error))?;
+        first.get_or_insert(preflight);
+    }
+    Ok(first.expect("an offer has a server name"))
+}
+
+/// The same offer with one server name.
+fn asking_for(name: &str, offer: &Offer) -> Offer {
+    Offer { server_names: vec![name.to_owned()], ..offer.clone() }
 }
 
 fn check_files(spec: &CheckedSpec) -> Result<(), RunError> {
@@ -76,8 +107,11 @@ fn check_sources(spec: &CheckedSpec, permit: &Permit) -> Result<(), RunError> {
     Ok(())
 }
 
-fn failed(spec: &CheckedSpec, error: PreflightError) -> RunError {
-    let target = format!("{}:{}", spec.target().host, spec.target().port);
+fn failed(spec: &CheckedSpec, name: &str, error: PreflightError) -> RunError {
+    let mut target = format!("{}:{}", spec.target().host, spec.target().port);
+    if spec.server_names().len() > 1 {
+        target += &format!(" as {name}");
+    }
     RunError::Preflight { target, error }
 }
 
@@ -109,10 +143,14 @@ fn offer(spec: &CheckedSpec, trust: TrustAnchors) -> Offer {
         suites: tls.suites.clone(),
         groups: tls.groups.clone(),
         signature_schemes: tls.signature_schemes.clone(),
-        server_name: spec.server_name().to_owned(),
+        server_names: spec.server_names().to_vec(),
+        alpn: tls.offered_protocols(),
+        client_identity: spec.client_identity().cloned(),
         trust,
         authenticate: tls.authenticate,
         key_share: tls.key_share,
+        key_log: None,
+        allow_obsolete: tls.allow_obsolete,
         resume: tls.resume,
         early_data: tls.early_data,
         hello_retry: tls.hello_retry,
@@ -131,7 +169,11 @@ fn serves_proof(
     script.last_request = h1::request(&page, true);
     script.requests = Some(1);
     script.handshake_only = false;
-    Ok(one_connection(choose(spec.spec().tls.backend, offer)?, offer, &script)?.is_ok())
+    // The page is asked for in HTTP, whatever protocols the run itself is to offer.
+    let tls = TlsSpec { alpn: None, ..spec.spec().tls.clone() };
+    script.expectation = Expectation::new(&tls);
+    let offer = Offer { alpn: vec![HTTP_1_1.to_owned()], ..offer.clone() };
+    Ok(one_connection(choose(spec.spec().tls.backend, &offer)?, &offer, &script)?.is_ok())
 }
 
 /// In TLS 1.2 many servers choose an ECDSA certificate only if the client lists the certificate's own
@@ -151,20 +193,22 @@ fn add_certificate_group(
     let mut script = script(spec, *permit);
     script.handshake_only = true;
     script.expectation = Expectation::default();
-    let scouted = one_connection(choose(spec.spec().tls.backend, &open)?, &open, &script)?;
-    match scouted {
-        Ok((_, certificates)) => {
-            let group = certificate_group(&certificates);
-            offer.groups.extend(group.filter(|group| !offer.groups.contains(group)));
-            Ok(())
+    let backend = choose(spec.spec().tls.backend, &open)?;
+    for name in spec.server_names() {
+        match one_connection(backend, &asking_for(name, &open), &script)? {
+            Ok((_, certificates)) => {
+                let group = certificate_group(&certificates);
+                offer.groups.extend(group.filter(|group| !offer.groups.contains(group)));
+            }
+            // Nobody has to wait for the same twice.
+            Err(error) if matches!(error.outcome, Outcome::Failed(Failure::TimedOut(_))) => {
+                return Err(failed(spec, name, error));
+            }
+            // A target that cannot be scouted will fail its preflight, which says why.
+            Err(_) => {}
         }
-        // Nobody has to wait for the same twice.
-        Err(error) if matches!(error.outcome, Outcome::Failed(Failure::TimedOut(_))) => {
-            Err(failed(spec, error))
-        }
-        // A target that cannot be scouted will fail its preflight, which says why.
-        Err(_) => Ok(()),
     }
+    Ok(())
 }
 
 /// What each connection of a run does.

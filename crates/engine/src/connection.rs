@@ -4,10 +4,11 @@ use std::net::{IpAddr, SocketAddr};
 
 use crate::clock::{Clock, Nanos};
 use crate::http::h1::ResponseReader;
+use crate::names::TlsVersion;
 use crate::outcome::{Failure, Mismatch, Outcome, Step};
 use crate::record::Bytes;
 use crate::recorder::{Milestones, Recorder};
-use crate::socket::Socket;
+use crate::socket::{self, Socket};
 use crate::tls::expectation::Expectation;
 use crate::tls::{EarlyData, HandshakeKind, Negotiated, Progress, Session};
 use crate::trace::TracedConnection;
@@ -186,6 +187,7 @@ impl<S: Session> Connection<S> {
                 Step::Handshake => self.handshake(context),
                 Step::FirstByte if self.thinks_until.is_some() => self.think(context),
                 Step::FirstByte if !self.request_sent => self.request(context),
+                Step::FirstByte if context.script.handshake_only => self.verdict(context),
                 Step::FirstByte | Step::Body => self.response(context),
             };
             match next {
@@ -330,6 +332,12 @@ impl<S: Session> Connection<S> {
         if context.script.handshake_only {
             return Ok(match self.session.flush(&mut self.socket)? {
                 Progress::WantWrite => Next::Stop(Turn::Write),
+                _ if self.is_to_be_judged() => {
+                    let ended = self.socket.finish_sending();
+                    ended.map_err(|e| socket::failure(&e, self.step))?;
+                    self.request_sent = true;
+                    Next::Go
+                }
                 _ => Next::Stop(Turn::Ended(self.outcome())),
             });
         }
@@ -342,6 +350,25 @@ impl<S: Session> Connection<S> {
         }
         self.request_sent = self.request_taken == request.len();
         Ok(Next::Go)
+    }
+
+    /// Whether the server judges the client's certificate only after the client is done with the
+    /// handshake, as in TLS 1.3.
+    fn is_to_be_judged(&self) -> bool {
+        self.facts
+            .is_some_and(|facts| facts.client_authenticated && facts.version == TlsVersion::Tls13)
+    }
+
+    /// Waits for the server's answer to the end of the stream: an alert, if it does not take the
+    /// client's certificate, else an end of its own.
+    fn verdict<C: Clock>(&mut self, context: &mut Context<'_, C>) -> Result<Next, Failure> {
+        Ok(match self.session.read(&mut self.socket, context.plaintext)? {
+            Progress::Done(_) | Progress::Closed | Progress::Cut => {
+                Next::Stop(Turn::Ended(self.outcome()))
+            }
+            Progress::WantRead => Next::Stop(Turn::Read),
+            Progress::WantWrite => Next::Stop(Turn::Write),
+        })
     }
 
     fn response<C: Clock>(&mut self, context: &mut Context<'_, C>) -> Result<Next, Failure> {
@@ -444,6 +471,7 @@ impl<S: Session> Connection<S> {
 
     fn end<C: Clock>(&mut self, outcome: Outcome, context: &mut Context<'_, C>) -> Turn {
         if let Some(recorder) = &mut context.recorder {
+            recorder.names.count(self.session.asked_name(), outcome);
             let now = context.clock.now();
             if recorder.trace.is_wanted() {
                 recorder.trace.keep(self.traced(now, Some(outcome)));
@@ -471,7 +499,7 @@ impl<S: Session> Connection<S> {
 mod tests {
     use super::*;
     use crate::clock::ManualClock;
-    use crate::names::{CipherSuite, TlsVersion};
+    use crate::names::CipherSuite;
     use crate::spec::Resume;
     use std::net::TcpListener;
 
@@ -500,6 +528,7 @@ mod tests {
                 kind: HandshakeKind::Full,
                 hello_retry_request: false,
                 alpn: None,
+                client_authenticated: false,
                 resumed_by: Resume::None,
                 early_data: EarlyData::None,
                 authenticated: true,

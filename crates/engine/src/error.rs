@@ -4,7 +4,7 @@ use std::io;
 use std::net::IpAddr;
 
 use crate::guard::GuardError;
-use crate::outcome::{Failure, Outcome, Step};
+use crate::outcome::{Failure, Mismatch, Outcome, Step};
 use crate::preflight::PreflightError;
 use crate::tls::BackendError;
 
@@ -103,6 +103,9 @@ fn describe_preflight(target: &str, error: &PreflightError) -> String {
             format!("{target} answered with status {status}")
         }
         (Outcome::Failed(Failure::Refused), _) => format!("nothing listens on {target}"),
+        (Outcome::Unexpected(Mismatch::ClientCertificate), _) => {
+            format!("{target} did not ask for the client certificate{words}")
+        }
         (Outcome::Unexpected(fact), _) => {
             format!("{target} negotiated another {fact} than the one asked for{words}")
         }

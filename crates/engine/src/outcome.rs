@@ -39,6 +39,7 @@ pub enum Mismatch {
     HelloRetryRequest,
     Alpn,
     EarlyData,
+    ClientCertificate,
 }
 
 impl fmt::Display for Mismatch {
@@ -52,6 +53,7 @@ impl fmt::Display for Mismatch {
             Self::HelloRetryRequest => "hello_retry_request",
             Self::Alpn => "alpn",
             Self::EarlyData => "early_data",
+            Self::ClientCertificate => "client_certificate",
         })
     }
 }

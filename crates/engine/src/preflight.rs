@@ -116,11 +116,12 @@ fn explain<S: Session>(outcome: Outcome, connection: &Connection<S>) -> String {
         (Outcome::Unexpected(_), Some(facts)) => {
             let facts = crate::tls::Facts::from(facts);
             format!(
-                "TLS {} with {}, group {}, signature {}, {}",
+                "TLS {} with {}, group {}, signature {}, ALPN {}, {}",
                 facts.tls,
                 facts.suite,
                 facts.group,
                 facts.signature_scheme,
+                facts.alpn,
                 facts.kind_in_words()
             )
         }

@@ -33,6 +33,13 @@ pub struct RunRecord {
     pub outcomes: Outcomes,
     /// The facts of the completed connections and of the unexpected ones, with their counts.
     pub facts: Vec<CountedFacts>,
+    /// How connections ended by the server name that they asked for, in the order of the
+    /// specification; empty if it has no list of names.
+    #[serde(default)]
+    pub server_names: Vec<CountedName>,
+    /// The certificate that was shown to servers that asked for one.
+    #[serde(default)]
+    pub client_certificate: Option<ClientCertificate>,
     /// Completed connections by the kind of their handshake, and what priming took.
     #[serde(default)]
     pub kinds: Kinds,
@@ -66,6 +73,9 @@ pub struct RunRecord {
     pub concurrency: f64,
     /// What the reader must know before using the numbers.
     pub verdicts: Vec<Verdict>,
+    /// What is out of the ordinary in what was asked for, and no fault.
+    #[serde(default)]
+    pub notes: Vec<String>,
 }
 
 /// The names of the histograms of a record and what each holds.
@@ -184,6 +194,28 @@ pub struct Certificate {
     pub chain_length: usize,
     /// Their size in bytes.
     pub chain_bytes: usize,
+}
+
+/// The client's own certificate; its key is in no record.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ClientCertificate {
+    /// The kind and size of the key: `ECDSA P-256`, `RSA-2048`, `Ed25519`.
+    pub key: String,
+    /// The SHA-256 digest of the certificate, in hex.
+    pub sha256: String,
+}
+
+/// A server name, and how the connections ended that asked for it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CountedName {
+    /// The name, as the specification has it.
+    pub name: String,
+    /// Connections that did all that was asked.
+    pub completed: u64,
+    /// Failed connections.
+    pub failed: u64,
+    /// Connections whose handshake was not the one asked for.
+    pub unexpected: u64,
 }
 
 /// Facts, and how many connections had them.

@@ -14,11 +14,12 @@ use crate::environment::environment;
 use crate::error::RunError;
 use crate::guard::{GuardError, Permit};
 use crate::mix::Mix;
+use crate::notes::notes as remarks;
 use crate::pacing::{Arrivals, Curve};
 use crate::phase::Schedule;
 use crate::prime::{Primed, Wanted, prime};
 use crate::processor::pin;
-use crate::record::{CpuTime, RECORD_SCHEMA, RunRecord, WorkerUsage};
+use crate::record::{ClientCertificate, CpuTime, RECORD_SCHEMA, RunRecord, WorkerUsage};
 use crate::recorder::Recorder;
 use crate::spec::{CheckedSpec, Resume, RunSpec, Stop};
 use crate::tls::choice::Choice;
@@ -262,6 +263,7 @@ fn record(
         resume_millionths: request.tls.resume_millionths(),
         interrupted,
     });
+    let own = spec.client_identity();
     RunRecord {
         schema: RECORD_SCHEMA.to_owned(),
         spec: request.clone(),
@@ -270,7 +272,11 @@ fn record(
         environment: environment(),
         address: checked.permit.address.to_string(),
         preflight: checked.preflight.clone(),
+        notes: remarks(&checked.offer, notes.facts.iter().map(|counted| &counted.facts)),
         facts: notes.facts,
+        server_names: notes.server_names,
+        client_certificate: own
+            .map(|own| ClientCertificate { key: own.key_kind(), sha256: own.fingerprint() }),
         kinds: notes.kinds,
         authenticated: notes.authenticated,
         requests: notes.requests,

@@ -1,7 +1,7 @@
 //! A non-blocking TCP socket of the hot path: counts its bytes, names its errors.
 
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Shutdown, SocketAddr};
 use std::os::fd::{AsRawFd, RawFd};
 use std::time::Duration;
 
@@ -138,6 +138,11 @@ impl Socket {
             Err(e) if e.kind() == ErrorKind::WouldBlock => Ok(None),
             Err(e) => Err(e),
         }
+    }
+
+    /// Ends the sending side of the stream; the peer sees its end behind all that was sent.
+    pub fn finish_sending(&mut self) -> Result<(), io::Error> {
+        self.socket.shutdown(Shutdown::Write)
     }
 }
 

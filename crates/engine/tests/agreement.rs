@@ -32,6 +32,7 @@ fn longer_by(cell: &TlsSpec) -> u64 {
         TlsVersion::Tls12 => 4,
         TlsVersion::Tls13 if cell.groups[0].needs_tls13() => 6,
         TlsVersion::Tls13 => 0,
+        old => panic!("rustls has no TLS {old}"),
     }
 }
 

@@ -54,10 +54,14 @@ impl<B: Backend> Scene<B> {
             suites: vec![],
             groups: vec![],
             signature_schemes: vec![],
-            server_name: "localhost".to_owned(),
+            server_names: vec!["localhost".to_owned()],
+            alpn: vec!["http/1.1".to_owned()],
+            client_identity: None,
             trust: TrustAnchors::Certificates(vec![authority.certificate().to_vec()]),
             authenticate: Authenticate::Every,
             key_share: KeyShare::Fresh,
+            key_log: None,
+            allow_obsolete: false,
         };
         Self {
             server: LockstepServer::new(&settings),

@@ -31,7 +31,7 @@ fn certificate_failure(words: &str) -> (Failure, String) {
 #[test]
 fn a_wrong_authority_is_a_certificate_failure() {
     let server = serving(Authority::new("another").issue(Key::P256));
-    for version in TlsVersion::ALL {
+    for version in TlsVersion::CURRENT {
         let offer = offer_of(version, &Authority::new("tlslab test"));
         let words = "unable to get local issuer certificate";
         assert_eq!(failure(&offer, server.address()), certificate_failure(words));
@@ -50,7 +50,7 @@ fn an_expired_certificate_is_a_certificate_failure() {
 fn a_wrong_name_is_a_certificate_failure_and_a_right_address_is_none() {
     let authority = Authority::new("tlslab test");
     let server = serving(authority.issue(Key::P256));
-    let to = |name: &str| Offer { server_name: name.to_owned(), ..offer(&authority) };
+    let to = |name: &str| Offer { server_names: vec![name.to_owned()], ..offer(&authority) };
     let other = failure(&to("example.com"), server.address());
     assert_eq!(other, certificate_failure("hostname mismatch"));
     let other = failure(&to("127.0.0.2"), server.address());
@@ -154,9 +154,13 @@ fn certificates_beyond_the_limit_are_not_taken() {
 fn a_name_that_no_server_can_have_is_refused() {
     let authority = Authority::new("tlslab test");
     for server_name in [String::new(), "a\0b".to_owned(), "x".repeat(256)] {
-        let error = OpensslBackend::new(&Offer { server_name, ..offer(&authority) }).unwrap_err();
+        let server_names = vec![server_name];
+        let error = OpensslBackend::new(&Offer { server_names, ..offer(&authority) }).unwrap_err();
         assert!(matches!(error, BackendError::Refused { .. }), "{error}");
     }
+    let nameless = Offer { server_names: Vec::new(), ..offer(&authority) };
+    let error = OpensslBackend::new(&nameless).unwrap_err().to_string();
+    assert_eq!(error, "openssl: an offer has at least one server name");
 }
 
 /// Does this to one client.

@@ -153,7 +153,7 @@ fn nothing_is_resumed_unless_it_is_asked_for_even_where_everything_could_be() {
         let (server, trust) = reference(server_backend, ALL);
         let mut handshakes = 0;
         for backend in BACKENDS {
-            for version in tlslab_engine::names::TlsVersion::ALL {
+            for version in tlslab_engine::names::TlsVersion::CURRENT {
                 let mut spec = resuming(server.address(), backend, Resume::None, 50);
                 spec.tls.versions = vec![version];
                 let record = measured(spec, trust.clone());

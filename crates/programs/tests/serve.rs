@@ -124,7 +124,9 @@ fn a_server_says_where_it_listens_what_it_did_and_that_it_stopped() {
         assert_eq!(line["event"], "stopped");
         assert_eq!(
             line["stats"]["handshakes"],
-            serde_json::json!({"full": 1, "resumed": 0, "early_data": 0, "failed": 0})
+            serde_json::json!({
+                "full": 1, "resumed": 0, "early_data": 0, "failed": 0, "mutual": 0
+            })
         );
         assert!(line["stats"]["cpu"]["user_us"].is_u64());
         assert!(server.lines.next().is_none());

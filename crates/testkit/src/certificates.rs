@@ -61,6 +61,17 @@ pub struct Identity {
     pub key: PKey<Private>,
 }
 
+impl Identity {
+    /// Certificate and key, PEM.
+    pub fn pem(&self) -> (String, String) {
+        let text = |pem| String::from_utf8(pem).unwrap();
+        (
+            text(self.certificate.to_pem().unwrap()),
+            text(self.key.private_key_to_pem_pkcs8().unwrap()),
+        )
+    }
+}
+
 /// The names that [`Authority::issue`] certifies.
 pub const NAMES: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
 
@@ -90,6 +101,25 @@ impl Authority {
     /// A certificate for other names: DNS names or addresses.
     pub fn issue_for(&self, key: Key, names: &[&str]) -> Identity {
         self.sign(key, server(names))
+    }
+
+    /// A client's certificate.
+    pub fn issue_client(&self, key: Key) -> Identity {
+        self.sign(key, client())
+    }
+
+    /// A client's certificate that was valid in the year 2020 only.
+    pub fn issue_expired_client(&self, key: Key) -> Identity {
+        let mut params = client();
+        params.not_before = date_time_ymd(2020, 1, 1);
+        params.not_after = date_time_ymd(2020, 12, 31);
+        self.sign(key, params)
+    }
+
+    /// The authority's own certificate, PEM.
+    pub fn pem(&self) -> String {
+        let certificate = X509::from_der(&self.certificate).unwrap();
+        String::from_utf8(certificate.to_pem().unwrap()).unwrap()
     }
 
     /// A certificate that was valid in the year 2020 only.
@@ -153,6 +183,14 @@ impl Authority {
         let certificate = params.signed_by(&subject, &self.issuer).unwrap();
         Identity { certificate: X509::from_der(certificate.der()).unwrap(), key }
     }
+}
+
+fn client() -> CertificateParams {
+    let mut params = CertificateParams::default();
+    params.distinguished_name.push(DnType::CommonName, "tlslab test client");
+    params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
+    params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+    params
 }
 
 fn server(names: &[&str]) -> CertificateParams {

@@ -2,16 +2,16 @@
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use openssl::bn::BigNum;
 use openssl::dh::Dh;
 use openssl::ssl::{
-    AlpnError, Ssl, SslContext, SslContextBuilder, SslMethod, SslOptions, SslStream, SslVerifyMode,
-    SslVersion,
+    AlpnError, NameType, SniError, Ssl, SslContext, SslContextBuilder, SslMethod, SslOptions,
+    SslStream, SslVerifyMode, SslVersion,
 };
 use openssl::x509::X509;
 
@@ -32,6 +32,10 @@ pub struct Settings {
     pub version: Option<Version>,
     /// Groups in OpenSSL's notation.
     pub groups: String,
+    /// Certificates by the name that the client asks for with SNI; empty: the same for all.
+    pub by_name: Vec<(String, Identity)>,
+    /// Where the server writes the secrets of its connections.
+    pub key_log: Option<Arc<Mutex<Vec<String>>>>,
     /// Whether the server's order of groups and suites decides, and not the client's.
     pub prefers_its_own: bool,
     /// Whether a client without a certificate is turned away.
@@ -40,6 +44,8 @@ pub struct Settings {
     pub chain: Vec<X509>,
     /// Diffie-Hellman parameters of the server's own.
     pub dh: Option<DhSize>,
+    /// The application protocol that is selected, if the client offers it; empty: `http/1.1`.
+    pub alpn: String,
     /// Bytes of early data that tickets promise to take. The servers here take none: they reject it.
     pub early_data: u32,
     /// The length of the body of every response.
@@ -205,11 +211,42 @@ pub(crate) fn context(settings: &Settings) -> SslContextBuilder {
     if let Some(size) = settings.dh {
         set_dh(&mut context, size);
     }
-    context.set_alpn_select_callback(|_, offered| {
-        let protocol = b"\x08http/1.1";
-        openssl::ssl::select_next_proto(protocol, offered).ok_or(AlpnError::NOACK)
-    });
+    select_protocol(&mut context, &settings.alpn);
+    if !settings.by_name.is_empty() {
+        serve_by_name(&mut context, settings);
+    }
+    if let Some(log) = settings.key_log.clone() {
+        context.set_keylog_callback(move |_, line| log.lock().unwrap().push(line.to_owned()));
+    }
     context
+}
+
+/// Selects a protocol if the client offers it, `http/1.1` by default.
+fn select_protocol(context: &mut SslContextBuilder, protocol: &str) {
+    let protocol = if protocol.is_empty() { "http/1.1" } else { protocol }.to_owned();
+    let list = [&[protocol.len() as u8], protocol.as_bytes()].concat();
+    context.set_alpn_select_callback(move |_, offered| {
+        openssl::ssl::select_next_proto(&list, offered).ok_or(AlpnError::NOACK)?;
+        // What is selected has to live as long as the client's own list.
+        let place = offered.windows(protocol.len()).find(|name| *name == protocol.as_bytes());
+        place.ok_or(AlpnError::NOACK)
+    });
+}
+
+/// Serves a certificate of its own for each name, and turns away who asks for another name.
+fn serve_by_name(context: &mut SslContextBuilder, settings: &Settings) {
+    let contexts = settings.by_name.iter().map(|(name, identity)| {
+        let identities = vec![identity.clone()];
+        let one = Settings { identities, by_name: Vec::new(), ..settings.clone() };
+        (name.clone(), self::context(&one).build())
+    });
+    let contexts: Vec<(String, SslContext)> = contexts.collect();
+    context.set_servername_callback(move |ssl, _| {
+        let asked = ssl.servername(NameType::HOST_NAME).unwrap_or_default().to_owned();
+        let found = contexts.iter().find(|(name, _)| *name == asked);
+        let (_, context) = found.ok_or(SniError::ALERT_FATAL)?;
+        ssl.set_ssl_context(context).map_err(|_| SniError::ALERT_FATAL)
+    });
 }
 
 fn set_dh(context: &mut SslContextBuilder, size: DhSize) {

@@ -9,6 +9,19 @@ from dataclasses import dataclass
 
 TLS_VERSIONS = ("1.2", "1.3")
 
+# What the engine has besides, for those who allow it in so many words; no experiment does.
+OBSOLETE_TLS_VERSIONS = ("ssl3", "1.0", "1.1")
+OBSOLETE_SUITES = (
+    "TLS_RSA_WITH_RC4_128_MD5",
+    "TLS_RSA_WITH_RC4_128_SHA",
+    "TLS_RSA_WITH_3DES_EDE_CBC_SHA",
+    "TLS_DHE_RSA_WITH_3DES_EDE_CBC_SHA",
+    "TLS_ECDHE_ECDSA_WITH_RC4_128_SHA",
+    "TLS_ECDHE_ECDSA_WITH_3DES_EDE_CBC_SHA",
+    "TLS_ECDHE_RSA_WITH_RC4_128_SHA",
+    "TLS_ECDHE_RSA_WITH_3DES_EDE_CBC_SHA",
+)
+
 
 @dataclass(frozen=True)
 class Group:

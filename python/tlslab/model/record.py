@@ -29,6 +29,7 @@ class CpuTime:
 class Facts:
     """What a handshake negotiated, in the names of records; `group` is None for static RSA.
 
+    `client_authenticated`: the server asked for a certificate, and the client showed one.
     `resumed_by` is `none`, `id`, `ticket`, `psk` or `psk-only`; `early_data` is `none`, `accepted`
     or `rejected`.
     """
@@ -40,6 +41,7 @@ class Facts:
     kind: str
     hello_retry_request: bool
     alpn: str | None = None
+    client_authenticated: bool = False
     resumed_by: str = "none"
     early_data: str = "none"
 
@@ -174,6 +176,24 @@ class Verdict:
 
 
 @dataclass(frozen=True)
+class CountedName:
+    """A server name of several that connections took in turn, and how those ended."""
+
+    name: str
+    completed: int
+    failed: int
+    unexpected: int
+
+
+@dataclass(frozen=True)
+class ClientCertificate:
+    """The client's own certificate: its key's kind, and its SHA-256 digest in hex."""
+
+    key: str
+    sha256: str
+
+
+@dataclass(frozen=True)
 class OpenLoop:
     """What became of an open loop's arrivals: `arrivals` = `started` + `waiting_at_stop`, exactly.
 
@@ -217,7 +237,8 @@ class RunRecord:
     `handshake_full`, `handshake_resumed`, and in an open loop also
     `start_delay`, `response_established`, `response_first_byte`, `response`; `seconds` is the
     length of the measurement, `cpu` that of the engine's workers in it, `concurrency` the mean
-    number of connections in flight. `spec` is the specification as it was run.
+    number of connections in flight. `spec` is the specification as it was run, without the
+    client's private key. `notes` say what was out of the ordinary, and no fault.
     """
 
     schema: str
@@ -239,6 +260,9 @@ class RunRecord:
     summaries: Mapping[str, TimeSummary]
     intervals: tuple[Interval, ...]
     verdicts: tuple[Verdict, ...]
+    server_names: tuple[CountedName, ...] = ()
+    client_certificate: ClientCertificate | None = None
+    notes: tuple[str, ...] = ()
     open_loop: OpenLoop | None = None
     steps: tuple[StepResult, ...] = ()
     concurrency: float = 0.0

@@ -8,13 +8,22 @@ import datetime
 import ipaddress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
-from cryptography.x509.oid import NameOID
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 PrivateKey = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey | ed25519.Ed25519PrivateKey
+
+# Whom a certificate proves to be somebody.
+Purpose = Literal["server", "client"]
+
+_PURPOSES = {
+    "server": ExtendedKeyUsageOID.SERVER_AUTH,
+    "client": ExtendedKeyUsageOID.CLIENT_AUTH,
+}
 
 SERVER_NAME = "localhost"
 VALID_DAYS = 30
@@ -56,14 +65,16 @@ class Authority:
         pems = (_pem(certificate) for certificate, _ in self._issuers.values())
         return "".join(pems)
 
-    def issue(self, kind: str, lifetime_days: int = VALID_DAYS) -> CertificateFiles:
+    def issue(
+        self, kind: str, lifetime_days: int = VALID_DAYS, purpose: Purpose = "server"
+    ) -> CertificateFiles:
         """A leaf for `localhost`, 127.0.0.1 and ::1; a negative lifetime gives an expired one."""
         authority_kind = "rsa-2048" if kind.startswith("rsa-") else "ecdsa-p256"
         if authority_kind not in self._issuers:
             self._issuers[authority_kind] = _make_authority(authority_kind)
         issuer, issuer_key = self._issuers[authority_kind]
         key = make_key(kind)
-        leaf = _leaf(kind, key, issuer, issuer_key, lifetime_days)
+        leaf = _leaf(kind, key, (issuer, issuer_key), lifetime_days, purpose)
         files = CertificateFiles(self._folder / f"{kind}.pem", self._folder / f"{kind}.key")
         files.certificate.write_text(_pem(leaf), "ascii")
         files.key.touch(mode=0o600)
@@ -117,8 +128,13 @@ def _make_authority(kind: str) -> tuple[x509.Certificate, PrivateKey]:
 
 
 def _leaf(
-    kind: str, key: PrivateKey, issuer: x509.Certificate, issuer_key: PrivateKey, days: int
+    kind: str,
+    key: PrivateKey,
+    authority: tuple[x509.Certificate, PrivateKey],
+    days: int,
+    purpose: Purpose,
 ) -> x509.Certificate:
+    issuer, issuer_key = authority
     issuer_name = str(issuer.subject.get_attributes_for_oid(NameOID.COMMON_NAME)[0].value)
     builder = _builder(f"tlslab {kind}", issuer_name, key, days)
     names = x509.SubjectAlternativeName(
@@ -132,7 +148,7 @@ def _leaf(
     builder = builder.add_extension(
         x509.BasicConstraints(ca=False, path_length=None), critical=True
     )
-    usage = x509.ExtendedKeyUsage([x509.oid.ExtendedKeyUsageOID.SERVER_AUTH])
+    usage = x509.ExtendedKeyUsage([_PURPOSES[purpose]])
     builder = builder.add_extension(usage, critical=False)
     above = x509.AuthorityKeyIdentifier.from_issuer_public_key(issuer_key.public_key())
     builder = builder.add_extension(above, critical=False)

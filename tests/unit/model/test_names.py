@@ -14,9 +14,9 @@ SCHEMA = Path(__file__).parents[3] / "schema" / "spec.json"
     ("kind", "known"),
     [
         ("Group", [group.name for group in names.GROUPS]),
-        ("CipherSuite", [suite.name for suite in names.SUITES]),
+        ("CipherSuite", [*(suite.name for suite in names.SUITES), *names.OBSOLETE_SUITES]),
         ("SignatureScheme", list(names.SIGNATURE_SCHEMES)),
-        ("TlsVersion", list(names.TLS_VERSIONS)),
+        ("TlsVersion", [*names.OBSOLETE_TLS_VERSIONS, *names.TLS_VERSIONS]),
     ],
 )
 def test_engine_and_lab_know_the_same_names(kind: str, known: list[str]) -> None:

@@ -42,6 +42,11 @@ const ROWS: [Row; 16] = [
 ];
 
 impl SignatureScheme {
+    /// What RSA keys sign with before TLS 1.2, MD5 and SHA-1 one after the other (RFC 4346, section
+    /// 7.4.3). It has no number of IANA's; this one is of the range for private use. Nobody can ask
+    /// for it: the version decides.
+    pub const RSA_MD5_SHA1: Self = Self(0xff01);
+
     /// All schemes known here.
     pub fn all() -> impl Iterator<Item = Self> {
         ROWS.iter().map(|row| Self(row.1))
@@ -61,6 +66,11 @@ impl SignatureScheme {
         self.0
     }
 
+    /// Whether the scheme signs a SHA-1 digest, which libraries take from those who insist only.
+    pub fn is_sha1(self) -> bool {
+        matches!(self.0, 0x0201 | 0x0203)
+    }
+
     /// The kind of key, for a scheme that is known here.
     pub fn key(self) -> Option<SignatureKey> {
         self.row().map(|row| row.2)
@@ -71,6 +81,7 @@ impl fmt::Display for SignatureScheme {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.row() {
             Some(row) => f.write_str(row.0),
+            None if *self == Self::RSA_MD5_SHA1 => f.write_str("rsa_pkcs1_md5_sha1"),
             None => write!(f, "0x{:04x}", self.0),
         }
     }

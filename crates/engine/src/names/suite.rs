@@ -77,10 +77,33 @@ const ROWS: [Row; 37] = [
     Row(0xc09d, "TLS_RSA_WITH_AES_256_CCM", "AES256-CCM"),
 ];
 
+/// Suites of old: RC4 is prohibited by RFC 7465, 3DES is deprecated for its short blocks.
+#[rustfmt::skip]
+const OBSOLETE: [Row; 8] = [
+    Row(0x0004, "TLS_RSA_WITH_RC4_128_MD5", "RC4-MD5"),
+    Row(0x0005, "TLS_RSA_WITH_RC4_128_SHA", "RC4-SHA"),
+    Row(0x000a, "TLS_RSA_WITH_3DES_EDE_CBC_SHA", "DES-CBC3-SHA"),
+    Row(0x0016, "TLS_DHE_RSA_WITH_3DES_EDE_CBC_SHA", "DHE-RSA-DES-CBC3-SHA"),
+    Row(0xc007, "TLS_ECDHE_ECDSA_WITH_RC4_128_SHA", "ECDHE-ECDSA-RC4-SHA"),
+    Row(0xc008, "TLS_ECDHE_ECDSA_WITH_3DES_EDE_CBC_SHA", "ECDHE-ECDSA-DES-CBC3-SHA"),
+    Row(0xc011, "TLS_ECDHE_RSA_WITH_RC4_128_SHA", "ECDHE-RSA-RC4-SHA"),
+    Row(0xc012, "TLS_ECDHE_RSA_WITH_3DES_EDE_CBC_SHA", "ECDHE-RSA-DES-CBC3-SHA"),
+];
+
 impl CipherSuite {
-    /// All suites known here: TLS 1.3, then ECDHE, DHE and static RSA of TLS 1.2.
+    /// The suites of today: TLS 1.3, then ECDHE, DHE and static RSA of TLS 1.2.
     pub fn all() -> impl Iterator<Item = Self> {
         ROWS.iter().map(|row| Self(row.0))
+    }
+
+    /// The suites that only those get who say that they want obsolete things.
+    pub fn obsolete() -> impl Iterator<Item = Self> {
+        OBSOLETE.iter().map(|row| Self(row.0))
+    }
+
+    /// Whether this is one of [`CipherSuite::obsolete`].
+    pub fn is_obsolete(self) -> bool {
+        OBSOLETE.iter().any(|row| row.0 == self.0)
     }
 
     /// A suite by its IANA code point, known here or not.
@@ -89,7 +112,7 @@ impl CipherSuite {
     }
 
     fn row(self) -> Option<&'static Row> {
-        ROWS.iter().find(|row| row.0 == self.0)
+        known().find(|row| row.0 == self.0)
     }
 
     fn iana_name(self) -> &'static str {
@@ -106,9 +129,24 @@ impl CipherSuite {
         self.row().map_or("", |row| row.2)
     }
 
-    /// The version that the suite belongs to: TLS 1.3 suites name no key exchange.
+    /// The newest version that the suite belongs to: TLS 1.3 suites name no key exchange.
     pub fn version(self) -> TlsVersion {
         if self.iana_name().contains("_WITH_") { TlsVersion::Tls12 } else { TlsVersion::Tls13 }
+    }
+
+    /// Whether the suite can be negotiated in a version: authenticated encryption and the hashes of
+    /// the SHA-2 family came with TLS 1.2, elliptic curves need the extensions of TLS 1.0.
+    pub fn fits(self, version: TlsVersion) -> bool {
+        let name = self.iana_name();
+        match version {
+            TlsVersion::Tls13 | TlsVersion::Tls12 => self.version() == version,
+            TlsVersion::Tls11 | TlsVersion::Tls10 => {
+                name.ends_with("_SHA") || name.ends_with("_MD5")
+            }
+            TlsVersion::Ssl3 => {
+                self.fits(TlsVersion::Tls10) && self.key_exchange() != KeyExchange::Ecdhe
+            }
+        }
     }
 
     /// How the suite agrees on its secret.
@@ -131,6 +169,11 @@ impl CipherSuite {
     }
 }
 
+/// All that is known here, old or not.
+fn known() -> impl Iterator<Item = &'static Row> {
+    ROWS.iter().chain(&OBSOLETE)
+}
+
 impl fmt::Display for CipherSuite {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.row() {
@@ -145,17 +188,17 @@ impl FromStr for CipherSuite {
 
     fn from_str(name: &str) -> Result<Self, UnknownName> {
         let is = |known: &str| known.eq_ignore_ascii_case(name);
-        ROWS.iter().find(|row| is(row.1) || is(row.2)).map(|row| Self(row.0)).ok_or_else(|| {
+        known().find(|row| is(row.1) || is(row.2)).map(|row| Self(row.0)).ok_or_else(|| {
             UnknownName {
                 kind: "cipher suite",
                 name: name.to_owned(),
-                known: ROWS.each_ref().map(|row| row.1).join(", "),
+                known: known().map(|row| row.1).collect::<Vec<_>>().join(", "),
             }
         })
     }
 }
 
-string_form!(CipherSuite, "CipherSuite", Self::all().map(|s| s.to_string()).collect());
+string_form!(CipherSuite, "CipherSuite", known().map(|row| row.1.to_owned()).collect());
 
 #[cfg(test)]
 mod tests {
@@ -163,7 +206,7 @@ mod tests {
 
     #[test]
     fn every_suite_is_found_by_both_of_its_names() {
-        for suite in CipherSuite::all() {
+        for suite in CipherSuite::all().chain(CipherSuite::obsolete()) {
             assert_eq!(suite.to_string().parse(), Ok(suite));
             assert_eq!(suite.openssl_name().parse(), Ok(suite));
         }
@@ -179,5 +222,20 @@ mod tests {
         assert_eq!((suite.version(), suite.key_exchange()), (TlsVersion::Tls13, KeyExchange::Any));
         let suite: CipherSuite = "AES128-SHA".parse().unwrap();
         assert_eq!(suite.key_exchange(), KeyExchange::Rsa);
+    }
+
+    #[test]
+    fn old_versions_have_no_aead_no_sha2_and_ssl3_no_curves() {
+        let fits = |name: &str| {
+            let suite: CipherSuite = name.parse().unwrap();
+            TlsVersion::ALL.map(|version| suite.fits(version))
+        };
+        assert_eq!(fits("RC4-MD5"), [true, true, true, true, false]);
+        assert_eq!(fits("AES128-SHA"), [true, true, true, true, false]);
+        assert_eq!(fits("ECDHE-RSA-DES-CBC3-SHA"), [false, true, true, true, false]);
+        assert_eq!(fits("AES128-SHA256"), [false, false, false, true, false]);
+        assert_eq!(fits("AES128-GCM-SHA256"), [false, false, false, true, false]);
+        assert_eq!(fits("AES128-CCM"), [false, false, false, true, false]);
+        assert_eq!(fits("TLS_AES_128_GCM_SHA256"), [false, false, false, false, true]);
     }
 }

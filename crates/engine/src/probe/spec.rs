@@ -163,6 +163,11 @@ impl ProbeSpec {
                 return Err(SpecError::OutOfRange { field, most });
             }
         }
+        // The questions know all versions; an offer is a handshake that a run would make.
+        let mut offered = self.offers.iter().flat_map(|offer| &offer.versions);
+        if let Some(version) = offered.find(|version| version.is_obsolete()) {
+            return Err(SpecError::Obsolete(format!("TLS version {version}")));
+        }
         let name = self.server_name.as_deref().unwrap_or(&target.host);
         if rustls_pki_types::ServerName::try_from(name).is_err() {
             return Err(SpecError::ServerName(name.to_owned()));

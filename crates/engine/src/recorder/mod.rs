@@ -1,6 +1,7 @@
 //! What one worker writes down: histograms, books, bytes, slices; merged when all workers have ended.
 
 mod histograms;
+mod names;
 mod part;
 mod second;
 
@@ -9,12 +10,15 @@ use std::mem;
 
 use self::histograms::Time;
 pub use self::histograms::{empty_histogram, encoded, summary};
+use self::names::Names;
 use self::part::Part;
 pub use self::second::{Percentiles, Second};
 use crate::clock::{Nanos, SECOND};
 use crate::outcome::{Outcome, Outcomes};
 use crate::prime::Primed;
-use crate::record::{Bytes, CountedFacts, CpuTime, Interval, Kinds, OpenLoop, StepResult, Summary};
+use crate::record::{
+    Bytes, CountedFacts, CountedName, CpuTime, Interval, Kinds, OpenLoop, StepResult, Summary,
+};
 use crate::spec::RunSpec;
 use crate::spec::load::Rate;
 use crate::tls::{EarlyData, Facts, HandshakeKind, Negotiated};
@@ -81,6 +85,8 @@ pub struct Recorder {
     parts: Vec<Part>,
     step: usize,
     facts: Vec<(Negotiated, u64)>,
+    /// How connections ended, by the server name that they asked for.
+    pub names: Names,
     /// Connections in flight when the measurement began.
     carried: u64,
     /// Connections in flight when it ended.
@@ -110,6 +116,7 @@ impl Recorder {
             parts: (0..steps).map(|_| Part::new(open_loop)).collect(),
             step: 0,
             facts: Vec::new(),
+            names: Names::default(),
             carried: 0,
             in_flight_at_stop: 0,
             arrivals: ArrivalBooks::default(),
@@ -274,6 +281,7 @@ impl Recorder {
                 None => self.facts.push((facts, count)),
             }
         }
+        self.names.merge(&other.names);
         self.carried += other.carried;
         self.in_flight_at_stop += other.in_flight_at_stop;
         self.arrivals.due += other.arrivals.due;
@@ -331,6 +339,7 @@ impl Recorder {
         Conclusion {
             outcomes,
             facts: self.counted_facts(),
+            server_names: self.names.of(&spec.tls.server_names),
             authenticated: self.authenticated,
             requests: whole.requests,
             bytes: self.bytes,
@@ -390,6 +399,7 @@ impl Recorder {
 pub struct Conclusion {
     pub outcomes: Outcomes,
     pub facts: Vec<CountedFacts>,
+    pub server_names: Vec<CountedName>,
     pub authenticated: u64,
     pub requests: u64,
     pub bytes: Bytes,

@@ -311,6 +311,9 @@ impl<S: Session> Connection<S> {
             if self.session.accepted_early_data() {
                 lent.counts.early_data.count();
             }
+            if self.session.has_client_certificate() {
+                lent.counts.mutual.count();
+            }
             self.state = State::Request;
             self.deadline = lent.now + PATIENCE;
         }

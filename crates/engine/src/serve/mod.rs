@@ -24,9 +24,10 @@ use std::thread::JoinHandle;
 pub use http::{BODY_LIMIT, BODY_PERIOD};
 pub(crate) use self_signed::{Issued, issue};
 pub use self_signed::{KeyKind, SelfSigned, self_signed};
-pub use spec::{IDLE, Resumption, ServeError, ServeSpec, ServerBackend};
+pub use spec::{ClientAuth, DH_SIZES, IDLE, Resumption, ServeError, ServeSpec, ServerBackend};
 pub use stats::{HandshakeCounts, Stats};
-pub use tls::identity::{Identity, IdentityError};
+
+pub use crate::identity::{Identity, IdentityError};
 
 use crate::usage::process_cpu;
 use limits::WorkerLimits;

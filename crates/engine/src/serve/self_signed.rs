@@ -3,12 +3,16 @@
 use std::fmt;
 use std::str::FromStr;
 
+use openssl::error::ErrorStack;
+use openssl::pkey::PKey;
+use openssl::rsa::Rsa;
 use rcgen::{
     BasicConstraints, Certificate, CertificateParams, CertifiedIssuer, DnType,
-    ExtendedKeyUsagePurpose, IsCa, KeyPair, KeyUsagePurpose, RsaKeySize,
+    ExtendedKeyUsagePurpose, IsCa, KeyPair, KeyUsagePurpose, PublicKeyData, RsaKeySize,
+    SignatureAlgorithm,
 };
 
-use super::tls::identity::{Identity, IdentityError};
+use crate::identity::{Identity, IdentityError};
 use crate::names::{UnknownName, string_form};
 
 /// The kinds of certificate key that can be made.
@@ -18,6 +22,7 @@ pub enum KeyKind {
     EcdsaP256,
     EcdsaP384,
     EcdsaP521,
+    Rsa1024,
     Rsa2048,
     Rsa3072,
     Rsa4096,
@@ -25,7 +30,7 @@ pub enum KeyKind {
 }
 
 impl KeyKind {
-    /// All kinds.
+    /// All kinds that are not obsolete; RSA-1024 is.
     pub const ALL: [Self; 7] = [
         Self::EcdsaP256,
         Self::EcdsaP384,
@@ -42,6 +47,8 @@ impl KeyKind {
             Self::EcdsaP256 => KeyPair::generate_for(&rcgen::PKCS_ECDSA_P256_SHA256),
             Self::EcdsaP384 => KeyPair::generate_for(&rcgen::PKCS_ECDSA_P384_SHA384),
             Self::EcdsaP521 => KeyPair::generate_for(&rcgen::PKCS_ECDSA_P521_SHA512),
+            // aws-lc makes none so short: see `ShortRsa`.
+            Self::Rsa1024 => Err(rcgen::Error::KeyGenerationUnavailable),
             Self::Rsa2048 => rsa(RsaKeySize::_2048),
             Self::Rsa3072 => rsa(RsaKeySize::_3072),
             Self::Rsa4096 => rsa(RsaKeySize::_4096),
@@ -53,7 +60,7 @@ impl KeyKind {
     /// server's certificate can verify its issuer's signature too, and with no more work.
     fn issuer(self) -> Self {
         match self {
-            Self::Rsa2048 | Self::Rsa3072 | Self::Rsa4096 => Self::Rsa2048,
+            Self::Rsa1024 | Self::Rsa2048 | Self::Rsa3072 | Self::Rsa4096 => Self::Rsa2048,
             other => other,
         }
     }
@@ -65,6 +72,7 @@ impl fmt::Display for KeyKind {
             Self::EcdsaP256 => "ecdsa-p256",
             Self::EcdsaP384 => "ecdsa-p384",
             Self::EcdsaP521 => "ecdsa-p521",
+            Self::Rsa1024 => "rsa-1024",
             Self::Rsa2048 => "rsa-2048",
             Self::Rsa3072 => "rsa-3072",
             Self::Rsa4096 => "rsa-4096",
@@ -77,7 +85,8 @@ impl FromStr for KeyKind {
     type Err = UnknownName;
 
     fn from_str(name: &str) -> Result<Self, UnknownName> {
-        Self::ALL.into_iter().find(|kind| kind.to_string() == name).ok_or_else(|| UnknownName {
+        let mut known = Self::ALL.into_iter().chain([Self::Rsa1024]);
+        known.find(|kind| kind.to_string() == name).ok_or_else(|| UnknownName {
             kind: "certificate key",
             name: name.to_owned(),
             known: Self::ALL.map(|kind| kind.to_string()).join(", "),
@@ -102,7 +111,7 @@ pub struct SelfSigned {
 /// The library refuses to make the key or the certificate.
 pub fn self_signed(kind: KeyKind) -> Result<SelfSigned, IdentityError> {
     let (certificate, key, authority) = make(kind, ExtendedKeyUsagePurpose::ServerAuth)?;
-    let identity = Identity::from_pem(&certificate.pem(), &key.serialize_pem())?;
+    let identity = Identity::from_pem(&certificate.pem(), &key.pem)?;
     Ok(SelfSigned { identity, authority: authority.pem() })
 }
 
@@ -125,22 +134,62 @@ pub(crate) fn issue(
     let (certificate, key, authority) = make(kind, purpose)?;
     Ok(Issued {
         certificate: certificate.der().to_vec(),
-        key: key.serialize_der(),
+        key: key.der,
         authority: authority.der().to_vec(),
     })
 }
 
-type Made = (Certificate, KeyPair, CertifiedIssuer<'static, KeyPair>);
+type Made = (Certificate, PrivateKey, CertifiedIssuer<'static, KeyPair>);
+
+/// A private key in PKCS #8.
+struct PrivateKey {
+    pem: String,
+    der: Vec<u8>,
+}
 
 fn make(kind: KeyKind, purpose: ExtendedKeyUsagePurpose) -> Result<Made, IdentityError> {
     let made = || -> Result<Made, rcgen::Error> {
         let authority =
             CertifiedIssuer::self_signed(authority_params(kind)?, kind.issuer().generate()?)?;
-        let key = kind.generate()?;
-        let certificate = subject_params(purpose)?.signed_by(&key, &authority)?;
+        let (certificate, key) = if kind == KeyKind::Rsa1024 {
+            let key =
+                ShortRsa::generate(1024).map_err(|_| rcgen::Error::KeyGenerationUnavailable)?;
+            (subject_params(purpose)?.signed_by(&key, &authority)?, key.private)
+        } else {
+            let key = kind.generate()?;
+            let certificate = subject_params(purpose)?.signed_by(&key, &authority)?;
+            (certificate, PrivateKey { pem: key.serialize_pem(), der: key.serialize_der() })
+        };
         Ok((certificate, key, authority))
     };
     made().map_err(|e| IdentityError::NotMade { kind, message: e.to_string() })
+}
+
+/// An RSA key that is shorter than aws-lc makes, for a certificate's subject.
+struct ShortRsa {
+    /// The public key, PKCS #1 in DER.
+    public: Vec<u8>,
+    private: PrivateKey,
+}
+
+impl ShortRsa {
+    fn generate(bits: u32) -> Result<Self, ErrorStack> {
+        let rsa = Rsa::generate(bits)?;
+        let public = rsa.public_key_to_der_pkcs1()?;
+        let key = PKey::from_rsa(rsa)?;
+        let pem = String::from_utf8_lossy(&key.private_key_to_pem_pkcs8()?).into_owned();
+        Ok(Self { public, private: PrivateKey { pem, der: key.private_key_to_pkcs8()? } })
+    }
+}
+
+impl PublicKeyData for ShortRsa {
+    fn der_bytes(&self) -> &[u8] {
+        &self.public
+    }
+
+    fn algorithm(&self) -> &'static SignatureAlgorithm {
+        &rcgen::PKCS_RSA_SHA256
+    }
 }
 
 fn authority_params(kind: KeyKind) -> Result<CertificateParams, rcgen::Error> {
@@ -168,7 +217,7 @@ mod tests {
 
     #[test]
     fn every_kind_of_key_can_be_made_and_is_what_it_says() {
-        for kind in KeyKind::ALL {
+        for kind in KeyKind::ALL.into_iter().chain([KeyKind::Rsa1024]) {
             let made = self_signed(kind).unwrap();
             let named = made.identity.key_kind().to_lowercase().replace(" p-", "-p");
             assert_eq!(named, kind.to_string());

@@ -2,9 +2,12 @@
 
 use std::net::SocketAddr;
 
-use super::tls::identity::{Identity, IdentityError};
+use openssl::x509::X509;
+
 use crate::clock::{Nanos, SECOND};
+use crate::identity::{Identity, IdentityError};
 use crate::names::{CipherSuite, Group, TlsVersion};
+use crate::obsolete::{SHORTEST_PRIME, short_key};
 use crate::tls::BackendError;
 
 /// Which TLS library serves.
@@ -43,8 +46,36 @@ pub struct ServeSpec {
     pub idle: Nanos,
     /// Certificates with their keys, at least one; the client's signature schemes and suites choose.
     pub identities: Vec<Identity>,
+    /// Whether clients are asked for certificates.
+    pub client_auth: Option<ClientAuth>,
+    /// The size of the Diffie-Hellman parameters, one of [`DH_SIZES`]; `None`: as strong as the
+    /// certificate's key.
+    pub dh_bits: Option<u32>,
+    /// Whether versions before TLS 1.2, RC4, 3DES, and primes of less than 2,048 bits may be asked
+    /// for; never served unless they are.
+    pub allow_obsolete: bool,
     /// Which sessions may be resumed.
     pub resumption: Resumption,
+}
+
+/// The sizes in bits of the primes that there are: those of RFC 2409 (768 left out) and RFC 3526.
+pub const DH_SIZES: [u32; 7] = [1024, 1536, 2048, 3072, 4096, 6144, 8192];
+
+/// How clients are authenticated.
+#[derive(Debug, Clone)]
+pub struct ClientAuth {
+    /// Whom to trust to have issued their certificates.
+    pub(super) authorities: Vec<X509>,
+    /// Whether a client without a certificate is turned away. One with a bad certificate always is.
+    pub required: bool,
+}
+
+impl ClientAuth {
+    /// Trusts the certificates in a PEM text; `None` if it holds none, or something broken.
+    pub fn from_pem(authorities: &str, required: bool) -> Option<Self> {
+        let authorities = X509::stack_from_pem(authorities.as_bytes()).ok()?;
+        (!authorities.is_empty()).then_some(Self { authorities, required })
+    }
 }
 
 /// Which sessions a server lets its clients resume; by default none.
@@ -98,6 +129,9 @@ impl ServeSpec {
             pause: 0,
             idle: IDLE,
             identities,
+            client_auth: None,
+            dh_bits: None,
+            allow_obsolete: false,
             resumption: Resumption::default(),
         }
     }
@@ -110,8 +144,10 @@ impl ServeSpec {
     /// The versions to serve: those asked for, or those of the suites asked for, or all.
     pub(super) fn served_versions(&self) -> Vec<TlsVersion> {
         let asked = |version: &TlsVersion| match (&*self.versions, &*self.suites) {
-            ([], []) => true,
-            ([], suites) => suites.iter().any(|suite| suite.version() == *version),
+            ([], []) => !version.is_obsolete(),
+            ([], suites) => {
+                !version.is_obsolete() && suites.iter().any(|suite| suite.fits(*version))
+            }
             (versions, _) => versions.contains(version),
         };
         TlsVersion::ALL.into_iter().filter(asked).collect()
@@ -125,22 +161,45 @@ impl ServeSpec {
         if self.identities.is_empty() {
             return Err(ServeError::NoIdentity);
         }
+        self.check_obsolete()?;
         if self.resumption.early_data > 0 && !self.resumption.psk {
             return Err(ServeError::EarlyDataWithoutPsk);
         }
         let versions = self.served_versions();
+        if let Some(gap) = TlsVersion::gap(&versions) {
+            return Err(ServeError::VersionsApart(gap));
+        }
         for &suite in &self.suites {
-            if !versions.contains(&suite.version()) {
+            if !versions.iter().any(|version| suite.fits(*version)) {
                 return Err(ServeError::SuiteOutsideVersions(suite, suite.version()));
             }
         }
         for version in versions {
-            let has_suite = self.suites.iter().any(|suite| suite.version() == version);
+            let has_suite = self.suites.iter().any(|suite| suite.fits(version));
             if !self.suites.is_empty() && !has_suite {
                 return Err(ServeError::VersionWithoutSuite(version));
             }
         }
-        Ok(())
+        match self.dh_bits {
+            Some(bits) if !DH_SIZES.contains(&bits) => Err(ServeError::DhSize(bits)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Obsolete things are served to those who say that they want them.
+    fn check_obsolete(&self) -> Result<(), ServeError> {
+        let version = self.versions.iter().find(|version| version.is_obsolete());
+        let suite = self.suites.iter().find(|suite| suite.is_obsolete());
+        let key = self.identities.iter().find_map(short_key);
+        let dh = self.dh_bits.filter(|bits| *bits < SHORTEST_PRIME);
+        let what = (version.map(|version| format!("TLS version {version}")))
+            .or_else(|| suite.map(|suite| format!("suite {suite}")))
+            .or_else(|| key.map(|kind| format!("a certificate with an {kind} key")))
+            .or_else(|| dh.map(|bits| format!("Diffie-Hellman with {bits} bits")));
+        match what {
+            Some(what) if !self.allow_obsolete => Err(ServeError::Obsolete(what)),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -158,6 +217,12 @@ pub enum ServeError {
     SuiteOutsideVersions(CipherSuite, TlsVersion),
     #[error("no suite given for TLS {0}; give one, or leave that version or all suites out")]
     VersionWithoutSuite(TlsVersion),
+    #[error("TLS {0} is left out between versions asked for, which no protocol can express")]
+    VersionsApart(TlsVersion),
+    #[error("there is no Diffie-Hellman prime of {0} bits here; there is: {DH_SIZES:?}")]
+    DhSize(u32),
+    #[error("{0} is obsolete; give --allow-obsolete (allow_obsolete) to have it all the same")]
+    Obsolete(String),
     #[error("two certificates with {0} keys: no client could choose between them")]
     AmbiguousIdentities(String),
     #[error(transparent)]

@@ -33,6 +33,9 @@ pub struct HandshakeCounts {
     pub early_data: u64,
     /// Begun (a byte arrived) and not completed. A connection on which nothing arrives is no handshake.
     pub failed: u64,
+    /// Of the complete ones, those whose client has shown a certificate that passed.
+    #[serde(default)]
+    pub mutual: u64,
 }
 
 /// One worker's counts. Only that worker writes; a cache line of its own keeps others off it.
@@ -43,6 +46,7 @@ pub(super) struct WorkerCounts {
     pub resumed: Counter,
     pub early_data: Counter,
     pub failed: Counter,
+    pub mutual: Counter,
     pub connections: Counter,
     pub requests: Counter,
 }
@@ -108,6 +112,7 @@ impl Shared {
                 resumed: sum(|w| &w.resumed),
                 early_data: sum(|w| &w.early_data),
                 failed: sum(|w| &w.failed),
+                mutual: sum(|w| &w.mutual),
             },
             connections: sum(|w| &w.connections),
             requests: sum(|w| &w.requests),
@@ -135,10 +140,9 @@ mod tests {
         let stats = Stats { connections: 3, ..Stats::default() };
         assert_eq!(
             serde_json::to_string(&stats).unwrap(),
-            r#"{"handshakes":{"full":0,"resumed":0,"early_data":0,"failed":0},"connections":3,"#
+            r#"{"handshakes":{"full":0,"resumed":0,"early_data":0,"failed":0,"mutual":0},"#
                 .to_owned()
-                + r#""requests":0,"#
-                + r#""cpu":{"user_us":0,"system_us":0}}"#
+                + r#""connections":3,"requests":0,"cpu":{"user_us":0,"system_us":0}}"#
         );
     }
 }

@@ -3,22 +3,31 @@
 //! [`RunSpec`] is what crosses the seam (JSON). [`CheckedSpec`] is a specification whose parts fit
 //! each other; nothing else can be run.
 
+mod client_identity;
 pub mod load;
+mod resumption;
 mod tls;
 
 use std::net::IpAddr;
 
+use rustls_pki_types::ServerName;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use self::load::{LoadError, LoadSpec};
+use crate::identity::{Identity, IdentityError};
 use crate::names::{CipherSuite, Group, TlsVersion};
 use crate::target::Target;
+use crate::tls::PROTOCOL_NAME_LIMIT;
+
+pub use self::client_identity::{ClientIdentity, Secret};
+pub use self::resumption::{HelloRetry, Resume};
+pub(crate) use self::tls::HTTP_1_1;
+use self::tls::SERVER_NAMES_LIMIT;
+pub use self::tls::{Authenticate, BackendChoice, KeyShare, TlsSpec, Trust};
 
 #[cfg(test)]
 mod laws;
-
-pub use self::tls::{Authenticate, BackendChoice, HelloRetry, KeyShare, Resume, TlsSpec, Trust};
 
 /// The identifier of this wire format; a change that old readers would misread changes the number.
 pub const SPEC_SCHEMA: &str = "tlslab.spec/1";
@@ -189,6 +198,24 @@ pub enum SpecError {
     OutOfRange { field: &'static str, most: u32 },
     #[error("server_name '{0}' is not a DNS name or an address")]
     ServerName(String),
+    #[error("server_name and server_names exclude each other")]
+    NameAndNames,
+    #[error("server_names may be {SERVER_NAMES_LIMIT} at most, not {0}")]
+    TooManyNames(usize),
+    #[error("{0} is obsolete; give --allow-obsolete (allow_obsolete) to have it all the same")]
+    Obsolete(String),
+    #[error("TLS {0} is left out between versions asked for, which no protocol can express")]
+    VersionsApart(TlsVersion),
+    #[error("dh_bits goes with DHE suites, and with no others")]
+    DhBitsWithoutDhe,
+    #[error("alpn: '{0}' must have 1 to {PROTOCOL_NAME_LIMIT} bytes")]
+    ProtocolName(String),
+    #[error("alpn: requests are made in http/1.1; {0} goes with handshake_only")]
+    ProtocolWithRequests(String),
+    #[error("client certificate: {0}")]
+    ClientIdentity(IdentityError),
+    #[error("server_names go with full handshakes: a session is resumed under one name")]
+    NamesWithResumption,
     #[error(transparent)]
     Load(#[from] LoadError),
 }
@@ -198,6 +225,8 @@ pub enum SpecError {
 pub struct CheckedSpec {
     spec: RunSpec,
     target: Target,
+    server_names: Vec<String>,
+    client_identity: Option<Identity>,
 }
 
 impl CheckedSpec {
@@ -211,9 +240,14 @@ impl CheckedSpec {
         &self.target
     }
 
-    /// The name for SNI and the certificate check.
-    pub fn server_name(&self) -> &str {
-        self.spec.tls.server_name.as_deref().unwrap_or(&self.target.host)
+    /// The names for SNI and the certificate check: connections take them in turn. At least one.
+    pub fn server_names(&self) -> &[String] {
+        &self.server_names
+    }
+
+    /// The client's own certificate with its key.
+    pub(crate) fn client_identity(&self) -> Option<&Identity> {
+        self.client_identity.as_ref()
     }
 
     /// The number of requests on a connection; `None`: as many as fit into the run.
@@ -234,14 +268,20 @@ impl RunSpec {
         self.check_counts()?;
         self.check_proof()?;
         self.load.check(&self)?;
-        self.tls.check()?;
+        self.tls.check(self.handshake_only)?;
         self.check_handshake_only()?;
         let target = Target::parse(&self.url)?;
-        let checked = CheckedSpec { spec: self, target };
-        let name = checked.server_name();
-        rustls_pki_types::ServerName::try_from(name)
-            .map_err(|_| SpecError::ServerName(name.to_owned()))?;
-        Ok(checked)
+        let server_names = match (&*self.tls.server_names, &self.tls.server_name) {
+            ([], None) => vec![target.host.clone()],
+            ([], Some(name)) => vec![name.clone()],
+            (names, _) => names.to_vec(),
+        };
+        let is_no_name = |name: &&String| ServerName::try_from(name.as_str()).is_err();
+        if let Some(name) = server_names.iter().find(is_no_name) {
+            return Err(SpecError::ServerName(name.clone()));
+        }
+        let client_identity = self.tls.identity()?;
+        Ok(CheckedSpec { spec: self, target, server_names, client_identity })
     }
 
     /// The token becomes part of a path, so that it may hold nothing that means something there.

@@ -3,8 +3,11 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::SpecError;
+use super::{ClientIdentity, HelloRetry, Resume, SpecError};
+use crate::identity::Identity;
 use crate::names::{CipherSuite, Group, KeyExchange, SignatureScheme, TlsVersion};
+use crate::obsolete::{SHORTEST_PRIME, short_key};
+use crate::tls::PROTOCOL_NAME_LIMIT;
 
 /// What the client offers; every non-empty list is also what each connection is checked against.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -26,6 +29,21 @@ pub struct TlsSpec {
     pub key_share: KeyShare,
     /// The name for SNI and for the certificate check; by default the URL's host.
     pub server_name: Option<String>,
+    /// Several such names instead, 1,000 at most: connections take them in turn, and the record
+    /// counts them apart.
+    pub server_names: Vec<String>,
+    /// Application protocols (ALPN) to offer, preferred first, of which the server must select one;
+    /// an empty list: none is offered. By default `http/1.1`, which the server may leave unanswered.
+    /// Requests are made in HTTP/1.1: other protocols go with `handshake_only`.
+    pub alpn: Option<Vec<String>>,
+    /// A certificate of the client's own. Each full handshake is checked: the server must ask for it.
+    pub client_identity: Option<ClientIdentity>,
+    /// The size in bits of the Diffie-Hellman parameters that the server must use; goes with DHE
+    /// suites.
+    pub dh_bits: Option<u32>,
+    /// Whether versions before TLS 1.2, RC4, 3DES, and keys and primes of less than 2,048 bits may
+    /// be used; they are never offered by default.
+    pub allow_obsolete: bool,
     /// Whom to trust to have issued the server's certificate.
     pub trust: Trust,
     /// How connections resume an earlier session; by default none does.
@@ -37,61 +55,6 @@ pub struct TlsSpec {
     pub early_data: bool,
     /// Make the server ask for another key share first, by a HelloRetryRequest.
     pub hello_retry: Option<HelloRetry>,
-}
-
-/// How connections resume an earlier session.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Resume {
-    /// Not at all: every handshake is a full one.
-    #[default]
-    None,
-    /// By session ID (TLS 1.2; RFC 5246, section 7.3): the server keeps the session.
-    Id,
-    /// By session ticket (TLS 1.2; RFC 5077): the client keeps the session, sealed by the server.
-    Ticket,
-    /// By pre-shared key with key exchange (TLS 1.3; psk_dhe_ke of RFC 8446, section 4.2.9).
-    Psk,
-    /// By pre-shared key alone (TLS 1.3; psk_ke of RFC 8446, section 4.2.9).
-    PskOnly,
-}
-
-impl Resume {
-    /// The only version that has this kind of resumption.
-    pub fn version(self) -> Option<TlsVersion> {
-        match self {
-            Self::None => None,
-            Self::Id | Self::Ticket => Some(TlsVersion::Tls12),
-            Self::Psk | Self::PskOnly => Some(TlsVersion::Tls13),
-        }
-    }
-
-    /// The name in records, in messages and on command lines.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Id => "id",
-            Self::Ticket => "ticket",
-            Self::Psk => "psk",
-            Self::PskOnly => "psk-only",
-        }
-    }
-}
-
-impl std::fmt::Display for Resume {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-/// The key share that makes a server ask for another one: it comes first and is the only one sent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum HelloRetry {
-    /// A share of a group that hardly any server takes.
-    Decoy,
-    /// A share of this group, which the server must not take.
-    Share(Group),
 }
 
 /// Which TLS library makes the handshakes.
@@ -142,94 +105,115 @@ pub enum Trust {
     Anyone,
 }
 
-impl TlsSpec {
-    /// The versions to offer; empty: the back end's own default. Resumption and HelloRetryRequest
-    /// each exist in one version, which is then the only one.
-    pub fn offered_versions(&self) -> Vec<TlsVersion> {
-        match self.needed_version() {
-            Some(version) => vec![version],
-            None => self.versions.clone(),
-        }
-    }
+/// The most server names of a run: each is tried before the load begins.
+pub(super) const SERVER_NAMES_LIMIT: usize = 1000;
 
+/// The application protocol in which requests are made.
+pub(crate) const HTTP_1_1: &str = "http/1.1";
+
+impl TlsSpec {
     /// Whether a version may be negotiated.
     pub fn offers(&self, version: TlsVersion) -> bool {
-        let offered = self.offered_versions();
-        offered.is_empty() || offered.contains(&version)
-    }
-
-    /// The share of connections that resume, in millionths.
-    pub fn resume_millionths(&self) -> u32 {
-        match self.resume {
-            Resume::None => 0,
-            _ => (self.resume_ratio.unwrap_or(1.0) * 1e6).round() as u32,
+        match &*self.offered_versions() {
+            [] => !version.is_obsolete(),
+            versions => versions.contains(&version),
         }
     }
 
-    fn needed_version(&self) -> Option<TlsVersion> {
-        self.resume.version().or(self.hello_retry.map(|_| TlsVersion::Tls13))
+    /// The application protocols to offer, preferred first.
+    pub fn offered_protocols(&self) -> Vec<String> {
+        self.alpn.clone().unwrap_or_else(|| vec![HTTP_1_1.to_owned()])
     }
 
-    fn check_resumption(&self) -> Result<(), SpecError> {
-        if let Some(ratio) = self.resume_ratio {
-            if self.resume == Resume::None {
-                return Err(SpecError::RatioOfNothing);
+    /// The client's own certificate with its key, if it has one.
+    pub(super) fn identity(&self) -> Result<Option<Identity>, SpecError> {
+        let Some(own) = &self.client_identity else { return Ok(None) };
+        let identity = Identity::from_pem(&own.certificate, own.key.reveal());
+        let identity = identity.map_err(SpecError::ClientIdentity)?;
+        match short_key(&identity) {
+            Some(kind) if !self.allow_obsolete => {
+                Err(SpecError::Obsolete(format!("a client certificate with an {kind} key")))
             }
-            if !(0.0..=1.0).contains(&ratio) {
-                return Err(SpecError::ResumeRatio(ratio.to_string()));
-            }
-        }
-        if self.early_data && self.resume.version() != Some(TlsVersion::Tls13) {
-            return Err(SpecError::EarlyDataWithoutPsk);
-        }
-        if self.hello_retry.is_some() && self.resume != Resume::None {
-            return Err(SpecError::RetryOfResumed);
-        }
-        if let Some(HelloRetry::Share(group)) = self.hello_retry
-            && self.groups.contains(&group)
-        {
-            return Err(SpecError::ShareIsWanted(group));
-        }
-        match (self.needed_version(), self.versions.as_slice()) {
-            (None, _) | (Some(_), []) => Ok(()),
-            (Some(needs), versions) if versions.iter().all(|version| *version == needs) => Ok(()),
-            (Some(needs), _) => {
-                let what = match self.resume {
-                    Resume::None => "a HelloRetryRequest".to_owned(),
-                    resume => format!("resumption by {resume}"),
-                };
-                Err(SpecError::OneVersionOnly { what, needs })
-            }
+            _ => Ok(Some(identity)),
         }
     }
 
-    pub(super) fn check(&self) -> Result<(), SpecError> {
+    pub(super) fn check(&self, handshake_only: bool) -> Result<(), SpecError> {
+        self.check_obsolete()?;
         self.check_resumption()?;
-        for &suite in &self.suites {
-            let needs = suite.version();
-            if !self.offers(needs) {
-                return Err(SpecError::SuiteOutsideVersions { suite, needs });
-            }
+        self.check_versions()?;
+        self.check_groups()?;
+        self.check_protocols(handshake_only)?;
+        match (&self.server_name, self.server_names.len()) {
+            (Some(_), 1..) => Err(SpecError::NameAndNames),
+            (_, 0..=SERVER_NAMES_LIMIT) => Ok(()),
+            (_, count) => Err(SpecError::TooManyNames(count)),
         }
-        if !self.suites.is_empty() {
-            for &version in &self.versions {
-                if !self.suites.iter().any(|suite| suite.version() == version) {
-                    return Err(SpecError::VersionWithoutSuite(version));
-                }
-            }
+    }
+
+    /// Obsolete things are offered by those who say that they want them.
+    fn check_obsolete(&self) -> Result<(), SpecError> {
+        let version = self.versions.iter().find(|version| version.is_obsolete());
+        let suite = self.suites.iter().find(|suite| suite.is_obsolete());
+        let dh = self.dh_bits.filter(|bits| *bits < SHORTEST_PRIME);
+        let what = (version.map(|version| format!("TLS version {version}")))
+            .or_else(|| suite.map(|suite| format!("suite {suite}")))
+            .or_else(|| dh.map(|bits| format!("Diffie-Hellman with {bits} bits")));
+        match what {
+            Some(what) if !self.allow_obsolete => Err(SpecError::Obsolete(what)),
+            _ => Ok(()),
         }
+    }
+
+    fn check_versions(&self) -> Result<(), SpecError> {
+        if let Some(gap) = TlsVersion::gap(&self.versions) {
+            return Err(SpecError::VersionsApart(gap));
+        }
+        let fits = |suite: CipherSuite| {
+            TlsVersion::ALL.into_iter().any(|version| self.offers(version) && suite.fits(version))
+        };
+        if let Some(&suite) = self.suites.iter().find(|suite| !fits(**suite)) {
+            return Err(SpecError::SuiteOutsideVersions { suite, needs: suite.version() });
+        }
+        let has_suite = |version: TlsVersion| self.suites.iter().any(|suite| suite.fits(version));
+        let without = self.versions.iter().find(|version| !has_suite(**version));
+        match without {
+            Some(&version) if !self.suites.is_empty() => {
+                Err(SpecError::VersionWithoutSuite(version))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn check_groups(&self) -> Result<(), SpecError> {
+        let is = |suite: &CipherSuite, kinds: &[KeyExchange]| kinds.contains(&suite.key_exchange());
         for &group in &self.groups {
             if group.needs_tls13() && !self.offers(TlsVersion::Tls13) {
                 return Err(SpecError::GroupNeedsTls13(group));
             }
-            let other = |suite: &&CipherSuite| {
-                matches!(suite.key_exchange(), KeyExchange::Dhe | KeyExchange::Rsa)
-            };
+            let other = |suite: &&CipherSuite| is(suite, &[KeyExchange::Dhe, KeyExchange::Rsa]);
             if let Some(&suite) = self.suites.iter().find(other) {
                 return Err(SpecError::GroupWithoutEcdhe(group, suite));
             }
         }
-        Ok(())
+        let only_dhe = self.suites.iter().all(|suite| is(suite, &[KeyExchange::Dhe]));
+        match self.dh_bits {
+            Some(_) if self.suites.is_empty() || !only_dhe => Err(SpecError::DhBitsWithoutDhe),
+            _ => Ok(()),
+        }
+    }
+
+    fn check_protocols(&self, handshake_only: bool) -> Result<(), SpecError> {
+        let names = self.alpn.as_deref().unwrap_or_default();
+        if let Some(name) =
+            names.iter().find(|name| !(1..=PROTOCOL_NAME_LIMIT).contains(&name.len()))
+        {
+            return Err(SpecError::ProtocolName(name.clone()));
+        }
+        match names.iter().find(|name| *name != HTTP_1_1) {
+            Some(name) if !handshake_only => Err(SpecError::ProtocolWithRequests(name.clone())),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -237,51 +221,60 @@ impl TlsSpec {
 mod tests {
     use super::*;
 
-    fn checked(tls: &str) -> Result<TlsSpec, SpecError> {
-        let spec: TlsSpec = serde_json::from_str(tls).expect("well-formed");
-        spec.check().map(|()| spec)
+    fn check(json: &str, handshake_only: bool) -> Result<(), SpecError> {
+        serde_json::from_str::<TlsSpec>(json).unwrap().check(handshake_only)
     }
 
     #[test]
-    fn resumption_and_hello_retry_settle_the_version() {
-        let cases = [
-            (r#"{"resume":"id"}"#, vec![TlsVersion::Tls12]),
-            (r#"{"resume":"ticket","versions":["1.2"]}"#, vec![TlsVersion::Tls12]),
-            (r#"{"resume":"psk-only"}"#, vec![TlsVersion::Tls13]),
-            (r#"{"hello_retry":"decoy"}"#, vec![TlsVersion::Tls13]),
-            (r#"{"resume":"none"}"#, vec![]),
-        ];
-        for (tls, versions) in cases {
-            assert_eq!(checked(tls).unwrap().offered_versions(), versions, "{tls}");
+    fn obsolete_things_need_to_be_allowed() {
+        for (rest, what) in [
+            (r#""versions":["ssl3"]"#, "TLS version ssl3"),
+            (r#""versions":["1.2","1.1"]"#, "TLS version 1.1"),
+            (r#""suites":["RC4-MD5"]"#, "suite TLS_RSA_WITH_RC4_128_MD5"),
+            (r#""suites":["DHE-RSA-AES128-SHA"],"dh_bits":1024"#, "Diffie-Hellman with 1024 bits"),
+        ] {
+            assert_eq!(check(&format!("{{{rest}}}"), false), Err(SpecError::Obsolete(what.into())));
+            assert_eq!(check(&format!(r#"{{{rest},"allow_obsolete":true}}"#), false), Ok(()));
         }
     }
 
     #[test]
-    fn what_contradicts_itself_is_refused_in_words() {
-        let cases = [
-            (r#"{"resume":"id","versions":["1.3"]}"#, "resumption by id exists in TLS 1.2 only"),
-            (r#"{"resume":"psk","versions":["1.2","1.3"]}"#, "resumption by psk exists in TLS 1.3"),
-            (r#"{"hello_retry":"decoy","versions":["1.2"]}"#, "a HelloRetryRequest exists in TLS"),
-            (r#"{"resume":"id","groups":["MLKEM768"]}"#, "MLKEM768 exists in TLS 1.3 only"),
-            (r#"{"resume_ratio":0.5}"#, "goes with a kind of resumption"),
-            (r#"{"resume":"psk","resume_ratio":1.01}"#, "(1.01) must lie between 0 and 1"),
-            (r#"{"resume":"psk","resume_ratio":-0.1}"#, "(-0.1) must lie between 0 and 1"),
-            (r#"{"early_data":true}"#, "early data goes with resumption by psk"),
-            (r#"{"resume":"ticket","early_data":true}"#, "early data goes with resumption by psk"),
-            (r#"{"resume":"psk","hello_retry":"decoy"}"#, "with full handshakes"),
-            (r#"{"groups":["P-256"],"hello_retry":{"share":"P-256"}}"#, "share of P-256"),
-        ];
-        for (tls, words) in cases {
-            let error = checked(tls).unwrap_err().to_string();
-            assert!(error.contains(words), "{tls}: {error}");
+    fn obsolete_suites_fit_their_versions() {
+        let with = |rest: &str| check(&format!(r#"{{"allow_obsolete":true,{rest}}}"#), false);
+        assert_eq!(with(r#""versions":["ssl3"],"suites":["RC4-MD5"]"#), Ok(()));
+        let gcm = with(r#""versions":["1.1"],"suites":["AES128-GCM-SHA256"]"#);
+        assert!(matches!(gcm, Err(SpecError::SuiteOutsideVersions { .. })), "{gcm:?}");
+        let apart = Err(SpecError::VersionsApart(TlsVersion::Tls11));
+        assert_eq!(with(r#""versions":["1.0","1.2"]"#), apart);
+    }
+
+    #[test]
+    fn a_prime_goes_with_suites_that_use_one() {
+        for suites in ["", "AES128-SHA", r#"DHE-RSA-AES128-SHA","AES128-SHA"#] {
+            let suites = if suites.is_empty() { String::new() } else { format!(r#""{suites}""#) };
+            let json = format!(r#"{{"suites":[{suites}],"dh_bits":2048}}"#);
+            assert_eq!(check(&json, false), Err(SpecError::DhBitsWithoutDhe), "{json}");
         }
     }
 
     #[test]
-    fn the_share_that_resumes_is_counted_in_millionths() {
-        let millionths = |tls| checked(tls).unwrap().resume_millionths();
-        assert_eq!(millionths(r#"{"resume":"psk","resume_ratio":0.6}"#), 600_000);
-        assert_eq!(millionths(r#"{"resume":"psk"}"#), 1_000_000);
-        assert_eq!(millionths("{}"), 0);
+    fn requests_are_made_in_http_only() {
+        let h2 = r#"{"alpn":["h2","http/1.1"]}"#;
+        assert_eq!(check(h2, false), Err(SpecError::ProtocolWithRequests("h2".to_owned())));
+        assert_eq!(check(h2, true), Ok(()));
+        assert_eq!(check(r#"{"alpn":["http/1.1"]}"#, false), Ok(()));
+        assert_eq!(check(r#"{"alpn":[]}"#, false), Ok(()));
+        for wrong in [String::new(), "x".repeat(PROTOCOL_NAME_LIMIT + 1)] {
+            let json = format!(r#"{{"alpn":["{wrong}"]}}"#);
+            assert_eq!(check(&json, true), Err(SpecError::ProtocolName(wrong)));
+        }
+    }
+
+    #[test]
+    fn a_name_and_names_exclude_each_other() {
+        let json = r#"{"server_name":"a","server_names":["b"]}"#;
+        assert_eq!(check(json, false), Err(SpecError::NameAndNames));
+        let many = TlsSpec { server_names: vec!["a".to_owned(); 1001], ..TlsSpec::default() };
+        assert_eq!(many.check(false), Err(SpecError::TooManyNames(1001)));
     }
 }

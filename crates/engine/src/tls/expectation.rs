@@ -13,6 +13,12 @@ pub struct Expectation {
     suites: Vec<CipherSuite>,
     groups: Vec<u16>,
     signature_schemes: Vec<SignatureScheme>,
+    /// The size of the server's own Diffie-Hellman parameters, in bits.
+    dh_bits: Option<u32>,
+    /// One of these; `None`: `http/1.1`, or no protocol.
+    alpn: Option<Vec<Alpn>>,
+    /// Whether the server must have asked for the client's certificate.
+    client_certificate: bool,
     resume: Resume,
     early_data: bool,
     hello_retry: bool,
@@ -26,6 +32,12 @@ impl Expectation {
             suites: spec.suites.clone(),
             groups: spec.groups.iter().map(|group| group.code_point()).collect(),
             signature_schemes: spec.signature_schemes.clone(),
+            dh_bits: spec.dh_bits,
+            alpn: spec
+                .alpn
+                .as_ref()
+                .map(|names| names.iter().map(|name| Alpn::of(name.as_bytes())).collect()),
+            client_certificate: spec.client_identity.is_some(),
             resume: spec.resume,
             early_data: spec.early_data,
             hello_retry: spec.hello_retry.is_some(),
@@ -59,8 +71,12 @@ impl Expectation {
         if early != (negotiated.early_data != EarlyData::None) {
             return Some(Mismatch::EarlyData);
         }
-        // A server may leave ALPN out (RFC 7301, section 3.2); it may not pick what was not offered.
-        (negotiated.alpn == Some(Alpn::Other)).then_some(Mismatch::Alpn)
+        if !self.alpn_agrees(negotiated.alpn) {
+            return Some(Mismatch::Alpn);
+        }
+        // A server does not ask again whom it knows from the session that is resumed.
+        let must_show = self.client_certificate && negotiated.kind == HandshakeKind::Full;
+        (must_show && !negotiated.client_authenticated).then_some(Mismatch::ClientCertificate)
     }
 
     fn kind_agrees(&self, wanted: HandshakeKind, negotiated: &Negotiated) -> bool {
@@ -77,9 +93,13 @@ impl Expectation {
             (group, Resume::Id | Resume::Ticket | Resume::PskOnly) => group.is_none(),
             (None, Resume::Psk) => false,
             (Some(KeyExchangeGroup::Named(code_point)), _) => {
-                self.groups.is_empty() || self.groups.contains(&code_point)
+                self.dh_bits.is_none()
+                    && (self.groups.is_empty() || self.groups.contains(&code_point))
             }
-            (Some(KeyExchangeGroup::FiniteField(_)) | None, _) => self.groups.is_empty(),
+            (Some(KeyExchangeGroup::FiniteField(bits)), _) => {
+                self.groups.is_empty() && self.dh_bits.is_none_or(|asked| asked == bits)
+            }
+            (None, _) => self.groups.is_empty() && self.dh_bits.is_none(),
         }
     }
 
@@ -91,6 +111,15 @@ impl Expectation {
                 self.signature_schemes.is_empty() || self.signature_schemes.contains(&scheme)
             }
             None => negotiated.suite.key_exchange() == KeyExchange::Rsa,
+        }
+    }
+
+    /// A server may leave ALPN out (RFC 7301, section 3.2), unless the protocol was asked for by name.
+    fn alpn_agrees(&self, selected: Option<Alpn>) -> bool {
+        match (&self.alpn, selected) {
+            (None, selected) => matches!(selected, None | Some(Alpn::Http11)),
+            (Some(asked), None) => asked.is_empty(),
+            (Some(asked), Some(selected)) => asked.contains(&selected),
         }
     }
 }
@@ -119,6 +148,7 @@ mod tests {
             kind: HandshakeKind::Full,
             hello_retry_request: false,
             alpn: Some(Alpn::Http11),
+            client_authenticated: false,
             resumed_by: Resume::None,
             early_data: EarlyData::None,
             authenticated: true,
@@ -144,7 +174,7 @@ mod tests {
             (Mismatch::Kind, |n| n.resumed_by = Resume::Psk),
             (Mismatch::EarlyData, |n| n.early_data = EarlyData::Accepted),
             (Mismatch::HelloRetryRequest, |n| n.hello_retry_request = true),
-            (Mismatch::Alpn, |n| n.alpn = Some(Alpn::Other)),
+            (Mismatch::Alpn, |n| n.alpn = Some(Alpn::Http2)),
         ];
         for (mismatch, change) in cases {
             let mut different = negotiated();
@@ -210,5 +240,46 @@ mod tests {
         assert_eq!(asked.mismatch(full, &negotiated()), Some(Mismatch::HelloRetryRequest));
         let retried = Negotiated { hello_retry_request: true, ..negotiated() };
         assert_eq!(asked.mismatch(full, &retried), None);
+    }
+
+    #[test]
+    fn a_protocol_asked_for_by_name_must_be_selected() {
+        let mismatch = |asked: &[&str], selected: Option<Alpn>| {
+            let alpn = Some(asked.iter().map(ToString::to_string).collect());
+            let asked = Expectation::new(&TlsSpec { alpn, ..TlsSpec::default() });
+            asked.mismatch(HandshakeKind::Full, &Negotiated { alpn: selected, ..negotiated() })
+        };
+        assert_eq!(mismatch(&["h2", "http/1.1"], Some(Alpn::Http2)), None);
+        assert_eq!(mismatch(&["acme-tls/1"], Some(Alpn::of(b"acme-tls/1"))), None);
+        assert_eq!(mismatch(&["acme-tls/1"], Some(Alpn::Http11)), Some(Mismatch::Alpn));
+        assert_eq!(mismatch(&["h2"], None), Some(Mismatch::Alpn));
+        assert_eq!(mismatch(&[], None), None);
+        assert_eq!(mismatch(&[], Some(Alpn::Http11)), Some(Mismatch::Alpn));
+    }
+
+    #[test]
+    fn a_prime_of_another_size_is_another_group() {
+        let asked = Expectation::new(&TlsSpec { dh_bits: Some(1024), ..TlsSpec::default() });
+        let with =
+            |group| asked.mismatch(HandshakeKind::Full, &Negotiated { group, ..negotiated() });
+        assert_eq!(with(Some(KeyExchangeGroup::FiniteField(1024))), None);
+        for other in [
+            None,
+            Some(KeyExchangeGroup::FiniteField(2048)),
+            Some(KeyExchangeGroup::Named(Group::X25519.code_point())),
+        ] {
+            assert_eq!(with(other), Some(Mismatch::Group));
+        }
+    }
+
+    #[test]
+    fn a_server_that_asks_for_no_certificate_is_noticed_in_full_handshakes() {
+        let asked = Expectation { client_certificate: true, ..Expectation::default() };
+        assert_eq!(
+            asked.mismatch(HandshakeKind::Full, &negotiated()),
+            Some(Mismatch::ClientCertificate)
+        );
+        let shown = Negotiated { client_authenticated: true, ..negotiated() };
+        assert_eq!(asked.mismatch(HandshakeKind::Full, &shown), None);
     }
 }

@@ -4,19 +4,27 @@
 //! A session does its own reads and writes on the connection's [`Socket`] and never blocks: it says
 //! [`Progress::WantRead`] or [`Progress::WantWrite`] when the socket has no more to give or to take.
 
+use std::sync::Arc;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::identity::Identity;
 use crate::names::{CipherSuite, Group, SignatureScheme, TlsVersion};
 use crate::outcome::Failure;
 use crate::socket::Socket;
 use crate::spec::{Authenticate, HelloRetry, KeyShare, Resume};
 
+pub mod alpn;
 pub mod choice;
 pub mod expectation;
+pub mod keylog;
 pub mod openssl;
 mod pool;
 pub mod rustls;
+
+pub use alpn::{Alpn, PROTOCOL_NAME_LIMIT};
+pub use keylog::KeyLog;
 
 /// What a call on a session has achieved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,14 +54,25 @@ pub struct Offer {
     pub groups: Vec<Group>,
     /// Signature schemes, preferred first; empty: the back end's default.
     pub signature_schemes: Vec<SignatureScheme>,
-    /// The name for SNI and for the certificate check: a DNS name or an address.
-    pub server_name: String,
+    /// The names for SNI and for the certificate check, DNS names or addresses: connections take
+    /// them in turn. At least one, and one alone where sessions are resumed: those that are kept may
+    /// have been begun under any of them.
+    pub server_names: Vec<String>,
+    /// Application protocols to offer, preferred first, each of 1 to [`PROTOCOL_NAME_LIMIT`] bytes;
+    /// empty: the extension is left out.
+    pub alpn: Vec<String>,
+    /// What to show to a server that asks for a client's certificate.
+    pub client_identity: Option<Identity>,
     /// Whom to trust to have issued the server's certificate.
     pub trust: TrustAnchors,
     /// How often the server is authenticated.
     pub authenticate: Authenticate,
     /// Whether each connection draws a key share of its own.
     pub key_share: KeyShare,
+    /// Where to write the secrets of connections.
+    pub key_log: Option<Arc<KeyLog>>,
+    /// Whether versions before TLS 1.2, RC4, 3DES and short keys may be used.
+    pub allow_obsolete: bool,
     /// How [`Backend::resume`] resumes; with `None` no session is kept at all.
     pub resume: Resume,
     /// Whether resumed connections may send early data.
@@ -74,6 +93,24 @@ pub enum TrustAnchors {
     Certificates(Vec<Vec<u8>>),
     /// Anybody: chain, name and validity are not checked; the handshake signature still is.
     Anyone,
+}
+
+impl Offer {
+    /// The server names, each as a back end has it.
+    ///
+    /// # Errors
+    /// There is none, or the back end refuses one of them.
+    pub(crate) fn names<N>(
+        &self,
+        backend: &'static str,
+        name: impl Fn(&str) -> Result<N, String>,
+    ) -> Result<Vec<N>, BackendError> {
+        let refused = |message| BackendError::Refused { backend, message };
+        if self.server_names.is_empty() {
+            return Err(refused("an offer has at least one server name".to_owned()));
+        }
+        self.server_names.iter().map(|text| name(text).map_err(refused)).collect()
+    }
 }
 
 /// With [`Authenticate::Sampled`], one connection in so many is authenticated in full.
@@ -155,6 +192,11 @@ pub trait Session {
     /// Receives plaintext into the buffer; `Done(n)` with `n > 0` bytes.
     fn read(&mut self, socket: &mut Socket, plaintext: &mut [u8]) -> Result<Progress, Failure>;
 
+    /// Which of the offer's server names this session asks for, by its place in the list.
+    fn asked_name(&self) -> usize {
+        0
+    }
+
     /// Gives up the room that only a session at work needs. The connection rests from here on.
     fn rest(&mut self) {}
 
@@ -184,6 +226,9 @@ pub struct Negotiated {
     pub hello_retry_request: bool,
     /// The application protocol.
     pub alpn: Option<Alpn>,
+    /// Whether the server asked for a certificate, and the client showed one and signed with its
+    /// key.
+    pub client_authenticated: bool,
     /// How an earlier session was resumed; `None` in a full handshake.
     pub resumed_by: Resume,
     /// What became of early data.
@@ -224,15 +269,6 @@ pub enum HandshakeKind {
     Resumed,
 }
 
-/// The application protocols that the engine can speak.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Alpn {
-    /// `http/1.1`.
-    Http11,
-    /// Another one: the server selected what was not offered.
-    Other,
-}
-
 /// What was negotiated, in the names that records use.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct Facts {
@@ -250,6 +286,10 @@ pub struct Facts {
     pub hello_retry_request: bool,
     /// The application protocol; `none` when none was agreed on.
     pub alpn: String,
+    /// Whether the server asked for a certificate, and the client showed one and signed with its
+    /// key.
+    #[serde(default)]
+    pub client_authenticated: bool,
     /// How an earlier session was resumed: `id`, `ticket`, `psk`, `psk-only`; `none` if it was not.
     pub resumed_by: String,
     /// Early data: `none` was sent, or it was `accepted` or `rejected`.
@@ -269,11 +309,8 @@ impl From<Negotiated> for Facts {
                 HandshakeKind::Resumed => "resumed".to_owned(),
             },
             hello_retry_request: negotiated.hello_retry_request,
-            alpn: match negotiated.alpn {
-                Some(Alpn::Http11) => "http/1.1".to_owned(),
-                Some(Alpn::Other) => "other".to_owned(),
-                None => "none".to_owned(),
-            },
+            alpn: or_none(negotiated.alpn.map(|protocol| protocol.to_string())),
+            client_authenticated: negotiated.client_authenticated,
             resumed_by: negotiated.resumed_by.to_string(),
             early_data: match negotiated.early_data {
                 EarlyData::None => "none".to_owned(),
@@ -293,6 +330,9 @@ impl Facts {
         }
         if self.early_data != "none" {
             words += &format!(", early data {}", self.early_data);
+        }
+        if self.client_authenticated {
+            words += ", client authenticated";
         }
         if self.hello_retry_request {
             words += ", after a HelloRetryRequest";

@@ -13,7 +13,8 @@ use signal_hook::iterator::Signals;
 use tlslab_engine::clock::{MILLISECOND, Nanos, SECOND};
 use tlslab_engine::names::{CipherSuite, Group, TlsVersion};
 use tlslab_engine::serve::{
-    Identity, KeyKind, Resumption, ServeError, ServeSpec, Server, ServerBackend, Stats, self_signed,
+    ClientAuth, Identity, KeyKind, Resumption, ServeError, ServeSpec, Server, ServerBackend, Stats,
+    self_signed,
 };
 
 #[global_allocator]
@@ -49,7 +50,8 @@ struct Arguments {
     /// TLS library
     #[arg(long, value_enum, default_value_t = Backend::Openssl)]
     backend: Backend,
-    /// TLS version, 1.2 or 1.3; repeatable; default: those of the suites, else both
+    /// TLS version, 1.2 or 1.3 (with --allow-obsolete ssl3, 1.0, 1.1); repeatable; default: those of
+    /// the suites, else both
     #[arg(long, value_name = "VERSION")]
     tls: Vec<TlsVersion>,
     /// Cipher suite, by IANA's or OpenSSL's name; repeatable; default: all that the library has
@@ -71,7 +73,8 @@ struct Arguments {
     #[arg(long, value_name = "FILE", requires = "cert")]
     key: Vec<PathBuf>,
     /// Make a certificate for localhost with such a key, and who issues it: ecdsa-p256, ecdsa-p384,
-    /// ecdsa-p521, rsa-2048, rsa-3072, rsa-4096, ed25519; repeatable; default: ecdsa-p256
+    /// ecdsa-p521, rsa-2048, rsa-3072, rsa-4096, ed25519 (with --allow-obsolete rsa-1024);
+    /// repeatable; default: ecdsa-p256
     #[arg(long, value_name = "KEY")]
     self_signed: Vec<KeyKind>,
     /// Let clients resume sessions: by id or ticket (TLS 1.2), by psk (TLS 1.3); repeatable; default:
@@ -87,6 +90,32 @@ struct Arguments {
     /// Write the certificates of those who issued the self-signed ones to this file
     #[arg(long, value_name = "FILE", conflicts_with = "cert")]
     ca_out: Option<PathBuf>,
+    /// Ask clients for certificates, and trust those issued by the authorities in this PEM file
+    #[arg(long, value_name = "FILE")]
+    client_ca: Option<PathBuf>,
+    /// Whether a client without a certificate is turned away; one with a bad certificate always is
+    #[arg(
+        long,
+        value_enum,
+        default_value = "required",
+        requires = "client_ca",
+        value_name = "HOW"
+    )]
+    client_auth: ClientAuthName,
+    /// Bits of the Diffie-Hellman parameters: 2048, 3072, 4096, 6144, 8192 (with
+    /// --allow-obsolete 1024, 1536); default: as strong as the certificate's key
+    #[arg(long, value_name = "BITS")]
+    dh_bits: Option<u32>,
+    /// Allow SSL 3.0 to TLS 1.1, RC4, 3DES, and keys and primes of less than 2,048 bits: nothing of
+    /// it is safe, nor served unless it is asked for
+    #[arg(long)]
+    allow_obsolete: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+enum ClientAuthName {
+    Required,
+    Optional,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -141,6 +170,9 @@ fn serve(arguments: Arguments) -> Result<(), Failure> {
         .map_err(|e| Failure(COULD_NOT_RUN, format!("cannot wait for signals: {e}")))?;
     let spec = ServeSpec {
         identities: identities(&arguments)?,
+        client_auth: client_auth(&arguments)?,
+        dh_bits: arguments.dh_bits,
+        allow_obsolete: arguments.allow_obsolete,
         listen: arguments.listen,
         threads: arguments.threads,
         cpus: arguments.cpu.unwrap_or_default().0,
@@ -200,6 +232,15 @@ fn identities(arguments: &Arguments) -> Result<Vec<Identity>, Failure> {
             identity.map_err(|e| Failure(USAGE, format!("{files}: {e}")))
         })
         .collect()
+}
+
+/// How clients are authenticated, if they are.
+fn client_auth(arguments: &Arguments) -> Result<Option<ClientAuth>, Failure> {
+    let Some(path) = &arguments.client_ca else { return Ok(None) };
+    let required = arguments.client_auth == ClientAuthName::Required;
+    let auth = ClientAuth::from_pem(&read(path)?, required);
+    let message = || format!("{}: no certificates in PEM form found", path.display());
+    auth.map(Some).ok_or_else(|| Failure(USAGE, message()))
 }
 
 fn made_up(kinds: &[KeyKind], ca_out: Option<&PathBuf>) -> Result<Vec<Identity>, Failure> {

@@ -172,6 +172,11 @@ impl Temporary {
         Self(path)
     }
 
+    /// The file at a place where there is none yet.
+    pub fn at(path: PathBuf) -> Self {
+        Self(path)
+    }
+
     /// The authority's certificate.
     pub fn ca(authority: &Authority) -> Self {
         Self::new(&X509::from_der(authority.certificate()).unwrap().to_pem().unwrap())

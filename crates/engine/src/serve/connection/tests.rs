@@ -28,6 +28,10 @@ impl Session for Plain {
         self.complete.then_some(HandshakeKind::Full)
     }
 
+    fn has_client_certificate(&self) -> bool {
+        false
+    }
+
     fn receive(&mut self, received: &[u8], plaintext: &mut Vec<u8>) -> Result<Inbound, TlsFailure> {
         let begin = usize::from(!self.complete);
         self.complete = true;

@@ -4,7 +4,6 @@
 //! sends what it has made to a writer. That keeps the number of system calls in one place, the same
 //! for both back ends.
 
-pub(super) mod identity;
 pub(super) mod openssl;
 pub(super) mod rustls;
 
@@ -28,6 +27,9 @@ pub(super) trait Acceptor: Clone + Send + 'static {
 pub(super) trait Session {
     /// How the handshake was completed; `None` while it is not.
     fn handshake(&self) -> Option<HandshakeKind>;
+
+    /// Whether the client has shown a certificate that passed, once the handshake is completed.
+    fn has_client_certificate(&self) -> bool;
 
     /// Whether early data was accepted; its bytes come first of all that was received.
     fn accepted_early_data(&self) -> bool;

@@ -2,18 +2,21 @@
 
 use std::io::{self, ErrorKind, Read, Write};
 
-use foreign_types::ForeignTypeRef;
+use openssl::bn::BigNum;
+use openssl::dh::Dh;
 use openssl::error::ErrorStack;
 use openssl::ssl::{
     AlpnError, ErrorCode, ShutdownState, Ssl, SslContext, SslContextBuilder, SslMethod, SslMode,
-    SslOptions, SslSessionCacheMode, SslStream, SslVersion, select_next_proto,
+    SslOptions, SslSessionCacheMode, SslStream, SslVerifyMode, SslVersion, select_next_proto,
 };
-use openssl::x509::X509Ref;
+use openssl::x509::X509VerifyResult;
+use openssl::x509::store::X509StoreBuilder;
 
-use super::identity::{Identity, IdentityError};
 use super::{Acceptor, Inbound, RECORD, Session, TlsFailure};
+use crate::identity::Identity;
 use crate::names::{CipherSuite, Group, TlsVersion};
-use crate::serve::spec::{Resumption, SESSIONS, ServeError, ServeSpec};
+use crate::obsolete;
+use crate::serve::spec::{ClientAuth, Resumption, SESSIONS, ServeError, ServeSpec};
 use crate::tls::openssl::ffi;
 use crate::tls::{BackendError, EarlyData, HandshakeKind};
 
@@ -32,16 +35,22 @@ pub(in crate::serve) struct OpensslAcceptor {
 impl OpensslAcceptor {
     /// Builds the context that all sessions of a server share.
     pub fn new(spec: &ServeSpec) -> Result<Self, ServeError> {
+        if spec.allow_obsolete {
+            obsolete::load_rc4().map_err(refused)?;
+        }
         let mut context = SslContext::builder(SslMethod::tls_server()).map_err(refused)?;
+        if spec.allow_obsolete {
+            context.set_security_level(obsolete::NO_SECURITY_LEVEL);
+        }
         configure(&mut context, spec).map_err(refused)?;
         set_groups(&mut context, &spec.groups)?;
-        set_suites(&mut context, &spec.suites)?;
+        set_suites(&mut context, spec)?;
         for (index, identity) in spec.identities.iter().enumerate() {
             let same = |other: &Identity| other.algorithm() == identity.algorithm();
             if spec.identities[..index].iter().any(same) {
                 return Err(ServeError::AmbiguousIdentities(identity.algorithm().to_owned()));
             }
-            set_identity(&mut context, identity)?;
+            identity.install(&mut context)?;
         }
         Ok(Self { context: context.build(), early_data: spec.resumption.early_data > 0 })
     }
@@ -59,10 +68,10 @@ fn configure(context: &mut SslContextBuilder, spec: &ServeSpec) -> Result<(), Er
     context.set_alpn_select_callback(|_, offered| {
         select_next_proto(ALPN_WIRE, offered).ok_or(AlpnError::ALERT_FATAL)
     });
-    // SAFETY: the context is alive; the call sets a flag. DHE suites then take parameters of the
-    // strength of the certificate's key (RFC 3526 and RFC 7919 primes).
-    unsafe { openssl_sys::SSL_CTX_set_dh_auto(context.as_ptr(), 1) };
-    Ok(())
+    if let Some(auth) = &spec.client_auth {
+        set_client_auth(context, auth)?;
+    }
+    set_dh(context, spec.dh_bits)
 }
 
 /// Without NO_TICKET, tickets hold the whole session; with it, those of TLS 1.3 name a session that the
@@ -86,11 +95,15 @@ fn set_resumption(
         false => SslSessionCacheMode::OFF,
     });
     context.set_session_cache_size(SESSIONS);
+    // Without a context of their own OpenSSL takes back no sessions of authenticated clients.
     context.set_session_id_context(b"tlslab")
 }
 
 fn protocol(version: TlsVersion) -> SslVersion {
     match version {
+        TlsVersion::Ssl3 => SslVersion::SSL3,
+        TlsVersion::Tls10 => SslVersion::TLS1,
+        TlsVersion::Tls11 => SslVersion::TLS1_1,
         TlsVersion::Tls12 => SslVersion::TLS1_2,
         TlsVersion::Tls13 => SslVersion::TLS1_3,
     }
@@ -104,9 +117,10 @@ fn set_groups(context: &mut SslContextBuilder, asked: &[Group]) -> Result<(), Se
     Ok(())
 }
 
-fn set_suites(context: &mut SslContextBuilder, asked: &[CipherSuite]) -> Result<(), ServeError> {
-    let all: Vec<CipherSuite> = CipherSuite::all().collect();
-    let suites = if asked.is_empty() { &all } else { asked };
+fn set_suites(context: &mut SslContextBuilder, spec: &ServeSpec) -> Result<(), ServeError> {
+    let obsolete = CipherSuite::obsolete().filter(|_| spec.allow_obsolete);
+    let all: Vec<CipherSuite> = CipherSuite::all().chain(obsolete).collect();
+    let suites = if spec.suites.is_empty() { &all } else { &spec.suites };
     let names = |version| {
         let of_version = suites.iter().filter(|suite| suite.version() == version);
         of_version.map(|suite| suite.openssl_name()).collect::<Vec<_>>().join(":")
@@ -119,31 +133,41 @@ fn set_suites(context: &mut SslContextBuilder, asked: &[CipherSuite]) -> Result<
     Ok(())
 }
 
-fn set_identity(context: &mut SslContextBuilder, identity: &Identity) -> Result<(), ServeError> {
-    let mut set = || {
-        let (own, others) = identity.chain().split_first().expect("a chain is never empty");
-        context.set_certificate(own)?;
-        context.set_private_key(identity.key())?;
-        others.iter().try_for_each(|certificate| add_to_chain(context, certificate))
+/// Parameters of the server's own, of the size that was asked for; else of the strength of the
+/// certificate's key.
+fn set_dh(context: &mut SslContextBuilder, bits: Option<u32>) -> Result<(), ErrorStack> {
+    let prime = match bits {
+        None => {
+            // SAFETY: the context is alive; the call sets a flag. DHE suites then take primes of RFC
+            // 3526 and RFC 7919.
+            unsafe { openssl_sys::SSL_CTX_set_dh_auto(context.as_ptr(), 1) };
+            return Ok(());
+        }
+        Some(1024) => BigNum::get_rfc2409_prime_1024(),
+        Some(1536) => BigNum::get_rfc3526_prime_1536(),
+        Some(2048) => BigNum::get_rfc3526_prime_2048(),
+        Some(3072) => BigNum::get_rfc3526_prime_3072(),
+        Some(4096) => BigNum::get_rfc3526_prime_4096(),
+        Some(6144) => BigNum::get_rfc3526_prime_6144(),
+        Some(_) => BigNum::get_rfc3526_prime_8192(),
     };
-    set().map_err(|e| IdentityError::Refused { backend: NAME, message: e.to_string() }.into())
+    context.set_tmp_dh(Dh::from_pqg(prime?, None, BigNum::from_u32(2)?)?.as_ref())
 }
 
-/// Adds an intermediate certificate to the chain of the certificate that was set last. (The safe
-/// `add_extra_chain_cert` would send it with every certificate of the context.)
-fn add_to_chain(context: &SslContextBuilder, certificate: &X509Ref) -> Result<(), ErrorStack> {
-    /// SSL_CTX_add1_chain_cert: the context takes a reference of its own.
-    const TAKE_REFERENCE: libc::c_long = 1;
-    // SAFETY: both pointers are alive; SSL_CTRL_CHAIN_CERT takes an X509 and counts its reference.
-    let added = unsafe {
-        openssl_sys::SSL_CTX_ctrl(
-            context.as_ptr(),
-            openssl_sys::SSL_CTRL_CHAIN_CERT,
-            TAKE_REFERENCE,
-            certificate.as_ptr().cast(),
-        )
+/// Asks clients for certificates, and verifies those that they show.
+fn set_client_auth(context: &mut SslContextBuilder, auth: &ClientAuth) -> Result<(), ErrorStack> {
+    let mut store = X509StoreBuilder::new()?;
+    for authority in &auth.authorities {
+        store.add_cert(authority.clone())?;
+        context.add_client_ca(authority)?;
+    }
+    context.set_cert_store(store.build());
+    let mode = match auth.required {
+        true => SslVerifyMode::PEER | SslVerifyMode::FAIL_IF_NO_PEER_CERT,
+        false => SslVerifyMode::PEER,
     };
-    if added == 1 { Ok(()) } else { Err(ErrorStack::get()) }
+    context.set_verify(mode);
+    Ok(())
 }
 
 fn refused(error: ErrorStack) -> BackendError {
@@ -205,6 +229,11 @@ impl OpensslSession {
 impl Session for OpensslSession {
     fn handshake(&self) -> Option<HandshakeKind> {
         self.handshake
+    }
+
+    fn has_client_certificate(&self) -> bool {
+        let ssl = self.stream.ssl();
+        ssl.peer_certificate().is_some() && ssl.verify_result() == X509VerifyResult::OK
     }
 
     fn accepted_early_data(&self) -> bool {

@@ -4,17 +4,19 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::sync::Arc;
 
 use rustls::crypto::{CryptoProvider, SupportedKxGroup, aws_lc_rs};
+use rustls::server::danger::ClientCertVerifier;
 use rustls::server::{
     ClientHello, NoServerSessionStorage, ResolvesServerCert, ServerSessionMemoryCache,
+    WebPkiClientVerifier,
 };
 use rustls::sign::CertifiedKey;
-use rustls::{ServerConfig, ServerConnection, SupportedCipherSuite};
-use rustls_pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
+use rustls::{RootCertStore, ServerConfig, ServerConnection, SupportedCipherSuite};
+use rustls_pki_types::CertificateDer;
 
-use super::identity::{Identity, IdentityError};
 use super::{Acceptor, Inbound, Session, TlsFailure};
+use crate::identity::{Identity, IdentityError};
 use crate::names::{CipherSuite, Group, TlsVersion};
-use crate::serve::spec::{Resumption, SESSIONS, ServeError, ServeSpec};
+use crate::serve::spec::{ClientAuth, Resumption, SESSIONS, ServeError, ServeSpec};
 use crate::tls::{BackendError, HandshakeKind};
 
 const NAME: &str = "rustls";
@@ -35,11 +37,18 @@ impl RustlsAcceptor {
             ..aws_lc_rs::default_provider()
         };
         let certificates = Certificates::load(&spec.identities, &provider)?;
-        let versions: Vec<_> = spec.served_versions().into_iter().map(protocol).collect();
-        let mut config = ServerConfig::builder_with_provider(Arc::new(provider))
+        if let Some(bits) = spec.dh_bits {
+            let has = "groups of elliptic curves and KEMs".to_owned();
+            let what = format!("Diffie-Hellman parameters of {bits} bits");
+            return Err(BackendError::Unsupported { backend: NAME, what, has }.into());
+        }
+        let versions = spec.served_versions().into_iter().map(protocol);
+        let versions = versions.collect::<Result<Vec<_>, _>>()?;
+        let provider = Arc::new(provider);
+        let mut config = ServerConfig::builder_with_provider(Arc::clone(&provider))
             .with_protocol_versions(&versions)
             .map_err(refused)?
-            .with_no_client_auth()
+            .with_client_cert_verifier(client_verifier(spec.client_auth.as_ref(), provider)?)
             .with_cert_resolver(Arc::new(certificates));
         config.alpn_protocols = vec![ALPN.to_vec()];
         set_resumption(&mut config, spec.resumption)?;
@@ -63,11 +72,32 @@ fn set_resumption(config: &mut ServerConfig, resumption: Resumption) -> Result<(
     Ok(())
 }
 
-fn protocol(version: TlsVersion) -> &'static rustls::SupportedProtocolVersion {
+fn protocol(
+    version: TlsVersion,
+) -> Result<&'static rustls::SupportedProtocolVersion, BackendError> {
+    let (what, has) = (format!("TLS version {version}"), "1.2, 1.3".to_owned());
     match version {
-        TlsVersion::Tls12 => &rustls::version::TLS12,
-        TlsVersion::Tls13 => &rustls::version::TLS13,
+        TlsVersion::Tls12 => Ok(&rustls::version::TLS12),
+        TlsVersion::Tls13 => Ok(&rustls::version::TLS13),
+        _ => Err(BackendError::Unsupported { backend: NAME, what, has }),
     }
+}
+
+/// Asks clients for certificates, if so, and verifies those that they show.
+fn client_verifier(
+    auth: Option<&ClientAuth>,
+    provider: Arc<CryptoProvider>,
+) -> Result<Arc<dyn ClientCertVerifier>, BackendError> {
+    let Some(auth) = auth else { return Ok(WebPkiClientVerifier::no_client_auth()) };
+    let refused = |message: String| BackendError::Refused { backend: NAME, message };
+    let mut roots = RootCertStore::empty();
+    for authority in &auth.authorities {
+        let der = authority.to_der().map_err(|e| refused(e.to_string()))?;
+        roots.add(CertificateDer::from(der)).map_err(|e| refused(e.to_string()))?;
+    }
+    let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider);
+    let verifier = if auth.required { verifier } else { verifier.allow_unauthenticated() };
+    verifier.build().map_err(|e| refused(e.to_string()))
 }
 
 fn groups(asked: &[Group]) -> Result<Vec<&'static dyn SupportedKxGroup>, BackendError> {
@@ -132,22 +162,9 @@ impl Certificates {
                 return Err(ServeError::AmbiguousIdentities(choice(identity)));
             }
         }
-        let certified = |identity| Ok(Arc::new(certified_key(identity, provider)?));
+        let certified = |identity: &Identity| Ok(Arc::new(identity.certified(provider)?));
         Ok(Self(identities.iter().map(certified).collect::<Result<_, IdentityError>>()?))
     }
-}
-
-fn certified_key(
-    identity: &Identity,
-    provider: &CryptoProvider,
-) -> Result<CertifiedKey, IdentityError> {
-    let refused = |message: String| IdentityError::Refused { backend: NAME, message };
-    let chain: Result<_, _> = identity.chain().iter().map(|c| c.to_der()).collect();
-    let chain: Vec<Vec<u8>> = chain.map_err(|e| refused(e.to_string()))?;
-    let key = identity.key().private_key_to_pkcs8().map_err(|e| refused(e.to_string()))?;
-    let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key));
-    let chain = chain.into_iter().map(CertificateDer::from).collect();
-    CertifiedKey::from_der(chain, key, provider).map_err(|e| refused(e.to_string()))
 }
 
 impl ResolvesServerCert for Certificates {
@@ -189,6 +206,11 @@ impl Session for RustlsSession {
             Some(rustls::HandshakeKind::Resumed) => HandshakeKind::Resumed,
             _ => HandshakeKind::Full,
         })
+    }
+
+    fn has_client_certificate(&self) -> bool {
+        // rustls keeps no certificates that did not pass.
+        self.connection.peer_certificates().is_some()
     }
 
     fn accepted_early_data(&self) -> bool {

@@ -1,7 +1,6 @@
 //! Turns an offer into an OpenSSL context, which all sessions of a worker share.
 
 use std::fmt::Display;
-use std::net::IpAddr;
 
 use ::openssl::error::ErrorStack;
 use ::openssl::ssl::{
@@ -11,8 +10,11 @@ use ::openssl::x509::X509;
 use ::openssl::x509::store::X509StoreBuilder;
 use ::openssl::x509::verify::{X509CheckFlags, X509VerifyFlags};
 
+use crate::identity::IdentityError;
 use crate::names::{CipherSuite, Group, SignatureScheme, TlsVersion};
+use crate::obsolete::{NO_SECURITY_LEVEL, load_rc4};
 use crate::spec::HelloRetry;
+use crate::tls::alpn::wire_list;
 use crate::tls::{BackendError, Offer, USUAL_GROUPS};
 
 use super::failure::first_words;
@@ -24,12 +26,6 @@ const CERTIFICATE_LIMIT: usize = 64 * 1024;
 
 /// A group that OpenSSL has and hardly any server takes: IANA's number 31 (RFC 8734).
 const DECOY: &str = "brainpoolP256r1tls13";
-
-/// All that exists: security level 0 of SSL_CTX_set_security_level(3).
-const NO_SECURITY_LEVEL: u32 = 0;
-
-/// ALPN's form on the wire: each protocol behind its length.
-const HTTP_1_1: &[u8] = b"\x08http/1.1";
 
 /// SSL_OP_NO_ENCRYPT_THEN_MAC (openssl/ssl.h), which the crate does not name. The extension means
 /// something to suites with a MAC only; rustls, which has none, never sends it.
@@ -45,6 +41,9 @@ fn has_mac(suite: &CipherSuite) -> bool {
 /// A context whose sessions verify the server's chain, name and validity against these anchors
 /// (DER), or, without any, take every certificate. The handshake signature is always verified.
 pub fn build(offer: &Offer, anchors: Option<&[Vec<u8>]>) -> Result<SslContext, BackendError> {
+    if offer.allow_obsolete {
+        load_rc4().map_err(refused)?;
+    }
     let mut context = SslContext::builder(SslMethod::tls_client()).map_err(refused)?;
     set_security_level(&mut context, offer);
     insist_on_what_there_is(offer)?;
@@ -57,18 +56,29 @@ pub fn build(offer: &Offer, anchors: Option<&[Vec<u8>]>) -> Result<SslContext, B
     tickets::set_resumption(&mut context, offer.resume);
     match anchors {
         Some(anchors) => {
-            verify_against(&mut context, anchors, &offer.server_name).map_err(refused)?
+            verify_against(&mut context, anchors).map_err(refused)?;
         }
         None => ffi::accept_any_chain(&mut context),
+    }
+    if let Some(identity) = &offer.client_identity {
+        let refused =
+            |e: IdentityError| BackendError::Refused { backend: NAME, message: e.to_string() };
+        identity.install(&mut context).map_err(refused)?;
+    }
+    if let Some(log) = offer.key_log.clone() {
+        context.set_keylog_callback(move |_, line| log.line(format_args!("{line}")));
     }
     Ok(context.build())
 }
 
-/// What is asked for by name is to be measured and not judged, so that an offer of named suites or
-/// schemes gets all that exists; an offer of the library's defaults keeps the library's level.
+/// Obsolete things are for those who say that they want them; SHA-1 for those who name it. All others
+/// have the library's own level.
 fn set_security_level(context: &mut SslContextBuilder, offer: &Offer) {
-    if !offer.suites.is_empty() || !offer.signature_schemes.is_empty() {
+    if offer.allow_obsolete || offer.signature_schemes.iter().any(|scheme| scheme.is_sha1()) {
         context.set_security_level(NO_SECURITY_LEVEL);
+    }
+    if offer.allow_obsolete {
+        ffi::accept_legacy_servers(context);
     }
 }
 
@@ -81,8 +91,8 @@ fn insist_on_what_there_is(offer: &Offer) -> Result<(), BackendError> {
         let name = suite.openssl_name();
         match suite.version() {
             _ if name.is_empty() => false,
-            TlsVersion::Tls12 => probe.set_cipher_list(name).is_ok(),
             TlsVersion::Tls13 => probe.set_ciphersuites(name).is_ok(),
+            _ => probe.set_cipher_list(name).is_ok(),
         }
     })?;
     let share = match offer.hello_retry {
@@ -119,22 +129,28 @@ fn insist<T: Copy + Display>(
 /// suites of TLS 1.2 alone must not leave TLS 1.3 on offer with its default suites.
 fn set_versions(context: &mut SslContextBuilder, offer: &Offer) -> Result<(), BackendError> {
     let asked = |version: &TlsVersion| {
-        let has_suite = offer.suites.iter().any(|suite| suite.version() == *version);
-        (offer.versions.is_empty() || offer.versions.contains(version))
-            && (offer.suites.is_empty() || has_suite)
+        let has_suite = offer.suites.iter().any(|suite| suite.fits(*version));
+        let is_asked = match &*offer.versions {
+            [] => !version.is_obsolete(),
+            versions => versions.contains(version),
+        };
+        is_asked && (offer.suites.is_empty() || has_suite)
     };
     let mut versions = TlsVersion::ALL.into_iter().filter(asked);
     let Some(oldest) = versions.next() else {
         let message = "no cipher suite of the offer belongs to a version of the offer".to_owned();
         return Err(BackendError::Refused { backend: NAME, message });
     };
-    let newest = versions.next().unwrap_or(oldest);
+    let newest = versions.next_back().unwrap_or(oldest);
     context.set_min_proto_version(Some(openssl_version(oldest))).map_err(refused)?;
     context.set_max_proto_version(Some(openssl_version(newest))).map_err(refused)
 }
 
 fn openssl_version(version: TlsVersion) -> SslVersion {
     match version {
+        TlsVersion::Ssl3 => SslVersion::SSL3,
+        TlsVersion::Tls10 => SslVersion::TLS1,
+        TlsVersion::Tls11 => SslVersion::TLS1_1,
         TlsVersion::Tls12 => SslVersion::TLS1_2,
         TlsVersion::Tls13 => SslVersion::TLS1_3,
     }
@@ -159,7 +175,10 @@ fn set_offered(context: &mut SslContextBuilder, offer: &Offer) -> Result<(), Err
     if let Some(list) = joined(offer.signature_schemes.iter().map(ToString::to_string)) {
         context.set_sigalgs_list(&list)?;
     }
-    context.set_alpn_protos(HTTP_1_1)
+    match &*offer.alpn {
+        [] => Ok(()),
+        protocols => context.set_alpn_protos(&wire_list(protocols)),
+    }
 }
 
 /// The groups that were asked for, behind the one whose key share is to be asked to be replaced.
@@ -192,19 +211,19 @@ fn set_behaviour(context: &mut SslContextBuilder) -> Result<(), ErrorStack> {
             | SslMode::ENABLE_PARTIAL_WRITE
             | SslMode::ACCEPT_MOVING_WRITE_BUFFER
             // An idle connection gives its two record buffers up, 34 KiB.
-            | SslMode::RELEASE_BUFFERS,
+            | SslMode::RELEASE_BUFFERS
+            // A client certificate goes with the chain that was given, not with one that OpenSSL finds
+            // among the trust anchors for servers.
+            | SslMode::NO_AUTO_CHAIN,
     );
     ffi::limit_certificates(context, CERTIFICATE_LIMIT);
     ffi::watch_messages(context)
 }
 
 /// Any of these certificates ends a chain, an intermediate as well, and names stand in the subject
-/// alternative name only (RFC 9525, section 6): the same rules as the rustls back end has.
-fn verify_against(
-    context: &mut SslContextBuilder,
-    anchors: &[Vec<u8>],
-    server_name: &str,
-) -> Result<(), ErrorStack> {
+/// alternative name only (RFC 9525, section 6): the same rules as the rustls back end has. The name
+/// itself is set for each session.
+fn verify_against(context: &mut SslContextBuilder, anchors: &[Vec<u8>]) -> Result<(), ErrorStack> {
     let mut store = X509StoreBuilder::new()?;
     for anchor in anchors {
         store.add_cert(X509::from_der(anchor)?)?;
@@ -214,10 +233,7 @@ fn verify_against(
     let parameters = context.verify_param_mut();
     parameters.set_flags(X509VerifyFlags::PARTIAL_CHAIN)?;
     parameters.set_hostflags(X509CheckFlags::NEVER_CHECK_SUBJECT);
-    match server_name.parse::<IpAddr>() {
-        Ok(address) => parameters.set_ip(address),
-        Err(_) => parameters.set_host(server_name),
-    }
+    Ok(())
 }
 
 fn refused(errors: ErrorStack) -> BackendError {
@@ -230,7 +246,8 @@ mod tests {
 
     #[test]
     fn this_build_has_every_name_that_the_engine_knows() {
-        for suite in CipherSuite::all() {
+        load_rc4().unwrap();
+        for suite in CipherSuite::all().chain(CipherSuite::obsolete()) {
             assert_eq!(insisted(&Offer { suites: vec![suite], ..offer() }), Ok(()));
         }
         for group in Group::all() {
@@ -278,10 +295,14 @@ mod tests {
             suites: vec![],
             groups: vec![],
             signature_schemes: vec![],
-            server_name: "localhost".to_owned(),
+            server_names: vec!["localhost".to_owned()],
+            alpn: vec!["http/1.1".to_owned()],
+            client_identity: None,
             trust: crate::tls::TrustAnchors::Anyone,
             authenticate: crate::spec::Authenticate::Every,
             key_share: crate::spec::KeyShare::Fresh,
+            key_log: None,
+            allow_obsolete: false,
             resume: crate::spec::Resume::None,
             early_data: false,
             hello_retry: None,

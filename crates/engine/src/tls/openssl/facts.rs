@@ -28,10 +28,8 @@ pub fn negotiated(ssl: &SslRef, authenticated: bool) -> Negotiated {
         signature_scheme: ffi::peer_signature_name(ssl).map(scheme),
         kind: if ssl.session_reused() { HandshakeKind::Resumed } else { HandshakeKind::Full },
         hello_retry_request: ffi::saw_hello_retry_request(ssl),
-        alpn: ssl.selected_alpn_protocol().map(|protocol| match protocol {
-            b"http/1.1" => Alpn::Http11,
-            _ => Alpn::Other,
-        }),
+        alpn: ssl.selected_alpn_protocol().map(Alpn::of),
+        client_authenticated: ffi::client_signed(ssl),
         resumed_by,
         early_data: ffi::early_data(ssl),
         authenticated,
@@ -45,14 +43,20 @@ fn resumed_by(ssl: &SslRef) -> Resume {
         _ if !ssl.session_reused() => Resume::None,
         TlsVersion::Tls13 if ffi::is_without_exchange(ssl) => Resume::PskOnly,
         TlsVersion::Tls13 => Resume::Psk,
-        TlsVersion::Tls12 if by_ticket() => Resume::Ticket,
-        TlsVersion::Tls12 => Resume::Id,
+        _ if by_ticket() => Resume::Ticket,
+        _ => Resume::Id,
     }
 }
 
-/// No other version can be: contexts allow TLS 1.2 and 1.3 only.
+/// No other version can be: contexts allow those that are known here only.
 fn version(ssl: &SslRef) -> TlsVersion {
-    if ssl.version2() == Some(SslVersion::TLS1_3) { TlsVersion::Tls13 } else { TlsVersion::Tls12 }
+    match ssl.version2() {
+        Some(SslVersion::TLS1_3) => TlsVersion::Tls13,
+        Some(SslVersion::TLS1_1) => TlsVersion::Tls11,
+        Some(SslVersion::TLS1) => TlsVersion::Tls10,
+        Some(SslVersion::SSL3) => TlsVersion::Ssl3,
+        _ => TlsVersion::Tls12,
+    }
 }
 
 /// The group by name where there is one; else the size of the Diffie-Hellman parameters that a TLS
@@ -74,7 +78,8 @@ fn scheme(name: &str) -> SignatureScheme {
 }
 
 /// Schemes that a server can choose by OpenSSL's default, and that nobody can ask for here.
-const UNLISTED_SCHEMES: [(&str, u16); 8] = [
+const UNLISTED_SCHEMES: [(&str, u16); 9] = [
+    ("rsa_pkcs1_md5_sha1", SignatureScheme::RSA_MD5_SHA1.code_point()),
     ("rsa_pss_pss_sha256", 0x0809),
     ("rsa_pss_pss_sha384", 0x080a),
     ("rsa_pss_pss_sha512", 0x080b),

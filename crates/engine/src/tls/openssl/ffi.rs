@@ -21,13 +21,16 @@ const GET_PEER_SIGNATURE_NAME: c_int = 141;
 const HANDSHAKE: c_int = 22;
 const SERVER_HELLO: u8 = 2;
 const NEW_SESSION_TICKET: u8 = 4;
+const CERTIFICATE_VERIFY: u8 = 15;
 const KEY_UPDATE: u8 = 24;
 
-/// The parts of a session's note: whether there was a HelloRetryRequest, whether the ServerHello took
-/// a pre-shared key without a key exchange, and the number of messages since that carry nothing.
+/// The parts of a session's note: whether there was a HelloRetryRequest, whether the client signed
+/// with its own key, whether the ServerHello took a pre-shared key without a key exchange, and the
+/// number of messages since that carry nothing.
 const RETRIED: usize = 1;
-const WITHOUT_EXCHANGE: usize = 2;
-const ONE_MESSAGE: usize = 4;
+const SIGNED: usize = 2;
+const WITHOUT_EXCHANGE: usize = 4;
+const ONE_MESSAGE: usize = 8;
 
 /// Extensions of a ServerHello (RFC 8446, section 4.2).
 const PRE_SHARED_KEY: u16 = 41;
@@ -120,8 +123,15 @@ pub fn accept_any_chain(context: &mut SslContextBuilder) {
     unsafe { SSL_CTX_set_cert_verify_callback(context.as_ptr(), accept, ptr::null_mut()) }
 }
 
-/// Makes the sessions of this context watch the server's handshake messages: see
-/// [`saw_hello_retry_request`] and [`is_flooded`].
+/// Takes servers that do not know secure renegotiation (RFC 5746), as those of old do not. Clients
+/// here never renegotiate.
+pub fn accept_legacy_servers(context: &mut SslContextBuilder) {
+    // SAFETY: the context is valid; the call sets a flag.
+    unsafe { sys::SSL_CTX_set_options(context.as_ptr(), sys::SSL_OP_LEGACY_SERVER_CONNECT) };
+}
+
+/// Makes the sessions of this context watch their handshake messages: see
+/// [`saw_hello_retry_request`], [`client_signed`] and [`is_flooded`].
 pub fn watch_messages(context: &mut SslContextBuilder) -> Result<(), ErrorStack> {
     if note_index() < 0 {
         return Err(ErrorStack::get());
@@ -134,6 +144,12 @@ pub fn watch_messages(context: &mut SslContextBuilder) -> Result<(), ErrorStack>
 /// Whether the session's server sent a HelloRetryRequest.
 pub fn saw_hello_retry_request(ssl: &SslRef) -> bool {
     note(ssl) & RETRIED != 0
+}
+
+/// Whether the server asked the session's client for a certificate, and the client showed one: its
+/// CertificateVerify message proves both.
+pub fn client_signed(ssl: &SslRef) -> bool {
+    note(ssl) & SIGNED != 0
 }
 
 /// Whether the session's server took a pre-shared key without a key exchange.
@@ -155,7 +171,7 @@ pub fn got_on(ssl: &SslRef) {
     }
 }
 
-/// A session's note: [`RETRIED`], [`WITHOUT_EXCHANGE`], and how often [`ONE_MESSAGE`].
+/// A session's note: [`RETRIED`], [`SIGNED`], [`WITHOUT_EXCHANGE`], and how often [`ONE_MESSAGE`].
 fn note(ssl: &SslRef) -> usize {
     // SAFETY: the session is valid; the slot holds a number, which is never dereferenced.
     unsafe { sys::SSL_get_ex_data(ssl.as_ptr(), note_index()) }.addr()
@@ -178,8 +194,9 @@ fn note_index() -> c_int {
     })
 }
 
-/// Notes a HelloRetryRequest; counts messages that carry nothing, and closes the session at too
-/// many: OpenSSL itself takes any number, and each KeyUpdate costs it a tenth of a millisecond.
+/// Notes a HelloRetryRequest, and a signature of the client's; counts messages that carry nothing, and
+/// closes the session at too many: OpenSSL itself takes any number, and each KeyUpdate costs it a tenth
+/// of a millisecond.
 unsafe extern "C" fn note_message(
     write: c_int,
     _version: c_int,
@@ -189,7 +206,7 @@ unsafe extern "C" fn note_message(
     ssl: *mut sys::SSL,
     _argument: *mut c_void,
 ) {
-    if write != 0 || content_type != HANDSHAKE || length == 0 {
+    if content_type != HANDSHAKE || length == 0 {
         return;
     }
     // SAFETY: OpenSSL hands in the whole message, `length` bytes long, for the time of this call;
@@ -199,6 +216,8 @@ unsafe extern "C" fn note_message(
         (std::slice::from_raw_parts(message.cast::<u8>(), length), slot.addr())
     };
     let noted = match message[0] {
+        CERTIFICATE_VERIFY if write != 0 => noted | SIGNED,
+        _ if write != 0 => return,
         SERVER_HELLO if message.get(RANDOM) == Some(&HELLO_RETRY_REQUEST) => noted | RETRIED,
         SERVER_HELLO if takes_key_alone(message) => noted | WITHOUT_EXCHANGE,
         NEW_SESSION_TICKET | KEY_UPDATE => noted + ONE_MESSAGE,

@@ -15,6 +15,7 @@ mod wire;
 
 use std::net::IpAddr;
 
+use ::openssl::error::ErrorStack;
 use ::openssl::ssl::{Ssl, SslContext, StatusType};
 
 use crate::outcome::Failure;
@@ -47,10 +48,40 @@ pub struct OpensslBackend {
     period: u32,
     /// Connections opened, modulo the period.
     opened: u32,
-    /// The name to send; none for an address (RFC 6066, section 3).
-    sni: Option<String>,
+    /// The names to ask for, in turn.
+    names: Vec<ServerName>,
+    /// Whose turn it is.
+    next_name: usize,
     resume: Resume,
     pool: Pool<Ticket>,
+}
+
+/// A server's name. An address is not sent (RFC 6066, section 3), but it is looked for in the
+/// certificate.
+#[derive(Debug)]
+enum ServerName {
+    Dns(String),
+    Address(IpAddr),
+}
+
+impl ServerName {
+    fn new(name: &str) -> Result<Self, String> {
+        if name.is_empty() || name.len() > NAME_LIMIT || name.contains('\0') {
+            return Err(format!("a server's name has 1 to {NAME_LIMIT} bytes, none of them zero"));
+        }
+        Ok(name.parse().map_or_else(|_| Self::Dns(name.to_owned()), Self::Address))
+    }
+
+    /// Asks for the name, and insists on it.
+    fn set(&self, ssl: &mut Ssl) -> Result<(), ErrorStack> {
+        match self {
+            Self::Dns(name) => {
+                ssl.set_hostname(name)?;
+                ssl.param_mut().set_host(name)
+            }
+            Self::Address(address) => ssl.param_mut().set_ip(*address),
+        }
+    }
 }
 
 impl OpensslBackend {
@@ -69,11 +100,6 @@ impl OpensslBackend {
                 has: "a fresh key share for every connection".to_owned(),
             });
         }
-        let name = &offer.server_name;
-        if name.is_empty() || name.len() > NAME_LIMIT || name.contains('\0') {
-            let message = format!("a server's name has 1 to {NAME_LIMIT} bytes, none of them zero");
-            return Err(BackendError::Refused { backend: NAME, message });
-        }
         let mut backend = Self {
             authenticating: match &offer.trust {
                 TrustAnchors::Certificates(anchors) => Some(context::build(offer, Some(anchors))?),
@@ -85,7 +111,8 @@ impl OpensslBackend {
                 Authenticate::Sampled => SAMPLING_PERIOD,
             },
             opened: 0,
-            sni: name.parse::<IpAddr>().is_err().then(|| name.clone()),
+            names: offer.names(NAME, ServerName::new)?,
+            next_name: 0,
             resume: offer.resume,
             pool: Pool::new(),
         };
@@ -94,13 +121,17 @@ impl OpensslBackend {
     }
 
     /// A session that puts what it can be resumed by into the pool, if anything is to be resumed.
-    fn session(&self, verify: bool, ticket: Option<&Ticket>) -> Result<OpensslSession, Failure> {
+    fn session(
+        &mut self,
+        verify: bool,
+        ticket: Option<&Ticket>,
+    ) -> Result<OpensslSession, Failure> {
         let authenticating = self.authenticating.as_ref().filter(|_| verify);
         let mut ssl =
             Ssl::new(authenticating.unwrap_or(&self.trusting)).map_err(|_| OUT_OF_MEMORY)?;
-        if let Some(name) = &self.sni {
-            ssl.set_hostname(name).map_err(|_| OUT_OF_MEMORY)?;
-        }
+        let name = self.next_name;
+        self.names[name].set(&mut ssl).map_err(|_| OUT_OF_MEMORY)?;
+        self.next_name = (name + 1) % self.names.len();
         // As rustls does, which cannot leave it out: a server that staples (RFC 6066, section 8)
         // then sends the same to both.
         ssl.set_status_type(StatusType::OCSP).map_err(|_| OUT_OF_MEMORY)?;
@@ -108,7 +139,7 @@ impl OpensslBackend {
             // SAFETY: the session came of this very context: whether it authenticates goes with it.
             unsafe { ssl.set_session(&ticket.session) }.map_err(|_| OUT_OF_MEMORY)?;
         }
-        let mut session = OpensslSession::new(ssl, authenticating.is_some())?;
+        let mut session = OpensslSession::new(ssl, authenticating.is_some(), name)?;
         if self.resume != Resume::None {
             session.keep_tickets(self.pool.clone());
         }
@@ -119,7 +150,7 @@ impl OpensslBackend {
     fn rehearse(&mut self) -> Result<(), BackendError> {
         let refused = |message| BackendError::Refused { backend: NAME, message };
         let mut session = self.open().map_err(|e| refused(e.to_string()))?;
-        self.opened = 0;
+        (self.opened, self.next_name) = (0, 0);
         session.rehearse().map_err(refused)
     }
 }

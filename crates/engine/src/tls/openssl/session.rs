@@ -20,6 +20,8 @@ pub struct OpensslSession {
     stream: SslStream<Wire>,
     /// Whether this session verifies the server's certificate.
     authenticated: bool,
+    /// Which of the offer's server names it asks for.
+    asked_name: usize,
     /// Where to put what the server gives to resume by.
     pool: Option<Pool<Ticket>>,
     /// How far the connection has come, for the class of a failure.
@@ -31,11 +33,16 @@ pub struct OpensslSession {
 
 impl OpensslSession {
     /// A client's session that has not begun.
-    pub(super) fn new(mut ssl: Ssl, authenticated: bool) -> Result<Self, Failure> {
+    pub(super) fn new(
+        mut ssl: Ssl,
+        authenticated: bool,
+        asked_name: usize,
+    ) -> Result<Self, Failure> {
         ssl.set_connect_state();
         Ok(Self {
             stream: SslStream::new(ssl, Wire::new()).map_err(|_| super::OUT_OF_MEMORY)?,
             authenticated,
+            asked_name,
             pool: None,
             step: Step::Handshake,
             fruitless: 0,
@@ -205,6 +212,10 @@ impl Session for OpensslSession {
             self.step = Step::Body;
         }
         Ok(progress)
+    }
+
+    fn asked_name(&self) -> usize {
+        self.asked_name
     }
 
     fn peer_certificates(&self) -> Vec<Vec<u8>> {

@@ -1,6 +1,6 @@
 //! Remembers for a moment that a chain has passed.
 //!
-//! All connections of a run meet the same server, which sends the same certificates again and again.
+//! All connections of a run meet the same server, which for the same name sends the same certificates again and again.
 //! Whether they form a chain to a trust anchor, for this name, at this time, is the same question each
 //! time; so its answer is kept for [`LIFETIME`], for exactly these bytes. Browsers do likewise. What is
 //! new in each connection, the handshake signature, is verified on each (`docs/adr/0006`).
@@ -8,19 +8,24 @@
 use std::cell::RefCell;
 use std::time::Duration;
 
-use rustls::pki_types::{CertificateDer, UnixTime};
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 
 /// How long an answer is kept; a certificate that expires during a run is noticed this much later.
 const LIFETIME: Duration = Duration::from_secs(1);
 
+/// The most chains that are remembered at once: names of a server that connections take in turn.
+const CHAINS: usize = 64;
+
 thread_local! {
-    static PASSED: RefCell<Option<Passed>> = const { RefCell::new(None) };
+    static PASSED: RefCell<Vec<Passed>> = const { RefCell::new(Vec::new()) };
 }
 
 /// A chain that has passed.
 struct Passed {
-    /// The verifier that let it pass: its name and trust anchors are part of the question.
+    /// The verifier that let it pass: its trust anchors are part of the question.
     verifier: usize,
+    /// So is the name.
+    name: ServerName<'static>,
     at: UnixTime,
     /// The certificates, the server's own first.
     chain: Vec<Vec<u8>>,
@@ -29,14 +34,16 @@ struct Passed {
 /// Whether this verifier has let exactly this chain pass a moment ago, on this thread.
 pub fn has_passed(
     verifier: usize,
+    name: &ServerName<'_>,
     end_entity: &CertificateDer<'_>,
     intermediates: &[CertificateDer<'_>],
     now: UnixTime,
 ) -> bool {
     PASSED.with_borrow(|passed| {
-        passed.as_ref().is_some_and(|passed| {
+        passed.iter().any(|passed| {
             let age = now.as_secs().checked_sub(passed.at.as_secs());
             passed.verifier == verifier
+                && passed.name == *name
                 && age.is_some_and(|age| age < LIFETIME.as_secs())
                 && passed.chain.len() == intermediates.len() + 1
                 && passed.chain[0] == end_entity.as_ref()
@@ -48,12 +55,20 @@ pub fn has_passed(
 /// Keeps in mind that this verifier has let this chain pass.
 pub fn remember(
     verifier: usize,
+    name: &ServerName<'_>,
     end_entity: &CertificateDer<'_>,
     intermediates: &[CertificateDer<'_>],
     now: UnixTime,
 ) {
     let chain = std::iter::once(end_entity).chain(intermediates).map(|c| c.to_vec()).collect();
-    PASSED.set(Some(Passed { verifier, at: now, chain }));
+    let new = Passed { verifier, name: name.to_owned(), at: now, chain };
+    PASSED.with_borrow_mut(|passed| {
+        passed.retain(|old| old.verifier != verifier || old.name != *name);
+        if passed.len() == CHAINS {
+            passed.remove(0);
+        }
+        passed.push(new);
+    });
 }
 
 #[cfg(test)]
@@ -64,19 +79,35 @@ mod tests {
         UnixTime::since_unix_epoch(Duration::from_secs(seconds))
     }
 
+    fn name(name: &str) -> ServerName<'_> {
+        ServerName::try_from(name).unwrap()
+    }
+
     #[test]
-    fn only_the_same_chain_by_the_same_verifier_at_nearly_the_same_time_has_passed() {
+    fn only_the_same_chain_for_the_same_name_at_nearly_the_same_time_has_passed() {
         let [leaf, issuer, other] =
             [[1u8; 4], [2; 4], [3; 4]].map(|b| CertificateDer::from(b.to_vec()));
-        let (leaf, issuer) = (leaf, [issuer]);
-        assert!(!has_passed(7, &leaf, &issuer, at(10)));
-        remember(7, &leaf, &issuer, at(10));
-        assert!(has_passed(7, &leaf, &issuer, at(10)));
-        assert!(!has_passed(8, &leaf, &issuer, at(10)));
-        assert!(!has_passed(7, &other, &issuer, at(10)));
-        assert!(!has_passed(7, &leaf, &[other], at(10)));
-        assert!(!has_passed(7, &leaf, &[], at(10)));
-        assert!(!has_passed(7, &leaf, &issuer, at(11)));
-        assert!(!has_passed(7, &leaf, &issuer, at(9)));
+        let (leaf, issuer, a) = (leaf, [issuer], name("a"));
+        assert!(!has_passed(7, &a, &leaf, &issuer, at(10)));
+        remember(7, &a, &leaf, &issuer, at(10));
+        assert!(has_passed(7, &a, &leaf, &issuer, at(10)));
+        assert!(!has_passed(8, &a, &leaf, &issuer, at(10)));
+        assert!(!has_passed(7, &name("b"), &leaf, &issuer, at(10)));
+        assert!(!has_passed(7, &a, &other, &issuer, at(10)));
+        assert!(!has_passed(7, &a, &leaf, &[other], at(10)));
+        assert!(!has_passed(7, &a, &leaf, &[], at(10)));
+        assert!(!has_passed(7, &a, &leaf, &issuer, at(11)));
+        assert!(!has_passed(7, &a, &leaf, &issuer, at(9)));
+    }
+
+    #[test]
+    fn names_that_take_turns_are_remembered_together_up_to_a_limit() {
+        let leaf = CertificateDer::from(vec![1]);
+        let names: Vec<String> = (0..=CHAINS).map(|number| format!("n{number}")).collect();
+        for name in &names {
+            remember(9, &self::name(name), &leaf, &[], at(10));
+        }
+        let passed = |name: &String| has_passed(9, &self::name(name), &leaf, &[], at(10));
+        assert!(!passed(&names[0]) && names[1..].iter().all(passed));
     }
 }

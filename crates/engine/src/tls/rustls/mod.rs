@@ -2,6 +2,7 @@
 
 mod chain_memo;
 mod client_hello;
+mod client_identity;
 mod flight;
 pub(crate) mod key_exchange;
 mod key_memo;
@@ -17,6 +18,7 @@ use rustls::crypto::{CryptoProvider, aws_lc_rs};
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, SupportedCipherSuite, SupportedProtocolVersion};
 
+use self::client_identity::OneIdentity;
 use self::key_schedule::CIPHER_SUITES;
 use self::tickets::{Ticket, Tickets};
 use self::verifier::Verifier;
@@ -38,7 +40,9 @@ pub struct RustlsBackend {
     verifying: Arc<ClientConfig>,
     /// Does not; for the connections between two samples.
     trusting: Arc<ClientConfig>,
-    server_name: ServerName<'static>,
+    server_names: Vec<ServerName<'static>>,
+    /// Whose turn it is.
+    next_name: usize,
     authenticate: Authenticate,
     opened: u32,
     resume: Resume,
@@ -58,12 +62,13 @@ impl RustlsBackend {
         let verifying = Verifier::full(&offer.trust, algorithms, schemes.clone())
             .map_err(|message| BackendError::Refused { backend: NAME, message })?;
         let trusting = Verifier::none(algorithms, schemes);
-        let server_name = ServerName::try_from(offer.server_name.clone())
-            .map_err(|e| BackendError::Refused { backend: NAME, message: e.to_string() })?;
+        let server_names = offer
+            .names(NAME, |name| ServerName::try_from(name.to_owned()).map_err(|e| e.to_string()))?;
         Ok(Self {
             verifying: config(offer, &provider, verifying)?,
             trusting: config(offer, &provider, trusting)?,
-            server_name,
+            server_names,
+            next_name: 0,
             authenticate: offer.authenticate,
             opened: 0,
             resume: offer.resume,
@@ -72,10 +77,13 @@ impl RustlsBackend {
     }
 
     /// A session that puts what it can be resumed by into the pool, if anything is to be resumed.
-    fn session(&self, verify: bool, ticket: Option<Ticket>) -> Result<RustlsSession, Failure> {
+    fn session(&mut self, verify: bool, ticket: Option<Ticket>) -> Result<RustlsSession, Failure> {
         let config = if verify { &self.verifying } else { &self.trusting };
-        let mut session =
-            RustlsSession::new(Arc::clone(config), self.server_name.clone(), verify, ticket)?;
+        let config = Arc::clone(config);
+        let name = self.next_name;
+        self.next_name = (name + 1) % self.server_names.len();
+        let server_name = self.server_names[name].clone();
+        let mut session = RustlsSession::new(config, server_name, verify, name, ticket)?;
         if self.resume != Resume::None {
             session.keep_tickets(self.pool.clone());
         }
@@ -192,20 +200,20 @@ fn config(
     provider: &Arc<CryptoProvider>,
     verifier: Verifier,
 ) -> Result<Arc<ClientConfig>, BackendError> {
-    let versions: Vec<&'static SupportedProtocolVersion> = [TlsVersion::Tls13, TlsVersion::Tls12]
-        .into_iter()
-        .filter(|version| offer.versions.is_empty() || offer.versions.contains(version))
-        .map(|version| match version {
-            TlsVersion::Tls12 => &rustls::version::TLS12,
-            TlsVersion::Tls13 => &rustls::version::TLS13,
-        })
-        .collect();
-    let mut config = ClientConfig::builder_with_provider(Arc::clone(provider))
+    let versions: Vec<_> = versions(offer)?;
+    let config = ClientConfig::builder_with_provider(Arc::clone(provider))
         .with_protocol_versions(&versions)
         .map_err(|e| BackendError::Refused { backend: NAME, message: e.to_string() })?
         .dangerous()
-        .with_custom_certificate_verifier(Arc::new(verifier))
-        .with_no_client_auth();
+        .with_custom_certificate_verifier(Arc::new(verifier));
+    let mut config = match &offer.client_identity {
+        Some(identity) => {
+            let identity = OneIdentity::new(identity, provider)
+                .map_err(|e| BackendError::Refused { backend: NAME, message: e.to_string() })?;
+            config.with_client_cert_resolver(Arc::new(identity))
+        }
+        None => config.with_no_client_auth(),
+    };
     config.resumption = match offer.resume {
         Resume::None => Resumption::disabled(),
         Resume::Id => {
@@ -214,6 +222,23 @@ fn config(
         Resume::Ticket | Resume::Psk | Resume::PskOnly => Resumption::store(Arc::new(Tickets)),
     };
     config.enable_early_data = offer.early_data;
-    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    config.alpn_protocols = offer.alpn.iter().map(|name| name.clone().into_bytes()).collect();
+    if let Some(log) = offer.key_log.clone() {
+        config.key_log = log;
+    }
     Ok(Arc::new(config))
+}
+
+fn versions(offer: &Offer) -> Result<Vec<&'static SupportedProtocolVersion>, BackendError> {
+    let asked = match &*offer.versions {
+        [] => TlsVersion::CURRENT.to_vec(),
+        versions => versions.to_vec(),
+    };
+    let has = || TlsVersion::CURRENT.iter().map(ToString::to_string);
+    let implementation = |version: &TlsVersion| match version {
+        TlsVersion::Tls12 => Ok(&rustls::version::TLS12),
+        TlsVersion::Tls13 => Ok(&rustls::version::TLS13),
+        _ => Err(lacks("TLS version", version, has())),
+    };
+    asked.iter().map(implementation).collect()
 }

@@ -13,6 +13,7 @@ use rustls::unbuffered::{ConnectionState, EncryptError};
 use rustls::{CertificateError, ClientConfig, Error, HandshakeKind as RustlsKind, ProtocolVersion};
 
 use super::client_hello::offers_ticket;
+use super::client_identity::take_shown;
 use super::flight::{Early, encode, encode_flight, encrypt_early};
 use super::tickets::{self, Ticket};
 use super::verifier::take_signature_scheme;
@@ -52,7 +53,10 @@ pub struct RustlsSession {
     /// Decrypted, and not yet read.
     plaintext: Vec<u8>,
     signature_scheme: Option<SignatureScheme>,
+    client_authenticated: bool,
     authenticated: bool,
+    /// Which of the offer's server names it asks for.
+    asked_name: usize,
     ready: bool,
     /// How the peer has ended the session, if it has.
     end: Option<Progress>,
@@ -71,6 +75,7 @@ impl RustlsSession {
         config: Arc<ClientConfig>,
         server_name: ServerName<'static>,
         authenticated: bool,
+        asked_name: usize,
         ticket: Option<Ticket>,
     ) -> Result<Self, Failure> {
         let limit = ticket.as_ref().map_or(0, Ticket::early_data_limit);
@@ -84,7 +89,9 @@ impl RustlsSession {
             outgoing: Vec::new(),
             plaintext: Vec::new(),
             signature_scheme: None,
+            client_authenticated: false,
             authenticated,
+            asked_name,
             ready: false,
             end: None,
             fruitless: 0,
@@ -137,6 +144,7 @@ impl RustlsSession {
             if let Some(scheme) = take_signature_scheme() {
                 self.signature_scheme = Some(SignatureScheme::from_code_point(scheme));
             }
+            self.client_authenticated |= take_shown();
             if let Some(pool) = &self.pool {
                 tickets::delivered(self.authenticated, |ticket| pool.put(ticket));
             }
@@ -192,6 +200,7 @@ impl RustlsSession {
 
     fn fail(&mut self, error: Error) -> Failure {
         let signed = take_signature_scheme().is_some();
+        take_shown();
         let failure = match &error {
             Error::AlertReceived(alert) => Failure::Alert(u8::from(*alert)),
             Error::InvalidCertificate(CertificateError::BadSignature) if signed => {
@@ -286,10 +295,8 @@ impl Session for RustlsSession {
                 _ => HandshakeKind::Full,
             },
             hello_retry_request: kind == Some(RustlsKind::FullWithHelloRetryRequest),
-            alpn: connection.alpn_protocol().map(|name| match name {
-                b"http/1.1" => Alpn::Http11,
-                _ => Alpn::Other,
-            }),
+            alpn: connection.alpn_protocol().map(Alpn::of),
+            client_authenticated: self.client_authenticated,
             resumed_by: match (kind, connection.protocol_version()) {
                 (Some(RustlsKind::Resumed), Some(ProtocolVersion::TLSv1_3)) => Resume::Psk,
                 (Some(RustlsKind::Resumed), _) if self.ticket_offered => Resume::Ticket,
@@ -351,6 +358,10 @@ impl Session for RustlsSession {
             }
             self.send_outgoing(socket, Step::Body)?;
         }
+    }
+
+    fn asked_name(&self) -> usize {
+        self.asked_name
     }
 
     /// A response of some size leaves as much room behind as rustls takes for the whole connection.

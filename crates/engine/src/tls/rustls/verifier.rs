@@ -99,7 +99,7 @@ impl ServerCertVerifier for Verifier {
             return Ok(ServerCertVerified::assertion());
         };
         let identity = std::ptr::from_ref(self) as usize;
-        if chain_memo::has_passed(identity, end_entity, intermediates, now) {
+        if chain_memo::has_passed(identity, server_name, end_entity, intermediates, now) {
             return Ok(ServerCertVerified::assertion());
         }
         let verified = webpki.verify_server_cert(
@@ -109,7 +109,7 @@ impl ServerCertVerifier for Verifier {
             ocsp_response,
             now,
         )?;
-        chain_memo::remember(identity, end_entity, intermediates, now);
+        chain_memo::remember(identity, server_name, end_entity, intermediates, now);
         Ok(verified)
     }
 

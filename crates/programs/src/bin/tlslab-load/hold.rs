@@ -30,6 +30,7 @@ pub struct Flags {
         conflicts_with_all = [
             "connections", "threads", "duration", "count", "warmup", "requests_per_connection",
             "handshake_only", "preflight", "cpu", "rate", "step", "think", "trace",
+            "keylog",
         ]
     )]
     levels: Vec<u32>,

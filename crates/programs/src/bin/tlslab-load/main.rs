@@ -4,6 +4,7 @@ mod arguments;
 mod events;
 mod hold;
 mod in_memory;
+mod keylog;
 mod mode;
 mod primitives;
 mod probe;
@@ -18,7 +19,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::json;
-use tlslab_engine::check::{Checked, check};
+use tlslab_engine::check::{Checked, check_logged};
 use tlslab_engine::hold::HoldRecord;
 use tlslab_engine::in_memory::InMemoryRecord;
 use tlslab_engine::primitives::PrimitivesRecord;
@@ -76,14 +77,17 @@ fn measure(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let spec = arguments.spec()?.checked()?;
     let trust = trust::anchors(&spec.spec().tls.trust)?;
     let mut reporter = Reporter::new(arguments.events, arguments.json && !arguments.load.progress);
-    let checked = check(&spec, trust)?;
+    let log = keylog::open(arguments.keylog.as_deref())?;
+    let checked = check_logged(&spec, trust, log.clone())?;
     interrupt.store(false, Ordering::SeqCst);
     if arguments.preflight {
+        log.map_or(Ok(()), |log| log.finish())?;
         print_json(&preflight(&checked))?;
         return Ok(ExitCode::SUCCESS);
     }
     let trace = arguments.load.trace.as_deref().map(TraceFile::create).transpose()?;
     let record = run(&spec, &checked, &mut reporter, &interrupt)?;
+    log.map_or(Ok(()), |log| log.finish())?;
     if let (Some(file), Some(trace)) = (trace, reporter.take_trace()) {
         file.write(&trace)?;
     }

@@ -82,6 +82,14 @@ fn remedy(class: &str) -> &'static str {
         "alert_handshake_failure" => {
             "the server has nothing in common with what was offered (version, suite, group, scheme)"
         }
+        "alert_certificate_required" => "the server wants --client-cert FILE --client-key FILE",
+        "alert_unknown_ca" | "alert_bad_certificate" | "alert_certificate_unknown" => {
+            "the server does not trust the client certificate"
+        }
+        "unexpected_client_certificate" => {
+            "the server asks for no client certificate: leave --client-cert out, or have it ask"
+        }
+        "alert_no_application_protocol" => "the server selects none of these protocols (--alpn)",
         "alert_protocol_version" => "the server does not speak this TLS version",
         "http_status" => "correct the path",
         "files_exhausted" => "raise the file limit (ulimit -n) or lower --connections",

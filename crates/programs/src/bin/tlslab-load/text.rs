@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use tlslab_engine::record::{HISTOGRAMS, OPEN_HISTOGRAMS, RunRecord, StepResult};
+use tlslab_engine::record::{CountedName, HISTOGRAMS, OPEN_HISTOGRAMS, RunRecord, StepResult};
 
 /// The record in a few lines.
 pub fn summary(record: &RunRecord) -> String {
@@ -34,6 +34,11 @@ pub fn summary(record: &RunRecord) -> String {
     }
     for (class, count) in record.outcomes.failed.iter().chain(&record.outcomes.unexpected) {
         let _ = writeln!(text, "  {count} {class}");
+    }
+    for name in &record.server_names {
+        let CountedName { name, completed, failed, unexpected } = name;
+        let _ =
+            writeln!(text, "  {completed:>9}  {name} ({failed} failed, {unexpected} unexpected)");
     }
     let _ = writeln!(
         text,
@@ -69,6 +74,9 @@ pub fn summary(record: &RunRecord) -> String {
             "{name:>19}  {:9.3} {:9.3} {:9.3} {:9.3}",
             s.p50_ms, s.p90_ms, s.p99_ms, s.max_ms
         );
+    }
+    for note in &record.notes {
+        let _ = writeln!(text, "note: {note}");
     }
     for verdict in &record.verdicts {
         let _ = writeln!(text, "verdict: {}", verdict.message);

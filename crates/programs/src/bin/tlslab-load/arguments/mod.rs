@@ -93,6 +93,11 @@ pub struct Arguments {
     #[arg(long, value_parser = time, value_name = "TIME")]
     timeout: Option<Duration>,
 
+    /// Append the secrets of all connections to this file, in the format of SSLKEYLOGFILE, so that a
+    /// packet capture can be decrypted. This flag alone turns it on; no environment variable does
+    #[arg(long, value_name = "FILE")]
+    pub keylog: Option<String>,
+
     /// Print the record, as JSON, and nothing else on standard output
     #[arg(long)]
     pub json: bool,

@@ -2,7 +2,9 @@
 
 use clap::{Args, ValueEnum};
 use tlslab_engine::names::{CipherSuite, Group, SignatureScheme, TlsVersion};
-use tlslab_engine::spec::{Authenticate, BackendChoice, KeyShare, TlsSpec, Trust};
+use tlslab_engine::spec::{
+    Authenticate, BackendChoice, ClientIdentity, KeyShare, Secret, TlsSpec, Trust,
+};
 
 use super::read_file;
 use super::resumption::ResumptionArguments;
@@ -11,7 +13,7 @@ use crate::problem::Problem;
 /// What to offer and what to insist on.
 #[derive(Debug, Args)]
 pub struct TlsArguments {
-    /// Protocol version to offer (repeatable): 1.2, 1.3
+    /// Protocol version to offer (repeatable): 1.2, 1.3; with --allow-obsolete ssl3, 1.0, 1.1
     #[arg(long, value_name = "VERSION")]
     tls: Vec<TlsVersion>,
 
@@ -27,9 +29,33 @@ pub struct TlsArguments {
     #[arg(long, value_name = "SCHEME")]
     sigalg: Vec<SignatureScheme>,
 
-    /// Name for SNI and the certificate check, instead of the URL's host
+    /// Size in bits of the Diffie-Hellman parameters that the server must use, with DHE suites
+    #[arg(long, value_name = "BITS")]
+    dh_bits: Option<u32>,
+
+    /// Name for SNI and the certificate check, instead of the URL's host (repeatable: connections
+    /// take the names in turn, and the record counts them apart)
     #[arg(long, value_name = "NAME")]
-    sni: Option<String>,
+    sni: Vec<String>,
+
+    /// Application protocol to offer (repeatable), of which the server must select one; 'none': no
+    /// ALPN at all. Others than http/1.1 go with --handshake-only
+    #[arg(long, value_name = "NAME")]
+    alpn: Vec<String>,
+
+    /// Client certificate to show, a PEM file with its chain; a server that does not ask for it is
+    /// counted as unexpected
+    #[arg(long, value_name = "FILE", requires = "client_key")]
+    client_cert: Option<String>,
+
+    /// The private key of --client-cert, PEM without a password; it is in no record
+    #[arg(long, value_name = "FILE", requires = "client_cert")]
+    client_key: Option<String>,
+
+    /// Allow SSL 3.0 to TLS 1.1, RC4, 3DES, and keys and primes of less than 2,048 bits: nothing
+    /// of it is safe, nor offered unless it is asked for
+    #[arg(long)]
+    allow_obsolete: bool,
 
     /// Trust the certificates in this PEM file, and no others
     #[arg(long, value_name = "FILE", conflicts_with = "insecure")]
@@ -98,7 +124,12 @@ impl TlsArguments {
             },
             authenticate,
             key_share,
-            server_name: self.sni.clone(),
+            server_name: if let [name] = &*self.sni { Some(name.clone()) } else { None },
+            server_names: if self.sni.len() > 1 { self.sni.clone() } else { Vec::new() },
+            alpn: self.alpn()?,
+            client_identity: self.client_identity()?,
+            dh_bits: self.dh_bits,
+            allow_obsolete: self.allow_obsolete,
             trust: self.trust()?,
             ..TlsSpec::default()
         }))
@@ -106,7 +137,7 @@ impl TlsArguments {
 
     /// The name for SNI, if one is given.
     pub fn name(&self) -> Option<String> {
-        self.sni.clone()
+        self.sni.first().cloned()
     }
 
     /// Whom to trust.
@@ -116,6 +147,25 @@ impl TlsArguments {
             None if self.insecure => Trust::Anyone,
             None => Trust::System,
         })
+    }
+
+    fn alpn(&self) -> Result<Option<Vec<String>>, Problem> {
+        match &*self.alpn {
+            [] => Ok(None),
+            [none] if none == "none" => Ok(Some(Vec::new())),
+            names if names.iter().any(|name| name == "none") => {
+                Err(Problem::usage("--alpn none goes with no other --alpn".to_owned()))
+            }
+            names => Ok(Some(names.to_vec())),
+        }
+    }
+
+    fn client_identity(&self) -> Result<Option<ClientIdentity>, Problem> {
+        let (Some(certificate), Some(key)) = (&self.client_cert, &self.client_key) else {
+            return Ok(None);
+        };
+        let (certificate, key) = (read_file(certificate)?, Secret::new(read_file(key)?));
+        Ok(Some(ClientIdentity { certificate, key }))
     }
 }
 

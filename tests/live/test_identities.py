@@ -1,0 +1,173 @@
+"""Client certificates, server names, protocols and versions of old against a real nginx."""
+
+import json
+import socket
+import subprocess
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tlslab.lab.programs import require_program
+from tlslab.targets.certificates import Authority, CertificateFiles
+from tlslab.targets.nginx import find_nginx
+from tlslab.targets.process import ServerProcess, wait_until
+
+START_S = 20.0
+
+CONFIG = """\
+daemon off;
+pid {folder}/nginx.pid;
+error_log stderr warn;
+events {{ worker_connections 64; }}
+http {{
+    access_log off;
+    client_body_temp_path {folder}/body;
+    proxy_temp_path {folder}/proxy;
+    fastcgi_temp_path {folder}/fastcgi;
+    uwsgi_temp_path {folder}/uwsgi;
+    scgi_temp_path {folder}/scgi;
+    server {{
+        listen 127.0.0.1:{port} ssl;
+        ssl_certificate {files.certificate};
+        ssl_certificate_key {files.key};
+        ssl_session_tickets off;
+        ssl_protocols {protocols};
+        {settings}
+        location / {{ return 200 "$ssl_client_verify $ssl_server_name"; }}
+    }}
+}}
+"""
+
+Serve = Callable[..., int]
+Load = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture
+def authority(tmp_path: Path) -> Authority:
+    return Authority(tmp_path)
+
+
+@pytest.fixture
+def server_files(authority: Authority) -> CertificateFiles:
+    return authority.issue("ecdsa-p256")
+
+
+@pytest.fixture
+def serve(tmp_path: Path, server_files: CertificateFiles) -> Iterator[Serve]:
+    """Starts nginx with further settings; its port."""
+    started: list[ServerProcess] = []
+
+    def start(settings: str, protocols: str = "TLSv1.2 TLSv1.3") -> int:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = int(probe.getsockname()[1])
+        text = CONFIG.format(
+            folder=tmp_path, port=port, files=server_files, settings=settings, protocols=protocols
+        )
+        (tmp_path / "nginx.conf").write_text(text, "utf-8")
+        command = [find_nginx() or "nginx", "-e", "stderr", "-p", str(tmp_path)]
+        process = ServerProcess([*command, "-c", str(tmp_path / "nginx.conf")], tmp_path / "log")
+        started.append(process)
+        assert wait_until(partial(_answers, port), process, START_S), process.last_words()
+        return port
+
+    yield start
+    for process in started:
+        process.stop()
+
+
+def _answers(port: int) -> bool:
+    try:
+        with socket.create_connection(("127.0.0.1", port), timeout=1):
+            return True
+    except OSError:
+        return False
+
+
+@pytest.fixture
+def load(tmp_path: Path, authority: Authority) -> Load:
+    """Makes eight connections; what the program says as JSON, its exit code as `code`."""
+
+    def run(port: int, *arguments: str) -> dict[str, Any]:
+        (tmp_path / "ca.pem").write_text(authority.trust_pem, "ascii")
+        program = require_program("tlslab-load")
+        command = [program, "--json", "-n", "8", "-c", "2", "--ca", str(tmp_path / "ca.pem")]
+        ended = subprocess.run(
+            [*command, *arguments, f"https://127.0.0.1:{port}/"],
+            capture_output=True, text=True, timeout=120, check=False,
+        )  # fmt: skip
+        said: dict[str, Any] = json.loads(ended.stdout)
+        return said | {"code": ended.returncode}
+
+    return run
+
+
+def _shown(files: CertificateFiles) -> list[str]:
+    return ["--client-cert", str(files.certificate), "--client-key", str(files.key)]
+
+
+@pytest.fixture
+def client(tmp_path: Path) -> tuple[CertificateFiles, Path]:
+    """A client's certificate, and the file that says whom to trust for it."""
+    folder = tmp_path / "client"
+    folder.mkdir()
+    authority = Authority(folder)
+    files = authority.issue("ecdsa-p384", purpose="client")
+    trust = folder / "trust.pem"
+    trust.write_text(authority.trust_pem, "ascii")
+    return files, trust
+
+
+@pytest.mark.parametrize("backend", ["rustls", "openssl"])
+@pytest.mark.parametrize("tls", ["1.2", "1.3"])
+def test_nginx_takes_the_client_certificate_on_every_connection(
+    serve: Serve, load: Load, client: tuple[CertificateFiles, Path], backend: str, tls: str
+) -> None:
+    files, trust = client
+    port = serve(f"ssl_verify_client on; ssl_client_certificate {trust};")
+    record = load(port, "--backend", backend, "--tls", tls, *_shown(files))
+    assert record["outcomes"]["completed"] == 8
+    assert [fact["client_authenticated"] for fact in record["facts"]] == [True]
+    assert record["client_certificate"]["key"] == "ECDSA P-384"
+    # $ssl_client_verify, and no name: an address is not sent with SNI.
+    assert record["bytes"]["body"] == 8 * len("SUCCESS ")
+    refused = load(port, "--backend", backend, "--tls", tls)
+    # nginx lets the handshake pass and answers 400: it is HTTP that refuses.
+    assert (refused["class"], refused["code"]) == ("http_status", 3)
+
+
+@pytest.mark.parametrize("backend", ["rustls", "openssl"])
+def test_nginx_that_does_not_ask_is_told(
+    serve: Serve, load: Load, client: tuple[CertificateFiles, Path], backend: str
+) -> None:
+    said = load(serve(""), "--backend", backend, *_shown(client[0]))
+    assert (said["class"], said["code"]) == ("unexpected_client_certificate", 3)
+
+
+@pytest.mark.parametrize("backend", ["rustls", "openssl"])
+def test_nginx_sees_the_names_and_the_protocol(serve: Serve, load: Load, backend: str) -> None:
+    port = serve("")
+    record = load(port, "--backend", backend, "--sni", "localhost", "--alpn", "http/1.1")
+    assert record["bytes"]["body"] == 8 * len("NONE localhost")
+    assert record["facts"][0]["alpn"] == "http/1.1"
+    assert record["server_names"] == []
+    record = load(port, "--backend", backend, "--alpn", "none", "--sni", "localhost")
+    assert record["facts"][0]["alpn"] == "none"
+    said = load(port, "--backend", backend, "--sni", "localhost", "--sni", "other.test")
+    assert (said["class"], said["code"]) == ("certificate", 3)
+    assert "as other.test" in said["message"]
+
+
+def test_nginx_speaks_the_versions_of_old_to_those_who_allow_them(serve: Serve, load: Load) -> None:
+    port = serve("ssl_ciphers ALL:@SECLEVEL=0;", protocols="TLSv1 TLSv1.1")
+    for version in ("1.0", "1.1"):
+        record = load(port, "--allow-obsolete", "--tls", version)
+        assert record["outcomes"]["completed"] == 8
+        (facts,) = record["facts"]
+        assert (facts["tls"], facts["signature_scheme"]) == (version, "ecdsa_sha1")
+        assert f"TLS version {version}" in record["notes"][0]
+        said = load(port, "--tls", version)
+        assert (said["class"], said["code"]) == ("usage", 2)
