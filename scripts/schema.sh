@@ -3,7 +3,7 @@
 set -euo pipefail
 load=.venv/bin/tlslab-load
 python=.venv/bin/python
-for format in spec record hold in_memory primitives summary; do
+for format in spec record hold in_memory primitives probe-spec probe summary; do
     file="schema/$format.json"
     case "$format" in
     summary) fresh=$("$python" scripts/summary_schema.py) ;;

@@ -56,20 +56,6 @@ impl Identity {
         // With a callback that knows no password OpenSSL does not ask for one on the terminal.
         let key = PKey::private_key_from_pem_callback(key.as_bytes(), |_| Ok(0))
             .map_err(|_| IdentityError::NoKey)?;
-        Self::checked(chain, key)
-    }
-
-    /// Reads a certificate and its private key, the one in DER and the other in PKCS #8.
-    ///
-    /// # Errors
-    /// One of the two is not readable, or they do not belong together.
-    pub(crate) fn from_der(certificate: &[u8], key: &[u8]) -> Result<Self, IdentityError> {
-        let certificate = X509::from_der(certificate).map_err(|_| IdentityError::NoCertificate)?;
-        let key = PKey::private_key_from_pkcs8(key).map_err(|_| IdentityError::NoKey)?;
-        Self::checked(vec![certificate], key)
-    }
-
-    fn checked(chain: Vec<X509>, key: PKey<Private>) -> Result<Self, IdentityError> {
         let identity = Self { chain, key };
         if !matches!(identity.key.id(), Id::RSA | Id::EC | Id::ED25519) {
             return Err(IdentityError::KeyKind(identity.key_kind()));

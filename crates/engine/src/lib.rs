@@ -28,6 +28,7 @@ mod poller;
 mod preflight;
 mod prime;
 pub mod primitives;
+pub mod probe;
 mod processor;
 pub mod record;
 mod recorder;

@@ -11,6 +11,7 @@ from typing import Any
 
 from tlslab.model.errors import EngineError
 from tlslab.model.primitives import Primitives
+from tlslab.model.probe import ProbeRecord
 from tlslab.model.record import Preflight, RunRecord
 from tlslab.model.scale import HoldRecord
 from tlslab.store import from_json
@@ -24,6 +25,8 @@ SLACK_S = 60.0
 
 # A machine that opens fewer connections a second than this has other things to do.
 SLOWEST_PER_S = 50
+# A probe ends by itself after two minutes.
+PROBE_S = 120.0
 
 PATIENCE_S = 2.0
 
@@ -64,6 +67,11 @@ class Engine:
         """What the primitives that the flags name cost on this machine. Raises EngineError."""
         data = self._ask(["--primitives", "--json", *flags], b"", SLACK_S, lambda event: None)
         return from_json({"primitives": data["primitives"]}, Primitives)
+
+    def probe(self, spec: Mapping[str, Any]) -> ProbeRecord:
+        """What a server accepts, without load. Raises EngineError."""
+        data = self._call(["--json", "--probe"], spec, PROBE_S + SLACK_S, lambda event: None)
+        return from_json(data, ProbeRecord)
 
     def _call(
         self, flags: list[str], spec: Mapping[str, Any], seconds: float, listener: Listener

@@ -4,45 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from made_run import CLIENT_US, SERVER_US, made_run
+from made_run import CLIENT_US, PRIMITIVES_US, SERVER_US, made_primitives, made_run
 from tlslab.analysis import summarise
 from tlslab.analysis.limit import client_limit_us, limit_ratios, server_limit_us
-from tlslab.model.primitives import Primitive, Primitives
+from tlslab.model.primitives import Primitives
 from tlslab.model.record import RunRecord, Trial
 from tlslab.model.run import RunContents
-
-COSTS = {
-    ("TCP", "connect", None): 10.0,
-    ("TCP", "request", 2048): 25.0,
-    ("TCP", "serve", 2048): 40.0,
-    ("X25519", "generate", None): 8.0,
-    ("X25519", "client", None): 30.0,
-    ("X25519", "server", None): 31.0,
-    ("ecdsa_secp256r1_sha256", "sign", None): 20.0,
-    ("ecdsa_secp256r1_sha256", "verify", None): 50.0,
-    ("rsa_pss_rsae_sha256 rsa-2048", "sign", None): 600.0,
-    ("rsa_pss_rsae_sha256 rsa-2048", "verify", None): 15.0,
-    # Nothing per call and a thousandth of a microsecond per byte.
-    ("SHA-384", "digest", 64): 0.064,
-    ("SHA-384", "digest", 16_384): 16.384,
-    ("TLS 1.3 SHA-384", "full", None): 7.0,
-    ("AES-256-GCM", "key", None): 0.25,
-    # A microsecond per record, and nothing per byte.
-    ("AES-256-GCM", "seal", 64): 1.0,
-    ("AES-256-GCM", "seal", 16_384): 1.0,
-    ("AES-256-GCM", "open", 64): 1.0,
-    ("AES-256-GCM", "open", 16_384): 1.0,
-}
-
-
-def primitives(without: str = "", times: float = 1.0, backend: str = "rustls") -> Primitives:
-    return Primitives(
-        tuple(
-            Primitive(backend, algorithm, operation, size, cost * times, cost, cost, 7, 100)
-            for (algorithm, operation, size), cost in COSTS.items()
-            if operation != without
-        )
-    )
 
 
 @pytest.fixture(name="contents")
@@ -66,8 +33,8 @@ SESSION_US = 1.5 + 7.0 + 4 * 0.25 + 2.0 + 2.0
 
 def test_the_limit_is_the_sum_of_the_parts(contents: RunContents) -> None:
     full = record_of(contents)
-    assert client_limit_us(full, primitives()) == pytest.approx(25 + 30 + 50 + SESSION_US)
-    assert server_limit_us(full, primitives()) == pytest.approx(40 + 31 + 20 + SESSION_US)
+    assert client_limit_us(full, made_primitives()) == pytest.approx(25 + 30 + 50 + SESSION_US)
+    assert server_limit_us(full, made_primitives()) == pytest.approx(40 + 31 + 20 + SESSION_US)
 
 
 def test_what_a_lean_client_saves_is_not_in_its_limit(contents: RunContents) -> None:
@@ -75,22 +42,22 @@ def test_what_a_lean_client_saves_is_not_in_its_limit(contents: RunContents) -> 
     lean = replace(lean, spec={**lean.spec, "tls": {"key_share": "reused"}})
     share = lean.authenticated / lean.outcomes.completed
     expected = 25 + (30 - 8) + 50 * share + SESSION_US
-    assert client_limit_us(lean, primitives()) == pytest.approx(expected)
+    assert client_limit_us(lean, made_primitives()) == pytest.approx(expected)
 
 
 def test_a_handshake_without_a_request_has_a_bare_connection(contents: RunContents) -> None:
     bare = replace(record_of(contents), requests=0)
-    assert client_limit_us(bare, primitives()) == pytest.approx(10 + 30 + 50 + SESSION_US)
+    assert client_limit_us(bare, made_primitives()) == pytest.approx(10 + 30 + 50 + SESSION_US)
     ten = replace(bare, requests=10 * bare.outcomes.completed)
     expected = 25 + 9 * 15 + 30 + 50 + SESSION_US
-    assert client_limit_us(ten, primitives()) == pytest.approx(expected)
+    assert client_limit_us(ten, made_primitives()) == pytest.approx(expected)
 
 
 def test_a_resumption_signs_nothing(contents: RunContents) -> None:
     full = record_of(contents)
     resumed = replace(full, facts=(replace(full.facts[0], kind="resumed"),))
-    assert client_limit_us(resumed, primitives()) == pytest.approx(25 + 30 + SESSION_US)
-    assert server_limit_us(resumed, primitives()) == pytest.approx(40 + 31 + SESSION_US)
+    assert client_limit_us(resumed, made_primitives()) == pytest.approx(25 + 30 + SESSION_US)
+    assert server_limit_us(resumed, made_primitives()) == pytest.approx(40 + 31 + SESSION_US)
 
 
 def test_rsa_counts_by_the_size_of_its_key(contents: RunContents) -> None:
@@ -102,15 +69,15 @@ def test_rsa_counts_by_the_size_of_its_key(contents: RunContents) -> None:
         facts=(replace(full.facts[0], signature_scheme="rsa_pss_rsae_sha256"),),
         preflight=replace(full.preflight, certificate=replace(certificate, key="RSA-2048")),
     )
-    assert server_limit_us(rsa, primitives()) == pytest.approx(40 + 31 + 600 + SESSION_US)
+    assert server_limit_us(rsa, made_primitives()) == pytest.approx(40 + 31 + 600 + SESSION_US)
     other = replace(certificate, key="RSA-4096")
     rsa = replace(rsa, preflight=replace(rsa.preflight, certificate=other))
-    assert server_limit_us(rsa, primitives()) is None
+    assert server_limit_us(rsa, made_primitives()) is None
 
 
-@pytest.mark.parametrize("operation", sorted({key[1] for key in COSTS} - {"generate"}))
+@pytest.mark.parametrize("operation", sorted({key[1] for key in PRIMITIVES_US} - {"generate"}))
 def test_a_part_that_is_not_known_leaves_no_limit(contents: RunContents, operation: str) -> None:
-    known = primitives(without=operation)
+    known = made_primitives(without=operation)
     full = record_of(contents)
     limits = (client_limit_us(full, known), server_limit_us(full, known))
     assert None in limits
@@ -120,7 +87,9 @@ def test_a_part_that_is_not_known_leaves_no_limit(contents: RunContents, operati
 
 
 def test_the_faster_of_two_libraries_is_the_limit() -> None:
-    both = Primitives(primitives().primitives + primitives(times=0.5, backend="openssl").primitives)
+    both = Primitives(
+        made_primitives().primitives + made_primitives(times=0.5, backend="openssl").primitives
+    )
     assert both.cost_us("X25519", "client") == 15.0
     assert both.cost_us("SHA-384", "digest", 1000) == pytest.approx(0.5)
     assert both.cost_us("X448", "client") is None
@@ -129,11 +98,11 @@ def test_the_faster_of_two_libraries_is_the_limit() -> None:
 def test_records_that_disagree_have_no_limit(contents: RunContents) -> None:
     full = record_of(contents)
     mixed = replace(full, facts=(full.facts[0], replace(full.facts[0], kind="resumed")))
-    assert client_limit_us(mixed, primitives()) is None
+    assert client_limit_us(mixed, made_primitives()) is None
 
 
 def test_cells_get_their_ratios_where_all_is_known(contents: RunContents) -> None:
-    environment = replace(contents.environment, primitives=primitives())
+    environment = replace(contents.environment, primitives=made_primitives())
     summary = summarise(replace(contents, environment=environment))
     estimates = summary.cell("tls=1.3,key=ecdsa-p256,group=X25519").estimates
     client, server = estimates["limit_ratio"], estimates["server_limit_ratio"]

@@ -116,7 +116,7 @@ const SIGNED: [u8; 130] = [2; 130];
 fn schemes(certificate: KeyKind) -> Vec<(SignatureScheme, String)> {
     let rsa = ["rsa_pss_rsae_sha256", "rsa_pkcs1_sha256"];
     match certificate {
-        KeyKind::Rsa2048 | KeyKind::Rsa3072 | KeyKind::Rsa4096 => rsa
+        KeyKind::Rsa1024 | KeyKind::Rsa2048 | KeyKind::Rsa3072 | KeyKind::Rsa4096 => rsa
             .iter()
             .map(|name| (name.parse().expect("a known scheme"), format!("{name} {certificate}")))
             .collect(),

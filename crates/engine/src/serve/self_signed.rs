@@ -116,7 +116,7 @@ pub struct SelfSigned {
 /// The library refuses to make the key or the certificate.
 pub fn self_signed(kind: KeyKind) -> Result<SelfSigned, IdentityError> {
     let (certificate, key, authority) = make(kind, ExtendedKeyUsagePurpose::ServerAuth)?;
-    let identity = Identity::from_der(certificate.der(), &key)?;
+    let identity = Identity::from_pem(&certificate.pem(), &key.pem)?;
     Ok(SelfSigned { identity, authority: authority.pem() })
 }
 
@@ -137,24 +137,33 @@ pub(crate) fn issue(
     purpose: ExtendedKeyUsagePurpose,
 ) -> Result<Issued, IdentityError> {
     let (certificate, key, authority) = make(kind, purpose)?;
-    Ok(Issued { certificate: certificate.der().to_vec(), key, authority: authority.der().to_vec() })
+    Ok(Issued {
+        certificate: certificate.der().to_vec(),
+        key: key.der,
+        authority: authority.der().to_vec(),
+    })
 }
 
-/// A certificate, its key in PKCS #8, and its issuer.
-type Made = (Certificate, Vec<u8>, CertifiedIssuer<'static, KeyPair>);
+type Made = (Certificate, PrivateKey, CertifiedIssuer<'static, KeyPair>);
+
+/// A private key in PKCS #8.
+struct PrivateKey {
+    pem: String,
+    der: Vec<u8>,
+}
 
 fn make(kind: KeyKind, purpose: ExtendedKeyUsagePurpose) -> Result<Made, IdentityError> {
     let made = || -> Result<Made, rcgen::Error> {
         let authority =
             CertifiedIssuer::self_signed(authority_params(kind)?, kind.issuer().generate()?)?;
-        let params = subject_params(purpose)?;
         let (certificate, key) = if kind == KeyKind::Rsa1024 {
             let key =
                 ShortRsa::generate(1024).map_err(|_| rcgen::Error::KeyGenerationUnavailable)?;
-            (params.signed_by(&key, &authority)?, key.private)
+            (subject_params(purpose)?.signed_by(&key, &authority)?, key.private)
         } else {
             let key = kind.generate()?;
-            (params.signed_by(&key, &authority)?, key.serialize_der())
+            let certificate = subject_params(purpose)?.signed_by(&key, &authority)?;
+            (certificate, PrivateKey { pem: key.serialize_pem(), der: key.serialize_der() })
         };
         Ok((certificate, key, authority))
     };
@@ -165,16 +174,16 @@ fn make(kind: KeyKind, purpose: ExtendedKeyUsagePurpose) -> Result<Made, Identit
 struct ShortRsa {
     /// The public key, PKCS #1 in DER.
     public: Vec<u8>,
-    /// The private key, PKCS #8 in DER.
-    private: Vec<u8>,
+    private: PrivateKey,
 }
 
 impl ShortRsa {
     fn generate(bits: u32) -> Result<Self, ErrorStack> {
         let rsa = Rsa::generate(bits)?;
         let public = rsa.public_key_to_der_pkcs1()?;
-        let private = PKey::from_rsa(rsa)?.private_key_to_pkcs8()?;
-        Ok(Self { public, private })
+        let key = PKey::from_rsa(rsa)?;
+        let pem = String::from_utf8_lossy(&key.private_key_to_pem_pkcs8()?).into_owned();
+        Ok(Self { public, private: PrivateKey { pem, der: key.private_key_to_pkcs8()? } })
     }
 }
 

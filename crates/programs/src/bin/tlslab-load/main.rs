@@ -7,6 +7,7 @@ mod in_memory;
 mod keylog;
 mod mode;
 mod primitives;
+mod probe;
 mod problem;
 mod text;
 mod trace;
@@ -22,6 +23,7 @@ use tlslab_engine::check::{Checked, check_logged};
 use tlslab_engine::hold::HoldRecord;
 use tlslab_engine::in_memory::InMemoryRecord;
 use tlslab_engine::primitives::PrimitivesRecord;
+use tlslab_engine::probe::{ProbeRecord, ProbeSpec};
 use tlslab_engine::record::{RunRecord, Verdict, VerdictCode};
 use tlslab_engine::run::run;
 use tlslab_engine::spec::RunSpec;
@@ -60,8 +62,13 @@ fn measure(arguments: &Arguments) -> Result<ExitCode, Problem> {
             Schema::Hold => schemars::schema_for!(HoldRecord),
             Schema::InMemory => schemars::schema_for!(InMemoryRecord),
             Schema::Primitives => schemars::schema_for!(PrimitivesRecord),
+            Schema::ProbeSpec => schemars::schema_for!(ProbeSpec),
+            Schema::Probe => schemars::schema_for!(ProbeRecord),
         })?;
         return Ok(ExitCode::SUCCESS);
+    }
+    if arguments.probe.asked() {
+        return probe::carry_out(arguments);
     }
     let interrupt = interrupt_flag()?;
     if arguments.hold.is_asked_for() {

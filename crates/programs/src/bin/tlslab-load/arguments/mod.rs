@@ -2,6 +2,7 @@
 
 mod http;
 mod load;
+mod probe;
 mod resumption;
 mod tls;
 
@@ -10,9 +11,12 @@ use std::io::Read as _;
 use std::time::Duration;
 
 use clap::{Parser, ValueEnum};
+use serde::de::DeserializeOwned;
+use tlslab_engine::probe::ProbeSpec;
 use tlslab_engine::spec::{Deadlines, RequestsPerConnection, RunSpec, SPEC_SCHEMA, Stop};
 
 use self::load::LoadArguments;
+use self::probe::ProbeArguments;
 use self::tls::TlsArguments;
 use crate::hold;
 use crate::problem::Problem;
@@ -31,7 +35,10 @@ Without a server:
 #[command(version, max_term_width = 100, after_help = OTHER_MODES)]
 pub struct Arguments {
     /// What to load: https://HOST:PORT/PATH
-    #[arg(required_unless_present_any = ["spec", "print_schema"], conflicts_with = "spec")]
+    #[arg(
+        required_unless_present_any = ["spec", "print_schema", "probe"],
+        conflicts_with = "spec"
+    )]
     url: Option<String>,
 
     /// Read the whole specification (JSON) from this file, or from standard input with -
@@ -86,9 +93,9 @@ pub struct Arguments {
     #[arg(long, value_name = "TOKEN")]
     proof: Option<String>,
 
-    /// The time that each step of a connection may take
-    #[arg(long, value_parser = time, default_value = "10s", value_name = "TIME")]
-    timeout: Duration,
+    /// The time that each step of a connection may take [default: 10s; 5s for all steps of a probe]
+    #[arg(long, value_parser = time, value_name = "TIME")]
+    timeout: Option<Duration>,
 
     /// Append the secrets of all connections to this file, in the format of SSLKEYLOGFILE, so that a
     /// packet capture can be decrypted. This flag alone turns it on; no environment variable does
@@ -106,6 +113,10 @@ pub struct Arguments {
     /// Make one verified connection, print what was negotiated as JSON, and stop
     #[arg(long)]
     pub preflight: bool,
+
+    /// What server to probe
+    #[command(flatten)]
+    pub probe: ProbeArguments,
 
     /// Print the JSON Schema of a wire format and stop
     #[arg(long, value_enum, value_name = "FORMAT")]
@@ -125,6 +136,10 @@ pub enum Schema {
     InMemory,
     /// What comes out of --primitives.
     Primitives,
+    /// What goes into a probe.
+    ProbeSpec,
+    /// What comes out of a probe.
+    Probe,
 }
 
 impl Arguments {
@@ -143,10 +158,25 @@ impl Arguments {
         Ok(spec)
     }
 
+    /// The specification of a probe that was given, in JSON or in flags.
+    pub fn probe_spec(&self) -> Result<ProbeSpec, Problem> {
+        if let Some(source) = &self.spec {
+            let spec: ProbeSpec = read_spec(source)?;
+            let target = self.probe.target();
+            return if target.is_empty() || target == spec.target {
+                Ok(spec)
+            } else {
+                Err(Problem::usage("--probe takes its target from --spec".to_owned()))
+            };
+        }
+        let (name, trust) = (self.tls.name(), self.tls.trust()?);
+        Ok(self.probe.spec(self.timeout, name, trust, self.allow.clone()))
+    }
+
     fn spec_of_flags(&self) -> Result<RunSpec, Problem> {
         let load = self.load.spec(self.duration)?;
         let length = self.duration.or(self.load.length(&load)?).unwrap_or(LENGTH);
-        let step = milliseconds(self.timeout) as u32;
+        let step = milliseconds(self.timeout.unwrap_or(STEP)) as u32;
         let deadlines =
             Deadlines { connect_ms: step, handshake_ms: step, first_byte_ms: step, body_ms: step };
         Ok(RunSpec {
@@ -176,7 +206,7 @@ impl Arguments {
 /// The most bytes that a specification may have; its PEM text is the bulk of it.
 const SPEC_LIMIT: u64 = 4 * 1024 * 1024;
 
-fn read_spec(source: &str) -> Result<RunSpec, Problem> {
+fn read_spec<T: DeserializeOwned>(source: &str) -> Result<T, Problem> {
     let text = if source == "-" {
         let mut text = String::new();
         std::io::stdin()
@@ -201,6 +231,8 @@ pub fn milliseconds(time: Duration) -> u64 {
 
 /// How long a measurement takes if nothing says so.
 const LENGTH: Duration = Duration::from_secs(10);
+/// The time that each step of a load's connection may take, unless another is given.
+const STEP: Duration = Duration::from_secs(10);
 
 /// The longest time that can be asked for: a day.
 const LONGEST: Duration = Duration::from_secs(24 * 3600);
