@@ -228,6 +228,13 @@ fn processor(spec: &RunSpec, index: usize) -> Option<usize> {
     (!spec.cpus.is_empty()).then(|| spec.cpus[index % spec.cpus.len()])
 }
 
+/// The connections that a run keeps in flight, if it does: one that ends by count runs out of them.
+fn constant_level(spec: &RunSpec) -> Option<u32> {
+    let is_constant =
+        spec.load.connection_steps.is_empty() && matches!(spec.stop, Stop::DurationMs(_));
+    is_constant.then_some(spec.connections)
+}
+
 /// What of a total falls to one of several workers; the parts differ by one at most.
 fn part(total: u64, workers: u32, index: usize) -> u64 {
     let workers = u64::from(workers);
@@ -257,7 +264,7 @@ fn record(
         flight: notes.flight,
         workers: &workers,
         seconds,
-        connections: request.load.connection_steps.is_empty().then_some(request.connections),
+        connections: constant_level(request),
         requests: notes.requests,
         kinds: notes.kinds,
         resume_millionths: request.tls.resume_millionths(),
