@@ -143,15 +143,6 @@ impl InMemorySpec {
         if is_time && stop > TIME_LIMIT_MS {
             return usage("the time must not be longer than a day".to_owned());
         }
-        if self.tls.is_obsolete() {
-            return usage(format!(
-                "TLS version {} is not among those in memory: 1.2, 1.3",
-                self.tls
-            ));
-        }
-        if self.certificate == KeyKind::Rsa1024 {
-            return usage(format!("{} keys are not among those in memory", self.certificate));
-        }
         if self.group.needs_tls13() && self.tls != TlsVersion::Tls13 {
             return usage(format!("group {} exists in TLS 1.3 only", self.group));
         }
