@@ -149,9 +149,6 @@ impl InMemorySpec {
                 self.tls
             ));
         }
-        if self.certificate == KeyKind::Rsa1024 {
-            return usage(format!("{} keys are not among those in memory", self.certificate));
-        }
         if self.group.needs_tls13() && self.tls != TlsVersion::Tls13 {
             return usage(format!("group {} exists in TLS 1.3 only", self.group));
         }
@@ -168,8 +165,7 @@ impl InMemorySpec {
     fn check_obsolete(&self) -> Result<(), InMemoryError> {
         let suite = self.suites.iter().find(|suite| suite.is_obsolete());
         let key = [self.certificate, self.client_certificate].into_iter().find(|k| k.is_obsolete());
-        let what = (self.tls.is_obsolete().then(|| format!("TLS version {}", self.tls)))
-            .or_else(|| suite.map(|suite| format!("suite {suite}")))
+        let what = (suite.map(|suite| format!("suite {suite}")))
             .or_else(|| key.map(|key| format!("a certificate key of kind {key}")));
         match what {
             Some(what) => {
@@ -288,7 +284,7 @@ mod tests {
                 s.signature_scheme = default_scheme(KeyKind::Rsa2048);
             }),
             ("belongs to TLS 1.2", |s| s.suites = vec!["AES128-SHA".parse().unwrap()]),
-            ("TLS version 1.1 is obsolete", |s| s.tls = TlsVersion::Tls11),
+            ("TLS version 1.1 is not among", |s| s.tls = TlsVersion::Tls11),
             ("RC4_128_MD5 is obsolete", |s| s.suites = vec!["RC4-MD5".parse().unwrap()]),
             ("kind rsa-1024 is obsolete", |s| s.client_certificate = KeyKind::Rsa1024),
             ("one suite at a time", |s| s.suites.push(s.suites[0])),
