@@ -5,17 +5,22 @@ use std::net::TcpStream as Peer;
 use std::time::Duration;
 
 use super::*;
+use crate::http::body::BodyRule;
+use crate::http::h2::{Client, Request as Asked};
 use crate::record::CpuTime;
 use crate::serve::IDLE;
 use crate::serve::http::Responder;
 use crate::serve::stats::{Shared, Stats};
 use crate::serve::worker::Timing;
+use crate::target::Target;
 use crate::tls::HandshakeKind;
 
-/// The handshake is one byte; the end of the session is a zero byte.
+/// The handshake is one byte; the end of the session is a zero byte, but over HTTP/2, which is full
+/// of them.
 #[derive(Default)]
 struct Plain {
     complete: bool,
+    http2: bool,
     unsent: Vec<u8>,
 }
 
@@ -29,7 +34,7 @@ impl Session for Plain {
     }
 
     fn speaks_http2(&self) -> bool {
-        false
+        self.http2
     }
 
     fn has_client_certificate(&self) -> bool {
@@ -39,6 +44,10 @@ impl Session for Plain {
     fn receive(&mut self, received: &[u8], plaintext: &mut Vec<u8>) -> Result<Inbound, TlsFailure> {
         let begin = usize::from(!self.complete);
         self.complete = true;
+        if self.http2 {
+            plaintext.extend_from_slice(&received[begin..]);
+            return Ok(Inbound::Open);
+        }
         if received[begin..].contains(&0xff) {
             self.unsent.push(b'!');
             return Err(TlsFailure);
@@ -204,6 +213,56 @@ fn a_request_is_answered_when_its_pause_is_over_and_not_before() {
     assert_eq!(bench.take(b""), Fate::Waits);
     assert_eq!(bench.stats().requests, 1);
     assert_eq!(bench.take(GET), Fate::Pauses(7 * SECOND));
+}
+
+/// The plaintext of another request over HTTP/2.
+fn another(client: &mut Client) -> Vec<u8> {
+    let target = Target::parse("https://a/bytes/1").unwrap();
+    client.begin(&Asked::new(&target), 0).unwrap();
+    let bytes = client.outgoing().unwrap().to_vec();
+    client.sent(bytes.len());
+    bytes
+}
+
+#[test]
+fn over_http2_each_answer_has_a_pause_of_its_own() {
+    let mut bench = Bench::new();
+    bench.connection.session.http2 = true;
+    bench.timing.pause = 3 * SECOND;
+    let mut client = Client::new(BodyRule::Count).unwrap();
+    bench.take(HELLO);
+    bench.now = SECOND;
+    assert_eq!(bench.take(&another(&mut client)), Fate::Pauses(4 * SECOND));
+    bench.now = 2 * SECOND;
+    assert_eq!(bench.take(&another(&mut client)), Fate::Waits);
+    for (now, requests, fate) in [
+        (4 * SECOND - 1, 0, Fate::Waits),
+        (4 * SECOND, 1, Fate::Pauses(5 * SECOND)),
+        (5 * SECOND - 1, 1, Fate::Waits),
+        (5 * SECOND, 2, Fate::Waits),
+    ] {
+        bench.now = now;
+        assert_eq!((bench.take(b""), bench.stats().requests), (fate, requests), "{now}");
+    }
+    let (mut buffer, mut done) = ([0; 4096], 0);
+    while done < 2 {
+        let length = bench.peer.read(&mut buffer).unwrap();
+        client.take(&buffer[..length], 0).unwrap();
+        done += std::iter::from_fn(|| client.next_done()).count();
+    }
+}
+
+#[test]
+fn over_http2_a_connection_may_be_silent_for_as_long() {
+    let mut bench = Bench::new();
+    bench.connection.session.http2 = true;
+    bench.timing.idle = 100 * SECOND;
+    bench.take(HELLO);
+    bench.take(&another(&mut Client::new(BodyRule::Count).unwrap()));
+    assert_eq!(bench.expire_after(99), Fate::Waits);
+    assert!(!bench.connection.is_lingering());
+    bench.expire_after(1);
+    assert!(bench.connection.is_lingering());
 }
 
 #[test]

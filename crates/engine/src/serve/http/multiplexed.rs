@@ -1,8 +1,11 @@
 //! HTTP/2: the requests of one connection, answered as they come, several at once.
 
+use std::collections::VecDeque;
+
 use super::content::Body;
 use super::request::{Answer, HEAD_LIMIT, Status, answer};
 use super::response::{Responder, SERVER};
+use crate::clock::Nanos;
 use crate::http::h2::session::{Broken, Events, FrameHead, GoAway, Kind, Session};
 use crate::serve::stats::Stats;
 
@@ -27,8 +30,10 @@ pub struct Multiplexed {
 #[derive(Debug, Default)]
 struct Exchanges {
     open: Vec<Exchange>,
-    /// Streams whose request has arrived in full and waits for its answer.
-    asked: Vec<i32>,
+    /// Streams whose request has arrived and waits for its answer, with the instant of that.
+    asked: VecDeque<(Nanos, i32)>,
+    /// When the requests that arrive now are to be answered.
+    due: Nanos,
     idle: u32,
 }
 
@@ -56,19 +61,31 @@ impl Multiplexed {
         Some(Self { session, exchanges: Exchanges::default(), told: false })
     }
 
-    /// Takes plaintext, and answers what it asks; how many requests that were.
-    pub fn take(
+    /// Takes plaintext; what it asks is to be answered at an instant, never an earlier one than that
+    /// of the call before.
+    pub fn take(&mut self, received: &[u8], due: Nanos) -> Result<(), Broken> {
+        self.exchanges.due = due;
+        self.session.receive(&mut self.exchanges, received)
+    }
+
+    /// Answers what is due; how many requests that were.
+    pub fn answer_due(
         &mut self,
-        received: &[u8],
+        now: Nanos,
         responder: &mut Responder,
         stats: impl Fn() -> Stats,
     ) -> Result<u64, Broken> {
-        self.session.receive(&mut self.exchanges, received)?;
         let mut answered = 0;
-        for stream in std::mem::take(&mut self.exchanges.asked) {
+        while self.next_due().is_some_and(|due| due <= now) {
+            let Some((_, stream)) = self.exchanges.asked.pop_front() else { break };
             answered += u64::from(self.answer(stream, responder, &stats)?);
         }
         Ok(answered)
+    }
+
+    /// When the next request that has arrived is to be answered.
+    pub fn next_due(&self) -> Option<Nanos> {
+        self.exchanges.asked.front().map(|(due, _)| *due)
     }
 
     fn answer(
@@ -189,7 +206,7 @@ impl Events for Exchanges {
     fn frame(&mut self, frame: &FrameHead) -> Result<(), Broken> {
         let is_new = |exchange: &mut Exchange| !exchange.answered;
         if frame.kind == Kind::Headers && self.find(frame.stream).is_some_and(is_new) {
-            self.asked.push(frame.stream);
+            self.asked.push_back((self.due, frame.stream));
         }
         Ok(())
     }
@@ -203,6 +220,7 @@ impl Events for Exchanges {
 
     fn closed(&mut self, stream: i32, _: u32) {
         self.open.retain(|exchange| exchange.stream != stream);
+        self.asked.retain(|(_, asked)| *asked != stream);
     }
 
     fn fill(&mut self, stream: i32, room: &mut [u8]) -> (usize, bool) {
