@@ -28,7 +28,8 @@ pub(super) trait Session {
     /// How the handshake was completed; `None` while it is not.
     fn handshake(&self) -> Option<HandshakeKind>;
 
-    /// Whether the client has shown a certificate that passed, once the handshake is completed.
+    /// Whether the client has shown a certificate that passed, in this handshake or in the one that
+    /// began its session; once the handshake is completed.
     fn has_client_certificate(&self) -> bool;
 
     /// Whether early data was accepted; its bytes come first of all that was received.
