@@ -11,7 +11,7 @@ RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml
 # The recipe's own process id tells its begin and its end from those of others.
 ANNOUNCE = scripts/announce.sh $$$$
 
-.PHONY: help setup demo test test-rust test-python fuzz check format schema bench bench-profile clean
+.PHONY: help setup demo test test-rust test-python fuzz check format schema bench bench-profile bench-instructions clean
 
 help: ## list the tasks
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -67,6 +67,8 @@ check: setup ## formatters, linters, types, import rules, schema drift
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 	scripts/schema.sh check
+	scripts/install-debian.sh
+	$(BIN)/python -m bench.instructions --quick
 	$(ANNOUNCE) end "checks"
 
 format: setup ## format Rust and Python
@@ -78,15 +80,19 @@ format: setup ## format Rust and Python
 schema: setup ## write schema/ anew from the Rust and Python types
 	@scripts/schema.sh write
 
-bench: setup ## measure the generator against its rivals, interleaved, on one nginx (about 15 minutes)
+bench: setup ## measure the generator against its rivals, interleaved, on one nginx, and in memory (about 18 minutes)
 	@scripts/install-debian.sh bench
 	code=0
-	for part in rivals open_loop engine; do $(BIN)/python -m bench.$$part || code=$$?; done
+	for part in rivals open_loop engine in_memory; do $(BIN)/python -m bench.$$part || code=$$?; done
 	exit $$code
 
 bench-profile: setup ## where tlslab-load --lean spends its processor time (perf)
 	@scripts/install-debian.sh bench
 	$(BIN)/python -m bench.profile
+
+bench-instructions: setup ## count instructions under callgrind and compare (2 minutes; UPDATE=1 stores them)
+	@scripts/install-debian.sh
+	$(BIN)/python -m bench.instructions $(if $(UPDATE),--update)
 
 clean: ## remove what was built, but not what was measured
 	rm -rf $(VENV) target build python/*.egg-info

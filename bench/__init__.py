@@ -1,1 +1,1 @@
-"""Benches: the generator against its rivals and against the physical floor."""
+"""Benches: the generator against its rivals, the physical floor and a direct loop; instructions."""

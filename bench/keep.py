@@ -6,10 +6,12 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 
-from bench.floor import FULL, LEAN, ROOT
+from bench.floor import FULL, LEAN
 from bench.results import FULL_NAME, LEAN_NAME, Results, Sample
 from bench.verify import Verified
 from tlslab.lab.environment import machine
+
+ROOT = Path(__file__).parent.parent
 
 
 def keep(results: Results, verified: Mapping[str, Verified], setting: Mapping[str, object]) -> Path:

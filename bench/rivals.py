@@ -37,7 +37,6 @@ def main() -> int:
 def _bench() -> int:
     if len(os.sched_getaffinity(0)) <= PROCESSOR:
         raise CannotRunError("the bench needs two processors, one for each side")
-    floor.build()
     contestants = generators()
     verified = verify(contestants)
     if not tables.show_verified(verified):

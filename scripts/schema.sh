@@ -3,11 +3,11 @@
 set -euo pipefail
 load=.venv/bin/tlslab-load
 python=.venv/bin/python
-for format in spec record hold summary; do
+for format in spec record hold in_memory primitives probe-spec probe summary; do
     file="schema/$format.json"
     case "$format" in
     summary) fresh=$("$python" scripts/summary_schema.py) ;;
-    *) fresh=$("$load" --print-schema "$format" | "$python" -m json.tool --sort-keys) ;;
+    *) fresh=$("$load" --print-schema "${format/_/-}" | "$python" -m json.tool --sort-keys) ;;
     esac
     case "$1" in
     write)

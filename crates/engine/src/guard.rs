@@ -79,7 +79,16 @@ pub fn proof_path(token: &str) -> String {
 
 /// Resolves the target and decides whether it may be loaded at all.
 pub fn permit(spec: &RunSpec, target: &Target) -> Result<Permit, GuardError> {
-    let patience = Duration::from_millis(spec.deadlines.connect_ms.into());
+    permit_host(target, &spec.allow, Duration::from_millis(spec.deadlines.connect_ms.into()))
+}
+
+/// Resolves a host, for so long at most, and decides whether anything may be opened to it: loopback,
+/// or in the list.
+pub fn permit_host(
+    target: &Target,
+    allow: &[String],
+    patience: Duration,
+) -> Result<Permit, GuardError> {
     let address = resolve(target, patience)?;
     let ip = address.ip().to_canonical();
     if ip.is_loopback() {
@@ -87,7 +96,7 @@ pub fn permit(spec: &RunSpec, target: &Target) -> Result<Permit, GuardError> {
     }
     let named =
         |host: &String| host.eq_ignore_ascii_case(&target.host) || host.parse::<IpAddr>() == Ok(ip);
-    if !spec.allow.iter().any(named) {
+    if !allow.iter().any(named) {
         return Err(GuardError::NotAllowed { host: target.host.clone(), address: ip });
     }
     Ok(Permit { address, bounded: is_public(ip) })

@@ -141,7 +141,8 @@ pub fn certificate_group(certificates: &[Vec<u8>]) -> Option<Group> {
     }
 }
 
-fn describe(certificates: &[Vec<u8>]) -> Option<Certificate> {
+/// What a chain's first certificate says, and how long the chain is.
+pub fn describe(certificates: &[Vec<u8>]) -> Option<Certificate> {
     let (_, certificate) = x509_parser::parse_x509_certificate(certificates.first()?).ok()?;
     let name = |name: &x509_parser::x509::X509Name<'_>| harmless(&name.to_string(), NAME_LIMIT);
     Some(Certificate {

@@ -11,6 +11,7 @@ MICROSECONDS = "us"
 BYTES = "B"
 BYTE_RATE = "B/s"
 SHARE = "share"
+RATIO = "ratio"
 
 UNITS: Mapping[str, str] = {
     "connections_per_s": RATE,
@@ -28,6 +29,8 @@ UNITS: Mapping[str, str] = {
     "server_memory_bytes": BYTES,
     "server_busy": SHARE,
     "client_busy": SHARE,
+    "limit_ratio": RATIO,
+    "server_limit_ratio": RATIO,
 }
 
 

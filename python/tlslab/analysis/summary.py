@@ -9,12 +9,14 @@ from tlslab.analysis.compare import Measured, comparisons, paired_logs, rankings
 from tlslab.analysis.estimate import estimate
 from tlslab.analysis.findings import findings, short_measurements
 from tlslab.analysis.latency import TIMES, quantiles, times
+from tlslab.analysis.limit import limit_ratios
 from tlslab.analysis.measures import UNITS, Processors, server_cost_us, trial_values
 from tlslab.analysis.published import load_study
 from tlslab.analysis.series import cpu_over_time
 from tlslab.analysis.validity import judge_cell, judge_trial
 from tlslab.model.finding import CellSummary, Estimate, ExperimentSummary, Note, Summary
 from tlslab.model.plan import Cell
+from tlslab.model.primitives import Primitives
 from tlslab.model.record import CountedFacts, Facts, Trial
 from tlslab.model.run import RunContents
 from tlslab.model.wording import ratio_figure
@@ -37,7 +39,13 @@ def summarise(contents: RunContents) -> Summary:
     for trial in contents.trials:
         by_cell.setdefault(trial.cell, []).append(trial)
     cells = [
-        _measure(cell, by_cell[cell.key], contents.plan.blocks, processors)
+        _measure(
+            cell,
+            by_cell[cell.key],
+            contents.plan.blocks,
+            processors,
+            contents.environment.primitives,
+        )
         for cell in contents.plan.cells
     ]
     sentences = findings(cells, experiment.baseline, contents.environment.target)
@@ -68,7 +76,13 @@ def _experiment(contents: RunContents) -> ExperimentSummary:
     )
 
 
-def _measure(cell: Cell, trials: Sequence[Trial], planned: int, processors: Processors) -> Measured:
+def _measure(
+    cell: Cell,
+    trials: Sequence[Trial],
+    planned: int,
+    processors: Processors,
+    primitives: Primitives | None,
+) -> Measured:
     """A cell's verdict, and its estimates over the trials without a fault."""
     judgements = [
         judge_trial(trial, processors) if trial.status == "done" else None for trial in trials
@@ -81,7 +95,8 @@ def _measure(cell: Cell, trials: Sequence[Trial], planned: int, processors: Proc
     ]
     values: dict[str, dict[int, float]] = {}
     for trial in usable:
-        for name, value in trial_values(trial, processors.server_count).items():
+        found = trial_values(trial, processors.server_count) | limit_ratios(trial, primitives)
+        for name, value in found.items():
             values.setdefault(name, {})[trial.block] = value
     estimates = {
         name: estimate(list(values[name].values()), unit)

@@ -7,9 +7,11 @@ from itertools import groupby
 
 from tlslab.lab import events
 from tlslab.lab.engine import Engine
+from tlslab.lab.probing import probe_cells
 from tlslab.lab.specs import Aim
 from tlslab.lab.trial import SERVER_DIED, Bench, run_trial
 from tlslab.model.plan import Plan, PlannedTrial
+from tlslab.model.probe import Probed
 from tlslab.model.record import Trial
 from tlslab.model.workload import Workload
 from tlslab.store import RunFolder
@@ -35,6 +37,7 @@ class Conductor:
         self._aim = aim
         self._start = start
         self._tell = observer
+        self._probed: Probed | None = None
 
     def carry_out(self, plan: Plan, folder: RunFolder) -> None:
         """Runs the trials that the folder does not hold yet. Raises StoreError, CannotRunError.
@@ -61,6 +64,7 @@ class Conductor:
     ) -> None:
         with self._server() as bench:
             self._tell(events.BlockBegun(block))
+            bench = self._probe(bench, plan)
             for number, planned in enumerate(todo, start=1):
                 trial = self._run_one(bench, planned, plan)
                 folder.append(trial)
@@ -82,6 +86,12 @@ class Conductor:
             plan.cell(planned.cell),
             lambda kind, rate: self._tell(events.Rate(planned.cell, kind, rate)),
         )
+
+    def _probe(self, bench: Bench, plan: Plan) -> Bench:
+        """Asks the first server what it accepts; the others are configured alike."""
+        if self._probed is None:
+            self._probed = probe_cells(bench.engine, bench.aim, plan.cells)
+        return replace(bench, probed=self._probed)
 
     @contextmanager
     def _server(self) -> Iterator[Bench]:

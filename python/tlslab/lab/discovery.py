@@ -76,7 +76,11 @@ def _served(
 
 def key_level(preflight: Preflight) -> str:
     """The level of the factor `key` for a certificate: `ECDSA P-256` is `ecdsa-p256`."""
-    key = preflight.certificate.key if preflight.certificate else "unknown"
+    return key_name_level(preflight.certificate.key if preflight.certificate else "unknown")
+
+
+def key_name_level(key: str) -> str:
+    """The level of a certificate key by the engine's name for it."""
     level = re.sub(r"[^a-z0-9]+", "-", key.lower()).replace("-p-", "-p").strip("-")[:34]
     return level if is_key(level) else f"other-{level}"
 

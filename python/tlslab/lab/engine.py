@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from tlslab.model.errors import EngineError
+from tlslab.model.primitives import Primitives
+from tlslab.model.probe import ProbeRecord
 from tlslab.model.record import Preflight, RunRecord
 from tlslab.model.scale import HoldRecord
 from tlslab.store import from_json
@@ -23,6 +25,8 @@ SLACK_S = 60.0
 
 # A machine that opens fewer connections a second than this has other things to do.
 SLOWEST_PER_S = 50
+# A probe ends by itself after two minutes.
+PROBE_S = 120.0
 
 PATIENCE_S = 2.0
 
@@ -59,11 +63,26 @@ class Engine:
         seconds = len(levels) * dwell_s + levels[-1] / SLOWEST_PER_S + SLACK_S
         return from_json(self._call(flags, spec, seconds, listener), HoldRecord)
 
+    def primitives(self, flags: Sequence[str]) -> Primitives:
+        """What the primitives that the flags name cost on this machine. Raises EngineError."""
+        data = self._ask(["--primitives", "--json", *flags], b"", SLACK_S, lambda event: None)
+        return from_json({"primitives": data["primitives"]}, Primitives)
+
+    def probe(self, spec: Mapping[str, Any]) -> ProbeRecord:
+        """What a server accepts, without load. Raises EngineError."""
+        data = self._call(["--json", "--probe"], spec, PROBE_S + SLACK_S, lambda event: None)
+        return from_json(data, ProbeRecord)
+
     def _call(
         self, flags: list[str], spec: Mapping[str, Any], seconds: float, listener: Listener
     ) -> dict[str, Any]:
+        return self._ask(["--spec", "-", *flags], json.dumps(spec).encode(), seconds, listener)
+
+    def _ask(
+        self, flags: Sequence[str], given: bytes, seconds: float, listener: Listener
+    ) -> dict[str, Any]:
         # KILL on the lab's death: an engine without its lab must not go on loading a server.
-        command = ["setpriv", "--pdeathsig", "KILL", "--", self._program, "--spec", "-", *flags]
+        command = ["setpriv", "--pdeathsig", "KILL", "--", self._program, *flags]
         child = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
@@ -72,7 +91,7 @@ class Engine:
             start_new_session=True,
         )
         try:
-            output, words = _converse(child, json.dumps(spec).encode(), seconds, listener)
+            output, words = _converse(child, given, seconds, listener)
             return _answer(output, child.wait(), words)
         finally:
             _end(child)

@@ -11,11 +11,16 @@ import psutil
 
 import tlslab
 from tlslab.lab.placement import Placement
+from tlslab.model.primitives import Primitives
 from tlslab.model.run import Environment, TargetInfo
 
 
 def describe(
-    target: TargetInfo, placement: Placement, command: Sequence[str], warnings: Sequence[str]
+    target: TargetInfo,
+    placement: Placement,
+    command: Sequence[str],
+    warnings: Sequence[str],
+    primitives: Primitives | None = None,
 ) -> Environment:
     """The environment of a run that begins now."""
     now = datetime.datetime.now(datetime.UTC)
@@ -28,6 +33,7 @@ def describe(
         machine=machine(),
         versions={"python": platform.python_version(), "python_ssl": ssl.OPENSSL_VERSION},
         warnings=tuple(warnings),
+        primitives=primitives,
     )
 
 

@@ -17,9 +17,10 @@ from tlslab.lab.engine import Engine
 from tlslab.lab.environment import describe
 from tlslab.lab.placement import place
 from tlslab.lab.preflight import check_run
+from tlslab.lab.primitives import measure_primitives
 from tlslab.lab.programs import require_program
 from tlslab.lab.specs import Aim
-from tlslab.model.errors import CannotRunError, UsageError
+from tlslab.model.errors import CannotRunError, EngineError, UsageError
 from tlslab.model.experiment import Experiment
 from tlslab.model.finding import Summary
 from tlslab.model.names import CERTIFICATE_KEYS
@@ -85,7 +86,7 @@ def execute(request: Request, observer: events.Observer) -> Result:
     engine = Engine(require_program("tlslab-load"))
     with tempfile.TemporaryDirectory(prefix="tlslab-") as private:
         prepared = _prepare(request, engine, Path(private))
-        folder, plan = _open(request, prepared, warnings)
+        folder, plan = _open(request, prepared, engine, warnings, observer)
         workload = prepared.experiment.workload
         observer(
             events.RunBegun(
@@ -200,7 +201,13 @@ def _trust(request: Request) -> str:
         ) from None
 
 
-def _open(request: Request, prepared: _Prepared, warnings: Sequence[str]) -> tuple[RunFolder, Plan]:
+def _open(
+    request: Request,
+    prepared: _Prepared,
+    engine: Engine,
+    warnings: Sequence[str],
+    observer: events.Observer,
+) -> tuple[RunFolder, Plan]:
     """The folder to resume, if it is of the same experiment and target, or else a new one."""
     if request.resume is not None:
         folder = RunFolder.open(request.resume)
@@ -212,7 +219,14 @@ def _open(request: Request, prepared: _Prepared, warnings: Sequence[str]) -> tup
         reasons = "; ".join(dict.fromkeys(excluded.reason for excluded in plan.excluded))
         raise UsageError(f"no cell is left to run: {reasons}")
     placement = place(prepared.info.managed)
-    environment = describe(prepared.info, placement, request.command, warnings)
+    warnings, primitives = list(warnings), None
+    try:
+        document = prepared.experiment.workload.document_bytes
+        primitives = measure_primitives(engine, plan, document, placement.generator)
+    except EngineError as error:
+        warnings.append(f"no limits: the primitives could not be measured: {error.message}")
+        observer(events.Warned(warnings[-1]))
+    environment = describe(prepared.info, placement, request.command, warnings, primitives)
     path = request.out or default_folder(prepared.experiment.name, prepared.info)
     return RunFolder.create(path, dumps(prepared.experiment), plan, environment), plan
 

@@ -53,13 +53,7 @@ def run_spec(aim: Aim, profile: Profile, workload: Workload, kind: RunKind) -> d
 
 def preflight_spec(aim: Aim, profile: Profile) -> dict[str, Any]:
     """The specification of a single, fully verified connection."""
-    tls: dict[str, Any] = {
-        "versions": [] if profile.tls is None else [profile.tls],
-        "suites": list(profile.suites),
-        "groups": list(profile.groups),
-        "signature_schemes": list(profile.signature_schemes),
-        "trust": _trust(aim.trust),
-    }
+    tls = tls_spec(profile) | {"trust": trust_spec(aim.trust)}
     if aim.server_name is not None:
         tls["server_name"] = aim.server_name
     return {
@@ -71,5 +65,16 @@ def preflight_spec(aim: Aim, profile: Profile) -> dict[str, Any]:
     }
 
 
-def _trust(trust: str) -> str | Mapping[str, str]:
+def tls_spec(profile: Profile) -> dict[str, Any]:
+    """What a profile offers."""
+    return {
+        "versions": [] if profile.tls is None else [profile.tls],
+        "suites": list(profile.suites),
+        "groups": list(profile.groups),
+        "signature_schemes": list(profile.signature_schemes),
+    }
+
+
+def trust_spec(trust: str) -> str | Mapping[str, str]:
+    """Whom to trust, as specifications have it."""
     return trust if trust in ("system", "anyone") else {"pem": trust}

@@ -2,7 +2,7 @@
 
 import datetime
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from tlslab.lab.accounting import Meter
@@ -11,6 +11,7 @@ from tlslab.lab.events import Pace
 from tlslab.lab.specs import Aim, run_spec
 from tlslab.model.errors import CannotRunError, EngineError
 from tlslab.model.plan import Cell, PlannedTrial
+from tlslab.model.probe import Probed
 from tlslab.model.record import Reason, RunKind, Trial, TrialRun, TrialStatus
 from tlslab.model.workload import Workload
 from tlslab.targets import Running
@@ -18,17 +19,24 @@ from tlslab.targets import Running
 # The engine's failure classes that mean: this server cannot make that handshake.
 UNSUPPORTED_PREFIXES = ("alert_", "unexpected", "unsupported", "closed_handshake")
 
+# The class by which the engine says that its own back ends lack something.
+CLIENT_LACKS = "unsupported"
+
 SERVER_DIED = "server_died"
 
 
 @dataclass(frozen=True)
 class Bench:
-    """What every trial of a run has in common; `running` is None for an external server."""
+    """What every trial of a run has in common; `running` is None for an external server.
+
+    `probed` is what the server was found to accept before the first trial.
+    """
 
     engine: Engine
     workload: Workload
     aim: Aim
     running: Running | None
+    probed: Probed = field(default_factory=Probed)
 
 
 def run_trial(
@@ -38,16 +46,19 @@ def run_trial(
     started = datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
     runs: dict[RunKind, TrialRun] = {}
     status: TrialStatus = "done"
-    reason = None
-    try:
-        for kind in run_order(planned.block):
-            runs[kind] = _run(bench, cell, kind, on_rate)
-    except EngineError as error:
-        died = error.class_ == SERVER_DIED or not _alive(bench)
-        unsupported = not died and not runs and error.class_.startswith(UNSUPPORTED_PREFIXES)
-        status = "unsupported" if unsupported else "failed"
-        reason = _death(bench) if died else Reason(error.class_, error.message)
-        runs = {}
+    reason = bench.probed.refused.get(cell.key)
+    if reason is not None:
+        status = "unsupported"
+    else:
+        try:
+            for kind in run_order(planned.block):
+                runs[kind] = _run(bench, cell, kind, on_rate)
+        except EngineError as error:
+            died = error.class_ == SERVER_DIED or not _alive(bench)
+            lacking = not died and not runs and is_unsupported(error, cell, bench.probed)
+            status = "unsupported" if lacking else "failed"
+            reason = _death(bench) if died else Reason(error.class_, error.message)
+            runs = {}
     return Trial(
         trial=planned.trial,
         block=planned.block,
@@ -59,6 +70,16 @@ def run_trial(
         reason=reason,
         runs=runs,
     )
+
+
+def is_unsupported(error: EngineError, cell: Cell, probed: Probed) -> bool:
+    """Whether a failed preflight means that client or server lacks what the cell asks for.
+
+    What the probe saw the server go along with cannot be lacking there.
+    """
+    if error.class_ == CLIENT_LACKS:
+        return True
+    return error.class_.startswith(UNSUPPORTED_PREFIXES) and cell.key not in probed.supported
 
 
 def run_order(block: int) -> tuple[RunKind, RunKind]:

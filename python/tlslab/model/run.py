@@ -6,6 +6,7 @@ from typing import Any
 
 from tlslab.model.experiment import Experiment
 from tlslab.model.plan import Plan
+from tlslab.model.primitives import Primitives
 from tlslab.model.record import Trial
 
 
@@ -29,7 +30,11 @@ class TargetInfo:
 
 @dataclass(frozen=True)
 class Environment:
-    """Where and how the run was made; `warnings` are preflight's, each with its remedy."""
+    """Where and how the run was made; `warnings` are preflight's, each with its remedy.
+
+    `primitives` are what each primitive costs on the generator's processor; None where they were
+    not measured.
+    """
 
     created: str
     tlslab: str
@@ -39,6 +44,7 @@ class Environment:
     machine: Mapping[str, Any]
     versions: Mapping[str, str]
     warnings: tuple[str, ...] = ()
+    primitives: Primitives | None = None
 
 
 @dataclass(frozen=True)

@@ -112,6 +112,8 @@ def _cost(row: view.Row, estimate: str) -> Text:
     parts = [row.value(f"{estimate}_{part}") for part in ("user", "system")]
     if all(part is not None for part in parts):
         text.append(f"\n{_text(parts[0])} + {_text(parts[1])}", style="dim")
+    if (limit := row.limit(estimate)) is not None:
+        text.append(f"\n{limit.text}", style="dim")
     return text
 
 

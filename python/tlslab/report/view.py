@@ -20,6 +20,8 @@ BOTH = "connections_per_cpu_s"
 SERVER = "server_cpu_us_per_connection"
 CLIENT = "client_cpu_us_per_connection"
 
+LIMITS = {CLIENT: "limit_ratio", SERVER: "server_limit_ratio"}
+
 VERDICTS = {
     "valid": "valid",
     "at_least": "lower bound",
@@ -55,6 +57,19 @@ class Row:
     def verdict(self) -> str:
         """The cell's verdict in words."""
         return VERDICTS[self.cell.verdict]
+
+    def limit(self, cost: str) -> Value | None:
+        """How many times its physical limit a side needs, in words; None where it is not known."""
+        found = self.cell.estimates.get(LIMITS[cost])
+        if found is None:
+            return None
+        how = (
+            f"{ratio_figure(found.value)} times the sum of the primitives that this side of the "
+            "connection cannot do without (key exchange, signature, hash and key schedule, "
+            "records, bare TCP connection), each as the faster of two libraries does it on this "
+            f"machine; {found.method}; n = {found.n}"
+        )
+        return Value(f"{ratio_figure(found.value)} × limit", "", how)
 
     def value(self, estimate: str) -> Value | None:
         """An estimate of the cell, for showing; a client-saturated rate gets its sign."""

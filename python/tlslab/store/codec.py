@@ -13,6 +13,7 @@ from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, overrid
 from cattrs.v import transform_error
 
 from tlslab.model.errors import StoreError
+from tlslab.model.probe import Refusal
 from tlslab.model.record import Reason
 
 T = TypeVar("T")
@@ -21,9 +22,10 @@ T = TypeVar("T")
 def _converter() -> Converter:
     converter = Converter()
     renamed = override(rename="class")
-    converter.register_structure_hook(
-        Reason, make_dict_structure_fn(Reason, converter, class_=renamed)
-    )
+    for kind in (Reason, Refusal):
+        converter.register_structure_hook(
+            kind, make_dict_structure_fn(kind, converter, class_=renamed)
+        )
     converter.register_unstructure_hook(
         Reason, make_dict_unstructure_fn(Reason, converter, class_=renamed)
     )

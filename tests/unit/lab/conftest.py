@@ -65,7 +65,22 @@ RECORD: dict[str, Any] = {
     "verdicts": [{"code": "valid", "message": ""}],
 }
 
-Script = Callable[[str], str]
+Script = Callable[..., str]
+
+# A server that goes along with every offer, but for those of groups that it refuses.
+PROBE = """\
+if '--probe' in sys.argv:
+    refusal = {'class': 'alert_handshake_failure', 'words': 'answered handshake_failure (40)'}
+    offers = [
+        {'accepted': False, 'refusal': refusal}
+        if set(offer['groups']) & set(refused)
+        else {'accepted': True, 'refusal': None}
+        for offer in json.load(sys.stdin)['offers']
+    ]
+    certificates = [{'key': 'ECDSA P-256', 'versions': ['1.3', '1.2']}]
+    print(json.dumps({'schema': 'tlslab.probe/1', 'offers': offers, 'certificates': certificates}))
+    sys.exit()
+"""
 
 
 @pytest.fixture
@@ -77,9 +92,12 @@ def record() -> dict[str, Any]:
 
 @pytest.fixture
 def script(tmp_path: Path) -> Script:
-    """Makes a program of a piece of Python; `emit` writes an event, `record` is a record."""
+    """Makes a program of a piece of Python; `emit` writes an event, `record` is a record.
 
-    def make(body: str) -> str:
+    Asked to probe, it says that the server refuses the groups in `refused`, and nothing else.
+    """
+
+    def make(body: str, refused: tuple[str, ...] = ()) -> str:
         path = tmp_path / f"program{len(list(tmp_path.iterdir()))}"
         path.write_text(
             f"#!{sys.executable}\n"
@@ -87,6 +105,8 @@ def script(tmp_path: Path) -> Script:
             f"record = json.loads({json.dumps(RECORD)!r})\n"
             "def emit(**event):\n"
             "    print(json.dumps(event), file=sys.stderr, flush=True)\n"
+            f"refused = {refused!r}\n"
+            f"{PROBE}"
             f"{body}\n",
             "utf-8",
         )

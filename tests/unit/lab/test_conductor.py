@@ -25,7 +25,7 @@ from tlslab.store import RunFolder
 from tlslab.targets import Running
 from tlslab.targets.process import ServerProcess
 
-Script = Callable[[str], str]
+Script = Callable[..., str]
 
 EXPERIMENT = replace(load("groups", quick=True), blocks=3)
 ANSWERS = (
@@ -81,16 +81,14 @@ def test_all_trials_are_run_in_order_with_a_fresh_server_each_block(
     assert not psutil.Process().children(recursive=True)
 
 
-def test_an_unsupported_cell_is_recorded_once_with_the_reason(
+REFUSAL = {"schema": "tlslab.error/1", "class": "alert_handshake_failure", "message": "no group"}
+
+
+def test_a_cell_that_the_probe_saw_refused_is_recorded_once_and_never_tried(
     tmp_path: Path, script: Script
 ) -> None:
-    refusal = {
-        "schema": "tlslab.error/1",
-        "class": "alert_handshake_failure",
-        "message": "no group",
-    }
-    body = f"print(json.dumps({refusal!r} if group == 'X448' else record))"
-    lab = Lab(tmp_path, script(ANSWERS + body))
+    body = "assert group != 'X448'\nprint(json.dumps(record))"
+    lab = Lab(tmp_path, script(ANSWERS + body, refused=("X448",)))
     lab.carry_out()
     counts = Counter((trial.factors["group"], trial.status) for trial in lab.folder.trials())
     assert events.Skipped(2, "tls=1.3,key=ecdsa-p256,group=X448 is unsupported") in lab.events
@@ -98,7 +96,32 @@ def test_an_unsupported_cell_is_recorded_once_with_the_reason(
     assert counts["X25519", "done"] == 3
     reasons = [trial.reason for trial in lab.folder.trials() if trial.status == "unsupported"]
     assert reasons[0] is not None
-    assert reasons[0].message == "no group"
+    assert reasons[0].class_ == "alert_handshake_failure"
+    words = "the server answered handshake_failure (40) to TLS 1.3 with only X448"
+    assert reasons[0].message.startswith(words)
+
+
+def test_what_the_probe_saw_accepted_has_failed_when_its_preflight_fails(
+    tmp_path: Path, script: Script
+) -> None:
+    body = f"print(json.dumps({REFUSAL!r} if group == 'X448' else record))"
+    lab = Lab(tmp_path, script(ANSWERS + body))
+    lab.carry_out()
+    counts = Counter((trial.factors["group"], trial.status) for trial in lab.folder.trials())
+    assert (counts["X448", "failed"], counts["X448", "unsupported"]) == (3, 0)
+
+
+def test_without_a_probe_the_preflight_tells_what_is_unsupported(
+    tmp_path: Path, script: Script
+) -> None:
+    body = f"print(json.dumps({REFUSAL!r} if group == 'X448' else record))"
+    no_probe = "if '--probe' in sys.argv:\n    sys.exit(3)\n"
+    path = Path(script(ANSWERS + body))
+    path.write_text(path.read_text().replace("if '--probe' in", no_probe + "if '--probe' in", 1))
+    lab = Lab(tmp_path, str(path))
+    lab.carry_out()
+    counts = Counter((trial.factors["group"], trial.status) for trial in lab.folder.trials())
+    assert (counts["X448", "unsupported"], counts["X25519", "done"]) == (1, 3)
 
 
 def test_a_failing_cell_fails_alone(tmp_path: Path, script: Script) -> None:

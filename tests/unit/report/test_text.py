@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from made_run import World, made_run
+from made_run import World, made_primitives, made_run
 from tlslab.analysis import summarise
 from tlslab.model.finding import Summary
 from tlslab.report import render_ab, render_text
@@ -30,6 +30,14 @@ def test_every_cell_has_its_row_and_every_finding_its_sentence(full_summary: Sum
     assert "Published ratios to X25519 beside ours" in text
     assert "the hybrid groups exist in TLS 1.3 only" in flat
     assert f"--seed {full_summary.experiment.seed}" in text
+
+
+def test_a_known_limit_stands_below_each_cost() -> None:
+    contents = made_run(quick=True)
+    environment = replace(contents.environment, primitives=made_primitives())
+    text = printed(summarise(replace(contents, environment=environment)))
+    assert len(re.findall(r"\d × limit", text)) == 2
+    assert "× limit" not in printed(summarise(contents))
 
 
 @pytest.mark.parametrize("width", [80, 100, 120, 200])

@@ -40,9 +40,8 @@ pub struct Histograms(Vec<Histogram<u64>>);
 impl Histograms {
     /// Empty histograms.
     pub fn new(open_loop: bool) -> Self {
-        let empty = || Histogram::new_with_bounds(1, HIGHEST, DIGITS).expect("valid bounds");
         let count = HISTOGRAMS.len() + if open_loop { OPEN_HISTOGRAMS.len() } else { 0 };
-        Self((0..count).map(|_| empty()).collect())
+        Self((0..count).map(|_| empty_histogram()).collect())
     }
 
     /// Notes a time.
@@ -64,13 +63,7 @@ impl Histograms {
 
     /// The histograms in the compressed HdrHistogram V2 encoding, base64.
     pub fn encoded(&self) -> BTreeMap<String, String> {
-        let mut serializer = V2DeflateSerializer::new();
-        let encode = |(name, histogram): (String, &Histogram<u64>)| {
-            let mut bytes = Vec::new();
-            serializer.serialize(histogram, &mut bytes).expect("a vector takes all bytes");
-            (name, BASE64.encode(bytes))
-        };
-        self.named().map(encode).collect()
+        self.named().map(|(name, histogram)| (name, encoded(histogram))).collect()
     }
 
     /// The histograms in short.
@@ -79,7 +72,20 @@ impl Histograms {
     }
 }
 
-fn summary(histogram: &Histogram<u64>) -> Summary {
+/// A histogram of times in nanoseconds, up to an hour.
+pub fn empty_histogram() -> Histogram<u64> {
+    Histogram::new_with_bounds(1, HIGHEST, DIGITS).expect("valid bounds")
+}
+
+/// A histogram in the compressed HdrHistogram V2 encoding, base64.
+pub fn encoded(histogram: &Histogram<u64>) -> String {
+    let mut bytes = Vec::new();
+    V2DeflateSerializer::new().serialize(histogram, &mut bytes).expect("a vector takes all bytes");
+    BASE64.encode(bytes)
+}
+
+/// A histogram of times in nanoseconds, in short.
+pub fn summary(histogram: &Histogram<u64>) -> Summary {
     let ms = |nanos: f64| nanos / MILLISECOND as f64;
     let quantile = |q| ms(histogram.value_at_quantile(q) as f64);
     if histogram.is_empty() {

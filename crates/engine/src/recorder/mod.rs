@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::mem;
 
 use self::histograms::Time;
+pub use self::histograms::{empty_histogram, encoded, summary};
 use self::names::Names;
 use self::part::Part;
 pub use self::second::{Percentiles, Second};

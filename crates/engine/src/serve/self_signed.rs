@@ -7,12 +7,13 @@ use openssl::error::ErrorStack;
 use openssl::pkey::PKey;
 use openssl::rsa::Rsa;
 use rcgen::{
-    BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa,
-    KeyPair, KeyUsagePurpose, PublicKeyData, RsaKeySize, SignatureAlgorithm,
+    BasicConstraints, Certificate, CertificateParams, CertifiedIssuer, DnType,
+    ExtendedKeyUsagePurpose, IsCa, KeyPair, KeyUsagePurpose, PublicKeyData, RsaKeySize,
+    SignatureAlgorithm,
 };
 
 use crate::identity::{Identity, IdentityError};
-use crate::names::UnknownName;
+use crate::names::{UnknownName, string_form};
 
 /// The kinds of certificate key that can be made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,6 +94,8 @@ impl FromStr for KeyKind {
     }
 }
 
+string_form!(KeyKind, "KeyKind", Self::ALL.map(|kind| kind.to_string()).into());
+
 /// A certificate for localhost, 127.0.0.1 and ::1, and who vouches for it.
 #[derive(Debug)]
 pub struct SelfSigned {
@@ -107,38 +110,75 @@ pub struct SelfSigned {
 /// # Errors
 /// The library refuses to make the key or the certificate.
 pub fn self_signed(kind: KeyKind) -> Result<SelfSigned, IdentityError> {
-    let made = || -> Result<(String, String, String), rcgen::Error> {
+    let (certificate, key, authority) = make(kind, ExtendedKeyUsagePurpose::ServerAuth)?;
+    let identity = Identity::from_pem(&certificate.pem(), &key.pem)?;
+    Ok(SelfSigned { identity, authority: authority.pem() })
+}
+
+/// A certificate, its key, and the certificate of its issuer, all in DER; the key in PKCS #8.
+#[derive(Debug, Clone)]
+pub(crate) struct Issued {
+    pub certificate: Vec<u8>,
+    pub key: Vec<u8>,
+    pub authority: Vec<u8>,
+}
+
+/// Makes an authority and a certificate issued by it, for a server or for a client.
+///
+/// # Errors
+/// The library refuses to make the key or the certificate.
+pub(crate) fn issue(
+    kind: KeyKind,
+    purpose: ExtendedKeyUsagePurpose,
+) -> Result<Issued, IdentityError> {
+    let (certificate, key, authority) = make(kind, purpose)?;
+    Ok(Issued {
+        certificate: certificate.der().to_vec(),
+        key: key.der,
+        authority: authority.der().to_vec(),
+    })
+}
+
+type Made = (Certificate, PrivateKey, CertifiedIssuer<'static, KeyPair>);
+
+/// A private key in PKCS #8.
+struct PrivateKey {
+    pem: String,
+    der: Vec<u8>,
+}
+
+fn make(kind: KeyKind, purpose: ExtendedKeyUsagePurpose) -> Result<Made, IdentityError> {
+    let made = || -> Result<Made, rcgen::Error> {
         let authority =
             CertifiedIssuer::self_signed(authority_params(kind)?, kind.issuer().generate()?)?;
         let (certificate, key) = if kind == KeyKind::Rsa1024 {
             let key =
                 ShortRsa::generate(1024).map_err(|_| rcgen::Error::KeyGenerationUnavailable)?;
-            (server_params()?.signed_by(&key, &authority)?, key.pem)
+            (subject_params(purpose)?.signed_by(&key, &authority)?, key.private)
         } else {
             let key = kind.generate()?;
-            (server_params()?.signed_by(&key, &authority)?, key.serialize_pem())
+            let certificate = subject_params(purpose)?.signed_by(&key, &authority)?;
+            (certificate, PrivateKey { pem: key.serialize_pem(), der: key.serialize_der() })
         };
-        Ok((certificate.pem(), key, authority.pem()))
+        Ok((certificate, key, authority))
     };
-    let (certificate, key, authority) =
-        made().map_err(|e| IdentityError::NotMade { kind, message: e.to_string() })?;
-    Ok(SelfSigned { identity: Identity::from_pem(&certificate, &key)?, authority })
+    made().map_err(|e| IdentityError::NotMade { kind, message: e.to_string() })
 }
 
 /// An RSA key that is shorter than aws-lc makes, for a certificate's subject.
 struct ShortRsa {
     /// The public key, PKCS #1 in DER.
     public: Vec<u8>,
-    /// The private key, PKCS #8 in PEM.
-    pem: String,
+    private: PrivateKey,
 }
 
 impl ShortRsa {
     fn generate(bits: u32) -> Result<Self, ErrorStack> {
         let rsa = Rsa::generate(bits)?;
         let public = rsa.public_key_to_der_pkcs1()?;
-        let pem = PKey::from_rsa(rsa)?.private_key_to_pem_pkcs8()?;
-        Ok(Self { public, pem: String::from_utf8_lossy(&pem).into_owned() })
+        let key = PKey::from_rsa(rsa)?;
+        let pem = String::from_utf8_lossy(&key.private_key_to_pem_pkcs8()?).into_owned();
+        Ok(Self { public, private: PrivateKey { pem, der: key.private_key_to_pkcs8()? } })
     }
 }
 
@@ -160,13 +200,13 @@ fn authority_params(kind: KeyKind) -> Result<CertificateParams, rcgen::Error> {
     Ok(params)
 }
 
-fn server_params() -> Result<CertificateParams, rcgen::Error> {
+fn subject_params(purpose: ExtendedKeyUsagePurpose) -> Result<CertificateParams, rcgen::Error> {
     let names = ["localhost", "127.0.0.1", "::1"].map(str::to_owned);
     let mut params = CertificateParams::new(names)?;
     params.distinguished_name.push(DnType::CommonName, "localhost");
     // Key encipherment is what static RSA suites need (RFC 5246, section 7.4.2).
     params.key_usages = vec![KeyUsagePurpose::DigitalSignature, KeyUsagePurpose::KeyEncipherment];
-    params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+    params.extended_key_usages = vec![purpose];
     params.use_authority_key_identifier_extension = true;
     Ok(params)
 }

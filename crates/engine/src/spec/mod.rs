@@ -188,6 +188,12 @@ pub enum SpecError {
     OneVersionOnly { what: String, needs: TlsVersion },
     #[error("proof must be 16 to 64 letters, digits and hyphens")]
     Proof,
+    #[error("schema is '{0}'; a probe reads tlslab.probe-spec/1")]
+    ProbeSchema(String),
+    #[error("target '{target}': {why}")]
+    Target { target: String, why: String },
+    #[error("{field} must be 1 to {most}")]
+    OutOfRange { field: &'static str, most: u32 },
     #[error("server_name '{0}' is not a DNS name or an address")]
     ServerName(String),
     #[error("server_name and server_names exclude each other")]

@@ -4,7 +4,7 @@ mod chain_memo;
 mod client_hello;
 mod client_identity;
 mod flight;
-mod key_exchange;
+pub(crate) mod key_exchange;
 mod key_memo;
 mod key_schedule;
 mod session;

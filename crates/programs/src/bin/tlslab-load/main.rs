@@ -3,7 +3,11 @@
 mod arguments;
 mod events;
 mod hold;
+mod in_memory;
 mod keylog;
+mod mode;
+mod primitives;
+mod probe;
 mod problem;
 mod text;
 mod trace;
@@ -17,7 +21,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use serde_json::json;
 use tlslab_engine::check::{Checked, check_logged};
 use tlslab_engine::hold::HoldRecord;
-use tlslab_engine::record::{RunRecord, VerdictCode};
+use tlslab_engine::in_memory::InMemoryRecord;
+use tlslab_engine::primitives::PrimitivesRecord;
+use tlslab_engine::probe::{ProbeRecord, ProbeSpec};
+use tlslab_engine::record::{RunRecord, Verdict, VerdictCode};
 use tlslab_engine::run::run;
 use tlslab_engine::spec::RunSpec;
 
@@ -30,10 +37,12 @@ use self::trace::TraceFile;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    let (json, result) = match Arguments::of_command_line() {
-        Ok(arguments) => (arguments.json || arguments.preflight, measure(&arguments)),
-        Err(error) if error.use_stderr() => (arguments::ask_for_json(), Err(error.into())),
-        Err(help_or_version) => help_or_version.exit(),
+    let (json, result) = if mode::is(in_memory::FLAG) {
+        mode::run(clap::Parser::try_parse(), in_memory::run)
+    } else if mode::is(primitives::FLAG) {
+        mode::run(clap::Parser::try_parse(), primitives::run)
+    } else {
+        mode::run(Arguments::of_command_line(), |arguments| measure(&arguments))
     };
     match result {
         Ok(code) => code,
@@ -51,8 +60,15 @@ fn measure(arguments: &Arguments) -> Result<ExitCode, Problem> {
             Schema::Spec => schemars::schema_for!(RunSpec),
             Schema::Record => schemars::schema_for!(RunRecord),
             Schema::Hold => schemars::schema_for!(HoldRecord),
+            Schema::InMemory => schemars::schema_for!(InMemoryRecord),
+            Schema::Primitives => schemars::schema_for!(PrimitivesRecord),
+            Schema::ProbeSpec => schemars::schema_for!(ProbeSpec),
+            Schema::Probe => schemars::schema_for!(ProbeRecord),
         })?;
         return Ok(ExitCode::SUCCESS);
+    }
+    if arguments.probe.asked() {
+        return probe::carry_out(arguments);
     }
     let interrupt = interrupt_flag()?;
     if arguments.hold.is_asked_for() {
@@ -80,7 +96,7 @@ fn measure(arguments: &Arguments) -> Result<ExitCode, Problem> {
     } else {
         write!(io::stdout(), "{}", text::summary(&record))?;
     }
-    Ok(exit_code(&record))
+    Ok(exit_code(&record.verdicts))
 }
 
 fn preflight(checked: &Checked) -> serde_json::Value {
@@ -109,8 +125,8 @@ fn print_json(value: &impl serde::Serialize) -> io::Result<()> {
     io::stdout().write_all(line.as_bytes())
 }
 
-fn exit_code(record: &RunRecord) -> ExitCode {
-    let has = |code| record.verdicts.iter().any(|verdict| verdict.code == code);
+fn exit_code(verdicts: &[Verdict]) -> ExitCode {
+    let has = |code| verdicts.iter().any(|verdict| verdict.code == code);
     if has(VerdictCode::Interrupted) {
         ExitCode::from(130)
     } else if has(VerdictCode::Valid) {

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use serde_json::json;
 use tlslab_engine::error::RunError;
 use tlslab_engine::hostile::harmless;
+use tlslab_engine::probe::ProbeError;
 use tlslab_engine::spec::SpecError;
 
 /// Wrong usage.
@@ -35,6 +36,12 @@ impl Problem {
     pub fn output(path: &str, error: &io::Error) -> Self {
         let message = format!("cannot write '{path}': {error}");
         Self { class: "output".to_owned(), message, exit: COULD_NOT_RUN }
+    }
+
+    /// A problem of a class that programs can tell from others, and whether the usage is to blame.
+    pub fn of_class(class: &str, message: String, is_usage: bool) -> Self {
+        let exit = if is_usage { USAGE } else { COULD_NOT_RUN };
+        Self { class: class.to_owned(), message, exit }
     }
 
     /// What the program ends with.
@@ -71,7 +78,7 @@ fn remedy(class: &str) -> &'static str {
             "for a host that you may load, give --allow HOST (and a public one --proof TOKEN)"
         }
         "certificate" => "give its CA with --ca FILE, or do not check the chain with --insecure",
-        "tls_protocol" => "see that the port speaks TLS",
+        "tls_protocol" | "no_tls" => "see that the port speaks TLS",
         "alert_handshake_failure" => {
             "the server has nothing in common with what was offered (version, suite, group, scheme)"
         }
@@ -113,6 +120,12 @@ impl From<RunError> for Problem {
             RunError::Backend(_) => Self { class: "unsupported".to_owned(), message, exit: USAGE },
             other => Self { class: other.class(), message, exit: COULD_NOT_RUN },
         }
+    }
+}
+
+impl From<ProbeError> for Problem {
+    fn from(error: ProbeError) -> Self {
+        Self { class: error.class(), message: error.to_string(), exit: COULD_NOT_RUN }
     }
 }
 

@@ -1,6 +1,7 @@
 //! The command line of `tlslab-load`, and the specification that it stands for.
 
 mod load;
+mod probe;
 mod resumption;
 mod tls;
 
@@ -9,22 +10,34 @@ use std::io::Read as _;
 use std::time::Duration;
 
 use clap::{Parser, ValueEnum};
+use serde::de::DeserializeOwned;
+use tlslab_engine::probe::ProbeSpec;
 use tlslab_engine::spec::{Deadlines, RequestsPerConnection, RunSpec, SPEC_SCHEMA, Stop};
 
 use self::load::LoadArguments;
+use self::probe::ProbeArguments;
 use self::tls::TlsArguments;
 use crate::hold;
 use crate::problem::Problem;
+
+/// The modes that load nothing; each has options of its own.
+const OTHER_MODES: &str = "\
+Without a server:
+  tlslab-load --in-memory ...   TLS client and server back to back (see --in-memory --help)
+  tlslab-load --primitives ...  what each primitive of TLS costs here (see --primitives --help)";
 
 /// Opens TLS connections to one server and measures them.
 ///
 /// Only loopback addresses are loaded, and hosts given with --allow. Exit status: 0 done and valid,
 /// 1 done but a verdict failed, 2 wrong usage, 3 could not run, 130 interrupted.
 #[derive(Debug, Parser)]
-#[command(version, max_term_width = 100)]
+#[command(version, max_term_width = 100, after_help = OTHER_MODES)]
 pub struct Arguments {
     /// What to load: https://HOST:PORT/PATH
-    #[arg(required_unless_present_any = ["spec", "print_schema"], conflicts_with = "spec")]
+    #[arg(
+        required_unless_present_any = ["spec", "print_schema", "probe"],
+        conflicts_with = "spec"
+    )]
     url: Option<String>,
 
     /// Read the whole specification (JSON) from this file, or from standard input with -
@@ -76,9 +89,9 @@ pub struct Arguments {
     #[arg(long, value_name = "TOKEN")]
     proof: Option<String>,
 
-    /// The time that each step of a connection may take
-    #[arg(long, value_parser = time, default_value = "10s", value_name = "TIME")]
-    timeout: Duration,
+    /// The time that each step of a connection may take [default: 10s; 5s for all steps of a probe]
+    #[arg(long, value_parser = time, value_name = "TIME")]
+    timeout: Option<Duration>,
 
     /// Append the secrets of all connections to this file, in the format of SSLKEYLOGFILE, so that a
     /// packet capture can be decrypted. This flag alone turns it on; no environment variable does
@@ -97,6 +110,10 @@ pub struct Arguments {
     #[arg(long)]
     pub preflight: bool,
 
+    /// What server to probe
+    #[command(flatten)]
+    pub probe: ProbeArguments,
+
     /// Print the JSON Schema of a wire format and stop
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub print_schema: Option<Schema>,
@@ -111,6 +128,14 @@ pub enum Schema {
     Record,
     /// What comes out of --hold.
     Hold,
+    /// What comes out of --in-memory.
+    InMemory,
+    /// What comes out of --primitives.
+    Primitives,
+    /// What goes into a probe.
+    ProbeSpec,
+    /// What comes out of a probe.
+    Probe,
 }
 
 impl Arguments {
@@ -129,10 +154,25 @@ impl Arguments {
         Ok(spec)
     }
 
+    /// The specification of a probe that was given, in JSON or in flags.
+    pub fn probe_spec(&self) -> Result<ProbeSpec, Problem> {
+        if let Some(source) = &self.spec {
+            let spec: ProbeSpec = read_spec(source)?;
+            let target = self.probe.target();
+            return if target.is_empty() || target == spec.target {
+                Ok(spec)
+            } else {
+                Err(Problem::usage("--probe takes its target from --spec".to_owned()))
+            };
+        }
+        let (name, trust) = (self.tls.name(), self.tls.trust()?);
+        Ok(self.probe.spec(self.timeout, name, trust, self.allow.clone()))
+    }
+
     fn spec_of_flags(&self) -> Result<RunSpec, Problem> {
         let load = self.load.spec(self.duration)?;
         let length = self.duration.or(self.load.length(&load)?).unwrap_or(LENGTH);
-        let step = milliseconds(self.timeout) as u32;
+        let step = milliseconds(self.timeout.unwrap_or(STEP)) as u32;
         let deadlines =
             Deadlines { connect_ms: step, handshake_ms: step, first_byte_ms: step, body_ms: step };
         Ok(RunSpec {
@@ -158,15 +198,10 @@ impl Arguments {
     }
 }
 
-/// Whether the command line asks for JSON, when it cannot be read as a whole.
-pub fn ask_for_json() -> bool {
-    std::env::args_os().any(|argument| argument == "--json" || argument == "--preflight")
-}
-
 /// The most bytes that a specification may have; its PEM text is the bulk of it.
 const SPEC_LIMIT: u64 = 4 * 1024 * 1024;
 
-fn read_spec(source: &str) -> Result<RunSpec, Problem> {
+fn read_spec<T: DeserializeOwned>(source: &str) -> Result<T, Problem> {
     let text = if source == "-" {
         let mut text = String::new();
         std::io::stdin()
@@ -184,16 +219,20 @@ fn read_file(path: &str) -> Result<String, Problem> {
     fs::read_to_string(path).map_err(|e| Problem::usage(format!("cannot read '{path}': {e}")))
 }
 
+/// A time in whole milliseconds.
 pub fn milliseconds(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// How long a measurement takes if nothing says so.
 const LENGTH: Duration = Duration::from_secs(10);
+/// The time that each step of a load's connection may take, unless another is given.
+const STEP: Duration = Duration::from_secs(10);
 
 /// The longest time that can be asked for: a day.
 const LONGEST: Duration = Duration::from_secs(24 * 3600);
 
+/// Reads a time: `500ms`, `10s`, `2m`.
 pub fn time(text: &str) -> Result<Duration, String> {
     let wanted = || format!("'{text}' is not a time; write 500ms, 10s or 2m");
     let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
@@ -222,9 +261,10 @@ fn requests(text: &str) -> Result<RequestsPerConnection, String> {
 
 /// A list of processors, as taskset takes it.
 #[derive(Debug, Clone, Default)]
-struct Processors(Vec<usize>);
+pub struct Processors(pub Vec<usize>);
 
-fn processors(text: &str) -> Result<Processors, String> {
+/// Reads a list of processors: `0,2-3`.
+pub fn processors(text: &str) -> Result<Processors, String> {
     let wanted = || format!("'{text}' is not a list of processors; write 1 or 0,2-3");
     let mut list = Vec::new();
     for part in text.split(',') {

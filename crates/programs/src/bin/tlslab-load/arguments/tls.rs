@@ -108,11 +108,6 @@ enum KeyShareName {
 impl TlsArguments {
     /// What the flags ask for.
     pub fn spec(&self) -> Result<TlsSpec, Problem> {
-        let trust = match &self.ca {
-            Some(file) => Trust::Pem(read_file(file)?),
-            None if self.insecure => Trust::Anyone,
-            None => Trust::System,
-        };
         let (authenticate, key_share) = match (self.lean, self.authenticate, self.key_share) {
             (true, _, _) => (Authenticate::Sampled, KeyShare::Reused),
             (false, authenticate, key_share) => (authenticate.into(), key_share.into()),
@@ -135,9 +130,23 @@ impl TlsArguments {
             client_identity: self.client_identity()?,
             dh_bits: self.dh_bits,
             allow_obsolete: self.allow_obsolete,
-            trust,
+            trust: self.trust()?,
             ..TlsSpec::default()
         }))
+    }
+
+    /// The name for SNI, if one is given.
+    pub fn name(&self) -> Option<String> {
+        self.sni.first().cloned()
+    }
+
+    /// Whom to trust.
+    pub fn trust(&self) -> Result<Trust, Problem> {
+        Ok(match &self.ca {
+            Some(file) => Trust::Pem(read_file(file)?),
+            None if self.insecure => Trust::Anyone,
+            None => Trust::System,
+        })
     }
 
     fn alpn(&self) -> Result<Option<Vec<String>>, Problem> {

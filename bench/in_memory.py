@@ -1,0 +1,112 @@
+"""`make bench`, second part: what the engine adds to a direct loop over rustls in memory.
+
+Interleaved runs of `tlslab-load --in-memory` and of `crates/engine/examples/in_memory_direct.rs`,
+which makes the same handshakes with nothing around them. What is compared is the processor time of
+the thread per handshake, which each of the two reads around its own loop. Exit codes: 0 every bar
+met, 1 a bar missed, 3 could not run. BENCH_BLOCKS changes the number of blocks (10).
+"""
+
+import json
+import os
+import random
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from bench.child import PROCESSOR
+from bench.intervals import ratio
+from tlslab.lab.programs import require_program
+from tlslab.model.errors import CannotRunError, TlslabError
+from tlslab.targets.base import pinned
+
+ROOT = Path(__file__).parent.parent
+DIRECT = ROOT / "target" / "release" / "examples" / "in_memory_direct"
+
+BLOCKS = int(os.environ.get("BENCH_BLOCKS", "10"))
+SEED = int(os.environ.get("BENCH_SEED", "20210401"))
+
+# Handshakes of a run: about a second.
+HANDSHAKES = 5000
+
+FORMS = ("full", "resumed")
+
+# The engine may need so many times what a direct loop needs.
+BAR = 1.05
+
+PATIENCE_S = 120.0
+
+
+def main() -> int:
+    """Runs both, interleaved; the exit code."""
+    try:
+        build()
+        met = [show(form, measure(form, BLOCKS)) for form in FORMS]
+        return 0 if all(met) else 1
+    except TlslabError as error:
+        print(f"bench: {error.message}" + (f"; {error.remedy}" if error.remedy else ""))
+        return error.exit_code
+
+
+def build() -> None:
+    """Compiles the direct loop; it is a bench's and not among the programs that are installed."""
+    command = ["cargo", "build", "--release", "--locked", "--quiet", "--workspace"]
+    example = ["--example", "in_memory_direct"]
+    if subprocess.run([*command, *example], cwd=ROOT, check=False).returncode != 0:
+        raise CannotRunError("the direct loop does not compile")
+
+
+def measure(form: str, blocks: int) -> dict[str, dict[int, float]]:
+    """Processor time of a handshake in microseconds by contestant and block, order by lot."""
+    program = require_program("tlslab-load")
+    commands = {
+        "engine": [program, "--in-memory", "--backend", "rustls", "--handshake", form, "--json"],
+        "direct": [str(DIRECT)],
+    }
+    commands["engine"] += ["-n", str(HANDSHAKES)]
+    commands["direct"] += [str(HANDSHAKES), form]
+    order = random.Random(SEED)
+    found: dict[str, dict[int, float]] = {name: {} for name in commands}
+    for block in range(blocks):
+        for name in order.sample(sorted(commands), len(commands)):
+            found[name][block] = cpu_us(name, _run(commands[name]))
+    return found
+
+
+def _run(command: Sequence[str]) -> str:
+    done = subprocess.run(
+        pinned(command, [PROCESSOR], "KILL"),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=PATIENCE_S,
+    )
+    if done.returncode != 0:
+        raise CannotRunError(
+            f"{command[0]} ended with code {done.returncode}: {done.stderr[-400:]}"
+        )
+    return done.stdout
+
+
+def cpu_us(name: str, output: str) -> float:
+    """Processor time of one handshake, from what a contestant prints."""
+    data = json.loads(output)
+    return float(data["cpu_us"] if name == "direct" else data["handshakes"]["cpu_us"])
+
+
+def show(form: str, found: dict[str, dict[int, float]]) -> bool:
+    """Prints the ratio with its interval; whether the bar is met."""
+    times = ratio(found["engine"], found["direct"])
+    met = times.value <= BAR
+    costs = ", ".join(
+        f"{name} {sum(by_block.values()) / len(by_block):.1f} us"
+        for name, by_block in found.items()
+    )
+    mark = "met   " if met else "missed"
+    bar = f"in memory, {form}: the engine needs at most {BAR} times a direct loop over rustls"
+    print(f"{mark} {bar}: {times:.3f} ({costs})", flush=True)
+    return met
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,181 @@
+"""`make bench-instructions`: instructions of each side of a handshake, compared with stored ones.
+
+`bench/instructions.json` holds the stored counts by the code that the libraries choose (ADR 0016).
+Exit codes: 0 as stored, or nothing stored for this machine's code (told loudly); 1 more than 1 %
+above or below a stored count; 3 could not run. `--quick` counts the one that CI watches, `--update`
+stores what is counted.
+"""
+
+import json
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.callgrind import Counted, count
+from tlslab.model.errors import CannotRunError, TlslabError
+
+STORED = Path(__file__).parent / "instructions.json"
+SCHEMA = "tlslab.instructions/1"
+
+# A change of so much is one. What chance does to a count is below 0.3 %.
+TOLERANCE = 0.01
+
+KIB_PER_RECORD = 16
+
+# Every process makes a certificate of its own, and what verifying it takes depends on its numbers:
+# more handshakes do not average that out, more processes do.
+REPEATS = 3
+
+
+@dataclass(frozen=True)
+class Case:
+    """What is counted; `number` and twice as many are run, `unit` divides the difference."""
+
+    name: str
+    flags: tuple[str, ...]
+    number: int
+    sides: tuple[str, str]
+    unit: str = "handshake"
+
+
+def _cases() -> list[Case]:
+    cases = []
+    for backend in ("rustls", "openssl"):
+        of = ("--backend", backend)
+        both = ("client", "server")
+        cases += [
+            Case(f"{backend} full", of, 32, both),
+            Case(f"{backend} resumed", (*of, "--handshake", "resumed"), 32, both),
+            Case(
+                f"{backend} bulk",
+                (*of, "--bulk", "--record-size", "16384", "--direction", "send"),
+                128,
+                ("seal", "open"),
+                "KiB",
+            ),
+        ]
+    return cases
+
+
+CASES = _cases()
+
+# What `make check` counts: it takes some ten seconds.
+WATCHED = CASES[:1]
+
+
+@dataclass(frozen=True)
+class Found:
+    """Instructions per unit by side, and the code that they were counted of."""
+
+    sides: Mapping[str, float]
+    code: str
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Counts, compares, tells; the exit code."""
+    unknown = set(arguments) - {"--quick", "--update"}
+    if unknown:
+        print(f"bench-instructions: unknown: {' '.join(sorted(unknown))}")
+        return 2
+    try:
+        found = {
+            case.name: measure(case) for case in (WATCHED if "--quick" in arguments else CASES)
+        }
+        if "--update" in arguments:
+            store(found)
+            return 0
+        return compare(found, stored())
+    except TlslabError as error:
+        print(
+            f"bench-instructions: {error.message}" + (f"; {error.remedy}" if error.remedy else "")
+        )
+        return error.exit_code
+
+
+def measure(case: Case) -> Found:
+    """The instructions of one unit of a case, by each side. Raises CannotRunError."""
+    print(f"{case.name}: counting", flush=True)
+    once = [count(case.flags, case.number) for _ in range(REPEATS)]
+    twice = [count(case.flags, 2 * case.number) for _ in range(REPEATS)]
+    units = REPEATS * case.number * (KIB_PER_RECORD if case.unit == "KiB" else 1)
+
+    def total(runs: Sequence[Counted], side: str) -> int:
+        return sum(run.sides[side] for run in runs)
+
+    sides = {side: (total(twice, side) - total(once, side)) / units for side in case.sides}
+    if min(sides.values()) <= 0:
+        raise CannotRunError(f"{case.name}: callgrind shows no instructions of {case.sides}")
+    return Found(sides, f"{once[0].code_path} {compiler()}")
+
+
+def compiler() -> str:
+    """The compiler: another one makes other code of the same source."""
+    done = subprocess.run(["rustc", "--version"], capture_output=True, text=True, check=False)
+    words = done.stdout.split()
+    if done.returncode != 0 or len(words) < 2:
+        raise CannotRunError("rustc does not say its version")
+    return f"rustc-{words[1]}"
+
+
+def stored() -> dict[str, dict[str, dict[str, float]]]:
+    """The stored counts by code, case and side."""
+    if not STORED.exists():
+        return {}
+    data = json.loads(STORED.read_text("utf-8"))
+    counts: dict[str, dict[str, dict[str, float]]] = data["counts"]
+    return counts
+
+
+def store(found: Mapping[str, Found]) -> None:
+    """Puts counts in place of the stored ones of the same code; others are kept."""
+    counts = stored()
+    for name, one in found.items():
+        rounded = {side: round(value, 1) for side, value in one.sides.items()}
+        counts.setdefault(one.code, {})[name] = rounded
+    data = {"schema": SCHEMA, "tolerance": TOLERANCE, "counts": counts}
+    STORED.write_text(json.dumps(data, indent=1, sort_keys=True) + "\n", "utf-8")
+    print(f"stored in {STORED.name}: {', '.join(found)}")
+
+
+def compare(
+    found: Mapping[str, Found], known: Mapping[str, Mapping[str, Mapping[str, float]]]
+) -> int:
+    """Prints each count beside the stored one; 1 when one of them has changed."""
+    changed = []
+    for name, one in found.items():
+        before = known.get(one.code, {}).get(name, {})
+        for side, value in one.sides.items():
+            text = f"{name}, {side}: {value:,.0f} instructions"
+            if side not in before:
+                print(f"{text}; NOTHING STORED for {one.code}")
+                continue
+            difference = value / before[side] - 1
+            print(f"{text}, {difference:+.2%} of the stored {before[side]:,.0f}")
+            if abs(difference) > TOLERANCE:
+                changed.append(f"{name}, {side}: {difference:+.2%}")
+    _tell_unknown({one.code for one in found.values()} - known.keys())
+    if not changed:
+        return 0
+    print(f"bench-instructions: more than {TOLERANCE:.0%} from the stored counts:")
+    print("\n".join(f"  {line}" for line in changed))
+    print(
+        "  if this is meant: make bench-instructions UPDATE=1, and commit bench/instructions.json"
+    )
+    return 1
+
+
+def _tell_unknown(codes: set[str]) -> None:
+    for code in sorted(codes):
+        print("=" * 100)
+        print(f"bench-instructions: no stored count for this machine's code, {code}")
+        print("NOTHING WAS COMPARED. On the commit before yours: make bench-instructions UPDATE=1;")
+        print(
+            "then on yours: make bench-instructions. That compares the two builds on this machine."
+        )
+        print("=" * 100)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

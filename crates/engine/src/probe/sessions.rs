@@ -1,0 +1,105 @@
+//! Resumption: a session is made and offered again.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use foreign_types::ForeignTypeRef;
+use openssl::ssl::{SslSession, SslSessionCacheMode, SslSessionRef};
+
+use super::handshake::{Terms, exchange, part};
+use super::line::Stop;
+use super::registry::Protocol;
+use super::{Prober, Resumption};
+
+/// The most tickets that are counted.
+const TICKETS_LIMIT: usize = 64;
+
+unsafe extern "C" {
+    fn SSL_SESSION_has_ticket(session: *const openssl_sys::SSL_SESSION) -> std::ffi::c_int;
+    fn SSL_SESSION_get_ticket_lifetime_hint(
+        session: *const openssl_sys::SSL_SESSION,
+    ) -> std::ffi::c_ulong;
+}
+
+impl Prober {
+    /// Finds how sessions are resumed, in the newest version up to TLS 1.2 and in TLS 1.3.
+    pub(super) fn find_resumption(&mut self) -> Result<Resumption, Stop> {
+        let mut found = Resumption::default();
+        if let Some(version) = self.newest_legacy() {
+            found.session_id = self.resumes(version, false)?;
+            found.ticket =
+                if version == Protocol::Ssl3 { None } else { self.resumes(version, true)? };
+        }
+        if self.has(Protocol::Tls13) {
+            self.find_tickets(&mut found)?;
+        }
+        Ok(found)
+    }
+
+    /// Whether a session up to TLS 1.2 is resumed, with tickets or without; `None` when none could
+    /// be made.
+    fn resumes(&mut self, version: Protocol, tickets: bool) -> Result<Option<bool>, Stop> {
+        let terms = || {
+            let terms = Terms::new(version)?;
+            Ok(if tickets { terms } else { terms.without_tickets() })
+        };
+        let Ok(mut stream) = self.shake(terms())? else { return Ok(None) };
+        part(&mut stream);
+        let session = stream.ssl().session().map(ToOwned::to_owned);
+        let Some(session) = session else { return Ok(Some(false)) };
+        drop(stream);
+        let offered = if tickets { has_ticket(&session) } else { !session.id().is_empty() };
+        if !offered {
+            return Ok(Some(false));
+        }
+        let again = self.shake(terms().map(|terms| terms.session(session)))?;
+        Ok(Some(again.is_ok_and(|stream| stream.ssl().session_reused())))
+    }
+
+    /// Collects the tickets of a handshake of TLS 1.3, and uses the last one.
+    fn find_tickets(&mut self, found: &mut Resumption) -> Result<(), Stop> {
+        let tickets = Arc::new(Mutex::new(Vec::new()));
+        let collected = Arc::clone(&tickets);
+        let terms = Terms::new(Protocol::Tls13).map(|mut terms| {
+            let cache = SslSessionCacheMode::CLIENT | SslSessionCacheMode::NO_INTERNAL;
+            terms.context().set_session_cache_mode(cache);
+            terms.context().set_new_session_callback(move |_, session| {
+                let mut tickets = collected.lock().unwrap_or_else(PoisonError::into_inner);
+                if tickets.len() < TICKETS_LIMIT {
+                    tickets.push(session);
+                }
+            });
+            terms
+        });
+        let Ok(mut stream) = self.shake(terms)? else { return Ok(()) };
+        exchange(&mut stream, &self.server_name);
+        part(&mut stream);
+        let mut tickets =
+            std::mem::take(&mut *tickets.lock().unwrap_or_else(PoisonError::into_inner));
+        drop(stream);
+        found.tickets = Some(tickets.len() as u32);
+        let early_data = tickets.iter().map(|session| session.max_early_data()).max();
+        found.max_early_data_bytes = Some(early_data.unwrap_or(0));
+        found.ticket_lifetime_s = tickets.iter().map(|session| lifetime_s(session)).max();
+        found.psk = Some(match tickets.pop() {
+            None => false,
+            Some(session) => self.takes_psk(session)?,
+        });
+        Ok(())
+    }
+
+    fn takes_psk(&mut self, session: SslSession) -> Result<bool, Stop> {
+        let terms = Terms::new(Protocol::Tls13).map(|terms| terms.session(session));
+        Ok(self.shake(terms)?.is_ok_and(|stream| stream.ssl().session_reused()))
+    }
+}
+
+fn has_ticket(session: &SslSessionRef) -> bool {
+    // SAFETY: the session is valid, and is only looked at.
+    unsafe { SSL_SESSION_has_ticket(session.as_ptr()) == 1 }
+}
+
+/// The lifetime that came with the ticket, in seconds.
+fn lifetime_s(session: &SslSessionRef) -> u64 {
+    // SAFETY: as above.
+    unsafe { SSL_SESSION_get_ticket_lifetime_hint(session.as_ptr()) }
+}

@@ -1,0 +1,122 @@
+//! The flags of `--probe`.
+
+use std::time::Duration;
+
+use clap::Args;
+use tlslab_engine::probe::{ProbeLimits, ProbeSpec, Topic};
+use tlslab_engine::spec::Trust;
+
+use super::milliseconds;
+
+/// What to probe, and what a probe may take.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Probe")]
+pub struct ProbeArguments {
+    /// Find out what a server accepts, without load, and stop; with --spec, that is a probe's
+    #[arg(long, value_name = "HOST[:PORT]", num_args = 0..=1, default_missing_value = "",
+        conflicts_with_all = ["url", "preflight"])]
+    probe: Option<String>,
+
+    /// Find out only this: versions, suites, groups, signature_schemes, certificates, alpn,
+    /// resumption, compression, renegotiation, protections
+    #[arg(long, value_name = "TOPIC,...", value_delimiter = ',', value_parser = topic,
+        requires = "probe", conflicts_with = "url")]
+    probe_only: Vec<Topic>,
+
+    /// Connections that a probe makes at most [default: 400]
+    #[arg(long, value_name = "N", requires = "probe", conflicts_with = "url")]
+    probe_connections: Option<u32>,
+
+    /// Connections that a probe makes a second at most [default: 20, and any number on loopback]
+    #[arg(long, value_name = "N", requires = "probe", conflicts_with = "url")]
+    probe_rate: Option<u32>,
+
+    /// The time that a probe takes at most [default: 2m]
+    #[arg(long, value_name = "TIME", value_parser = super::time, requires = "probe", conflicts_with = "url")]
+    probe_time: Option<Duration>,
+}
+
+impl ProbeArguments {
+    /// Whether a probe is asked for.
+    pub fn asked(&self) -> bool {
+        self.probe.is_some()
+    }
+
+    /// The target, empty when it is not given here.
+    pub fn target(&self) -> &str {
+        self.probe.as_deref().unwrap_or_default()
+    }
+
+    /// The specification of the flags, of which some belong to loads as well.
+    pub fn spec(
+        &self,
+        each: Option<Duration>,
+        server_name: Option<String>,
+        trust: Trust,
+        allow: Vec<String>,
+    ) -> ProbeSpec {
+        let usual = ProbeLimits::default();
+        let ms = |time: Duration| u32::try_from(milliseconds(time)).unwrap_or(u32::MAX);
+        ProbeSpec {
+            server_name,
+            trust,
+            allow,
+            only: self.probe_only.clone(),
+            limits: ProbeLimits {
+                connections: self.probe_connections.unwrap_or(usual.connections),
+                rate: self.probe_rate,
+                connection_ms: each.map_or(usual.connection_ms, ms),
+                all_ms: self.probe_time.map_or(usual.all_ms, ms),
+            },
+            ..ProbeSpec::of(self.target().to_owned())
+        }
+    }
+}
+
+fn topic(text: &str) -> Result<Topic, String> {
+    serde_json::from_value(text.into()).map_err(|_| {
+        let known: Vec<String> = Topic::ALL.iter().map(name).collect();
+        format!("'{text}' is nothing to find out; known: {}", known.join(", "))
+    })
+}
+
+fn name(topic: &Topic) -> String {
+    serde_json::to_value(topic).ok().and_then(|v| v.as_str().map(str::to_owned)).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Arguments;
+    use super::*;
+    use clap::Parser;
+
+    fn probe(flags: &[&str]) -> Result<ProbeSpec, String> {
+        let arguments = Arguments::try_parse_from([&["tlslab-load"], flags].concat());
+        let arguments = arguments.map_err(|error| error.to_string())?;
+        Ok(arguments.probe_spec().expect("a specification"))
+    }
+
+    #[test]
+    fn flags_make_a_specification() {
+        let flags = ["--probe", "localhost:1", "--probe-only", "suites,alpn", "--insecure"];
+        let spec = probe(&flags).unwrap();
+        assert_eq!((spec.target.as_str(), spec.trust), ("localhost:1", Trust::Anyone));
+        assert_eq!(spec.only, [Topic::Suites, Topic::Alpn]);
+        assert_eq!(spec.limits, ProbeLimits::default());
+        let flags = ["--probe", "h", "--timeout", "1s", "--probe-time", "9s", "--probe-rate", "7"];
+        let limits = probe(&flags).unwrap().limits;
+        assert_eq!((limits.connection_ms, limits.all_ms, limits.rate), (1_000, 9_000, Some(7)));
+    }
+
+    #[test]
+    fn an_unknown_topic_is_answered_with_the_known_ones() {
+        let error = probe(&["--probe", "h", "--probe-only", "curves"]).unwrap_err();
+        assert!(error.contains("'curves' is nothing to find out; known: versions, sui"), "{error}");
+    }
+
+    #[test]
+    fn flags_of_a_probe_go_with_a_probe_only() {
+        assert!(probe(&["--probe-rate", "7", "https://localhost/"]).is_err());
+        assert!(probe(&["--probe", "h", "https://localhost/"]).is_err());
+    }
+}

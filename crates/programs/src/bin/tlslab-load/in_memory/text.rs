@@ -1,0 +1,94 @@
+//! A measurement in memory, for people.
+
+use std::fmt::Write as _;
+
+use tlslab_engine::in_memory::{BulkResult, HandshakeResult, InMemoryRecord};
+
+/// Below this share of the time on a processor, other programs had too much of it.
+const UNDISTURBED: f64 = 0.95;
+
+const MEGABYTE: f64 = 1e6;
+
+/// The record in a few lines. Writing to a String cannot fail.
+pub fn summary(record: &InMemoryRecord) -> String {
+    let mut text = String::new();
+    let threads = match record.spec.threads {
+        1 => "1 thread".to_owned(),
+        more => format!("{more} threads"),
+    };
+    let _ = writeln!(text, "{} in memory, {threads}", record.backend);
+    if let Some(found) = &record.handshakes {
+        handshakes(&mut text, found);
+    }
+    if !record.bulk.is_empty() {
+        bulk(&mut text, &record.bulk);
+    }
+    for verdict in &record.verdicts {
+        let _ = writeln!(text, "verdict: {}", verdict.message);
+    }
+    text
+}
+
+fn handshakes(text: &mut String, found: &HandshakeResult) {
+    let facts = &found.facts;
+    let _ = writeln!(
+        text,
+        "  TLS {} {} {} {} {}, client {}",
+        facts.tls,
+        facts.suite,
+        facts.group,
+        facts.signature_scheme,
+        facts.kind,
+        facts.client_signature_scheme
+    );
+    let outcomes = &found.outcomes;
+    let _ = writeln!(
+        text,
+        "{} handshakes of {} completed in {:.2} s, {:.0}/s",
+        outcomes.completed, outcomes.attempts, found.seconds, found.handshakes_per_s
+    );
+    let _ = writeln!(text, "{:>12}  {:>9}", "", "us of CPU per handshake");
+    for (name, cost) in [("client", found.client.cpu_us), ("server", found.server.cpu_us)] {
+        let _ = writeln!(text, "{name:>12}  {cost:9.1}");
+    }
+    let _ = writeln!(text, "{:>12}  {:9.1}", "all", found.cpu_us);
+    let service = found.summaries["service"];
+    let _ = writeln!(text, "{:>12}  {:>9} {:>9} {:>9} {:>9}", "ms", "p50", "p90", "p99", "max");
+    let _ = writeln!(
+        text,
+        "{:>12}  {:9.3} {:9.3} {:9.3} {:9.3}",
+        "service", service.p50_ms, service.p90_ms, service.p99_ms, service.max_ms
+    );
+    let flights: Vec<_> =
+        found.flights.iter().map(|f| format!("{} {:.0}", f.from, f.bytes)).collect();
+    let _ = writeln!(text, "flights in bytes: {}", flights.join(", "));
+    if found.on_processor < UNDISTURBED {
+        let _ = writeln!(
+            text,
+            "note: other programs were served too (a thread had {:.0} % of its time): the rate is a \
+             lower bound",
+            found.on_processor * 100.0
+        );
+    }
+}
+
+fn bulk(text: &mut String, lines: &[BulkResult]) {
+    let _ = writeln!(
+        text,
+        "{:45} {:>8} {:>8} {:>10} {:>10} {:>10}",
+        "MB per second of CPU (of time: through)", "record", "way", "seal", "open", "through"
+    );
+    for line in lines {
+        let way = format!("{:?}", line.direction).to_lowercase();
+        let _ = writeln!(
+            text,
+            "{:45} {:>8} {:>8} {:>10.0} {:>10.0} {:>10.0}",
+            line.suite,
+            line.record_size,
+            way,
+            line.seal.bytes_per_cpu_s / MEGABYTE,
+            line.open.bytes_per_cpu_s / MEGABYTE,
+            line.bytes_per_s / MEGABYTE
+        );
+    }
+}

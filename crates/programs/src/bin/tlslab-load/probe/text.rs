@@ -1,0 +1,226 @@
+//! What a probe found, as a table for people.
+
+use std::fmt::Write as _;
+
+use time::OffsetDateTime;
+use tlslab_engine::probe::{
+    Accepted, Chain, Compression, Named, Order, ProbeRecord, Protections, Protocol, Protocols,
+    Refusal, Renegotiation, Resumption, Suite,
+};
+
+/// The width of the first column.
+const NAME: usize = 26;
+
+/// The longest line of a list.
+const WIDTH: usize = 100;
+
+/// The record as a table of two columns.
+pub fn table(record: &ProbeRecord) -> String {
+    let mut table = Table::default();
+    let name = record.server_name.as_deref().unwrap_or("none");
+    table.row("target", &format!("{} ({}), SNI {name}", record.target, record.address));
+    for found in &record.versions {
+        let refused = found.refusal.as_ref().map(refused).unwrap_or_default();
+        let answer = if found.accepted { "yes" } else { "no" };
+        table.row(&found.version.to_string(), &format!("{answer}{refused}"));
+    }
+    record.suites.iter().for_each(|suites| table.suites(suites));
+    record.groups.iter().for_each(|groups| table.names("groups", groups));
+    record.signature_schemes.iter().for_each(|schemes| table.names("signature schemes", schemes));
+    record.certificates.iter().for_each(|chain| table.chain(chain));
+    record.alpn.iter().for_each(|alpn| table.protocols(alpn));
+    record.resumption.iter().for_each(|resumption| table.resumption(resumption));
+    record.compression.iter().for_each(|compression| table.compression(compression));
+    record.renegotiation.iter().for_each(|found| table.renegotiation(found));
+    record.protections.iter().for_each(|protections| table.protections(protections));
+    for (number, offer) in record.offers.iter().enumerate() {
+        let answer =
+            offer.refusal.as_ref().map_or("yes".to_owned(), |r| format!("no{}", refused(r)));
+        table.row(&format!("offer {}", number + 1), &answer);
+    }
+    let took = format!("{} in {:.1} s", record.connections, record.seconds);
+    table.row("connections", &took);
+    if let Some(why) = &record.incomplete {
+        table.row("incomplete", why);
+    }
+    table.text
+}
+
+#[derive(Default)]
+struct Table {
+    text: String,
+}
+
+impl Table {
+    fn row(&mut self, name: &str, value: &str) {
+        // Writing to a String cannot fail.
+        let _ = writeln!(self.text, "{name:<NAME$}  {value}");
+    }
+
+    /// Values one after the other, in as many lines as they need.
+    fn list(&mut self, name: &str, values: &[String]) {
+        let mut line = String::new();
+        let mut name = name;
+        for value in values {
+            if !line.is_empty() && NAME + 4 + line.len() + value.len() > WIDTH {
+                self.row(name, &line);
+                (name, line) = ("", String::new());
+            }
+            let comma = if line.is_empty() { "" } else { ", " };
+            line = format!("{}{comma}{value}", line);
+        }
+        self.row(name, if line.is_empty() { "none" } else { &line });
+    }
+
+    fn suites(&mut self, found: &Accepted<Suite>) {
+        self.row(&format!("suites {}", found.version), &summary(found));
+        for suite in &found.accepted {
+            let bits = suite.bits.map(|bits| format!("{bits} bits")).unwrap_or_default();
+            let group = suite.group.as_deref().unwrap_or("-");
+            self.row("", &format!("{:<48} {bits:<8}  {group}", suite.name));
+        }
+    }
+
+    fn names(&mut self, kind: &str, found: &Accepted<Named>) {
+        let names: Vec<String> = found.accepted.iter().map(|named| named.name.clone()).collect();
+        let name = format!("{kind} {}", version(found.version));
+        self.list(&name, &names);
+        self.row("", &summary(found));
+    }
+
+    fn chain(&mut self, chain: &Chain) {
+        let certificate = &chain.certificate;
+        let versions: Vec<String> = chain.versions.iter().map(ToString::to_string).collect();
+        self.row("certificate", &format!("{} ({})", certificate.key, versions.join(", ")));
+        self.row("  subject", &certificate.subject);
+        self.row("  issuer", &certificate.issuer);
+        let more = chain.names_count - chain.names.len();
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let fits = if chain.name_matches { "" } else { " (not the name asked for)" };
+        self.row("  names", &format!("{}{more}{fits}", chain.names.join(", ")));
+        let (from, to) = (date(certificate.not_before), date(certificate.not_after));
+        self.row("  valid", &format!("{from} to {to}"));
+        self.row("  signed by", &format!("{}, {} bytes", chain.signature_algorithm, chain.bytes));
+        let order = if chain.in_order { "" } else { ", out of order" };
+        let length = format!("{} of {} bytes", certificate.chain_length, certificate.chain_bytes);
+        self.row("  chain", &format!("{length}{order}"));
+        let trusted = match (&chain.trusted, &chain.problem) {
+            (None, _) => "not checked".to_owned(),
+            (Some(true), _) => "yes".to_owned(),
+            (Some(false), problem) => format!("no: {}", problem.as_deref().unwrap_or("unknown")),
+        };
+        self.row("  trusted", &trusted);
+        let staple = chain.staple.as_ref();
+        let staple = staple.map(|staple| format!("{}, {} bytes", staple.status, staple.bytes));
+        self.row("  OCSP staple", &staple.unwrap_or("none".to_owned()));
+    }
+
+    fn protocols(&mut self, found: &Protocols) {
+        self.list("ALPN", &found.accepted);
+        let otherwise =
+            found.refusal.as_ref().map_or("goes on without".to_owned(), ToString::to_string);
+        self.row("  any other", &otherwise);
+    }
+
+    fn resumption(&mut self, found: &Resumption) {
+        self.row("resumption by session ID", yes(found.session_id));
+        self.row("resumption by ticket", yes(found.ticket));
+        self.row("resumption by PSK", yes(found.psk));
+        if let Some(tickets) = found.tickets {
+            let lifetime =
+                found.ticket_lifetime_s.map(|s| format!(", for {s} s")).unwrap_or_default();
+            self.row("tickets of TLS 1.3", &format!("{tickets}{lifetime}"));
+        }
+        let early = match found.max_early_data_bytes {
+            None => "-".to_owned(),
+            Some(0) => "no".to_owned(),
+            Some(bytes) => format!("{bytes} bytes"),
+        };
+        self.row("early data", &early);
+    }
+
+    fn compression(&mut self, found: &Compression) {
+        let list = |names: &Option<Vec<String>>| match names.as_deref() {
+            None => "-".to_owned(),
+            Some([]) => "no".to_owned(),
+            Some(names) => names.join(", "),
+        };
+        self.row("record compression", &list(&found.records));
+        self.row("certificate compression", &list(&found.certificates));
+    }
+
+    fn renegotiation(&mut self, found: &Renegotiation) {
+        self.row("secure renegotiation", yes(found.secure));
+        self.row("client may renegotiate", yes(found.client_initiated));
+    }
+
+    fn protections(&mut self, found: &Protections) {
+        self.row("extended master secret", yes(found.extended_master_secret));
+        self.row("encrypt-then-MAC", yes(found.encrypt_then_mac));
+        self.row("fallback SCSV", yes(found.fallback_scsv));
+        self.row("HelloRetryRequest", yes(found.hello_retry_request));
+    }
+}
+
+fn summary<T>(found: &Accepted<T>) -> String {
+    let order = match found.order {
+        Some(Order::Server) => "the server's order",
+        Some(Order::Client) => "the client's order",
+        Some(Order::Mixed) => "no one's order alone",
+        None => "no order",
+    };
+    let rest = found.refusal.as_ref().map(|r| format!("; to others it {r}")).unwrap_or_default();
+    format!("{} accepted, {order}{rest}", found.accepted.len())
+}
+
+fn refused(refusal: &Refusal) -> String {
+    format!(": {refusal}")
+}
+
+/// As other tables have it, without the word that stands for nearly all of them.
+fn version(version: Protocol) -> String {
+    version.to_string().trim_start_matches("TLS ").to_owned()
+}
+
+fn yes(answer: Option<bool>) -> &'static str {
+    match answer {
+        Some(true) => "yes",
+        Some(false) => "no",
+        None => "-",
+    }
+}
+
+/// The day that a moment lies in, given in seconds since 1970.
+fn date(seconds: i64) -> String {
+    OffsetDateTime::from_unix_timestamp(seconds)
+        .map_or_else(|_| format!("{seconds} s"), |moment| moment.date().to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn days_are_dates() {
+        for (seconds, day) in [
+            (0, "1970-01-01"),
+            (951_782_399, "2000-02-28"),
+            (951_782_400, "2000-02-29"),
+            (951_868_800, "2000-03-01"),
+            (4_102_444_799, "2099-12-31"),
+            (i64::MAX, "9223372036854775807 s"),
+        ] {
+            assert_eq!(date(seconds), day);
+        }
+    }
+
+    #[test]
+    fn long_lists_are_broken_between_names() {
+        let mut table = Table::default();
+        let names: Vec<String> = (0..20).map(|n| format!("name-{n:02}")).collect();
+        table.list("names", &names);
+        assert_eq!(table.text.lines().count(), 3);
+        assert!(table.text.lines().all(|line| line.len() <= WIDTH));
+        assert_eq!(table.text.matches("name-").count(), 20);
+    }
+}

@@ -1,0 +1,169 @@
+"""The physical limit of a connection: the sum of the primitives that it cannot do without.
+
+For each primitive the cost is that of the library which needs least on this machine, one call after
+another with nothing around it. A connection takes:
+
+- the bare TCP connection with its requests (client: `request`, server: `serve`);
+- of a full handshake the key exchange and the handshake signature: made by the server, verified by
+  the client on the share of its connections that it authenticates. The certificate chain is not in
+  it: its answer may be remembered (ADR 0006);
+- the hash of the handshake's messages and the key schedule;
+- records: their keys are set up, and all bytes after the hellos are sealed by one side and opened
+  by the other.
+
+What any client does as well (waking up for each flight, parsing, HTTP, memory) is left out, so that
+a ratio of 1 cannot be reached.
+"""
+
+import math
+
+from tlslab.model.primitives import Primitives
+from tlslab.model.record import Facts, RunRecord, Trial
+
+# The most plaintext that a record holds (RFC 8446, section 5.1).
+_RECORD = 16_384
+
+# A ServerHello without its key share; in TLS 1.3 what follows it is encrypted.
+_SERVER_HELLO = 90
+
+
+def limit_ratios(trial: Trial, primitives: Primitives | None) -> dict[str, float]:
+    """How many times its limit each side needs, where all primitives of it are known.
+
+    `limit_ratio` is the client's, from the run with the full client; `server_limit_ratio` the
+    server's, from the run that loads it.
+    """
+    ratios: dict[str, float] = {}
+    if primitives is None:
+        return ratios
+    if (run := trial.runs.get("client_cost")) is not None and run.record.outcomes.completed:
+        limit = client_limit_us(run.record, primitives)
+        if limit is not None:
+            cost = run.record.cpu.total_us / run.record.outcomes.completed
+            ratios["limit_ratio"] = cost / limit
+    run = trial.runs.get("capacity")
+    if run is not None and run.server is not None and run.record.outcomes.completed:
+        limit = server_limit_us(run.record, primitives)
+        if limit is not None:
+            used_us = (run.server.user_us + run.server.system_us) / run.server.seconds
+            cost = used_us * run.record.seconds / run.record.outcomes.completed
+            ratios["server_limit_ratio"] = cost / limit
+    return ratios
+
+
+def client_limit_us(record: RunRecord, primitives: Primitives) -> float | None:
+    """The limit of one connection of a client, in microseconds; None when a part is not known."""
+    completed = record.outcomes.completed
+    facts = _facts(record)
+    if completed == 0 or facts is None:
+        return None
+    parts = [
+        _tcp(record, primitives, "connect", "request"),
+        _session(record, facts, primitives, seals="sent", opens="received"),
+    ]
+    if _exchanges(facts):
+        # A re-used key share is drawn once and agreed on every time.
+        parts.append(primitives.cost_us(str(facts.group), "client"))
+        if record.spec.get("tls", {}).get("key_share") == "reused":
+            drawn = primitives.cost_us(str(facts.group), "generate")
+            parts.append(None if drawn is None else -drawn)
+    if facts.kind == "full":
+        verified = primitives.cost_us(_scheme(record, facts), "verify")
+        share = record.authenticated / completed
+        parts.append(None if verified is None else verified * min(1.0, share))
+    return _sum(parts)
+
+
+def server_limit_us(record: RunRecord, primitives: Primitives) -> float | None:
+    """The same of the server that a run has loaded."""
+    facts = _facts(record)
+    if record.outcomes.completed == 0 or facts is None:
+        return None
+    parts = [
+        _tcp(record, primitives, "connect", "serve"),
+        _session(record, facts, primitives, seals="received", opens="sent"),
+    ]
+    if _exchanges(facts):
+        parts.append(primitives.cost_us(str(facts.group), "server"))
+    if facts.kind == "full":
+        parts.append(primitives.cost_us(_scheme(record, facts), "sign"))
+    return _sum(parts)
+
+
+def _sum(parts: list[float | None]) -> float | None:
+    known = [part for part in parts if part is not None]
+    return sum(known) if len(known) == len(parts) and sum(known) > 0 else None
+
+
+def _facts(record: RunRecord) -> Facts | None:
+    """What all connections negotiated; None when they did not agree."""
+    return record.facts[0] if len(record.facts) == 1 else None
+
+
+def _exchanges(facts: Facts) -> bool:
+    """Whether the handshake exchanges keys: a resumption in TLS 1.2 does not."""
+    return facts.kind == "full" or facts.tls == "1.3"
+
+
+def _scheme(record: RunRecord, facts: Facts) -> str:
+    """The scheme as primitives are named: RSA's cost depends on the size of the key."""
+    scheme, certificate = str(facts.signature_scheme), record.preflight.certificate
+    if scheme.startswith("rsa_") and certificate is not None:
+        return f"{scheme} {certificate.key.lower()}"
+    return scheme
+
+
+def _tcp(record: RunRecord, primitives: Primitives, bare: str, whole: str) -> float | None:
+    """The connection, with as many requests on it as were answered."""
+    requests = record.requests / record.outcomes.completed
+    connect = primitives.cost_us("TCP", bare)
+    if requests == 0:
+        return connect
+    one = primitives.cost_us("TCP", whole)
+    if connect is None or one is None:
+        return None
+    return one + (requests - 1) * max(0.0, one - connect)
+
+
+def _session(
+    record: RunRecord, facts: Facts, primitives: Primitives, seals: str, opens: str
+) -> float | None:
+    """Hash, key schedule and records of one connection, for the side that seals what is `seals`."""
+    suite, is_13 = str(facts.suite), facts.tls == "1.3"
+    hash_ = "SHA-384" if suite.endswith("SHA384") else "SHA-256"
+    completed = record.outcomes.completed
+    whole = {"sent": record.bytes.sent, "received": record.bytes.received}
+    shaken = {
+        "sent": record.bytes.handshake_sent,
+        "received": record.bytes.handshake_received,
+    }
+    parts = [
+        primitives.cost_us(hash_, "digest", round(sum(shaken.values()) / completed)),
+        primitives.cost_us(f"TLS {facts.tls} {hash_}", "full"),
+    ]
+    cipher = _cipher(suite)
+    # TLS 1.3 has other keys for the handshake than for what follows it.
+    key = primitives.cost_us(cipher, "key")
+    parts.append(None if key is None else key * (4 if is_13 else 2))
+    for operation, way in (("seal", seals), ("open", opens)):
+        payload = (whole[way] - shaken[way]) / completed
+        hidden = shaken[way] / completed - _SERVER_HELLO if is_13 and way == "received" else 32.0
+        records = 1 + max(1, math.ceil(payload / _RECORD))
+        parts.append(_records(primitives, cipher, operation, max(0.0, hidden) + payload, records))
+    return _sum(parts)
+
+
+def _records(
+    primitives: Primitives, cipher: str, operation: str, size: float, records: int
+) -> float | None:
+    """So many bytes in so many records of equal length."""
+    one = primitives.cost_us(cipher, operation, round(size / records))
+    return None if one is None else one * records
+
+
+def _cipher(suite: str) -> str:
+    """A suite's record protection as primitives are named: `AES-128-GCM`, `AES-128-CBC-SHA`."""
+    body = suite.partition("_WITH_")[2] or suite.removeprefix("TLS_")
+    if "_CBC_" not in body:
+        body = body.removesuffix("_SHA256").removesuffix("_SHA384")
+    return body.replace("_", "-")

@@ -1,0 +1,81 @@
+"""`tlslab probe`: what does a server accept?"""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tlslab.cli.allow import read_allow_file
+from tlslab.lab.programs import require_program
+from tlslab.model.errors import CannotRunError, UsageError
+
+EXIT_INTERRUPTED = 130
+
+
+def command(
+    target: Annotated[str, typer.Argument(metavar="HOST[:PORT]", help="By default port 443.")],
+    only: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TOPIC,...",
+            help="versions, suites, groups, signature_schemes, certificates, alpn, resumption, "
+            "compression, renegotiation, protections.",
+        ),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    sni: Annotated[str | None, typer.Option(help="The name to ask for, if not HOST.")] = None,
+    ca: Annotated[
+        Path | None, typer.Option("--ca", help="PEM file of the authorities to trust.")
+    ] = None,
+    insecure: Annotated[
+        bool, typer.Option("--insecure", help="Do not check the certificate chains.")
+    ] = False,
+    allow: Annotated[
+        list[str] | None, typer.Option(metavar="HOST", help="A host that may be probed.")
+    ] = None,
+    connections: Annotated[
+        int | None, typer.Option(min=1, help="Connections at most (by default 400).")
+    ] = None,
+    rate: Annotated[
+        int | None,
+        typer.Option(min=1, help="Connections a second (by default 20; any number on loopback)."),
+    ] = None,
+    timeout: Annotated[
+        str | None, typer.Option(metavar="TIME", help="For each connection (by default 5s).")
+    ] = None,
+) -> None:
+    """Find out what a server accepts, by few and short connections."""
+    options = {
+        "--probe-only": only,
+        "--sni": sni,
+        "--ca": ca,
+        "--probe-connections": connections,
+        "--probe-rate": rate,
+        "--timeout": timeout,
+    }
+    arguments = [f"{name}={value}" for name, value in options.items() if value is not None]
+    hosts = (*(allow or ()), *read_allow_file())
+    flags = [name for name, on in (("--json", json), ("--insecure", insecure)) if on]
+    allowed = [f"--allow={host}" for host in hosts]
+    _run([f"--probe={target}", *arguments, *flags, *allowed])
+
+
+def _run(arguments: list[str]) -> None:
+    """Runs the engine and passes on what it found, or raises what kept it from that."""
+    program = require_program("tlslab-load")
+    try:
+        ended = subprocess.run(
+            ["setpriv", "--pdeathsig", "KILL", "--", program, *arguments],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    except KeyboardInterrupt:
+        raise typer.Exit(EXIT_INTERRUPTED) from None
+    # The engine has made harmless all that a server said.
+    sys.stdout.write(ended.stdout)
+    if ended.returncode != 0:
+        words = ended.stderr.strip().removeprefix("tlslab-load: ") or "the engine said nothing"
+        raise (UsageError if ended.returncode == UsageError.exit_code else CannotRunError)(words)

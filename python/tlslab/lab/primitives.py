@@ -1,0 +1,44 @@
+"""Has the engine measure the primitives that a plan's cells are made of."""
+
+from collections.abc import Sequence
+
+from tlslab.lab.engine import Engine
+from tlslab.model.names import CERTIFICATE_KEYS, find_group, find_suite
+from tlslab.model.plan import Plan
+from tlslab.model.primitives import RESPONSE_BYTES, Primitives
+
+# Each primitive gets so long. With two libraries a plan of six groups takes about a second.
+TIME = "8ms"
+
+# What the engine's own listener may answer with.
+_RESPONSE_LIMIT = 32_768
+
+# A head of a response, beside the document.
+_HEAD_BYTES = 200
+
+
+def measure_primitives(
+    engine: Engine, plan: Plan, document_bytes: int, processors: Sequence[int]
+) -> Primitives:
+    """The primitives of all cells, on the generator's processor. Raises EngineError."""
+    flags = ["--time", TIME]
+    for cell in plan.cells:
+        flags += _flags("--group", [g for g in cell.profile.groups if find_group(g)])
+        flags += _flags("--suite", [s for s in cell.profile.suites if find_suite(s)])
+        key = cell.factors.get("key", "")
+        flags += _flags("--certificate", [key] if key in CERTIFICATE_KEYS else [])
+    size = min(_RESPONSE_LIMIT, document_bytes + _HEAD_BYTES if document_bytes else RESPONSE_BYTES)
+    flags += ["--response-bytes", str(size)]
+    if processors:
+        flags += ["--cpu", str(processors[0])]
+    return engine.primitives(_once(flags))
+
+
+def _flags(name: str, values: Sequence[str]) -> list[str]:
+    return [part for value in values for part in (name, value)]
+
+
+def _once(flags: Sequence[str]) -> list[str]:
+    """Each option with each of its values once, in the order in which they came."""
+    pairs = dict.fromkeys(zip(flags[::2], flags[1::2], strict=True))
+    return [part for pair in pairs for part in pair]

@@ -1,0 +1,86 @@
+"""Before the first trial: which cells does the server go along with? The engine's probe asks it.
+
+One ClientHello for each cell, and a few handshakes for the certificates: well under a second. So a
+cell that the server cannot do is told from one that fails.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+from urllib.parse import urlsplit
+
+from tlslab.lab.discovery import key_name_level
+from tlslab.lab.engine import Engine
+from tlslab.lab.specs import Aim, tls_spec, trust_spec
+from tlslab.model.errors import EngineError
+from tlslab.model.plan import Cell
+from tlslab.model.probe import ChainFound, OfferFound, Probed
+from tlslab.model.profile import Profile
+from tlslab.model.record import Reason
+
+SCHEMA = "tlslab.probe-spec/1"
+
+# What each cell takes at most (the offer, the certificate's curve, the offer with it), and what the
+# certificates take beside the versions.
+CONNECTIONS_PER_CELL = 3
+OTHER_CONNECTIONS = 50
+CONNECTIONS_LIMIT = 2000
+
+
+def probe_cells(engine: Engine, aim: Aim, cells: Sequence[Cell]) -> Probed:
+    """What the server would make of each cell. Where the probe itself fails, nothing is known."""
+    try:
+        found = engine.probe(probe_spec(aim, cells))
+    except EngineError:
+        return Probed()  # The first trial will say what is the matter with the server.
+    refused: dict[str, Reason] = {}
+    supported: set[str] = set()
+    for cell, offer in zip(cells, found.offers, strict=False):
+        reason = _refusal(cell.profile, offer) or _lacking_key(cell.profile, found.certificates)
+        if reason is None:
+            supported.add(cell.key)
+        else:
+            refused[cell.key] = reason
+    return Probed(refused, frozenset(supported))
+
+
+def probe_spec(aim: Aim, cells: Sequence[Cell]) -> dict[str, Any]:
+    """The specification of a probe for these cells."""
+    wanted = OTHER_CONNECTIONS + CONNECTIONS_PER_CELL * len(cells)
+    spec: dict[str, Any] = {
+        "schema": SCHEMA,
+        "target": urlsplit(aim.url).netloc,
+        "trust": trust_spec(aim.trust),
+        "allow": list(aim.allow),
+        "offers": [tls_spec(cell.profile) for cell in cells],
+        "limits": {"connections": min(wanted, CONNECTIONS_LIMIT)},
+    }
+    if aim.server_name is not None:
+        spec["server_name"] = aim.server_name
+    if any(cell.profile.key is not None for cell in cells):
+        spec["only"] = ["certificates"]
+    return spec
+
+
+def _refusal(profile: Profile, offer: OfferFound) -> Reason | None:
+    if offer.accepted or offer.refusal is None:
+        return None
+    words = f"the server {offer.refusal.words} to {describe_offer(profile)}"
+    return Reason(offer.refusal.class_, words)
+
+
+def describe_offer(profile: Profile) -> str:
+    """An offer in words: `TLS 1.3 with only X25519MLKEM768`."""
+    only = [*profile.groups, *profile.suites, *profile.signature_schemes]
+    version = "any version of TLS" if profile.tls is None else f"TLS {profile.tls}"
+    return f"{version} with only {', '.join(only)}" if only else version
+
+
+def _lacking_key(profile: Profile, chains: Sequence[ChainFound]) -> Reason | None:
+    """Whether the server has no certificate with the key; no chains at all say nothing."""
+    there = [chain for chain in chains if profile.tls is None or profile.tls in chain.versions]
+    levels = {key_name_level(chain.key): chain.key for chain in there}
+    if profile.key is None or not levels or profile.key in levels:
+        return None
+    version = "" if profile.tls is None else f" in TLS {profile.tls}"
+    words = f"the server has no {profile.key} certificate{version}; it has {', '.join(levels)}"
+    return Reason("certificate_key", words)

@@ -1,0 +1,266 @@
+"""The probe beside sslscan, on real servers: what sslscan reports, we report the same."""
+
+import json
+import subprocess
+import xml.etree.ElementTree as ET
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from harness import SMALL, Own, Tlslab, assert_finished, setting, trials
+
+from tlslab.targets import Authority, Nginx
+from tlslab.targets.base import Running
+from tlslab.targets.process import ServerProcess, wait_until
+
+# sslscan's names for groups where they are not ours.
+SSLSCAN_GROUPS = {
+    "secp256r1 (NIST P-256)": "P-256",
+    "secp384r1 (NIST P-384)": "P-384",
+    "secp521r1 (NIST P-521)": "P-521",
+    "x25519": "X25519",
+    "x448": "X448",
+}
+
+VERSIONS = {
+    ("ssl", "2"): "SSL 2.0",
+    ("ssl", "3"): "SSL 3.0",
+    ("tls", "1.0"): "1.0",
+    ("tls", "1.1"): "1.1",
+    ("tls", "1.2"): "1.2",
+    ("tls", "1.3"): "1.3",
+}
+
+# What differs between the servers: nginx's directives, and the keys that it has.
+CONFIGURATIONS = {
+    "modern": ("ssl_protocols TLSv1.3;", ("ecdsa-p256",)),
+    "intermediate": (
+        "ssl_protocols TLSv1.2 TLSv1.3; ssl_prefer_server_ciphers on;"
+        " ssl_ciphers ECDHE-RSA-AES256-GCM-SHA384:ECDHE-RSA-AES128-GCM-SHA256:AES128-SHA;",
+        ("rsa-2048",),
+    ),
+    "old": (
+        "ssl_protocols TLSv1 TLSv1.1 TLSv1.2; ssl_ciphers ALL:@SECLEVEL=0;"
+        " ssl_session_cache shared:probe:1m; ssl_session_tickets on;",
+        ("rsa-2048", "ecdsa-p256"),
+    ),
+}
+
+
+class Configured(Nginx):
+    """The lab's nginx with other directives in place of its own."""
+
+    directives = ""
+
+    def _configure(self, port: int, groups: list[str]) -> Path:
+        config = super()._configure(port, groups)
+        names = {line.split()[0] for line in self.directives.split(";") if line.strip()}
+        lines = config.read_text().splitlines()
+        kept = [line for line in lines if not line.strip() or line.split()[0] not in names]
+        at = next(number for number, line in enumerate(kept) if "server_name" in line)
+        kept.insert(at, self.directives)
+        config.write_text("\n".join(kept))
+        return config
+
+
+@contextmanager
+def nginx(folder: Path, directives: str, keys: tuple[str, ...]) -> Iterator[Own]:
+    target = Configured(setting(folder, *keys))
+    target.directives = directives
+    target.prepare()
+    ca = folder / "ca.pem"
+    ca.write_text(target.trust_pem)
+    running = target.start()
+    try:
+        yield Own(running, ca)
+    finally:
+        running.stop()
+
+
+def netloc(server: Own) -> str:
+    return urlsplit(server.url).netloc
+
+
+def probed(tlslab: Tlslab, server: Own, *options: str) -> Any:
+    ended = tlslab.run("probe", netloc(server), "--json", "--ca", str(server.ca), *options)
+    assert ended.code == 0, ended.err
+    return json.loads(ended.out)
+
+
+def sslscan(tlslab: Tlslab, server: Own) -> ET.Element:
+    path = tlslab.folder / "sslscan.xml"
+    command = ["sslscan", "--show-sigs", "--ocsp", f"--xml={path}", "--sni-name=localhost"]
+    subprocess.run([*command, netloc(server)], check=True, capture_output=True, timeout=120)
+    test = ET.parse(path).getroot().find("ssltest")
+    assert test is not None
+    return test
+
+
+def by_version(found: list[dict[str, Any]], field: str) -> dict[tuple[str, Any], dict[str, Any]]:
+    return {(of["version"], each[field]): each for of in found for each in of["accepted"]}
+
+
+def sslscan_version(name: str) -> str:
+    return {"SSLv3": "SSL 3.0"}.get(name, name.removeprefix("TLSv"))
+
+
+@pytest.mark.parametrize("name", CONFIGURATIONS)
+def test_what_sslscan_reports_we_report_the_same(tlslab: Tlslab, tmp_path: Path, name: str) -> None:
+    with nginx(tmp_path, *CONFIGURATIONS[name]) as server:
+        theirs = sslscan(tlslab, server)
+        ours = probed(tlslab, server, "--sni", "localhost")
+    protocols = {
+        VERSIONS[each.attrib["type"], each.attrib["version"]]: each.attrib["enabled"] == "1"
+        for each in theirs.findall("protocol")
+    }
+    assert {each["version"]: each["accepted"] for each in ours["versions"]} == protocols
+    compare_suites(ours, theirs)
+    compare_groups(ours, theirs)
+    compare_schemes(ours, theirs)
+    compare_certificate(ours, theirs)
+    compare_the_rest(ours, theirs)
+
+
+def compare_suites(ours: Any, theirs: ET.Element) -> None:
+    suites = by_version(ours["suites"], "code_point")
+    ciphers = {
+        (sslscan_version(each.attrib["sslversion"]), int(each.attrib["id"], 16)): each.attrib
+        for each in theirs.findall("cipher")
+    }
+    # A server has nothing that its OpenSSL, the same as sslscan's, does not know.
+    assert set(suites) == set(ciphers)
+    for key, attributes in ciphers.items():
+        assert suites[key]["bits"] == int(attributes["bits"]), suites[key]
+        if "dhebits" in attributes:
+            assert suites[key]["group"] == f"DH-{attributes['dhebits']}"
+    for found in ours["suites"]:
+        # Where the server's order decides, its first is what sslscan calls preferred.
+        if found["order"] == "server":
+            preferred = [
+                number
+                for (version, number), each in ciphers.items()
+                if version == found["version"] and each["status"] == "preferred"
+            ]
+            assert [found["accepted"][0]["code_point"]] == preferred
+
+
+def protocols_of(ours: Any) -> set[str]:
+    return {each["version"] for each in ours["versions"] if each["accepted"]}
+
+
+def compare_groups(ours: Any, theirs: ET.Element) -> None:
+    groups = set(by_version(ours["groups"], "name"))
+    reported = {
+        (
+            sslscan_version(each.attrib["sslversion"]),
+            SSLSCAN_GROUPS.get(each.attrib["name"], each.attrib["name"]),
+        )
+        for each in theirs.findall("group")
+    }
+    # It names groups of TLS 1.2 and 1.3 only, as we do.
+    assert groups == reported
+
+
+def compare_schemes(ours: Any, theirs: ET.Element) -> None:
+    schemes = set(by_version(ours["signature_schemes"], "code_point"))
+    reported = {
+        (sslscan_version(each.attrib["sslversion"]), int(each.attrib["id"], 16))
+        for each in theirs.findall("connection-signature-algorithm")
+    }
+    assert reported <= schemes
+
+
+def compare_certificate(ours: Any, theirs: ET.Element) -> None:
+    for certificate in theirs.findall("certificates/certificate"):
+        subject = certificate.findtext("subject")
+        chain = next(c for c in ours["certificates"] if c["subject"] == f"CN={subject}")
+        assert chain["signature_algorithm"] == certificate.findtext("signature-algorithm")
+        assert chain["issuer"] == f"CN={certificate.findtext('issuer')}"
+        assert chain["trusted"] is True
+        assert chain["name_matches"] is True
+        altnames = certificate.findtext("altnames") or ""
+        assert chain["names_count"] == len(altnames.split(", "))
+        key = certificate.find("pk")
+        assert key is not None
+        wanted = "RSA-" + key.attrib["bits"] if key.attrib["type"] == "RSA" else "ECDSA P-256"
+        assert chain["key"] == wanted
+
+
+def compare_the_rest(ours: Any, theirs: ET.Element) -> None:
+    fallback = theirs.find("fallback")
+    if fallback is not None and len(protocols_of(ours)) > 1:
+        assert ours["protections"]["fallback_scsv"] == (fallback.attrib["supported"] == "1")
+    compression = theirs.find("compression")
+    if compression is not None and ours["compression"]["records"] is not None:
+        assert bool(ours["compression"]["records"]) == (compression.attrib["supported"] == "1")
+    renegotiation = theirs.find("renegotiation")
+    assert renegotiation is not None
+    # It asks in TLS 1.0 only, and calls it unsupported where there is none.
+    if "1.0" in protocols_of(ours):
+        assert ours["renegotiation"]["secure"] == (renegotiation.attrib["secure"] == "1")
+
+
+def test_what_sslscan_does_not_report(tlslab: Tlslab, tmp_path: Path) -> None:
+    """Resumption, order of preference, ALPN and single offers, of an nginx that is known."""
+    directives, keys = CONFIGURATIONS["old"]
+    with nginx(tmp_path, directives, keys) as server:
+        ours = probed(tlslab, server, "--sni", "localhost")
+    assert {chain["key"] for chain in ours["certificates"]} == {"RSA-2048", "ECDSA P-256"}
+    assert ours["resumption"]["session_id"] is True
+    assert ours["resumption"]["ticket"] is True
+    assert ours["resumption"]["psk"] is None
+    assert ours["protections"]["extended_master_secret"] is True
+    assert "http/1.1" in ours["alpn"]["accepted"]
+    assert ours["incomplete"] is None
+    assert {each["order"] for each in ours["suites"]} == {"client"}
+
+
+def test_a_server_that_lets_clients_renegotiate(tlslab: Tlslab, tmp_path: Path) -> None:
+    """OpenSSL's own test server, which can be told to allow it."""
+    authority = Authority(tmp_path)
+    files = authority.issue("rsa-2048")
+    log = tmp_path / "s_server.log"
+    command = ["openssl", "s_server", "-accept", "127.0.0.1:0", "-tls1_2", "-www"]
+    command += ["-client_renegotiation", "-cert", str(files.certificate), "-key", str(files.key)]
+    process = ServerProcess(command, log)
+    ca = tmp_path / "ca.pem"
+    ca.write_text(authority.trust_pem)
+    try:
+        assert wait_until(lambda: "ACCEPT 127" in log.read_text(), process, 30)
+        listening = log.read_text().split("ACCEPT ")[1].split()[0]
+        server = Own(Running(f"https://{listening}/", process), ca)
+        ours = probed(tlslab, server, "--only", "renegotiation")
+    finally:
+        process.stop()
+    assert ours["renegotiation"] == {"secure": True, "client_initiated": True}
+
+
+def test_a_cell_that_the_probe_saw_refused_is_told_with_the_servers_answer(
+    tlslab: Tlslab, tmp_path: Path, own_nginx: Own
+) -> None:
+    levels = ["--set", "group=X25519,X448", "--set", "key=rsa-2048"]
+    experiment = tmp_path / "two.toml"
+    experiment.write_text(SMALL.format(blocks=1, measure_ms=200, connections=2))
+    ended = tlslab.run(
+        "run", "two.toml", "--target", own_nginx.url, "--ca", str(own_nginx.ca), *levels,
+        "--out", "r",
+    )  # fmt: skip
+    assert_finished(ended, tlslab.folder / "r")
+    told = [json.loads(line) for line in trials(tlslab.folder / "r")]
+    reason = next(trial["reason"] for trial in told if trial["status"] == "unsupported")
+    assert reason["class"] == "alert_handshake_failure"
+    words = "the server answered handshake_failure (40) to TLS 1.3 with only X448"
+    assert reason["message"].startswith(words)
+
+
+def test_what_cannot_be_probed_is_one_line(tlslab: Tlslab) -> None:
+    ended = tlslab.run("probe", "192.0.2.1", XDG_CONFIG_HOME="/none")
+    assert ended.code == 3
+    assert len(ended.errors) == 1
+    assert "--allow" in ended.errors[0]
+    ended = tlslab.run("probe", "https://localhost/")
+    assert ended.code == 2
+    assert "HOST:PORT" in ended.errors[0]

@@ -1,0 +1,91 @@
+"""Instructions under callgrind: what is read from its file, and what is said about it."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from bench import in_memory, instructions
+from bench.callgrind import inclusive
+from bench.instructions import Found
+
+CODE = "x86_64-1 rustc-1"
+
+# In callgrind's form: names once and then by number, costs of calls behind `calls=` lines.
+FILE = """\
+fl=(1) exchange.rs
+fn=(10) tlslab_engine::in_memory::exchange::exchange
+12 5
+cfn=(11) tlslab_engine::in_memory::exchange::client_step
+calls=2 40
+13 700
+cfi=(2)
+cfn=(12) tlslab_engine::in_memory::exchange::server_step'2
+calls=1 +3
+14 250
+* 3
+cfn=(11)
+calls=1 40
+15 50
+
+fn=(11)
+40 9
+cfn=(13) tlslab_engine::tls::something::else
+calls=9 1
+41 640
+totals: 1000
+"""
+
+
+def test_the_calls_of_each_side_are_added_up_with_all_that_they_call() -> None:
+    assert inclusive(FILE.split("\n")) == {"client": 750, "server": 250, "seal": 0, "open": 0}
+
+
+def found(client: float, code: str = CODE) -> dict[str, Found]:
+    return {"rustls full": Found({"client": client}, code)}
+
+
+KNOWN = {CODE: {"rustls full": {"client": 1000.0}}}
+
+
+@pytest.mark.parametrize(("client", "code"), [(1009, 0), (991, 0), (1011, 1), (989, 1)])
+def test_more_than_a_percent_in_either_direction_is_a_change(client: float, code: int) -> None:
+    assert instructions.compare(found(client), KNOWN) == code
+
+
+def test_unknown_code_is_told_loudly(capsys: pytest.CaptureFixture[str]) -> None:
+    assert instructions.compare(found(5000, "x86_64-2 rustc-1"), KNOWN) == 0
+    said = capsys.readouterr().out
+    assert "NOTHING WAS COMPARED" in said
+    assert "no stored count for this machine's code, x86_64-2 rustc-1" in said
+
+
+def test_storing_keeps_what_is_stored_for_other_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "instructions.json"
+    monkeypatch.setattr(instructions, "STORED", file)
+    instructions.store(found(1000.04))
+    instructions.store(found(2000, "x86_64-2 rustc-1"))
+    assert instructions.stored() == {
+        CODE: {"rustls full": {"client": 1000.0}},
+        "x86_64-2 rustc-1": {"rustls full": {"client": 2000.0}},
+    }
+    assert json.loads(file.read_text("utf-8"))["tolerance"] == instructions.TOLERANCE
+
+
+def test_wrong_usage_is_told() -> None:
+    assert instructions.main(["--quik"]) == 2
+
+
+def test_a_contestant_in_memory_tells_its_cost() -> None:
+    assert in_memory.cpu_us("direct", '{"count": 10, "cpu_us": 200.5}') == 200.5
+    assert in_memory.cpu_us("engine", '{"handshakes": {"cpu_us": 210.0}}') == 210.0
+
+
+@pytest.mark.parametrize(("engine", "met"), [(1.03, True), (1.08, False)])
+def test_the_bar_in_memory_is_five_percent(engine: float, met: bool) -> None:
+    noise = (1.0, 1.001, 0.999)
+    direct = {block: 200 * n for block, n in enumerate(noise)}
+    costs = {"direct": direct, "engine": {b: engine * cost for b, cost in direct.items()}}
+    assert in_memory.show("full", costs) is met
