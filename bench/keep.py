@@ -16,17 +16,17 @@ ROOT = Path(__file__).parent.parent
 
 def keep(results: Results, verified: Mapping[str, Verified], setting: Mapping[str, object]) -> Path:
     """Writes everything that was found; the file. `setting` is what the bench was told."""
+    found = {"verified": {name: asdict(one) for name, one in verified.items()}, **as_json(results)}
+    return write("bench", setting, found)
+
+
+def write(name: str, setting: Mapping[str, object], found: Mapping[str, object]) -> Path:
+    """Writes a file of that name in a folder of its own; the file."""
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
-    file = ROOT / "runs" / f"bench-{stamp}" / "bench.json"
+    file = ROOT / "runs" / f"{name}-{stamp}" / f"{name}.json"
     file.parent.mkdir(parents=True)
-    found = {
-        "schema": "tlslab.bench/1",
-        "setting": dict(setting),
-        "machine": machine(),
-        "verified": {name: asdict(one) for name, one in verified.items()},
-        **as_json(results),
-    }
-    file.write_text(json.dumps(found, indent=1) + "\n", "utf-8")
+    head = {"schema": "tlslab.bench/1", "setting": dict(setting), "machine": machine()}
+    file.write_text(json.dumps({**head, **found}, indent=1) + "\n", "utf-8")
     return file
 
 
@@ -34,7 +34,7 @@ def as_json(results: Results) -> dict[str, object]:
     """Every run by generator and block, the floors by block, and what follows from them."""
     return {
         "runs": {
-            name: {str(block): _run(sample) for block, sample in by_block.items()}
+            name: {str(block): as_run(sample) for block, sample in by_block.items()}
             for name, by_block in results.samples.items()
         },
         "floor_us": {str(block): dict(floor.terms) for block, floor in results.floors.items()},
@@ -55,7 +55,7 @@ def _over(results: Results, ours: str) -> dict[str, object]:
     return {name: asdict(results.over(name, ours)) for name in others}
 
 
-def _run(sample: Sample) -> dict[str, object]:
+def as_run(sample: Sample) -> dict[str, object]:
     """One run; processor time in microseconds, of the whole process and of its workers alone."""
     return {
         "cpu_us_per_connection": sample.cpu_us,

@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,13 @@ def tlslab_load(output: str) -> Counted:
     bad = sum(outcomes["failed"].values()) + sum(outcomes["unexpected"].values())
     own = record["cpu"]["user_us"] + record["cpu"]["system_us"]
     return Counted(outcomes["completed"], bad, own)
+
+
+def tlslab_load_requests(output: str) -> Counted:
+    """The requests of the same record; connections that failed count as failed requests."""
+    of_connections = tlslab_load(output)
+    line = next(line for line in output.splitlines() if line.startswith("{"))
+    return replace(of_connections, completed=json.loads(line)["requests"])
 
 
 def ab(output: str) -> Counted:

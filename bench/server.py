@@ -20,7 +20,6 @@ from tlslab.targets.process import ServerProcess, wait_until
 SUITE = "TLS_AES_128_GCM_SHA256"
 GROUP = "X25519"
 KEY = "ecdsa-p256"
-DOCUMENT_BYTES = 2048
 PROCESSOR = 0
 
 START_S = 10.0
@@ -45,9 +44,21 @@ class Server:
         return f"https://{self.host}:{self.tls_port}{self.path}"
 
 
+@dataclass(frozen=True)
+class Page:
+    """What is served: a document of so many bytes, over HTTP/1.1 and, if so, HTTP/2."""
+
+    document_bytes: int
+    http2: bool = False
+
+
+# What one connection per request is measured with.
+PAGE = Page(2048)
+
+
 @contextmanager
-def serving(folder: Path, logging: bool = False) -> Iterator[Server]:
-    """An nginx for as long as the block lasts; `logging` writes each connection's facts to a log.
+def serving(folder: Path, page: Page = PAGE, facts: str | None = None) -> Iterator[Server]:
+    """An nginx for as long as the block lasts; `facts`: what it logs of each request, if anything.
 
     Raises CannotRunError when it is not installed or does not start.
     """
@@ -57,10 +68,10 @@ def serving(folder: Path, logging: bool = False) -> Iterator[Server]:
     ca_file = folder / "ca.pem"
     ca_file.write_text(authority.trust_pem, "ascii")
     (folder / "documents").mkdir(exist_ok=True)
-    content = bytes(number % 251 for number in range(DOCUMENT_BYTES))
+    content = bytes(number % 251 for number in range(page.document_bytes))
     (folder / "documents" / "document").write_bytes(content)
     tls_port, plain_port = _free_ports(2)
-    config = _configure(folder, tls_port, plain_port, certificate, logging)
+    config = _configure(folder, (tls_port, plain_port), certificate, page, facts)
     command = [program, "-e", "stderr", "-p", str(folder), "-c", str(config)]
     process = ServerProcess(pinned(command, [PROCESSOR], "TERM"), folder / "nginx.log")
     try:
@@ -80,7 +91,11 @@ def serving(folder: Path, logging: bool = False) -> Iterator[Server]:
 
 
 def _configure(
-    folder: Path, tls_port: int, plain_port: int, certificate: CertificateFiles, logging: bool
+    folder: Path,
+    ports: tuple[int, int],
+    certificate: CertificateFiles,
+    page: Page,
+    facts: str | None,
 ) -> Path:
     """Renders the configuration into the private folder."""
     loader = FileSystemLoader(Path(__file__).parent / "templates")
@@ -89,13 +104,14 @@ def _configure(
         # Only a root master may change its user, and it would change to one who may not read here.
         user=pwd.getpwuid(os.getuid()).pw_name if os.geteuid() == 0 else None,
         folder=folder,
-        tls_port=tls_port,
-        plain_port=plain_port,
+        tls_port=ports[0],
+        plain_port=ports[1],
         worker_connections=WORKER_CONNECTIONS,
         suite=SUITE,
         group=GROUP,
         certificate=certificate,
-        logging=logging,
+        http2=page.http2,
+        facts=facts,
     )
     config = folder / "nginx.conf"
     config.write_text(text, "utf-8")

@@ -15,9 +15,9 @@ from bench.child import run
 from bench.generators import Generator
 from bench.server import GROUP, SUITE, serving
 
-# $ssl_session_reused $ssl_protocol $ssl_cipher $ssl_curve $connection_requests $status, as the
-# template has it: nginx writes a dot for a session that was not reused; the first request of a
-# connection has number 1.
+# nginx writes a dot for a session that was not reused; the first request of a connection has
+# number 1.
+FACTS = "$ssl_session_reused $ssl_protocol $ssl_cipher $ssl_curve $connection_requests $status"
 WANTED = f". TLSv1.3 {SUITE} {GROUP} 1 200"
 
 SECONDS = 1.0
@@ -50,7 +50,7 @@ def verify(generators: Sequence[Generator]) -> dict[str, Verified]:
     for generator in generators:
         with (
             tempfile.TemporaryDirectory(prefix="tlslab-bench-") as folder,
-            serving(Path(folder), logging=True) as server,
+            serving(Path(folder), facts=FACTS) as server,
         ):
             command = generator.command(server, SECONDS, RATE)
             done = run(command, SECONDS, server.worker)

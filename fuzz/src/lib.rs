@@ -5,22 +5,20 @@
 
 #[path = "../../crates/engine/src"]
 mod engine {
+    pub mod clock;
     pub mod hostile;
+    /// The client's side.
+    pub mod http;
     pub mod names;
     pub mod obsolete;
+    pub mod outcome;
     pub mod spec;
     pub mod target;
-
-    /// The client's side.
-    pub mod http {
-        pub mod h1;
-        pub mod laws;
-    }
 
     /// What a specification needs to know of the handshakes.
     pub mod tls {
         mod alpn;
-        pub use alpn::{HTTP_1_1, PROTOCOL_NAME_LIMIT};
+        pub use alpn::{HTTP_1_1, HTTP_2, PROTOCOL_NAME_LIMIT};
     }
 
     /// The reference server's side.
@@ -32,8 +30,12 @@ mod engine {
         }
     }
 
+    #[path = "http/laws.rs"]
+    pub mod http_laws;
     #[path = "spec/laws.rs"]
     pub mod spec_laws;
 }
 
-pub use engine::{hostile, http, names, obsolete, serve, spec, spec_laws, target, tls};
+pub use engine::{
+    clock, hostile, http, http_laws, names, obsolete, outcome, serve, spec, spec_laws, target, tls,
+};

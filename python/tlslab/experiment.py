@@ -30,6 +30,9 @@ LIMIT_BLOCKS = 1000
 LIMIT_CONNECTIONS = 65_536
 LIMIT_WINDOW_MS = 3_600_000
 LIMIT_DOCUMENT_BYTES = 1 << 30
+LIMIT_STREAMS = 1000
+
+HTTP_VERSIONS = ("1.1", "2")
 
 KNOWN_LEVELS: Mapping[str, tuple[str, ...]] = {
     "tls": TLS_VERSIONS,
@@ -138,26 +141,45 @@ def _workload(root: Table, changes: Table) -> Workload:
     changed = changes.table("workload") if "workload" in changes else base
     for table in (base, changed):
         table.only(
-            "document_bytes", "connections", "requests_per_connection", "capacity", "client_cost",
-            "resume", "resume_ratio",
+            "document_bytes", "connections", "requests_per_connection", "http", "streams",
+            "capacity", "client_cost", "resume", "resume_ratio",
         )  # fmt: skip
 
     def number(key: str, least: int, most: int) -> int:
         return (changed if key in changed else base).integer(key, least, most)
 
+    def optional(key: str) -> Table | None:
+        return next((table for table in (changed, base) if key in table), None)
+
     resume = _resume(changed if "resume" in changed else base)
     ratio = changed if "resume_ratio" in changed else base
     if resume == "none" and "resume_ratio" in ratio:
         raise ratio.error("needs a kind of resumption, which 'resume' names", "resume_ratio")
-    return Workload(
+    workload = Workload(
         document_bytes=number("document_bytes", 1, LIMIT_DOCUMENT_BYTES),
         connections=number("connections", 1, LIMIT_CONNECTIONS),
         requests_per_connection=number("requests_per_connection", 1, 1_000_000),
         capacity=_window((changed if "capacity" in changed else base).table("capacity")),
         client_cost=_window((changed if "client_cost" in changed else base).table("client_cost")),
+        http=_http(version) if (version := optional("http")) else "1.1",
+        streams=count.integer("streams", 1, LIMIT_STREAMS) if (count := optional("streams")) else 1,
         resume=resume,
         resume_ratio=ratio.share("resume_ratio") if "resume_ratio" in ratio else 1.0,
     )
+    if workload.streams > 1:
+        place = optional("streams") or base
+        if workload.http != "2":
+            raise place.error('more than 1 only with http = "2"', "streams")
+        if workload.streams > workload.requests_per_connection:
+            raise place.error("must not be more than requests_per_connection", "streams")
+    return workload
+
+
+def _http(table: Table) -> str:
+    version = table.text("http")
+    if version not in HTTP_VERSIONS:
+        raise table.error(f"must be one of {', '.join(HTTP_VERSIONS)}", "http")
+    return version
 
 
 def _resume(table: Table) -> str:
@@ -240,6 +262,7 @@ def dumps(experiment: Experiment) -> str:
     lines += ["", "[workload]"]
     for name in ("document_bytes", "connections", "requests_per_connection"):
         lines.append(f"{name} = {getattr(workload, name)}")
+    lines += [f"http = {_toml(workload.http)}", f"streams = {workload.streams}"]
     if workload.resume != "none":
         lines.append(f"resume = {_toml(workload.resume)}")
         lines.append(f"resume_ratio = {workload.resume_ratio}")

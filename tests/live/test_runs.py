@@ -28,6 +28,27 @@ def test_a_run_ends_with_a_summary_and_a_report(
     assert summary["experiment"]["seed"] == 7
 
 
+@pytest.mark.parametrize("target", ["reference", "nginx"])
+def test_a_workload_over_http_2_is_that_on_every_connection(
+    tlslab: Tlslab, small: Small, target: str, tmp_path: Path
+) -> None:
+    path = tmp_path / small()
+    once = "requests_per_connection = 1"
+    often = 'requests_per_connection = 20\nhttp = "2"\nstreams = 5'
+    path.write_text(path.read_text().replace(once, often))
+    ended = tlslab.run("run", path.name, "--target", target, "--out", "r")
+    assert_finished(ended, tmp_path / "r")
+    for line in trials(tmp_path / "r"):
+        for run in json.loads(line)["runs"].values():
+            record = run["record"]
+            assert {fact["alpn"] for fact in record["facts"]} == {"h2"}
+            assert record["outcomes"]["completed"] > 0
+            # Each of the 8 connections may be cut by the begin or the end of the measurement.
+            cut = record["requests"] - 20 * record["outcomes"]["completed"]
+            assert abs(cut) <= 8 * 20
+            assert record["bytes"]["body"] == 100 * record["requests"]
+
+
 def test_every_connection_of_a_trial_is_in_its_books(
     tlslab: Tlslab, small: Small, tmp_path: Path
 ) -> None:

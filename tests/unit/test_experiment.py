@@ -45,6 +45,18 @@ group = ["P-256"]
 """
 
 
+# The line of it that a connection's requests are on.
+PER_CONNECTION = "requests_per_connection = 1"
+
+
+def test_http_2_with_its_streams_is_read_and_written() -> None:
+    text = GOOD.replace(PER_CONNECTION, 'requests_per_connection = 50\nhttp = "2"\nstreams = 10')
+    experiment = loads(text, "f")
+    assert (experiment.workload.http, experiment.workload.streams) == ("2", 10)
+    assert loads(dumps(experiment), "g").workload == experiment.workload
+    assert (loads(GOOD, "f").workload.http, loads(GOOD, "f").workload.streams) == ("1.1", 1)
+
+
 def test_the_shipped_experiment_asks_study_ds_question() -> None:
     experiment = load("groups")
     assert "groups" in shipped()
@@ -92,6 +104,15 @@ def test_a_quick_table_changes_only_what_it_names() -> None:
         ("[workload.capacity]", "[workload.capacities]", "f:18: workload.capacities", "capacity"),
         ('name = "small"', 'name = "../up"', "f:2: name", "letters, digits"),
         ('"tlslab.experiment/1"', '"tlslab.experiment/9"', "f:1: schema", "tlslab.experiment/1"),
+        (PER_CONNECTION, f"{PER_CONNECTION}\nhttp = 2", "f:17: workload.http", "text"),
+        (PER_CONNECTION, f'{PER_CONNECTION}\nhttp = "3"', "f:17: workload.http", "one of 1.1, 2"),
+        (PER_CONNECTION, f"{PER_CONNECTION}\nstreams = 2", "f:17: workload.streams", 'http = "2"'),
+        (
+            PER_CONNECTION,
+            f'{PER_CONNECTION}\nhttp = "2"\nstreams = 2',
+            "f:18: workload.streams",
+            "not be more than requests_per_connection",
+        ),
         ("[quick]\nblocks = 1", "[quick]\nblocks = -1", "f:27: quick.blocks", "from 1"),
     ],
 )

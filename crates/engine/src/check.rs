@@ -9,19 +9,20 @@ use crate::connection::Script;
 use crate::error::RunError;
 use crate::files;
 use crate::guard::{self, Permit};
-use crate::http::h1;
+use crate::http::body::{BodyRule, from_hexadecimal};
+use crate::http::{h1, h2};
 use crate::identity::{Identity, IdentityError};
 use crate::names::TlsVersion;
 use crate::outcome::{Failure, Outcome};
 use crate::preflight::{PreflightError, Tried, certificate_group, preflight, resumed};
 use crate::record::Preflight;
-use crate::spec::{CheckedSpec, Resume, TlsSpec};
+use crate::spec::{BodyCheck, CheckedSpec, HttpVersion, Resume, TlsSpec};
 use crate::target::Target;
 use crate::tls::choice::{Choice, choose};
 use crate::tls::expectation::Expectation;
 use crate::tls::openssl::OpensslBackend;
 use crate::tls::rustls::RustlsBackend;
-use crate::tls::{Backend, BackendError, HTTP_1_1, KeyLog, Offer, TrustAnchors};
+use crate::tls::{Backend, BackendError, KeyLog, Offer, TrustAnchors};
 
 /// A target that has been found to be what was asked for.
 #[derive(Debug, Clone)]
@@ -34,6 +35,8 @@ pub struct Checked {
     pub preflight: Preflight,
     /// What each connection offers.
     pub(crate) offer: Offer,
+    /// How the bodies of responses are checked.
+    pub(crate) body: BodyRule,
 }
 
 /// Resolves, permits and tries the target with one connection; all that can be known to be wrong
@@ -61,12 +64,16 @@ pub fn check_logged(
     guard::check_length(spec.spec(), &permit)?;
     add_certificate_group(spec, &permit, &mut offer)?;
     let backend = choose(spec.spec().tls.backend, &offer)?;
-    let script = Script { requests: Some(1), ..script(spec, permit) };
+    let hash = spec.spec().http.check_body == BodyCheck::Hash;
+    let body = BodyRule::Learn { hash };
+    let script = Script { requests: Some(1), body, ..script(spec, permit) };
     let preflight = try_all_names(spec, backend, &offer, &script)?;
-    Ok(Checked { permit, backend, preflight, offer })
+    let body = body_rule(spec.spec().http.check_body, &preflight);
+    Ok(Checked { permit, backend, preflight, offer, body })
 }
 
-/// One connection for each server name, and a second one if sessions are to be resumed; what that for the first name saw.
+/// One connection for each server name, and a second one if sessions are to be resumed; gives what
+/// the one for the first name saw.
 fn try_all_names(
     spec: &CheckedSpec,
     backend: Choice,
@@ -156,7 +163,7 @@ fn offer(spec: &CheckedSpec, trust: TrustAnchors) -> Offer {
         groups: tls.groups.clone(),
         signature_schemes: tls.signature_schemes.clone(),
         server_names: spec.server_names().to_vec(),
-        alpn: tls.offered_protocols(),
+        alpn: tls.offered_protocols(spec.spec().http.version),
         client_identity: None,
         trust,
         authenticate: tls.authenticate,
@@ -179,12 +186,14 @@ fn serves_proof(
     let mut script = script(spec, *permit);
     let page = Target { path: guard::proof_path(token), ..spec.target().clone() };
     script.last_request = h1::request(&page, true);
+    script.http2 = script.http2.map(|(_, streams)| (h2::Request::new(&page), streams));
     script.requests = Some(1);
     script.handshake_only = false;
     // The page is asked for in HTTP, whatever protocols the run itself is to offer.
     let tls = TlsSpec { alpn: None, ..spec.spec().tls.clone() };
-    script.expectation = Expectation::new(&tls);
-    let offer = Offer { alpn: vec![HTTP_1_1.to_owned()], ..offer.clone() };
+    let http = spec.spec().http.version;
+    script.expectation = Expectation::new(&tls, http);
+    let offer = Offer { alpn: tls.offered_protocols(http), ..offer.clone() };
     Ok(one_connection(choose(spec.spec().tls.backend, &offer)?, &offer, &script)?.is_ok())
 }
 
@@ -204,7 +213,9 @@ fn add_certificate_group(
     let open = Offer { groups: Vec::new(), trust, resume: Resume::None, ..offer.clone() };
     let mut script = script(spec, *permit);
     script.handshake_only = true;
-    script.expectation = Expectation::default();
+    // Which protocols are agreed on is the only thing that it has to do as the run's connections do.
+    let protocols = TlsSpec { alpn: spec.spec().tls.alpn.clone(), ..TlsSpec::default() };
+    script.expectation = Expectation::new(&protocols, spec.spec().http.version);
     let backend = choose(spec.spec().tls.backend, &open)?;
     for name in spec.server_names() {
         match one_connection(backend, &asking_for(name, &open), &script)? {
@@ -225,7 +236,7 @@ fn add_certificate_group(
 
 /// What each connection of a run does.
 pub(crate) fn script(spec: &CheckedSpec, permit: Permit) -> Script {
-    let deadlines = &spec.spec().deadlines;
+    let (deadlines, http) = (&spec.spec().deadlines, &spec.spec().http);
     Script {
         address: permit.address,
         sources: spec.spec().sources.clone(),
@@ -242,6 +253,19 @@ pub(crate) fn script(spec: &CheckedSpec, permit: Permit) -> Script {
             deadlines.body_ms,
         ]
         .map(|ms| Nanos::from(ms) * MILLISECOND),
-        expectation: Expectation::new(&spec.spec().tls),
+        expectation: Expectation::new(&spec.spec().tls, http.version),
+        body: BodyRule::Count,
+        http2: (http.version == HttpVersion::Http2)
+            .then(|| (h2::Request::new(spec.target()), http.streams)),
+    }
+}
+
+/// How the bodies of a run are checked, by what the preflight has seen.
+fn body_rule(check: BodyCheck, seen: &Preflight) -> BodyRule {
+    let hash = seen.body_sha256.as_deref().and_then(from_hexadecimal);
+    match (check, hash, seen.body_bytes) {
+        (BodyCheck::Hash, Some(hash), _) => BodyRule::Hash(hash),
+        (BodyCheck::Length, _, Some(length)) => BodyRule::Length(length),
+        _ => BodyRule::Count,
     }
 }

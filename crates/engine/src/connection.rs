@@ -1,9 +1,15 @@
 //! One connection, from its TCP connect to its last byte: a state machine with a function per state.
+//! HTTP/1.1 is here; [`multiplexed`] is what differs with HTTP/2.
+
+mod multiplexed;
 
 use std::net::{IpAddr, SocketAddr};
 
 use crate::clock::{Clock, Nanos};
+use crate::http::Seen;
+use crate::http::body::BodyRule;
 use crate::http::h1::ResponseReader;
+use crate::http::h2;
 use crate::names::TlsVersion;
 use crate::outcome::{Failure, Mismatch, Outcome, Step};
 use crate::record::Bytes;
@@ -40,6 +46,10 @@ pub struct Script {
     pub deadlines: [Nanos; 4],
     /// What the handshake must have negotiated.
     pub expectation: Expectation,
+    /// How the body of each response is checked.
+    pub body: BodyRule,
+    /// With HTTP/2: the request, and how many may be under way at once.
+    pub http2: Option<(h2::Request, u32)>,
 }
 
 impl Script {
@@ -77,6 +87,8 @@ pub struct Context<'w, C> {
     pub recorder: Option<&'w mut Recorder>,
     /// Room for decrypted bytes.
     pub plaintext: &'w mut [u8],
+    /// The run is over: a connection with as many requests as fit ends with those under way.
+    pub draining: bool,
 }
 
 /// How a connection begins.
@@ -115,12 +127,16 @@ pub struct Connection<S> {
     facts: Option<Negotiated>,
     handshake_bytes: (u64, u64),
     requests_done: u32,
+    /// Requests begun; with HTTP/2 only.
+    requests_begun: u32,
     /// Bytes of the current request that the session has taken.
     request_taken: usize,
     request_sent: bool,
     /// The instant at which the next request may be sent, while the connection waits for it.
     thinks_until: Option<Nanos>,
     response: ResponseReader,
+    /// In place of the request and the response above, with HTTP/2.
+    http2: Option<Box<h2::Client>>,
     /// Reads left in this turn.
     reads: u32,
 }
@@ -170,10 +186,12 @@ impl<S: Session> Connection<S> {
             facts: None,
             handshake_bytes: (0, 0),
             requests_done: 0,
+            requests_begun: 0,
             request_taken: 0,
             request_sent: false,
             thinks_until: None,
-            response: ResponseReader::default(),
+            response: ResponseReader::new(script.body),
+            http2: None,
             reads: 0,
         }
     }
@@ -185,6 +203,7 @@ impl<S: Session> Connection<S> {
             let next = match self.step {
                 Step::Connect => self.connect(context),
                 Step::Handshake => self.handshake(context),
+                _ if self.http2.is_some() => self.exchange(context),
                 Step::FirstByte if self.thinks_until.is_some() => self.think(context),
                 Step::FirstByte if !self.request_sent => self.request(context),
                 Step::FirstByte if context.script.handshake_only => self.verdict(context),
@@ -201,8 +220,11 @@ impl<S: Session> Connection<S> {
 
     /// Ends the connection if its step has taken too long.
     pub fn expire<C: Clock>(&mut self, now: Nanos, context: &mut Context<'_, C>) -> Option<Turn> {
-        (now >= self.deadline)
-            .then(|| self.end(Outcome::Failed(Failure::TimedOut(self.step)), context))
+        if now < self.deadline {
+            return None;
+        }
+        let step = self.overdue_step(now, context.script)?;
+        Some(self.end(Outcome::Failed(Failure::TimedOut(step)), context))
     }
 
     /// The session, for what a person wants to know of a single connection.
@@ -230,9 +252,12 @@ impl<S: Session> Connection<S> {
         self.thinks_until = self.thinks_until.and(Some(0));
     }
 
-    /// The response read last.
-    pub fn last_response(&self) -> &ResponseReader {
-        &self.response
+    /// What the last response said; with HTTP/2, only where the script is to learn from it.
+    pub fn last_response(&self) -> Seen {
+        match &self.http2 {
+            Some(client) => client.seen().clone(),
+            None => self.response.seen(),
+        }
     }
 
     /// The step that the connection is in.
@@ -307,6 +332,9 @@ impl<S: Session> Connection<S> {
         }
         self.settle_early_data(facts.early_data, context.script);
         self.enter(Step::FirstByte, self.at.secured, context);
+        if context.script.http2.is_some() && !context.script.handshake_only {
+            self.http2 = Some(Box::new(h2::Client::new(context.script.body)?));
+        }
         Ok(Next::Go)
     }
 
@@ -410,21 +438,24 @@ impl<S: Session> Connection<S> {
         if !(200..300).contains(&self.response.status()) {
             return Err(Failure::HttpStatus);
         }
+        if !self.response.body.holds() {
+            return Err(Failure::Body);
+        }
         let now = context.clock.now();
         if let Some(recorder) = &mut context.recorder
             && self.unexpected.is_none()
         {
-            let (head, body) = (self.response.head_bytes, self.response.body_bytes);
+            let (head, body) = (self.response.head_bytes, self.response.body.bytes);
             recorder.request(&self.at, now, head, body);
         }
         self.requests_done += 1;
         let open = self.response.keeps_alive();
         match context.script.requests {
             Some(requests) if self.requests_done == requests => {}
-            None if !open => {}
+            None if !open || context.draining => {}
             Some(_) if !open => return Err(Failure::Closed(Step::FirstByte)),
             _ => {
-                self.response = ResponseReader::default();
+                self.response = ResponseReader::new(context.script.body);
                 self.request_taken = 0;
                 self.request_sent = false;
                 if context.script.think > 0 {
@@ -566,6 +597,8 @@ mod tests {
             early_data: false,
             deadlines: [1; 4],
             expectation: Expectation::default(),
+            body: BodyRule::Count,
+            http2: None,
         }
     }
 
@@ -592,8 +625,13 @@ mod tests {
         let mut connection = Connection::new(socket, session, HandshakeKind::Full, &script, at);
         let clock = ManualClock::default();
         let mut plaintext = [0; 64];
-        let mut context =
-            Context { script: &script, clock: &clock, recorder: None, plaintext: &mut plaintext };
+        let mut context = Context {
+            script: &script,
+            clock: &clock,
+            recorder: None,
+            plaintext: &mut plaintext,
+            draining: false,
+        };
         let _accepted = listener.accept().unwrap();
         for turn in 1..=3 {
             assert_eq!(connection.advance(&mut context), Turn::Write);

@@ -113,7 +113,12 @@ pub fn hold(
         let address = checked.permit.address.ip();
         return Err(GuardError::PublicWithoutProof { address }.into());
     }
-    let script = Script { requests: None, think: FOREVER, ..script(spec, checked.permit) };
+    let script = Script {
+        requests: None,
+        think: FOREVER,
+        body: checked.body,
+        ..script(spec, checked.permit)
+    };
     let blank = HoldRecord {
         schema: HOLD_SCHEMA.to_owned(),
         spec: spec.spec().clone(),
@@ -347,6 +352,7 @@ impl<'r, B: Backend> Holder<'r, B> {
             clock: &self.clock,
             recorder: None,
             plaintext: &mut self.plaintext,
+            draining: false,
         }
     }
 

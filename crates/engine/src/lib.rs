@@ -13,7 +13,7 @@ mod files;
 pub mod guard;
 pub mod hold;
 pub mod hostile;
-mod http;
+pub mod http;
 mod identity;
 pub mod in_memory;
 pub mod memory;

@@ -1,10 +1,15 @@
 //! What is out of the ordinary in what was asked for, and no fault: the notes of a record.
 
-use crate::names::{CipherSuite, TlsVersion};
-use crate::tls::{Facts, Offer};
+use std::collections::BTreeSet;
 
-/// The notes on a run that offered this and whose handshakes negotiated these facts.
-pub fn notes<'f>(offer: &Offer, facts: impl Iterator<Item = &'f Facts>) -> Vec<String> {
+use crate::names::{CipherSuite, TlsVersion};
+use crate::record::CountedFacts;
+use crate::tls::{Facts, HTTP_2, Offer};
+
+/// The notes on a run that offered this, whose preflight negotiated the first of these facts and
+/// whose handshakes the others.
+pub fn notes(offer: &Offer, first: &Facts, facts: &[CountedFacts]) -> Vec<String> {
+    let facts = || facts.iter().map(|counted| &counted.facts);
     let mut notes = Vec::new();
     if offer.key_log.is_some() {
         notes.push(
@@ -14,13 +19,29 @@ pub fn notes<'f>(offer: &Offer, facts: impl Iterator<Item = &'f Facts>) -> Vec<S
         );
     }
     if offer.allow_obsolete {
-        let used = list(facts.flat_map(obsolete));
+        let used = list(facts().flat_map(obsolete));
         notes.push(format!(
             "obsolete protocols, suites and keys were allowed; used: {}",
             if used.is_empty() { "none" } else { &used }
         ));
     }
+    notes.extend(barred(facts().chain([first])));
     notes
+}
+
+/// A note on each suite that HTTP/2 was spoken over although RFC 9113 bars it.
+fn barred<'f>(facts: impl Iterator<Item = &'f Facts>) -> impl Iterator<Item = String> {
+    let suites: BTreeSet<&str> = facts
+        .filter(|facts| facts.alpn == HTTP_2)
+        .map(|facts| facts.suite.as_str())
+        .filter(|suite| suite.parse().is_ok_and(CipherSuite::is_barred_from_http2))
+        .collect();
+    suites.into_iter().map(|suite| {
+        format!(
+            "{suite} is on RFC 9113's list of prohibited suites (appendix A): \
+             a server may refuse HTTP/2 with INADEQUATE_SECURITY"
+        )
+    })
 }
 
 /// The version and the suite of a handshake, where they are obsolete.
@@ -42,6 +63,6 @@ fn obsolete(facts: &Facts) -> impl Iterator<Item = String> {
 
 /// Each text once, in order.
 fn list(texts: impl Iterator<Item = String>) -> String {
-    let distinct: std::collections::BTreeSet<String> = texts.collect();
+    let distinct: BTreeSet<String> = texts.collect();
     distinct.into_iter().collect::<Vec<_>>().join(", ")
 }

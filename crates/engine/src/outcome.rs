@@ -86,6 +86,12 @@ pub enum Failure {
     HttpProtocol,
     /// The response's status was not 2xx.
     HttpStatus,
+    /// The response's body was not the one that should have come; only where bodies are checked.
+    Body,
+    /// The peer reset an HTTP/2 stream.
+    StreamReset,
+    /// The peer ended the HTTP/2 connection with this error code (RFC 9113, section 7).
+    GoAway(u32),
     /// The process may open no more files.
     FilesExhausted,
     /// This machine has no free local port to the target.
@@ -112,6 +118,12 @@ impl fmt::Display for Failure {
             Self::TlsProtocol => f.write_str("tls_protocol"),
             Self::HttpProtocol => f.write_str("http_protocol"),
             Self::HttpStatus => f.write_str("http_status"),
+            Self::Body => f.write_str("body"),
+            Self::StreamReset => f.write_str("stream_reset"),
+            Self::GoAway(code) => match http2_error_name(*code) {
+                Some(name) => write!(f, "goaway_{name}"),
+                None => write!(f, "goaway_{code}"),
+            },
             Self::FilesExhausted => f.write_str("files_exhausted"),
             Self::PortsExhausted => f.write_str("ports_exhausted"),
             Self::System(errno) => write!(f, "system_{errno}"),
@@ -149,6 +161,27 @@ pub fn alert_name(number: u8) -> Option<&'static str> {
         115 => "unknown_psk_identity",
         116 => "certificate_required",
         120 => "no_application_protocol",
+        _ => return None,
+    })
+}
+
+/// The name of an HTTP/2 error code (IANA "HTTP/2 Error Code").
+fn http2_error_name(code: u32) -> Option<&'static str> {
+    Some(match code {
+        0 => "no_error",
+        1 => "protocol_error",
+        2 => "internal_error",
+        3 => "flow_control_error",
+        4 => "settings_timeout",
+        5 => "stream_closed",
+        6 => "frame_size_error",
+        7 => "refused_stream",
+        8 => "cancel",
+        9 => "compression_error",
+        10 => "connect_error",
+        11 => "enhance_your_calm",
+        12 => "inadequate_security",
+        13 => "http_1_1_required",
         _ => return None,
     })
 }
@@ -223,6 +256,8 @@ mod tests {
             (Failure::Alert(40), "alert_handshake_failure"),
             (Failure::Alert(200), "alert_200"),
             (Failure::FilesExhausted, "files_exhausted"),
+            (Failure::GoAway(12), "goaway_inadequate_security"),
+            (Failure::GoAway(99), "goaway_99"),
         ];
         for (failure, name) in named {
             assert_eq!(failure.to_string(), name);

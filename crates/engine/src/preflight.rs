@@ -3,6 +3,7 @@
 use crate::clock::{Clock, MILLISECOND, MonotonicClock, Nanos};
 use crate::connection::{Begin, Connection, Context, Script, Turn};
 use crate::hostile::harmless;
+use crate::http::body::hexadecimal;
 use crate::names::Group;
 use crate::outcome::{Failure, Mismatch, Outcome};
 use crate::poller::Poller;
@@ -64,7 +65,7 @@ fn try_session<S: Session>(
         return Err(PreflightError {
             outcome,
             explanation: explain(outcome, &connection),
-            status: (response.status() != 0).then(|| response.status()),
+            status: (response.status != 0).then_some(response.status),
         });
     }
     let facts = connection.facts().ok_or_else(|| failed(Failure::TlsProtocol))?;
@@ -73,9 +74,10 @@ fn try_session<S: Session>(
     let preflight = Preflight {
         facts: facts.into(),
         certificate: describe(&certificates),
-        status: answered.then(|| response.status()),
+        status: answered.then_some(response.status),
         body_bytes: answered.then_some(response.body_bytes),
-        server: response.server().map(str::to_owned),
+        body_sha256: response.digest.filter(|_| answered).map(|hash| hexadecimal(&hash)),
+        server: response.server,
     };
     Ok((preflight, certificates))
 }
@@ -90,7 +92,8 @@ fn drive<S: Session>(
     let mut poller = Poller::new().map_err(system)?;
     poller.add(&connection.socket, 0, true).map_err(system)?;
     let mut plaintext = vec![0; 16 * 1024];
-    let mut context = Context { script, clock, recorder: None, plaintext: &mut plaintext };
+    let mut context =
+        Context { script, clock, recorder: None, plaintext: &mut plaintext, draining: false };
     let mut ready = Vec::new();
     loop {
         match connection.advance(&mut context) {

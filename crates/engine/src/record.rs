@@ -73,7 +73,7 @@ pub struct RunRecord {
     pub concurrency: f64,
     /// What the reader must know before using the numbers.
     pub verdicts: Vec<Verdict>,
-    /// What is out of the ordinary in what was asked for, and no fault.
+    /// What the reader should know besides: what was out of the ordinary, and no fault.
     #[serde(default)]
     pub notes: Vec<String>,
 }
@@ -173,6 +173,9 @@ pub struct Preflight {
     pub status: Option<u16>,
     /// The length of the response's body in bytes.
     pub body_bytes: Option<u64>,
+    /// The SHA-256 digest of the response's body in hexadecimal, where bodies are checked by it.
+    #[serde(default)]
+    pub body_sha256: Option<String>,
     /// The Server header of the response, at most 128 bytes of it.
     pub server: Option<String>,
 }

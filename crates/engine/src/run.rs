@@ -57,7 +57,7 @@ fn load<B: Backend>(
     make: impl Fn() -> Result<B, BackendError> + Sync,
 ) -> Result<RunRecord, RunError> {
     let threads = spec.spec().threads as usize;
-    let script = script(spec, checked.permit);
+    let script = Script { body: checked.body, ..script(spec, checked.permit) };
     let gauges: Vec<Gauge> = (0..threads).map(|_| Gauge::default()).collect();
     let gate = Gate::new(threads);
     let job = Job { spec: spec.spec(), script: &script, permit: &checked.permit, interrupt };
@@ -228,6 +228,13 @@ fn processor(spec: &RunSpec, index: usize) -> Option<usize> {
     (!spec.cpus.is_empty()).then(|| spec.cpus[index % spec.cpus.len()])
 }
 
+/// The connections that a run keeps in flight, if it does: one that ends by count runs out of them.
+fn constant_level(spec: &RunSpec) -> Option<u32> {
+    let is_constant =
+        spec.load.connection_steps.is_empty() && matches!(spec.stop, Stop::DurationMs(_));
+    is_constant.then_some(spec.connections)
+}
+
 /// What of a total falls to one of several workers; the parts differ by one at most.
 fn part(total: u64, workers: u32, index: usize) -> u64 {
     let workers = u64::from(workers);
@@ -257,7 +264,7 @@ fn record(
         flight: notes.flight,
         workers: &workers,
         seconds,
-        connections: request.load.connection_steps.is_empty().then_some(request.connections),
+        connections: constant_level(request),
         requests: notes.requests,
         kinds: notes.kinds,
         resume_millionths: request.tls.resume_millionths(),
@@ -272,7 +279,7 @@ fn record(
         environment: environment(),
         address: checked.permit.address.to_string(),
         preflight: checked.preflight.clone(),
-        notes: remarks(&checked.offer, notes.facts.iter().map(|counted| &counted.facts)),
+        notes: remarks(&checked.offer, &checked.preflight.facts, &notes.facts),
         facts: notes.facts,
         server_names: notes.server_names,
         client_certificate: own
@@ -302,6 +309,7 @@ pub fn versions() -> BTreeMap<String, String> {
         ("rustls", env!("RUSTLS_VERSION")),
         ("aws-lc-sys", env!("AWS_LC_SYS_VERSION")),
         ("openssl", openssl::version::version()),
+        ("nghttp2", crate::http::h2::session::version()),
     ]
     .map(|(name, version)| (name.to_owned(), version.to_owned()))
     .into()

@@ -54,7 +54,8 @@ pub struct Evidence<'r> {
     pub workers: &'r [WorkerUsage],
     /// The length of the measurement in seconds.
     pub seconds: f64,
-    /// Connections that a closed loop keeps in flight; `None` when that changes in steps.
+    /// Connections that a closed loop keeps in flight; `None` when that changes: in steps, or at the
+    /// end of a run by count.
     pub connections: Option<u32>,
     /// Requests answered; with as many as fit on a connection, none may have come to its end.
     pub requests: u64,

@@ -16,6 +16,7 @@ use openssl::ssl::{
 use openssl::x509::X509;
 
 use crate::certificates::Identity;
+use crate::peers::h2;
 
 /// A client that is silent for longer than this has its connection closed.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
@@ -44,7 +45,8 @@ pub struct Settings {
     pub chain: Vec<X509>,
     /// Diffie-Hellman parameters of the server's own.
     pub dh: Option<DhSize>,
-    /// The application protocol that is selected, if the client offers it; empty: `http/1.1`.
+    /// The application protocol that is selected, if the client offers it; empty: `http/1.1`. Over
+    /// `h2` requests are answered in HTTP/2.
     pub alpn: String,
     /// Bytes of early data that tickets promise to take. The servers here take none: they reject it.
     pub early_data: u32,
@@ -139,12 +141,16 @@ pub(crate) fn accept(context: &SslContext, socket: TcpStream) -> Option<SslStrea
     stream.accept().ok().map(|()| stream)
 }
 
-/// Answers requests.
+/// Answers requests, in HTTP/2 where that was agreed on.
 pub(crate) fn serve_http(
-    stream: SslStream<TcpStream>,
+    mut stream: SslStream<TcpStream>,
     body: &[u8],
     last: Option<(usize, Farewell)>,
 ) {
+    if stream.ssl().selected_alpn_protocol() == Some(b"h2") {
+        let _ = h2::serve(&mut stream, body);
+        return;
+    }
     let mut stream = BufReader::new(stream);
     let requests = last.map_or(usize::MAX, |(requests, _)| requests);
     for _ in 0..requests {

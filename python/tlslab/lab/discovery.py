@@ -13,6 +13,7 @@ from tlslab.model.names import ECDSA_SCHEMES, RSA_SCHEMES, is_key
 from tlslab.model.profile import Profile
 from tlslab.model.record import Preflight
 from tlslab.model.run import TargetInfo
+from tlslab.model.workload import Workload
 
 # The kinds of certificate that a server may choose from, and the schemes that each can sign with.
 FAMILIES = {"ecdsa": ECDSA_SCHEMES, "rsa": RSA_SCHEMES}
@@ -34,10 +35,11 @@ def discover(engine: Engine, aim: Aim, experiment: Experiment) -> Discovered:
     measured with `ecdsa-p384`, whatever the experiment says. Raises EngineError when it cannot be
     reached, does not pass verification, or answers with an error.
     """
-    first, _ = engine.preflight(preflight_spec(aim, Profile()))
+    workload = experiment.workload
+    first, _ = engine.preflight(preflight_spec(aim, Profile(), workload.http))
     levels = {factor.name: factor.levels for factor in experiment.factors}
     unavailable: dict[tuple[str, str], str] = {}
-    found = _served(engine, aim, levels.get("tls", ()), unavailable)
+    found = _served(engine, aim, workload, levels.get("tls", ()), unavailable)
     served = tuple(dict.fromkeys(found)) or (key_level(first),)
     if "key" in levels:
         for level in levels["key"]:
@@ -51,6 +53,7 @@ def discover(engine: Engine, aim: Aim, experiment: Experiment) -> Discovered:
 def _served(
     engine: Engine,
     aim: Aim,
+    workload: Workload,
     versions: tuple[str, ...],
     unavailable: dict[tuple[str, str], str],
 ) -> list[str]:
@@ -62,7 +65,7 @@ def _served(
         for schemes in FAMILIES.values():
             profile = Profile(tls=version, signature_schemes=schemes)
             try:
-                preflight, _ = engine.preflight(preflight_spec(aim, profile))
+                preflight, _ = engine.preflight(preflight_spec(aim, profile, workload.http))
                 keys.append(key_level(preflight))
             except EngineError as error:
                 if not error.class_.startswith(UNSUPPORTED_PREFIXES):

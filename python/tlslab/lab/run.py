@@ -166,6 +166,7 @@ def _prepare_managed(request: Request, private: Path) -> _Prepared:
         groups=levels.get("group", DEFAULT_GROUPS),
         document_bytes=request.experiment.workload.document_bytes,
         processors=placement.server,
+        http2=request.experiment.workload.http == "2",
         resume=request.experiment.workload.resume,
     )
     target: Reference | Nginx

@@ -34,7 +34,7 @@ def run_spec(aim: Aim, profile: Profile, workload: Workload, kind: RunKind) -> d
     """
     lean = kind == "capacity"
     window = workload.capacity if lean else workload.client_cost
-    spec = preflight_spec(aim, profile)
+    spec = preflight_spec(aim, profile, workload.http)
     spec |= {
         "connections": workload.connections,
         "cpus": list(aim.processors),
@@ -42,6 +42,7 @@ def run_spec(aim: Aim, profile: Profile, workload: Workload, kind: RunKind) -> d
         "stop": {"duration_ms": window.measure_ms},
         "requests_per_connection": {"count": workload.requests_per_connection},
     }
+    spec["http"] |= {"streams": workload.streams}
     spec["tls"] |= {
         "authenticate": "sampled" if lean else "every",
         "key_share": "reused" if lean else "fresh",
@@ -51,8 +52,8 @@ def run_spec(aim: Aim, profile: Profile, workload: Workload, kind: RunKind) -> d
     return spec
 
 
-def preflight_spec(aim: Aim, profile: Profile) -> dict[str, Any]:
-    """The specification of a single, fully verified connection."""
+def preflight_spec(aim: Aim, profile: Profile, http: str = "1.1") -> dict[str, Any]:
+    """The specification of a single, fully verified connection in this version of HTTP."""
     tls = tls_spec(profile) | {"trust": trust_spec(aim.trust)}
     if aim.server_name is not None:
         tls["server_name"] = aim.server_name
@@ -60,6 +61,7 @@ def preflight_spec(aim: Aim, profile: Profile) -> dict[str, Any]:
         "schema": SCHEMA,
         "url": aim.url,
         "stop": {"count": 1},
+        "http": {"version": http},
         "tls": tls,
         "allow": list(aim.allow),
     }

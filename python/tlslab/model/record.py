@@ -68,13 +68,17 @@ class Certificate:
 
 @dataclass(frozen=True)
 class Preflight:
-    """The one connection made before the load; `server` is the Server header, and hostile."""
+    """The one connection made before the load; `server` is the Server header, and hostile.
+
+    `body_sha256` is the body's digest in hexadecimal, where bodies were checked by it.
+    """
 
     facts: Facts
     certificate: Certificate | None
     status: int | None
     body_bytes: int | None
     server: str | None
+    body_sha256: str | None = None
 
 
 @dataclass(frozen=True)
@@ -238,7 +242,7 @@ class RunRecord:
     `start_delay`, `response_established`, `response_first_byte`, `response`; `seconds` is the
     length of the measurement, `cpu` that of the engine's workers in it, `concurrency` the mean
     number of connections in flight. `spec` is the specification as it was run, without the
-    client's private key. `notes` say what was out of the ordinary, and no fault.
+    client's private key. `notes` say what the reader should know beside the verdicts.
     """
 
     schema: str

@@ -24,8 +24,9 @@ class Workload:
 
     Each trial has two runs: `capacity` with the lean client, which loads the server as far as it
     goes and tells rates, latencies and the server's cost; `client_cost` with the full client, which
-    tells what the handshake costs a real client. `resume` is how connections resume an earlier
-    session, `resume_ratio` the share of them that do.
+    tells what the handshake costs a real client. `http` is the version, `streams` the requests
+    under way at once on a connection, more than one with HTTP/2 only. `resume` is how connections
+    resume an earlier session, `resume_ratio` the share of them that do.
     """
 
     document_bytes: int
@@ -33,6 +34,8 @@ class Workload:
     requests_per_connection: int
     capacity: Window
     client_cost: Window
+    http: str = "1.1"
+    streams: int = 1
     resume: str = "none"
     resume_ratio: float = 1.0
 

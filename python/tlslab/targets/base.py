@@ -15,6 +15,7 @@ class Setting:
 
     `folder` is private to the run and holds certificates, configuration and documents; `keys` are
     the certificate keys to serve; `processors` those to pin the server to (none: not pinned);
+    `http2` whether HTTP/2 is spoken with clients that offer it, where that is a setting.
     `idle_s` is how long a connection may be silent between two requests; `pause_ms` is the time
     before each response, which only the reference server can take;
     `resume` is the one way in which sessions may be resumed, if any.
@@ -25,6 +26,7 @@ class Setting:
     groups: tuple[str, ...]
     document_bytes: int
     processors: tuple[int, ...]
+    http2: bool = False
     idle_s: int = 30
     pause_ms: int = 0
     resume: str = "none"

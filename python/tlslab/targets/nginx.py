@@ -99,6 +99,7 @@ class Nginx:
             folder=self._setting.folder,
             port=port,
             worker_connections=_worker_connections(),
+            http2=self._setting.http2,
             ciphers=CIPHERS,
             groups=":".join(groups) or "auto",
             idle_s=self._setting.idle_s,

@@ -1,14 +1,17 @@
 """What the engine is asked for."""
 
 from dataclasses import replace
+from typing import get_args
 
 from tlslab.experiment import load
 from tlslab.lab.placement import Placement, place
 from tlslab.lab.specs import Aim, preflight_spec, run_spec
+from tlslab.model.record import RunKind
 from tlslab.planning import make_cells
 
 EXPERIMENT = load("groups")
 CELL = make_cells(EXPERIMENT)[0][0]
+RUN_KINDS: tuple[RunKind, ...] = get_args(RunKind)
 AIM = Aim("https://127.0.0.1:1/d", "PEM", "localhost", ("host",), (1,))
 
 
@@ -42,6 +45,16 @@ def test_trust_is_a_word_or_a_text_in_pem() -> None:
     trusts = [preflight_spec(Aim("u", trust), CELL.profile)["tls"]["trust"] for trust in
               ("system", "anyone", "PEM")]  # fmt: skip
     assert trusts == ["system", "anyone", {"pem": "PEM"}]
+
+
+def test_both_runs_and_the_preflight_speak_the_workloads_http() -> None:
+    workload = replace(EXPERIMENT.workload, http="2", streams=5, requests_per_connection=9)
+    for kind in RUN_KINDS:
+        spec = run_spec(AIM, CELL.profile, workload, kind)
+        assert spec["http"] == {"version": "2", "streams": 5}
+        assert spec["requests_per_connection"] == {"count": 9}
+    assert preflight_spec(AIM, CELL.profile, "2")["http"] == {"version": "2"}
+    assert preflight_spec(AIM, CELL.profile)["http"] == {"version": "1.1"}
 
 
 def test_server_and_generator_never_share_a_processor() -> None:

@@ -1,25 +1,17 @@
 //! HTTP/1.1 as a client: the request's bytes and a reader for its response (RFC 9112).
 
-use crate::hostile::harmless;
+use super::body::{BodyMeter, BodyRule};
+use super::{HEAD_LIMIT, INTERIM_LIMIT, Seen, server_name};
 use crate::target::Target;
-
-/// The most bytes that a response's head may have; larger ones are an attack or a mistake.
-pub const HEAD_LIMIT: usize = 64 * 1024;
 
 /// The most header fields that a response may have.
 const FIELD_LIMIT: usize = 128;
-
-/// The most interim (1xx) responses before the final one.
-const INTERIM_LIMIT: u32 = 8;
 
 /// The most bytes that a chunk's size line may have, extensions included.
 const CHUNK_LINE_LIMIT: usize = 4 * 1024;
 
 /// The most bytes of trailer fields behind a chunked body.
 const TRAILER_LIMIT: usize = 16 * 1024;
-
-/// The most characters that are kept of the Server field.
-const SERVER_LIMIT: usize = 128;
 
 /// The bytes of a GET request; `last` says that the connection ends with its response.
 pub fn request(target: &Target, last: bool) -> Vec<u8> {
@@ -84,12 +76,19 @@ pub struct ResponseReader {
     server: Option<String>,
     /// Bytes of the head, interim responses included.
     pub head_bytes: u64,
-    /// Bytes of the body, without chunk framing.
-    pub body_bytes: u64,
+    /// The body, without chunk framing.
+    pub body: BodyMeter,
 }
 
 impl Default for ResponseReader {
     fn default() -> Self {
+        Self::new(BodyRule::Count)
+    }
+}
+
+impl ResponseReader {
+    /// A reader that does with the body what the rule needs.
+    pub fn new(rule: BodyRule) -> Self {
         Self {
             state: State::Head,
             line: Vec::new(),
@@ -98,12 +97,10 @@ impl Default for ResponseReader {
             keep_alive: true,
             server: None,
             head_bytes: 0,
-            body_bytes: 0,
+            body: BodyMeter::new(rule),
         }
     }
-}
 
-impl ResponseReader {
     /// Takes bytes as they arrive. `Ok(true)` once the response is complete.
     pub fn take(&mut self, mut bytes: &[u8]) -> Result<bool, HttpError> {
         while !bytes.is_empty() {
@@ -134,9 +131,14 @@ impl ResponseReader {
         self.keep_alive
     }
 
-    /// The Server field, cut, and without control characters.
-    pub fn server(&self) -> Option<&str> {
-        self.server.as_deref()
+    /// What the response said.
+    pub fn seen(&self) -> Seen {
+        Seen {
+            status: self.status,
+            body_bytes: self.body.bytes,
+            digest: self.body.digest(),
+            server: self.server.clone(),
+        }
     }
 
     fn step(&mut self, bytes: &[u8]) -> Result<usize, HttpError> {
@@ -170,7 +172,7 @@ impl ResponseReader {
 
     fn take_body(&mut self, bytes: &[u8], left: u64) -> usize {
         let used = usize::try_from(left).unwrap_or(usize::MAX).min(bytes.len());
-        self.body_bytes += used as u64;
+        self.body.take(&bytes[..used]);
         used
     }
 
@@ -224,7 +226,12 @@ impl ResponseReader {
         }
         let framing = Framing::of(response.headers, response.version == Some(1))?;
         self.keep_alive = framing.keep_alive;
-        self.server = framing.server.map(|name| harmless(name, SERVER_LIMIT));
+        if self.body.rule().learns() {
+            self.server = framing.server.and_then(server_name);
+        }
+        if let Some(digest) = framing.digest {
+            self.body.state(digest);
+        }
         self.state = match framing.length {
             _ if matches!(self.status, 204 | 304) => State::Done,
             _ if framing.chunked => State::ChunkSize,
@@ -274,13 +281,19 @@ struct Framing<'h> {
     length: Option<u64>,
     chunked: bool,
     keep_alive: bool,
-    server: Option<&'h str>,
+    server: Option<&'h [u8]>,
+    digest: Option<&'h [u8]>,
 }
 
 impl<'h> Framing<'h> {
     fn of(fields: &[httparse::Header<'h>], persistent: bool) -> Result<Self, HttpError> {
-        let mut framing =
-            Self { length: None, chunked: false, keep_alive: persistent, server: None };
+        let mut framing = Self {
+            length: None,
+            chunked: false,
+            keep_alive: persistent,
+            server: None,
+            digest: None,
+        };
         for field in fields {
             let is = |name: &str| field.name.eq_ignore_ascii_case(name);
             if is("content-length") {
@@ -298,7 +311,9 @@ impl<'h> Framing<'h> {
                 framing.keep_alive = !field.value.eq_ignore_ascii_case(b"close")
                     && (persistent || field.value.eq_ignore_ascii_case(b"keep-alive"));
             } else if is("server") {
-                framing.server = str::from_utf8(field.value).ok();
+                framing.server = Some(field.value);
+            } else if is("repr-digest") {
+                framing.digest = Some(field.value);
             }
         }
         // A response with both is a request smuggler's (RFC 9112, section 6.1).
@@ -326,7 +341,7 @@ mod tests {
     fn read(bytes: &[u8]) -> Result<Read, HttpError> {
         let mut reader = ResponseReader::default();
         let done = reader.take(bytes)?;
-        Ok((done, reader.status(), reader.body_bytes))
+        Ok((done, reader.status(), reader.body.bytes))
     }
 
     /// The same, one byte at a time: no cut may change the result.
@@ -336,7 +351,7 @@ mod tests {
         for byte in bytes {
             done = reader.take(&[*byte])?;
         }
-        Ok((done, reader.status(), reader.body_bytes))
+        Ok((done, reader.status(), reader.body.bytes))
     }
 
     #[test]

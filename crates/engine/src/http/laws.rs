@@ -1,10 +1,12 @@
 //! What must be true of the response reader, whatever a server sends. Property tests and the fuzz
 //! target `h1_response` hold it to this.
 
+use crate::http::Seen;
+use crate::http::body::BodyRule;
 use crate::http::h1::{HttpError, ResponseReader};
 
 /// All that a reader tells of what it was given.
-type Told = (bool, u16, bool, Option<String>, u64, u64);
+type Told = (bool, bool, Seen, u64);
 
 /// However the bytes are cut, the reader comes to the same; it counts no byte twice, and repeats
 /// nothing that could drive a terminal. Panics where that is not so.
@@ -13,27 +15,26 @@ pub fn hold(bytes: &[u8], piece: usize) {
     let pieces = read(bytes.chunks(piece.max(1)));
     // Of several things that are wrong, another one may be met first.
     assert_eq!(whole.as_ref().ok(), pieces.as_ref().ok(), "{whole:?} is not {pieces:?}");
-    let Ok((_, _, _, server, head, body)) = whole else { return };
-    assert!(head + body <= bytes.len() as u64);
-    let server = server.unwrap_or_default();
+    let Ok((_, _, seen, head)) = whole else { return };
+    assert!(head + seen.body_bytes <= bytes.len() as u64);
+    let server = seen.server.unwrap_or_default();
     assert!(server.chars().count() <= 128 && !server.contains(char::is_control), "{server:?}");
 }
 
 fn read<'b>(pieces: impl Iterator<Item = &'b [u8]>) -> Result<Told, HttpError> {
-    let mut reader = ResponseReader::default();
+    let mut reader = ResponseReader::new(BodyRule::Learn { hash: true });
     let mut done = false;
     for piece in pieces {
         done = reader.take(piece)?;
     }
-    let server = reader.server().map(str::to_owned);
-    let counts = (reader.head_bytes, reader.body_bytes);
-    Ok((done, reader.status(), reader.keeps_alive(), server, counts.0, counts.1))
+    Ok((done, reader.keeps_alive(), reader.seen(), reader.head_bytes))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use sha2::{Digest as _, Sha256};
 
     /// What responses are made of, the good ones and the bad ones.
     const PARTS: [&[u8]; 32] = [
@@ -105,9 +106,10 @@ mod tests {
                 }
             }
             bytes.extend(b"0\r\n\r\n");
-            let (done, status, _, _, heads, bodies) = read(bytes.chunks(piece)).unwrap();
-            prop_assert_eq!((done, status), (true, 200));
-            prop_assert_eq!((heads, bodies), (head.len() as u64, body.len() as u64));
+            let (done, _, seen, heads) = read(bytes.chunks(piece)).unwrap();
+            prop_assert_eq!((done, seen.status), (true, 200));
+            prop_assert_eq!((heads, seen.body_bytes), (head.len() as u64, body.len() as u64));
+            prop_assert_eq!(seen.digest, Some(Sha256::digest(&body).into()));
         }
     }
 }

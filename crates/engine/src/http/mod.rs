@@ -1,5 +1,37 @@
 //! HTTP, sans I/O: bytes in, progress out.
 
+pub mod body;
 pub mod h1;
+pub mod h2;
 #[cfg(test)]
 mod laws;
+
+use crate::hostile::harmless;
+use body::Hash;
+
+/// The most bytes that a response's head may have; larger ones are an attack or a mistake.
+pub const HEAD_LIMIT: usize = 64 * 1024;
+
+/// The most interim (1xx) responses before the final one.
+const INTERIM_LIMIT: u32 = 8;
+
+/// The most characters that are kept of the Server field.
+const SERVER_LIMIT: usize = 128;
+
+/// What a single response said, for those who look at it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Seen {
+    /// The status code; 0 before the head has arrived.
+    pub status: u16,
+    /// Bytes of the body.
+    pub body_bytes: u64,
+    /// The digest of the body, where it was computed.
+    pub digest: Option<Hash>,
+    /// The Server field, cut, and without control characters.
+    pub server: Option<String>,
+}
+
+/// The Server field as it is kept.
+fn server_name(value: &[u8]) -> Option<String> {
+    str::from_utf8(value).ok().map(|name| harmless(name, SERVER_LIMIT))
+}

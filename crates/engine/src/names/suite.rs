@@ -159,6 +159,15 @@ impl CipherSuite {
         }
     }
 
+    /// Whether HTTP/2 bars the suite: the list of RFC 9113, appendix A, holds every suite of TLS 1.2
+    /// without an ephemeral key exchange or without AEAD.
+    pub fn is_barred_from_http2(self) -> bool {
+        let name = self.iana_name();
+        let aead = ["_GCM_", "_CCM", "_CHACHA20_"].iter().any(|mode| name.contains(mode));
+        let ephemeral = name.starts_with("TLS_ECDHE_") || name.starts_with("TLS_DHE_");
+        name.contains("_WITH_") && !(aead && ephemeral)
+    }
+
     /// What the server's certificate key must be.
     pub fn authentication(self) -> ServerAuthentication {
         match self.iana_name() {
@@ -210,6 +219,21 @@ mod tests {
             assert_eq!(suite.to_string().parse(), Ok(suite));
             assert_eq!(suite.openssl_name().parse(), Ok(suite));
         }
+    }
+
+    #[test]
+    fn http2_bars_what_its_appendix_lists() {
+        let barred = |name: &str| name.parse::<CipherSuite>().unwrap().is_barred_from_http2();
+        for name in
+            ["AES128-GCM-SHA256", "AES256-CCM", "ECDHE-RSA-AES128-SHA256", "DHE-RSA-AES128-SHA"]
+        {
+            assert!(barred(name), "{name}");
+        }
+        for name in ["DHE-RSA-AES256-CCM", "ECDHE-RSA-CHACHA20-POLY1305", "TLS_AES_128_CCM_SHA256"]
+        {
+            assert!(!barred(name), "{name}");
+        }
+        assert_eq!(CipherSuite::all().filter(|suite| suite.is_barred_from_http2()).count(), 20);
     }
 
     #[test]

@@ -39,6 +39,8 @@ pub enum PrimitivesError {
     NotLoopback(SocketAddr),
     #[error("a primitive's time must be at least a millisecond")]
     NoTime,
+    #[error("{0} is obsolete: not measured")]
+    Obsolete(String),
     #[error("cannot pin to processor {processor}: {source}")]
     Pin { processor: usize, source: io::Error },
     #[error("bare TCP connection: {0}")]
@@ -50,7 +52,7 @@ pub enum PrimitivesError {
 impl PrimitivesError {
     /// Whether what was asked for cannot be, as opposed to: it did not work out here and now.
     pub fn is_usage(&self) -> bool {
-        matches!(self, Self::NotLoopback(_) | Self::NoTime)
+        matches!(self, Self::NotLoopback(_) | Self::NoTime | Self::Obsolete(_))
     }
 }
 
@@ -67,6 +69,9 @@ pub fn measure(
     }
     if spec.time_ms == 0 {
         return Err(PrimitivesError::NoTime);
+    }
+    if let Some(what) = obsolete(&spec) {
+        return Err(PrimitivesError::Obsolete(what));
     }
     if let Some(processor) = spec.cpu {
         processor::pin(processor).map_err(|source| PrimitivesError::Pin { processor, source })?;
@@ -91,6 +96,13 @@ pub fn measure(
         environment: environment(),
         primitives,
     })
+}
+
+/// What is asked for and needs leave to be offered to a server, if anything is.
+fn obsolete(spec: &PrimitivesSpec) -> Option<String> {
+    let suite = spec.suites.iter().find(|suite| suite.is_obsolete());
+    let key = spec.certificates.iter().find(|key| key.is_obsolete());
+    suite.map(ToString::to_string).or_else(|| key.map(ToString::to_string))
 }
 
 /// The sizes of what is hashed, sealed and opened: from these two the cost of any other follows.

@@ -5,7 +5,7 @@ use std::io::{self, ErrorKind};
 use mio::event::Event;
 use mio::net::TcpStream;
 
-use super::http::{Body, Parsed, Request, parse};
+use super::http::{Body, Multiplexed, Parsed, Request, parse};
 use super::stats::WorkerCounts;
 use super::tls::{Inbound, RECORD, Session, TlsFailure};
 use super::wire::Wire;
@@ -46,6 +46,8 @@ enum State {
     Request,
     /// So much of a body is still to be encrypted.
     Response(Body),
+    /// HTTP/2, from the end of the handshake to the end of the connection.
+    Multiplexed,
     /// What was made is still to be sent, then the sending side is closed.
     Closing,
     /// The sending side is closed. What still arrives is thrown away, since closing a socket with
@@ -69,6 +71,8 @@ pub(super) struct Connection<S> {
     close: bool,
     /// A byte of a handshake has arrived.
     begun: bool,
+    /// In place of requests and responses one by one, with HTTP/2.
+    http2: Option<Box<Multiplexed>>,
 }
 
 impl<S: Session> Connection<S> {
@@ -83,6 +87,7 @@ impl<S: Session> Connection<S> {
             ended: false,
             close: false,
             begun: false,
+            http2: None,
         }
     }
 
@@ -121,6 +126,10 @@ impl<S: Session> Connection<S> {
                 self.end(lent.now);
                 self.go_on(lent)
             }
+            State::Multiplexed if self.is_idle() => {
+                self.close = true;
+                self.go_on(lent)
+            }
             _ => {
                 self.count_failed_handshake(lent.counts);
                 Fate::Over
@@ -155,6 +164,7 @@ impl<S: Session> Connection<S> {
             let fate = match self.state {
                 State::Handshake | State::Request => self.take_request(lent)?,
                 State::Response(body) => self.send_response(body, lent)?,
+                State::Multiplexed => self.multiplex(lent)?,
                 State::Closing => self.send_rest(lent.now)?,
                 State::Lingering => self.linger(lent)?,
             };
@@ -253,6 +263,45 @@ impl<S: Session> Connection<S> {
         Ok(None)
     }
 
+    /// Takes what has arrived, sends a quantum of what is to be sent, or else receives more.
+    fn multiplex(&mut self, lent: &mut Lent<'_>) -> io::Result<Option<Fate>> {
+        let Some(http2) = &mut self.http2 else { return Err(ErrorKind::InvalidData.into()) };
+        let mut broken = false;
+        if !self.request.is_empty() {
+            let taken = http2.take(&self.request, lent.responder, || lent.shared.stats());
+            self.request.clear();
+            broken = taken.is_err();
+            for _ in 0..taken.unwrap_or_default() {
+                lent.counts.requests.count();
+            }
+            self.deadline = lent.now + PATIENCE;
+        }
+        if !self.session.send(self.wire.socket())? {
+            return Ok(Some(Fate::Waits));
+        }
+        if self.close {
+            http2.go_away();
+        }
+        lent.plaintext.clear();
+        broken |= http2.make(lent.plaintext, QUANTUM).is_err();
+        if !lent.plaintext.is_empty() {
+            self.session.write(lent.plaintext)?;
+            self.deadline = lent.now + PATIENCE;
+        } else if broken || http2.is_over() || (http2.is_idle() && (self.ended || self.close)) {
+            self.end(lent.now);
+        } else if self.ended {
+            // What is left waits for a window that nobody will open any more.
+            return Err(ErrorKind::UnexpectedEof.into());
+        } else {
+            return self.receive(lent);
+        }
+        Ok(None)
+    }
+
+    fn is_idle(&self) -> bool {
+        self.http2.as_ref().is_none_or(|http2| http2.is_idle())
+    }
+
     /// Ends the session orderly.
     fn end(&mut self, now: Nanos) {
         self.session.close();
@@ -282,7 +331,7 @@ impl<S: Session> Connection<S> {
     fn receive(&mut self, lent: &mut Lent<'_>) -> io::Result<Option<Fate>> {
         let length = match self.wire.read(lent.received)? {
             None => return Ok(Some(Fate::Waits)),
-            Some(0) if self.state == State::Request => {
+            Some(0) if matches!(self.state, State::Request | State::Multiplexed) => {
                 self.ended = true;
                 return Ok(None);
             }
@@ -315,6 +364,10 @@ impl<S: Session> Connection<S> {
                 lent.counts.mutual.count();
             }
             self.state = State::Request;
+            if self.session.speaks_http2() {
+                self.http2 = Some(Box::new(Multiplexed::new().ok_or(ErrorKind::OutOfMemory)?));
+                self.state = State::Multiplexed;
+            }
             self.deadline = lent.now + PATIENCE;
         }
         if self.ended && self.state == State::Handshake {

@@ -1,4 +1,4 @@
-//! The reference server: TLS and HTTP/1.1 with as little else as possible between them.
+//! The reference server: TLS and HTTP (1.1 and 2) with as little else as possible between them.
 //!
 //! One worker is one thread with one poller and a listening socket of its own; workers share nothing
 //! that is written while they serve. The server answers `GET` and `HEAD` of `/bytes/N` (N

@@ -41,6 +41,11 @@ impl KeyKind {
         Self::Ed25519,
     ];
 
+    /// Whether keys of this kind need leave to be used.
+    pub fn is_obsolete(self) -> bool {
+        self == Self::Rsa1024
+    }
+
     fn generate(self) -> Result<KeyPair, rcgen::Error> {
         let rsa = |size| KeyPair::generate_rsa_for(&rcgen::PKCS_RSA_SHA256, size);
         match self {

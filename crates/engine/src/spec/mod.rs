@@ -4,9 +4,12 @@
 //! each other; nothing else can be run.
 
 mod client_identity;
+mod http;
 pub mod load;
 mod resumption;
 mod tls;
+
+pub use http::{BodyCheck, HttpSpec, HttpVersion};
 
 use std::net::IpAddr;
 
@@ -65,6 +68,9 @@ pub struct RunSpec {
     /// Close each connection as soon as the handshake is done, without a request.
     #[serde(default)]
     pub handshake_only: bool,
+    /// The HTTP that is spoken.
+    #[serde(default)]
+    pub http: HttpSpec,
     /// How load is made over time, and what is kept of each connection.
     #[serde(default)]
     pub load: LoadSpec,
@@ -162,6 +168,20 @@ pub enum SpecError {
     CountOfUnlimited,
     #[error("handshake_only goes with one request per connection, which is then not sent")]
     HandshakeOnlyWithRequests,
+    #[error("http.streams ({0}) may be {limit} at most", limit = crate::http::h2::STREAMS_LIMIT)]
+    TooManyStreams(u32),
+    #[error("several streams on a connection exist in HTTP/2 only; give http.version 2")]
+    StreamsNeedHttp2,
+    #[error("http.streams ({streams}) must not be more than requests_per_connection ({requests})")]
+    MoreStreamsThanRequests { streams: u32, requests: u32 },
+    #[error("http.check_body needs requests, and handshake_only sends none")]
+    BodyOfHandshakeOnly,
+    #[error("http.check_body goes with one server name: each may have a body of its own")]
+    BodyOfSeveralNames,
+    #[error("think time (load.think_us) goes with http.version 1.1 only")]
+    ThinkOverHttp2,
+    #[error("early data (tls.early_data) goes with http.version 1.1 only")]
+    EarlyDataOverHttp2,
     #[error("suite {suite} belongs to TLS {needs}, which is not among the versions asked for")]
     SuiteOutsideVersions { suite: CipherSuite, needs: TlsVersion },
     #[error("no suite given for TLS {0}; give one, or leave that version or all suites out")]
@@ -208,8 +228,10 @@ pub enum SpecError {
     DhBitsWithoutDhe,
     #[error("alpn: '{0}' must have 1 to {PROTOCOL_NAME_LIMIT} bytes")]
     ProtocolName(String),
-    #[error("alpn: requests are made in http/1.1; {0} goes with handshake_only")]
-    ProtocolWithRequests(String),
+    #[error("alpn: requests are made in {spoken}; {name} goes with handshake_only")]
+    ProtocolWithRequests { name: String, spoken: &'static str },
+    #[error("alpn: HTTP/2 is spoken with a server that selects h2 only; offer h2")]
+    Http2WithoutAlpn,
     #[error("server_names go with full handshakes: a session is resumed under one name")]
     NamesWithResumption,
     #[error(transparent)]
@@ -257,8 +279,9 @@ impl RunSpec {
         }
         self.check_counts()?;
         self.check_proof()?;
+        self.http.check(&self)?;
         self.load.check(&self)?;
-        self.tls.check(self.handshake_only)?;
+        self.tls.check(self.http.version, self.handshake_only)?;
         self.check_handshake_only()?;
         let target = Target::parse(&self.url)?;
         let server_names = match (&*self.tls.server_names, &self.tls.server_name) {

@@ -123,10 +123,11 @@ impl TlsSpec {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::spec::HttpVersion;
 
     fn checked(tls: &str) -> Result<TlsSpec, SpecError> {
         let spec: TlsSpec = serde_json::from_str(tls).expect("well-formed");
-        spec.check(false).map(|()| spec)
+        spec.check(HttpVersion::Http11, false).map(|()| spec)
     }
 
     #[test]

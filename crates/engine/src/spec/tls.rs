@@ -3,10 +3,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{ClientIdentity, HelloRetry, Resume, SpecError};
+use super::{ClientIdentity, HelloRetry, HttpVersion, Resume, SpecError};
 use crate::names::{CipherSuite, Group, KeyExchange, SignatureScheme, TlsVersion};
 use crate::obsolete::SHORTEST_PRIME;
-use crate::tls::{HTTP_1_1, PROTOCOL_NAME_LIMIT};
+use crate::tls::PROTOCOL_NAME_LIMIT;
 
 /// What the client offers; every non-empty list is also what each connection is checked against.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -116,17 +116,17 @@ impl TlsSpec {
         }
     }
 
-    /// The application protocols to offer, preferred first.
-    pub fn offered_protocols(&self) -> Vec<String> {
-        self.alpn.clone().unwrap_or_else(|| vec![HTTP_1_1.to_owned()])
+    /// The application protocols to offer, preferred first; by default that in which requests are made.
+    pub fn offered_protocols(&self, http: HttpVersion) -> Vec<String> {
+        self.alpn.clone().unwrap_or_else(|| vec![http.alpn().to_owned()])
     }
 
-    pub(super) fn check(&self, handshake_only: bool) -> Result<(), SpecError> {
+    pub(super) fn check(&self, http: HttpVersion, handshake_only: bool) -> Result<(), SpecError> {
         self.check_obsolete()?;
         self.check_resumption()?;
         self.check_versions()?;
         self.check_groups()?;
-        self.check_protocols(handshake_only)?;
+        self.check_protocols(http, handshake_only)?;
         match (&self.server_name, self.server_names.len()) {
             (Some(_), 1..) => Err(SpecError::NameAndNames),
             (_, 0..=SERVER_NAMES_LIMIT) => Ok(()),
@@ -186,16 +186,23 @@ impl TlsSpec {
         }
     }
 
-    fn check_protocols(&self, handshake_only: bool) -> Result<(), SpecError> {
+    fn check_protocols(&self, http: HttpVersion, handshake_only: bool) -> Result<(), SpecError> {
         let names = self.alpn.as_deref().unwrap_or_default();
         if let Some(name) =
             names.iter().find(|name| !(1..=PROTOCOL_NAME_LIMIT).contains(&name.len()))
         {
             return Err(SpecError::ProtocolName(name.clone()));
         }
-        match names.iter().find(|name| *name != HTTP_1_1) {
-            Some(name) if !handshake_only => Err(SpecError::ProtocolWithRequests(name.clone())),
-            _ => Ok(()),
+        if handshake_only {
+            return Ok(());
+        }
+        let spoken = http.alpn();
+        match names.iter().find(|name| *name != spoken) {
+            Some(name) => Err(SpecError::ProtocolWithRequests { name: name.clone(), spoken }),
+            None if http == HttpVersion::Http2 && self.alpn.is_some() && names.is_empty() => {
+                Err(SpecError::Http2WithoutAlpn)
+            }
+            None => Ok(()),
         }
     }
 }
@@ -203,9 +210,10 @@ impl TlsSpec {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tls::{HTTP_1_1, HTTP_2};
 
     fn check(json: &str, handshake_only: bool) -> Result<(), SpecError> {
-        serde_json::from_str::<TlsSpec>(json).unwrap().check(handshake_only)
+        serde_json::from_str::<TlsSpec>(json).unwrap().check(HttpVersion::Http11, handshake_only)
     }
 
     #[test]
@@ -243,10 +251,19 @@ mod tests {
     #[test]
     fn requests_are_made_in_http_only() {
         let h2 = r#"{"alpn":["h2","http/1.1"]}"#;
-        assert_eq!(check(h2, false), Err(SpecError::ProtocolWithRequests("h2".to_owned())));
+        let refused =
+            |name: &str, spoken| Err(SpecError::ProtocolWithRequests { name: name.into(), spoken });
+        assert_eq!(check(h2, false), refused("h2", HTTP_1_1));
         assert_eq!(check(h2, true), Ok(()));
         assert_eq!(check(r#"{"alpn":["http/1.1"]}"#, false), Ok(()));
         assert_eq!(check(r#"{"alpn":[]}"#, false), Ok(()));
+        let over_http2 = |alpn: &[&str]| {
+            let alpn = Some(alpn.iter().map(ToString::to_string).collect());
+            TlsSpec { alpn, ..TlsSpec::default() }.check(HttpVersion::Http2, false)
+        };
+        assert_eq!(over_http2(&["h2"]), Ok(()));
+        assert_eq!(over_http2(&["h2", "http/1.1"]), refused("http/1.1", HTTP_2));
+        assert_eq!(over_http2(&[]), Err(SpecError::Http2WithoutAlpn));
         for wrong in [String::new(), "x".repeat(PROTOCOL_NAME_LIMIT + 1)] {
             let json = format!(r#"{{"alpn":["{wrong}"]}}"#);
             assert_eq!(check(&json, true), Err(SpecError::ProtocolName(wrong)));
@@ -258,6 +275,6 @@ mod tests {
         let json = r#"{"server_name":"a","server_names":["b"]}"#;
         assert_eq!(check(json, false), Err(SpecError::NameAndNames));
         let many = TlsSpec { server_names: vec!["a".to_owned(); 1001], ..TlsSpec::default() };
-        assert_eq!(many.check(false), Err(SpecError::TooManyNames(1001)));
+        assert_eq!(many.check(HttpVersion::Http11, false), Err(SpecError::TooManyNames(1001)));
     }
 }

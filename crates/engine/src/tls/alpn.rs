@@ -5,8 +5,11 @@ use std::fmt;
 /// The longest name that is told apart, in bytes; IANA's longest has 22. ALPN itself allows 255.
 pub const PROTOCOL_NAME_LIMIT: usize = 64;
 
-/// The application protocol in which requests are made.
+/// HTTP/1.1.
 pub const HTTP_1_1: &str = "http/1.1";
+
+/// HTTP/2 over TLS (RFC 9113, section 3.2).
+pub const HTTP_2: &str = "h2";
 
 /// An application protocol that was agreed on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -2,7 +2,7 @@
 
 use crate::names::{CipherSuite, KeyExchange, SignatureScheme, TlsVersion};
 use crate::outcome::Mismatch;
-use crate::spec::{Resume, TlsSpec};
+use crate::spec::{HttpVersion, Resume, TlsSpec};
 
 use super::{Alpn, EarlyData, HandshakeKind, KeyExchangeGroup, Negotiated};
 
@@ -13,6 +13,7 @@ pub struct Expectation {
     suites: Vec<CipherSuite>,
     groups: Vec<u16>,
     signature_schemes: Vec<SignatureScheme>,
+    http: HttpVersion,
     /// The size of the server's own Diffie-Hellman parameters, in bits.
     dh_bits: Option<u32>,
     /// One of these; `None`: `http/1.1`, or no protocol.
@@ -26,12 +27,13 @@ pub struct Expectation {
 
 impl Expectation {
     /// The expectation that a specification states.
-    pub fn new(spec: &TlsSpec) -> Self {
+    pub fn new(spec: &TlsSpec, http: HttpVersion) -> Self {
         Self {
             versions: spec.offered_versions(),
             suites: spec.suites.clone(),
             groups: spec.groups.iter().map(|group| group.code_point()).collect(),
             signature_schemes: spec.signature_schemes.clone(),
+            http,
             dh_bits: spec.dh_bits,
             alpn: spec
                 .alpn
@@ -114,10 +116,14 @@ impl Expectation {
         }
     }
 
-    /// A server may leave ALPN out (RFC 7301, section 3.2), unless the protocol was asked for by name.
+    /// A server may leave ALPN out (RFC 7301, section 3.2), unless the protocol was asked for by
+    /// name. HTTP/2 is spoken with a server that has selected it only (RFC 9113, section 3.3).
     fn alpn_agrees(&self, selected: Option<Alpn>) -> bool {
         match (&self.alpn, selected) {
-            (None, selected) => matches!(selected, None | Some(Alpn::Http11)),
+            (None, selected) => match self.http {
+                HttpVersion::Http11 => matches!(selected, None | Some(Alpn::Http11)),
+                HttpVersion::Http2 => selected == Some(Alpn::Http2),
+            },
             (Some(asked), None) => asked.is_empty(),
             (Some(asked), Some(selected)) => asked.contains(&selected),
         }
@@ -130,13 +136,14 @@ mod tests {
     use crate::names::Group;
 
     fn asked() -> Expectation {
-        Expectation::new(&TlsSpec {
+        let spec = TlsSpec {
             versions: vec![TlsVersion::Tls13],
             suites: vec![CipherSuite::from_code_point(0x1301)],
             groups: vec![Group::X25519],
             signature_schemes: vec!["ecdsa_secp256r1_sha256".parse().unwrap()],
             ..TlsSpec::default()
-        })
+        };
+        Expectation::new(&spec, HttpVersion::Http11)
     }
 
     fn negotiated() -> Negotiated {
@@ -191,7 +198,7 @@ mod tests {
 
     #[test]
     fn nothing_asked_accepts_any_full_handshake() {
-        let anything = Expectation::new(&TlsSpec::default());
+        let anything = Expectation::new(&TlsSpec::default(), HttpVersion::Http11);
         assert_eq!(anything.mismatch(HandshakeKind::Full, &negotiated()), None);
     }
 
@@ -204,7 +211,7 @@ mod tests {
             signature_scheme: None,
             ..negotiated()
         };
-        (Expectation::new(&spec), resumed)
+        (Expectation::new(&spec, HttpVersion::Http11), resumed)
     }
 
     #[test]
@@ -235,7 +242,8 @@ mod tests {
     #[test]
     fn a_hello_retry_request_that_was_asked_for_must_have_come() {
         let hello_retry = Some(crate::spec::HelloRetry::Decoy);
-        let asked = Expectation::new(&TlsSpec { hello_retry, ..TlsSpec::default() });
+        let asked =
+            Expectation::new(&TlsSpec { hello_retry, ..TlsSpec::default() }, HttpVersion::Http11);
         let full = HandshakeKind::Full;
         assert_eq!(asked.mismatch(full, &negotiated()), Some(Mismatch::HelloRetryRequest));
         let retried = Negotiated { hello_retry_request: true, ..negotiated() };
@@ -243,10 +251,25 @@ mod tests {
     }
 
     #[test]
+    fn http2_must_be_agreed_on_and_http_1_1_need_not() {
+        let judge = |http, alpn| {
+            Expectation::new(&TlsSpec::default(), http)
+                .mismatch(HandshakeKind::Full, &Negotiated { alpn, ..negotiated() })
+        };
+        let (old, new) = (HttpVersion::Http11, HttpVersion::Http2);
+        assert_eq!(judge(old, None), None);
+        assert_eq!(judge(old, Some(Alpn::Http2)), Some(Mismatch::Alpn));
+        assert_eq!(judge(new, Some(Alpn::Http2)), None);
+        assert_eq!(judge(new, Some(Alpn::Http11)), Some(Mismatch::Alpn));
+        assert_eq!(judge(new, None), Some(Mismatch::Alpn));
+    }
+
+    #[test]
     fn a_protocol_asked_for_by_name_must_be_selected() {
         let mismatch = |asked: &[&str], selected: Option<Alpn>| {
             let alpn = Some(asked.iter().map(ToString::to_string).collect());
-            let asked = Expectation::new(&TlsSpec { alpn, ..TlsSpec::default() });
+            let asked =
+                Expectation::new(&TlsSpec { alpn, ..TlsSpec::default() }, HttpVersion::Http11);
             asked.mismatch(HandshakeKind::Full, &Negotiated { alpn: selected, ..negotiated() })
         };
         assert_eq!(mismatch(&["h2", "http/1.1"], Some(Alpn::Http2)), None);
@@ -259,7 +282,10 @@ mod tests {
 
     #[test]
     fn a_prime_of_another_size_is_another_group() {
-        let asked = Expectation::new(&TlsSpec { dh_bits: Some(1024), ..TlsSpec::default() });
+        let asked = Expectation::new(
+            &TlsSpec { dh_bits: Some(1024), ..TlsSpec::default() },
+            HttpVersion::Http11,
+        );
         let with =
             |group| asked.mismatch(HandshakeKind::Full, &Negotiated { group, ..negotiated() });
         assert_eq!(with(Some(KeyExchangeGroup::FiniteField(1024))), None);

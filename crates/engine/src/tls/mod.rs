@@ -23,7 +23,7 @@ pub mod openssl;
 mod pool;
 pub mod rustls;
 
-pub use alpn::{Alpn, HTTP_1_1, PROTOCOL_NAME_LIMIT};
+pub use alpn::{Alpn, HTTP_1_1, HTTP_2, PROTOCOL_NAME_LIMIT};
 pub use keylog::KeyLog;
 
 /// What a call on a session has achieved.

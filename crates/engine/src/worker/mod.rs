@@ -284,6 +284,7 @@ impl<'r, B: Backend, C: Clock> Worker<'r, B, C> {
             clock: &self.clock,
             recorder: (self.phase == Phase::Measure).then_some(&mut self.recorder),
             plaintext: &mut self.plaintext,
+            draining: self.phase >= Phase::Drain,
         })
     }
 

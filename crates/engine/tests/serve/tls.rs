@@ -195,7 +195,7 @@ fn nothing_is_ever_resumed() {
 }
 
 #[test]
-fn the_one_protocol_is_agreed_on_or_the_handshake_fails() {
+fn a_protocol_that_is_spoken_is_agreed_on_or_the_handshake_fails() {
     for backend in [Openssl, Rustls] {
         let (server, trusted) = serve(backend, &BOTH_KEYS);
         let connect = |protocols: &[u8]| {
@@ -203,9 +203,13 @@ fn the_one_protocol_is_agreed_on_or_the_handshake_fails() {
             offer.set_alpn_protos(protocols).unwrap();
             Client::try_connect(&server, &offer.build())
         };
-        let client = connect(b"\x02h2\x08http/1.1").unwrap();
-        assert_eq!(client.0.ssl().selected_alpn_protocol(), Some(&b"http/1.1"[..]));
-        let error = connect(b"\x02h2").err().unwrap();
+        let offers: [(&[u8], &[u8]); 3] =
+            [(b"\x08http/1.1\x02h2", b"h2"), (b"\x02h2", b"h2"), (b"\x08http/1.1", b"http/1.1")];
+        for (offered, agreed) in offers {
+            let client = connect(offered).unwrap();
+            assert_eq!(client.0.ssl().selected_alpn_protocol(), Some(agreed));
+        }
+        let error = connect(b"\x02h3").err().unwrap();
         assert!(error.contains("no application protocol"), "{error}");
         let client = Client::connect(&server, context(&trusted));
         assert_eq!(client.0.ssl().selected_alpn_protocol(), None);

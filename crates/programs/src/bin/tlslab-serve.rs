@@ -29,7 +29,7 @@ const COULD_NOT_RUN: u8 = 3;
 /// The most processors that Linux's fixed-size affinity mask has room for.
 const PROCESSOR_LIMIT: usize = 1024;
 
-/// Serves /bytes/N and /stats over TLS and HTTP/1.1, for measuring.
+/// Serves /bytes/N and /stats over TLS with HTTP/1.1 or HTTP/2, for measuring.
 ///
 /// Says {"event":"ready","address":...,"pid":...} on standard output once it accepts connections,
 /// {"event":"stats",...} on SIGUSR1, and {"event":"stopped","stats":...} when SIGTERM or SIGINT has

@@ -28,6 +28,10 @@ impl Session for Plain {
         self.complete.then_some(HandshakeKind::Full)
     }
 
+    fn speaks_http2(&self) -> bool {
+        false
+    }
+
     fn has_client_certificate(&self) -> bool {
         false
     }

@@ -15,7 +15,7 @@ const KEPT: usize = 256;
 /// the last multiple of this: no request but the first long one hashes more than so many bytes.
 const STEP: u64 = 1 << 20;
 
-/// SHA-256 of the first N bytes of the sequence, in base64.
+/// SHA-256 of the first N bytes of the sequence, as the Repr-Digest field has it (RFC 9530).
 pub(super) struct Digests {
     kept: HashMap<u64, String>,
     /// The state of the hash after 0, 1, 2, ... steps.
@@ -49,7 +49,7 @@ impl Digests {
         }
         let mut state = self.states[steps].clone();
         hash(&mut state, Body::part(steps as u64 * STEP, length));
-        BASE64_STANDARD.encode(state.finish())
+        format!("sha-256=:{}:", BASE64_STANDARD.encode(state.finish()))
     }
 }
 
@@ -69,7 +69,7 @@ mod tests {
         let mut digests = Digests::new();
         for length in [3 * STEP + 17, 0, 1, STEP - 1, STEP, 4788, 2 * STEP] {
             let body: Vec<u8> = (0..length).map(|i| (i % 251) as u8).collect();
-            let expected = BASE64_STANDARD.encode(digest(&SHA256, &body));
+            let expected = format!("sha-256=:{}:", BASE64_STANDARD.encode(digest(&SHA256, &body)));
             assert_eq!(digests.of(length), expected, "{length}");
         }
     }

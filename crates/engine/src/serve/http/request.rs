@@ -76,17 +76,21 @@ fn understand(head: &httparse::Request<'_, '_>) -> Result<Request, Status> {
         return Err(Status::BadRequest);
     }
     let method = head.method.unwrap_or_default();
-    let path = path(head.path.unwrap_or_default());
-    let answer = match method {
-        "GET" | "HEAD" => route(path),
+    let answer = answer(method, head.path.unwrap_or_default());
+    // A body is not read: what follows it could be taken for a request.
+    let close = framing.has_body || framing.close || (http10 && !framing.keep_alive);
+    Ok(Request { answer, head_only: method == "HEAD", close, http10 })
+}
+
+/// What a method on a request target is to be answered with.
+pub fn answer(method: &str, target: &str) -> Answer {
+    match method {
+        "GET" | "HEAD" => route(path(target)),
         "POST" | "PUT" | "DELETE" | "PATCH" | "OPTIONS" | "TRACE" | "CONNECT" => {
             Answer::Error(Status::MethodNotAllowed)
         }
         _ => Answer::Error(Status::NotImplemented),
-    };
-    // A body is not read: what follows it could be taken for a request.
-    let close = framing.has_body || framing.close || (http10 && !framing.keep_alive);
-    Ok(Request { answer, head_only: method == "HEAD", close, http10 })
+    }
 }
 
 /// What the headers say about the connection and about a body.
@@ -164,17 +168,17 @@ mod tests {
         }
     }
 
-    fn answer(target: &str) -> Answer {
+    fn answer_to(target: &str) -> Answer {
         request(&format!("GET {target} HTTP/1.1\r\nHost: a\r\n\r\n")).answer
     }
 
     #[test]
     fn targets_are_routed() {
-        assert_eq!(answer("/bytes/4788"), Answer::Bytes(4788));
-        assert_eq!(answer("/bytes/0?x=1"), Answer::Bytes(0));
-        assert_eq!(answer("https://a:1/bytes/7"), Answer::Bytes(7));
-        assert_eq!(answer("/bytes/1073741824"), Answer::Bytes(1 << 30));
-        assert_eq!(answer("/stats"), Answer::Stats);
+        assert_eq!(answer_to("/bytes/4788"), Answer::Bytes(4788));
+        assert_eq!(answer_to("/bytes/0?x=1"), Answer::Bytes(0));
+        assert_eq!(answer_to("https://a:1/bytes/7"), Answer::Bytes(7));
+        assert_eq!(answer_to("/bytes/1073741824"), Answer::Bytes(1 << 30));
+        assert_eq!(answer_to("/stats"), Answer::Stats);
     }
 
     #[test]
@@ -182,10 +186,10 @@ mod tests {
         let targets =
             ["/", "/bytes", "/bytes/", "/bytes/-1", "/bytes/+1", "/bytes/1x", "/bytes/1/"];
         for target in targets.into_iter().chain(["/bytes/1073741825", "https://a"]) {
-            assert_eq!(answer(target), Answer::Error(Status::NotFound), "{target}");
+            assert_eq!(answer_to(target), Answer::Error(Status::NotFound), "{target}");
         }
         let endless = format!("/bytes/{}", "9".repeat(40));
-        assert_eq!(answer(&endless), Answer::Error(Status::NotFound));
+        assert_eq!(answer_to(&endless), Answer::Error(Status::NotFound));
     }
 
     #[test]

@@ -9,6 +9,28 @@ use super::digests::Digests;
 use super::request::{Answer, Request, Status};
 use crate::serve::stats::Stats;
 
+/// The Server field of every response.
+pub const SERVER: &str = "tlslab";
+
+/// What a response says, in whichever HTTP.
+#[derive(Debug)]
+pub struct Reply<'r> {
+    /// The status code and its phrase: `200 OK`.
+    pub status: &'static str,
+    /// The Date field.
+    pub date: &'r str,
+    /// The Content-Type field.
+    pub content_type: &'static str,
+    /// The Content-Length field.
+    pub length: u64,
+    /// A field that only this kind of response has.
+    pub more: Option<(&'static str, &'r str)>,
+    /// The content, if it is short.
+    pub text: String,
+    /// The content, if it is bytes of the sequence.
+    pub body: Body,
+}
+
 /// Makes the responses of one worker.
 pub struct Responder {
     digests: Digests,
@@ -20,41 +42,48 @@ impl Responder {
         Self { digests: Digests::new(), date: HttpDate::default() }
     }
 
-    /// Appends a response's head to the buffer, and its content if it is short; what has to be sent
-    /// behind it is returned.
+    /// What is to be said; content included, even if only the head is wanted.
+    pub fn reply(&mut self, answer: Answer, stats: impl FnOnce() -> Stats) -> Reply<'_> {
+        let date = self.date.now();
+        match answer {
+            Answer::Bytes(length) => Reply {
+                status: "200 OK",
+                date,
+                content_type: "application/octet-stream",
+                length,
+                more: Some(("Repr-Digest", self.digests.of(length))),
+                text: String::new(),
+                body: Body::new(length),
+            },
+            Answer::Stats => {
+                let text = serde_json::to_string(&stats()).unwrap_or_default();
+                let more = Some(("Cache-Control", "no-store"));
+                Reply { more, ..short("200 OK", date, "application/json", text) }
+            }
+            Answer::Error(status) => {
+                let more = matches!(status, Status::MethodNotAllowed);
+                let more = more.then_some(("Allow", "GET, HEAD"));
+                let text = format!("{status}\n");
+                Reply { more, ..short(status.phrase(), date, "text/plain", text) }
+            }
+        }
+    }
+
+    /// Appends a response of HTTP/1.1 to the buffer, with its content if that is short; what has to
+    /// be sent behind it is returned.
     pub fn respond(
         &mut self,
         request: Request,
         stats: impl FnOnce() -> Stats,
         buffer: &mut Vec<u8>,
     ) -> Body {
-        match request.answer {
-            Answer::Bytes(length) => {
-                let digest = self.digests.of(length);
-                let fields = format_args!(
-                    "Content-Type: application/octet-stream\r\nContent-Length: {length}\r\n\
-                     Repr-Digest: sha-256=:{digest}:\r\n"
-                );
-                head(buffer, "200 OK", self.date.now(), request, fields);
-                if request.head_only { Body::default() } else { Body::new(length) }
-            }
-            Answer::Stats => {
-                let text = serde_json::to_string(&stats()).unwrap_or_default();
-                let fields =
-                    format_args!("Content-Type: application/json\r\nCache-Control: no-store\r\n");
-                self.short(buffer, "200 OK", request, &fields, &text);
-                Body::default()
-            }
-            Answer::Error(status) => {
-                let allow = match status {
-                    Status::MethodNotAllowed => "Allow: GET, HEAD\r\n",
-                    _ => "",
-                };
-                let fields = format_args!("Content-Type: text/plain\r\n{allow}");
-                self.short(buffer, &status.to_string(), request, &fields, &format!("{status}\n"));
-                Body::default()
-            }
+        let reply = self.reply(request.answer, stats);
+        head(buffer, &reply, request);
+        if request.head_only {
+            return Body::default();
         }
+        buffer.extend_from_slice(reply.text.as_bytes());
+        reply.body
     }
 
     /// Appends the response to what is no request; the connection ends with it.
@@ -63,53 +92,54 @@ impl Responder {
         let request = Request { answer, head_only: false, close: true, http10: false };
         self.respond(request, Stats::default, buffer);
     }
-
-    /// A response whose content is a short text.
-    fn short(
-        &mut self,
-        buffer: &mut Vec<u8>,
-        status: &str,
-        request: Request,
-        fields: &dyn Display,
-        text: &str,
-    ) {
-        let fields = format_args!("{fields}Content-Length: {}\r\n", text.len());
-        head(buffer, status, self.date.now(), request, fields);
-        if !request.head_only {
-            buffer.extend_from_slice(text.as_bytes());
-        }
-    }
 }
 
-/// Appends a head: the status, the fields of every response, the further fields, the empty line.
-fn head(
-    buffer: &mut Vec<u8>,
-    status: &str,
-    date: &str,
-    request: Request,
-    fields: fmt::Arguments<'_>,
-) {
+/// A reply whose content is a short text.
+fn short<'r>(
+    status: &'static str,
+    date: &'r str,
+    content_type: &'static str,
+    text: String,
+) -> Reply<'r> {
+    let (length, body) = (text.len() as u64, Body::default());
+    Reply { status, date, content_type, length, more: None, text, body }
+}
+
+/// Appends a head of HTTP/1.1.
+fn head(buffer: &mut Vec<u8>, reply: &Reply<'_>, request: Request) {
+    let Reply { status, date, content_type, length, .. } = reply;
     let connection = match (request.close, request.http10) {
         (true, _) => "Connection: close\r\n",
         (false, true) => "Connection: keep-alive\r\n",
         (false, false) => "",
     };
-    write!(
-        buffer,
-        "HTTP/1.1 {status}\r\nServer: tlslab\r\nDate: {date}\r\n{fields}{connection}\r\n"
-    )
-    .expect("a vector takes all that is written to it");
+    let mut write = |text: fmt::Arguments<'_>| {
+        buffer.write_fmt(text).expect("a vector takes all that is written to it");
+    };
+    write(format_args!("HTTP/1.1 {status}\r\nServer: {SERVER}\r\nDate: {date}\r\n"));
+    write(format_args!("Content-Type: {content_type}\r\nContent-Length: {length}\r\n"));
+    if let Some((name, value)) = reply.more {
+        write(format_args!("{name}: {value}\r\n"));
+    }
+    write(format_args!("{connection}\r\n"));
 }
 
-impl Display for Status {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+impl Status {
+    /// The status code and its phrase.
+    fn phrase(self) -> &'static str {
+        match self {
             Self::BadRequest => "400 Bad Request",
             Self::NotFound => "404 Not Found",
             Self::MethodNotAllowed => "405 Method Not Allowed",
             Self::HeadTooLarge => "431 Request Header Fields Too Large",
             Self::NotImplemented => "501 Not Implemented",
-        })
+        }
+    }
+}
+
+impl Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.phrase())
     }
 }
 

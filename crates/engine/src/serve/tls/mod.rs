@@ -14,6 +14,9 @@ use crate::tls::HandshakeKind;
 /// The most plaintext that one TLS record holds (RFC 8446, section 5.1).
 pub(super) const RECORD: usize = 16 * 1024;
 
+/// The name of HTTP/2 in ALPN; with a client that offers both, it goes before HTTP/1.1.
+pub(super) const HTTP2: &[u8] = b"h2";
+
 /// Makes the sessions of a worker; each worker has a clone.
 pub(super) trait Acceptor: Clone + Send + 'static {
     /// One connection's TLS state.
@@ -27,6 +30,9 @@ pub(super) trait Acceptor: Clone + Send + 'static {
 pub(super) trait Session {
     /// How the handshake was completed; `None` while it is not.
     fn handshake(&self) -> Option<HandshakeKind>;
+
+    /// Whether HTTP/2 was agreed on, once the handshake is complete.
+    fn speaks_http2(&self) -> bool;
 
     /// Whether the client has shown a certificate that passed, in this handshake or in the one that
     /// began its session; once the handshake is completed.

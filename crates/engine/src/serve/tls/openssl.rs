@@ -12,7 +12,7 @@ use openssl::ssl::{
 use openssl::x509::X509VerifyResult;
 use openssl::x509::store::X509StoreBuilder;
 
-use super::{Acceptor, Inbound, RECORD, Session, TlsFailure};
+use super::{Acceptor, HTTP2, Inbound, RECORD, Session, TlsFailure};
 use crate::identity::Identity;
 use crate::names::{CipherSuite, Group, TlsVersion};
 use crate::serve::spec::{ClientAuth, Resumption, SESSIONS, ServeError, ServeSpec};
@@ -21,8 +21,8 @@ use crate::tls::{BackendError, EarlyData, HandshakeKind};
 
 const NAME: &str = "openssl";
 
-/// ALPN's wire form of the one protocol spoken: its length, its name.
-const ALPN_WIRE: &[u8] = b"\x08http/1.1";
+/// The protocols spoken in ALPN's form on the wire, each behind its length, preferred first.
+const ALPN_WIRE: &[u8] = b"\x02h2\x08http/1.1";
 
 /// Makes OpenSSL sessions.
 #[derive(Clone)]
@@ -228,6 +228,10 @@ impl OpensslSession {
 impl Session for OpensslSession {
     fn handshake(&self) -> Option<HandshakeKind> {
         self.handshake
+    }
+
+    fn speaks_http2(&self) -> bool {
+        self.stream.ssl().selected_alpn_protocol() == Some(HTTP2)
     }
 
     fn has_client_certificate(&self) -> bool {

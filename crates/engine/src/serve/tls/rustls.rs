@@ -13,16 +13,13 @@ use rustls::sign::CertifiedKey;
 use rustls::{RootCertStore, ServerConfig, ServerConnection, SupportedCipherSuite};
 use rustls_pki_types::CertificateDer;
 
-use super::{Acceptor, Inbound, Session, TlsFailure};
+use super::{Acceptor, HTTP2, Inbound, Session, TlsFailure};
 use crate::identity::{Identity, IdentityError};
 use crate::names::{CipherSuite, Group, TlsVersion};
 use crate::serve::spec::{ClientAuth, Resumption, SESSIONS, ServeError, ServeSpec};
 use crate::tls::{BackendError, HandshakeKind};
 
 const NAME: &str = "rustls";
-
-/// The one application protocol that the server speaks.
-const ALPN: &[u8] = b"http/1.1";
 
 /// Makes rustls sessions.
 #[derive(Clone)]
@@ -50,7 +47,7 @@ impl RustlsAcceptor {
             .map_err(refused)?
             .with_client_cert_verifier(client_verifier(spec.client_auth.as_ref(), provider)?)
             .with_cert_resolver(Arc::new(certificates));
-        config.alpn_protocols = vec![ALPN.to_vec()];
+        config.alpn_protocols = vec![HTTP2.to_vec(), b"http/1.1".to_vec()];
         set_resumption(&mut config, spec.resumption)?;
         Ok(Self(Arc::new(config)))
     }
@@ -206,6 +203,10 @@ impl Session for RustlsSession {
             Some(rustls::HandshakeKind::Resumed) => HandshakeKind::Resumed,
             _ => HandshakeKind::Full,
         })
+    }
+
+    fn speaks_http2(&self) -> bool {
+        self.connection.alpn_protocol() == Some(HTTP2)
     }
 
     fn has_client_certificate(&self) -> bool {

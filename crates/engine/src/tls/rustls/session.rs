@@ -50,7 +50,7 @@ pub struct RustlsSession {
     partial: Vec<u8>,
     /// Encoded, and not yet sent.
     outgoing: Vec<u8>,
-    /// Decrypted, and not yet read.
+    /// Decrypted, and not yet read, since the reader had no room for it.
     plaintext: Vec<u8>,
     signature_scheme: Option<SignatureScheme>,
     client_authenticated: bool,
@@ -109,15 +109,21 @@ impl RustlsSession {
 
     /// Makes the ClientHello, if it is not made yet.
     fn begin(&mut self) -> Result<(), Failure> {
-        self.process(&mut [])?;
+        self.process(&mut [], &mut [])?;
         if !self.outgoing.is_empty() {
             self.ticket_offered = self.ticket_offered && offers_ticket(&self.outgoing);
         }
         Ok(())
     }
 
-    /// Receives once and processes what has arrived; `Ok(false)` when nothing has.
-    fn receive(&mut self, socket: &mut Socket, step: Step) -> Result<bool, Failure> {
+    /// Receives once and processes what has arrived; plaintext goes into the room as far as it fits.
+    /// `Ok(None)` when nothing has arrived, else how much plaintext is in the room.
+    fn receive(
+        &mut self,
+        socket: &mut Socket,
+        step: Step,
+        room: &mut [u8],
+    ) -> Result<Option<usize>, Failure> {
         INCOMING.with_borrow_mut(|buffer| {
             let kept = self.partial.len();
             buffer.resize(buffer.len().max(kept + RECEIVE_SIZE), 0);
@@ -126,11 +132,11 @@ impl RustlsSession {
                 .receive(&mut buffer[kept..kept + RECEIVE_SIZE])
                 .map_err(|e| socket::failure(&e, step))?
             else {
-                return Ok(false);
+                return Ok(None);
             };
             if length == 0 {
                 self.end.get_or_insert(Progress::Cut);
-                return Ok(true);
+                return Ok(Some(0));
             }
             self.fruitless += length;
             if self.fruitless > FRUITLESS_LIMIT {
@@ -139,7 +145,7 @@ impl RustlsSession {
             }
             self.partial.clear();
             let filled = kept + length;
-            let used = self.process(&mut buffer[..filled])?;
+            let (used, read) = self.process(&mut buffer[..filled], room)?;
             // Fetched at once: the next connection of this worker notes its own.
             if let Some(scheme) = take_signature_scheme() {
                 self.signature_scheme = Some(SignatureScheme::from_code_point(scheme));
@@ -152,13 +158,14 @@ impl RustlsSession {
                 return Err(Failure::TlsProtocol);
             }
             self.partial.extend_from_slice(&buffer[used..filled]);
-            Ok(true)
+            Ok(Some(read))
         })
     }
 
-    /// Drives the connection as far as these bytes carry it; returns how many of them it used.
-    fn process(&mut self, incoming: &mut [u8]) -> Result<usize, Failure> {
-        let mut used = 0;
+    /// Drives the connection as far as these bytes carry it. Gives how many of them it used, and how
+    /// much plaintext went into the room.
+    fn process(&mut self, incoming: &mut [u8], room: &mut [u8]) -> Result<(usize, usize), Failure> {
+        let (mut used, mut read) = (0, 0);
         loop {
             let status = self.connection.process_tls_records(&mut incoming[used..]);
             let discard = status.discard;
@@ -176,7 +183,11 @@ impl RustlsSession {
                 Ok(ConnectionState::ReadTraffic(mut traffic)) => {
                     while let Some(record) = traffic.next_record() {
                         let record = record.map_err(|_| Failure::TlsProtocol)?;
-                        self.plaintext.extend_from_slice(record.payload);
+                        let fits = record.payload.len().min(room.len() - read);
+                        let (now, later) = record.payload.split_at(fits);
+                        room[read..read + fits].copy_from_slice(now);
+                        read += fits;
+                        self.plaintext.extend_from_slice(later);
                     }
                     false
                 }
@@ -193,7 +204,7 @@ impl RustlsSession {
             };
             used += discard;
             if done {
-                return Ok(used);
+                return Ok((used, read));
             }
         }
     }
@@ -269,7 +280,7 @@ impl Session for RustlsSession {
             if let Some(end) = self.end {
                 return Ok(end);
             }
-            if !self.receive(socket, Step::Handshake)? {
+            if self.receive(socket, Step::Handshake, &mut [])?.is_none() {
                 return Ok(Progress::WantRead);
             }
         }
@@ -350,13 +361,17 @@ impl Session for RustlsSession {
             if let Some(end) = self.end {
                 return Ok(end);
             }
-            if !self.receive(socket, Step::Body)? {
+            let Some(read) = self.receive(socket, Step::Body, plaintext)? else {
                 return Ok(Progress::WantRead);
-            }
+            };
             if self.outgoing.len() > OUTGOING_LIMIT {
                 return Err(Failure::TlsProtocol);
             }
             self.send_outgoing(socket, Step::Body)?;
+            if read > 0 {
+                self.fruitless = 0;
+                return Ok(Progress::Done(read));
+            }
         }
     }
 

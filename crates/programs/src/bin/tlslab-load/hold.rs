@@ -11,7 +11,7 @@ use serde_json::json;
 use tlslab_engine::check::check;
 use tlslab_engine::clock::MILLISECOND;
 use tlslab_engine::hold::{HoldRecord, Level, Plan, hold};
-use tlslab_engine::spec::RunSpec;
+use tlslab_engine::spec::{HttpVersion, RunSpec};
 
 use crate::arguments::{Arguments, milliseconds, time};
 use crate::problem::Problem;
@@ -64,6 +64,9 @@ pub fn run(arguments: &Arguments, interrupt: &AtomicBool) -> Result<ExitCode, Pr
     // The limit on files is checked for as many connections as there will be.
     let connections = plan.levels.last().copied().unwrap_or(1);
     let spec = RunSpec { connections, ..arguments.spec()? }.checked()?;
+    if spec.spec().http.version == HttpVersion::Http2 {
+        return Err(Problem::usage("--hold goes with HTTP/1.1 only".to_owned()));
+    }
     let trust = trust::anchors(&spec.spec().tls.trust)?;
     let checked = check(&spec, trust)?;
     interrupt.store(false, Ordering::SeqCst);

@@ -10,7 +10,11 @@ pub fn summary(record: &RunRecord) -> String {
     let completed = record.outcomes.completed;
     // A run that was interrupted before its measurement took no time.
     let rate = if record.seconds > 0.0 { completed as f64 / record.seconds } else { 0.0 };
-    let per = |us: u64| us as f64 / completed.max(1) as f64;
+    let (each, unit) = match record.requests {
+        requests if requests > completed => (requests, "request"),
+        _ => (completed, "connection"),
+    };
+    let per = |us: u64| us as f64 / each.max(1) as f64;
     // Writing to a String cannot fail.
     let _ = writeln!(text, "{} by {}, {:.2} s", record.address, record.backend, record.seconds);
     for counted in &record.facts {
@@ -27,6 +31,10 @@ pub fn summary(record: &RunRecord) -> String {
         );
     }
     let _ = writeln!(text, "{completed} connections completed, {rate:.1}/s");
+    if record.requests > completed && record.seconds > 0.0 {
+        let rate = record.requests as f64 / record.seconds;
+        let _ = writeln!(text, "{} requests answered, {rate:.1}/s", record.requests);
+    }
     let kinds = &record.kinds;
     if kinds.resumed > 0 {
         let share = kinds.resumed_share() * 100.0;
@@ -42,7 +50,7 @@ pub fn summary(record: &RunRecord) -> String {
     }
     let _ = writeln!(
         text,
-        "generator: {:.1} us/connection ({:.1} user, {:.1} system)",
+        "generator: {:.1} us/{unit} ({:.1} user, {:.1} system)",
         per(record.cpu.total_us()),
         per(record.cpu.user_us),
         per(record.cpu.system_us)

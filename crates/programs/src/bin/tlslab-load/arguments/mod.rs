@@ -1,5 +1,6 @@
 //! The command line of `tlslab-load`, and the specification that it stands for.
 
+mod http;
 mod load;
 mod probe;
 mod resumption;
@@ -67,6 +68,9 @@ pub struct Arguments {
     /// Close each connection once the handshake is done, without a request
     #[arg(long)]
     handshake_only: bool,
+
+    #[command(flatten)]
+    http: http::HttpArguments,
 
     #[command(flatten)]
     pub load: LoadArguments,
@@ -188,6 +192,7 @@ impl Arguments {
             },
             requests_per_connection: self.requests_per_connection,
             handshake_only: self.handshake_only,
+            http: self.http.spec(),
             load,
             tls: self.tls.spec()?,
             deadlines,
@@ -283,7 +288,7 @@ pub fn processors(text: &str) -> Result<Processors, String> {
 mod tests {
     use super::*;
     use tlslab_engine::names::Group;
-    use tlslab_engine::spec::{Authenticate, KeyShare};
+    use tlslab_engine::spec::{Authenticate, BodyCheck, HttpVersion, KeyShare};
 
     #[test]
     fn times_have_units() {
@@ -311,6 +316,15 @@ mod tests {
         assert_eq!(spec.tls.authenticate, Authenticate::Sampled);
         assert_eq!(spec.tls.key_share, KeyShare::Reused);
         assert_eq!(spec.stop, Stop::DurationMs(10_000));
+    }
+
+    #[test]
+    fn http2_is_a_flag_with_its_streams() {
+        let flags = ["tlslab-load", "--http", "2", "--streams", "8", "--requests-per-connection"];
+        let flags = flags.into_iter().chain(["unlimited", "--check-body", "hash", "https://a/"]);
+        let http = Arguments::try_parse_from(flags).unwrap().spec().unwrap().http;
+        assert_eq!((http.version, http.streams), (HttpVersion::Http2, 8));
+        assert_eq!(http.check_body, BodyCheck::Hash);
     }
 
     #[test]

@@ -1,0 +1,364 @@
+//! nghttp2's sessions behind a safe interface: every call into the C library is in this file, and
+//! what it calls back is in [`callbacks`].
+//!
+//! A [`Session`] takes the plaintext that was received and makes the plaintext that is to be sent; it
+//! does no input or output. What it understands it tells an [`Events`] that is handed in with each
+//! call, so that a session owns nothing of its user's and its user nothing of C's.
+
+mod callbacks;
+
+use std::ffi::{CStr, c_int, c_void};
+use std::marker::PhantomData;
+use std::ptr::{self, NonNull};
+
+use libnghttp2_sys as sys;
+
+/// The most CONTINUATION frames behind one HEADERS frame; nghttp2's own default too.
+const CONTINUATION_LIMIT: usize = 8;
+
+/// The most answers to SETTINGS and PING that may wait to be sent; nghttp2's own default is 1,000.
+const ANSWER_LIMIT: usize = 100;
+
+/// The most fields of a request or response that is sent.
+const FIELDS: usize = 8;
+
+/// The kind of a frame (RFC 9113, section 11.2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the variants are the registry's own names")]
+pub enum Kind {
+    Data,
+    Headers,
+    ResetStream,
+    Settings,
+    PushPromise,
+    GoAway,
+    Continuation,
+    /// One that carries nothing of a response: PRIORITY, PING, WINDOW_UPDATE, an extension.
+    Other,
+}
+
+impl Kind {
+    fn of(number: u8) -> Self {
+        match u32::from(number) {
+            sys::NGHTTP2_DATA => Self::Data,
+            sys::NGHTTP2_HEADERS => Self::Headers,
+            sys::NGHTTP2_RST_STREAM => Self::ResetStream,
+            sys::NGHTTP2_SETTINGS => Self::Settings,
+            sys::NGHTTP2_PUSH_PROMISE => Self::PushPromise,
+            sys::NGHTTP2_GOAWAY => Self::GoAway,
+            sys::NGHTTP2_CONTINUATION => Self::Continuation,
+            _ => Self::Other,
+        }
+    }
+}
+
+/// A frame's header.
+#[derive(Debug, Clone, Copy)]
+pub struct FrameHead {
+    /// What it carries.
+    pub kind: Kind,
+    /// The stream that it belongs to; 0: the connection.
+    pub stream: i32,
+    /// The length of its payload in bytes.
+    pub length: usize,
+    flags: u8,
+}
+
+impl FrameHead {
+    fn of(head: &sys::nghttp2_frame_hd) -> Self {
+        let kind = Kind::of(head.type_);
+        Self { kind, stream: head.stream_id, length: head.length, flags: head.flags }
+    }
+
+    /// Whether the peer sends nothing more on this stream; of DATA and HEADERS frames.
+    pub fn ends_stream(&self) -> bool {
+        u32::from(self.flags) & sys::NGHTTP2_FLAG_END_STREAM != 0
+    }
+
+    /// Whether it only confirms what was sent; of SETTINGS frames.
+    pub fn is_acknowledgement(&self) -> bool {
+        u32::from(self.flags) & sys::NGHTTP2_FLAG_ACK != 0
+    }
+}
+
+/// The peer will end the connection (RFC 9113, section 6.8).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GoAway {
+    /// No stream above this one was or will be processed.
+    pub last_stream: i32,
+    /// The reason, by its number (RFC 9113, section 7).
+    pub code: u32,
+}
+
+/// The session must not go on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Broken;
+
+/// What a session tells. An error breaks the session.
+pub trait Events {
+    /// A frame begins; for HEADERS, before its fields.
+    fn begin(&mut self, frame: &FrameHead) -> Result<(), Broken>;
+
+    /// A field of the header block that has begun.
+    fn field(&mut self, stream: i32, name: &[u8], value: &[u8]) -> Result<(), Broken>;
+
+    /// Bytes of a DATA frame.
+    fn data(&mut self, stream: i32, bytes: &[u8]) -> Result<(), Broken>;
+
+    /// A frame has arrived in full and was found to be good.
+    fn frame(&mut self, frame: &FrameHead) -> Result<(), Broken>;
+
+    /// The peer will end the connection. Streams above the last one are closed next.
+    fn go_away(&mut self, notice: GoAway) -> Result<(), Broken>;
+
+    /// A frame has arrived that breaks the protocol.
+    fn violation(&mut self);
+
+    /// A stream is over, with this error code (RFC 9113, section 7).
+    fn closed(&mut self, stream: i32, code: u32);
+
+    /// Fills the room with the next bytes of what is sent on a stream: how many, and whether they are
+    /// the last.
+    fn fill(&mut self, stream: i32, room: &mut [u8]) -> (usize, bool);
+}
+
+/// A header field to be sent.
+pub type Field<'f> = (&'f [u8], &'f [u8]);
+
+/// One side of an HTTP/2 connection, which tells what it understands to an `E`.
+#[derive(Debug)]
+pub struct Session<E> {
+    raw: NonNull<sys::nghttp2_session>,
+    events: PhantomData<fn(&mut E)>,
+}
+
+// SAFETY: a session is plain memory of its own that no thread is bound to, and `Session` hands out no
+// second reference to it.
+unsafe impl<E> Send for Session<E> {}
+
+impl<E: Events> Session<E> {
+    /// A client's session; `None` without memory.
+    pub fn client() -> Option<Self> {
+        Self::new(sys::nghttp2_session_client_new2)
+    }
+
+    /// A server's session; `None` without memory.
+    pub fn server() -> Option<Self> {
+        Self::new(sys::nghttp2_session_server_new2)
+    }
+
+    fn new(
+        make: unsafe extern "C" fn(
+            *mut *mut sys::nghttp2_session,
+            *const sys::nghttp2_session_callbacks,
+            *mut c_void,
+            *const sys::nghttp2_option,
+        ) -> c_int,
+    ) -> Option<Self> {
+        let mut raw = ptr::null_mut();
+        let (mut callbacks, mut option) = (ptr::null_mut(), ptr::null_mut());
+        // SAFETY: the constructors store a valid pointer or fail; a session copies both objects when
+        // it is made, so that they are freed here (freeing null does nothing).
+        unsafe {
+            if sys::nghttp2_session_callbacks_new(&raw mut callbacks) == 0
+                && sys::nghttp2_option_new(&raw mut option) == 0
+            {
+                set_callbacks::<E>(callbacks);
+                sys::nghttp2_option_set_max_continuations(option, CONTINUATION_LIMIT);
+                sys::nghttp2_option_set_max_outbound_ack(option, ANSWER_LIMIT);
+                // Closed streams are of use for priorities only, and cost memory.
+                sys::nghttp2_option_set_no_closed_streams(option, 1);
+                make(&raw mut raw, callbacks, ptr::null_mut(), option);
+            }
+            sys::nghttp2_option_del(option);
+            sys::nghttp2_session_callbacks_del(callbacks);
+        }
+        Some(Self { raw: NonNull::new(raw)?, events: PhantomData })
+    }
+
+    /// Sends these settings (their numbers are those of RFC 9113, section 6.5.2), and lets the peer
+    /// have so many bytes in flight on the connection.
+    pub fn settings(&mut self, settings: &[(u32, u32)], window: i32) -> Result<(), Broken> {
+        let entries: Vec<_> = settings
+            .iter()
+            .map(|&(id, value)| sys::nghttp2_settings_entry { settings_id: id as i32, value })
+            .collect();
+        // SAFETY: the session is valid, and the entries are copied during the call.
+        let done = unsafe {
+            sys::nghttp2_submit_settings(self.raw.as_ptr(), 0, entries.as_ptr(), entries.len()) == 0
+                && sys::nghttp2_session_set_local_window_size(self.raw.as_ptr(), 0, 0, window) == 0
+        };
+        if done { Ok(()) } else { Err(Broken) }
+    }
+
+    /// Takes plaintext that was received.
+    pub fn receive(&mut self, events: &mut E, bytes: &[u8]) -> Result<(), Broken> {
+        // SAFETY: the session and the bytes are valid; the callbacks get `events`, which nobody else
+        // uses during the call, and which is taken away again behind it.
+        let taken = self.lending(events, |raw| unsafe {
+            sys::nghttp2_session_mem_recv2(raw, bytes.as_ptr(), bytes.len())
+        });
+        if taken == bytes.len() as isize { Ok(()) } else { Err(Broken) }
+    }
+
+    /// Appends plaintext that is to be sent: all there is, or a frame more than so many bytes.
+    pub fn send(&mut self, events: &mut E, to: &mut Vec<u8>, limit: usize) -> Result<(), Broken> {
+        while to.len() < limit {
+            let mut made = ptr::null();
+            // SAFETY: as in `receive`; the library stores a pointer to bytes of its own.
+            let length = self.lending(events, |raw| unsafe {
+                sys::nghttp2_session_mem_send2(raw, &raw mut made)
+            });
+            match usize::try_from(length) {
+                Ok(0) => return Ok(()),
+                // SAFETY: the library has made so many bytes, which live until the next call.
+                Ok(length) => {
+                    to.extend_from_slice(unsafe { std::slice::from_raw_parts(made, length) });
+                }
+                Err(_) => return Err(Broken),
+            }
+        }
+        Ok(())
+    }
+
+    fn lending<T>(
+        &mut self,
+        events: &mut E,
+        call: impl FnOnce(*mut sys::nghttp2_session) -> T,
+    ) -> T {
+        let raw = self.raw.as_ptr();
+        // SAFETY: the session is valid; it only keeps the pointer, for the callbacks of this call.
+        unsafe { sys::nghttp2_session_set_user_data(raw, ptr::from_mut(events).cast()) };
+        let result = call(raw);
+        // SAFETY: as above.
+        unsafe { sys::nghttp2_session_set_user_data(raw, ptr::null_mut()) };
+        result
+    }
+
+    /// Begins a request without a body; its stream.
+    pub fn request(&mut self, fields: &[Field<'_>]) -> Result<i32, Broken> {
+        let list = field_list(fields);
+        // SAFETY: the session is valid, and the fields are copied during the call.
+        let stream = unsafe {
+            sys::nghttp2_submit_request2(
+                self.raw.as_ptr(),
+                ptr::null(),
+                list.as_ptr(),
+                fields.len(),
+                ptr::null(),
+                ptr::null_mut(),
+            )
+        };
+        if stream > 0 { Ok(stream) } else { Err(Broken) }
+    }
+
+    /// Answers a request; with a body, [`Events::fill`] is asked for it.
+    pub fn respond(&mut self, stream: i32, fields: &[Field<'_>], body: bool) -> Result<(), Broken> {
+        let (list, length) = (field_list(fields), fields.len());
+        let source = sys::nghttp2_data_source { ptr: ptr::null_mut() };
+        let provider =
+            sys::nghttp2_data_provider2 { source, read_callback: Some(callbacks::fill::<E>) };
+        let provider = if body { &raw const provider } else { ptr::null() };
+        // SAFETY: the session is valid; fields and provider are copied during the call.
+        let done = unsafe {
+            sys::nghttp2_submit_response2(
+                self.raw.as_ptr(),
+                stream,
+                list.as_ptr(),
+                length,
+                provider,
+            )
+        };
+        if done == 0 { Ok(()) } else { Err(Broken) }
+    }
+
+    /// Tells the peer that no request beyond those begun will be answered.
+    pub fn go_away(&mut self) -> Result<(), Broken> {
+        let raw = self.raw.as_ptr();
+        // SAFETY: the session is valid; there is no opaque data.
+        let done = unsafe {
+            let last = sys::nghttp2_session_get_last_proc_stream_id(raw);
+            sys::nghttp2_submit_goaway(raw, 0, last, sys::NGHTTP2_NO_ERROR, ptr::null(), 0)
+        };
+        if done == 0 { Ok(()) } else { Err(Broken) }
+    }
+
+    /// How many streams the peer lets be open at once, once its SETTINGS have arrived.
+    pub fn peer_streams(&self) -> u32 {
+        let id = sys::NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS;
+        // SAFETY: the session is valid.
+        unsafe { sys::nghttp2_session_get_remote_settings(self.raw.as_ptr(), id) }
+    }
+
+    /// Whether anything that the peer sends could still matter.
+    pub fn wants_to_read(&self) -> bool {
+        // SAFETY: the session is valid, and the call changes nothing.
+        unsafe { sys::nghttp2_session_want_read(self.raw.as_ptr()) != 0 }
+    }
+
+    /// Whether there is something to send.
+    pub fn wants_to_send(&self) -> bool {
+        // SAFETY: as above.
+        unsafe { sys::nghttp2_session_want_write(self.raw.as_ptr()) != 0 }
+    }
+}
+
+impl<E> Drop for Session<E> {
+    fn drop(&mut self) {
+        // SAFETY: the session is valid and used by nobody any more.
+        unsafe { sys::nghttp2_session_del(self.raw.as_ptr()) }
+    }
+}
+
+/// The version of nghttp2.
+pub fn version() -> &'static str {
+    // SAFETY: with 0 the call always gives a static struct, whose text is static too.
+    let text = unsafe { CStr::from_ptr((*sys::nghttp2_version(0)).version_str) };
+    text.to_str().unwrap_or_default()
+}
+
+/// The fields as C takes them, on the stack; those behind the last are empty.
+///
+/// # Panics
+/// With more fields than [`FIELDS`].
+fn field_list(fields: &[Field<'_>]) -> [sys::nghttp2_nv; FIELDS] {
+    let mut list = [raw_field((b"", b"")); FIELDS];
+    assert!(fields.len() <= FIELDS);
+    for (place, field) in list.iter_mut().zip(fields) {
+        *place = raw_field(*field);
+    }
+    list
+}
+
+fn raw_field((name, value): Field<'_>) -> sys::nghttp2_nv {
+    sys::nghttp2_nv {
+        name: name.as_ptr().cast_mut(),
+        value: value.as_ptr().cast_mut(),
+        namelen: name.len(),
+        valuelen: value.len(),
+        flags: sys::NGHTTP2_NV_FLAG_NONE as u8,
+    }
+}
+
+/// # Safety
+/// The pointer is one that `nghttp2_session_callbacks_new` has made.
+unsafe fn set_callbacks<E: Events>(to: *mut sys::nghttp2_session_callbacks) {
+    // SAFETY: by this function's own contract; functions live for ever.
+    unsafe {
+        sys::nghttp2_session_callbacks_set_on_begin_frame_callback(to, Some(callbacks::begin::<E>));
+        sys::nghttp2_session_callbacks_set_on_header_callback(to, Some(callbacks::field::<E>));
+        sys::nghttp2_session_callbacks_set_on_data_chunk_recv_callback(
+            to,
+            Some(callbacks::data::<E>),
+        );
+        sys::nghttp2_session_callbacks_set_on_frame_recv_callback(to, Some(callbacks::frame::<E>));
+        sys::nghttp2_session_callbacks_set_on_invalid_frame_recv_callback(
+            to,
+            Some(callbacks::violation::<E>),
+        );
+        sys::nghttp2_session_callbacks_set_on_stream_close_callback(
+            to,
+            Some(callbacks::closed::<E>),
+        );
+    }
+}

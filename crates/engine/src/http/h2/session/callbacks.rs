@@ -1,0 +1,120 @@
+//! What C calls. In each function `user` is the `E` that [`Session::lending`](super::Session) has lent
+//! for the time of the outer call, and every other pointer is valid for the time of the inner one.
+
+use super::{Broken, Events, FrameHead, GoAway, Kind};
+use libnghttp2_sys as sys;
+use std::ffi::{c_int, c_void};
+use std::slice;
+
+fn code(result: Result<(), Broken>) -> c_int {
+    match result {
+        Ok(()) => 0,
+        Err(Broken) => sys::NGHTTP2_ERR_CALLBACK_FAILURE,
+    }
+}
+
+pub unsafe extern "C" fn begin<E: Events>(
+    _: *mut sys::nghttp2_session,
+    head: *const sys::nghttp2_frame_hd,
+    user: *mut c_void,
+) -> c_int {
+    // SAFETY: see the module.
+    let (events, head) = unsafe { (&mut *user.cast::<E>(), &*head) };
+    code(events.begin(&FrameHead::of(head)))
+}
+
+pub unsafe extern "C" fn field<E: Events>(
+    _: *mut sys::nghttp2_session,
+    frame: *const sys::nghttp2_frame,
+    name: *const u8,
+    name_length: usize,
+    value: *const u8,
+    value_length: usize,
+    _: u8,
+    user: *mut c_void,
+) -> c_int {
+    // SAFETY: see the module; every frame begins with its header, and both texts are as long as
+    // is said.
+    let (events, stream, name, value) = unsafe {
+        (
+            &mut *user.cast::<E>(),
+            (*frame).hd.stream_id,
+            slice::from_raw_parts(name, name_length),
+            slice::from_raw_parts(value, value_length),
+        )
+    };
+    code(events.field(stream, name, value))
+}
+
+pub unsafe extern "C" fn data<E: Events>(
+    _: *mut sys::nghttp2_session,
+    _: u8,
+    stream: i32,
+    bytes: *const u8,
+    length: usize,
+    user: *mut c_void,
+) -> c_int {
+    // SAFETY: see the module; the bytes are as many as is said.
+    let (events, bytes) = unsafe { (&mut *user.cast::<E>(), slice::from_raw_parts(bytes, length)) };
+    code(events.data(stream, bytes))
+}
+
+pub unsafe extern "C" fn frame<E: Events>(
+    _: *mut sys::nghttp2_session,
+    frame: *const sys::nghttp2_frame,
+    user: *mut c_void,
+) -> c_int {
+    // SAFETY: see the module; which field of the union is meant the header says.
+    let (events, frame) = unsafe { (&mut *user.cast::<E>(), &*frame) };
+    // SAFETY: every frame begins with its header.
+    let head = FrameHead::of(unsafe { &frame.hd });
+    if head.kind != Kind::GoAway {
+        return code(events.frame(&head));
+    }
+    // SAFETY: the header says that it is a GOAWAY frame.
+    let goaway = unsafe { &frame.goaway };
+    let notice = GoAway { last_stream: goaway.last_stream_id, code: goaway.error_code };
+    code(events.go_away(notice))
+}
+
+pub unsafe extern "C" fn violation<E: Events>(
+    _: *mut sys::nghttp2_session,
+    _: *const sys::nghttp2_frame,
+    _: c_int,
+    user: *mut c_void,
+) -> c_int {
+    // SAFETY: see the module.
+    unsafe { &mut *user.cast::<E>() }.violation();
+    0
+}
+
+pub unsafe extern "C" fn closed<E: Events>(
+    _: *mut sys::nghttp2_session,
+    stream: i32,
+    error: u32,
+    user: *mut c_void,
+) -> c_int {
+    // SAFETY: see the module.
+    unsafe { &mut *user.cast::<E>() }.closed(stream, error);
+    0
+}
+
+pub unsafe extern "C" fn fill<E: Events>(
+    _: *mut sys::nghttp2_session,
+    stream: i32,
+    room: *mut u8,
+    length: usize,
+    flags: *mut u32,
+    _: *mut sys::nghttp2_data_source,
+    user: *mut c_void,
+) -> sys::nghttp2_ssize {
+    // SAFETY: see the module; the room is as long as is said, and memory of C's own.
+    let (events, room) =
+        unsafe { (&mut *user.cast::<E>(), slice::from_raw_parts_mut(room, length)) };
+    let (filled, last) = events.fill(stream, room);
+    if last {
+        // SAFETY: see the module.
+        unsafe { *flags |= sys::NGHTTP2_DATA_FLAG_EOF };
+    }
+    filled as sys::nghttp2_ssize
+}

@@ -1,0 +1,309 @@
+//! What is kept of the requests of one HTTP/2 connection.
+
+use std::collections::VecDeque;
+
+use super::session::{Broken, Events, FrameHead, GoAway, Kind};
+use crate::clock::Nanos;
+use crate::http::body::{BodyMeter, BodyRule};
+use crate::http::{HEAD_LIMIT, INTERIM_LIMIT, Seen, server_name};
+use crate::outcome::{Failure, Step};
+
+/// The most frames that may come without anything of a response between them: SETTINGS, PING, RST of
+/// streams that are gone, empty DATA. An honest server sends a handful.
+const IDLE_LIMIT: u32 = 256;
+
+/// What each field of a header list costs beyond its own bytes (RFC 9113, section 6.5.2).
+const FIELD_OVERHEAD: usize = 32;
+
+/// A completed request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Done {
+    /// It was begun.
+    pub requested: Nanos,
+    /// The first byte of its response arrived.
+    pub answered: Nanos,
+    /// The last one arrived.
+    pub ended: Nanos,
+    /// Bytes of its header blocks, as they were compressed.
+    pub head_bytes: u64,
+    /// Bytes of its body.
+    pub body_bytes: u64,
+}
+
+/// Whether a request takes too long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Overdue {
+    /// One does, in this step.
+    Now(Step),
+    /// None will before this instant.
+    Until(Nanos),
+}
+
+/// A request under way.
+#[derive(Debug)]
+struct Stream {
+    id: i32,
+    requested: Nanos,
+    answered: Option<Nanos>,
+    status: u16,
+    interim: u32,
+    head_bytes: u64,
+    body: BodyMeter,
+    server: Option<String>,
+    /// All of the response has arrived.
+    complete: bool,
+}
+
+impl Stream {
+    fn take_field(&mut self, name: &[u8], value: &[u8]) -> Result<(), Broken> {
+        match name {
+            b"server" => self.server = server_name(value),
+            b"repr-digest" => self.body.state(value),
+            _ => {
+                let number = str::from_utf8(value).ok().and_then(|text| text.parse().ok());
+                self.status = number.ok_or(Broken)?;
+                self.interim += u32::from((100..200).contains(&self.status));
+                if self.interim > INTERIM_LIMIT {
+                    return Err(Broken);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The requests of a connection.
+#[derive(Debug)]
+pub struct Streams {
+    rule: BodyRule,
+    now: Nanos,
+    /// The first byte of the first response arrived.
+    first_answered: Option<Nanos>,
+    under_way: Vec<Stream>,
+    done: VecDeque<Done>,
+    seen: Seen,
+    /// The size of the header list that is being received.
+    list: usize,
+    /// Frames since the last that carried something.
+    idle: u32,
+    has_settings: bool,
+    notice: Option<GoAway>,
+    trouble: Option<Failure>,
+}
+
+impl Streams {
+    /// No requests; `rule` is for the bodies of all.
+    pub fn new(rule: BodyRule) -> Self {
+        Self {
+            rule,
+            now: 0,
+            first_answered: None,
+            under_way: Vec::new(),
+            done: VecDeque::new(),
+            seen: Seen::default(),
+            list: 0,
+            idle: 0,
+            has_settings: false,
+            notice: None,
+            trouble: None,
+        }
+    }
+
+    /// Takes note of the time at which what comes next has arrived.
+    pub fn at(&mut self, now: Nanos) {
+        self.now = now;
+    }
+
+    /// A request was begun on a stream.
+    pub fn begin(&mut self, id: i32, now: Nanos) {
+        self.under_way.push(Stream {
+            id,
+            requested: now,
+            answered: None,
+            status: 0,
+            interim: 0,
+            head_bytes: 0,
+            body: BodyMeter::new(self.rule),
+            server: None,
+            complete: false,
+        });
+    }
+
+    /// The number of requests under way.
+    pub fn under_way(&self) -> u32 {
+        self.under_way.len() as u32
+    }
+
+    /// The next completed request.
+    pub fn next_done(&mut self) -> Option<Done> {
+        self.done.pop_front()
+    }
+
+    /// Whether SETTINGS of the server's have arrived.
+    pub fn has_settings(&self) -> bool {
+        self.has_settings
+    }
+
+    /// Whether the server has said that it ends the connection.
+    pub fn ends(&self) -> bool {
+        self.notice.is_some()
+    }
+
+    /// When the first byte of the first response arrived.
+    pub fn first_answered(&self) -> Option<Nanos> {
+        self.first_answered
+    }
+
+    /// The first failure, if there was one.
+    pub fn trouble(&self) -> Result<(), Failure> {
+        self.trouble.map_or(Ok(()), Err)
+    }
+
+    /// The response that was completed last, or failed.
+    pub fn seen(&self) -> &Seen {
+        &self.seen
+    }
+
+    /// The step of a connection that ends now.
+    pub fn step(&self) -> Step {
+        let begun = self.under_way.iter().any(|stream| stream.answered.is_some());
+        if begun { Step::Body } else { Step::FirstByte }
+    }
+
+    /// Looks for a request that takes too long. Where the server lets none begin, the wait for that
+    /// has lasted `since` an instant.
+    pub fn overdue(&self, now: Nanos, since: Nanos, first_byte: Nanos, body: Nanos) -> Overdue {
+        let deadlines = self.under_way.iter().map(|stream| match stream.answered {
+            Some(answered) => (answered + body, Step::Body),
+            None => (stream.requested + first_byte, Step::FirstByte),
+        });
+        let (deadline, step) = deadlines.min().unwrap_or((since + first_byte, Step::FirstByte));
+        if deadline > now { Overdue::Until(deadline) } else { Overdue::Now(step) }
+    }
+
+    fn find(&mut self, id: i32) -> Option<&mut Stream> {
+        self.under_way.iter_mut().find(|stream| stream.id == id)
+    }
+
+    fn fail(&mut self, failure: Failure) {
+        self.trouble.get_or_insert(failure);
+    }
+
+    /// A response has arrived in full: is it a good one?
+    fn judge(&mut self, stream: &Stream) {
+        let done = Done {
+            requested: stream.requested,
+            answered: stream.answered.unwrap_or(self.now),
+            ended: self.now,
+            head_bytes: stream.head_bytes,
+            body_bytes: stream.body.bytes,
+        };
+        match stream.status {
+            200..300 if stream.body.holds() => self.done.push_back(done),
+            200..300 => self.fail(Failure::Body),
+            _ => self.fail(Failure::HttpStatus),
+        }
+        if self.rule.learns() {
+            self.seen = Seen {
+                status: stream.status,
+                body_bytes: stream.body.bytes,
+                digest: stream.body.digest(),
+                server: stream.server.clone(),
+            };
+        }
+    }
+}
+
+impl Events for Streams {
+    fn begin(&mut self, frame: &FrameHead) -> Result<(), Broken> {
+        let now = self.now;
+        let carries = match frame.kind {
+            // Push is switched off (RFC 9113, section 8.4).
+            Kind::PushPromise => return Err(Broken),
+            Kind::Headers | Kind::Continuation => {
+                if frame.kind == Kind::Headers {
+                    self.list = 0;
+                }
+                let stream = self.find(frame.stream);
+                if let Some(stream) = stream {
+                    stream.answered.get_or_insert(now);
+                    stream.head_bytes += frame.length as u64;
+                    self.first_answered.get_or_insert(now);
+                }
+                frame.kind == Kind::Headers
+            }
+            Kind::Data => frame.length > 0 || frame.ends_stream(),
+            _ => false,
+        };
+        self.idle = if carries { 0 } else { self.idle + 1 };
+        if self.idle > IDLE_LIMIT { Err(Broken) } else { Ok(()) }
+    }
+
+    fn field(&mut self, id: i32, name: &[u8], value: &[u8]) -> Result<(), Broken> {
+        self.list += name.len() + value.len() + FIELD_OVERHEAD;
+        if self.list > HEAD_LIMIT {
+            return Err(Broken);
+        }
+        let wanted = match name {
+            b":status" => true,
+            b"server" | b"repr-digest" => self.rule != BodyRule::Count,
+            _ => false,
+        };
+        if !wanted {
+            return Ok(());
+        }
+        self.find(id).map_or(Ok(()), |stream| stream.take_field(name, value))
+    }
+
+    fn data(&mut self, id: i32, bytes: &[u8]) -> Result<(), Broken> {
+        if let Some(stream) = self.find(id) {
+            stream.body.take(bytes);
+        }
+        Ok(())
+    }
+
+    fn frame(&mut self, frame: &FrameHead) -> Result<(), Broken> {
+        let id = frame.stream;
+        match frame.kind {
+            Kind::Data | Kind::Headers if frame.ends_stream() => {
+                self.find(id).into_iter().for_each(|stream| stream.complete = true);
+            }
+            Kind::ResetStream if self.find(id).is_some_and(|stream| !stream.complete) => {
+                self.fail(Failure::StreamReset);
+            }
+            Kind::Settings if !frame.is_acknowledgement() => self.has_settings = true,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Without an error code the connection ends in peace: what stands above the last stream was not
+    /// processed, and is neither answered nor failed (RFC 9113, section 6.8).
+    fn go_away(&mut self, notice: GoAway) -> Result<(), Broken> {
+        if notice.code != libnghttp2_sys::NGHTTP2_NO_ERROR {
+            self.fail(Failure::GoAway(notice.code));
+        }
+        self.under_way.retain(|stream| stream.id <= notice.last_stream);
+        self.notice = Some(notice);
+        Ok(())
+    }
+
+    fn violation(&mut self) {
+        self.fail(Failure::HttpProtocol);
+    }
+
+    fn closed(&mut self, id: i32, _: u32) {
+        let Some(index) = self.under_way.iter().position(|stream| stream.id == id) else { return };
+        let stream = self.under_way.swap_remove(index);
+        if stream.complete {
+            self.judge(&stream);
+        } else {
+            // Not by the server's RST_STREAM, which is noted already: the session refuses it.
+            self.fail(Failure::HttpProtocol);
+        }
+    }
+
+    fn fill(&mut self, _: i32, _: &mut [u8]) -> (usize, bool) {
+        (0, true)
+    }
+}

@@ -1,0 +1,158 @@
+//! The HTTP part of a specification.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{RequestsPerConnection, RunSpec, SpecError};
+use crate::http::h2::STREAMS_LIMIT;
+use crate::tls::{HTTP_1_1, HTTP_2};
+
+/// The HTTP that is spoken.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct HttpSpec {
+    /// The version; it sets ALPN, and every connection is checked against it.
+    pub version: HttpVersion,
+    /// Requests under way at once on a connection, as far as the server allows; more than one with
+    /// HTTP/2 only.
+    pub streams: u32,
+    /// How response bodies are checked; their bytes are counted in any case.
+    pub check_body: BodyCheck,
+}
+
+impl Default for HttpSpec {
+    fn default() -> Self {
+        Self { version: HttpVersion::Http11, streams: 1, check_body: BodyCheck::Off }
+    }
+}
+
+/// A version of HTTP.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum HttpVersion {
+    /// HTTP/1.1 (RFC 9112).
+    #[default]
+    #[serde(rename = "1.1")]
+    Http11,
+    /// HTTP/2 (RFC 9113).
+    #[serde(rename = "2")]
+    Http2,
+}
+
+impl HttpVersion {
+    /// Its name in ALPN (RFC 7301; IANA "TLS Application-Layer Protocol Negotiation").
+    pub fn alpn(self) -> &'static str {
+        match self {
+            Self::Http11 => HTTP_1_1,
+            Self::Http2 => HTTP_2,
+        }
+    }
+}
+
+/// How response bodies are checked. A body that differs fails its connection, with class `body`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum BodyCheck {
+    /// Not at all.
+    #[default]
+    Off,
+    /// Each has the length of the one that the preflight got.
+    Length,
+    /// Each has the SHA-256 digest that its own Repr-Digest field states (RFC 9530), or without that
+    /// field, the digest of the one that the preflight got.
+    Hash,
+}
+
+impl HttpSpec {
+    /// Checks that it fits the rest of the specification.
+    pub(super) fn check(&self, run: &RunSpec) -> Result<(), SpecError> {
+        let streams = self.streams;
+        if streams == 0 {
+            return Err(SpecError::Zero { field: "http.streams" });
+        }
+        if streams > STREAMS_LIMIT {
+            return Err(SpecError::TooManyStreams(streams));
+        }
+        if streams > 1 && self.version != HttpVersion::Http2 {
+            return Err(SpecError::StreamsNeedHttp2);
+        }
+        match run.requests_per_connection {
+            RequestsPerConnection::Count(requests) if streams > requests => {
+                return Err(SpecError::MoreStreamsThanRequests { streams, requests });
+            }
+            _ => {}
+        }
+        if run.handshake_only && self.check_body != BodyCheck::Off {
+            return Err(SpecError::BodyOfHandshakeOnly);
+        }
+        if run.tls.server_names.len() > 1 && self.check_body != BodyCheck::Off {
+            return Err(SpecError::BodyOfSeveralNames);
+        }
+        self.check_http1_only(run)
+    }
+
+    /// What is made for one request after the other only.
+    fn check_http1_only(&self, run: &RunSpec) -> Result<(), SpecError> {
+        match self.version {
+            HttpVersion::Http2 if run.load.think_us > 0 => Err(SpecError::ThinkOverHttp2),
+            HttpVersion::Http2 if run.tls.early_data => Err(SpecError::EarlyDataOverHttp2),
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(http: &str, more: &str) -> Result<(), SpecError> {
+        let json = format!(
+            r#"{{"url":"https://localhost/","stop":{{"duration_ms":9}},"http":{http}{more}}}"#
+        );
+        serde_json::from_str::<RunSpec>(&json).expect("well-formed").checked().map(|_| ())
+    }
+
+    #[test]
+    fn streams_are_of_http2_and_have_requests_to_carry() {
+        let unlimited = r#","requests_per_connection":"unlimited""#;
+        assert_eq!(check(r#"{"version":"2","streams":100}"#, unlimited), Ok(()));
+        assert_eq!(check(r#"{"streams":2}"#, unlimited), Err(SpecError::StreamsNeedHttp2));
+        let refused = Err(SpecError::MoreStreamsThanRequests { streams: 2, requests: 1 });
+        assert_eq!(check(r#"{"version":"2","streams":2}"#, ""), refused);
+        let refused = Err(SpecError::TooManyStreams(1001));
+        assert_eq!(check(r#"{"version":"2","streams":1001}"#, unlimited), refused);
+        let refused = Err(SpecError::Zero { field: "http.streams" });
+        assert_eq!(check(r#"{"version":"2","streams":0}"#, ""), refused);
+    }
+
+    #[test]
+    fn without_a_request_there_is_no_body_to_check() {
+        let more = r#","handshake_only":true"#;
+        assert_eq!(check(r#"{"check_body":"hash"}"#, more), Err(SpecError::BodyOfHandshakeOnly));
+        assert_eq!(check(r#"{"version":"2"}"#, more), Ok(()));
+    }
+
+    #[test]
+    fn the_body_of_one_name_says_nothing_of_another_ones() {
+        let more = r#","tls":{"server_names":["a.test","b.test"]}"#;
+        assert_eq!(check(r#"{"check_body":"length"}"#, more), Err(SpecError::BodyOfSeveralNames));
+        assert_eq!(check("{}", more), Ok(()));
+    }
+
+    #[test]
+    fn think_time_and_early_data_are_of_http_1_1() {
+        let more = r#","load":{"think_us":5}"#;
+        assert_eq!(check(r#"{"version":"2"}"#, more), Err(SpecError::ThinkOverHttp2));
+        let more = r#","tls":{"resume":"psk","early_data":true}"#;
+        assert_eq!(check(r#"{"version":"2"}"#, more), Err(SpecError::EarlyDataOverHttp2));
+        assert_eq!(check("{}", more), Ok(()));
+        assert_eq!(check(r#"{"version":"2"}"#, r#","tls":{"resume":"psk"}"#), Ok(()));
+    }
+
+    #[test]
+    fn an_older_specification_speaks_http_1_1() {
+        let spec: RunSpec =
+            serde_json::from_str(r#"{"url":"https://localhost/","stop":{"count":1}}"#).unwrap();
+        assert_eq!(spec.http, HttpSpec::default());
+        assert_eq!(serde_json::to_value(&spec.http).unwrap()["version"], "1.1");
+    }
+}
