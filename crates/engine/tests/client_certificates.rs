@@ -7,9 +7,9 @@ use openssl::x509::X509;
 use tlslab_engine::check::check;
 use tlslab_engine::names::TlsVersion;
 use tlslab_engine::serve::{
-    ClientAuth, KeyKind, ServeSpec, Server, ServerBackend, Stats, self_signed,
+    ClientAuth, KeyKind, Resumption, ServeSpec, Server, ServerBackend, Stats, self_signed,
 };
-use tlslab_engine::spec::{BackendChoice, ClientIdentity, RunSpec, Secret, Stop};
+use tlslab_engine::spec::{BackendChoice, ClientIdentity, Resume, RunSpec, Secret, Stop};
 use tlslab_engine::tls::TrustAnchors;
 use tlslab_testkit::certificates::{Authority, Identity, Key};
 
@@ -182,4 +182,41 @@ fn a_key_of_another_certificate_is_wrong_usage() {
         error.to_string(),
         "client certificate: the private key does not belong to the certificate"
     );
+}
+
+/// A session that is resumed stands for the client as well: it shows its certificate in full
+/// handshakes only, and the server knows it in all.
+#[test]
+fn a_client_shows_its_certificate_in_full_handshakes_and_is_known_when_it_resumes() {
+    let authority = Authority::new("clients");
+    let own = authority.issue_client(Key::P256);
+    let resumption = Resumption { id: true, ticket: true, psk: true, tickets: 2, early_data: 0 };
+    for server_backend in SERVERS {
+        let made = self_signed(KeyKind::EcdsaP256).unwrap();
+        let client_auth = ClientAuth::from_pem(&authority.pem(), true);
+        let server = ServeSpec::loopback(server_backend, vec![made.identity]);
+        let server = Server::start(&ServeSpec { client_auth, resumption, ..server }).unwrap();
+        let trust = X509::from_pem(made.authority.as_bytes()).unwrap().to_der().unwrap();
+        let (mut full, mut resumed) = (0, 0);
+        for backend in BACKENDS {
+            for resume in [Resume::Id, Resume::Ticket, Resume::Psk] {
+                let version = resume.version().unwrap();
+                let mut spec = run_spec(&server, backend, version, Some(&own));
+                (spec.tls.resume, spec.tls.resume_ratio) = (resume, Some(0.5));
+                spec.stop = Stop::Count(10);
+                let record = measured(spec, TrustAnchors::Certificates(vec![trust.clone()]));
+                assert_eq!(record.outcomes.completed, 10, "{:?}", record.outcomes);
+                for counted in &record.facts {
+                    let facts = &counted.facts;
+                    let is_full = facts.kind == "full";
+                    assert_eq!((counted.count, facts.client_authenticated), (5, is_full));
+                }
+                full += 5 + 1 + record.kinds.primed_connections;
+                resumed += 5 + 1;
+            }
+        }
+        let stats = server.stop().unwrap();
+        assert_eq!(counted(&stats), (full, full + resumed, 0));
+        assert_eq!(stats.handshakes.resumed, resumed);
+    }
 }

@@ -5,7 +5,8 @@ mod harness;
 use harness::{BACKENDS, measured, spec, trust, try_run};
 use tlslab_engine::record::CountedName;
 use tlslab_engine::serve::{KeyKind, ServeSpec, Server, ServerBackend, self_signed};
-use tlslab_engine::spec::{RunSpec, Stop};
+use tlslab_engine::spec::load::{LoadSpec, Rate};
+use tlslab_engine::spec::{Resume, RunSpec, Stop};
 use tlslab_engine::tls::TrustAnchors;
 use tlslab_testkit::certificates::{Authority, Key};
 use tlslab_testkit::tls_server::{Settings, TlsServer, Version};
@@ -47,6 +48,30 @@ fn connections_take_the_names_in_turn_and_each_is_checked_and_counted() {
             assert_eq!(record.authenticated, 10);
         }
     }
+}
+
+#[test]
+fn arrivals_of_an_open_loop_take_the_names_in_turn() {
+    let authority = Authority::new("names");
+    let server = by_name(&authority, Version::Tls13);
+    for backend in BACKENDS {
+        let load = LoadSpec { rate: Some(Rate::Constant(150.0)), ..LoadSpec::default() };
+        let stop = Stop::Count(12);
+        let mut spec = RunSpec { load, stop, connections: 4, ..spec(server.address(), backend) };
+        spec.tls.server_names = names(&NAMES);
+        let record = measured(spec, trust(&authority));
+        assert!(record.server_names.iter().all(|name| name.completed == 4), "{backend:?}");
+        assert!(record.open_loop.is_some());
+    }
+}
+
+#[test]
+fn sessions_to_resume_are_those_of_one_name() {
+    let mut spec = spec("127.0.0.1:1".parse().unwrap(), BACKENDS[0]);
+    spec.tls.server_names = names(&NAMES);
+    spec.tls.resume = Resume::Psk;
+    let words = "server_names go with full handshakes: a session is resumed under one name";
+    assert_eq!(spec.checked().unwrap_err().to_string(), words);
 }
 
 #[test]

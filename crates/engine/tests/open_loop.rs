@@ -16,8 +16,8 @@ use tlslab_engine::tls::TrustAnchors;
 use tlslab_engine::trace::Trace;
 use tlslab_engine::watch::{Observer, Progress};
 use tlslab_testkit::certificates::{Authority, Key};
-use tlslab_testkit::peers::script::Act::{Fin, Receive, Send};
-use tlslab_testkit::peers::{Peer, secured};
+use tlslab_testkit::peers::script::Act::{Fin, Receive, Send, Wait};
+use tlslab_testkit::peers::{Peer, bare, secured};
 use tlslab_testkit::tls_server::Settings;
 
 /// The reference server, and whom to trust for it.
@@ -104,6 +104,19 @@ fn arrivals_that_find_no_slot_are_blocked_and_have_a_response_time() {
         assert!(codes.contains(&"LateArrivals".to_owned()), "{codes:?}");
         assert!(!codes.contains(&"LittlesLaw".to_owned()), "{:?}", record.verdicts);
     }
+}
+
+#[test]
+fn time_in_flight_counts_up_to_the_end_of_the_measurement() {
+    let authority = Authority::new("silence");
+    let identities = vec![authority.issue(Key::P256)];
+    let peer = Peer::start(&Settings { identities, ..Settings::default() }, 1, bare(vec![Wait]));
+    // One connection, which nothing is heard of from its begin to the end.
+    let spec = spec(peer.address(), BACKENDS[0]);
+    let spec = RunSpec { stop: Stop::DurationMs(300), connections: 1, ..spec };
+    let record = measured(spec, trust(&authority));
+    assert_eq!(record.outcomes.in_flight_at_stop, 1);
+    assert!(record.concurrency > 0.5, "{}", record.concurrency);
 }
 
 #[test]

@@ -86,9 +86,9 @@ impl<B: Backend, C: Clock> Worker<'_, B, C> {
         }
         self.close_slice(now);
         self.close_step(self.recorder.step(), now);
+        self.fly(now);
         self.phase = Phase::Drain;
         self.recorder.in_flight_at_stop = self.in_flight as u64;
-        self.fly(now);
         self.recorder.flight.unfinished = self.flown(now);
         self.trace_in_flight();
         self.usage.cpu = self.slice.cpu - self.measurement.cpu;

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use tlslab_engine::check::{Checked, check};
 use tlslab_engine::error::RunError;
-use tlslab_engine::record::{RunRecord, StepResult};
+use tlslab_engine::record::{CountedName, RunRecord, StepResult};
 use tlslab_engine::run::run;
 use tlslab_engine::spec::{BackendChoice, CheckedSpec, Deadlines, RunSpec, Stop};
 use tlslab_engine::tls::TrustAnchors;
@@ -100,12 +100,25 @@ pub fn assert_books(record: &RunRecord) {
         assert_eq!(record.summaries[name].n, record.requests, "{name}");
     }
     assert!(record.authenticated <= outcomes.completed);
+    assert_names(record);
     assert_arrivals(record);
     assert_steps(record);
     let slices = record.intervals.iter();
     let (completed, failed) =
         slices.fold((0, 0), |sum, slice| (sum.0 + slice.completed, sum.1 + slice.failed));
     assert_eq!((completed, completed + failed), (outcomes.completed, outcomes.ended()));
+}
+
+/// The books by name add up to the books of all.
+fn assert_names(record: &RunRecord) {
+    if record.server_names.is_empty() {
+        return;
+    }
+    let outcomes = &record.outcomes;
+    let total = |of: fn(&CountedName) -> u64| record.server_names.iter().map(of).sum::<u64>();
+    assert_eq!(total(|name| name.completed), outcomes.completed);
+    assert_eq!(total(|name| name.failed), outcomes.failed.values().sum::<u64>());
+    assert_eq!(total(|name| name.unexpected), outcomes.unexpected.values().sum::<u64>());
 }
 
 /// In an open loop: arrivals = started + still waiting, attempts = in flight at the begin + started.

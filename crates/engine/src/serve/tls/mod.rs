@@ -34,7 +34,8 @@ pub(super) trait Session {
     /// Whether HTTP/2 was agreed on, once the handshake is complete.
     fn speaks_http2(&self) -> bool;
 
-    /// Whether the client has shown a certificate that passed, once the handshake is completed.
+    /// Whether the client has shown a certificate that passed, in this handshake or in the one that
+    /// began its session; once the handshake is completed.
     fn has_client_certificate(&self) -> bool;
 
     /// Whether early data was accepted; its bytes come first of all that was received.
