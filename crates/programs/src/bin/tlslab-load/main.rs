@@ -67,10 +67,10 @@ fn measure(arguments: &Arguments) -> Result<ExitCode, Problem> {
         })?;
         return Ok(ExitCode::SUCCESS);
     }
+    let interrupt = interrupt_flag()?;
     if arguments.probe.asked() {
         return probe::carry_out(arguments);
     }
-    let interrupt = interrupt_flag()?;
     if arguments.hold.is_asked_for() {
         return hold::run(arguments, &interrupt);
     }
