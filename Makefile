@@ -43,12 +43,12 @@ test: setup ## install what tests need, then run all tests
 	$(MAKE) --no-print-directory test-python
 
 test-rust: setup ## the tests of the engine and its programs
-	@$(ANNOUNCE) begin "Rust tests (about 3 minutes the first time)"
+	@$(ANNOUNCE) begin "Rust tests (about 10 minutes the first time)"
 	cargo test --release --locked --quiet --workspace
 	$(ANNOUNCE) end "Rust tests"
 
 test-python: setup ## the tests of the lab, on real servers
-	@$(ANNOUNCE) say "Python tests (about 5 minutes)"
+	@$(ANNOUNCE) say "Python tests (about 9 minutes)"
 	$(BIN)/python -m pytest
 
 fuzz: ## run each fuzz target for a minute

@@ -1,6 +1,8 @@
 //! However the server's bytes are cut on their way, a session comes to the same facts and the same
 //! plaintext; wherever they end, it says so and invents nothing.
 
+mod support;
+
 use std::cell::RefCell;
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -9,10 +11,9 @@ use std::time::{Duration, Instant};
 use proptest::prelude::*;
 use tlslab_engine::outcome::Failure;
 use tlslab_engine::socket::Socket;
-use tlslab_engine::spec::{Authenticate, KeyShare, Resume};
 use tlslab_engine::tls::openssl::OpensslBackend;
 use tlslab_engine::tls::rustls::RustlsBackend;
-use tlslab_engine::tls::{Backend, Negotiated, Offer, Progress, Session, TrustAnchors};
+use tlslab_engine::tls::{Backend, Negotiated, Offer, Progress, Session};
 use tlslab_testkit::certificates::{Authority, Key};
 use tlslab_testkit::lockstep::LockstepServer;
 use tlslab_testkit::tls_server::{Settings, Version};
@@ -46,26 +47,9 @@ impl<B: Backend> Scene<B> {
             version: Some(version),
             ..Settings::default()
         };
-        let offer = Offer {
-            resume: Resume::None,
-            early_data: false,
-            hello_retry: None,
-            versions: vec![],
-            suites: vec![],
-            groups: vec![],
-            signature_schemes: vec![],
-            server_names: vec!["localhost".to_owned()],
-            alpn: vec!["http/1.1".to_owned()],
-            client_identity: None,
-            trust: TrustAnchors::Certificates(vec![authority.certificate().to_vec()]),
-            authenticate: Authenticate::Every,
-            key_share: KeyShare::Fresh,
-            key_log: None,
-            allow_obsolete: false,
-        };
         Self {
             server: LockstepServer::new(&settings),
-            backend: make(&offer),
+            backend: make(&support::offer(&authority)),
             listener: TcpListener::bind("127.0.0.1:0").unwrap(),
         }
     }

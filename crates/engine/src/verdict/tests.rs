@@ -1,0 +1,205 @@
+use super::*;
+use crate::record::CpuTime;
+
+/// What a test may change about a run of 10,000 connections in two seconds.
+struct Made {
+    outcomes: Outcomes,
+    summaries: BTreeMap<String, Summary>,
+    usage: WorkerUsage,
+    flight: Flight,
+    open_loop: Option<OpenLoop>,
+    connections: Option<u32>,
+    requests: u64,
+    kinds: Kinds,
+    resume_millionths: u32,
+    seconds: f64,
+}
+
+fn judge(change: impl FnOnce(&mut Made)) -> Vec<VerdictCode> {
+    let mut outcomes = Outcomes { attempts: 10_010, completed: 10_000, ..Outcomes::default() };
+    outcomes.in_flight_at_stop = 10;
+    let service = Summary { n: 10_000, mean_ms: 2.0, ..Summary::default() };
+    let delay = Summary { n: 10_000, p99_ms: 0.1, p999_ms: 0.9, ..Summary::default() };
+    let cpu = CpuTime { user_us: 300_000, system_us: 200_000 };
+    let mut made = Made {
+        outcomes,
+        summaries: [("service".to_owned(), service), ("start_delay".to_owned(), delay)].into(),
+        usage: WorkerUsage { processor: None, cpu, seconds: 2.0 },
+        flight: Flight::default(),
+        open_loop: None,
+        connections: Some(10),
+        requests: 10_000,
+        kinds: Kinds { full: 10_000, ..Kinds::default() },
+        resume_millionths: 0,
+        seconds: 2.0,
+    };
+    change(&mut made);
+    let evidence = Evidence {
+        outcomes: &made.outcomes,
+        summaries: &made.summaries,
+        open_loop: made.open_loop,
+        flight: made.flight,
+        workers: &[made.usage],
+        seconds: made.seconds,
+        connections: made.connections,
+        requests: made.requests,
+        kinds: made.kinds,
+        resume_millionths: made.resume_millionths,
+        interrupted: false,
+    };
+    verdicts(&evidence).into_iter().map(|verdict| verdict.code).collect()
+}
+
+/// The same run in an open loop: ten in flight on the average, fifteen at its end.
+fn open(made: &mut Made) {
+    made.open_loop = Some(OpenLoop {
+        arrivals: 10_000,
+        started: 10_000,
+        blocked: 0,
+        waiting_at_stop: 0,
+        offered_per_s: 5_000.0,
+        achieved_per_s: 5_000.0,
+    });
+    let second = u128::from(SECOND);
+    made.flight =
+        Flight { within: 20 * second + second / 100, before: 0, unfinished: second / 100 };
+}
+
+#[test]
+fn a_run_without_fault_is_valid() {
+    assert_eq!(judge(|_| ()), [VerdictCode::Valid]);
+    assert_eq!(judge(open), [VerdictCode::Valid]);
+}
+
+#[test]
+fn connections_without_end_are_good_if_requests_are_answered() {
+    let unfinished = |requests| {
+        judge(|made| {
+            made.outcomes = Outcomes { attempts: 4, in_flight_at_stop: 4, ..Outcomes::default() };
+            made.summaries.insert("service".to_owned(), Summary::default());
+            made.requests = requests;
+        })
+    };
+    assert_eq!(unfinished(900), [VerdictCode::Valid]);
+    assert_eq!(unfinished(0), [VerdictCode::NothingCompleted]);
+}
+
+#[test]
+fn a_busy_worker_is_the_bottleneck_and_an_open_loop_needs_air() {
+    let busy = |user_us| judge(|made| made.usage.cpu.user_us = user_us);
+    assert_eq!(busy(1_800_000), [VerdictCode::ClientSaturated]);
+    assert_eq!(busy(1_500_000), [VerdictCode::Valid]);
+    let in_open_loop = judge(|made| {
+        open(made);
+        made.usage.cpu.user_us = 1_500_000;
+    });
+    assert_eq!(in_open_loop, [VerdictCode::ClientSaturated]);
+}
+
+#[test]
+fn a_few_ticks_of_the_clock_do_not_make_a_worker_busy() {
+    let tick = CpuTime { user_us: 10_000, system_us: 0 };
+    let verdict = judge(|made| (made.usage.cpu, made.usage.seconds) = (tick, 0.009));
+    assert_eq!(verdict, [VerdictCode::Valid]);
+}
+
+#[test]
+fn failures_and_unexpected_handshakes_have_a_limit() {
+    let failed = |count| {
+        judge(|made| {
+            made.outcomes.failed.insert("reset".to_owned(), count);
+        })
+    };
+    assert_eq!(failed(10), [VerdictCode::Valid]);
+    assert_eq!(failed(11), [VerdictCode::Failures]);
+    let verdict = judge(|made| {
+        made.outcomes.unexpected.insert("group".to_owned(), 100);
+    });
+    assert_eq!(verdict, [VerdictCode::Unexpected]);
+}
+
+#[test]
+fn a_published_mean_that_littles_law_refutes_is_caught() {
+    // 2,000 connections and 3,337 per second make 599 ms; the page said 241 ms.
+    let verdict = judge(|made| {
+        let completed = 100_110;
+        made.seconds = 30.0;
+        made.outcomes = Outcomes { attempts: completed, completed, ..Outcomes::default() };
+        made.summaries.get_mut("service").unwrap().mean_ms = 241.0;
+        made.connections = Some(2_000);
+        made.requests = completed;
+    });
+    assert_eq!(verdict, [VerdictCode::LittlesLaw]);
+}
+
+#[test]
+fn in_an_open_loop_littles_law_is_an_identity() {
+    let mean = |mean_ms| {
+        judge(|made| {
+            open(made);
+            made.summaries.get_mut("service").unwrap().mean_ms = mean_ms;
+        })
+    };
+    assert_eq!(mean(2.03), [VerdictCode::Valid]);
+    assert_eq!(mean(2.06), [VerdictCode::LittlesLaw]);
+    assert_eq!(mean(1.0), [VerdictCode::LittlesLaw]);
+    // A ramp: most of the time in flight is that of connections that have not ended.
+    let ramp = |unfinished: u128| {
+        judge(|made| {
+            open(made);
+            made.flight = Flight { within: 100, before: 10, unfinished }.times(SECOND);
+        })
+    };
+    assert_eq!(ramp(90), [VerdictCode::Valid]);
+    assert_eq!(ramp(70), [VerdictCode::LittlesLaw]);
+}
+
+impl Flight {
+    fn times(self, factor: u64) -> Self {
+        let factor = u128::from(factor);
+        Self {
+            within: self.within * factor,
+            before: self.before * factor,
+            unfinished: self.unfinished * factor,
+        }
+    }
+}
+
+#[test]
+fn late_starts_are_told_with_their_reason() {
+    let late = |change: fn(&mut Summary)| {
+        judge(|made| {
+            open(made);
+            change(made.summaries.get_mut("start_delay").unwrap());
+        })
+    };
+    assert_eq!(late(|delay| delay.p999_ms = 1.1), [VerdictCode::LateArrivals]);
+    // Of a few hundred starts the one in a thousand is only the latest.
+    assert_eq!(late(|delay| (delay.n, delay.p999_ms) = (500, 9.0)), [VerdictCode::Valid]);
+    assert_eq!(late(|delay| (delay.n, delay.p99_ms) = (500, 2.0)), [VerdictCode::LateArrivals]);
+}
+
+#[test]
+fn a_rate_that_is_not_achieved_is_told() {
+    let started = |started| {
+        judge(|made| {
+            open(made);
+            let open_loop = made.open_loop.as_mut().unwrap();
+            (open_loop.started, open_loop.waiting_at_stop) = (started, 10_000 - started);
+        })
+    };
+    assert_eq!(started(9_900), [VerdictCode::Valid]);
+    assert_eq!(started(9_890), [VerdictCode::RateNotAchieved]);
+}
+
+#[test]
+fn a_share_of_resumed_connections_that_was_not_asked_for_is_told() {
+    let judge = |resumed, resume_millionths| {
+        let kinds = Kinds { full: 10_000 - resumed, resumed, ..Kinds::default() };
+        judge(|made| (made.kinds, made.resume_millionths) = (kinds, resume_millionths))[0]
+    };
+    assert_eq!(judge(6_000, 600_000), VerdictCode::Valid);
+    assert_eq!(judge(6_119, 600_000), VerdictCode::Valid);
+    assert_eq!(judge(6_121, 600_000), VerdictCode::ResumeRatio);
+    assert_eq!(judge(9_000, 1_000_000), VerdictCode::ResumeRatio);
+}
