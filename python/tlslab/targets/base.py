@@ -18,7 +18,11 @@ class Setting:
     `http2` whether HTTP/2 is spoken with clients that offer it, where that is a setting.
     `idle_s` is how long a connection may be silent between two requests; `pause_ms` is the time
     before each response, which only the reference server can take;
-    `resume` is the one way in which sessions may be resumed, if any.
+    `resume` is the one way in which sessions may be resumed, if any; `workers` how many processes
+    or threads serve; `dh_bits` the size of the Diffie-Hellman parameters (None: as the server comes);
+    `suites` those that cells ask for (empty: all that the server has); `jdk` and `connector` as in
+    `model.deployment`; `plain` asks for HTTP without TLS, for a server behind a front; `upstream` is
+    the URL to which a front passes requests on.
     """
 
     folder: Path
@@ -30,6 +34,13 @@ class Setting:
     idle_s: int = 30
     pause_ms: int = 0
     resume: str = "none"
+    workers: int = 1
+    dh_bits: int | None = None
+    suites: tuple[str, ...] = ()
+    jdk: str | None = None
+    connector: str | None = None
+    plain: bool = False
+    upstream: str | None = None
 
 
 @dataclass(frozen=True)

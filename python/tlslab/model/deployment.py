@@ -1,0 +1,26 @@
+"""What cells ask of the server's side."""
+
+from dataclasses import dataclass
+
+NO_FRONT = "none"
+
+
+@dataclass(frozen=True)
+class Deployment:
+    """Which server, and how it is set up; cells with equal deployments share a started server.
+
+    `server` is the name of a managed target or the URL of another server; `front` the managed
+    target that terminates TLS before it, or `none`. `processors` is how many of the machine's the
+    server gets, `workers` how many processes or threads it is told to use; None leaves both to the
+    lab (one processor, a worker for each). `dh_bits` is the size of its Diffie-Hellman parameters,
+    `jdk` the folder of the Java installation, `connector` Tomcat's TLS (`jsse`, `openssl`,
+    `openssl-ffm`); None where the experiment does not say.
+    """
+
+    server: str
+    front: str = NO_FRONT
+    processors: int | None = None
+    workers: int | None = None
+    dh_bits: int | None = None
+    jdk: str | None = None
+    connector: str | None = None
