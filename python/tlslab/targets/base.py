@@ -19,10 +19,10 @@ class Setting:
     `idle_s` is how long a connection may be silent between two requests; `pause_ms` is the time
     before each response, which only the reference server can take;
     `resume` is the one way in which sessions may be resumed, if any; `workers` how many processes
-    or threads serve; `dh_bits` the size of the Diffie-Hellman parameters (None: as the server comes);
-    `suites` those that cells ask for (empty: all that the server has); `jdk` and `connector` as in
-    `model.deployment`; `plain` asks for HTTP without TLS, for a server behind a front; `upstream` is
-    the URL to which a front passes requests on.
+    or threads serve; `dh_bits` the size of the Diffie-Hellman parameters (None: as the server
+    comes); `suites` those that cells ask for (empty: all that the server has); `jdk` and
+    `connector` as in `model.deployment`; `plain` asks for HTTP without TLS, for a server behind a
+    front; `upstream` is the URL to which a front passes requests on.
     """
 
     folder: Path
