@@ -1,9 +1,7 @@
 """Diffie-Hellman parameters for servers: the groups that everybody uses, by their size."""
 
+import ssl
 from functools import cache
-
-from cryptography.hazmat.primitives.asymmetric import dh
-from cryptography.hazmat.primitives.serialization import Encoding, ParameterFormat
 
 from tlslab.model.errors import UsageError
 
@@ -11,6 +9,10 @@ from tlslab.model.errors import UsageError
 OFFSETS = {1024: 129093, 1536: 741804, 2048: 124476, 3072: 1690314, 4096: 240904}
 
 GENERATOR = 2
+
+# Tags of ASN.1 (X.690, section 8).
+INTEGER = 0x02
+SEQUENCE = 0x30
 
 _SPARE_BITS = 64
 
@@ -21,12 +23,11 @@ def parameters_pem(bits: int) -> str:
     Raises UsageError for a size that has no well-known group.
     """
     if bits not in OFFSETS:
-        raise UsageError(
-            f"Diffie-Hellman parameters with {bits} bits: give one of {', '.join(map(str, OFFSETS))}"
-        )
-    numbers = dh.DHParameterNumbers(prime(bits), GENERATOR)
-    pem = numbers.parameters().parameter_bytes(Encoding.PEM, ParameterFormat.PKCS3)
-    return pem.decode("ascii")
+        sizes = ", ".join(map(str, OFFSETS))
+        raise UsageError(f"Diffie-Hellman parameters with {bits} bits: give one of {sizes}")
+    body = _der(INTEGER, _unsigned(prime(bits))) + _der(INTEGER, _unsigned(GENERATOR))
+    certificate = ssl.DER_cert_to_PEM_cert(_der(SEQUENCE, body))
+    return certificate.replace("CERTIFICATE", "DH PARAMETERS")
 
 
 @cache
@@ -50,3 +51,17 @@ def _arccot(x: int, unit: int) -> int:
         divisor += 2
         sign = -sign
     return total
+
+
+def _unsigned(number: int) -> bytes:
+    """A positive number's two's complement: a leading zero keeps the sign."""
+    return number.to_bytes(number.bit_length() // 8 + 1, "big")
+
+
+def _der(tag: int, content: bytes) -> bytes:
+    """One value in DER: tag, length, content."""
+    length = len(content)
+    if length < 0x80:
+        return bytes([tag, length]) + content
+    octets = length.to_bytes((length.bit_length() + 7) // 8, "big")
+    return bytes([tag, 0x80 | len(octets)]) + octets + content
