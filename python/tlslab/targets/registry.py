@@ -9,6 +9,7 @@ from tlslab.model.errors import CannotRunError, UsageError
 from tlslab.targets.base import Front, Setting, Target
 from tlslab.targets.fronted import Fronted
 from tlslab.targets.nginx import Nginx, find_nginx
+from tlslab.targets.node import Node, find_node
 from tlslab.targets.programs import REMEDY
 from tlslab.targets.reference import Reference, find_reference
 
@@ -60,11 +61,17 @@ def _nginx() -> Installation | None:
     return Installation(found, *Nginx.versions(found)) if found else None
 
 
+def _node() -> Installation | None:
+    found = find_node()
+    return Installation(found, *Node.versions(found)) if found else None
+
+
 _WORKERS_AND_DH = frozenset({"workers", "dh_bits"})
 
 _KINDS = (
     Kind("reference", _reference, Reference, REMEDY, _WORKERS_AND_DH),
     Kind("nginx", _nginx, Nginx, Nginx.remedy),
+    Kind("node", _node, Node, Node.remedy, _WORKERS_AND_DH, plain=True),
 )
 
 MANAGED: Mapping[str, Kind] = MappingProxyType({kind.name: kind for kind in _KINDS})
