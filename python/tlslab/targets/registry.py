@@ -64,7 +64,7 @@ _WORKERS_AND_DH = frozenset({"workers", "dh_bits"})
 
 _KINDS = (
     Kind("reference", _reference, Reference, REMEDY, _WORKERS_AND_DH),
-    Kind("nginx", _nginx, Nginx, Nginx.remedy),
+    Kind("nginx", _nginx, Nginx, Nginx.remedy, _WORKERS_AND_DH, Nginx, plain=True),
 )
 
 MANAGED: Mapping[str, Kind] = MappingProxyType({kind.name: kind for kind in _KINDS})
