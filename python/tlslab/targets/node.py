@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from tlslab.model.errors import CannotRunError
-from tlslab.model.names import SUITES, find_group, find_suite
+from tlslab.model.names import find_suite
 from tlslab.targets.base import Running, Setting, pinned, require
 from tlslab.targets.certificates import Authority, CertificateFiles
-from tlslab.targets.diffie_hellman import parameters_pem
+from tlslab.targets.dhparam import parameters_pem
+from tlslab.targets.documents import PATH
+from tlslab.targets.openssl import group_name, tls13_suites
 from tlslab.targets.process import ServerProcess
 from tlslab.targets.reference import EventReader
 
@@ -24,9 +26,7 @@ BACKLOG = 4096
 TICKET_KEY_BYTES = 48
 
 # All suites, for the client to pick one. Security level 0 lets 1024-bit parameters and SHA-1 in.
-CIPHERS = ":".join(
-    [*(suite.name for suite in SUITES if suite.tls == "1.3"), "ALL:!aNULL:!eNULL:@SECLEVEL=0"]
-)
+CIPHERS = f"{tls13_suites()}:ALL:!aNULL:!eNULL:@SECLEVEL=0"
 
 
 def find_node() -> str | None:
@@ -45,9 +45,9 @@ class Node:
         self._program = require(program or find_node(), "Node.js", self.remedy)
         self._authority = Authority(setting.folder)
         self._certificates: list[CertificateFiles] = []
-        self._groups = {_openssl_name(group): group for group in setting.groups}
+        self._groups = {group_name(group): group for group in setting.groups}
         self.software, self.backend = self.versions(self._program)
-        self.path = "/document"
+        self.path = PATH
 
     @staticmethod
     def versions(program: str) -> tuple[str, str]:
@@ -122,11 +122,6 @@ class Node:
         file.touch(mode=0o600)
         file.write_text(json.dumps(config), "utf-8")
         return file
-
-
-def _openssl_name(group: str) -> str:
-    found = find_group(group)
-    return found.openssl if found else group
 
 
 def _openssl_suite(suite: str) -> str:

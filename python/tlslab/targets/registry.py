@@ -12,6 +12,7 @@ from tlslab.targets.nginx import Nginx, find_nginx
 from tlslab.targets.node import Node, find_node
 from tlslab.targets.programs import REMEDY
 from tlslab.targets.reference import Reference, find_reference
+from tlslab.targets.tomcat import Tomcat, find_tomcat
 
 # What of a deployment not every server can take; `processors` is the lab's own doing (taskset).
 FACTORS = ("workers", "dh_bits", "jdk", "connector")
@@ -66,12 +67,19 @@ def _node() -> Installation | None:
     return Installation(found, *Node.versions(found)) if found else None
 
 
+def _tomcat() -> Installation | None:
+    found = find_tomcat()
+    return Installation(found, *Tomcat.versions(found)) if found else None
+
+
 _WORKERS_AND_DH = frozenset({"workers", "dh_bits"})
+_JAVA = _WORKERS_AND_DH | {"jdk", "connector"}
 
 _KINDS = (
     Kind("reference", _reference, Reference, REMEDY, _WORKERS_AND_DH),
-    Kind("nginx", _nginx, Nginx, Nginx.remedy),
+    Kind("nginx", _nginx, Nginx, Nginx.remedy, _WORKERS_AND_DH, Nginx, plain=True),
     Kind("node", _node, Node, Node.remedy, _WORKERS_AND_DH, plain=True),
+    Kind("tomcat", _tomcat, Tomcat, Tomcat.remedy, _JAVA, plain=True),
 )
 
 MANAGED: Mapping[str, Kind] = MappingProxyType({kind.name: kind for kind in _KINDS})
