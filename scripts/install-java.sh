@@ -23,7 +23,7 @@ fail() {
     exit 3
 }
 
-mvn --quiet --batch-mode org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy \
+mvn --quiet --batch-mode dependency:copy \
     -Dartifact=org.apache.tomcat:tomcat:$version:tar.gz -DoutputDirectory="$work" >"$work/log" 2>&1 ||
     fail "Maven could not fetch Tomcat $version; its last words:"
 archive=$work/tomcat-$version.tar.gz

@@ -27,6 +27,9 @@ CONNECTIONS = 16384
 # Tomcat's own number of threads. A `workers` of 1 is the lab's for a server that is told nothing.
 THREADS = 200
 
+# The most of a server's own words that a reason repeats.
+WORDS = 400
+
 # Fixed, so that two JDKs on one machine have the same; an overload of thousands fits in.
 HEAP = ("-Xms512m", "-Xmx2g")
 
@@ -232,7 +235,7 @@ def _port(log: Path) -> int | None:
 
 def own_words(log: str) -> str:
     """Why Tomcat did not start: the innermost cause that it names, or else the end of its words."""
-    causes = re.findall(r"^Caused by: (.+)$", log, re.MULTILINE)
-    severe = re.findall(r"SEVERE \[[^\]]*\] \S+ (.+)$", log, re.MULTILINE)
-    lines = causes[-1:] or severe[:1] or [" ".join(log.split())[-400:]]
-    return lines[0][:400]
+    causes: list[str] = re.findall(r"^\s*Caused by: (.+)$", log, re.MULTILINE)
+    severe: list[str] = re.findall(r"SEVERE \[[^\]]*\] \S+ (.+)$", log, re.MULTILINE)
+    lines = causes[-1:] or severe[:1] or [" ".join(log.split())[-WORDS:]]
+    return lines[0][:WORDS]
