@@ -2,11 +2,13 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from hdrh.histogram import HdrHistogram
 
+from made_run import World, environment
+from tlslab.model.experiment import Experiment, Factor
 from tlslab.model.load import (
     LoadPlan,
     MaximumRules,
@@ -16,7 +18,7 @@ from tlslab.model.load import (
     SearchRules,
     Step,
 )
-from tlslab.model.plan import Cell
+from tlslab.model.plan import Cell, Plan
 from tlslab.model.profile import Profile
 from tlslab.model.record import (
     Bytes,
@@ -39,7 +41,8 @@ from tlslab.model.record import (
     Verdict,
     WorkerUsage,
 )
-from tlslab.model.workload import Window
+from tlslab.model.run import RunContents
+from tlslab.model.workload import Window, Workload
 from tlslab.planning.load import next_step
 
 WINDOW = Window(200, 1000)
@@ -227,3 +230,42 @@ def drive(
 def log_mean(values: list[float]) -> float:
     """The geometric mean."""
     return math.exp(sum(math.log(value) for value in values) / len(values))
+
+
+WORKLOAD = Workload(2048, 512, 1, WINDOW, WINDOW)
+
+
+def made_load_run(
+    worlds: dict[str, LoadWorld] | None = None, plan: LoadPlan | None = None
+) -> RunContents:
+    """A whole run: a cell for each world, whose name is `SERVER` or `SERVER PROCESSORS`."""
+    plan = plan or made_plan(remedies=True, objective=Objective("p99", 5.0))
+    worlds = worlds or {
+        "nginx 1": LoadWorld(seed=1),
+        "nginx 2": LoadWorld(alone=1700.0, seed=2),
+        "apache 1": LoadWorld(alone=700.0, seed=3),
+        "apache 2": LoadWorld(alone=1300.0, seed=4),
+    }
+    cells, trials = [], []
+    for name, world in worlds.items():
+        server, _, processors = name.partition(" ")
+        cell = made_cell(server=server, processors=processors or "1")
+        cells.append(cell)
+        trials += drive(plan, world, cell)
+    levels = {n: tuple(dict.fromkeys(c.factors[n] for c in cells)) for n in cells[0].factors}
+    experiment = Experiment(
+        name="capacity",
+        title="How many new connections a second?",
+        factors=tuple(Factor(name, found) for name, found in levels.items()),
+        baseline={"processors": "1"},
+        workload=WORKLOAD,
+        blocks=1,
+        published="coradiant-2001",
+        load=plan,
+    )
+    made = Plan(1, 1, tuple(cells), (), ())
+    where = replace(
+        environment(World(target="nginx"), made),
+        generator_processors=(3,),
+    )
+    return RunContents(experiment, made, where, tuple(trials))

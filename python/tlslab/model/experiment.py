@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from tlslab.model.load import LoadPlan
 from tlslab.model.workload import Workload
 
 FACTOR_NAMES = ("tls", "key", "group", "suite")
@@ -39,7 +40,8 @@ class Experiment:
 
     `baseline` names a level for some factors: each cell is compared with the cell that has these
     levels and is otherwise equal. `blocks` is the number of randomised passes over all cells.
-    `published` names the data file of a study whose ratios are shown beside ours.
+    `published` names the data file of a study whose ratios are shown beside ours. `load` has the
+    stages of an experiment of that kind.
     """
 
     name: str
@@ -52,3 +54,4 @@ class Experiment:
     pins: tuple[Pin, ...] = ()
     published: str | None = None
     quick: bool = False
+    load: LoadPlan | None = None

@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
-from tlslab.analysis.estimate import estimate
 from tlslab.analysis.compare import Measured
+from tlslab.analysis.estimate import estimate
 from tlslab.analysis.latency import Distribution, quantiles
 from tlslab.analysis.load.points import Point, by_fraction, by_repetition, point, time_estimates
 from tlslab.analysis.measures import UNITS, Processors, client_busy, loading_values

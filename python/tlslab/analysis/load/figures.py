@@ -63,7 +63,7 @@ def _search(named: Named) -> Figure | None:
         id="search",
         title="Pre-test: connections/s against connections at once",
         caption=(
-            "A closed loop at each concurrency. The line marks where the maximum was then measured: "
+            "A closed loop at each concurrency. The line marks where the maximum was measured then: "
             "the fewest connections that reach the best rate, as far as the noise can tell."
         ),
         kind="line",
@@ -314,7 +314,5 @@ def _remedies(name: str, cell: LoadCell) -> Figure | None:
         kind="bars",
         x_title="",
         y_title="requests/s",
-        series=(
-            _series("requests/s", [r.name for r in found], [r.requests_per_s for r in found]),
-        ),
+        series=(_series("requests/s", [r.name for r in found], [r.requests_per_s for r in found]),),
     )

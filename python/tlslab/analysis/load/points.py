@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from tlslab.analysis.latency import Distribution, needed_n, quantiles
 from tlslab.analysis.estimate import estimate
+from tlslab.analysis.latency import Distribution, needed_n, quantiles
 from tlslab.analysis.measures import Processors, client_busy, server_busy
 from tlslab.analysis.saturation import Loaded
 from tlslab.model.estimate import Estimate
@@ -136,7 +136,9 @@ def by_repetition(points: Sequence[Point]) -> list[list[Point]]:
     return [[point for point in points if point.repetition == n] for n in numbers]
 
 
-def time_estimates(points: Sequence[Point], name: str) -> tuple[dict[str, Estimate], dict[str, str]]:
+def time_estimates(
+    points: Sequence[Point], name: str
+) -> tuple[dict[str, Estimate], dict[str, str]]:
     """`response_ms_mean`, `response_ms_p50` and so on over the points of one load, and what is
     not measurable; `name` is `response` or `service`.
     """
