@@ -100,6 +100,16 @@ class ValidationRules:
 
 
 @dataclass(frozen=True)
+class Obsolete:
+    """A cell beside those of the factors, with levels that are only run when they are allowed.
+
+    `levels` are of the factors of any experiment; protocol, key and suite may be obsolete ones.
+    """
+
+    levels: Mapping[str, str]
+
+
+@dataclass(frozen=True)
 class Objective:
     """A bound on a response time: `quantile` is `p50`, `p90`, `p95`, `p99` or `mean`."""
 
@@ -132,6 +142,7 @@ class LoadPlan:
     warm_up: WarmUpRules | None = None
     remedies: Remedies | None = None
     validation: ValidationRules | None = None
+    obsolete: Obsolete | None = None
     objective: Objective | None = None
     fresh_server: bool = True
 

@@ -22,6 +22,9 @@ from tlslab.planning.warm_up import warmed
 # A cell whose runs fail so often is given up.
 MOST_FAILURES = 3
 
+# Where these went wrong, there is nothing to try again.
+FINAL = {"setup_failed", "no_capture"}
+
 CONFIDENCE = 0.95
 
 
@@ -40,11 +43,11 @@ class Progress:
     @property
     def given_up(self) -> bool:
         """Whether nothing more is to be tried."""
-        failed = sum(trial.status == "failed" for trial in self.trials)
+        failed = [trial for trial in self.trials if trial.status == "failed"]
+        classes = {trial.reason.class_ for trial in failed if trial.reason is not None}
         lost = isinstance(self.search, Doomed) and self.search.peak is None
-        return lost or failed >= MOST_FAILURES or any(
-            trial.status == "unsupported" for trial in self.trials
-        )  # fmt: skip
+        unsupported = any(trial.status == "unsupported" for trial in self.trials)
+        return lost or unsupported or len(failed) >= MOST_FAILURES or bool(classes & FINAL)
 
 
 def next_step(

@@ -207,7 +207,8 @@ def _judge(
 
 def _failures(trials: Sequence[Trial]) -> Iterable[Note]:
     """One note for each class of failure."""
-    reasons = [trial.reason for trial in trials if trial.status == "failed" and trial.reason]
+    own = [trial for trial in trials if trial.factors.get("stage") != "validation"]
+    reasons = [trial.reason for trial in own if trial.status == "failed" and trial.reason]
     counts = Counter(reason.class_ for reason in reasons)
     for name, count in counts.items():
         message = next(reason.message for reason in reasons if reason.class_ == name)

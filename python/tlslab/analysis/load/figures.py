@@ -63,7 +63,7 @@ def _search(named: Named) -> Figure | None:
         id="search",
         title="Pre-test: connections/s against connections at once",
         caption=(
-            "A closed loop at each concurrency. The line marks where the maximum was measured then: "
+            "A closed loop at each concurrency. The line marks where the maximum was then taken: "
             "the fewest connections that reach the best rate, as far as the noise can tell."
         ),
         kind="line",

@@ -97,7 +97,8 @@ def _latency(named: Named) -> Iterator[Finding]:
         over = [f for f, points in groups.items() if any(p.verdict == "overloaded" for p in points)]
         text = (
             f"{name}: the mean response time is {figure(first)} ms at {percent(low)} of the "
-            f"maximum and {figure(last)} ms at {percent(high)}, {ratio_figure(last / first)} times as long."
+            f"maximum and {figure(last)} ms at {percent(high)}, {ratio_figure(last / first)} times "
+            "as long."
         )
         if over:
             text += f" From {percent(min(over))} on the server did not keep up in every run."
