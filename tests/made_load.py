@@ -262,7 +262,8 @@ def made_load_run(
         workload=WORKLOAD,
         blocks=1,
         published="coradiant-2001",
-        load=plan,
+        kind="load",
+        settings=plan,
     )
     made = Plan(1, 1, tuple(cells), (), ())
     where = replace(

@@ -101,9 +101,7 @@ class LoadConductor:
         self._trials[trial.cell].append(trial)
         self._tell(events.StepEnded(trial, self._left(plan)))
 
-    def _fail(
-        self, plan: Plan, cell: Cell, step: Step, reason: Reason, folder: RunFolder
-    ) -> None:
+    def _fail(self, plan: Plan, cell: Cell, step: Step, reason: Reason, folder: RunFolder) -> None:
         """Records a step whose server is not there."""
         now = datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
         trial = Trial(

@@ -11,12 +11,29 @@ import time
 from typing import Any
 
 from tlslab.model.errors import CannotRunError
-from tlslab.targets.base import Running, Setting, pinned
+from tlslab.model.names import OBSOLETE_TLS_VERSIONS
+from tlslab.targets.base import Running, Setting, pinned, require
 from tlslab.targets.certificates import Authority
 from tlslab.targets.process import ServerProcess
+from tlslab.targets.programs import REMEDY, find_program
 
 START_S = 10.0
 STATS_S = 2.0
+
+# Smaller Diffie-Hellman parameters have to be allowed in so many words.
+SAFE_DH_BITS = 2048
+
+
+PROGRAM = "tlslab-serve"
+
+
+def find_reference() -> str | None:
+    """The program, which the package brings along."""
+    return find_program(PROGRAM)
+
+
+# What it speaks where obsolete protocols are asked for.
+OBSOLETE_VERSIONS = (*OBSOLETE_TLS_VERSIONS, "1.2")
 
 
 class Reference:
@@ -26,9 +43,9 @@ class Reference:
     backend = "openssl"
     software = "tlslab-serve"
 
-    def __init__(self, setting: Setting, program: str) -> None:
+    def __init__(self, setting: Setting, program: str | None = None) -> None:
         self._setting = setting
-        self._program = program
+        self._program = require(program or find_reference(), PROGRAM, REMEDY)
         self._authority = Authority(setting.folder)
         self._certificates: list[str] = []
         self.path = f"/bytes/{setting.document_bytes}"
@@ -50,8 +67,16 @@ class Reference:
         command = [self._program, "--listen", "127.0.0.1:0", "--backend", self.backend]
         setting = self._setting
         command += ["--idle", f"{setting.idle_s}s", "--pause", f"{setting.pause_ms}ms"]
-        for group in self._setting.groups:
-            command += ["--group", group]
+        command += ["--threads", str(setting.workers)]
+        for option, names in (("--group", setting.groups), ("--suite", setting.suites)):
+            for name in names:
+                command += [option, name]
+        if setting.dh_bits is not None:
+            command += ["--dh-bits", str(setting.dh_bits)]
+        if setting.obsolete or (setting.dh_bits or SAFE_DH_BITS) < SAFE_DH_BITS:
+            command.append("--allow-obsolete")
+        if setting.obsolete:
+            command += [part for version in OBSOLETE_VERSIONS for part in ("--tls", version)]
         if self._setting.resume != "none":
             command += ["--resumption", self._setting.resume.removesuffix("-only")]
         command = pinned(command + self._certificates, self._setting.processors, "KILL")

@@ -30,8 +30,8 @@ def measured_cells(contents: RunContents, plan: LoadPlan) -> list[LoadCell]:
 def summarise(contents: RunContents) -> Summary:
     """All that can be said of the run. Pure. Raises UsageError for an unknown published study."""
     experiment = contents.experiment
-    plan = experiment.load
-    assert plan is not None
+    plan = experiment.settings
+    assert isinstance(plan, LoadPlan)
     cells = measured_cells(contents, plan)
     published: tuple[DataTable, ...] = ()
     if experiment.published:
