@@ -28,7 +28,7 @@ def run_load(request: Request, observer: events.Observer) -> Result:
     load = request.experiment.settings
     assert isinstance(load, LoadPlan)
     if request.external:
-        request = replace(request, experiment=_of_others(request.experiment, load))
+        request = replace(request, experiment=for_external(request.experiment, load))
         load = request.experiment.settings
     most = max(load.search.most, load.open_loop.connections)
     warnings = preflight(request, most, observer)
@@ -75,7 +75,7 @@ def _resuming(request: Request, load: LoadPlan) -> list[Cell]:
     return found
 
 
-def _of_others(experiment: Experiment, load: LoadPlan) -> Experiment:
+def for_external(experiment: Experiment, load: LoadPlan) -> Experiment:
     """What can be done with a server that the lab did not start: its processors are its own."""
     mine = ("processors", "workers")
 
