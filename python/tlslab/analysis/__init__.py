@@ -6,6 +6,23 @@ block, `findings` says it in sentences, `published` sets a study's ratios beside
 joins it all.
 """
 
-from tlslab.analysis.summary import summarise
+from collections.abc import Callable, Mapping
 
-__all__ = ["summarise"]
+from tlslab.analysis.load import summarise as summarise_load
+from tlslab.analysis.summary import summarise as summarise_matrix
+from tlslab.model.experiment import LOAD, MATRIX
+from tlslab.model.finding import Summary
+from tlslab.model.run import RunContents
+
+SUMMARISERS: Mapping[str, Callable[[RunContents], Summary]] = {
+    MATRIX: summarise_matrix,
+    LOAD: summarise_load,
+}
+
+
+def summarise(contents: RunContents) -> Summary:
+    """All that can be said of a run, from its folder's content alone. Pure."""
+    return SUMMARISERS[contents.experiment.kind](contents)
+
+
+__all__ = ["SUMMARISERS", "summarise"]

@@ -11,6 +11,7 @@ import time
 from typing import Any
 
 from tlslab.model.errors import CannotRunError
+from tlslab.model.names import OBSOLETE_TLS_VERSIONS
 from tlslab.targets.base import Running, Setting, pinned, require
 from tlslab.targets.certificates import Authority
 from tlslab.targets.process import ServerProcess
@@ -29,6 +30,10 @@ PROGRAM = "tlslab-serve"
 def find_reference() -> str | None:
     """The program, which the package brings along."""
     return find_program(PROGRAM)
+
+
+# What it speaks where obsolete protocols are asked for.
+OBSOLETE_VERSIONS = (*OBSOLETE_TLS_VERSIONS, "1.2")
 
 
 class Reference:
@@ -68,7 +73,10 @@ class Reference:
                 command += [option, name]
         if setting.dh_bits is not None:
             command += ["--dh-bits", str(setting.dh_bits)]
-            command += ["--allow-obsolete"] if setting.dh_bits < SAFE_DH_BITS else []
+        if setting.obsolete or (setting.dh_bits or SAFE_DH_BITS) < SAFE_DH_BITS:
+            command.append("--allow-obsolete")
+        if setting.obsolete:
+            command += [part for version in OBSOLETE_VERSIONS for part in ("--tls", version)]
         if self._setting.resume != "none":
             command += ["--resumption", self._setting.resume.removesuffix("-only")]
         command = pinned(command + self._certificates, self._setting.processors, "KILL")

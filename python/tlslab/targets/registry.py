@@ -104,6 +104,8 @@ def lacking(deployment: Deployment) -> str | None:
         if front.front is None:
             return f"{front.name} cannot terminate TLS before another server"
         kinds.append(front)
+    if deployment.obsolete and back.name != Reference.name:
+        return f"{back.name} is not set up with obsolete protocols: the reference server is"
     for factor in FACTORS:
         level = getattr(deployment, factor)
         if level is not None and not any(factor in kind.factors for kind in kinds):
