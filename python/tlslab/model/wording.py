@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 
+from tlslab.model.estimate import Estimate
+
 _KEYS = {
     "ecdsa-p256": "ECDSA P-256",
     "ecdsa-p384": "ECDSA P-384",
@@ -54,3 +56,10 @@ def ratio_figure(ratio: float) -> str:
 def percent(share: float) -> str:
     """A share as a percentage: `97 %`, below one percent with a digit more."""
     return f"{share:.0%}".replace("%", " %") if share >= 0.0095 else f"{share * 100:.2g} %"
+
+
+def with_interval(estimate: Estimate) -> str:
+    """An estimate in words, with its interval where it has one: `3,412 (95 %: 3,390 to 3,440)`."""
+    if estimate.low is None or estimate.high is None:
+        return f"{figure(estimate.value)} (one trial, no interval)"
+    return f"{figure(estimate.value)} (95 %: {figure(estimate.low)} to {figure(estimate.high)})"
