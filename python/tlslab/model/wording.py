@@ -14,13 +14,17 @@ _KEYS = {
     "rsa-4096": "RSA-4096",
 }
 
+_SEPARATORS = {"tls": " ", "http": "/"}
+
 _NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 
 
 def level_label(factor: str, level: str) -> str:
     """A factor's level as people write it: `TLS 1.3`, `ECDSA P-256`; other levels as they are."""
-    if factor == "tls":
-        return f"TLS {level}"
+    if factor in ("tls", "http"):
+        return f"{factor.upper()}{_SEPARATORS[factor]}{level}"
+    if factor == "dh_bits":
+        return f"DH {level}" if level.isdigit() else "no DH"
     return _KEYS.get(level, level) if factor == "key" else level
 
 
