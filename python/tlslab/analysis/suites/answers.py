@@ -40,7 +40,8 @@ def fastest(place: Place, estimate: str) -> Finding | None:
         f"{place.label}: {short_name(best)} is best with "
         f"{with_interval(best.summary.estimates[estimate])} "
         f"{_MEASURED.get(estimate, _REQUEST_COST)}; {short_name(last)}, the last of {len(ranked)}, "
-        f"has {with_interval(last.summary.estimates[estimate])}, a ratio of {ratio_words(_upright(spread))}."
+        f"has {with_interval(last.summary.estimates[estimate])}, a ratio of "
+        f"{ratio_words(_upright(spread))}."
     )
     ties = len(groups[0]) - 1
     if ties:
