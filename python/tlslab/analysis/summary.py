@@ -14,7 +14,8 @@ from tlslab.analysis.measures import UNITS, Processors, server_cost_us, trial_va
 from tlslab.analysis.published import load_study
 from tlslab.analysis.series import cpu_over_time
 from tlslab.analysis.validity import judge_cell, judge_trial
-from tlslab.model.finding import CellSummary, Estimate, ExperimentSummary, Note, Summary
+from tlslab.model.estimate import Estimate
+from tlslab.model.finding import CellSummary, ExperimentSummary, Note, Summary
 from tlslab.model.plan import Cell
 from tlslab.model.primitives import Primitives
 from tlslab.model.record import CountedFacts, Facts, Trial
@@ -34,7 +35,6 @@ def summarise(contents: RunContents) -> Summary:
     """
     experiment = contents.experiment
     study = load_study(experiment.published) if experiment.published else None
-    processors = Processors.of(contents.environment)
     by_cell: dict[str, list[Trial]] = {cell.key: [] for cell in contents.plan.cells}
     for trial in contents.trials:
         by_cell.setdefault(trial.cell, []).append(trial)
@@ -43,7 +43,7 @@ def summarise(contents: RunContents) -> Summary:
             cell,
             by_cell[cell.key],
             contents.plan.blocks,
-            processors,
+            Processors.of(contents.environment, cell.deployment),
             contents.environment.primitives,
         )
         for cell in contents.plan.cells
@@ -73,6 +73,7 @@ def _experiment(contents: RunContents) -> ExperimentSummary:
         factors={factor.name: factor.levels for factor in experiment.factors},
         baseline=dict(experiment.baseline),
         workload=asdict(experiment.workload),
+        kind=experiment.kind,
     )
 
 
