@@ -19,6 +19,7 @@ from tlslab.model.errors import UsageError
 from tlslab.model.experiment import Experiment
 from tlslab.model.finding import Summary
 from tlslab.model.load import LoadPlan
+from tlslab.targets.external import READY_S, TIMEOUT_S, parse_hook
 
 EXIT_VERDICT = 1
 
@@ -65,6 +66,19 @@ def command(
         bool,
         typer.Option("--allow-obsolete", help="Run the cell of a load experiment that needs it."),
     ] = False,
+    configure: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COMMAND",
+            help="Run before each cell, to set the server of a URL up: 'ssh host set {group}'.",
+        ),
+    ] = None,
+    configure_timeout: Annotated[
+        float, typer.Option(min=0.1, metavar="SECONDS", help="What that command may take.")
+    ] = TIMEOUT_S,
+    ready: Annotated[
+        float, typer.Option(min=0, metavar="SECONDS", help="What the server may take after it.")
+    ] = READY_S,
 ) -> None:
     """Run an experiment and report on it."""
     if out_dir is not None and resume is not None:
@@ -72,6 +86,8 @@ def command(
     wanted = with_levels(load(experiment, quick), parse_levels(set_ or []))
     wanted = with_load_options(wanted, objective, allow_obsolete)
     wanted, targets = with_targets(wanted, parse_targets(target or []))
+    factors = [factor.name for factor in wanted.factors]
+    hook = None if configure is None else parse_hook(configure, factors, configure_timeout)
     request = Request(
         experiment=wanted,
         targets=targets,
@@ -82,6 +98,8 @@ def command(
         seed=seed,
         authority=ca,
         insecure=insecure,
+        hook=hook,
+        ready_s=ready,
     )
     try:
         with watch() as observer:

@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 
+from tlslab.model.estimate import Estimate
+
 _KEYS = {
     "ecdsa-p256": "ECDSA P-256",
     "ecdsa-p384": "ECDSA P-384",
@@ -12,13 +14,17 @@ _KEYS = {
     "rsa-4096": "RSA-4096",
 }
 
+_SEPARATORS = {"tls": " ", "http": "/"}
+
 _NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 
 
 def level_label(factor: str, level: str) -> str:
     """A factor's level as people write it: `TLS 1.3`, `ECDSA P-256`; other levels as they are."""
-    if factor == "tls":
-        return f"TLS {level}"
+    if factor in ("tls", "http"):
+        return f"{factor.upper()}{_SEPARATORS[factor]}{level}"
+    if factor == "dh_bits":
+        return f"DH {level}" if level.isdigit() else "no DH"
     return _KEYS.get(level, level) if factor == "key" else level
 
 
@@ -54,3 +60,10 @@ def ratio_figure(ratio: float) -> str:
 def percent(share: float) -> str:
     """A share as a percentage: `97 %`, below one percent with a digit more."""
     return f"{share:.0%}".replace("%", " %") if share >= 0.0095 else f"{share * 100:.2g} %"
+
+
+def with_interval(estimate: Estimate) -> str:
+    """An estimate in words, with its interval where it has one: `3,412 (95 %: 3,390 to 3,440)`."""
+    if estimate.low is None or estimate.high is None:
+        return f"{figure(estimate.value)} (one trial, no interval)"
+    return f"{figure(estimate.value)} (95 %: {figure(estimate.low)} to {figure(estimate.high)})"

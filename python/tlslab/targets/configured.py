@@ -73,6 +73,9 @@ class ConfiguredServer(ABC):
         """What the template takes beside what all templates take."""
         return {}
 
+    def _arrange(self) -> None:  # noqa: B027 -- most servers take them as they are
+        """Brings certificates and parameters into the form that the server takes."""
+
     @property
     def trust_pem(self) -> str:
         """The authorities to trust, in PEM."""
@@ -85,8 +88,11 @@ class ConfiguredServer(ABC):
             self._certificates = [self._authority.issue(key) for key in setting.keys]
         write_document(setting.folder, setting.document_bytes)
         self._dh = write_parameters(setting.folder, setting.dh_bits)
+        self._arrange()
         if self._refused(self._groups) is None:
             return {}
+        if words := self._refused(()):
+            raise CannotRunError(f"{self.name} refuses its configuration: {words}")
         lacking = {}
         for group in setting.groups:
             if words := self._refused([group]):

@@ -26,14 +26,15 @@ def group_list(groups: Iterable[str]) -> str:
 
 
 def cipher_list(suites: Sequence[str], dh_bits: int | None) -> str:
-    """The suites of TLS 1.2 among these, or all when none is; weak ones only if asked for.
-
-    Diffie-Hellman parameters of less than 2048 bits need security level 0, too.
-    """
+    """The suites of TLS 1.2 among these, or all when none is; weak ones only if asked for."""
     wanted = [_openssl(suite) for suite in suites if "_WITH_" in suite or "-" in suite]
-    weak = any(suite in OBSOLETE_SUITES for suite in suites)
-    weak = weak or (dh_bits is not None and dh_bits < SAFE_DH_BITS)
-    return (":".join(wanted) or _ALL) + (_WEAK if weak else "")
+    return (":".join(wanted) or _ALL) + (_WEAK if is_weak(suites, dh_bits) else "")
+
+
+def is_weak(suites: Sequence[str], dh_bits: int | None) -> bool:
+    """Whether something is asked for that OpenSSL refuses at its usual level of security."""
+    small = dh_bits is not None and dh_bits < SAFE_DH_BITS
+    return small or any(suite in OBSOLETE_SUITES for suite in suites)
 
 
 def tls13_suites() -> str:

@@ -59,7 +59,7 @@ def start_on_free_port(
         port = free_port()
         server = launch(port)
         try:
-            if wait_until(lambda: _is_up(server, port, processes), server, seconds):  # noqa: B023
+            if wait_until(lambda: is_up(server, port, processes), server, seconds):  # noqa: B023
                 return port, server
         except BaseException:
             server.stop()
@@ -73,5 +73,6 @@ def start_on_free_port(
     raise CannotRunError(f"{name} found {ATTEMPTS} ports taken, one after the other: {words}")
 
 
-def _is_up(server: ServerProcess, port: int, processes: int) -> bool:
+def is_up(server: Processes, port: int, processes: int) -> bool:
+    """Whether the server listens on the port, and has so many processes or more."""
     return len(server.tree()) >= processes and listens(server, port)
