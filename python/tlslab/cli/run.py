@@ -20,6 +20,7 @@ from tlslab.model.experiment import Experiment
 from tlslab.model.finding import Summary
 from tlslab.model.load import LoadPlan
 from tlslab.targets.external import READY_S, TIMEOUT_S, parse_hook
+from tlslab.targets.jdk import expand
 
 EXIT_VERDICT = 1
 
@@ -62,6 +63,10 @@ def command(
         str | None,
         typer.Option(metavar="p99<50ms", help="What response times a load experiment must meet."),
     ] = None,
+    jdk: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="DIR", help="A Java installation to measure beside those found."),
+    ] = None,
     allow_obsolete: Annotated[
         bool,
         typer.Option("--allow-obsolete", help="Run the cell of a load experiment that needs it."),
@@ -84,6 +89,7 @@ def command(
     if out_dir is not None and resume is not None:
         raise UsageError("--out and --resume exclude each other: a resumed run stays where it is")
     wanted = with_levels(load(experiment, quick), parse_levels(set_ or []))
+    wanted = with_jdks(wanted, jdk or [])
     wanted = with_load_options(wanted, objective, allow_obsolete)
     wanted, targets = with_targets(wanted, parse_targets(target or []))
     factors = [factor.name for factor in wanted.factors]
@@ -109,6 +115,16 @@ def command(
         raise typer.Exit(EXIT_INTERRUPTED) from None
     out.print(report.render_text(result.summary))
     raise typer.Exit(_conclude(result))
+
+
+def with_jdks(experiment: Experiment, given: list[Path]) -> Experiment:
+    """The experiment on the Java installations of this machine and those given. UsageError."""
+    levels = experiment.levels("jdk")
+    if not levels:
+        if given:
+            raise UsageError("--jdk is for experiments with the factor jdk: runtimes")
+        return experiment
+    return with_levels(experiment, {"jdk": expand(levels, given)})
 
 
 def with_load_options(

@@ -141,6 +141,7 @@ def build(deployment: Deployment, setting: Setting) -> Target:
     """
     if reason := lacking(deployment):
         raise CannotRunError(reason)
+    own_workers = setting.workers
     setting = replace(
         setting,
         workers=deployment.workers or setting.workers,
@@ -156,4 +157,6 @@ def build(deployment: Deployment, setting: Setting) -> Target:
     back = kind.make(replace(setting, folder=behind, plain=kind.plain, http2=False))
     front = find_kind(deployment.front).front
     assert front is not None  # `lacking` has seen to it.
-    return Fronted(front(replace(setting, document_bytes=0)), back)
+    # A JVM's threads are not processes of its front, which has as many as the lab thinks fit.
+    workers = own_workers if "jdk" in kind.factors else setting.workers
+    return Fronted(front(replace(setting, document_bytes=0, workers=workers)), back)

@@ -14,7 +14,7 @@ from tlslab.targets.certificates import Authority, CertificateFiles
 from tlslab.targets.connectors import FEATURE, find_connector
 from tlslab.targets.dhparam import parameters_pem
 from tlslab.targets.documents import FOLDER, PATH, write_document
-from tlslab.targets.jdk import Jdk, ask, find_jdks, java_environment
+from tlslab.targets.jdk import Jdk, find_jdk, find_jdks, java_environment
 from tlslab.targets.jvm import TICKETS, group_name, native_options, tls_options
 from tlslab.targets.process import ServerProcess, wait_until
 from tlslab.targets.rendering import render
@@ -59,11 +59,8 @@ class Tomcat:
         self._home = Path(require(home or find_tomcat(), "Tomcat", self.remedy))
         self._jdk = _choose(setting.jdk)
         self._connector = find_connector(setting.connector)
-        if self._jdk.feature < max(FEATURE, self._connector.feature):
-            raise CannotRunError(
-                f"connector {self._connector.name} needs Java {self._connector.feature} or newer, "
-                f"and {self._jdk.home} is {self._jdk.label}"
-            )
+        if self._jdk.feature < FEATURE:
+            raise CannotRunError(_too_old("Tomcat 11", FEATURE, self._jdk))
         self._authority = Authority(setting.folder)
         self._certificates: list[dict[str, str]] = []
         self.software = f"{self.versions(str(self._home))[0]} on {self._jdk.label}"
@@ -88,6 +85,10 @@ class Tomcat:
 
     def prepare(self) -> dict[tuple[str, str], str]:
         """Makes certificates and base folder, and tries to start; the levels that are lacking."""
+        connector = self._connector
+        if self._jdk.feature < connector.feature and not self._setting.plain:
+            words = _too_old(f"connector {connector.name}", connector.feature, self._jdk)
+            return {("connector", connector.name): words}
         lacking = {} if self._setting.plain else self._issue()
         self._lay_out()
         running, log = self._launch()
@@ -195,13 +196,17 @@ class Tomcat:
         }
 
 
-def _choose(folder: str | None) -> Jdk:
-    """The Java installation in a folder, or the newest of this machine. Raises CannotRunError."""
-    if folder is None:
+def _too_old(what: str, feature: int, jdk: Jdk) -> str:
+    return f"{what} needs Java {feature} or newer, and {jdk.home} is {jdk.label}"
+
+
+def _choose(level: str | None) -> Jdk:
+    """The Java installation of a level, or the newest of this machine. Raises CannotRunError."""
+    if level is None:
         if not (jdks := find_jdks()).found:
             raise CannotRunError("no Java installation that starts was found", JAVA_REMEDY)
         return jdks.found[-1]
-    found = ask(Path(folder))
+    found = find_jdk(level)
     if not isinstance(found, Jdk):
         raise CannotRunError(found.reason, JAVA_REMEDY)
     return found

@@ -85,14 +85,17 @@ def test_one_certificate_of_each_type_fits_in(home: Path, tmp_path: Path) -> Non
 
 
 def test_a_java_that_is_too_old_is_told(home: Path, tmp_path: Path) -> None:
-    with pytest.raises(CannotRunError, match=r"jsse needs Java 17 or newer, and .* JDK 11\.0\.2"):
+    with pytest.raises(
+        CannotRunError, match=r"Tomcat 11 needs Java 17 or newer, and .* JDK 11\.0\.2"
+    ):
         Tomcat(setting(tmp_path, "11.0.2"), str(home))
 
 
 def test_a_connector_that_its_java_lacks_is_told(home: Path, tmp_path: Path) -> None:
     asked = replace(setting(tmp_path, "17.0.2"), connector="openssl-ffm")
-    with pytest.raises(CannotRunError, match="openssl-ffm needs Java 22 or newer"):
-        Tomcat(asked, str(home))
+    lacking = Tomcat(asked, str(home)).prepare()
+    assert list(lacking) == [("connector", "openssl-ffm")]
+    assert "openssl-ffm needs Java 22 or newer" in lacking["connector", "openssl-ffm"]
 
 
 def test_an_unknown_connector_is_an_error_with_those_that_there_are(
