@@ -89,7 +89,7 @@ def _requests(record: RunRecord, rate: float) -> list[str]:
 def _replies(record: RunRecord) -> list[str]:
     samples = _samples(record)
     mean = sum(samples) / len(samples) if samples else 0.0
-    spread = math.sqrt(_share(sum((s - mean) ** 2 for s in samples), len(samples) - 1))
+    spread = math.sqrt(_share(sum((s - mean) ** 2 for s in samples), max(len(samples) - 1, 0)))
     first = record.summaries.get("first_byte", _NONE).mean_ms
     whole = record.summaries.get("exchange", _NONE).mean_ms
     head = _share(record.bytes.head, record.requests)
@@ -100,7 +100,8 @@ def _replies(record: RunRecord) -> list[str]:
         f"Reply rate [replies/s]: min {min(samples, default=0):.1f} avg {mean:.1f} "
         f"max {max(samples, default=0):.1f} stddev {spread:.1f} ({len(samples)} samples)",
         f"Reply time [ms]: response {first:.1f} transfer {max(whole - first, 0):.1f}",
-        f"Reply size [B]: header {head:.1f} content {body:.1f} footer 0.0 (total {head + body:.1f})",
+        f"Reply size [B]: header {head:.1f} content {body:.1f} footer 0.0 "
+        f"(total {head + body:.1f})",
         f"Reply status: {kinds}",
     ]
 

@@ -4,21 +4,23 @@ import math
 from collections.abc import Sequence
 from dataclasses import asdict
 
+from tlslab.analysis import kept_open
 from tlslab.analysis.ab import ab_block
 from tlslab.analysis.compare import Measured, comparisons, paired_logs, rankings
 from tlslab.analysis.estimate import estimate
 from tlslab.analysis.findings import findings, short_measurements
+from tlslab.analysis.kept_open import steady_values
 from tlslab.analysis.latency import TIMES, quantiles, times
 from tlslab.analysis.limit import limit_ratios
 from tlslab.analysis.measures import UNITS, Processors, server_cost_us, trial_values
 from tlslab.analysis.published import load_study
 from tlslab.analysis.series import cpu_over_time
-from tlslab.analysis.validity import judge_cell, judge_trial
+from tlslab.analysis.validity import judge_cell, judge_trial, lower_bounds
 from tlslab.model.estimate import Estimate
 from tlslab.model.finding import CellSummary, ExperimentSummary, Note, Summary
 from tlslab.model.plan import Cell
 from tlslab.model.primitives import Primitives
-from tlslab.model.record import CountedFacts, Facts, Trial
+from tlslab.model.record import CountedFacts, Facts, RunKind, Trial
 from tlslab.model.run import RunContents
 from tlslab.model.wording import ratio_figure
 
@@ -28,10 +30,10 @@ from tlslab.model.wording import ratio_figure
 AGREEMENT = (0.9, 1.1)
 
 
-def summarise(contents: RunContents) -> Summary:
-    """All that can be said of a run, from its folder's content alone.
+def summarise_matrix(contents: RunContents) -> Summary:
+    """All that can be said of a run of the kind `matrix`.
 
-    Pure. Raises UsageError when the experiment names a published study that is not shipped.
+    Raises UsageError when the experiment names a published study that is not shipped.
     """
     experiment = contents.experiment
     study = load_study(experiment.published) if experiment.published else None
@@ -48,7 +50,10 @@ def summarise(contents: RunContents) -> Summary:
         )
         for cell in contents.plan.cells
     ]
-    sentences = findings(cells, experiment.baseline, contents.environment.target)
+    targets = {
+        cell.key: contents.environment.target_of(cell.deployment) for cell in contents.plan.cells
+    }
+    sentences = findings(cells, experiment.baseline, targets)
     short = short_measurements(contents.trials)
     return Summary(
         experiment=_experiment(contents),
@@ -96,12 +101,16 @@ def _measure(
     ]
     values: dict[str, dict[int, float]] = {}
     for trial in usable:
-        found = trial_values(trial, processors.server_count) | limit_ratios(trial, primitives)
+        found = (
+            trial_values(trial, processors.server_count)
+            | steady_values(trial, processors.server_count)
+            | limit_ratios(trial, primitives)
+        )
         for name, value in found.items():
             values.setdefault(name, {})[trial.block] = value
     estimates = {
         name: estimate(list(values[name].values()), unit)
-        for name, unit in UNITS.items()
+        for name, unit in (UNITS | kept_open.UNITS).items()
         if name in values
     }
     latencies, missing = _latencies(usable)
@@ -118,6 +127,7 @@ def _measure(
         cpu_over_time=cpu_over_time(usable),
         backend=records[0].backend if records else None,
         negotiated=_negotiated([facts for record in records for facts in record.facts]),
+        lower_bounds=lower_bounds(judgements, values),
     )
     return Measured(summary, values)
 
@@ -145,11 +155,12 @@ def _negotiated(counted: Sequence[CountedFacts]) -> Facts | None:
 
 def _disagreement(trials: Sequence[Trial]) -> tuple[Note, ...]:
     """A note where the server's cost per connection depends on the client that loads it."""
-    costs: dict[str, dict[int, float]] = {"capacity": {}, "client_cost": {}}
+    costs: dict[RunKind, dict[int, float]] = {"capacity": {}, "client_cost": {}}
     for trial in trials:
-        for kind, run in trial.runs.items():
-            if (cost := server_cost_us(run)) is not None:
-                costs[kind][trial.block] = cost
+        for kind, found in costs.items():
+            run = trial.runs.get(kind)
+            if run is not None and (cost := server_cost_us(run)) is not None:
+                found[trial.block] = cost
     logs = paired_logs(costs["client_cost"], costs["capacity"])
     if not len(logs):
         return ()

@@ -1,5 +1,6 @@
 """A whole run of a load experiment: prepare, plan, carry out, keep, summarise."""
 
+import resource
 import tempfile
 from dataclasses import replace
 from pathlib import Path
@@ -9,6 +10,7 @@ from tlslab.lab.cells import open_run, preflight
 from tlslab.lab.deployments import prepare
 from tlslab.lab.engine import Engine
 from tlslab.lab.load import LoadConductor, steps_left
+from tlslab.lab.preflight import OTHER_FILES
 from tlslab.lab.programs import require_program
 from tlslab.lab.request import Request, Result
 from tlslab.lab.results import summarise
@@ -31,6 +33,7 @@ def run_load(request: Request, observer: events.Observer) -> Result:
         request = replace(request, experiment=for_external(request.experiment, load))
         load = request.experiment.settings
     most = max(load.search.most, load.open_loop.connections)
+    allow_files(most)
     warnings = preflight(request, most, observer)
     engine = Engine(require_program("tlslab-load"))
     extra = () if load.obsolete is None else (obsolete_cell(load.obsolete),)
@@ -54,6 +57,18 @@ def run_load(request: Request, observer: events.Observer) -> Result:
         except KeyboardInterrupt:
             interrupted = True
     return Result(folder.path, summarise(folder), interrupted)
+
+
+def allow_files(connections: int) -> None:
+    """Raises this process's own limit of open files, where it may: programs it starts inherit it.
+
+    An open loop has more connections at once than the usual limit of 1,024 has room for. Preflight
+    says so where the limit cannot be raised.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    needed = connections + OTHER_FILES
+    if soft != resource.RLIM_INFINITY and soft < needed and (hard < 0 or needed <= hard):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))
 
 
 def _without_order(plan: Plan, extra: tuple[Cell, ...]) -> Plan:

@@ -19,7 +19,6 @@ from tlslab.model.figure import DataTable, Figure, Series, TableCell, TextBlock
 from tlslab.model.load import LoadPlan, WarmUpRules
 from tlslab.model.record import PaceSample, Trial
 
-FACTOR = "jdk"
 SCHEMA = "tlslab.runtime-study/1"
 
 Named = Sequence[tuple[str, LoadCell]]
@@ -36,11 +35,6 @@ class WarmUp:
     rates: tuple[float, ...]
     seconds: float
     warm: bool
-
-
-def concerns(cells: Sequence[LoadCell]) -> bool:
-    """Whether an experiment compares Java runtimes."""
-    return any(FACTOR in cell.factors for cell in cells)
 
 
 def _named(cells: Sequence[LoadCell]) -> Named:

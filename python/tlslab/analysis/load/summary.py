@@ -5,13 +5,11 @@ from dataclasses import asdict
 from typing import Any
 
 from tlslab.analysis.compare import comparisons
-from tlslab.analysis.load import runtimes
 from tlslab.analysis.load.cells import LoadCell, measure
 from tlslab.analysis.load.figures import figures
 from tlslab.analysis.load.findings import findings
-from tlslab.analysis.load.published import SCHEMA, load_study, published_table
+from tlslab.analysis.load.studies import beside
 from tlslab.analysis.load.tables import tables
-from tlslab.model.figure import DataTable
 from tlslab.model.finding import ExperimentSummary, Summary
 from tlslab.model.load import LoadPlan
 from tlslab.model.record import Trial
@@ -34,8 +32,7 @@ def summarise(contents: RunContents) -> Summary:
     plan = experiment.settings
     assert isinstance(plan, LoadPlan)
     cells = measured_cells(contents, plan)
-    published = _published(experiment.published, cells) if experiment.published else ()
-    on_java = runtimes.concerns(cells)
+    study = beside(experiment.published, cells, plan)
     measured = [cell.measured for cell in cells]
     return Summary(
         experiment=_experiment(contents, plan),
@@ -44,23 +41,11 @@ def summarise(contents: RunContents) -> Summary:
         excluded=contents.plan.excluded,
         comparisons=comparisons(measured, experiment.baseline, None),
         findings=findings(cells, plan),
-        figures=(*figures(cells, plan), *(runtimes.figures(cells, plan) if on_java else ())),
-        tables=(
-            *tables(cells, plan),
-            *(runtimes.tables(cells, plan) if on_java else ()),
-            *published,
-        ),
-        texts=runtimes.texts(cells) if on_java else (),
+        figures=(*figures(cells, plan), *study.figures),
+        tables=(*tables(cells, plan), *study.tables),
+        texts=study.texts,
         method=method(plan),
     )
-
-
-def _published(name: str, cells: list[LoadCell]) -> tuple[DataTable, ...]:
-    """The table of the study of that name, whichever of both kinds it is."""
-    study = load_study(name, (SCHEMA, runtimes.SCHEMA))
-    make = runtimes.published_table if study["schema"] == runtimes.SCHEMA else published_table
-    table = make(cells, study)
-    return (table,) if table.rows else ()
 
 
 def _experiment(contents: RunContents, load: LoadPlan) -> ExperimentSummary:
