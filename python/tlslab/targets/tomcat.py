@@ -57,7 +57,7 @@ class Tomcat:
     """Tomcat from its own archive, with a base folder of the lab's."""
 
     name = "tomcat"
-    remedy = "run `make tomcat` in a checkout of tlslab, or set CATALINA_HOME to the folder of a Tomcat 11"
+    remedy = "run `make tomcat` in a checkout of tlslab, or set CATALINA_HOME to a Tomcat 11"
 
     def __init__(self, setting: Setting, home: str | None = None) -> None:
         self._setting = setting
