@@ -1,4 +1,4 @@
-"""The study of Java runtimes, small: real Tomcat alone and behind nginx, and a JDK that is broken."""
+"""The study of Java runtimes, small: Tomcat alone and behind nginx, and a JDK that is broken."""
 
 import json
 from pathlib import Path
