@@ -62,7 +62,7 @@ fractions = [0.5, 1.2]
 trials = 1
 connections = 200
 warmup_ms = 0
-measure_ms = 1000
+measure_ms = 3000
 """
 
 
