@@ -4,6 +4,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import resources
+from typing import Any
 
 from tlslab.model.errors import UsageError
 from tlslab.model.finding import Published
@@ -34,8 +35,64 @@ class Study:
         return Published(rate / self.requests_per_s[self.baseline], self.source)
 
 
-def load_study(name: str) -> Study:
-    """The study of that name. Raises UsageError when tlslab does not ship it."""
+@dataclass(frozen=True)
+class Order:
+    """A study of which an order is known and no rates, but for those of its two ends.
+
+    `order` has OpenSSL's names of suites, fastest first; `spread` is fastest / slowest. The `dh_`
+    fields are its round over Diffie-Hellman sizes: which came out best and worst, and the load.
+    """
+
+    source: str
+    date: str
+    applies_to: Mapping[str, str]
+    order: tuple[str, ...]
+    spread: float
+    dh_best: int
+    dh_worst: int
+    dh_connections: int
+    dh_seconds: float
+
+
+def load_study(name: str) -> Study | None:
+    """The study of that name; None for one that published an order only.
+
+    Raises UsageError when tlslab does not ship it.
+    """
+    data = _read(name)
+    if "order" in data:
+        return None
+    return Study(
+        source=_source(data),
+        baseline=data["baseline"]["group"],
+        applies_to=data["applies_to"],
+        requests_per_s={row["group"]: row["requests_per_s"] for row in data["row"]},
+    )
+
+
+def load_order(name: str) -> Order | None:
+    """The same for studies that published an order; None for the others."""
+    data = _read(name)
+    if "order" not in data:
+        return None
+    return Order(
+        source=_source(data),
+        date=data["date"],
+        applies_to=data["applies_to"],
+        order=tuple(data["order"]),
+        spread=data["fastest_requests_per_s"] / data["slowest_requests_per_s"],
+        dh_best=data["dh_best"],
+        dh_worst=data["dh_worst"],
+        dh_connections=data["dh_connections"],
+        dh_seconds=float(data["dh_seconds"]),
+    )
+
+
+def _source(data: Mapping[str, Any]) -> str:
+    return f"{data['title']} ({data['date']}): {data['setting']}; {data['method']}"
+
+
+def _read(name: str) -> dict[str, Any]:
     folder = resources.files("tlslab") / "experiments" / "published"
     known = {entry.name.removesuffix(".toml"): entry for entry in folder.iterdir()}
     if name not in known:
@@ -43,9 +100,4 @@ def load_study(name: str) -> Study:
     data = tomllib.loads(known[name].read_text("utf-8"))
     if data["schema"] != SCHEMA:
         raise UsageError(f"published/{name}.toml: schema must be {SCHEMA}")
-    return Study(
-        source=f"{data['title']} ({data['date']}): {data['setting']}; {data['method']}",
-        baseline=data["baseline"]["group"],
-        applies_to=data["applies_to"],
-        requests_per_s={row["group"]: row["requests_per_s"] for row in data["row"]},
-    )
+    return data
