@@ -15,6 +15,7 @@ from tlslab.analysis.limit import limit_ratios
 from tlslab.analysis.measures import UNITS, Processors, server_cost_us, trial_values
 from tlslab.analysis.published import load_study
 from tlslab.analysis.series import cpu_over_time
+from tlslab.analysis.servers import servers_study
 from tlslab.analysis.validity import judge_cell, judge_trial, lower_bounds
 from tlslab.model.estimate import Estimate
 from tlslab.model.finding import CellSummary, ExperimentSummary, Note, Summary
@@ -54,6 +55,7 @@ def summarise_matrix(contents: RunContents) -> Summary:
         cell.key: contents.environment.target_of(cell.deployment) for cell in contents.plan.cells
     }
     sentences = findings(cells, experiment.baseline, targets)
+    beside = servers_study(cells, study)
     short = short_measurements(contents.trials)
     return Summary(
         experiment=_experiment(contents),
@@ -61,8 +63,10 @@ def summarise_matrix(contents: RunContents) -> Summary:
         cells=tuple(cell.summary for cell in cells),
         excluded=contents.plan.excluded,
         comparisons=comparisons(cells, experiment.baseline, study),
-        findings=sentences if short is None else (*sentences, short),
+        findings=(*sentences, *beside.findings, *([] if short is None else [short])),
         rankings=rankings(cells, experiment.baseline),
+        figures=beside.figures,
+        tables=beside.tables,
     )
 
 
