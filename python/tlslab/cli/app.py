@@ -5,7 +5,17 @@ from typing import Annotated
 import typer
 
 from tlslab import __version__
-from tlslab.cli import doctor, experiments, load, probe, report, run, scale, validate
+from tlslab.cli import (
+    doctor,
+    experiments,
+    load,
+    probe,
+    report,
+    run,
+    scale,
+    targets,
+    validate,
+)
 from tlslab.cli.console import out
 
 app = typer.Typer(
@@ -19,6 +29,7 @@ app.command("report")(report.command)
 app.command("probe")(probe.command)
 app.command("scale")(scale.command)
 app.command("validate")(validate.command)
+app.command("targets")(targets.command)
 app.command("doctor")(doctor.command)
 app.command("experiments")(experiments.command)
 app.command(

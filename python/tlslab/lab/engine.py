@@ -11,7 +11,7 @@ from typing import Any
 
 from tlslab.model.errors import EngineError
 from tlslab.model.primitives import Primitives
-from tlslab.model.probe import ProbeRecord
+from tlslab.model.probe import AbilitiesFound, ProbeRecord
 from tlslab.model.record import Preflight, RunRecord
 from tlslab.model.scale import HoldRecord
 from tlslab.store import from_json
@@ -72,6 +72,11 @@ class Engine:
         """What a server accepts, without load. Raises EngineError."""
         data = self._call(["--json", "--probe"], spec, PROBE_S + SLACK_S, lambda event: None)
         return from_json(data, ProbeRecord)
+
+    def abilities(self, spec: Mapping[str, Any]) -> AbilitiesFound:
+        """All that a server accepts, without load. Raises EngineError."""
+        data = self._call(["--json", "--probe"], spec, PROBE_S + SLACK_S, lambda event: None)
+        return from_json(data, AbilitiesFound)
 
     def _call(
         self, flags: list[str], spec: Mapping[str, Any], seconds: float, listener: Listener
