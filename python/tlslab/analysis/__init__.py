@@ -9,15 +9,19 @@ joins it all.
 
 from collections.abc import Callable, Mapping
 
+from tlslab.analysis.load import summarise as summarise_load
 from tlslab.analysis.summary import summarise_matrix
-from tlslab.model.experiment import MATRIX
+from tlslab.model.experiment import LOAD, MATRIX
 from tlslab.model.finding import Summary
 from tlslab.model.run import RunContents
 
 __all__ = ["SUMMARISERS", "summarise"]
 
 # What is made of a run of each kind of experiment.
-SUMMARISERS: Mapping[str, Callable[[RunContents], Summary]] = {MATRIX: summarise_matrix}
+SUMMARISERS: Mapping[str, Callable[[RunContents], Summary]] = {
+    MATRIX: summarise_matrix,
+    LOAD: summarise_load,
+}
 
 
 def summarise(contents: RunContents) -> Summary:

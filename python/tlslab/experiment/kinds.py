@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from tlslab.experiment.factors import RULES, Rule
+from tlslab.experiment.load import read_load, write_load
 from tlslab.experiment.workload import read_workload, write_workload
-from tlslab.model.experiment import MATRIX, Experiment
+from tlslab.model.experiment import LOAD, MATRIX, Experiment
 from tlslab.toml_table import Table
 
 
@@ -43,4 +44,8 @@ MATRIX_KIND = Kind(
     write=lambda experiment: write_workload(experiment.workload),
 )
 
-KINDS: Mapping[str, Kind] = {kind.name: kind for kind in (MATRIX_KIND,)}
+LOAD_KIND = Kind(
+    name=LOAD, tables=("workload", "load"), rules=RULES, read=read_load, write=write_load
+)
+
+KINDS: Mapping[str, Kind] = {kind.name: kind for kind in (MATRIX_KIND, LOAD_KIND)}

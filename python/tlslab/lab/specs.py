@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from tlslab.model.names import OBSOLETE_KEYS, OBSOLETE_SUITES, OBSOLETE_TLS_VERSIONS
 from tlslab.model.profile import Profile
 from tlslab.model.record import RunKind
 from tlslab.model.workload import Workload
@@ -93,7 +94,14 @@ def tls_spec(profile: Profile) -> dict[str, Any]:
         "suites": list(profile.suites),
         "groups": list(profile.groups),
         "signature_schemes": list(profile.signature_schemes),
+        **({"allow_obsolete": True} if is_obsolete(profile) else {}),
     }
+
+
+def is_obsolete(profile: Profile) -> bool:
+    """Whether a profile asks for what the engine only does when it is allowed to."""
+    old_suites = set(profile.suites) & set(OBSOLETE_SUITES)
+    return profile.tls in OBSOLETE_TLS_VERSIONS or profile.key in OBSOLETE_KEYS or bool(old_suites)
 
 
 def trust_spec(trust: str) -> str | Mapping[str, str]:

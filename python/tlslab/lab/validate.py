@@ -78,7 +78,9 @@ def validate(request: Request, told: Callable[[RateResult], None]) -> Validation
             rates = []
             for rate in request.rates:
                 spec |= _load(rate, request.seconds, placement)
-                rates.append(_run(engine, spec, rate, request, placement, folder))
+                rates.append(
+                    validate_rate(engine, spec, rate, request.interface, placement, folder)
+                )
                 told(rates[-1])
     pause = request.pause_ms if request.target == "reference" else 0
     return Validation(SCHEMA, request.target, backend, pause, tuple(rates))
@@ -95,17 +97,18 @@ def _load(rate: float, seconds: float, placement: Placement) -> dict[str, Any]:
     }
 
 
-def _run(
+def validate_rate(
     engine: Engine,
     spec: dict[str, Any],
     rate: float,
-    request: Request,
+    interface: str,
     placement: Placement,
     folder: Path,
 ) -> RateResult:
+    """One run with a capture beside it, compared. Raises CannotRunError, with what is missing."""
     trace = folder / "trace.csv"
     port = urlsplit(spec["url"]).port or 443
-    with capturing(folder, request.interface, port, placement.server) as capture:
+    with capturing(folder, interface, port, placement.server) as capture:
         resolution = measure_resolution(placement.generator, rate)
         record = engine.run(spec, lambda event: None, trace)
     offset_ns = time.time_ns() - time.monotonic_ns()

@@ -11,6 +11,7 @@ TLS_VERSIONS = ("1.2", "1.3")
 
 # What the engine has besides, for those who allow it in so many words; no experiment does.
 OBSOLETE_TLS_VERSIONS = ("ssl3", "1.0", "1.1")
+OBSOLETE_KEYS = ("rsa-1024",)
 OBSOLETE_SUITES = (
     "TLS_RSA_WITH_RC4_128_MD5",
     "TLS_RSA_WITH_RC4_128_SHA",

@@ -22,7 +22,8 @@ class Setting:
     or threads serve; `dh_bits` the size of the Diffie-Hellman parameters (None: as the server
     comes); `suites` those that cells ask for (empty: all that the server has); `jdk` and
     `connector` as in `model.deployment`; `plain` asks for HTTP without TLS, for a server behind a
-    front; `upstream` is the URL to which a front passes requests on.
+    front; `upstream` is the URL to which a front passes requests on; `obsolete` asks for protocols,
+    suites and keys that nobody should use, which only the reference server can serve.
     """
 
     folder: Path
@@ -41,6 +42,7 @@ class Setting:
     connector: str | None = None
     plain: bool = False
     upstream: str | None = None
+    obsolete: bool = False
 
 
 @dataclass(frozen=True)

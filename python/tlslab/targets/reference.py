@@ -11,6 +11,7 @@ import time
 from typing import Any
 
 from tlslab.model.errors import CannotRunError
+from tlslab.model.names import OBSOLETE_TLS_VERSIONS
 from tlslab.targets.base import Running, Setting, pinned, require
 from tlslab.targets.certificates import Authority
 from tlslab.targets.process import ServerProcess
@@ -29,6 +30,10 @@ PROGRAM = "tlslab-serve"
 def find_reference() -> str | None:
     """The program, which the package brings along."""
     return find_program(PROGRAM)
+
+
+# What it speaks where obsolete protocols are asked for.
+OBSOLETE_VERSIONS = (*OBSOLETE_TLS_VERSIONS, "1.2")
 
 
 class Reference:
@@ -68,7 +73,10 @@ class Reference:
                 command += [option, name]
         if setting.dh_bits is not None:
             command += ["--dh-bits", str(setting.dh_bits)]
-            command += ["--allow-obsolete"] if setting.dh_bits < SAFE_DH_BITS else []
+        if setting.obsolete or (setting.dh_bits or SAFE_DH_BITS) < SAFE_DH_BITS:
+            command.append("--allow-obsolete")
+        if setting.obsolete:
+            command += [part for version in OBSOLETE_VERSIONS for part in ("--tls", version)]
         if self._setting.resume != "none":
             command += ["--resumption", self._setting.resume.removesuffix("-only")]
         command = pinned(command + self._certificates, self._setting.processors, "KILL")
@@ -83,12 +91,13 @@ class Reference:
 
 
 class EventReader:
-    """Reads the server's events, JSON lines on its standard output."""
+    """Reads the server's events, JSON lines on its standard output; `name` is for its errors."""
 
-    def __init__(self, process: ServerProcess) -> None:
+    def __init__(self, process: ServerProcess, name: str = "the reference server") -> None:
         stream = process.popen.stdout
         assert stream is not None
         self._process = process
+        self._name = name
         self._handle = stream.fileno()
         self._pending = b""
 
@@ -107,7 +116,7 @@ class EventReader:
                     break
                 self._pending += chunk
         words = self._process.last_words() or "it said nothing"
-        raise CannotRunError(f"the reference server gave no sign of '{name}': {words}")
+        raise CannotRunError(f"{self._name} gave no sign of '{name}': {words}")
 
     def handshakes(self) -> int:
         """Full handshakes since the server's start, by its own books."""
