@@ -167,7 +167,7 @@ def _managed(
     find_kind(deployment.server)
     count = deployment.processors or 1
     placement = place(True, count=min(count, len(usable())), most=most)
-    keys = _levels(cells, "key", request.experiment) or DEFAULT_KEYS
+    keys = _keys(cells)
     unavailable = {("key", key): NO_SUCH_KEY for key in keys if key not in CERTIFICATE_KEYS}
     aim = Aim("", processors=placement.generator)
     info = TargetInfo(name_of(deployment), True, "", "", placement.server, "127.0.0.1", "")
@@ -205,7 +205,7 @@ def _setting(
     placement: Placement,
 ) -> Setting:
     workload = experiment.workload
-    keys = _levels(cells, "key", experiment) or DEFAULT_KEYS
+    keys = _keys(cells)
     versions = {workload.of(cell.factors).http for cell in cells}
     if workload.steady is not None and workload.steady.http is not None:
         versions.add(workload.steady.http)
@@ -226,6 +226,11 @@ def _levels(cells: Sequence[Cell], factor: str, experiment: Experiment) -> tuple
     """The levels of a factor that a deployment's cells have, in the experiment's order."""
     used = {cell.factors.get(factor) for cell in cells}
     return tuple(level for level in experiment.levels(factor) if level in used)
+
+
+def _keys(cells: Sequence[Cell]) -> tuple[str, ...]:
+    """The certificate keys that cells ask for."""
+    return tuple(dict.fromkeys(c.profile.key for c in cells if c.profile.key)) or DEFAULT_KEYS
 
 
 def _suites(cells: Sequence[Cell]) -> tuple[str, ...]:

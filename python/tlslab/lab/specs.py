@@ -10,6 +10,9 @@ from tlslab.model.workload import Workload
 
 SCHEMA = "tlslab.spec/1"
 
+# The engine takes shorter Diffie-Hellman parameters only from those who allow it in so many words.
+SAFE_DH_BITS = 2048
+
 
 @dataclass(frozen=True)
 class Aim:
@@ -88,12 +91,19 @@ def preflight_spec(aim: Aim, profile: Profile, http: str = "1.1") -> dict[str, A
 
 def tls_spec(profile: Profile) -> dict[str, Any]:
     """What a profile offers."""
-    return {
+    spec: dict[str, Any] = {
         "versions": [] if profile.tls is None else [profile.tls],
         "suites": list(profile.suites),
         "groups": list(profile.groups),
         "signature_schemes": list(profile.signature_schemes),
     }
+    if profile.backend is not None:
+        spec["backend"] = profile.backend
+    if profile.dh_bits is not None:
+        spec["dh_bits"] = profile.dh_bits
+        # A modulus so short is measured on purpose, and never anything else that is obsolete.
+        spec["allow_obsolete"] = profile.dh_bits < SAFE_DH_BITS
+    return spec
 
 
 def trust_spec(trust: str) -> str | Mapping[str, str]:
