@@ -5,7 +5,7 @@ The figures are of the size that nginx gives on one processor. The same seed mak
 
 import dataclasses
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from hdrh.histogram import HdrHistogram
@@ -37,6 +37,7 @@ from tlslab.model.record import (
     WorkerUsage,
 )
 from tlslab.model.run import Environment, RunContents, TargetInfo
+from tlslab.model.workload import Steady
 from tlslab.planning import make_plan
 
 # Microseconds of processor time for a connection: the server's, and a full client's.
@@ -152,6 +153,8 @@ class _Maker:
             "capacity": self._run(cell, lean=True),
             "client_cost": self._run(cell, lean=False),
         }
+        if self._workload.steady is not None:
+            runs["steady"] = self._steady_run(cell, self._workload.steady)
         return Trial(
             **dataclasses.asdict(planned),
             factors=dict(cell.factors),
@@ -174,6 +177,31 @@ class _Maker:
         record = self._record(cell, rate, client_us, seconds, lean)
         server = self._server(rate, server_us, seconds) if self._world.managed else None
         return TrialRun(record, _machine(seconds, rate * server_us, rate * client_us), server)
+
+    def _steady_run(self, cell: Cell, steady: Steady) -> TrialRun:
+        """Connections kept open: none ends, a request costs the server as much with any group."""
+        seconds = steady.window.measure_ms / 1000
+        server_us, client_us = self._noisy(20.0), self._noisy(9.0)
+        requests = round(0.985e6 / server_us * seconds)
+        run = self._run(cell, lean=False)
+        cpu = CpuTime(round(requests * client_us * 0.4), round(requests * client_us * 0.6))
+        head, body = requests * 238, requests * self._workload.document_bytes
+        record = replace(
+            run.record,
+            requests=requests,
+            seconds=seconds,
+            cpu=cpu,
+            workers=(WorkerUsage(1, cpu, seconds),),
+            outcomes=Outcomes(steady.connections, 0, steady.connections, {}, {}),
+            facts=(),
+            bytes=Bytes(0, 0, 0, 0, head, body),
+            histograms={},
+            summaries={},
+        )
+        server = self._server(requests / seconds, server_us, seconds, kernel_us=8.0)
+        rate = requests / seconds
+        machine = _machine(seconds, rate * server_us, rate * client_us)
+        return TrialRun(record, machine, server if self._world.managed else None)
 
     def _record(
         self, cell: Cell, rate: float, client_us: float, seconds: float, lean: bool
@@ -260,8 +288,10 @@ class _Maker:
             )
         return histograms, summaries
 
-    def _server(self, rate: float, server_us: float, seconds: float) -> ServerUsage:
-        kernel_us = self._noisy(KERNEL_US)
+    def _server(
+        self, rate: float, server_us: float, seconds: float, kernel_us: float = KERNEL_US
+    ) -> ServerUsage:
+        kernel_us = self._noisy(kernel_us)
         user, system = rate * (server_us - kernel_us), rate * kernel_us
         at = np.arange(0.2, seconds + 0.01, 0.2)
         return ServerUsage(

@@ -176,7 +176,7 @@ def _managed(
         return Prepared(info, aim, bar=reason)
     if lacks := lacking(deployment):
         return Prepared(info, aim, bar=lacks)
-    folder.mkdir()
+    folder.mkdir(parents=True)
     setting = _setting(request.experiment, deployment, cells, folder, placement)
     try:
         target = build(deployment, setting)
