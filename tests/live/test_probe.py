@@ -55,8 +55,8 @@ class Configured(Nginx):
 
     directives = ""
 
-    def _configure(self, port: int, groups: list[str]) -> Path:
-        config = super()._configure(port, groups)
+    def _configure(self, *arguments: Any) -> Path:
+        config = super()._configure(*arguments)
         names = {line.split()[0] for line in self.directives.split(";") if line.strip()}
         lines = config.read_text().splitlines()
         kept = [line for line in lines if not line.strip() or line.split()[0] not in names]

@@ -132,8 +132,8 @@ def prepare(request: Request, engine: Engine, private: Path) -> Servers:
     for cell in make_cells(request.experiment, request.targets[0])[0]:
         assert cell.deployment is not None
         by_deployment.setdefault(cell.deployment, []).append(cell)
-    most = max((d.processors or 1 for d in by_deployment), default=1)
-    most = most if most <= len(usable()) else 1
+    counts = [deployment.processors or 1 for deployment in by_deployment]
+    most = max((count for count in counts if count <= len(usable())), default=1)
     prepared = {
         deployment: _managed(request, deployment, cells, private / str(number), most)
         for number, (deployment, cells) in enumerate(by_deployment.items())

@@ -14,6 +14,7 @@ _KEYS = {
     "rsa-4096": "RSA-4096",
 }
 
+
 _NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 
 
@@ -39,7 +40,7 @@ def level_label(factor: str, level: str) -> str:
             return "direct"
         case "resume", "none":
             return "no resumption"
-        case "dh_bits", "none":
+        case "dh_bits", _ if not level.isdigit():
             return "no DH"
         case "jdk", _:
             return level.rstrip("/").rpartition("/")[2]

@@ -51,7 +51,9 @@ class ServerProcess:
 
     def __init__(self, command: Sequence[str], log: Path, capture: bool = False) -> None:
         self.log = log
-        with log.open("wb") as errors:
+        log.write_bytes(b"")
+        # Appended to, since some servers open their standard error a second time.
+        with log.open("ab") as errors:
             self.popen = subprocess.Popen(
                 command,
                 stdin=subprocess.DEVNULL,
