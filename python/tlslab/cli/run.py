@@ -16,6 +16,7 @@ from tlslab.lab.run import Request, Result, execute
 from tlslab.model.errors import UsageError
 from tlslab.model.experiment import Experiment
 from tlslab.model.finding import Summary
+from tlslab.targets.external import READY_S, TIMEOUT_S, parse_hook
 
 EXIT_VERDICT = 1
 
@@ -54,12 +55,27 @@ def command(
     insecure: Annotated[
         bool, typer.Option("--insecure", help="Trust any certificate; signatures are checked.")
     ] = False,
+    configure: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COMMAND",
+            help="Run before each cell, to set the server of a URL up: 'ssh host set {group}'.",
+        ),
+    ] = None,
+    configure_timeout: Annotated[
+        float, typer.Option(min=0.1, metavar="SECONDS", help="What that command may take.")
+    ] = TIMEOUT_S,
+    ready: Annotated[
+        float, typer.Option(min=0, metavar="SECONDS", help="What the server may take after it.")
+    ] = READY_S,
 ) -> None:
     """Run an experiment and report on it."""
     if out_dir is not None and resume is not None:
         raise UsageError("--out and --resume exclude each other: a resumed run stays where it is")
     wanted = with_levels(load(experiment, quick), parse_levels(set_ or []))
     wanted, targets = with_targets(wanted, parse_targets(target or []))
+    factors = [factor.name for factor in wanted.factors]
+    hook = None if configure is None else parse_hook(configure, factors, configure_timeout)
     request = Request(
         experiment=wanted,
         targets=targets,
@@ -70,6 +86,8 @@ def command(
         seed=seed,
         authority=ca,
         insecure=insecure,
+        hook=hook,
+        ready_s=ready,
     )
     try:
         with watch() as observer:

@@ -13,6 +13,7 @@ from tlslab.lab.conductor import Conductor, RunTrial
 from tlslab.lab.deployments import Servers, prepare
 from tlslab.lab.engine import Engine
 from tlslab.lab.environment import describe
+from tlslab.lab.hooks import hooked
 from tlslab.lab.placement import Placement
 from tlslab.lab.preflight import check_run
 from tlslab.lab.primitives import measure_primitives
@@ -51,6 +52,8 @@ def run_cells(
                 seconds_per_trial=seconds_per_trial,
             )
         )
+        if request.hook is not None:
+            run = hooked(request.hook, request.ready_s, servers.experiment, run)
         conductor = Conductor(engine, servers, observer, run)
         interrupted = False
         try:

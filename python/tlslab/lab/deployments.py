@@ -126,6 +126,8 @@ def prepare(request: Request, engine: Engine, private: Path) -> Servers:
     """
     if request.external:
         return _external(request, engine)
+    if request.hook is not None:
+        raise UsageError("--configure is for a server that the lab did not start: --target URL")
     if request.authority is not None or request.insecure:
         raise UsageError("--ca and --insecure are for servers that the lab did not start")
     by_deployment: dict[Deployment, list[Cell]] = {}
@@ -151,6 +153,8 @@ def _external(request: Request, engine: Engine) -> Servers:
     generator = place(managed=False).generator
     aim = Aim(url=url, trust=request.trust(), allow=request.allow, processors=generator)
     found = discover(engine, aim, request.experiment)
+    if request.hook is not None:
+        found = found.reconfigured(request.hook.fields, request.experiment)
     cells = make_cells(found.experiment, url)[0]
     ready = Prepared(found.info, aim, None, found.unavailable)
     everything = dict.fromkeys(cell.deployment for cell in cells if cell.deployment)
