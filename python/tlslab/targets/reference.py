@@ -83,12 +83,13 @@ class Reference:
 
 
 class EventReader:
-    """Reads the server's events, JSON lines on its standard output."""
+    """Reads the server's events, JSON lines on its standard output; `name` is for its errors."""
 
-    def __init__(self, process: ServerProcess) -> None:
+    def __init__(self, process: ServerProcess, name: str = "the reference server") -> None:
         stream = process.popen.stdout
         assert stream is not None
         self._process = process
+        self._name = name
         self._handle = stream.fileno()
         self._pending = b""
 
@@ -107,7 +108,7 @@ class EventReader:
                     break
                 self._pending += chunk
         words = self._process.last_words() or "it said nothing"
-        raise CannotRunError(f"the reference server gave no sign of '{name}': {words}")
+        raise CannotRunError(f"{self._name} gave no sign of '{name}': {words}")
 
     def handshakes(self) -> int:
         """Full handshakes since the server's start, by its own books."""

@@ -12,8 +12,10 @@ from tlslab.targets.configured import ConfiguredServer
 from tlslab.targets.fronted import Fronted
 from tlslab.targets.haproxy import HAProxy
 from tlslab.targets.nginx import Nginx
+from tlslab.targets.node import Node, find_node
 from tlslab.targets.programs import REMEDY
 from tlslab.targets.reference import Reference, find_reference
+from tlslab.targets.tomcat import Tomcat, find_tomcat
 
 # What of a deployment not every server can take; `processors` is the lab's own doing (taskset).
 FACTORS = ("workers", "dh_bits", "jdk", "connector")
@@ -66,7 +68,18 @@ def _configured(server: type[ConfiguredServer]) -> Callable[[], Installation | N
     return find
 
 
+def _node() -> Installation | None:
+    found = find_node()
+    return Installation(found, *Node.versions(found)) if found else None
+
+
+def _tomcat() -> Installation | None:
+    found = find_tomcat()
+    return Installation(found, *Tomcat.versions(found)) if found else None
+
+
 _WORKERS_AND_DH = frozenset({"workers", "dh_bits"})
+_JAVA = _WORKERS_AND_DH | {"jdk", "connector"}
 
 _KINDS = (
     Kind("reference", _reference, Reference, REMEDY, _WORKERS_AND_DH),
@@ -83,6 +96,8 @@ _KINDS = (
         front=HAProxy,
         plain=True,
     ),
+    Kind("node", _node, Node, Node.remedy, _WORKERS_AND_DH, plain=True),
+    Kind("tomcat", _tomcat, Tomcat, Tomcat.remedy, _JAVA, plain=True),
 )
 
 MANAGED: Mapping[str, Kind] = MappingProxyType({kind.name: kind for kind in _KINDS})
