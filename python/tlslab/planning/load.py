@@ -187,7 +187,8 @@ class _Later:
             repetition=repetition,
             connections=rules.connections,
             window=rules.window,
-            rate=max(1, int(self.maximum * fraction)),
+            # A mean of logarithms may miss a whole number by its last digit.
+            rate=max(1, int(round(self.maximum * fraction, 6))),
             fraction=fraction,
             arrivals=rules.arrivals,
         )
