@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from tlslab.model.finding import Estimate
+from tlslab.model.estimate import Estimate
 
 CONFIDENCE = 0.95
 BOOTSTRAP_MIN_N = 8

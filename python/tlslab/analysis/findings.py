@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 
 from tlslab.analysis.compare import Measured, compare, order, settings
 from tlslab.analysis.steady_state import MIN_SLICES
-from tlslab.model.finding import Comparison, Estimate, Finding
+from tlslab.model.estimate import Estimate
+from tlslab.model.finding import Comparison, Finding
 from tlslab.model.record import Trial
 from tlslab.model.run import TargetInfo
 from tlslab.model.wording import (

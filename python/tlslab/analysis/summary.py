@@ -14,7 +14,8 @@ from tlslab.analysis.measures import UNITS, Processors, server_cost_us, trial_va
 from tlslab.analysis.published import load_study
 from tlslab.analysis.series import cpu_over_time
 from tlslab.analysis.validity import judge_cell, judge_trial
-from tlslab.model.finding import CellSummary, Estimate, ExperimentSummary, Note, Summary
+from tlslab.model.estimate import Estimate
+from tlslab.model.finding import CellSummary, ExperimentSummary, Note, Summary
 from tlslab.model.plan import Cell
 from tlslab.model.primitives import Primitives
 from tlslab.model.record import CountedFacts, Facts, Trial

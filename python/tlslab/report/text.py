@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass
 
-from rich import box
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.table import Table
 from rich.text import Text
 
 from tlslab.model.finding import Summary
 from tlslab.report import view
+from tlslab.report.made import made_parts, new_table
 from tlslab.report.plain import plain
 
 _STYLES = {
@@ -26,13 +26,19 @@ _WIDE = 112
 def render_text(summary: Summary) -> RenderableType:
     """Tables, one for each setting, with the sentences that belong to them; then all the rest."""
     parts: list[RenderableType] = [Text(plain(summary.experiment.title), style="bold"), Text()]
-    for section in view.sections(summary):
+    sections = view.sections(summary)
+    for section in sections:
         parts += [
             _SectionTable(section),
             *(_sentence(section.told(finding)) for finding in section.findings),
             Text(),
         ]
+    large = view.told_at_large(summary, sections)
+    parts += [*(_sentence(finding.text) for finding in large), Text()] if large else []
+    parts += made_parts(summary)
     parts += _published(summary)
+    failed = [f"{name} ({verdict}): {why}" for name, verdict, why in view.without_result(summary)]
+    parts += _listing("Cells without a valid result", failed, "red")
     parts += _listing(
         "Not tried or not supported", [f"{a}: {b}" for a, b in view.left_out(summary)]
     )
@@ -51,19 +57,8 @@ class _SectionTable:
         yield _table(self.section, wide=options.max_width >= _WIDE)
 
 
-def _new_table(title: str) -> Table:
-    return Table(
-        title=title,
-        title_justify="left",
-        title_style="bold cyan",
-        box=box.SIMPLE_HEAD,
-        pad_edge=False,
-        collapse_padding=True,
-    )
-
-
 def _table(section: view.Section, wide: bool) -> Table:
-    table = _new_table(section.label)
+    table = new_table(section.label)
     table.add_column("#", justify="right")
     table.add_column("", no_wrap=True)
     table.add_column("connections/s\n95 %", justify="right")
@@ -130,7 +125,7 @@ def _published(summary: Summary) -> list[RenderableType]:
     if study is None:
         return []
     baseline = view.varied_label(summary.experiment.baseline, summary.experiment.baseline)
-    table = _new_table(f"Published ratios to {baseline} beside ours")
+    table = new_table(f"Published ratios to {baseline} beside ours")
     for heading in ("", "here", "study", "ours: server", "ours: both sides"):
         table.add_column(heading, justify="right" if heading not in ("", "here") else "left")
     for row in rows:

@@ -4,10 +4,10 @@ import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from tlslab.model.estimate import Estimate
 from tlslab.model.finding import (
     CellSummary,
     Comparison,
-    Estimate,
     Finding,
     Published,
     Ranking,
@@ -159,7 +159,9 @@ def _value(
 
 
 def sections(summary: Summary) -> tuple[Section, ...]:
-    """One section for each setting, in the order of the plan."""
+    """One section for each setting, in the order of the plan; none for kinds without a ranking."""
+    if summary.experiment.kind != "matrix":
+        return ()
     baseline = summary.experiment.baseline
     members: dict[str, list[CellSummary]] = {}
     for cell in summary.cells:
@@ -259,14 +261,50 @@ def _comparable(found: Comparison | None) -> Value | None:
 def warnings(summary: Summary) -> tuple[Caution, ...]:
     """Everything that the reader must know: of the run, then of cells, alike ones together."""
     general = [Caution(text, ()) for text in summary.environment.warnings]
-    general += [Caution(f.text, ()) for f in summary.findings if not f.cells]
+    matrix = summary.experiment.kind == "matrix"
+    if matrix:
+        general += [Caution(f.text, ()) for f in summary.findings if not f.cells]
     by_code: dict[str, tuple[str, list[str]]] = {}
+    elsewhere = {"unsupported"} if matrix else {"unsupported", "invalid", "failed"}
     for cell in summary.cells:
         for reason in cell.reasons:
-            if cell.verdict != "unsupported":
+            if cell.verdict not in elsewhere:
                 _, cells = by_code.setdefault(reason.code, (reason.message, []))
                 cells.append(cell_label(cell.factors))
     return (*general, *(Caution(text, tuple(cells)) for text, cells in by_code.values()))
+
+
+def without_result(summary: Summary) -> tuple[tuple[str, str, str], ...]:
+    """Cells without a valid result that no section shows: label, verdict, reasons."""
+    if summary.experiment.kind == "matrix":
+        return ()
+    return tuple(
+        (
+            cell_label(cell.factors),
+            VERDICTS[cell.verdict],
+            "; ".join(reason.message for reason in cell.reasons),
+        )
+        for cell in summary.cells
+        if cell.verdict in ("invalid", "failed")
+    )
+
+
+def headline(summary: Summary, shown: tuple[Section, ...]) -> str:
+    """The first answer; else what stands in its way."""
+    told = [f for section in shown for f in section.findings] if shown else list(summary.findings)
+    for finding in told:
+        if finding.code == "answer":
+            return finding.text
+    if shown:
+        return "No cell could be ranked: the table and the warnings below say why."
+    return told[0].text if told else "Nothing was found: the warnings below say why."
+
+
+def told_at_large(summary: Summary, shown: tuple[Section, ...]) -> tuple[Finding, ...]:
+    """The findings that no section shows; of a ranking's, those about no cell are warnings."""
+    within = {finding for section in shown for finding in section.findings}
+    matrix = summary.experiment.kind == "matrix"
+    return tuple(f for f in summary.findings if f not in within and (f.cells or not matrix))
 
 
 def left_out(summary: Summary) -> tuple[tuple[str, str], ...]:
@@ -293,12 +331,13 @@ def facts(summary: Summary) -> tuple[tuple[str, str], ...]:
     environment = summary.environment
     target = environment.target
     workload = summary.experiment.workload
+    document = workload.get("document_bytes", 0)
     pairs = [
         ("Server", f"{target.name} ({target.software})"),
         ("Server's TLS library", target.backend),
         ("Server on processors", _listed(target.processors)),
         ("Generator on processors", _listed(environment.generator_processors)),
-        ("Document", f"{workload.get('document_bytes', 0):,} bytes"),
+        ("Document", f"{document:,} bytes" if document else ""),
         ("Connections at once", str(workload.get("connections", ""))),
         ("Blocks", str(summary.experiment.blocks)),
         ("Seed", str(summary.experiment.seed)),

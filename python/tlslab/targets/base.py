@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Protocol
 
 from tlslab.model.errors import CannotRunError
-from tlslab.targets.process import ServerProcess
+from tlslab.targets.process import Processes
 
 
 @dataclass(frozen=True)
@@ -45,10 +45,13 @@ class Setting:
 
 @dataclass(frozen=True)
 class Running:
-    """A started server: where to ask for the document, its process, and its own books if any."""
+    """A started server: where to ask for the document, its process, and its own books if any.
+
+    With a front, the two servers' processes are one group.
+    """
 
     url: str
-    process: ServerProcess
+    process: Processes
     count: Callable[[], int] | None = None
 
     def handshakes(self) -> int | None:
@@ -66,8 +69,16 @@ class Target(Protocol):
     name: str
     backend: str
     software: str
-    trust_pem: str
-    path: str
+
+    @property
+    def trust_pem(self) -> str:
+        """The authorities to trust, in PEM; known after `prepare`."""
+        ...
+
+    @property
+    def path(self) -> str:
+        """Where the document is."""
+        ...
 
     def prepare(self) -> dict[tuple[str, str], str]:
         """Makes certificates and configuration; the levels that this server lacks, with reasons."""
@@ -75,6 +86,14 @@ class Target(Protocol):
 
     def start(self) -> Running:
         """Starts a fresh server and waits until it answers. Raises CannotRunError."""
+        ...
+
+
+class Front(Target, Protocol):
+    """A server that can terminate TLS before another one."""
+
+    def start(self, upstream: str | None = None) -> Running:
+        """Starts a fresh server that passes on to this URL's host and port, if one is given."""
         ...
 
 

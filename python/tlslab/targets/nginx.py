@@ -37,17 +37,26 @@ class Nginx:
     """Debian's nginx: a master and one worker, pinned together."""
 
     name = "nginx"
+    remedy = "apt-get install nginx-light, or use another --target"
 
     def __init__(self, setting: Setting, program: str | None = None) -> None:
         self._setting = setting
-        self._program = require(
-            program or find_nginx(), "nginx", "apt-get install nginx-light, or use another --target"
-        )
+        self._program = require(program or find_nginx(), self.name, self.remedy)
         self._authority = Authority(setting.folder)
         self._certificates: list[CertificateFiles] = []
         self._groups = [_openssl_name(group) for group in setting.groups]
-        self.software, self.backend = _versions(self._program)
+        self.software, self.backend = self.versions(self._program)
         self.path = "/document"
+
+    @staticmethod
+    def versions(program: str) -> tuple[str, str]:
+        """Nginx's version, and that of the TLS library that it runs with, from `nginx -V`."""
+        told = subprocess.run([program, "-V"], capture_output=True, text=True, timeout=30)
+        version = re.search(r"nginx version: (\S+)", told.stderr)
+        running = re.search(r"running with (\w+ \S+)", told.stderr)
+        built = re.search(r"built with (\w+ \S+)", told.stderr)
+        library = running or built
+        return (version[1] if version else "nginx"), (library[1] if library else "unknown")
 
     @property
     def trust_pem(self) -> str:
@@ -125,16 +134,6 @@ class Nginx:
 def _openssl_name(group: str) -> str:
     found = find_group(group)
     return found.openssl if found else group
-
-
-def _versions(program: str) -> tuple[str, str]:
-    """Nginx's version, and that of the TLS library that it runs with, from `nginx -V`."""
-    told = subprocess.run([program, "-V"], capture_output=True, text=True, timeout=30, check=False)
-    version = re.search(r"nginx version: (\S+)", told.stderr)
-    running = re.search(r"running with (\w+ \S+)", told.stderr)
-    built = re.search(r"built with (\w+ \S+)", told.stderr)
-    library = running or built
-    return (version[1] if version else "nginx"), (library[1] if library else "unknown")
 
 
 def _user() -> str | None:

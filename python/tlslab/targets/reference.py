@@ -11,12 +11,24 @@ import time
 from typing import Any
 
 from tlslab.model.errors import CannotRunError
-from tlslab.targets.base import Running, Setting, pinned
+from tlslab.targets.base import Running, Setting, pinned, require
 from tlslab.targets.certificates import Authority
 from tlslab.targets.process import ServerProcess
+from tlslab.targets.programs import REMEDY, find_program
 
 START_S = 10.0
 STATS_S = 2.0
+
+# Smaller Diffie-Hellman parameters have to be allowed in so many words.
+SAFE_DH_BITS = 2048
+
+
+PROGRAM = "tlslab-serve"
+
+
+def find_reference() -> str | None:
+    """The program, which the package brings along."""
+    return find_program(PROGRAM)
 
 
 class Reference:
@@ -26,9 +38,9 @@ class Reference:
     backend = "openssl"
     software = "tlslab-serve"
 
-    def __init__(self, setting: Setting, program: str) -> None:
+    def __init__(self, setting: Setting, program: str | None = None) -> None:
         self._setting = setting
-        self._program = program
+        self._program = require(program or find_reference(), PROGRAM, REMEDY)
         self._authority = Authority(setting.folder)
         self._certificates: list[str] = []
         self.path = f"/bytes/{setting.document_bytes}"
@@ -50,8 +62,13 @@ class Reference:
         command = [self._program, "--listen", "127.0.0.1:0", "--backend", self.backend]
         setting = self._setting
         command += ["--idle", f"{setting.idle_s}s", "--pause", f"{setting.pause_ms}ms"]
-        for group in self._setting.groups:
-            command += ["--group", group]
+        command += ["--threads", str(setting.workers)]
+        for option, names in (("--group", setting.groups), ("--suite", setting.suites)):
+            for name in names:
+                command += [option, name]
+        if setting.dh_bits is not None:
+            command += ["--dh-bits", str(setting.dh_bits)]
+            command += ["--allow-obsolete"] if setting.dh_bits < SAFE_DH_BITS else []
         if self._setting.resume != "none":
             command += ["--resumption", self._setting.resume.removesuffix("-only")]
         command = pinned(command + self._certificates, self._setting.processors, "KILL")
