@@ -17,7 +17,7 @@ import numpy as np
 from scipy import optimize
 
 from tlslab.analysis.estimate import Array, estimate, mean_interval
-from tlslab.model.finding import Estimate
+from tlslab.model.estimate import Estimate
 
 # A block's throughput at each concurrency.
 Block = Mapping[int, float]
