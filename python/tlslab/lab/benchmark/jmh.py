@@ -3,7 +3,7 @@
 import os
 import subprocess
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from tlslab.lab.benchmark.keystores import KeyStore
 from tlslab.model.benchmark import MODES, BenchmarkRun, BenchmarkSettings, Mode
 from tlslab.model.errors import CannotRunError, StoreError
 from tlslab.store.jmh import read_jmh
-from tlslab.targets.jdk import Jdk, java_environment
+from tlslab.targets.jdk import PICKED_UP, Jdk
 from tlslab.targets.process import ServerProcess
 
 JAR_REMEDY = "build it with `make java` (it needs Maven and a JDK)"
@@ -74,7 +74,7 @@ def command(fork: Fork, result: Path) -> list[str]:
     """The command line of one trial."""
     method, tls = _METHODS[fork.benchmark]
     settings = fork.settings
-    pids = fork.keys.cluster.pids() if fork.keys.cluster else ()
+    pids = fork.keys.signers()
     line = [str(fork.jdk.java), "-jar", str(fork.jar), f"^{method.replace('.', '[.]')}$"]
     line += ["-bm", ",".join(_SHORT[mode] for mode in settings.modes), "-tu", "s", "-f", "1"]
     line += ["-wi", str(settings.warmup_iterations), "-w", f"{settings.warmup_ms}ms"]
@@ -89,7 +89,7 @@ def command(fork: Fork, result: Path) -> list[str]:
 def run_fork(fork: Fork, result: Path, log: Path) -> dict[Mode, BenchmarkRun]:
     """Runs a trial; its output goes to the log. Raises ForkFailedError, with JMH's own words."""
     seconds = fork.settings.seconds + len(fork.settings.modes) * SLACK_S
-    code = _finish(command(fork, result), _environment(fork.keys), log, seconds)
+    code = finish(command(fork, result), fork.keys, log, seconds)
     words = log.read_text("utf-8", "replace")
     if code is None:
         raise ForkFailedError("benchmark_hangs", f"it did not end within {seconds:.0f} s")
@@ -103,31 +103,20 @@ def run_fork(fork: Fork, result: Path, log: Path) -> dict[Mode, BenchmarkRun]:
     return {mode: runs[mode] for mode in MODES if mode in runs}
 
 
-def _environment(keys: KeyStore) -> dict[str, str]:
-    return {**java_environment(), **keys.environment}
-
-
-def _finish(
-    line: Sequence[str], environment: Mapping[str, str], log: Path, seconds: float
-) -> int | None:
-    """Runs a command to its end, with all that it starts; None when that took too long."""
-    guarded = ["setpriv", "--pdeathsig", "TERM", "--"]
-    assigned = ["env", *(f"{name}={value}" for name, value in _added(environment).items())]
-    process = ServerProcess([*guarded, *assigned, *_without(environment), *line], log)
+def finish(line: Sequence[str], keys: KeyStore, log: Path, seconds: float) -> int | None:
+    """Runs a JVM to its end, with all that it starts; None when that took too long."""
+    process = ServerProcess(guarded(line, keys), log)
     try:
         return _wait(process.popen, seconds)
     finally:
         process.stop()
 
 
-def _added(environment: Mapping[str, str]) -> dict[str, str]:
-    return {name: value for name, value in environment.items() if os.environ.get(name) != value}
-
-
-def _without(environment: Mapping[str, str]) -> list[str]:
-    """Options of `env` that take away what must not be there."""
-    gone = sorted(set(os.environ) - set(environment))
-    return ["env", *(part for name in gone for part in ("-u", name))] if gone else []
+def guarded(line: Sequence[str], keys: KeyStore) -> list[str]:
+    """A JVM's command line that ends with the lab, in an environment that adds no options."""
+    unset = [part for name in PICKED_UP for part in ("-u", name)]
+    assigned = [f"{name}={value}" for name, value in keys.environment.items()]
+    return ["setpriv", "--pdeathsig", "TERM", "--", "env", *unset, *assigned, *line]
 
 
 def _wait(popen: "subprocess.Popen[bytes]", seconds: float) -> int | None:
@@ -153,6 +142,3 @@ def failure_words(output: str) -> str:
 def _tells(line: str) -> bool:
     """Whether a line says something beside where in the program it happened."""
     return bool(line) and not line.startswith(("at ", "... ", "# ", "<failure>"))
-
-
-Progress = Callable[[str], None]

@@ -1,74 +1,53 @@
 """Where the client's key may be, made ready for a run: each failure fails its own cells only."""
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Protocol
 
-from tlslab.lab.benchmark.cluster import start_cluster
 from tlslab.lab.benchmark.material import Material
-from tlslab.lab.benchmark.token import make_token
 from tlslab.model.errors import CannotRunError
-
-
-class Cluster(Protocol):
-    """A started cluster of signing nodes, and what can be done to it."""
-
-    def settings(self) -> Mapping[str, str]:
-        """The lines `cluster.*` of a settings file."""
-        ...
-
-    def pids(self) -> Sequence[int]:
-        """The processes that sign."""
-        ...
-
-    def describe(self) -> str:
-        """What signs, in words, with its version."""
-        ...
-
-    def begin_fault(self, kind: str) -> str:
-        """Does something to one node; what was done, in words."""
-        ...
-
-    def end_fault(self) -> str:
-        """Undoes it; what was done, in words."""
-        ...
+from tlslab.targets.signer import ClusterSetting, SigningCluster, signing_cluster
+from tlslab.targets.softhsm import make_token
 
 
 @dataclass(frozen=True)
 class KeyStore:
     """An opened key store.
 
-    `settings` are its lines of a settings file, `environment` what a process needs to reach it,
-    `signers` the processes that sign elsewhere, `words` what it is. `failure` says why it is not
-    there; nothing else counts then.
+    `settings` are its lines of the JVM's settings file, `environment` what a process needs to reach
+    it, `flags` those of the engine, `words` what it is. `failure` says why it is not there; nothing
+    else counts then.
     """
 
     name: str
     settings: Mapping[str, str] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=dict)
-    cluster: Cluster | None = None
+    flags: tuple[str, ...] = ()
+    cluster: SigningCluster | None = None
     words: str = ""
     failure: str = ""
+
+    def signers(self) -> tuple[int, ...]:
+        """The processes that sign elsewhere, those that still run."""
+        nodes = self.cluster.nodes if self.cluster else ()
+        return tuple(process.pid for node in nodes for process in node.process.tree())
+
+
+Opener = Callable[[Material, ExitStack], KeyStore]
 
 
 def open_key_stores(
     names: Sequence[str], material: Material, stack: ExitStack
 ) -> dict[str, KeyStore]:
     """All key stores that are asked for; what was started ends with the stack."""
-    openers: Mapping[str, Callable[[Material, ExitStack], KeyStore]] = {
-        "memory": _memory,
-        "pkcs11": _pkcs11,
-        "cluster": _cluster,
-    }
     found = {}
     for name in names:
         try:
-            found[name] = openers[name](material, stack)
+            found[name] = _OPENERS[name](material, stack)
         except CannotRunError as error:
-            remedy = f": {error.remedy}" if error.remedy else ""
-            found[name] = KeyStore(name, failure=error.message + remedy)
+            words = ": ".join(filter(None, (error.message, error.remedy)))
+            found[name] = KeyStore(name, failure=words)
     return found
 
 
@@ -77,19 +56,37 @@ def _memory(material: Material, stack: ExitStack) -> KeyStore:
 
 
 def _pkcs11(material: Material, stack: ExitStack) -> KeyStore:
-    folder = material.folder / "token"
-    folder.mkdir()
-    token = make_token(folder, material.client)
+    token = make_token(material.folder / "token", material.client)
     settings = {
-        "pkcs11.library": str(token.module),
-        "pkcs11.pin": token.pin,
-        "pkcs11.label": token.label,
+        "pkcs11.library": token.module,
+        "pkcs11.pin": token.pin_file.read_text("ascii").strip(),
+        "pkcs11.label": token.key,
     }
-    return KeyStore("pkcs11", settings, {"SOFTHSM2_CONF": str(token.config)}, words=token.words)
+    words = f"{token.software}, by SunPKCS11 or the engine"
+    return KeyStore("pkcs11", settings, token.environment, token.flags(), words=words)
 
 
 def _cluster(material: Material, stack: ExitStack) -> KeyStore:
-    folder: Path = material.folder / "cluster"
-    folder.mkdir()
-    cluster = stack.enter_context(start_cluster(folder, material.client))
-    return KeyStore("cluster", cluster.settings(), cluster=cluster, words=cluster.describe())
+    setting = ClusterSetting(material.folder / "cluster", material.client.key)
+    return cluster_store(stack.enter_context(signing_cluster(setting)))
+
+
+def cluster_store(cluster: SigningCluster) -> KeyStore:
+    """The key store that a started cluster is."""
+    told = json.loads(cluster.description.read_text("utf-8"))
+    with open(told["token_file"], encoding="ascii") as file:
+        token = file.read().strip()
+    settings = {
+        "cluster.nodes": ", ".join(f"{node['url']} {node['weight']}" for node in told["nodes"]),
+        "cluster.ca": told["authority"],
+        "cluster.token": token,
+        "cluster.key": told["key"],
+        "cluster.timeout_ms": str(told["timeout_ms"]),
+    }
+    flags = [f"--signers={cluster.description}"]
+    flags += [f"--allow={address}" for address in cluster.addresses]
+    words = f"{len(cluster.nodes)} nodes of {cluster.software}; {cluster.note}"
+    return KeyStore("cluster", settings, flags=tuple(flags), cluster=cluster, words=words)
+
+
+_OPENERS: Mapping[str, Opener] = {"memory": _memory, "pkcs11": _pkcs11, "cluster": _cluster}
