@@ -107,6 +107,16 @@ class Table:
             raise self.error("must not name anything twice", key)
         return tuple(value)
 
+    def levels(self, key: str) -> tuple[str, ...]:
+        """A list of strings, in which whole numbers may stand without quotes."""
+        value = self._value(key)
+        if isinstance(value, list):
+            plain = [str(item) if type(item) is int else item for item in value]
+            return Table({**self.data, key: plain}, self.path, self._source, self._lines).strings(
+                key
+            )
+        return self.strings(key)
+
     def names(
         self, key: str, known: Sequence[str], accept: Callable[[str], bool] | None = None
     ) -> tuple[str, ...]:

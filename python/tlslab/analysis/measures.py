@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from tlslab.model.deployment import Deployment
 from tlslab.model.record import Trial, TrialRun
 from tlslab.model.run import Environment
 
@@ -42,9 +43,10 @@ class Processors:
     generator: tuple[int, ...]
 
     @classmethod
-    def of(cls, environment: Environment) -> "Processors":
-        """Those of a run."""
-        return cls(environment.target.processors, environment.generator_processors)
+    def of(cls, environment: Environment, deployment: Deployment | None) -> "Processors":
+        """Those of a run's cells with a deployment."""
+        target = environment.target_of(deployment)
+        return cls(target.processors, environment.generator_processors)
 
     @property
     def server_count(self) -> int:

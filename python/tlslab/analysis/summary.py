@@ -35,7 +35,6 @@ def summarise(contents: RunContents) -> Summary:
     """
     experiment = contents.experiment
     study = load_study(experiment.published) if experiment.published else None
-    processors = Processors.of(contents.environment)
     by_cell: dict[str, list[Trial]] = {cell.key: [] for cell in contents.plan.cells}
     for trial in contents.trials:
         by_cell.setdefault(trial.cell, []).append(trial)
@@ -44,7 +43,7 @@ def summarise(contents: RunContents) -> Summary:
             cell,
             by_cell[cell.key],
             contents.plan.blocks,
-            processors,
+            Processors.of(contents.environment, cell.deployment),
             contents.environment.primitives,
         )
         for cell in contents.plan.cells
@@ -74,6 +73,7 @@ def _experiment(contents: RunContents) -> ExperimentSummary:
         factors={factor.name: factor.levels for factor in experiment.factors},
         baseline=dict(experiment.baseline),
         workload=asdict(experiment.workload),
+        kind=experiment.kind,
     )
 
 

@@ -169,5 +169,7 @@ def outcome(trial: Trial) -> str:
     """A trial's result in short."""
     if trial.reason is not None:
         return f"{trial.status}: {trial.reason.class_}: {trial.reason.message}"
-    record = trial.runs["capacity"].record
-    return f"{record.outcomes.completed / record.seconds:,.0f} connections/s"
+    run = trial.runs.get("capacity") or next(iter(trial.runs.values()), None)
+    if run is None:
+        return trial.status
+    return f"{run.record.outcomes.completed / run.record.seconds:,.0f} connections/s"

@@ -14,9 +14,12 @@ from tlslab.cli.progress import watch
 from tlslab.experiment import load, with_levels
 from tlslab.lab.run import Request, Result, execute
 from tlslab.model.errors import UsageError
+from tlslab.model.experiment import Experiment
 from tlslab.model.finding import Summary
 
 EXIT_VERDICT = 1
+
+DEFAULT_TARGET = "reference"
 EXIT_INTERRUPTED = 130
 
 # Cells with these verdicts have results that may be used; `unsupported` is a result, too.
@@ -26,8 +29,12 @@ GOOD_VERDICTS = ("valid", "at_least", "unsupported")
 def command(
     experiment: Annotated[str, typer.Argument(help="A shipped experiment or a file in TOML.")],
     target: Annotated[
-        str, typer.Option(help="reference, nginx, or a URL https://HOST[:PORT]/PATH.")
-    ] = "reference",
+        list[str] | None,
+        typer.Option(
+            metavar="NAME,NAME|URL",
+            help="Servers to start (tlslab targets lists them), or a URL https://HOST[:PORT]/PATH.",
+        ),
+    ] = None,
     set_: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="FACTOR=LEVEL,LEVEL", help="Other levels for a factor."),
@@ -52,9 +59,10 @@ def command(
     if out_dir is not None and resume is not None:
         raise UsageError("--out and --resume exclude each other: a resumed run stays where it is")
     wanted = with_levels(load(experiment, quick), parse_levels(set_ or []))
+    wanted, targets = with_targets(wanted, parse_targets(target or []))
     request = Request(
         experiment=wanted,
-        target=target,
+        targets=targets,
         command=("tlslab", *sys.argv[1:]),
         out=out_dir,
         resume=resume,
@@ -71,6 +79,35 @@ def command(
         raise typer.Exit(EXIT_INTERRUPTED) from None
     out.print(report.render_text(result.summary))
     raise typer.Exit(_conclude(result))
+
+
+def parse_targets(given: list[str]) -> tuple[str, ...]:
+    """`--target` options, each a URL or names with commas between them; none twice."""
+    names = [
+        part.strip()
+        for each in given
+        for part in ([each] if "://" in each else each.split(","))
+        if part.strip()
+    ]
+    return tuple(dict.fromkeys(names))
+
+
+def with_targets(
+    experiment: Experiment, targets: tuple[str, ...]
+) -> tuple[Experiment, tuple[str, ...]]:
+    """The experiment with these servers, and its servers; several are levels of a factor.
+
+    Without any, those of the experiment, or the reference server. Raises UsageError.
+    """
+    if not targets:
+        return experiment, experiment.levels("server") or (DEFAULT_TARGET,)
+    if any("://" in target for target in targets):
+        if len(targets) > 1 or experiment.levels("server"):
+            raise UsageError("--target: a URL cannot be compared with other servers in one run")
+        return experiment, targets
+    if len(targets) > 1 or experiment.levels("server"):
+        experiment = with_levels(experiment, {"server": targets})
+    return experiment, targets
 
 
 def parse_levels(settings: list[str]) -> dict[str, tuple[str, ...]]:

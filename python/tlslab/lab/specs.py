@@ -27,11 +27,13 @@ class Aim:
 
 
 def run_spec(aim: Aim, profile: Profile, workload: Workload, kind: RunKind) -> dict[str, Any]:
-    """The specification of one of a trial's two runs.
+    """The specification of one of a trial's runs.
 
     `capacity` has the lean client (sampled authentication, one key share), `client_cost` the full
-    one.
+    one; `steady` keeps its connections open.
     """
+    if kind == "steady":
+        return _steady_spec(aim, profile, workload)
     lean = kind == "capacity"
     window = workload.capacity if lean else workload.client_cost
     spec = preflight_spec(aim, profile, workload.http)
@@ -49,6 +51,23 @@ def run_spec(aim: Aim, profile: Profile, workload: Workload, kind: RunKind) -> d
     }
     if workload.resume != "none":
         spec["tls"] |= {"resume": workload.resume, "resume_ratio": workload.resume_ratio}
+    return spec
+
+
+def _steady_spec(aim: Aim, profile: Profile, workload: Workload) -> dict[str, Any]:
+    """As many requests as fit into the window, over connections that are kept open."""
+    steady = workload.steady
+    assert steady is not None  # Only such workloads have the run.
+    http = steady.http or workload.http
+    spec = preflight_spec(aim, profile, http)
+    spec |= {
+        "connections": steady.connections,
+        "cpus": list(aim.processors),
+        "warmup_ms": steady.window.warmup_ms,
+        "stop": {"duration_ms": steady.window.measure_ms},
+        "requests_per_connection": "unlimited",
+    }
+    spec["http"] |= {"streams": steady.streams if http == "2" else 1}
     return spec
 
 

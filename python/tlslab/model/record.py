@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 TrialStatus = Literal["done", "unsupported", "failed"]
-RunKind = Literal["capacity", "client_cost"]
+RunKind = Literal["capacity", "client_cost", "steady", "maximum", "load"]
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 from itertools import product
 
+from tlslab.model.deployment import NO_FRONT, Deployment
 from tlslab.model.experiment import Experiment, Pin
 from tlslab.model.names import find_group, find_suite
 from tlslab.model.plan import Cell, Excluded
@@ -11,16 +12,29 @@ from tlslab.model.profile import Profile
 
 Factors = Mapping[str, str]
 
+# What only one version of TLS can resume by.
+RESUMES_BY = {"id": "1.2", "ticket": "1.2", "psk": "1.3", "psk-only": "1.3"}
 
-def make_cells(experiment: Experiment) -> tuple[tuple[Cell, ...], tuple[Excluded, ...]]:
-    """All combinations of levels, the first factor varying slowest: cells and exclusions."""
+
+def make_cells(
+    experiment: Experiment, server: str = "reference"
+) -> tuple[tuple[Cell, ...], tuple[Excluded, ...]]:
+    """All combinations of levels, the first factor varying slowest: cells and exclusions.
+
+    `server` is the one of all cells where that is not a factor.
+    """
     cells: list[Cell] = []
     excluded: list[Excluded] = []
     for factors in _combinations(experiment):
         profile = make_profile(experiment, factors)
-        reason = _exclusion(experiment, factors) or contradiction(profile)
+        reason = (
+            _exclusion(experiment, factors)
+            or contradiction(profile)
+            or _resumption_against(factors)
+        )
         if reason is None:
-            cells.append(Cell(cell_key(factors), factors, profile))
+            deployment = make_deployment(experiment, factors, server)
+            cells.append(Cell(cell_key(factors), factors, profile, deployment))
         else:
             excluded.append(Excluded(factors, reason))
     return tuple(cells), tuple(excluded)
@@ -64,6 +78,32 @@ def make_profile(experiment: Experiment, factors: Factors) -> Profile:
         suites=_joined(pins, "suites") if suite is None else (suite,),
         signature_schemes=_joined(pins, "signature_schemes"),
     )
+
+
+def make_deployment(experiment: Experiment, factors: Factors, server: str) -> Deployment:
+    """What a cell asks of the server's side."""
+    return Deployment(
+        server=factors.get("server", server),
+        front=factors.get("front", NO_FRONT),
+        processors=_number(factors, "processors"),
+        workers=_number(factors, "workers"),
+        dh_bits=_number(factors, "dh_bits"),
+        jdk=factors.get("jdk"),
+        connector=factors.get("connector"),
+        resume=factors.get("resume", experiment.workload.resume),
+    )
+
+
+def _number(factors: Factors, name: str) -> int | None:
+    return int(factors[name]) if name in factors else None
+
+
+def _resumption_against(factors: Factors) -> str | None:
+    """Why a version of TLS does not resume in the way that the factor `resume` names."""
+    version = RESUMES_BY.get(factors.get("resume", "none"))
+    if version is None or factors.get("tls", version) == version:
+        return None
+    return f"resumption by {factors['resume']} belongs to TLS {version}"
 
 
 def _joined(pins: list[Pin], field: str) -> tuple[str, ...]:

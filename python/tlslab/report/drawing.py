@@ -218,7 +218,7 @@ def _axis(title: str, logarithmic: bool, numbers: list[float]) -> Drawn:
 
 
 def log_ticks(numbers: list[float]) -> list[float]:
-    """Where a logarithmic axis has its ticks: at the numbers if these are few, else at 1, 2, 5 or the like."""
+    """Ticks of a logarithmic axis: the numbers if these are few, else 1, 2, 5 or the like."""
     distinct = sorted(set(numbers))
     if not distinct:
         return []

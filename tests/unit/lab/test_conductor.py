@@ -13,10 +13,13 @@ import pytest
 from tlslab.experiment import dumps, load
 from tlslab.lab import events
 from tlslab.lab.conductor import Conductor
+from tlslab.lab.deployments import Prepared, Servers
 from tlslab.lab.engine import Engine
 from tlslab.lab.environment import describe
 from tlslab.lab.placement import Placement
 from tlslab.lab.specs import Aim
+from tlslab.lab.trial import run_trial
+from tlslab.model.deployment import Deployment
 from tlslab.model.errors import StoreError
 from tlslab.model.plan import Plan
 from tlslab.model.run import TargetInfo
@@ -50,10 +53,9 @@ class Lab:
         self.folder = RunFolder.create(path, dumps(EXPERIMENT), self.plan, environment)
         self.servers: list[ServerProcess] = []
         self.events: list[events.Event] = []
-        aim = Aim("https://unset/")
-        self.conductor = Conductor(
-            Engine(engine), EXPERIMENT.workload, aim, self.start, self.events.append
-        )
+        ready = Prepared(info, Aim("https://unset/"), lambda: self.start())
+        servers = Servers(EXPERIMENT, {Deployment("reference"): ready}, ())
+        self.conductor = Conductor(Engine(engine), servers, self.events.append, run_trial)
 
     def start(self) -> Running:
         command = [sys.executable, "-c", "import time; time.sleep(60)"]
@@ -155,7 +157,7 @@ def test_a_dead_server_fails_its_trial_and_the_next_block_has_a_fresh_one(
         pid_file.write_text(str(running.process.pid))
         return running
 
-    lab.conductor._start = start_and_tell
+    lab.start = start_and_tell  # type: ignore[method-assign]
     lab.carry_out()
     trials = lab.folder.trials()
     failed = [trial for trial in trials if trial.status == "failed"]
