@@ -3,9 +3,26 @@
 `measures` takes one value of each estimate from each trial, `validity` and `steady_state` judge
 trials, `estimate` puts intervals on values, `latency` on quantiles, `compare` on ratios paired by
 block, `findings` says it in sentences, `published` sets a study's ratios beside ours, `summary`
-joins it all.
+joins it all. `scaling` fits throughput against concurrency; `concurrency` is study P.
 """
 
-from tlslab.analysis.summary import summarise
+from collections.abc import Callable, Mapping
 
-__all__ = ["summarise"]
+from tlslab.analysis.concurrency import summarise as summarise_benchmark
+from tlslab.analysis.summary import summarise as summarise_matrix
+from tlslab.model.experiment import BENCHMARK, MATRIX
+from tlslab.model.finding import Summary
+from tlslab.model.run import RunContents
+
+SUMMARISERS: Mapping[str, Callable[[RunContents], Summary]] = {
+    MATRIX: summarise_matrix,
+    BENCHMARK: summarise_benchmark,
+}
+
+
+def summarise(contents: RunContents) -> Summary:
+    """All that can be said of a run, from its folder's content alone. Pure."""
+    return SUMMARISERS[contents.experiment.kind](contents)
+
+
+__all__ = ["SUMMARISERS", "summarise"]

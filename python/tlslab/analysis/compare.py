@@ -61,7 +61,7 @@ def is_bounded(estimate: str) -> bool:
 
 def more_is_faster(estimate: str) -> bool:
     """Whether more of it is better: true of rates, false of costs."""
-    return estimate.startswith("connections_per")
+    return estimate.endswith("_per_s") or estimate.startswith("connections_per")
 
 
 def compare(

@@ -8,9 +8,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from tlslab.experiment import benchmark
 from tlslab.experiment.factors import RULES, Rule
 from tlslab.experiment.workload import read_workload, write_workload
-from tlslab.model.experiment import MATRIX, Experiment
+from tlslab.model.experiment import BENCHMARK, MATRIX, Experiment
 from tlslab.toml_table import Table
 
 
@@ -43,4 +44,12 @@ MATRIX_KIND = Kind(
     write=lambda experiment: write_workload(experiment.workload),
 )
 
-KINDS: Mapping[str, Kind] = {kind.name: kind for kind in (MATRIX_KIND,)}
+BENCHMARK_KIND = Kind(
+    name=BENCHMARK,
+    tables=("benchmark", "faults"),
+    rules=benchmark.RULES,
+    read=benchmark.read,
+    write=benchmark.write,
+)
+
+KINDS: Mapping[str, Kind] = {kind.name: kind for kind in (MATRIX_KIND, BENCHMARK_KIND)}

@@ -14,6 +14,7 @@ CLIENT_FACTORS = ("tls", "key", "group", "suite", "http", "resume", "connections
 FACTOR_NAMES = (*SERVER_FACTORS, *CLIENT_FACTORS)
 
 MATRIX = "matrix"
+BENCHMARK = "benchmark"
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from tlslab.model.benchmark import BenchmarkRun, Mode, Timeline
+
 TrialStatus = Literal["done", "unsupported", "failed"]
 RunKind = Literal["capacity", "client_cost", "steady", "maximum", "load"]
 
@@ -356,6 +358,7 @@ class Trial:
     """One trial: a cell's two runs, or the reason why they are not there.
 
     `trial`, `block`, `position` and `cell` are those of the plan; `started` is ISO 8601 in UTC.
+    Trials of the kind `benchmark` have `benchmarks` or a `timeline` in place of runs.
     """
 
     trial: int
@@ -367,3 +370,5 @@ class Trial:
     status: TrialStatus
     reason: Reason | None = None
     runs: Mapping[RunKind, TrialRun] = field(default_factory=dict)
+    benchmarks: Mapping[Mode, BenchmarkRun] = field(default_factory=dict)
+    timeline: Timeline | None = None

@@ -1,7 +1,6 @@
 package tlslab;
 
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.GeneralSecurityException;
@@ -12,16 +11,31 @@ import java.util.Base64;
 import java.util.Properties;
 import tlslab.keys.Settings;
 
-/** Keys and certificates of a server and a client, made by the JDK's keytool for one test class. */
+/**
+ * Keys and certificates of a server, a client and a signing node, made by the JDK's keytool once for
+ * each JVM. The properties are a test's own.
+ */
 public final class Material {
     private static final char[] PASSWORD = "changeit".toCharArray();
+    private static final Material MADE = new Material();
 
     public final Path folder;
     public final Properties properties = new Properties();
 
-    public Material() {
+    /** The JVM's material, with properties that a test may change. */
+    public static Material get() {
+        return new Material(MADE);
+    }
+
+    private Material(Material made) {
+        folder = made.folder;
+        properties.putAll(made.properties);
+    }
+
+    private Material() {
         try {
             folder = Files.createTempDirectory("tlslab-test-");
+            folder.toFile().deleteOnExit();
             StringBuilder trust = new StringBuilder();
             for (String name : new String[] {"server", "client", "node"}) {
                 KeyStore store = make(name);
@@ -60,17 +74,6 @@ public final class Material {
         return PASSWORD.clone();
     }
 
-    public void delete() {
-        try (var files = Files.list(folder)) {
-            for (Path file : files.toList()) {
-                Files.delete(file);
-            }
-            Files.delete(folder);
-        } catch (IOException error) {
-            throw new UncheckedIOException(error);
-        }
-    }
-
     private KeyStore make(String name) throws IOException, InterruptedException {
         String keytool = Path.of(System.getProperty("java.home"), "bin", "keytool").toString();
         Process process =
@@ -86,11 +89,14 @@ public final class Material {
         if (process.waitFor() != 0) {
             throw new IOException(words);
         }
+        folder.resolve(name + ".p12").toFile().deleteOnExit();
         return store(name);
     }
 
     private String write(String name, String text) throws IOException {
-        return Files.writeString(folder.resolve(name), text).toString();
+        Path file = Files.writeString(folder.resolve(name), text);
+        file.toFile().deleteOnExit();
+        return file.toString();
     }
 
     private static String pem(String kind, byte[] bytes) {

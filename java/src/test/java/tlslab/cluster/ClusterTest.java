@@ -31,7 +31,7 @@ class ClusterTest {
     @BeforeEach
     void start() {
         Pinned.of("1.2").install();
-        material = new Material();
+        material = Material.get();
         PrivateKey key = Pem.key(material.properties.getProperty("client.key"));
         one = new StubNode(material, key);
         two = new StubNode(material, key);
@@ -46,7 +46,6 @@ class ClusterTest {
     void stop() {
         one.close();
         two.close();
-        material.delete();
     }
 
     private ClientKey open() {

@@ -6,7 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.security.cert.X509Certificate;
 import javax.net.ssl.SSLException;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import tlslab.Material;
@@ -27,13 +26,8 @@ abstract class HandshakeTests {
 
     @BeforeEach
     void make() {
-        material = new Material();
+        material = Material.get();
         key = KeyStores.open("memory", material.settings());
-    }
-
-    @AfterEach
-    void delete() {
-        material.delete();
     }
 
     private MutualHandshake handshakes(ClientKey client) {

@@ -10,7 +10,7 @@ import tlslab.Material;
 class KeyStoresTest {
     @Test
     void aKeyThatIsNotTheCertificatesIsRefused() {
-        Material material = new Material();
+        Material material = Material.get();
         String other = material.properties.getProperty("server.key");
         material.properties.setProperty("client.key", other);
         IllegalStateException error =
@@ -18,12 +18,11 @@ class KeyStoresTest {
                         IllegalStateException.class,
                         () -> KeyStores.open("memory", material.settings()));
         assertTrue(error.getMessage().contains("not that of the client's certificate"));
-        material.delete();
     }
 
     @Test
     void aModuleThatIsNotThereIsNamed() {
-        Material material = new Material();
+        Material material = Material.get();
         material.properties.setProperty("pkcs11.library", "/nowhere/module.so");
         material.properties.setProperty("pkcs11.pin", "1234");
         IllegalStateException error =
@@ -31,7 +30,6 @@ class KeyStoresTest {
                         IllegalStateException.class,
                         () -> KeyStores.open("pkcs11", material.settings()));
         assertTrue(error.getMessage().contains("/nowhere/module.so"), error.getMessage());
-        material.delete();
     }
 
     @Test

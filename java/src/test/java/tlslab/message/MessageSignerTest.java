@@ -5,7 +5,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.charset.StandardCharsets;
 import java.security.PublicKey;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import tlslab.Material;
@@ -18,13 +17,8 @@ class MessageSignerTest {
 
     @BeforeAll
     static void make() {
-        material = new Material();
+        material = Material.get();
         key = KeyStores.open("memory", material.settings());
-    }
-
-    @AfterAll
-    static void delete() {
-        material.delete();
     }
 
     @Test
