@@ -1,7 +1,7 @@
 """How throughput grows with concurrency: the Universal Scalability Law, and the knee. Pure.
 
-Gunther, "Guerrilla Capacity Planning" (2007): X(N) = l N / (1 + s (N - 1) + k N (N - 1)), with l the
-throughput of one, s the share that is serial (queueing for what is shared), k the cost of
+Gunther, "Guerrilla Capacity Planning" (2007): X(N) = l N / (1 + s (N - 1) + k N (N - 1)), with l
+the throughput of one, s the share that is serial (queueing for what is shared), k the cost of
 agreement between any two. Without k it has an asymptote, l / s; with it a peak at
 N* = sqrt((1 - s) / k).
 
@@ -47,9 +47,7 @@ class Law:
 
     def at(self, concurrency: float) -> float:
         """The throughput that the law gives."""
-        return law_value(
-            (self.per_one.value, self.serial.value, self.agreement.value), concurrency
-        )
+        return law_value((self.per_one.value, self.serial.value, self.agreement.value), concurrency)
 
 
 @dataclass(frozen=True)
@@ -152,9 +150,7 @@ def find_knee(blocks: Sequence[Block]) -> Knee | None:
     )
 
 
-def _knee(
-    blocks: Sequence[Block], levels: Sequence[int], faster: Callable[[Array], bool]
-) -> int:
+def _knee(blocks: Sequence[Block], levels: Sequence[int], faster: Callable[[Array], bool]) -> int:
     for level in levels[:-1]:
         above = [_ratios(blocks, level, higher) for higher in levels if higher > level]
         if not any(faster(logs) for logs in above if len(logs)):

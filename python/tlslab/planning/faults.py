@@ -1,4 +1,4 @@
-"""Trials beside the cells of the factors: a load through the signing nodes, one of them at fault."""
+"""Trials beside the factors' cells: a load through the signing nodes, one of them at fault."""
 
 import random
 from dataclasses import replace

@@ -72,9 +72,7 @@ def make_curves(cells: Sequence[Measured]) -> tuple[Curve, ...]:
         if cell.values.get(RATE):
             place = (factors["runtime"], factors["benchmark"], factors["keys"])
             groups.setdefault(place, {})[int(factors["threads"])] = cell
-    return tuple(
-        _curve(*place, dict(sorted(members.items()))) for place, members in groups.items()
-    )
+    return tuple(_curve(*place, dict(sorted(members.items()))) for place, members in groups.items())
 
 
 def _curve(runtime: str, benchmark: str, keys: str, cells: Mapping[int, Measured]) -> Curve:
@@ -91,9 +89,7 @@ def throughput_blocks(cells: Mapping[int, Measured]) -> list[Block]:
     return list(blocks.values())
 
 
-def find_curve(
-    curves: Sequence[Curve], runtime: str, benchmark: str, keys: str
-) -> Curve | None:
+def find_curve(curves: Sequence[Curve], runtime: str, benchmark: str, keys: str) -> Curve | None:
     """The curve of these levels, if there is one."""
     place = (runtime, benchmark, keys)
     return next((c for c in curves if (c.runtime, c.benchmark, c.keys) == place), None)

@@ -18,8 +18,8 @@ class Costs:
 
     `general` and `signing` are processor microseconds per operation of the benchmark's own process
     and of the signing processes; `ratio` is signing over general: so many signing processors keep
-    one general one busy. `ceiling_share` is the fitted peak over the rate at which these costs would
-    fill all processors: near 1, processors were the limit and the ratio of costs is theirs.
+    one general one busy. `ceiling_share` is the fitted peak over the rate at which these costs
+    would fill all processors: near 1, processors were the limit and the ratio of costs is theirs.
     """
 
     curve: Curve
@@ -76,7 +76,7 @@ def _share(curve: Curve, whole: Mapping[int, float], processors: int) -> Estimat
 
 
 def without_drawing(curves: Sequence[Curve], curve: Curve, name: str) -> Estimate | None:
-    """A cost of signing less that of drawing the message, at the fewest threads, paired by block."""
+    """A cost of signing less that of drawing, at the fewest threads, paired by block."""
     drawing = find_curve(curves, curve.runtime, "draw", "memory")
     if curve.benchmark != "sign" or drawing is None:
         return None

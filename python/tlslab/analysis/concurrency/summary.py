@@ -5,7 +5,7 @@ from dataclasses import asdict
 
 from tlslab.analysis.compare import Measured, compare
 from tlslab.analysis.concurrency.cells import CLIENT_CPU, RATE, by_cell, measure
-from tlslab.analysis.concurrency.curves import Curve, make_curves
+from tlslab.analysis.concurrency.curves import make_curves
 from tlslab.analysis.concurrency.faults import (
     episodes,
     fault_figures,
@@ -14,7 +14,7 @@ from tlslab.analysis.concurrency.faults import (
 )
 from tlslab.analysis.concurrency.figures import figures
 from tlslab.analysis.concurrency.findings import findings
-from tlslab.analysis.concurrency.processors import Costs, compositions, costs
+from tlslab.analysis.concurrency.processors import compositions, costs
 from tlslab.analysis.concurrency.published import PublishedConcurrency, beside, load_published
 from tlslab.analysis.concurrency.tables import tables
 from tlslab.model.benchmark import BenchmarkSettings
@@ -89,9 +89,7 @@ def _experiment(contents: RunContents) -> ExperimentSummary:
 def _load(cell: Cell, trials: Sequence[Trial], planned: int) -> CellSummary:
     """A load with a fault: it has a figure, no estimates."""
     done = [trial for trial in trials if trial.timeline is not None]
-    reasons = [
-        Note(trial.reason.class_, trial.reason.message) for trial in trials if trial.reason
-    ]
+    reasons = [Note(trial.reason.class_, trial.reason.message) for trial in trials if trial.reason]
     if len(trials) < planned and not reasons:
         reasons.append(Note("missing_trials", f"{len(trials)} of {planned} loads were run"))
     return CellSummary(
@@ -104,9 +102,7 @@ def _load(cell: Cell, trials: Sequence[Trial], planned: int) -> CellSummary:
     )
 
 
-def _comparisons(
-    cells: Sequence[Measured], baseline: dict[str, str]
-) -> tuple[Comparison, ...]:
+def _comparisons(cells: Sequence[Measured], baseline: dict[str, str]) -> tuple[Comparison, ...]:
     """Each cell against the one with the baseline's levels, by throughput and by its cost."""
     by_factors = {frozenset(cell.summary.factors.items()): cell for cell in cells}
     found = []

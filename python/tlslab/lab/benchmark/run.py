@@ -71,9 +71,7 @@ def run_benchmarks(request: Request, observer: events.Observer) -> Result:
 def with_runtimes(experiment: Experiment, runtimes: Runtimes) -> Experiment:
     """The experiment with the runtimes that there are."""
     factors = tuple(
-        Factor(factor.name, runtimes.expand(factor.levels))
-        if factor.name == "runtime"
-        else factor
+        Factor(factor.name, runtimes.expand(factor.levels)) if factor.name == "runtime" else factor
         for factor in experiment.factors
     )
     levels = {factor.name: factor.levels for factor in factors}
@@ -94,9 +92,7 @@ def carry_out(bench: Bench, plan: Plan, folder: RunFolder, observer: events.Obse
     """
     earlier = folder.trials()
     done = {trial.trial for trial in earlier}
-    barred = {
-        trial.cell for trial in earlier if trial.reason and trial.reason.class_ in LASTING
-    }
+    barred = {trial.cell for trial in earlier if trial.reason and trial.reason.class_ in LASTING}
     block = -1
     for planned in plan.trials:
         if planned.trial in done or planned.cell in barred:
@@ -114,9 +110,7 @@ def carry_out(bench: Bench, plan: Plan, folder: RunFolder, observer: events.Obse
             observer(events.Skipped(later, f"{trial.cell}: {trial.reason.message}"))
 
 
-def _warnings(
-    stores: Sequence[KeyStore], runtimes: Runtimes, experiment: Experiment
-) -> list[str]:
+def _warnings(stores: Sequence[KeyStore], runtimes: Runtimes, experiment: Experiment) -> list[str]:
     levels = experiment.levels("runtime")
     told = [f"{store.name}: {store.failure}" for store in stores if store.failure]
     told += [broken.reason for name, broken in runtimes.broken.items() if name in levels]

@@ -121,9 +121,7 @@ def _load(
     return slices, events
 
 
-def _lines(
-    popen: "subprocess.Popen[bytes]", seconds: float
-) -> Iterator[Mapping[str, Any] | None]:
+def _lines(popen: "subprocess.Popen[bytes]", seconds: float) -> Iterator[Mapping[str, Any] | None]:
     """Its lines of JSON as they come; None about every 20 ms in between. Ends with its output."""
     assert popen.stdout is not None
     deadline = time.monotonic() + seconds

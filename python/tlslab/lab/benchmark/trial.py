@@ -29,7 +29,7 @@ RAW = "jmh"
 
 @dataclass(frozen=True)
 class Bench:
-    """What all trials of a run have in common. `run` is the run's folder, `jar` None without JVM."""
+    """What all trials of a run have in common; `run` is its folder, `jar` None without a JVM."""
 
     engine: Engine
     runtimes: Runtimes
@@ -63,9 +63,7 @@ def run_trial(bench: Bench, planned: PlannedTrial, cell: Cell) -> Trial:
         return Trial(**place, status="failed", reason=Reason("cannot_run", words))
 
 
-def _benchmarks(
-    bench: Bench, planned: PlannedTrial, cell: Cell
-) -> Mapping[Mode, BenchmarkRun]:
+def _benchmarks(bench: Bench, planned: PlannedTrial, cell: Cell) -> Mapping[Mode, BenchmarkRun]:
     factors = cell.factors
     keys = bench.stores[factors["keys"]]
     if keys.failure:
