@@ -126,7 +126,7 @@ def made_run(cell: Cell, mode: str, factor: float = 1.0) -> BenchmarkRun:
     rate = law_value(LAWS[benchmark, keys], threads) * factor
     away = keys == "cluster"
     general = GENERAL_US.get(benchmark, 12.0) / factor
-    signing = SIGNING_US.get(benchmark, 0.0) / factor if away else None
+    signing = SIGNING_US.get(benchmark, 0.0) / factor**0.5 if away else None
     operations = round(rate)
     iteration = Iteration(
         operations, 1.0, general * operations, None if signing is None else signing * operations
@@ -146,7 +146,7 @@ def made_run(cell: Cell, mode: str, factor: float = 1.0) -> BenchmarkRun:
             "50": 0.9 * mean, "90": 1.4 * mean, "99": 2.5 * mean, "99.9": 5 * mean, "100": 9 * mean
         } if sampled else None,
         mean_ms=mean if sampled else None,
-        samples=3 * operations if sampled else 0,
+        samples=5 * operations if sampled else 0,
     )  # fmt: skip
 
 

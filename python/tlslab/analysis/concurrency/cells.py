@@ -99,10 +99,11 @@ def _unmeasurable(trials: Sequence[Trial]) -> dict[str, str]:
     missing = {}
     for percent, name in PERCENTILES.items():
         beyond = 1 - float(percent) / 100
-        needed = round(BEYOND_ALL / beyond)
-        if samples and (sum(samples) < needed or min(samples) < round(BEYOND_EACH / beyond)):
+        in_all, in_each = round(BEYOND_ALL / beyond), round(BEYOND_EACH / beyond)
+        if samples and (sum(samples) < in_all or min(samples) < in_each):
             missing[percentile_name(name)] = (
-                f"{sum(samples):,} samples in {len(samples)} forks; it takes {needed:,} in all"
+                f"{sum(samples):,} samples, {min(samples):,} in the fork with the fewest; "
+                f"it takes {in_all:,} in all and {in_each:,} in each"
             )
     return missing
 

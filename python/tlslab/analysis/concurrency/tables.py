@@ -15,14 +15,9 @@ from tlslab.analysis.concurrency.processors import Costs, without_drawing
 from tlslab.analysis.concurrency.published import Beside
 from tlslab.model.figure import DataTable, TableCell
 
-# Estimates in the table of all cells.
-_SHOWN: Mapping[str, str] = {
-    RATE: "per s",
-    MEAN: "mean ms",
-    **{percentile_name(name): f"{name} ms" for name in PERCENTILES.values()},
-    CLIENT_CPU: "general us",
-    SIGNERS_CPU: "signing us",
-}
+# Estimates in the tables of all cells.
+_RATES = {RATE: "per s", CLIENT_CPU: "general us", SIGNERS_CPU: "signing us"}
+_TIMES = {MEAN: "mean ms"} | {percentile_name(name): f"{name} ms" for name in PERCENTILES.values()}
 
 
 def tables(
@@ -34,7 +29,8 @@ def tables(
         _processors(found),
         _drawing(curves),
         _published(beside),
-        _all(curves),
+        _cells("rates", "Throughput and processor time of all cells", curves, _RATES),
+        _cells("times", "Service times of all cells", curves, _TIMES),
     )
     return tuple(table for table in made if table.rows)
 
@@ -124,18 +120,18 @@ def _published(beside: Sequence[Beside]) -> DataTable:
     )
 
 
-def _all(curves: Sequence[Curve]) -> DataTable:
+def _cells(name: str, title: str, curves: Sequence[Curve], shown: Mapping[str, str]) -> DataTable:
     rows: list[tuple[TableCell, ...]] = []
     for curve in curves:
         for threads, cell in curve.cells.items():
-            estimates = cell.summary.estimates
-            rows.append(
-                (curve.what, curve.name, threads, *(estimates.get(name) for name in _SHOWN))
-            )
+            values = [cell.summary.estimates.get(estimate) for estimate in shown]
+            if any(value is not None for value in values):
+                rows.append((curve.what, curve.name, threads, *values))
     return DataTable(
-        id="cells",
-        title="All cells",
-        caption="Means over forks with their 95 % intervals; percentiles of service times.",
-        columns=("benchmark", "on", "threads", *_SHOWN.values()),
+        id=name,
+        title=title,
+        caption="Means over forks with their 95 % intervals; processor time and times are those of "
+        "one operation.",
+        columns=("benchmark", "on", "threads", *shown.values()),
         rows=tuple(rows),
     )

@@ -31,7 +31,7 @@ _METHODS = {
 }
 _SHORT: Mapping[Mode, str] = {"throughput": "thrpt", "sample": "sample"}
 
-# Lines of JMH's output that say why a fork has no result begin like this, or follow it.
+# Lines of JMH's output that say why a fork has no result have one of these, or follow it.
 _FAILURES = ("<failure>", "<JMH had finished", "<forked VM failed", "ERROR:", "Error:", "Unable")
 _WORDS = 400
 
@@ -132,7 +132,7 @@ def _wait(popen: "subprocess.Popen[bytes]", seconds: float) -> int | None:
 def failure_words(output: str) -> str:
     """What JMH, or a virtual machine that did not start, says of the failure, on one line."""
     lines = [line.strip() for line in output.splitlines()]
-    at = next((i for i, line in enumerate(lines) if line.startswith(_FAILURES)), None)
+    at = next((i for i, line in enumerate(lines) if any(mark in line for mark in _FAILURES)), None)
     if at is None:
         return " ".join(lines[-3:])[-_WORDS:].strip()
     told = [line for line in lines[at:] if _tells(line)]
@@ -141,4 +141,4 @@ def failure_words(output: str) -> str:
 
 def _tells(line: str) -> bool:
     """Whether a line says something beside where in the program it happened."""
-    return bool(line) and not line.startswith(("at ", "... ", "# ", "<failure>"))
+    return bool(line) and not line.startswith(("at ", "... ", "# ")) and "<failure>" not in line
