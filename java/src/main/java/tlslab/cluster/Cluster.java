@@ -27,8 +27,7 @@ import tlslab.keys.Settings;
  * many more nodes a signature is tried at; 0), {@code cluster.ejection.failures} and {@code
  * cluster.ejection.ms} (a node that has failed so often in a row is left out for so long; 0: never).
  *
- * <p>Every signature is verified with the public key, which takes a fiftieth of the time of making
- * one: a node that answers wrongly is a fault of its own, not an invalid message somewhere else.
+ * <p>Every signature is verified with the public key, which takes little beside making one: a node that answers wrongly is a fault of its own, not an invalid message somewhere else.
  */
 public final class Cluster {
     private final Transit transit;
