@@ -48,7 +48,8 @@ test-rust: setup ## the tests of the engine and its programs
 	$(ANNOUNCE) end "Rust tests"
 
 test-python: setup ## the tests of the lab, on real servers
-	@$(ANNOUNCE) say "Python tests (about 9 minutes)"
+	@scripts/build-signer.sh >/dev/null
+	$(ANNOUNCE) say "Python tests (about 9 minutes)"
 	$(BIN)/python -m pytest
 
 fuzz: ## run each fuzz target for a minute

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use openssl::rsa::Rsa;
 
-pub use self::desk::{Ledger, NodeBooks, take_class};
+pub use self::desk::{Ledger, NodeBooks, is_away, take_class};
 use self::desk::{Desk, Signed};
 pub use self::rustls::{SharedDesk, certified};
 pub use self::spec::{
