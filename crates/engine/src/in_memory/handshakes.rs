@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use hdrhistogram::Histogram;
 
 use super::InMemoryError;
-use super::keys::{self, Ledger};
 use super::exchange::{FLIGHTS_LIMIT, Lent, SideTimes, Unwatched, exchange};
+use super::keys::{self, Ledger};
 use super::library::{Library, Role, Seen, Trouble};
 use super::record::{Flight, HandshakeFacts, HandshakeResult, NodeSignatures, SideCost};
 use super::settings::Settings;

@@ -110,6 +110,13 @@ impl Keeper for Cluster {
         let url = |node: &SigningNode| {
             format!("{}/v1/transit/sign/{}", node.url.trim_end_matches('/'), self.asked.key)
         };
+        // Opens a connection to each, so that no handshake has to; one that is away stays so.
+        for node in &self.asked.nodes {
+            let health = format!("{}/v1/sys/health", node.url.trim_end_matches('/'));
+            let _ = agent.get(&health).call().map(|mut answer| {
+                answer.body_mut().with_config().limit(ANSWER_LIMIT).read_to_string()
+            });
+        }
         Ok(Box::new(Line {
             agent,
             urls: self.asked.nodes.iter().map(url).collect(),
@@ -154,7 +161,8 @@ impl Line {
             "salt_length": "hash",
         });
         let url = format!("{}/{hash}", self.urls[node]);
-        let sent = self.agent.post(&url).header(TOKEN_HEADER, &self.token).send(request.to_string());
+        let sent =
+            self.agent.post(&url).header(TOKEN_HEADER, &self.token).send(request.to_string());
         let mut answer = sent.map_err(|error| no_answer(&error))?;
         let status = answer.status().as_u16();
         let body = answer.body_mut().with_config().limit(ANSWER_LIMIT).read_to_string();
@@ -203,14 +211,15 @@ mod tests {
     fn answers_are_read_whatever_they_are() {
         let good = r#"{"data":{"signature":"vault:v1:AAEC"}}"#;
         assert_eq!(read(200, good), Ok(vec![0, 1, 2]));
-        for wrong in ["", "{", "[]", r#"{"data":{"signature":7}}"#, r#"{"data":{"signature":"%"}}"#] {
+        for wrong in ["", "{", "[]", r#"{"data":{"signature":7}}"#, r#"{"data":{"signature":"%"}}"#]
+        {
             assert_eq!(class(200, wrong), "signing_answer", "{wrong}");
         }
         let refused = read(403, r#"{"errors":["permission\ndenied"]}"#).unwrap_err();
-        assert_eq!((refused.class, refused.message.as_str()), (
-            "signing_refused",
-            "status 403: permission\u{fffd}denied",
-        ));
+        assert_eq!(
+            (refused.class, refused.message.as_str()),
+            ("signing_refused", "status 403: permission\u{fffd}denied",)
+        );
         assert_eq!(class(503, "<html>"), "signing_refused");
     }
 
