@@ -9,6 +9,7 @@ mod pkcs11;
 mod rustls;
 mod spec;
 mod wheel;
+mod wire;
 
 use std::sync::Arc;
 
