@@ -142,3 +142,37 @@ def test_an_interrupted_run_is_resumed(tlslab: Tlslab, tmp_path: Path):
     ended = tlslab.run("run", name, "--resume", "r", "--set", "keys=memory")
     assert ended.code == 0, ended.err
     assert len(trials(tmp_path / "r")) == 4
+
+
+THROUGH_THE_CLUSTER = """
+[faults]
+benchmark = "sign"
+threads = 2
+kinds = ["killed"]
+policies = ["none", "eject"]
+seconds = 6
+at_s = 2
+until_s = 4
+"""
+
+
+def test_a_node_of_the_cluster_is_killed(tlslab: Tlslab, tmp_path: Path):
+    name = write(tmp_path, '["jdk-newest"]')
+    with (tmp_path / name).open("a") as file:
+        file.write(THROUGH_THE_CLUSTER)
+    ended = tlslab.run(
+        "run", name, "--set", "keys=cluster", "--set", "benchmark=sign", "--out", "r"
+    )
+    assert ended.code == 0, ended.err
+    signed, *loads = sorted(trials(tmp_path / "r"), key=lambda trial: trial["timeline"] is not None)
+    assert signed["benchmarks"]["sample"]["iterations"][0]["signers_cpu_us"] > 0
+    assert len(loads) == 2
+    for load in loads:
+        timeline = load["timeline"]
+        assert len(timeline["slices"]) == 6
+        assert [event["what"] for event in timeline["events"]] == ["node a is killed"]
+        before, after = timeline["slices"][:2], timeline["slices"][3:]
+        assert not any(each["failed"] for each in before)
+        assert all(each["completed"] for each in after)
+        # Every second operation goes to the node that is gone, unless that one is left out.
+        assert any(each["failed"] for each in after) == (timeline["policy"] == "none")

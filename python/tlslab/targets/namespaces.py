@@ -21,6 +21,8 @@ from tlslab.model.errors import CannotRunError
 # Addresses for benchmarks, which are not routed (RFC 2544, appendix C.2.2).
 POOL = ipaddress.IPv4Network("198.18.0.0/16")
 
+_SUBNETS = POOL.num_addresses // 4
+
 _NAME = re.compile(r"tlslab-(\d+)-(\d+)-(\d+)")
 
 _COMMAND_S = 20
@@ -106,7 +108,10 @@ def _free_subnets() -> Iterator[ipaddress.IPv4Network]:
         for link in told
         for address in link.get("addr_info", [])
     ]
-    for subnet in POOL.subnets(new_prefix=30):
+    # Labs that begin at the same time begin their search apart.
+    for step in range(_SUBNETS):
+        number = (os.getpid() * 8 + step) % _SUBNETS
+        subnet = ipaddress.IPv4Network((int(POOL.network_address) + 4 * number, 30))
         if not any(address in subnet for address in taken):
             yield subnet
 

@@ -1,4 +1,4 @@
-"""Setting up a signing node over its own API: the transit engine, a key, and leave to sign with it."""
+"""Setting up a signing node over its API: the transit engine, a key, leave to sign with it."""
 
 import base64
 import json

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rcgen::ExtendedKeyUsagePurpose;
 
 use super::InMemoryError;
-use super::keys::{self, KeySide, Keeper};
+use super::keys::{self, Keeper, KeySide};
 use super::library::Role;
 use super::spec::{HandshakeForm, InMemorySpec};
 use crate::names::{CipherSuite, Group, KeyExchange, SignatureScheme, TlsVersion};
@@ -54,9 +54,7 @@ impl Settings {
         };
         let made = |role, kind, purpose| {
             let issued = match &away {
-                Some((of, keeper)) if *of == role => {
-                    issue_for(keeper.public_key(), kind, purpose)
-                }
+                Some((of, keeper)) if *of == role => issue_for(keeper.public_key(), kind, purpose),
                 _ => issue(kind, purpose),
             };
             issued.map_err(|e| InMemoryError::Certificate(e.to_string()))

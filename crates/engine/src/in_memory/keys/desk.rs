@@ -19,6 +19,11 @@ pub fn take_class() -> Option<&'static str> {
     CLASS.take()
 }
 
+/// Whether a failure class says that a node did not answer at all.
+pub fn is_away(class: &str) -> bool {
+    matches!(class, "signing_timeout" | "signing_unreachable")
+}
+
 /// What came of asking for a signature.
 #[derive(Debug)]
 pub struct Signed {

@@ -9,17 +9,16 @@ mod pkcs11;
 mod rustls;
 mod spec;
 mod wheel;
+mod wire;
 
 use std::sync::Arc;
 
 use openssl::rsa::Rsa;
 
-pub use self::desk::{Ledger, NodeBooks, take_class};
 use self::desk::{Desk, Signed};
+pub use self::desk::{Ledger, NodeBooks, is_away, take_class};
 pub use self::rustls::{SharedDesk, certified};
-pub use self::spec::{
-    ClusterKey, KeyAway, KeyPlace, KeySide, Pkcs11Key, Secret, SigningNode,
-};
+pub use self::spec::{ClusterKey, KeyAway, KeyPlace, KeySide, Pkcs11Key, Secret, SigningNode};
 use super::InMemoryError;
 use crate::names::SignatureScheme;
 use crate::serve::KeyKind;

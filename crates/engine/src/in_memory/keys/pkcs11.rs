@@ -79,8 +79,7 @@ struct Seat {
 impl Signs for Seat {
     fn sign(&mut self, message: &[u8], scheme: RsaScheme) -> Signed {
         let result = self.session.sign(&mechanism(scheme), self.key, message);
-        let refused =
-            |e: Error| NotSigned { class: "signing_refused", message: e.to_string() };
+        let refused = |e: Error| NotSigned { class: "signing_refused", message: e.to_string() };
         Signed { node: 0, result: result.map_err(refused) }
     }
 }
@@ -92,21 +91,15 @@ fn mechanism(scheme: RsaScheme) -> Mechanism<'static> {
         (false, Hash::Sha256) => Mechanism::Sha256RsaPkcs,
         (false, Hash::Sha384) => Mechanism::Sha384RsaPkcs,
         (false, Hash::Sha512) => Mechanism::Sha512RsaPkcs,
-        (true, Hash::Sha256) => Mechanism::Sha256RsaPkcsPss(pss(
-            MechanismType::SHA256,
-            PkcsMgfType::MGF1_SHA256,
-            32,
-        )),
-        (true, Hash::Sha384) => Mechanism::Sha384RsaPkcsPss(pss(
-            MechanismType::SHA384,
-            PkcsMgfType::MGF1_SHA384,
-            48,
-        )),
-        (true, Hash::Sha512) => Mechanism::Sha512RsaPkcsPss(pss(
-            MechanismType::SHA512,
-            PkcsMgfType::MGF1_SHA512,
-            64,
-        )),
+        (true, Hash::Sha256) => {
+            Mechanism::Sha256RsaPkcsPss(pss(MechanismType::SHA256, PkcsMgfType::MGF1_SHA256, 32))
+        }
+        (true, Hash::Sha384) => {
+            Mechanism::Sha384RsaPkcsPss(pss(MechanismType::SHA384, PkcsMgfType::MGF1_SHA384, 48))
+        }
+        (true, Hash::Sha512) => {
+            Mechanism::Sha512RsaPkcsPss(pss(MechanismType::SHA512, PkcsMgfType::MGF1_SHA512, 64))
+        }
     }
 }
 

@@ -188,11 +188,7 @@ fn server(
 }
 
 /// The desk, if it signs for this side.
-fn of<'a>(
-    role: Role,
-    settings: &Settings,
-    desk: Option<&'a SharedDesk>,
-) -> Option<&'a SharedDesk> {
+fn of<'a>(role: Role, settings: &Settings, desk: Option<&'a SharedDesk>) -> Option<&'a SharedDesk> {
     desk.filter(|_| settings.away.as_ref().is_some_and(|(side, _)| *side == role))
 }
 
