@@ -68,6 +68,11 @@ class Engine:
         data = self._ask(["--primitives", "--json", *flags], b"", SLACK_S, lambda event: None)
         return from_json({"primitives": data["primitives"]}, Primitives)
 
+    def in_memory(self, flags: Sequence[str], seconds: float = 0.0) -> dict[str, Any]:
+        """Handshakes without sockets, for so long: the engine's record. Raises EngineError."""
+        line = ["--in-memory", "--json", *flags]
+        return self._ask(line, b"", seconds + SLACK_S, lambda event: None)
+
     def probe(self, spec: Mapping[str, Any]) -> ProbeRecord:
         """What a server accepts, without load. Raises EngineError."""
         data = self._call(["--json", "--probe"], spec, PROBE_S + SLACK_S, lambda event: None)
