@@ -3,7 +3,6 @@
 import datetime
 import random
 import re
-import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +17,7 @@ from tlslab.lab.environment import describe
 from tlslab.lab.placement import place
 from tlslab.lab.preflight import check_run
 from tlslab.lab.primitives import measure_primitives
+from tlslab.lab.private import private_folder
 from tlslab.lab.programs import require_program
 from tlslab.lab.specs import Aim
 from tlslab.model.errors import CannotRunError, EngineError, UsageError
@@ -84,8 +84,8 @@ def execute(request: Request, observer: events.Observer) -> Result:
     """
     warnings = _preflight(request, observer)
     engine = Engine(require_program("tlslab-load"))
-    with tempfile.TemporaryDirectory(prefix="tlslab-") as private:
-        prepared = _prepare(request, engine, Path(private))
+    with private_folder() as private:
+        prepared = _prepare(request, engine, private)
         folder, plan = _open(request, prepared, engine, warnings, observer)
         workload = prepared.experiment.workload
         observer(

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import psutil
 
+from tlslab.targets.guard import Guard
+
 # Time for an orderly end before the rest is killed.
 PATIENCE_S = 3.0
 
@@ -34,6 +36,7 @@ class ServerProcess:
                 start_new_session=True,
             )
         self.pid = self.popen.pid
+        self._guard = Guard(self.pid)
 
     def alive(self) -> bool:
         """Whether the server's first process still runs."""
@@ -70,6 +73,7 @@ class ServerProcess:
             _signal(process, kill=True)
         self._wait(members)
         self.popen.wait()
+        self._guard.dismiss()
         if self.popen.stdout is not None:
             self.popen.stdout.close()
 
