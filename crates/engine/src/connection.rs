@@ -2,68 +2,25 @@
 //! Its requests are [`sequential`] with HTTP/1.1 and [`multiplexed`] with HTTP/2.
 
 mod multiplexed;
+mod script;
 mod sequential;
 
-use std::net::{IpAddr, SocketAddr};
-
+pub use self::script::Script;
 use crate::clock::{Clock, Nanos};
 use crate::http::Seen;
-use crate::http::body::BodyRule;
 use crate::http::h1::ResponseReader;
 use crate::http::h2;
 use crate::names::TlsVersion;
 use crate::outcome::{Failure, Mismatch, Outcome, Step};
 use crate::record::Bytes;
 use crate::recorder::{Milestones, Recorder};
-use crate::socket::{self, Socket};
-use crate::tls::expectation::Expectation;
+use crate::socket::Socket;
 use crate::tls::{EarlyData, HandshakeKind, Negotiated, Progress, Session};
 use crate::trace::TracedConnection;
 
 /// How often a connection may read in one turn: a MiB at most. A peer that sends as fast as it is
 /// read leaves time for other connections, deadlines and the end of the run this way.
 const READS: u32 = 64;
-
-/// What every connection of a run does.
-#[derive(Debug, Clone)]
-pub struct Script {
-    /// Where to connect.
-    pub address: SocketAddr,
-    /// This machine's addresses to connect from, in turn; empty: the system chooses.
-    pub sources: Vec<IpAddr>,
-    /// A request that more will follow.
-    pub request: Vec<u8>,
-    /// The last request of a connection.
-    pub last_request: Vec<u8>,
-    /// Requests on a connection; `None`: as many as fit into the run.
-    pub requests: Option<u32>,
-    /// Between a response and the next request.
-    pub think: Nanos,
-    /// Whether to close as soon as the handshake is done.
-    pub handshake_only: bool,
-    /// Whether the first request of a connection that resumes goes as early data.
-    pub early_data: bool,
-    /// The time that each step may take, in the order of [`Step`].
-    pub deadlines: [Nanos; 4],
-    /// What the handshake must have negotiated.
-    pub expectation: Expectation,
-    /// How the body of each response is checked.
-    pub body: BodyRule,
-    /// With HTTP/2: the request, and how many may be under way at once.
-    pub http2: Option<(h2::Request, u32)>,
-}
-
-impl Script {
-    /// The address that the connection of this number, counted from 0, comes from.
-    fn source(&self, number: u64) -> Option<IpAddr> {
-        let count = self.sources.len().max(1) as u64;
-        self.sources.get((number % count) as usize).copied()
-    }
-
-    fn deadline(&self, step: Step) -> Nanos {
-        self.deadlines[step as usize]
-    }
-}
 
 /// What a connection is waiting for, or how it ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -56,14 +56,16 @@ def test_a_server_that_does_not_start_is_told_with_its_words(tmp_path: Path) -> 
 
 LATE = """
 import json, signal, time
-told = 0
+told = 1
+def event(full):
+    return json.dumps({"event": "stats", "stats": {"handshakes": {"full": full}}})
 def stats(*_):
     global told
     told += 1
-    print(json.dumps({"event": "stats", "stats": {"handshakes": {"full": told}}}), flush=True)
+    print(event(told), flush=True)
 signal.signal(signal.SIGUSR1, stats)
-print(json.dumps({"event": "ready", "address": "127.0.0.1:4433"}), flush=True)
-stats()
+ready = json.dumps({"event": "ready", "address": "127.0.0.1:4433"})
+print(ready + "\\n" + event(told), flush=True)
 while True:
     time.sleep(1)
 """
