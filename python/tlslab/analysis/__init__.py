@@ -27,17 +27,8 @@ SUMMARISERS: Mapping[str, Callable[[RunContents], Summary]] = {
 
 
 def summarise(contents: RunContents) -> Summary:
-from tlslab.analysis.concurrency import summarise as summarise_benchmark
-from tlslab.analysis.load import summarise as summarise_load
-from tlslab.analysis.summary import summarise_matrix
-from tlslab.model.experiment import BENCHMARK, LOAD, MATRIX
-from tlslab.model.finding import Summary
-from tlslab.model.run import RunContents
+    """All that can be said of a run, from its folder's content alone.
 
-__all__ = ["SUMMARISERS", "summarise"]
-
-# What is made of a run of each kind of experiment.
-SUMMARISERS: Mapping[str, Callable[[RunContents], Summary]] = {
-    MATRIX: summarise_matrix,
-    LOAD: summarise_load,
-    BENCHMARK: summarise_benchmark,
+    Pure. Raises UsageError when the experiment names a published study that is not shipped.
+    """
+    return SUMMARISERS[contents.experiment.kind](contents)

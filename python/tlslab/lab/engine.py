@@ -15,6 +15,7 @@ from tlslab.model.probe import AbilitiesFound, ProbeRecord
 from tlslab.model.record import Preflight, RunRecord
 from tlslab.model.scale import HoldRecord
 from tlslab.store import from_json
+from tlslab.targets.guard import bound
 
 Event = Mapping[str, Any]
 Listener = Callable[[Event], None]
@@ -92,7 +93,7 @@ class Engine:
         self, flags: Sequence[str], given: bytes, seconds: float, listener: Listener
     ) -> dict[str, Any]:
         # KILL on the lab's death: an engine without its lab must not go on loading a server.
-        command = ["setpriv", "--pdeathsig", "KILL", "--", self._program, *flags]
+        command = [*bound("KILL"), self._program, *flags]
         child = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
