@@ -14,6 +14,7 @@ _KEYS = {
     "rsa-4096": "RSA-4096",
 }
 
+
 _NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 
 
@@ -35,12 +36,12 @@ def level_label(factor: str, level: str) -> str:
     if factor in _COUNTED:
         return f"{level} {_COUNTED[factor] if level != '1' else _COUNTED[factor][:-1]}"
     match factor, level:
-        case "dh_bits", "none":
-            return "no DH"
         case "front", "none":
             return "direct"
         case "resume", "none":
             return "no resumption"
+        case "dh_bits", _ if not level.isdigit():
+            return "no DH"
         case "jdk", _:
             return level.rstrip("/").rpartition("/")[2]
         case _:
@@ -48,8 +49,12 @@ def level_label(factor: str, level: str) -> str:
 
 
 def cell_label(factors: Mapping[str, str]) -> str:
-    """Levels side by side: `TLS 1.3, ECDSA P-256`; `all cells` for none."""
-    return ", ".join(level_label(*item) for item in factors.items()) or "all cells"
+    """Levels side by side: `TLS 1.3, ECDSA P-256`; `all cells` for none.
+
+    What does not belong to a cell (the size of parameters that it has not got) is not named.
+    """
+    levels = [item for item in factors.items() if item != ("dh_bits", "none")]
+    return ", ".join(level_label(*item) for item in levels) or "all cells"
 
 
 def setting_of(factors: Mapping[str, str], baseline: Mapping[str, str]) -> dict[str, str]:
