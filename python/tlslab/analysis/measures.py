@@ -62,7 +62,7 @@ def trial_values(trial: Trial, server_processors: int) -> dict[str, float]:
     """
     values: dict[str, float] = {}
     if (run := trial.runs.get("capacity")) is not None:
-        values |= _capacity(run) | _server(run, server_processors)
+        values |= loading_values(run, server_processors)
     if (run := trial.runs.get("client_cost")) is not None:
         values |= _client(run)
     parts = [values.get(f"{side}_cpu_us_per_connection") for side in ("client", "server")]
@@ -70,6 +70,11 @@ def trial_values(trial: Trial, server_processors: int) -> dict[str, float]:
         # What a host could carry that had to do the work of both sides, as in study D.
         values["connections_per_cpu_s"] = 1e6 / (parts[0] + parts[1])
     return values
+
+
+def loading_values(run: TrialRun, server_processors: int) -> dict[str, float]:
+    """What one run of the lean client tells: rates, bytes, memory, the server's cost."""
+    return _capacity(run) | _server(run, server_processors)
 
 
 def client_busy(run: TrialRun) -> float:

@@ -58,7 +58,7 @@ class TrialJudgement:
 
 def judge_trial(trial: Trial, processors: Processors) -> TrialJudgement:
     """Judges a done trial by its two runs."""
-    faults = [note for kind, run in trial.runs.items() for note in _faults(kind, run.record)]
+    faults = [note for kind, run in trial.runs.items() for note in run_faults(kind, run.record)]
     warnings: list[Note] = []
     steadiness: steady_state.Label = "too_short"
     saturated = False
@@ -80,7 +80,7 @@ def judge_trial(trial: Trial, processors: Processors) -> TrialJudgement:
     )
 
 
-def _faults(kind: str, record: RunRecord) -> Iterable[Note]:
+def run_faults(kind: str, record: RunRecord) -> Iterable[Note]:
     """What makes a run's numbers unusable; `kind` is the run's name in the trial."""
     books = record.outcomes
     ended = books.completed + books.failures + books.mismatches

@@ -49,8 +49,12 @@ def level_label(factor: str, level: str) -> str:
 
 
 def cell_label(factors: Mapping[str, str]) -> str:
-    """Levels side by side: `TLS 1.3, ECDSA P-256`; `all cells` for none."""
-    return ", ".join(level_label(*item) for item in factors.items()) or "all cells"
+    """Levels side by side: `TLS 1.3, ECDSA P-256`; `all cells` for none.
+
+    What does not belong to a cell (the size of parameters that it has not got) is not named.
+    """
+    levels = [item for item in factors.items() if item != ("dh_bits", "none")]
+    return ", ".join(level_label(*item) for item in levels) or "all cells"
 
 
 def setting_of(factors: Mapping[str, str], baseline: Mapping[str, str]) -> dict[str, str]:

@@ -101,7 +101,9 @@ def _readable() -> list[str]:
         return []
     user = pwd.getpwnam(UNPRIVILEGED)
     ids = [f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}", "--clear-groups"]
-    return ["setpriv", *ids, "--inh-caps=+dac_override", "--ambient-caps=+dac_override", "--"]
+    capability = ["--inh-caps=+dac_override", "--ambient-caps=+dac_override"]
+    # A change of user loses what the kernel was to send on the lab's death: it is asked for anew.
+    return ["setpriv", *ids, *capability, "--pdeathsig", Apache.end_signal, "--"]
 
 
 @cache
