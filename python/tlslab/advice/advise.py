@@ -131,11 +131,14 @@ def _sentence(summary: Summary, preference: Preference) -> Finding | None:
         return None
     chosen = preference.chosen[0]
     measure = preference.by[0]
-    place = ", ".join(filter(None, (preference.server, preference.where)))
+    where = f"{preference.where}: " if preference.where else ""
     text = (
-        f"{place}: {level_label(preference.subject, chosen.name)} is the fastest that no policy "
-        f"objects to, by {WORDS[measure]}: {_value(summary.cell(chosen.cell), measure)}."
+        f"{where}{level_label(preference.subject, chosen.name)} is the fastest on "
+        f"{preference.server} that no policy objects to, by {WORDS[measure]}: "
+        f"{_value(summary.cell(chosen.cell), measure)}."
     )
+    if chosen.rank.endswith("="):
+        text += " Others cannot be told from it; the cheaper handshake decides."
     faster = next((c for c in preference.left_out if c.place < chosen.place), None)
     if faster is not None:
         text += (

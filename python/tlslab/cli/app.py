@@ -6,6 +6,7 @@ import typer
 
 from tlslab import __version__
 from tlslab.cli import (
+    compare,
     doctor,
     experiments,
     load,
@@ -26,6 +27,7 @@ app = typer.Typer(
 )
 app.command("run")(run.command)
 app.command("report")(report.command)
+app.command("compare")(compare.command)
 app.command("probe")(probe.command)
 app.command("scale")(scale.command)
 app.command("validate")(validate.command)

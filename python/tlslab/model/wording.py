@@ -14,23 +14,47 @@ _KEYS = {
     "rsa-4096": "RSA-4096",
 }
 
-_SEPARATORS = {"tls": " ", "http": "/"}
 
 _NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 
 
+_COUNTED = {"processors": "processors", "workers": "workers", "connections": "connections"}
+
+_FORMS = {
+    "tls": "TLS {}",
+    "http": "HTTP/{}",
+    "front": "behind {}",
+    "dh_bits": "DH {}",
+    "resume": "resumption by {}",
+}
+
+
 def level_label(factor: str, level: str) -> str:
     """A factor's level as people write it: `TLS 1.3`, `ECDSA P-256`; other levels as they are."""
-    if factor in ("tls", "http"):
-        return f"{factor.upper()}{_SEPARATORS[factor]}{level}"
-    if factor == "dh_bits":
-        return f"DH {level}" if level.isdigit() else "no DH"
-    return _KEYS.get(level, level) if factor == "key" else level
+    if factor == "key":
+        return _KEYS.get(level, level)
+    if factor in _COUNTED:
+        return f"{level} {_COUNTED[factor] if level != '1' else _COUNTED[factor][:-1]}"
+    match factor, level:
+        case "front", "none":
+            return "direct"
+        case "resume", "none":
+            return "no resumption"
+        case "dh_bits", _ if not level.isdigit():
+            return "no DH"
+        case "jdk", _:
+            return level.rstrip("/").rpartition("/")[2]
+        case _:
+            return _FORMS.get(factor, "{}").format(level)
 
 
 def cell_label(factors: Mapping[str, str]) -> str:
-    """Levels side by side: `TLS 1.3, ECDSA P-256`; `all cells` for none."""
-    return ", ".join(level_label(*item) for item in factors.items()) or "all cells"
+    """Levels side by side: `TLS 1.3, ECDSA P-256`; `all cells` for none.
+
+    What does not belong to a cell (the size of parameters that it has not got) is not named.
+    """
+    levels = [item for item in factors.items() if item != ("dh_bits", "none")]
+    return ", ".join(level_label(*item) for item in levels) or "all cells"
 
 
 def setting_of(factors: Mapping[str, str], baseline: Mapping[str, str]) -> dict[str, str]:

@@ -199,7 +199,7 @@ def test_the_study_is_beside_ours_only_where_it_applies(study: SuitesStudy) -> N
 
 
 def test_where_the_generator_was_the_limit_the_cost_of_a_request_decides() -> None:
-    cells = [Measured(replace(c.summary, verdict="at_least"), c.values) for c in all_cells()]
+    cells = [Measured(replace(c.summary, lower_bounds=(STEADY,)), c.values) for c in all_cells()]
     (place,) = places(cells)
     assert place.steady == STEADY_REQUEST_COST
     study = suites_study(cells, STUDY)

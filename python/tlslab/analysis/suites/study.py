@@ -20,9 +20,9 @@ from tlslab.model.finding import Finding
 class SuitesStudy:
     """What the study adds to a summary."""
 
-    figures: tuple[Figure, ...]
-    tables: tuple[DataTable, ...]
-    findings: tuple[Finding, ...]
+    figures: tuple[Figure, ...] = ()
+    tables: tuple[DataTable, ...] = ()
+    findings: tuple[Finding, ...] = ()
 
 
 def is_suites_study(experiment: Experiment) -> bool:
