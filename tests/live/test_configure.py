@@ -35,10 +35,12 @@ def run(
     path.write_text(text + pin)
     (tmp_path / "set-group.sh").write_text(SCRIPT)
 
-    def run(command: str, **variables: str) -> tuple[int, dict[tuple[str, str], dict[str, Any]]]:
+    def run(
+        command: str, ready: str = "10", **variables: str
+    ) -> tuple[int, dict[tuple[str, str], dict[str, Any]]]:
         flags = ["--target", own_nginx.url, "--ca", str(own_nginx.ca), "--out", "r"]
         ended = tlslab.run(
-            "run", path.name, *flags, "--ready", "5", "--configure", command, **variables
+            "run", path.name, *flags, "--ready", ready, "--configure", command, **variables
         )
         made = [json.loads(line) for line in trials(tmp_path / "r")]
         assert len(made) == 2 * len(GROUPS), ended.err
@@ -74,7 +76,7 @@ def test_a_command_that_fails_fails_its_own_cells_in_its_words(run: Any) -> None
 
 def test_a_command_without_effect_is_found_out(run: Any) -> None:
     """The server has all groups: what it negotiates is what the client asks for first."""
-    code, made = run("true {group}")
+    code, made = run("true {group}", ready="0.5")
     assert code == 1
     reasons = {key: trial["reason"] for key, trial in made.items()}
     assert {reason and reason["class"] for reason in reasons.values()} <= {"not_ready", None}
