@@ -145,7 +145,7 @@ def test_the_size_makes_handshakes_dear_and_leaves_requests_alone(study: SuitesS
     assert "with 1024 bits 0.70" in handshake
     assert "with 4096 bits 2.6" in handshake
     assert "no size makes a detectable difference" in steady
-    assert "as an effect of size it is refuted" in told(study, "dh_share")
+    assert "refuted here as an effect of the size" in told(study, "dh_share")
     table = next(table for table in study.tables if table.id.startswith("dh"))
     assert [row[1] for row in table.rows] == [1024, 2048, 3072, 4096]
 
