@@ -6,13 +6,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from tlslab.analysis.compare import Measured
 from tlslab.analysis.estimate import estimate
 from tlslab.analysis.published import load_order, load_study
 from tlslab.analysis.suites import SuitesStudy, suites_study
 from tlslab.analysis.suites.diffie_hellman import Load, handshake_share
-from tlslab.analysis.suites.orders import agreement, agreement_with, ranks
+from tlslab.analysis.suites.orders import _taus, agreement, agreement_with, ranks
 from tlslab.analysis.suites.places import (
     HANDSHAKE,
     STEADY,
@@ -25,7 +26,8 @@ from tlslab.model.finding import CellSummary, Note
 from tlslab.model.names import find_suite
 
 STUDY = load_order("rwserve-2019")
-BLOCKS = 10
+# Fewer than a bootstrap needs, so that the tests are quick.
+BLOCKS = 7
 
 # Microseconds of the server for a request and for a new connection, of the size that nginx has.
 REQUEST_US = {"GCM": 20.0, "CCM": 24.0, "CHACHA20": 26.0, "SHA": 30.0}
@@ -185,6 +187,14 @@ def test_orders_are_compared_by_tau() -> None:
     assert both is not None
     assert -1 < both.value < 0.9
     assert agreement_with(cells[:3], STEADY, [short_name(c) for c in cells]) is None
+
+
+def test_resampled_taus_are_those_of_the_library() -> None:
+    draw = np.random.default_rng(7)
+    first = draw.integers(0, 12, (20, 15)).astype(float)
+    second = draw.integers(0, 12, (20, 15)).astype(float)
+    expected = [stats.kendalltau(a, b).statistic for a, b in zip(first, second, strict=True)]
+    assert _taus(first, second) == pytest.approx(expected)
 
 
 def test_the_study_is_beside_ours_only_where_it_applies(study: SuitesStudy) -> None:
