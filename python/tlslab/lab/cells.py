@@ -3,7 +3,6 @@
 import datetime
 import random
 import re
-import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from tlslab.lab.hooks import hooked
 from tlslab.lab.placement import Placement
 from tlslab.lab.preflight import check_run
 from tlslab.lab.primitives import measure_primitives
+from tlslab.lab.private import private_folder
 from tlslab.lab.programs import require_program
 from tlslab.lab.request import Request, Result
 from tlslab.lab.results import summarise
@@ -37,8 +37,8 @@ def run_cells(
     """
     warnings = preflight(request, most_connections(request.experiment), observer)
     engine = Engine(require_program("tlslab-load"))
-    with tempfile.TemporaryDirectory(prefix="tlslab-") as private:
-        servers = prepare(request, engine, Path(private))
+    with private_folder() as private:
+        servers = prepare(request, engine, private)
         for warning in servers.warnings():
             observer(events.Warned(warning))
         warnings += servers.warnings()

@@ -1,6 +1,5 @@
 """Which servers are on this machine, and what each can do: it is started, and asked."""
 
-import tempfile
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -9,6 +8,7 @@ from urllib.parse import urlsplit
 
 from tlslab.lab.discovery import key_name_level
 from tlslab.lab.engine import Engine
+from tlslab.lab.private import private_folder
 from tlslab.lab.probing import SCHEMA
 from tlslab.lab.specs import tls_spec
 from tlslab.model.errors import CannotRunError
@@ -67,8 +67,8 @@ def examine(engine: Engine, kind: Kind) -> TargetFound:
 
 
 def _ask(engine: Engine, kind: Kind) -> AbilitiesFound:
-    with tempfile.TemporaryDirectory(prefix="tlslab-") as private:
-        for setting in _settings(Path(private), kind):
+    with private_folder() as private:
+        for setting in _settings(private, kind):
             target = kind.make(setting)
             target.prepare()
             try:

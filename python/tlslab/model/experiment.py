@@ -15,6 +15,7 @@ FACTOR_NAMES = (*SERVER_FACTORS, *CLIENT_FACTORS)
 
 MATRIX = "matrix"
 LOAD = "load"
+BENCHMARK = "benchmark"
 
 
 @dataclass(frozen=True)
