@@ -112,6 +112,14 @@ def test_each_syntax_has_the_order_of_its_own_server() -> None:
     assert len([f for f in summary.findings if f.code == "recommendation"]) == 2
 
 
+def test_behind_a_front_the_front_is_the_one_to_configure() -> None:
+    base = suites_summary({"nginx": [[GOOD], [ALSO_GOOD]]})
+    fronted = tuple(replace(r, setting={**r.setting, "front": "haproxy"}) for r in base.rankings)
+    summary = advised(replace(base, rankings=fronted))
+    assert summary.recommendation is not None
+    assert [each["server"] for each in summary.recommendation["servers"]] == ["haproxy"]
+
+
 def test_the_table_has_every_suite_and_small_sizes_on_their_own() -> None:
     table, reasons = advised(suites_summary(ONE)).tables[-2:]
     rows = {str(row[0]): row for row in table.rows}
