@@ -24,7 +24,7 @@ def tiny() -> str:
     """A suite of each family and all sizes, with windows that mean nothing."""
     quick = with_levels(load("suites", quick=True), {"suite": FAMILIES, "http": ("2", "1.1")})
     workload = quick.workload
-    short = Window(50, 200)
+    short = Window(50, 500)
     changes: dict[str, Any] = {
         **vars(quick),
         "blocks": 1,
@@ -34,7 +34,7 @@ def tiny() -> str:
                 "connections": 4,
                 "capacity": short,
                 "client_cost": short,
-                "steady": Steady(Window(100, 150), connections=8),
+                "steady": Steady(Window(100, 500), connections=8),
             }
         ),
     }

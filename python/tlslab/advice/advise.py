@@ -165,7 +165,7 @@ def _sentence(summary: Summary, preference: Preference) -> Finding | None:
         text += (
             f" {level_label(preference.subject, faster.name)} "
             f"({_value(summary.cell(faster.cell), measure)}) is not slower, and not recommended: "
-            f"{faster.graded.against}."
+            f"{faster.graded.objection}."
         )
     return Finding("recommendation", text, (chosen.cell,))
 
