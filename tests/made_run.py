@@ -4,6 +4,7 @@ The figures are of the size that nginx gives on one processor. The same seed mak
 """
 
 import dataclasses
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -70,7 +71,7 @@ Change = Callable[[Trial], Trial]
 
 @dataclass(frozen=True)
 class World:
-    """How the made-up machine behaves."""
+    """How the made-up machine behaves; `slower`: how many times as much a server or front needs."""
 
     server_us: Mapping[str, float] = field(default_factory=lambda: SERVER_US)
     client_us: Mapping[str, float] = field(default_factory=lambda: CLIENT_US)
@@ -80,6 +81,7 @@ class World:
     software: str = "nginx/1.22.1"
     managed: bool = True
     unsupported: frozenset[str] = frozenset()
+    slower: Mapping[str, float] = field(default_factory=dict)
     change: Change = lambda trial: trial
 
 
@@ -169,7 +171,9 @@ class _Maker:
     def _run(self, cell: Cell, lean: bool) -> TrialRun:
         group = cell.factors["group"]
         rsa = RSA_EXTRA_US if cell.factors.get("key", "").startswith("rsa") else 0.0
-        server_us = self._noisy(self._world.server_us[group] + rsa)
+        places = (cell.factors.get(name, "") for name in ("server", "front"))
+        times = math.prod(self._world.slower.get(place, 1.0) for place in places)
+        server_us = self._noisy((self._world.server_us[group] + rsa) * times)
         client_us = self._noisy(self._world.client_us[group] * (LEAN_SHARE if lean else 1.0))
         window = self._workload.capacity if lean else self._workload.client_cost
         seconds = window.measure_ms / 1000

@@ -4,14 +4,15 @@
 are kept open, `validity` and `steady_state` judge
 trials, `estimate` puts intervals on values, `latency` on quantiles, `compare` on ratios paired by
 block, `findings` says it in sentences, `published` sets a study's ratios beside ours, `summary`
-joins it all.
+joins it all. `scaling` fits throughput against concurrency; `concurrency` is study P.
 """
 
 from collections.abc import Callable, Mapping
 
+from tlslab.analysis.concurrency import summarise as summarise_benchmark
 from tlslab.analysis.load import summarise as summarise_load
 from tlslab.analysis.summary import summarise_matrix
-from tlslab.model.experiment import LOAD, MATRIX
+from tlslab.model.experiment import BENCHMARK, LOAD, MATRIX
 from tlslab.model.finding import Summary
 from tlslab.model.run import RunContents
 
@@ -21,6 +22,7 @@ __all__ = ["SUMMARISERS", "summarise"]
 SUMMARISERS: Mapping[str, Callable[[RunContents], Summary]] = {
     MATRIX: summarise_matrix,
     LOAD: summarise_load,
+    BENCHMARK: summarise_benchmark,
 }
 
 

@@ -12,7 +12,6 @@ from tlslab.model.run import TargetInfo
 from tlslab.model.wording import (
     cell_label,
     figure,
-    level_label,
     number_word,
     percent,
     ratio_figure,
@@ -198,7 +197,7 @@ class _Teller:
 
     def _name(self, cell: Measured) -> str:
         levels = cell.summary.factors
-        return ", ".join(level_label(name, levels[name]) for name in self._varied)
+        return cell_label({name: levels[name] for name in self._varied})
 
     def _on(self, cell: Measured) -> str:
         """The server and its size: `on one processor of nginx (TLS 1.3, ECDSA P-256)`."""

@@ -13,8 +13,10 @@ from tlslab.analysis.kept_open import steady_values
 from tlslab.analysis.latency import TIMES, quantiles, times
 from tlslab.analysis.limit import limit_ratios
 from tlslab.analysis.measures import UNITS, Processors, server_cost_us, trial_values
-from tlslab.analysis.published import load_study
+from tlslab.analysis.published import load_order, load_study
 from tlslab.analysis.series import cpu_over_time
+from tlslab.analysis.servers import servers_study
+from tlslab.analysis.suites import SuitesStudy, is_suites_study, suites_study
 from tlslab.analysis.validity import judge_cell, judge_trial, lower_bounds
 from tlslab.model.estimate import Estimate
 from tlslab.model.finding import CellSummary, ExperimentSummary, Note, Summary
@@ -54,16 +56,34 @@ def summarise_matrix(contents: RunContents) -> Summary:
         cell.key: contents.environment.target_of(cell.deployment) for cell in contents.plan.cells
     }
     sentences = findings(cells, experiment.baseline, targets)
+    beside = servers_study(cells, study)
     short = short_measurements(contents.trials)
+    suites = _suites(contents, cells)
     return Summary(
         experiment=_experiment(contents),
         environment=contents.environment,
         cells=tuple(cell.summary for cell in cells),
         excluded=contents.plan.excluded,
         comparisons=comparisons(cells, experiment.baseline, study),
-        findings=sentences if short is None else (*sentences, short),
+        findings=(
+            *sentences,
+            *beside.findings,
+            *suites.findings,
+            *([] if short is None else [short]),
+        ),
         rankings=rankings(cells, experiment.baseline),
+        figures=(*beside.figures, *suites.figures),
+        tables=(*beside.tables, *suites.tables),
     )
+
+
+def _suites(contents: RunContents, cells: Sequence[Measured]) -> SuitesStudy:
+    """What study R's page has, where suites are compared."""
+    if not is_suites_study(contents.experiment):
+        return SuitesStudy()
+    name = contents.experiment.published
+    processors = len(contents.environment.target.processors)
+    return suites_study(cells, load_order(name) if name else None, max(1, processors))
 
 
 def _experiment(contents: RunContents) -> ExperimentSummary:

@@ -8,10 +8,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from tlslab.experiment import benchmark
 from tlslab.experiment.factors import RULES, Rule
 from tlslab.experiment.load import read_load, write_load
 from tlslab.experiment.workload import read_workload, write_workload
-from tlslab.model.experiment import LOAD, MATRIX, Experiment
+from tlslab.model.experiment import BENCHMARK, LOAD, MATRIX, Experiment
 from tlslab.toml_table import Table
 
 
@@ -48,4 +49,12 @@ LOAD_KIND = Kind(
     name=LOAD, tables=("workload", "load"), rules=RULES, read=read_load, write=write_load
 )
 
-KINDS: Mapping[str, Kind] = {kind.name: kind for kind in (MATRIX_KIND, LOAD_KIND)}
+BENCHMARK_KIND = Kind(
+    name=BENCHMARK,
+    tables=("benchmark", "faults"),
+    rules=benchmark.RULES,
+    read=benchmark.read,
+    write=benchmark.write,
+)
+
+KINDS: Mapping[str, Kind] = {kind.name: kind for kind in (MATRIX_KIND, LOAD_KIND, BENCHMARK_KIND)}

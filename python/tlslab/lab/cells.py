@@ -3,7 +3,6 @@
 import datetime
 import random
 import re
-import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -13,9 +12,11 @@ from tlslab.lab.conductor import Conductor, RunTrial
 from tlslab.lab.deployments import Servers, prepare
 from tlslab.lab.engine import Engine
 from tlslab.lab.environment import describe
+from tlslab.lab.hooks import hooked
 from tlslab.lab.placement import Placement
 from tlslab.lab.preflight import check_run
 from tlslab.lab.primitives import measure_primitives
+from tlslab.lab.private import private_folder
 from tlslab.lab.programs import require_program
 from tlslab.lab.request import Request, Result
 from tlslab.lab.results import summarise
@@ -36,8 +37,8 @@ def run_cells(
     """
     warnings = preflight(request, most_connections(request.experiment), observer)
     engine = Engine(require_program("tlslab-load"))
-    with tempfile.TemporaryDirectory(prefix="tlslab-") as private:
-        servers = prepare(request, engine, Path(private))
+    with private_folder() as private:
+        servers = prepare(request, engine, private)
         for warning in servers.warnings():
             observer(events.Warned(warning))
         warnings += servers.warnings()
@@ -51,6 +52,8 @@ def run_cells(
                 seconds_per_trial=seconds_per_trial,
             )
         )
+        if request.hook is not None:
+            run = hooked(request.hook, request.ready_s, servers.experiment, run)
         conductor = Conductor(engine, servers, observer, run)
         interrupted = False
         try:

@@ -1,9 +1,7 @@
 """A whole run of a load experiment: prepare, plan, carry out, keep, summarise."""
 
 import resource
-import tempfile
 from dataclasses import replace
-from pathlib import Path
 
 from tlslab.lab import events
 from tlslab.lab.cells import open_run, preflight
@@ -11,6 +9,7 @@ from tlslab.lab.deployments import prepare
 from tlslab.lab.engine import Engine
 from tlslab.lab.load import LoadConductor, steps_left
 from tlslab.lab.preflight import OTHER_FILES
+from tlslab.lab.private import private_folder
 from tlslab.lab.programs import require_program
 from tlslab.lab.request import Request, Result
 from tlslab.lab.results import summarise
@@ -37,8 +36,8 @@ def run_load(request: Request, observer: events.Observer) -> Result:
     warnings = preflight(request, most, observer)
     engine = Engine(require_program("tlslab-load"))
     extra = () if load.obsolete is None else (obsolete_cell(load.obsolete),)
-    with tempfile.TemporaryDirectory(prefix="tlslab-") as private:
-        servers = prepare(request, engine, Path(private), (*_resuming(request, load), *extra))
+    with private_folder() as private:
+        servers = prepare(request, engine, private, (*_resuming(request, load), *extra))
         for warning in servers.warnings():
             observer(events.Warned(warning))
         warnings += servers.warnings()

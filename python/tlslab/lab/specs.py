@@ -11,6 +11,9 @@ from tlslab.model.workload import Workload
 
 SCHEMA = "tlslab.spec/1"
 
+# The engine takes shorter Diffie-Hellman parameters only from those who allow it in so many words.
+SAFE_DH_BITS = 2048
+
 
 @dataclass(frozen=True)
 class Aim:
@@ -48,7 +51,8 @@ def run_spec(aim: Aim, profile: Profile, workload: Workload, kind: RunKind) -> d
     spec["http"] |= {"streams": workload.streams}
     spec["tls"] |= {
         "authenticate": "sampled" if lean else "every",
-        "key_share": "reused" if lean else "fresh",
+        # OpenSSL draws a key for every connection.
+        "key_share": "reused" if lean and profile.backend != "openssl" else "fresh",
     }
     if workload.resume != "none":
         spec["tls"] |= {"resume": workload.resume, "resume_ratio": workload.resume_ratio}
@@ -89,13 +93,20 @@ def preflight_spec(aim: Aim, profile: Profile, http: str = "1.1") -> dict[str, A
 
 def tls_spec(profile: Profile) -> dict[str, Any]:
     """What a profile offers."""
-    return {
+    spec: dict[str, Any] = {
         "versions": [] if profile.tls is None else [profile.tls],
         "suites": list(profile.suites),
         "groups": list(profile.groups),
         "signature_schemes": list(profile.signature_schemes),
         **({"allow_obsolete": True} if is_obsolete(profile) else {}),
     }
+    if profile.backend is not None:
+        spec["backend"] = profile.backend
+    if profile.dh_bits is not None:
+        spec["dh_bits"] = profile.dh_bits
+        # A modulus so short is measured on purpose, and never anything else that is obsolete.
+        spec["allow_obsolete"] = profile.dh_bits < SAFE_DH_BITS
+    return spec
 
 
 def is_obsolete(profile: Profile) -> bool:

@@ -1,7 +1,6 @@
 """Validates the tool's times against a packet capture of the same connections."""
 
 import math
-import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from tlslab.analysis.agreement import compare, match
 from tlslab.lab.capture import capturing
 from tlslab.lab.engine import Engine
 from tlslab.lab.placement import Placement, place
+from tlslab.lab.private import private_folder
 from tlslab.lab.programs import require_program
 from tlslab.lab.resolution import measure_resolution
 from tlslab.lab.specs import Aim, preflight_spec
@@ -56,8 +56,7 @@ def validate(request: Request, told: Callable[[RateResult], None]) -> Validation
     """
     engine = Engine(require_program("tlslab-load"))
     placement = place(request.target in ("reference", "nginx"))
-    with tempfile.TemporaryDirectory(prefix="tlslab-validate-") as name:
-        folder = Path(name)
+    with private_folder() as folder:
         stage = Stage(
             folder=folder,
             target=request.target,

@@ -139,6 +139,9 @@ CERTIFICATE_KEYS = (
 )
 
 
+# The client's TLS libraries.
+BACKENDS = ("rustls", "openssl")
+
 # Keys that a server of somebody else's may have beside those that the lab can make.
 _OTHER_KEY = re.compile(r"rsa-[0-9]{3,5}|other-[a-z0-9-]{1,40}")
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from tlslab.model.benchmark import BenchmarkRun, Mode, Timeline
 from tlslab.model.validation import RateResult
 
 TrialStatus = Literal["done", "unsupported", "failed"]
@@ -380,6 +381,7 @@ class Trial:
 
     `trial`, `block`, `position` and `cell` are those of the plan; `started` is ISO 8601 in UTC.
     `validation` is what a packet capture beside the run said of its times, where one was made.
+    Trials of the kind `benchmark` have `benchmarks` or a `timeline` in place of runs.
     """
 
     trial: int
@@ -392,3 +394,5 @@ class Trial:
     reason: Reason | None = None
     runs: Mapping[RunKind, TrialRun] = field(default_factory=dict)
     validation: RateResult | None = None
+    benchmarks: Mapping[Mode, BenchmarkRun] = field(default_factory=dict)
+    timeline: Timeline | None = None

@@ -13,7 +13,7 @@ from tlslab.model.finding import (
     Ranking,
     Summary,
 )
-from tlslab.model.wording import cell_label, figure, level_label, ratio_figure, setting_of
+from tlslab.model.wording import cell_label, figure, ratio_figure, setting_of
 
 RATE = "connections_per_s"
 BOTH = "connections_per_cpu_s"
@@ -250,7 +250,7 @@ def _row(summary: Summary, cell: CellSummary, rank: str, estimate: str = RATE) -
 
 def varied_label(factors: Mapping[str, str], baseline: Mapping[str, str]) -> str:
     """A cell's levels of the factors that are compared."""
-    return ", ".join(level_label(name, factors[name]) for name in baseline if name in factors)
+    return cell_label({name: factors[name] for name in baseline if name in factors})
 
 
 def find_comparison(summary: Summary, candidate: str, estimate: str) -> Comparison | None:

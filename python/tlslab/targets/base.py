@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Protocol
 
 from tlslab.model.errors import CannotRunError
+from tlslab.targets.guard import bound
 from tlslab.targets.process import Processes
 
 
@@ -109,11 +110,9 @@ def require(program: str | None, name: str, remedy: str) -> str:
 def pinned(command: Sequence[str], processors: Sequence[int], signal_name: str) -> list[str]:
     """The command, pinned, and ended by the kernel if the lab is killed.
 
-    setpriv asks for a signal on the death of the parent (PR_SET_PDEATHSIG, kept over exec), so that
-    nothing is left behind by a `kill -9` of the lab. nginx needs TERM there: its master then ends
-    its workers, which KILL would orphan.
+    nginx needs TERM there: its master then ends its workers, which KILL would orphan.
     """
-    prefix = ["setpriv", "--pdeathsig", signal_name, "--"]
+    prefix = bound(signal_name)
     if processors:
         prefix += ["taskset", "-c", ",".join(str(number) for number in processors)]
     return prefix + list(command)

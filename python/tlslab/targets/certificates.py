@@ -6,6 +6,7 @@ the schemes of one kind only must find no other in the chain (RFC 8446, section 
 
 import datetime
 import ipaddress
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -66,15 +67,21 @@ class Authority:
         return "".join(pems)
 
     def issue(
-        self, kind: str, lifetime_days: int = VALID_DAYS, purpose: Purpose = "server"
+        self,
+        kind: str,
+        lifetime_days: int = VALID_DAYS,
+        purpose: Purpose = "server",
+        addresses: Sequence[str] = (),
     ) -> CertificateFiles:
-        """A leaf for `localhost`, 127.0.0.1 and ::1; a negative lifetime gives an expired one."""
+        """A leaf for `localhost`, 127.0.0.1, ::1 and the given addresses; a negative lifetime gives
+        an expired one.
+        """
         authority_kind = "rsa-2048" if kind.startswith("rsa-") else "ecdsa-p256"
         if authority_kind not in self._issuers:
             self._issuers[authority_kind] = _make_authority(authority_kind)
         issuer, issuer_key = self._issuers[authority_kind]
         key = make_key(kind)
-        leaf = _leaf(kind, key, (issuer, issuer_key), lifetime_days, purpose)
+        leaf = _leaf(kind, key, (issuer, issuer_key), lifetime_days, purpose, addresses)
         files = CertificateFiles(self._folder / f"{kind}.pem", self._folder / f"{kind}.key")
         files.certificate.write_text(_pem(leaf), "ascii")
         files.key.touch(mode=0o600)
@@ -133,6 +140,7 @@ def _leaf(
     authority: tuple[x509.Certificate, PrivateKey],
     days: int,
     purpose: Purpose,
+    addresses: Sequence[str],
 ) -> x509.Certificate:
     issuer, issuer_key = authority
     issuer_name = str(issuer.subject.get_attributes_for_oid(NameOID.COMMON_NAME)[0].value)
@@ -140,8 +148,10 @@ def _leaf(
     names = x509.SubjectAlternativeName(
         [
             x509.DNSName(SERVER_NAME),
-            x509.IPAddress(ipaddress.ip_address("127.0.0.1")),
-            x509.IPAddress(ipaddress.ip_address("::1")),
+            *(
+                x509.IPAddress(ipaddress.ip_address(address))
+                for address in ("127.0.0.1", "::1", *addresses)
+            ),
         ]
     )
     builder = builder.add_extension(names, critical=False)

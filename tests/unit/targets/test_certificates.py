@@ -50,3 +50,11 @@ def test_an_expired_leaf_can_be_had_for_tests(tmp_path: Path) -> None:
     leaf = x509.load_pem_x509_certificate(files.certificate.read_bytes())
     now = datetime.datetime.now(datetime.UTC)
     assert leaf.not_valid_before_utc < leaf.not_valid_after_utc < now
+
+
+def test_a_leaf_is_for_the_addresses_that_are_given_too(tmp_path: Path) -> None:
+    files = Authority(tmp_path).issue("ecdsa-p256", addresses=("198.18.0.2",))
+    leaf = x509.load_pem_x509_certificate(files.certificate.read_bytes())
+    names = leaf.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    addresses = [str(address) for address in names.get_values_for_type(x509.IPAddress)]
+    assert addresses == ["127.0.0.1", "::1", "198.18.0.2"]

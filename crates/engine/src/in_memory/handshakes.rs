@@ -7,8 +7,9 @@ use hdrhistogram::Histogram;
 
 use super::InMemoryError;
 use super::exchange::{FLIGHTS_LIMIT, Lent, SideTimes, Unwatched, exchange};
+use super::keys::{self, Ledger};
 use super::library::{Library, Role, Seen, Trouble};
-use super::record::{Flight, HandshakeFacts, HandshakeResult, SideCost};
+use super::record::{Flight, HandshakeFacts, HandshakeResult, NodeSignatures, SideCost};
 use super::settings::Settings;
 use super::spec::InMemorySpec;
 use super::threads::on_each;
@@ -36,6 +37,8 @@ struct Tally {
     processor: Nanos,
     /// Processor time of the handshakes that bring tickets, in nanoseconds.
     fetching: Nanos,
+    /// The books of a key away from the process.
+    signatures: Option<Ledger>,
 }
 
 /// Measures handshakes on all threads.
@@ -64,12 +67,17 @@ impl<'a, L: Library> Worker<'a, L> {
             Self { library: L::new(settings)?, settings, lent: Lent::new(), tally: Tally::new() };
         // Where tickets are asked for: one that brings a ticket, one that takes it.
         for resumed in [false, true] {
-            if let Some(mismatch) = (!resumed || settings.resumes)
-                .then(|| worker.unwatched(resumed))
-                .transpose()?
-                .flatten()
-            {
-                return Err(InMemoryError::Unexpected(mismatch.to_string()));
+            if resumed && !settings.resumes {
+                continue;
+            }
+            match worker.unwatched(resumed) {
+                Ok(None) => {}
+                Ok(Some(mismatch)) => {
+                    return Err(InMemoryError::Unexpected(mismatch.to_string()));
+                }
+                // A signing node that is away is a result, and no reason not to measure.
+                Err(_) if keys::take_class().is_some_and(keys::is_away) => {}
+                Err(trouble) => return Err(trouble.into()),
             }
         }
         Ok(worker)
@@ -80,6 +88,9 @@ impl<'a, L: Library> Worker<'a, L> {
             Stop::Count(count) => (count, Nanos::MAX),
             Stop::DurationMs(ms) => (u64::MAX, ms * MILLISECOND),
         };
+        // Those of the first handshake are not measured.
+        self.library.signatures();
+        keys::take_class();
         self.tally.clock = clock_cost();
         let begun_processor = ThreadClock.now();
         let mut begun = MonotonicClock.now();
@@ -103,6 +114,7 @@ impl<'a, L: Library> Worker<'a, L> {
         }
         let processor = ThreadClock.now() - begun_processor;
         self.tally.processor = processor.saturating_sub(self.tally.fetching);
+        self.tally.signatures = self.library.signatures();
         self.tally
     }
 
@@ -148,6 +160,7 @@ impl Tally {
             wall: 0,
             processor: 0,
             fetching: 0,
+            signatures: None,
         }
     }
 
@@ -166,7 +179,8 @@ impl Tally {
                 *self.outcomes.unexpected.entry(mismatch.to_string()).or_default() += 1;
             }
             Err(trouble) => {
-                let class = Failure::TlsProtocol.to_string();
+                let class = keys::take_class().map(str::to_owned);
+                let class = class.unwrap_or_else(|| Failure::TlsProtocol.to_string());
                 *self.outcomes.failed.entry(class).or_default() += 1;
                 self.first_failure.get_or_insert(trouble);
             }
@@ -192,6 +206,12 @@ fn result(settings: &Settings, tallies: &[Tally]) -> HandshakeResult {
         outcomes.merge(&tally.outcomes);
         service.add(&tally.service).expect("all histograms have the same bounds");
     }
+    let signatures = tallies.iter().filter_map(|t| t.signatures.clone()).reduce(|mut all, more| {
+        all.merge(&more);
+        all
+    });
+    let mut measured = vec![("service", &service)];
+    measured.extend(signatures.as_ref().map(|ledger| ("signing", &ledger.service)));
     let completed = outcomes.completed;
     let rate = |t: &Tally| per(t.outcomes.completed as f64, t.wall as f64 / SECOND as f64);
     let processor: Nanos = tallies.iter().map(|t| t.processor).sum();
@@ -208,10 +228,22 @@ fn result(settings: &Settings, tallies: &[Tally]) -> HandshakeResult {
         server: side_cost(tallies, Role::Server),
         flights: flights(tallies, completed),
         first_failure: failures.map(|t| t.message.clone()).next().unwrap_or_default(),
-        histograms: BTreeMap::from([("service".to_owned(), encoded(&service))]),
-        summaries: BTreeMap::from([("service".to_owned(), summary(&service))]),
+        signatures: signatures.as_ref().map(node_signatures).unwrap_or_default(),
+        histograms: measured.iter().map(|(name, h)| ((*name).to_owned(), encoded(h))).collect(),
+        summaries: measured.iter().map(|(name, h)| ((*name).to_owned(), summary(h))).collect(),
         outcomes,
     }
+}
+
+fn node_signatures(ledger: &Ledger) -> Vec<NodeSignatures> {
+    let books = ledger.nodes.iter().cloned();
+    books
+        .map(|node| NodeSignatures {
+            node: node.name,
+            signatures: node.signatures,
+            failed: node.failed,
+        })
+        .collect()
 }
 
 /// A quotient; 0 of nothing.

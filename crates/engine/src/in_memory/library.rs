@@ -2,6 +2,7 @@
 
 use super::InMemoryError;
 use super::buffer::Buffer;
+use super::keys::Ledger;
 use super::settings::Settings;
 use super::spec::has_group;
 use crate::names::{CipherSuite, SignatureScheme, TlsVersion};
@@ -54,6 +55,9 @@ pub trait Library: Sized {
 
     /// Tickets that wait to be used.
     fn tickets(&self) -> usize;
+
+    /// The books of a key away from the process since the last call; `None` without one.
+    fn signatures(&mut self) -> Option<Ledger>;
 }
 
 /// One side's session.

@@ -6,13 +6,14 @@
 //!
 //! `spec` says what is asked and `record` what came of it; `library` is what a back end has to be
 //! able to, `rustls` and `openssl` are the two; `exchange` makes one handshake, `handshakes` many,
-//! and `bulk` sends records.
+//! and `bulk` sends records. `keys` is where private keys are that are not in this process.
 
 mod buffer;
 mod bulk;
 mod code_path;
 mod exchange;
 mod handshakes;
+mod keys;
 mod library;
 mod openssl;
 mod record;
@@ -23,9 +24,10 @@ mod threads;
 
 use std::sync::atomic::AtomicBool;
 
+pub use keys::{ClusterKey, KeyAway, KeyPlace, KeySide, Pkcs11Key, Secret, SigningNode};
 pub use record::{
     BulkResult, BulkSide, Flight, HandshakeFacts, HandshakeResult, IN_MEMORY_SCHEMA,
-    InMemoryRecord, SideCost,
+    InMemoryRecord, NodeSignatures, SideCost,
 };
 pub(crate) use spec::default_scheme;
 pub use spec::{BulkSpec, Direction, HandshakeForm, InMemorySpec};
@@ -50,6 +52,8 @@ pub enum InMemoryError {
     Backend(#[from] BackendError),
     #[error("cannot make a certificate: {0}")]
     Certificate(String),
+    #[error("{0}")]
+    Key(String),
     #[error("the handshake fails at the {side}: {message}")]
     Handshake { side: &'static str, message: String },
     #[error("the handshake is not the one that was asked for: its {0} differs")]
@@ -82,13 +86,20 @@ pub fn measure(
     interrupt: &AtomicBool,
 ) -> Result<InMemoryRecord, InMemoryError> {
     spec.check()?;
+    if spec.key_away.is_some() && spec.backend == BackendChoice::Openssl {
+        return Err(InMemoryError::Backend(BackendError::Unsupported {
+            backend: OpensslLibrary::NAME,
+            what: "key away from the process".to_owned(),
+            has: "keys in memory".to_owned(),
+        }));
+    }
     match spec.backend {
         BackendChoice::Rustls => measure_with::<RustlsLibrary>(spec, interrupt),
         BackendChoice::Openssl => measure_with::<OpensslLibrary>(spec, interrupt),
-        BackendChoice::Auto => match rustls::supports(&spec) {
-            Ok(()) => measure_with::<RustlsLibrary>(spec, interrupt),
-            Err(_) => measure_with::<OpensslLibrary>(spec, interrupt),
-        },
+        BackendChoice::Auto if spec.key_away.is_some() || rustls::supports(&spec).is_ok() => {
+            measure_with::<RustlsLibrary>(spec, interrupt)
+        }
+        BackendChoice::Auto => measure_with::<OpensslLibrary>(spec, interrupt),
     }
 }
 

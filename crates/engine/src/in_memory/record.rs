@@ -52,6 +52,7 @@ pub struct HandshakeResult {
     pub cpu_us: f64,
     /// The share of their time that the threads had a processor, the least of them. Below 1 other
     /// programs were served meanwhile, and the rate is a lower bound; processor times still hold.
+    /// With a key on a cluster the threads also wait for its nodes.
     pub on_processor: f64,
     /// The client's side.
     pub client: SideCost,
@@ -62,11 +63,27 @@ pub struct HandshakeResult {
     pub flights: Vec<Flight>,
     /// The first failure in the library's own words; empty when there was none.
     pub first_failure: String,
+    /// Who signed with a key away from the process, and how often; empty without one.
+    #[serde(default)]
+    pub signatures: Vec<NodeSignatures>,
     /// `service`: begin to end of a handshake, on the wall clock; HdrHistogram V2 (compressed) in
-    /// base64, values in nanoseconds.
+    /// base64, values in nanoseconds. `signing`: the same of a signature of a key away from the
+    /// process.
     pub histograms: BTreeMap<String, String>,
     /// The same in short.
     pub summaries: BTreeMap<String, Summary>,
+}
+
+/// The signatures of one node or token.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct NodeSignatures {
+    /// The node's name, or the token's label.
+    pub node: String,
+    /// Signatures that it made.
+    pub signatures: u64,
+    /// Those that it did not make, by class: `signing_timeout`, `signing_unreachable`,
+    /// `signing_refused`, `signing_answer`.
+    pub failed: BTreeMap<String, u64>,
 }
 
 /// The facts that both sides agree on.

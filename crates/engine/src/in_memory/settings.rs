@@ -1,12 +1,15 @@
 //! What both libraries are configured from: the specification, with keys and certificates made.
 
+use std::sync::Arc;
+
 use rcgen::ExtendedKeyUsagePurpose;
 
 use super::InMemoryError;
+use super::keys::{self, Keeper, KeySide};
 use super::library::Role;
 use super::spec::{HandshakeForm, InMemorySpec};
 use crate::names::{CipherSuite, Group, KeyExchange, SignatureScheme, TlsVersion};
-use crate::serve::{Issued, KeyKind, issue};
+use crate::serve::{Issued, KeyKind, issue, issue_for};
 
 /// The server's name, which its certificate carries.
 pub const SERVER_NAME: &str = "localhost";
@@ -30,6 +33,8 @@ pub struct Settings {
     pub client_identity: Option<(Issued, SignatureScheme)>,
     /// The kind of the client's key, for the same.
     pub client_key: Option<KeyKind>,
+    /// Where the key of a side is, if it is not in that side's identity.
+    pub away: Option<(Role, Arc<dyn Keeper>)>,
     /// Whether the server issues a ticket and the client resumes by it.
     pub resumes: bool,
 }
@@ -37,25 +42,42 @@ pub struct Settings {
 impl Settings {
     /// Makes the certificates for one suite of a specification.
     pub fn new(spec: &InMemorySpec, suite: CipherSuite) -> Result<Self, InMemoryError> {
-        let made = |kind, purpose| {
-            issue(kind, purpose).map_err(|e| InMemoryError::Certificate(e.to_string()))
+        let away = match &spec.key_away {
+            None => None,
+            Some(away) => {
+                let (role, kind) = match away.side {
+                    KeySide::Client => (Role::Client, spec.client_certificate),
+                    KeySide::Server => (Role::Server, spec.certificate),
+                };
+                Some((role, keys::keeper(&away.place, kind)?))
+            }
+        };
+        let made = |role, kind, purpose| {
+            let issued = match &away {
+                Some((of, keeper)) if *of == role => issue_for(keeper.public_key(), kind, purpose),
+                _ => issue(kind, purpose),
+            };
+            issued.map_err(|e| InMemoryError::Certificate(e.to_string()))
         };
         let client_identity = match spec.handshake {
             HandshakeForm::Mutual => {
-                let issued = made(spec.client_certificate, ExtendedKeyUsagePurpose::ClientAuth)?;
+                let purpose = ExtendedKeyUsagePurpose::ClientAuth;
+                let issued = made(Role::Client, spec.client_certificate, purpose)?;
                 Some((issued, spec.client_scheme()))
             }
             HandshakeForm::Full | HandshakeForm::Resumed => None,
         };
+        let purpose = ExtendedKeyUsagePurpose::ServerAuth;
         Ok(Self {
             tls: spec.tls,
             suite,
             group: spec.group,
             scheme: spec.signature_scheme,
             key: spec.certificate,
-            identity: made(spec.certificate, ExtendedKeyUsagePurpose::ServerAuth)?,
+            identity: made(Role::Server, spec.certificate, purpose)?,
             client_key: client_identity.as_ref().map(|_| spec.client_certificate),
             client_identity,
+            away,
             resumes: spec.handshake == HandshakeForm::Resumed,
         })
     }

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::InMemoryError;
+use super::keys::{KeyAway, KeySide};
 use crate::names::{
     CipherSuite, Group, KeyExchange, ServerAuthentication, SignatureKey, SignatureScheme,
     TlsVersion,
@@ -45,6 +46,9 @@ pub struct InMemorySpec {
     pub handshake: HandshakeForm,
     /// The kind of the client's certificate key, for mutual authentication.
     pub client_certificate: KeyKind,
+    /// A private key that is not in this process, if one is not.
+    #[serde(default)]
+    pub key_away: Option<KeyAway>,
     /// Measure the transfer of records instead of handshakes.
     pub bulk: Option<BulkSpec>,
 }
@@ -110,6 +114,7 @@ impl InMemorySpec {
             signature_scheme: default_scheme(certificate),
             handshake: HandshakeForm::Full,
             client_certificate: certificate,
+            key_away: None,
             bulk: None,
         }
     }
@@ -152,6 +157,7 @@ impl InMemorySpec {
         }
         self.check_obsolete()?;
         self.check_suites()?;
+        self.check_key_away()?;
         self.check_bulk()
     }
 
@@ -195,6 +201,28 @@ impl InMemorySpec {
             return Err(InMemoryError::Usage(format!("suite {suite} {problem}")));
         }
         Ok(())
+    }
+
+    /// A key that is away has to be used in every handshake, and to be one that can be away.
+    fn check_key_away(&self) -> Result<(), InMemoryError> {
+        let Some(away) = &self.key_away else { return Ok(()) };
+        let (kind, used) = match away.side {
+            KeySide::Client => (self.client_certificate, self.handshake == HandshakeForm::Mutual),
+            KeySide::Server => (self.certificate, self.handshake != HandshakeForm::Resumed),
+        };
+        let problem = if !used {
+            "is not used in these handshakes: a client's goes with mutual ones, a server's with \
+             full and mutual ones"
+        } else if key_family(kind) != Some(SignatureKey::Rsa) {
+            "must be RSA: ask for an RSA certificate on its side"
+        } else if self.suites.iter().any(|suite| suite.key_exchange() == KeyExchange::Rsa) {
+            "signs, and these suites have the server decrypt"
+        } else if self.bulk.is_some() {
+            "has nothing to do in a bulk transfer"
+        } else {
+            return Ok(());
+        };
+        Err(InMemoryError::Usage(format!("a key away from the process {problem}")))
     }
 
     fn check_bulk(&self) -> Result<(), InMemoryError> {
@@ -263,6 +291,26 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn a_key_away_has_to_sign_in_every_handshake() {
+        let away = |side| {
+            let (module, token, key) = ("m".to_owned(), "t".to_owned(), "k".to_owned());
+            let pin = super::super::keys::Secret::default();
+            let key = super::super::keys::Pkcs11Key { module, token, key, pin };
+            Some(KeyAway { side, place: super::super::keys::KeyPlace::Pkcs11(key) })
+        };
+        let mut spec = InMemorySpec::new(TlsVersion::Tls13, KeyKind::Rsa2048);
+        spec.key_away = away(KeySide::Server);
+        assert_eq!(spec.check(), Ok(()));
+        spec.key_away = away(KeySide::Client);
+        let error = spec.check().unwrap_err().to_string();
+        assert!(error.contains("is not used in these handshakes"), "{error}");
+        spec.handshake = HandshakeForm::Mutual;
+        assert_eq!(spec.check(), Ok(()));
+        spec.client_certificate = KeyKind::EcdsaP256;
+        assert!(spec.check().unwrap_err().to_string().contains("must be RSA"));
     }
 
     #[test]

@@ -22,7 +22,7 @@ use std::sync::mpsc;
 use std::thread::JoinHandle;
 
 pub use http::{BODY_LIMIT, BODY_PERIOD};
-pub(crate) use self_signed::{Issued, issue};
+pub(crate) use self_signed::{Issued, issue, issue_for};
 pub use self_signed::{KeyKind, SelfSigned, self_signed};
 pub use spec::{ClientAuth, DH_SIZES, IDLE, Resumption, ServeError, ServeSpec, ServerBackend};
 pub use stats::{HandshakeCounts, Stats};

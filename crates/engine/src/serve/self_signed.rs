@@ -144,6 +144,38 @@ pub(crate) fn issue(
     })
 }
 
+/// The same for an RSA key whose private half is elsewhere: the one that is given back is empty.
+///
+/// # Errors
+/// As [`issue`].
+pub(crate) fn issue_for(
+    public_key: &[u8],
+    kind: KeyKind,
+    purpose: ExtendedKeyUsagePurpose,
+) -> Result<Issued, IdentityError> {
+    let made = || -> Result<Issued, rcgen::Error> {
+        let authority =
+            CertifiedIssuer::self_signed(authority_params(kind)?, kind.issuer().generate()?)?;
+        let certificate = subject_params(purpose)?.signed_by(&RsaPublic(public_key), &authority)?;
+        let authority = authority.der().to_vec();
+        Ok(Issued { certificate: certificate.der().to_vec(), key: Vec::new(), authority })
+    };
+    made().map_err(|e| IdentityError::NotMade { kind, message: e.to_string() })
+}
+
+/// A public key, PKCS #1 in DER.
+struct RsaPublic<'a>(&'a [u8]);
+
+impl PublicKeyData for RsaPublic<'_> {
+    fn der_bytes(&self) -> &[u8] {
+        self.0
+    }
+
+    fn algorithm(&self) -> &'static SignatureAlgorithm {
+        &rcgen::PKCS_RSA_SHA256
+    }
+}
+
 type Made = (Certificate, PrivateKey, CertifiedIssuer<'static, KeyPair>);
 
 /// A private key in PKCS #8.
@@ -159,7 +191,7 @@ fn make(kind: KeyKind, purpose: ExtendedKeyUsagePurpose) -> Result<Made, Identit
         let (certificate, key) = if kind == KeyKind::Rsa1024 {
             let key =
                 ShortRsa::generate(1024).map_err(|_| rcgen::Error::KeyGenerationUnavailable)?;
-            (subject_params(purpose)?.signed_by(&key, &authority)?, key.private)
+            (subject_params(purpose)?.signed_by(&RsaPublic(&key.public), &authority)?, key.private)
         } else {
             let key = kind.generate()?;
             let certificate = subject_params(purpose)?.signed_by(&key, &authority)?;
@@ -184,16 +216,6 @@ impl ShortRsa {
         let key = PKey::from_rsa(rsa)?;
         let pem = String::from_utf8_lossy(&key.private_key_to_pem_pkcs8()?).into_owned();
         Ok(Self { public, private: PrivateKey { pem, der: key.private_key_to_pkcs8()? } })
-    }
-}
-
-impl PublicKeyData for ShortRsa {
-    fn der_bytes(&self) -> &[u8] {
-        &self.public
-    }
-
-    fn algorithm(&self) -> &'static SignatureAlgorithm {
-        &rcgen::PKCS_RSA_SHA256
     }
 }
 

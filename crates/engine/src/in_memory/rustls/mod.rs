@@ -8,7 +8,7 @@ mod authentication;
 mod session;
 mod tickets;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rustls::client::{Resumption, UnbufferedClientConnection};
 use rustls::crypto::{CryptoProvider, aws_lc_rs};
@@ -19,6 +19,7 @@ use rustls::{ClientConfig, RootCertStore, ServerConfig, SupportedProtocolVersion
 use self::session::RustlsSide;
 use self::tickets::Tickets;
 use super::InMemoryError;
+use super::keys::{self, Ledger, SharedDesk};
 use super::library::{Library, Role, Trouble};
 use super::settings::{SERVER_NAME, Settings};
 use super::spec::{InMemorySpec, has_group};
@@ -34,6 +35,7 @@ pub struct RustlsLibrary {
     server: Arc<ServerConfig>,
     server_name: ServerName<'static>,
     tickets: Option<Arc<Tickets>>,
+    desk: Option<SharedDesk>,
 }
 
 /// Whether rustls has all that a specification asks for; the error names what it lacks.
@@ -49,8 +51,12 @@ impl Library for RustlsLibrary {
     fn new(settings: &Settings) -> Result<Self, InMemoryError> {
         let provider = Arc::new(provider(settings.suite, settings.group)?);
         let tickets = settings.resumes.then(|| Arc::new(Tickets::default()));
-        let mut client = client(settings, &provider)?;
-        let mut server = server(settings, &provider)?;
+        let desk = match &settings.away {
+            Some((_, keeper)) => Some(Arc::new(Mutex::new(keys::desk(keeper.as_ref())?))),
+            None => None,
+        };
+        let mut client = client(settings, &provider, desk.as_ref())?;
+        let mut server = server(settings, &provider, desk.as_ref())?;
         client.resumption = match &tickets {
             Some(tickets) => Resumption::store(Arc::clone(tickets) as Arc<_>),
             None => Resumption::disabled(),
@@ -65,6 +71,7 @@ impl Library for RustlsLibrary {
             server: Arc::new(server),
             server_name: ServerName::try_from(SERVER_NAME).expect("a DNS name"),
             tickets,
+            desk,
         })
     }
 
@@ -83,6 +90,11 @@ impl Library for RustlsLibrary {
 
     fn tickets(&self) -> usize {
         self.tickets.as_ref().map_or(0, |tickets| tickets.count())
+    }
+
+    fn signatures(&mut self) -> Option<Ledger> {
+        let desk = self.desk.as_ref()?;
+        Some(desk.lock().unwrap_or_else(PoisonError::into_inner).close_books())
     }
 }
 
@@ -128,6 +140,7 @@ fn version(settings: &Settings) -> &'static SupportedProtocolVersion {
 fn client(
     settings: &Settings,
     provider: &Arc<CryptoProvider>,
+    desk: Option<&SharedDesk>,
 ) -> Result<ClientConfig, InMemoryError> {
     let roots = roots(&settings.identity)?;
     let verifier = authentication::server_verifier(roots, provider, settings.scheme)?;
@@ -138,16 +151,22 @@ fn client(
         .with_custom_certificate_verifier(verifier);
     match &settings.client_identity {
         None => Ok(builder.with_no_client_auth()),
-        Some((identity, _)) => {
-            let (chain, key) = chain_and_key(identity);
-            builder.with_client_auth_cert(chain, key).map_err(refused)
-        }
+        Some((identity, _)) => match of(Role::Client, settings, desk) {
+            Some(desk) => {
+                Ok(builder.with_client_cert_resolver(keys::certified(&identity.certificate, desk)))
+            }
+            None => {
+                let (chain, key) = chain_and_key(identity);
+                builder.with_client_auth_cert(chain, key).map_err(refused)
+            }
+        },
     }
 }
 
 fn server(
     settings: &Settings,
     provider: &Arc<CryptoProvider>,
+    desk: Option<&SharedDesk>,
 ) -> Result<ServerConfig, InMemoryError> {
     let builder = ServerConfig::builder_with_provider(Arc::clone(provider))
         .with_protocol_versions(&[version(settings)])
@@ -160,8 +179,17 @@ fn server(
             builder.with_client_cert_verifier(verifier)
         }
     };
+    if let Some(desk) = of(Role::Server, settings, desk) {
+        let certified = keys::certified(&settings.identity.certificate, desk);
+        return Ok(builder.with_cert_resolver(certified));
+    }
     let (chain, key) = chain_and_key(&settings.identity);
     builder.with_single_cert(chain, key).map_err(refused)
+}
+
+/// The desk, if it signs for this side.
+fn of<'a>(role: Role, settings: &Settings, desk: Option<&'a SharedDesk>) -> Option<&'a SharedDesk> {
+    desk.filter(|_| settings.away.as_ref().is_some_and(|(side, _)| *side == role))
 }
 
 fn roots(identity: &Issued) -> Result<Arc<RootCertStore>, InMemoryError> {

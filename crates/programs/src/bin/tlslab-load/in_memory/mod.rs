@@ -1,5 +1,6 @@
 //! `tlslab-load --in-memory`: TLS client and server back to back, without a socket.
 
+mod keys;
 mod text;
 
 use std::io::{self, Write};
@@ -96,6 +97,9 @@ pub struct Arguments {
     #[arg(long, value_enum, value_name = "WAY", requires = "bulk")]
     direction: Option<DirectionName>,
 
+    #[command(flatten)]
+    keys: keys::KeyArguments,
+
     /// Print the record, as JSON, and nothing else on standard output
     #[arg(long)]
     json: bool,
@@ -169,6 +173,7 @@ impl Arguments {
             FormName::Mutual => HandshakeForm::Mutual,
         };
         spec.client_certificate = self.client_certificate.unwrap_or(spec.client_certificate);
+        spec.key_away = self.keys.key_away(spec.handshake)?;
         spec.bulk = self.bulk.then(|| BulkSpec {
             record_sizes: match self.record_size.as_slice() {
                 [] => RECORD_SIZES.to_vec(),
@@ -190,6 +195,7 @@ impl From<InMemoryError> for Problem {
         match error {
             InMemoryError::Backend(_) => Self::of_class("unsupported", message, true),
             InMemoryError::Usage(_) => Self::usage(message),
+            InMemoryError::Key(_) => Self::of_class("key", message, false),
             InMemoryError::Pin { .. } => Self::of_class("pin", message, false),
             _ => Self::of_class("handshake", message, false),
         }

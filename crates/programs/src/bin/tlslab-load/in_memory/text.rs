@@ -62,7 +62,20 @@ fn handshakes(text: &mut String, found: &HandshakeResult) {
     let flights: Vec<_> =
         found.flights.iter().map(|f| format!("{} {:.0}", f.from, f.bytes)).collect();
     let _ = writeln!(text, "flights in bytes: {}", flights.join(", "));
-    if found.on_processor < UNDISTURBED {
+    for node in &found.signatures {
+        let failed: u64 = node.failed.values().sum();
+        let (name, made) = (&node.node, node.signatures);
+        let _ = writeln!(text, "signatures by {name}: {made}, failed: {failed}");
+    }
+    if let Some(signing) = found.summaries.get("signing") {
+        let _ = writeln!(
+            text,
+            "{:>12}  {:9.3} {:9.3} {:9.3} {:9.3}",
+            "signing", signing.p50_ms, signing.p90_ms, signing.p99_ms, signing.max_ms
+        );
+    }
+    // With a key elsewhere a thread waits for it.
+    if found.on_processor < UNDISTURBED && found.signatures.is_empty() {
         let _ = writeln!(
             text,
             "note: other programs were served too (a thread had {:.0} % of its time): the rate is a \

@@ -1,0 +1,142 @@
+"""Network namespaces of the lab's own, each joined to this machine by a pair of virtual links.
+
+A namespace bears the pid of its lab and the time that it began, so that one which its lab has left
+behind (killed, without a chance to tidy up) is found and removed by the next. Needs root and
+iproute2; `obstacle` says what is missing.
+"""
+
+import ipaddress
+import json
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from tlslab.model.errors import CannotRunError
+
+# Addresses for benchmarks, which are not routed (RFC 2544, appendix C.2.2).
+POOL = ipaddress.IPv4Network("198.18.0.0/16")
+
+_SUBNETS = POOL.num_addresses // 4
+
+_NAME = re.compile(r"tlslab-(\d+)-(\d+)-(\d+)")
+
+_COMMAND_S = 20
+
+
+@dataclass(frozen=True)
+class Namespace:
+    """A namespace: its name, the address in it, and the one of this machine on the link to it."""
+
+    name: str
+    address: str
+    here: str
+
+    def enter(self) -> tuple[str, ...]:
+        """What a command begins with, to be run in the namespace."""
+        return ("nsenter", f"--net=/run/netns/{self.name}", "--")
+
+
+def obstacle() -> str | None:
+    """Why no namespaces can be made here; None when they can."""
+    if os.geteuid() != 0:
+        return "network namespaces need root"
+    for program in ("ip", "nsenter"):
+        if _find(program) is None:
+            return f"network namespaces need the program {program}"
+    probe = _name(0)
+    tried = _ip("netns", "add", probe)
+    if tried.returncode != 0:
+        return f"this machine makes no network namespaces ({tried.stderr.strip()[:120]})"
+    _ip("netns", "del", probe)
+    return None
+
+
+@contextmanager
+def namespaces(count: int) -> Iterator[tuple[Namespace, ...]]:
+    """As many namespaces as asked for, removed at the end. Raises CannotRunError."""
+    remove_forsaken()
+    made: list[Namespace] = []
+    try:
+        for number, subnet in zip(range(1, count + 1), _free_subnets(), strict=False):
+            here, there = (str(host) for host in subnet.hosts())
+            made.append(Namespace(_name(number), there, here))
+            _make(made[-1], number, subnet.prefixlen)
+        yield tuple(made)
+    finally:
+        for namespace in made:
+            _ip("netns", "del", namespace.name)
+
+
+def remove_forsaken() -> int:
+    """Removes the namespaces of labs that run no more; how many there were."""
+    removed = 0
+    for line in _ip("netns", "list").stdout.splitlines():
+        match = _NAME.match(line)
+        if match and _began(int(match[1])) != int(match[2]):
+            removed += _ip("netns", "del", match[0]).returncode == 0
+    return removed
+
+
+def _make(namespace: Namespace, number: int, prefix: int) -> None:
+    link = f"tls{number}-{os.getpid()}"
+    steps = (
+        ("netns", "add", namespace.name),
+        ("link", "add", link, "type", "veth", "peer", "name", "eth0", "netns", namespace.name),
+        ("address", "add", f"{namespace.here}/{prefix}", "dev", link),
+        ("link", "set", link, "up"),
+        ("-n", namespace.name, "address", "add", f"{namespace.address}/{prefix}", "dev", "eth0"),
+        ("-n", namespace.name, "link", "set", "eth0", "up"),
+        ("-n", namespace.name, "link", "set", "lo", "up"),
+    )
+    for step in steps:
+        done = _ip(*step)
+        if done.returncode != 0:
+            why = " ".join(done.stderr.split())[:200]
+            raise CannotRunError(f"ip {' '.join(step)}: {why}", "run the lab as root, or without")
+
+
+def _free_subnets() -> Iterator[ipaddress.IPv4Network]:
+    """Subnets of two hosts of which this machine has no address."""
+    told = json.loads(_ip("-json", "-4", "address", "show").stdout or "[]")
+    taken = [
+        ipaddress.IPv4Address(address["local"])
+        for link in told
+        for address in link.get("addr_info", [])
+    ]
+    # Labs that begin at the same time begin their search apart.
+    for step in range(_SUBNETS):
+        number = (os.getpid() * 8 + step) % _SUBNETS
+        subnet = ipaddress.IPv4Network((int(POOL.network_address) + 4 * number, 30))
+        if not any(address in subnet for address in taken):
+            yield subnet
+
+
+def _name(number: int) -> str:
+    return f"tlslab-{os.getpid()}-{_began(os.getpid())}-{number}"
+
+
+def _began(pid: int) -> int:
+    """When a process began, in ticks since the machine did; 0 when there is none such."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return int(fields[19])
+    except (OSError, IndexError, ValueError):
+        return 0
+
+
+def _find(program: str) -> str | None:
+    return shutil.which(program) or shutil.which(program, path="/usr/sbin:/sbin:/usr/bin")
+
+
+def _ip(*arguments: str) -> subprocess.CompletedProcess[str]:
+    program = _find("ip")
+    if program is None:
+        return subprocess.CompletedProcess(arguments, 127, "", "ip is not installed")
+    return subprocess.run(
+        [program, *arguments], capture_output=True, text=True, timeout=_COMMAND_S, check=False
+    )

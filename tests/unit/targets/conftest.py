@@ -1,0 +1,15 @@
+"""What the tests of targets share."""
+
+from pathlib import Path
+
+import pytest
+
+from tlslab.targets.certificates import Authority
+
+
+@pytest.fixture
+def own_authority(tmp_path: Path) -> str:
+    """The PEM of an authority that nobody else trusts."""
+    authority = Authority(tmp_path)
+    authority.issue("ecdsa-p256")
+    return authority.trust_pem

@@ -1,0 +1,47 @@
+"""Namespaces bear the name of their lab."""
+
+import ipaddress
+import os
+import subprocess
+
+import pytest
+
+from tlslab.targets import namespaces
+from tlslab.targets.namespaces import POOL, obstacle, remove_forsaken
+
+
+class Ip:
+    """Stands for the program ip."""
+
+    def __init__(self, listed: str = "", told: str = "[]") -> None:
+        self.listed, self.told = listed, told
+        self.calls: list[tuple[str, ...]] = []
+
+    def __call__(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        self.calls.append(arguments)
+        text = self.listed if arguments == ("netns", "list") else self.told
+        return subprocess.CompletedProcess(arguments, 0, text, "")
+
+
+def test_only_what_labs_have_left_behind_is_removed(monkeypatch: pytest.MonkeyPatch) -> None:
+    own = namespaces._name(1)
+    reused = f"tlslab-{os.getpid()}-1-1"
+    ip = Ip(f"{own} (id: 0)\n{reused}\ntlslab-4194305-7-2 (id: 3)\nothers\n")
+    monkeypatch.setattr(namespaces, "_ip", ip)
+    assert remove_forsaken() == 2
+    removed = [call[2] for call in ip.calls if call[:2] == ("netns", "del")]
+    assert removed == [reused, "tlslab-4194305-7-2"]
+
+
+def test_subnets_in_use_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(namespaces, "_ip", Ip())
+    first = next(namespaces._free_subnets())
+    assert first.subnet_of(POOL)
+    taken = f'[{{"addr_info": [{{"local": "{first[1]}"}}]}}]'
+    monkeypatch.setattr(namespaces, "_ip", Ip(told=taken))
+    assert ipaddress.IPv4Address(first[1]) not in next(namespaces._free_subnets())
+
+
+def test_without_root_it_is_said_why_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    assert obstacle() == "network namespaces need root"
