@@ -13,11 +13,14 @@ from tlslab.lab.private import private_folder
 from tlslab.lab.programs import require_program
 from tlslab.lab.request import Request, Result
 from tlslab.lab.results import summarise
+from tlslab.model.errors import UsageError
 from tlslab.model.experiment import Experiment
 from tlslab.model.load import LoadPlan
 from tlslab.model.plan import Cell, Plan
 from tlslab.model.record import Trial
 from tlslab.planning import make_cells
+from tlslab.planning.cells import matches
+from tlslab.planning.load import resumes_by
 from tlslab.planning.obsolete import obsolete_cell
 
 
@@ -29,6 +32,8 @@ def run_load(request: Request, observer: events.Observer) -> Result:
     load = request.experiment.settings
     assert isinstance(load, LoadPlan)
     if request.external:
+        if load.obsolete is not None:
+            raise UsageError("--allow-obsolete is for servers that the lab starts")
         request = replace(request, experiment=for_external(request.experiment, load))
         load = request.experiment.settings
     most = max(load.search.most, load.open_loop.connections)
@@ -82,9 +87,8 @@ def _resuming(request: Request, load: LoadPlan) -> list[Cell]:
     found = []
     for cell in make_cells(request.experiment, request.targets[0])[0]:
         assert cell.deployment is not None
-        wanted = load.remedies.when.items() <= cell.factors.items()
-        if wanted:
-            resuming = replace(cell.deployment, resume=load.remedies.resume)
+        if matches(load.remedies.when, cell.factors):
+            resuming = replace(cell.deployment, resume=resumes_by(load.remedies.resume, cell))
             found.append(replace(cell, deployment=resuming))
     return found
 
@@ -106,5 +110,5 @@ def for_external(experiment: Experiment, load: LoadPlan) -> Experiment:
         experiment,
         factors=tuple(factor for factor in experiment.factors if factor.name not in mine),
         baseline=without(experiment.baseline),
-        settings=replace(load, remedies=remedies, validation=validation),
+        settings=replace(load, remedies=remedies, validation=validation, obsolete=None),
     )

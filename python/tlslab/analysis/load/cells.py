@@ -73,10 +73,10 @@ class LoadCell:
 def cell_processors(cell: Cell, environment: Environment) -> tuple[Processors, bool]:
     """The processors of server and generator in a cell, and whether they share one."""
     generator = environment.generator_processors
-    if "processors" not in cell.factors or not environment.target.managed:
-        pinned = Processors.of(environment, cell.deployment)
-        return pinned, bool(set(pinned.server) & set(generator))
-    server = tuple(range(int(cell.factors["processors"])))
+    target = environment.target_of(cell.deployment)
+    server = target.processors
+    if cell.deployment is None and target.managed and "processors" in cell.factors:
+        server = tuple(range(int(cell.factors["processors"])))
     return Processors(server, generator), bool(set(server) & set(generator))
 
 
