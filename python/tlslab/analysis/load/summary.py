@@ -8,9 +8,8 @@ from tlslab.analysis.compare import comparisons
 from tlslab.analysis.load.cells import LoadCell, measure
 from tlslab.analysis.load.figures import figures
 from tlslab.analysis.load.findings import findings
-from tlslab.analysis.load.published import load_study, published_table
+from tlslab.analysis.load.studies import beside
 from tlslab.analysis.load.tables import tables
-from tlslab.model.figure import DataTable
 from tlslab.model.finding import ExperimentSummary, Summary
 from tlslab.model.load import LoadPlan
 from tlslab.model.record import Trial
