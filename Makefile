@@ -48,7 +48,6 @@ test-rust: setup ## the tests of the engine and its programs
 	cargo test --release --locked --quiet --workspace
 	$(ANNOUNCE) end "Rust tests"
 
-<<<<<<< HEAD
 java: ## build the benchmarks of study concurrency (java/)
 	@$(ANNOUNCE) begin "benchmarks in Java (about 1 minute the first time)"
 	scripts/build-java.sh
@@ -60,12 +59,8 @@ test-java: ## build the benchmarks and run their own tests
 	$(ANNOUNCE) end "Java tests"
 
 test-python: setup java ## the tests of the lab, on real servers
-	@$(ANNOUNCE) say "Python tests (about 9 minutes)"
-=======
-test-python: setup ## the tests of the lab, on real servers
 	@scripts/build-signer.sh >/dev/null
 	$(ANNOUNCE) say "Python tests (about 9 minutes)"
->>>>>>> 6f6b8e2
 	$(BIN)/python -m pytest
 
 fuzz: ## run each fuzz target for a minute
