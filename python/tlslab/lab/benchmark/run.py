@@ -51,10 +51,11 @@ def run_benchmarks(request: Request, observer: events.Observer) -> Result:
         private = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="tlslab-")))
         material = make_material(private)
         stores = open_key_stores(experiment.levels("keys"), material, stack)
-        warnings = _warnings(stores.values(), runtimes, experiment)
+        opened = tuple(stores.values())
+        warnings = _warnings(opened, runtimes, experiment)
         for warning in warnings:
             observer(events.Warned(warning))
-        folder, plan = _open(request, experiment, runtimes, stores.values(), warnings)
+        folder, plan = _open(request, experiment, runtimes, opened, warnings)
         settings: BenchmarkSettings = experiment.settings
         seconds = settings.seconds + len(settings.modes) * FORK_OVERHEAD_S
         observer(events.RunBegun(plan, TARGET, folder.path, len(folder.trials()), seconds))
