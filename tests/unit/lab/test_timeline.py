@@ -1,5 +1,4 @@
 import json
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -39,35 +38,29 @@ class Node:
         self.done.append("restored")
 
 
+@dataclass
+class Cluster:
+    """Two nodes, of which the first one is at fault."""
+
+    nodes: tuple[Node, ...]
+
+
 @pytest.fixture
-def node(monkeypatch) -> Node:
-    node = Node()
-
-    @dataclass
-    class Cluster:
-        nodes: tuple[Node, ...]
-
-    @contextmanager
-    def started(setting):
-        yield Cluster((node, Node("b")))
-
-    monkeypatch.setattr(timeline, "signing_cluster", started)
-    monkeypatch.setattr(
-        timeline, "cluster_store", lambda cluster: KeyStore("cluster", {"cluster.nodes": "x 1"})
-    )
-    return node
+def node() -> Node:
+    return Node()
 
 
-def load(tmp_path: Path, script: str, fault: str = "killed", policy: str = "none"):
+def load(tmp_path: Path, node: Node, script: str, fault: str = "killed", policy: str = "none"):
     java = tmp_path / "bin" / "java"
     java.parent.mkdir()
     java.write_text(f"#!/bin/sh\n{script}\n")
     java.chmod(0o755)
     files = CertificateFiles(tmp_path / "c.pem", tmp_path / "c.key")
     material = Material(tmp_path, files, files, tmp_path / "trust.pem")
+    keys = KeyStore("cluster", {"cluster.nodes": "x 1"}, cluster=Cluster((node, Node("b"))))
     settings = BenchmarkSettings(("sample",), 0, 100, 1, 100, FAULTS)
     fork = Fork(
-        Jdk(tmp_path, "17", "Debian"), Path("/b.jar"), "sign", KeyStore("cluster"), 2,
+        Jdk(tmp_path, "17", "Debian"), Path("/b.jar"), "sign", keys, 2,
         tmp_path / "none", settings,
     )  # fmt: skip
     return timeline.run_timeline(fork, material, FAULTS, fault, policy)
@@ -79,7 +72,7 @@ def script(*lines: dict) -> str:
 
 
 def test_slices_are_read_and_the_fault_comes_in_between(tmp_path, node):
-    found = load(tmp_path, script({"event": "begun"}, SECOND, SECOND))
+    found = load(tmp_path, node, script({"event": "begun"}, SECOND, SECOND))
     assert [each.completed for each in found.slices] == [7, 7]
     assert found.slices[0].nodes[0].failed == {"timeout": 2}
     assert node.done == ["killed"]
@@ -90,12 +83,12 @@ def test_slices_are_read_and_the_fault_comes_in_between(tmp_path, node):
 
 @pytest.mark.parametrize(("fault", "done"), [("slow", "slow 0.2"), ("frozen", "slow 0")])
 def test_a_node_is_restored(tmp_path, node, fault, done):
-    load(tmp_path, script({"event": "begun"}, SECOND), fault)
+    load(tmp_path, node, script({"event": "begun"}, SECOND), fault)
     assert node.done == [done, "restored"]
 
 
 def test_the_policy_is_in_the_settings(tmp_path, node):
-    load(tmp_path, script({"event": "begun"}, SECOND), policy="eject")
+    load(tmp_path, node, script({"event": "begun"}, SECOND), policy="eject")
     text = (tmp_path / "timeline.properties").read_text()
     assert "cluster.ejection.failures=1\n" in text
     assert "cluster.nodes=x 1\n" in text
@@ -103,5 +96,5 @@ def test_the_policy_is_in_the_settings(tmp_path, node):
 
 def test_a_load_that_does_not_begin_says_why(tmp_path, node):
     with pytest.raises(ForkFailedError, match="does not sign: timed out"):
-        load(tmp_path, "echo \"the key in 'cluster' does not sign: timed out\" >&2; exit 1")
+        load(tmp_path, node, "echo \"the key in 'cluster' does not sign: timed out\" >&2; exit 1")
     assert node.done == []

@@ -12,7 +12,7 @@ from pathlib import Path
 from tlslab.experiment import dumps
 from tlslab.lab import events
 from tlslab.lab.benchmark.jmh import find_jar
-from tlslab.lab.benchmark.keystores import KeyStore, open_key_stores
+from tlslab.lab.benchmark.keystores import KeyStore, KeyStores
 from tlslab.lab.benchmark.material import make_material
 from tlslab.lab.benchmark.runtimes import Runtimes
 from tlslab.lab.benchmark.trial import LASTING, Bench, run_trial
@@ -50,8 +50,8 @@ def run_benchmarks(request: Request, observer: events.Observer) -> Result:
     with ExitStack() as stack:
         private = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="tlslab-")))
         material = make_material(private)
-        stores = open_key_stores(experiment.levels("keys"), material, stack)
-        opened = tuple(stores.values())
+        stores = stack.enter_context(KeyStores(experiment.levels("keys"), material))
+        opened = stores.all()
         warnings = _warnings(opened, runtimes, experiment)
         for warning in warnings:
             observer(events.Warned(warning))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tlslab.lab.benchmark.in_memory import run_in_memory
 from tlslab.lab.benchmark.jmh import Fork, ForkFailedError, run_fork
-from tlslab.lab.benchmark.keystores import KeyStore
+from tlslab.lab.benchmark.keystores import KeyStore, KeyStores
 from tlslab.lab.benchmark.material import Material
 from tlslab.lab.benchmark.runtimes import Runtimes
 from tlslab.lab.benchmark.timeline import run_timeline
@@ -33,7 +33,7 @@ class Bench:
 
     engine: Engine
     runtimes: Runtimes
-    stores: Mapping[str, KeyStore]
+    stores: KeyStores
     material: Material
     settings: BenchmarkSettings
     jar: Path | None
@@ -108,6 +108,9 @@ def _timeline(bench: Bench, cell: Cell) -> Timeline:
     if keys.failure:
         raise ForkFailedError(KEYS_MISSING, keys.failure)
     fork = make_fork(bench, factors, keys)
-    return run_timeline(
-        fork, bench.material, bench.settings.faults, factors["fault"], factors["policy"]
-    )
+    fault = factors["fault"]
+    try:
+        return run_timeline(fork, bench.material, bench.settings.faults, fault, factors["policy"])
+    finally:
+        if fault == "killed":
+            bench.stores.renew("cluster")
