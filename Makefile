@@ -44,7 +44,7 @@ test: setup ## install what tests need, then run all tests
 	$(MAKE) --no-print-directory test-python
 
 test-rust: setup ## the tests of the engine and its programs
-	@$(ANNOUNCE) begin "Rust tests (about 10 minutes the first time)"
+	@$(ANNOUNCE) begin "Rust tests (some minutes the first time)"
 	cargo test --release --locked --quiet --workspace
 	$(ANNOUNCE) end "Rust tests"
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tlslab.model.errors import UsageError
-from tlslab.model.experiment import Experiment, Factor
+from tlslab.model.experiment import Experiment, Factor, Only
 from tlslab.model.names import (
     CERTIFICATE_KEYS,
     GROUPS,
@@ -119,11 +119,13 @@ def _levels(table: Table, name: str, rule: Rule) -> tuple[str, ...]:
     return levels
 
 
-def read_baseline(table: Table, factors: Sequence[Factor], all_levels: Table) -> dict[str, str]:
+def read_baseline(
+    table: Table, factors: Sequence[Factor], all_levels: Table, only: Sequence[Only] = ()
+) -> dict[str, str]:
     """A level for some of the factors: one that the file has for them at all."""
     table.only(*(factor.name for factor in factors))
     for name in table.data:
-        allowed = all_levels.levels(name)
+        allowed = (*all_levels.levels(name), *(o.otherwise for o in only if o.factor == name))
         if table.text(name) not in allowed:
             raise table.error(f"must be one of {', '.join(allowed)}", name)
     return dict(table.data)
@@ -138,8 +140,9 @@ def change_levels(
         if name not in rules:
             raise UsageError(f"unknown factor '{name}'; known: {', '.join(rules)}")
         levels[name] = tuple(dict.fromkeys(_level(name, level, rules[name]) for level in wanted))
+    elsewhere = {(only.factor, only.otherwise) for only in experiment.only}
     baseline = {
-        name: level if level in levels[name] else levels[name][0]
+        name: level if level in levels[name] or (name, level) in elsewhere else levels[name][0]
         for name, level in experiment.baseline.items()
     }
     factors = tuple(Factor(name, levels[name]) for name in rules if name in levels)

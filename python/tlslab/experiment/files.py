@@ -1,6 +1,6 @@
 """From a file to an experiment, and back."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 
@@ -8,8 +8,8 @@ from tlslab.experiment.factors import RULES, change_levels, read_baseline, read_
 from tlslab.experiment.kinds import KINDS, Kind
 from tlslab.experiment.writing import toml
 from tlslab.model.errors import UsageError
-from tlslab.model.experiment import MATRIX, Exclusion, Experiment, Pin
-from tlslab.model.names import SIGNATURE_SCHEMES
+from tlslab.model.experiment import MATRIX, Exclusion, Experiment, Only, Pin
+from tlslab.model.names import BACKENDS, CERTIFICATE_KEYS, SIGNATURE_SCHEMES
 from tlslab.toml_table import Table, parse
 
 SCHEMA = "tlslab.experiment/1"
@@ -17,7 +17,7 @@ LIMIT_BLOCKS = 1000
 
 _COMMON = (
     "schema", "name", "title", "kind", "published", "blocks", "factors", "baseline", "exclude",
-    "pin", "quick",
+    "pin", "only", "quick",
 )  # fmt: skip
 
 
@@ -76,14 +76,16 @@ def _experiment(root: Table, changes: Table, kind: Kind) -> Experiment:
     if root.text("schema") != SCHEMA:
         raise root.error(f'must be "{SCHEMA}"', "schema")
     factors = read_factors(root, changes, kind.rules)
+    only = tuple(_only(table, kind) for table in root.tables("only"))
     return Experiment(
         name=_name(root),
         title=root.text("title"),
         factors=factors,
-        baseline=read_baseline(root.table("baseline"), factors, root.table("factors")),
+        baseline=read_baseline(root.table("baseline"), factors, root.table("factors"), only),
         blocks=(changes if "blocks" in changes else root).integer("blocks", 1, LIMIT_BLOCKS),
         exclusions=tuple(_exclusion(table, kind) for table in root.tables("exclude")),
         pins=tuple(_pin(table, kind) for table in root.tables("pin")),
+        only=only,
         published=root.text("published") if "published" in root else None,
         quick=changes is not root,
         kind=kind.name,
@@ -111,13 +113,35 @@ def _exclusion(table: Table, kind: Kind) -> Exclusion:
     return Exclusion(when=_when(table, kind), reason=table.text("reason"))
 
 
+def _only(table: Table, kind: Kind) -> Only:
+    table.only("factor", "when", "otherwise")
+    factor = table.text("factor")
+    if factor not in kind.rules:
+        raise table.error(f"must be one of {', '.join(kind.rules)}", "factor")
+    return Only(factor, _when(table, kind), table.text("otherwise"))
+
+
 def _pin(table: Table, kind: Kind) -> Pin:
-    table.only("when", "suites", "signature_schemes")
-    suites = table.names("suites", RULES["suite"].known) if "suites" in table else ()
-    schemes: tuple[str, ...] = ()
-    if "signature_schemes" in table:
-        schemes = table.names("signature_schemes", SIGNATURE_SCHEMES)
-    return Pin(when=_when(table, kind), suites=suites, signature_schemes=schemes)
+    known = {
+        "suites": RULES["suite"].known,
+        "signature_schemes": SIGNATURE_SCHEMES,
+        "groups": RULES["group"].known,
+    }
+    table.only("when", *known, "key", "backend")
+    return Pin(
+        when=_when(table, kind),
+        key=_one_of(table, "key", CERTIFICATE_KEYS),
+        backend=_one_of(table, "backend", BACKENDS),
+        **{name: table.names(name, names) for name, names in known.items() if name in table},
+    )
+
+
+def _one_of(table: Table, name: str, known: Sequence[str]) -> str | None:
+    if name not in table:
+        return None
+    if table.text(name) not in known:
+        raise table.error(f"must be one of {', '.join(known)}", name)
+    return table.text(name)
 
 
 def with_levels(experiment: Experiment, changes: Mapping[str, tuple[str, ...]]) -> Experiment:
@@ -147,7 +171,9 @@ def dumps(experiment: Experiment) -> str:
         lines += [f"reason = {toml(exclusion.reason)}"]
     for pin in experiment.pins:
         lines += ["", "[[pin]]", f"when = {toml(pin.when)}"]
-        lines += [f"suites = {toml(pin.suites)}"] if pin.suites else []
-        schemes = pin.signature_schemes
-        lines += [f"signature_schemes = {toml(schemes)}"] if schemes else []
+        for name in ("suites", "signature_schemes", "groups", "key", "backend"):
+            lines += [f"{name} = {toml(value)}"] if (value := getattr(pin, name)) else []
+    for only in experiment.only:
+        lines += ["", "[[only]]", f"factor = {toml(only.factor)}"]
+        lines += [f"when = {toml(only.when)}", f"otherwise = {toml(only.otherwise)}"]
     return "\n".join(lines) + "\n"

@@ -10,8 +10,9 @@ from typing import Any
 
 from tlslab.experiment import benchmark
 from tlslab.experiment.factors import RULES, Rule
+from tlslab.experiment.load import read_load, write_load
 from tlslab.experiment.workload import read_workload, write_workload
-from tlslab.model.experiment import BENCHMARK, MATRIX, Experiment
+from tlslab.model.experiment import BENCHMARK, LOAD, MATRIX, Experiment
 from tlslab.toml_table import Table
 
 
@@ -44,6 +45,10 @@ MATRIX_KIND = Kind(
     write=lambda experiment: write_workload(experiment.workload),
 )
 
+LOAD_KIND = Kind(
+    name=LOAD, tables=("workload", "load"), rules=RULES, read=read_load, write=write_load
+)
+
 BENCHMARK_KIND = Kind(
     name=BENCHMARK,
     tables=("benchmark", "faults"),
@@ -52,4 +57,4 @@ BENCHMARK_KIND = Kind(
     write=benchmark.write,
 )
 
-KINDS: Mapping[str, Kind] = {kind.name: kind for kind in (MATRIX_KIND, BENCHMARK_KIND)}
+KINDS: Mapping[str, Kind] = {kind.name: kind for kind in (MATRIX_KIND, LOAD_KIND, BENCHMARK_KIND)}

@@ -3,8 +3,7 @@
 import datetime
 import random
 import re
-import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from tlslab.experiment import dumps
@@ -13,9 +12,11 @@ from tlslab.lab.conductor import Conductor, RunTrial
 from tlslab.lab.deployments import Servers, prepare
 from tlslab.lab.engine import Engine
 from tlslab.lab.environment import describe
+from tlslab.lab.hooks import hooked
 from tlslab.lab.placement import Placement
 from tlslab.lab.preflight import check_run
 from tlslab.lab.primitives import measure_primitives
+from tlslab.lab.private import private_folder
 from tlslab.lab.programs import require_program
 from tlslab.lab.request import Request, Result
 from tlslab.lab.results import summarise
@@ -34,14 +35,14 @@ def run_cells(
 
     Ends early, with the results so far, on KeyboardInterrupt. Raises UsageError, CannotRunError.
     """
-    warnings = _preflight(request, observer)
+    warnings = preflight(request, most_connections(request.experiment), observer)
     engine = Engine(require_program("tlslab-load"))
-    with tempfile.TemporaryDirectory(prefix="tlslab-") as private:
-        servers = prepare(request, engine, Path(private))
+    with private_folder() as private:
+        servers = prepare(request, engine, private)
         for warning in servers.warnings():
             observer(events.Warned(warning))
         warnings += servers.warnings()
-        folder, plan = _open(request, servers, engine, warnings, observer)
+        folder, plan = open_run(request, servers, engine, warnings, observer)
         observer(
             events.RunBegun(
                 plan=plan,
@@ -51,6 +52,8 @@ def run_cells(
                 seconds_per_trial=seconds_per_trial,
             )
         )
+        if request.hook is not None:
+            run = hooked(request.hook, request.ready_s, servers.experiment, run)
         conductor = Conductor(engine, servers, observer, run)
         interrupted = False
         try:
@@ -70,10 +73,10 @@ def most_connections(experiment: Experiment) -> int:
     )
 
 
-def _preflight(request: Request, observer: events.Observer) -> tuple[str, ...]:
+def preflight(request: Request, connections: int, observer: events.Observer) -> tuple[str, ...]:
     """Refuses what cannot work on this machine, and tells what may disturb."""
     targets = request.experiment.levels("server") or request.targets
-    checks = check_run(most_connections(request.experiment), targets, not request.external)
+    checks = check_run(connections, targets, not request.external)
     for check in checks:
         if check.level == "hard":
             raise CannotRunError(check.message, check.remedy)
@@ -83,21 +86,25 @@ def _preflight(request: Request, observer: events.Observer) -> tuple[str, ...]:
     return warnings
 
 
-def _open(
+def open_run(
     request: Request,
     servers: Servers,
     engine: Engine,
     warnings: Sequence[str],
     observer: events.Observer,
+    amend: Callable[[Plan], Plan] = lambda plan: plan,
 ) -> tuple[RunFolder, Plan]:
-    """The folder to resume, if it is of the same experiment and target, or else a new one."""
+    """The folder to resume, if it is of the same experiment and target, or else a new one.
+
+    `amend` makes of the cells' plan what the kind of experiment needs.
+    """
     target = servers.target
     if request.resume is not None:
         folder = RunFolder.open(request.resume)
         _refuse_other(folder, request, servers)
         return folder, folder.plan()
     seed = random.SystemRandom().getrandbits(32) if request.seed is None else request.seed
-    plan = make_plan(servers.experiment, seed, servers.refuse, request.targets[0])
+    plan = amend(make_plan(servers.experiment, seed, servers.refuse, request.targets[0]))
     if not plan.cells:
         reasons = "; ".join(dict.fromkeys(excluded.reason for excluded in plan.excluded))
         raise UsageError(f"no cell is left to run: {reasons}")

@@ -3,27 +3,23 @@ kept at once.
 """
 
 import datetime
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import groupby
 
 from tlslab.lab import events
-from tlslab.lab.deployments import Prepared, Servers
+from tlslab.lab.deployments import Servers
 from tlslab.lab.engine import Engine
 from tlslab.lab.events import Pace
 from tlslab.lab.probing import probe_cells
+from tlslab.lab.serving import SETUP_FAILED, START_FAILED, NotStarted, serving
 from tlslab.lab.trial import SERVER_DIED, Bench
 from tlslab.model.deployment import Deployment
-from tlslab.model.errors import CannotRunError, EngineError, StoreError
+from tlslab.model.errors import CannotRunError
 from tlslab.model.plan import Cell, Plan, PlannedTrial
 from tlslab.model.probe import Probed
 from tlslab.model.record import Reason, RunKind, Trial
 from tlslab.store import RunFolder
-
-# The server of a deployment could not be set up, or not be started.
-SETUP_FAILED = "setup_failed"
-START_FAILED = "start_failed"
 
 RunTrial = Callable[[Bench, PlannedTrial, Cell, Callable[[RunKind, Pace], None]], Trial]
 
@@ -77,11 +73,11 @@ class Conductor:
             self._fail(todo, plan, folder, Reason(SETUP_FAILED, prepared.failure), barred)
             return
         try:
-            with self._server(prepared) as bench:
+            with serving(self._engine, self._servers.experiment, prepared) as bench:
                 self._tell(events.BlockBegun(block))
                 bench = self._probe(bench, first.deployment, plan)
                 self._run_trials(bench, block, todo, plan, folder, barred)
-        except _NotStarted as error:
+        except NotStarted as error:
             if len(self._servers.prepared) == 1:
                 raise CannotRunError(error.words, error.remedy) from None
             self._fail(todo, plan, folder, Reason(START_FAILED, error.words))
@@ -150,36 +146,6 @@ class Conductor:
             cells = [cell for cell in plan.cells if cell.deployment == deployment]
             self._probed[deployment] = probe_cells(bench.engine, bench.aim, cells)
         return replace(bench, probed=self._probed[deployment])
-
-    @contextmanager
-    def _server(self, prepared: Prepared) -> Iterator[Bench]:
-        """A bench with a fresh server, which is stopped whatever happens."""
-        experiment = self._servers.experiment
-        bench = Bench(self._engine, experiment.workload, prepared.aim, None)
-        bench = replace(bench, settings=experiment.settings)
-        if prepared.start is None:
-            yield bench
-            return
-        try:
-            running = prepared.start()
-        except (EngineError, StoreError):
-            raise
-        except CannotRunError as error:
-            raise _NotStarted(error.message, error.remedy) from None
-        try:
-            aim = replace(prepared.aim, url=running.url)
-            yield replace(bench, aim=aim, running=running)
-        finally:
-            running.stop()
-
-
-class _NotStarted(Exception):  # noqa: N818
-    """A server that did not start, with its own words."""
-
-    def __init__(self, words: str, remedy: str) -> None:
-        super().__init__(words)
-        self.words = words
-        self.remedy = remedy
 
 
 def _bars(trial: Trial) -> bool:

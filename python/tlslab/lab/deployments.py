@@ -12,7 +12,7 @@ from tlslab.lab.specs import Aim
 from tlslab.model.deployment import NO_FRONT, Deployment
 from tlslab.model.errors import CannotRunError, UsageError
 from tlslab.model.experiment import Experiment
-from tlslab.model.names import CERTIFICATE_KEYS
+from tlslab.model.names import CERTIFICATE_KEYS, OBSOLETE_KEYS
 from tlslab.model.plan import Cell
 from tlslab.model.run import Deployed, TargetInfo
 from tlslab.planning import make_cells, refuse_levels
@@ -118,22 +118,24 @@ def name_of(deployment: Deployment) -> str:
     return f"{deployment.server} behind {deployment.front}"
 
 
-def prepare(request: Request, engine: Engine, private: Path) -> Servers:
-    """Sets up every deployment that the experiment's cells ask for.
+def prepare(request: Request, engine: Engine, private: Path, more: Sequence[Cell] = ()) -> Servers:
+    """Sets up every deployment that the experiment's cells ask for, and those of `more` cells.
 
     One that cannot be set up fails alone, unless it is the only one. Raises UsageError for unknown
     targets, CannotRunError when no server at all can be set up.
     """
     if request.external:
         return _external(request, engine)
+    if request.hook is not None:
+        raise UsageError("--configure is for a server that the lab did not start: --target URL")
     if request.authority is not None or request.insecure:
         raise UsageError("--ca and --insecure are for servers that the lab did not start")
     by_deployment: dict[Deployment, list[Cell]] = {}
-    for cell in make_cells(request.experiment, request.targets[0])[0]:
+    for cell in (*make_cells(request.experiment, request.targets[0])[0], *more):
         assert cell.deployment is not None
         by_deployment.setdefault(cell.deployment, []).append(cell)
-    most = max((d.processors or 1 for d in by_deployment), default=1)
-    most = most if most <= len(usable()) else 1
+    counts = [deployment.processors or 1 for deployment in by_deployment]
+    most = max((count for count in counts if count <= len(usable())), default=1)
     prepared = {
         deployment: _managed(request, deployment, cells, private / str(number), most)
         for number, (deployment, cells) in enumerate(by_deployment.items())
@@ -151,6 +153,8 @@ def _external(request: Request, engine: Engine) -> Servers:
     generator = place(managed=False).generator
     aim = Aim(url=url, trust=request.trust(), allow=request.allow, processors=generator)
     found = discover(engine, aim, request.experiment)
+    if request.hook is not None:
+        found = found.reconfigured(request.hook.fields, request.experiment)
     cells = make_cells(found.experiment, url)[0]
     ready = Prepared(found.info, aim, None, found.unavailable)
     everything = dict.fromkeys(cell.deployment for cell in cells if cell.deployment)
@@ -167,8 +171,9 @@ def _managed(
     find_kind(deployment.server)
     count = deployment.processors or 1
     placement = place(True, count=min(count, len(usable())), most=most)
-    keys = _levels(cells, "key", request.experiment) or DEFAULT_KEYS
-    unavailable = {("key", key): NO_SUCH_KEY for key in keys if key not in CERTIFICATE_KEYS}
+    keys = _keys(cells)
+    known = (*CERTIFICATE_KEYS, *(OBSOLETE_KEYS if deployment.obsolete else ()))
+    unavailable = {("key", key): NO_SUCH_KEY for key in keys if key not in known}
     aim = Aim("", processors=placement.generator)
     info = TargetInfo(name_of(deployment), True, "", "", placement.server, "127.0.0.1", "")
     if count > len(usable()):
@@ -176,7 +181,7 @@ def _managed(
         return Prepared(info, aim, bar=reason)
     if lacks := lacking(deployment):
         return Prepared(info, aim, bar=lacks)
-    folder.mkdir()
+    folder.mkdir(parents=True)
     setting = _setting(request.experiment, deployment, cells, folder, placement)
     try:
         target = build(deployment, setting)
@@ -205,13 +210,13 @@ def _setting(
     placement: Placement,
 ) -> Setting:
     workload = experiment.workload
-    keys = _levels(cells, "key", experiment) or DEFAULT_KEYS
+    keys = _keys(cells)
     versions = {workload.of(cell.factors).http for cell in cells}
     if workload.steady is not None and workload.steady.http is not None:
         versions.add(workload.steady.http)
     return Setting(
         folder=folder,
-        keys=tuple(key for key in keys if key in CERTIFICATE_KEYS),
+        keys=tuple(key for key in keys if key in CERTIFICATE_KEYS or deployment.obsolete),
         groups=_levels(cells, "group", experiment) or DEFAULT_GROUPS,
         document_bytes=workload.document_bytes,
         processors=placement.server,
@@ -219,13 +224,21 @@ def _setting(
         resume=deployment.resume,
         workers=deployment.workers or max(1, len(placement.server)),
         suites=_suites(cells),
+        obsolete=deployment.obsolete,
     )
 
 
 def _levels(cells: Sequence[Cell], factor: str, experiment: Experiment) -> tuple[str, ...]:
     """The levels of a factor that a deployment's cells have, in the experiment's order."""
+    if cells[0].deployment is not None and cells[0].deployment.obsolete:
+        return tuple(dict.fromkeys(c.factors[factor] for c in cells if factor in c.factors))
     used = {cell.factors.get(factor) for cell in cells}
     return tuple(level for level in experiment.levels(factor) if level in used)
+
+
+def _keys(cells: Sequence[Cell]) -> tuple[str, ...]:
+    """The certificate keys that cells ask for."""
+    return tuple(dict.fromkeys(c.profile.key for c in cells if c.profile.key)) or DEFAULT_KEYS
 
 
 def _suites(cells: Sequence[Cell]) -> tuple[str, ...]:

@@ -6,12 +6,14 @@ from pathlib import Path
 from tlslab.model.errors import UsageError
 from tlslab.model.experiment import Experiment
 from tlslab.model.finding import Summary
+from tlslab.targets.external import READY_S, Hook
 
 
 @dataclass(frozen=True)
 class Request:
     """What the user asked for; `targets` are managed targets' names, or one URL.
 
+    `hook` configures the server before each cell, which may take it `ready_s` to be ready again.
     Where the experiment has the factor `server`, its levels are the targets, and `targets` repeats
     them.
     """
@@ -25,6 +27,8 @@ class Request:
     seed: int | None = None
     authority: Path | None = None
     insecure: bool = False
+    hook: Hook | None = None
+    ready_s: float = READY_S
 
     @property
     def external(self) -> bool:

@@ -1,6 +1,7 @@
 """From a run folder to its summary and report."""
 
 from tlslab import analysis, report
+from tlslab.advice import advised
 from tlslab.experiment import loads
 from tlslab.model.finding import Summary
 from tlslab.model.run import RunContents
@@ -19,6 +20,6 @@ def read_contents(folder: RunFolder) -> RunContents:
 
 def summarise(folder: RunFolder) -> Summary:
     """Analyses a run folder and puts summary and report into it."""
-    summary = analysis.summarise(read_contents(folder))
+    summary = advised(analysis.summarise(read_contents(folder)))
     folder.write_summary(summary, report.render_html(summary))
     return summary

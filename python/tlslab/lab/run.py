@@ -5,10 +5,11 @@ from collections.abc import Callable, Mapping
 from tlslab.lab import events
 from tlslab.lab.benchmark.run import run_benchmarks
 from tlslab.lab.cells import run_cells
+from tlslab.lab.load_run import run_load
 from tlslab.lab.request import Request, Result
 from tlslab.lab.results import read_contents, summarise
 from tlslab.lab.trial import run_trial
-from tlslab.model.experiment import BENCHMARK, MATRIX
+from tlslab.model.experiment import BENCHMARK, LOAD, MATRIX
 
 __all__ = ["RUNNERS", "Request", "Result", "execute", "read_contents", "summarise"]
 
@@ -27,6 +28,7 @@ def run_matrix(request: Request, observer: events.Observer) -> Result:
 # How an experiment of each kind is run. A new kind is a file in this package and a line here.
 RUNNERS: Mapping[str, Callable[[Request, events.Observer], Result]] = {
     MATRIX: run_matrix,
+    LOAD: run_load,
     BENCHMARK: run_benchmarks,
 }
 

@@ -4,11 +4,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from tlslab.model.names import OBSOLETE_KEYS, OBSOLETE_SUITES, OBSOLETE_TLS_VERSIONS
 from tlslab.model.profile import Profile
 from tlslab.model.record import RunKind
 from tlslab.model.workload import Workload
 
 SCHEMA = "tlslab.spec/1"
+
+# The engine takes shorter Diffie-Hellman parameters only from those who allow it in so many words.
+SAFE_DH_BITS = 2048
 
 
 @dataclass(frozen=True)
@@ -47,7 +51,8 @@ def run_spec(aim: Aim, profile: Profile, workload: Workload, kind: RunKind) -> d
     spec["http"] |= {"streams": workload.streams}
     spec["tls"] |= {
         "authenticate": "sampled" if lean else "every",
-        "key_share": "reused" if lean else "fresh",
+        # OpenSSL draws a key for every connection.
+        "key_share": "reused" if lean and profile.backend != "openssl" else "fresh",
     }
     if workload.resume != "none":
         spec["tls"] |= {"resume": workload.resume, "resume_ratio": workload.resume_ratio}
@@ -88,12 +93,26 @@ def preflight_spec(aim: Aim, profile: Profile, http: str = "1.1") -> dict[str, A
 
 def tls_spec(profile: Profile) -> dict[str, Any]:
     """What a profile offers."""
-    return {
+    spec: dict[str, Any] = {
         "versions": [] if profile.tls is None else [profile.tls],
         "suites": list(profile.suites),
         "groups": list(profile.groups),
         "signature_schemes": list(profile.signature_schemes),
+        **({"allow_obsolete": True} if is_obsolete(profile) else {}),
     }
+    if profile.backend is not None:
+        spec["backend"] = profile.backend
+    if profile.dh_bits is not None:
+        spec["dh_bits"] = profile.dh_bits
+        # A modulus so short is measured on purpose, and never anything else that is obsolete.
+        spec["allow_obsolete"] = profile.dh_bits < SAFE_DH_BITS
+    return spec
+
+
+def is_obsolete(profile: Profile) -> bool:
+    """Whether a profile asks for what the engine only does when it is allowed to."""
+    old_suites = set(profile.suites) & set(OBSOLETE_SUITES)
+    return profile.tls in OBSOLETE_TLS_VERSIONS or profile.key in OBSOLETE_KEYS or bool(old_suites)
 
 
 def trust_spec(trust: str) -> str | Mapping[str, str]:

@@ -59,10 +59,10 @@ def run_trial(
                 spec = run_spec(bench.aim, cell.profile, workload, kind)
                 runs[kind] = run_engine(bench, spec, partial(on_rate, kind))
         except EngineError as error:
-            died = error.class_ == SERVER_DIED or not _alive(bench)
-            lacking = not died and not runs and is_unsupported(error, cell, bench.probed)
+            gone = died(bench, error)
+            lacking = not gone and not runs and is_unsupported(error, cell, bench.probed)
             status = "unsupported" if lacking else "failed"
-            reason = _death(bench) if died else Reason(error.class_, error.message)
+            reason = last_words(bench) if gone else Reason(error.class_, error.message)
             runs = {}
     return Trial(
         trial=planned.trial,
@@ -115,11 +115,14 @@ def run_engine(
     return TrialRun(record, watch.meter.machine(), watch.meter.server(watch.handshakes))
 
 
-def _alive(bench: Bench) -> bool:
-    return bench.running is None or bench.running.process.alive()
+def died(bench: Bench, error: EngineError) -> bool:
+    """Whether a run has failed because its server is gone."""
+    alive = bench.running is None or bench.running.process.alive()
+    return error.class_ == SERVER_DIED or not alive
 
 
-def _death(bench: Bench) -> Reason:
+def last_words(bench: Bench) -> Reason:
+    """Why a trial has failed whose server is gone."""
     words = bench.running.process.last_words() if bench.running else ""
     return Reason(
         "server_died", "the server died during the trial" + (f": {words}" if words else "")

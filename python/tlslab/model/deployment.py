@@ -15,7 +15,8 @@ class Deployment:
     lab (one processor, a worker for each). `dh_bits` is the size of its Diffie-Hellman parameters,
     `jdk` the folder of the Java installation, `connector` Tomcat's TLS (`jsse`, `openssl`,
     `openssl-ffm`); None where the experiment does not say. `resume` is the one way in which the
-    server lets sessions be resumed.
+    server lets sessions be resumed; `obsolete` whether it goes along with protocols, suites and
+    keys that nobody should use.
     """
 
     server: str
@@ -26,3 +27,4 @@ class Deployment:
     jdk: str | None = None
     connector: str | None = None
     resume: str = "none"
+    obsolete: bool = False

@@ -14,6 +14,7 @@ CLIENT_FACTORS = ("tls", "key", "group", "suite", "http", "resume", "connections
 FACTOR_NAMES = (*SERVER_FACTORS, *CLIENT_FACTORS)
 
 MATRIX = "matrix"
+LOAD = "load"
 BENCHMARK = "benchmark"
 
 
@@ -34,12 +35,30 @@ class Exclusion:
 
 
 @dataclass(frozen=True)
+class Only:
+    """A factor that belongs to the cells with all these levels; others have the level `otherwise`.
+
+    That is no exclusion: there is nothing that could have been tried.
+    """
+
+    factor: str
+    when: Mapping[str, str]
+    otherwise: str
+
+
+@dataclass(frozen=True)
 class Pin:
-    """What the cells with all these levels force beside their own factors."""
+    """What the cells with all these levels force beside their own factors.
+
+    `key` and `groups` give way to factors of these names; `backend` is the client's TLS library.
+    """
 
     when: Mapping[str, str]
     suites: tuple[str, ...] = ()
     signature_schemes: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
+    key: str | None = None
+    backend: str | None = None
 
 
 @dataclass(frozen=True)
@@ -60,6 +79,7 @@ class Experiment:
     blocks: int
     exclusions: tuple[Exclusion, ...] = ()
     pins: tuple[Pin, ...] = ()
+    only: tuple[Only, ...] = ()
     published: str | None = None
     quick: bool = False
     kind: str = MATRIX

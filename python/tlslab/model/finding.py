@@ -81,7 +81,10 @@ class CpuSeries:
 
 @dataclass(frozen=True)
 class CellSummary:
-    """One cell: its verdict with the reasons, its estimates by name, and study D's block."""
+    """One cell: its verdict with the reasons, its estimates by name, and study D's block.
+
+    `lower_bounds` names the estimates that are no more than that: the generator was the limit.
+    """
 
     key: str
     factors: Mapping[str, str]
@@ -94,6 +97,7 @@ class CellSummary:
     cpu_over_time: Mapping[str, CpuSeries] = field(default_factory=dict)
     backend: str | None = None
     negotiated: Facts | None = None
+    lower_bounds: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

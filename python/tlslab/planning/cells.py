@@ -1,6 +1,6 @@
 """The cells of an experiment, and the combinations that are left out, each with its reason."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from itertools import product
 
@@ -46,9 +46,19 @@ def cell_key(factors: Factors) -> str:
 
 
 def _combinations(experiment: Experiment) -> Iterator[Factors]:
+    """Every combination once; where a factor does not belong it has one level of its own."""
     names = [factor.name for factor in experiment.factors]
+    seen = set()
     for levels in product(*(factor.levels for factor in experiment.factors)):
-        yield dict(zip(names, levels, strict=True))
+        factors = dict(zip(names, levels, strict=True))
+        factors |= {
+            only.factor: only.otherwise
+            for only in experiment.only
+            if only.factor in factors and not matches(only.when, factors)
+        }
+        if (key := cell_key(factors)) not in seen:
+            seen.add(key)
+            yield factors
 
 
 def matches(when: Factors, factors: Factors) -> bool:
@@ -66,18 +76,24 @@ def _exclusion(experiment: Experiment, factors: Factors) -> str | None:
 def make_profile(experiment: Experiment, factors: Factors) -> Profile:
     """What a cell forces: its own levels, and what the experiment's pins add to them.
 
-    A level of the factor `suite` takes the place of pinned suites.
+    A level of the factors `suite`, `group` and `key` takes the place of what is pinned.
     """
     pins = [pin for pin in experiment.pins if matches(pin.when, factors)]
     suite = factors.get("suite")
     group = factors.get("group")
     return Profile(
         tls=factors.get("tls"),
-        key=factors.get("key"),
-        groups=() if group is None else (group,),
+        key=factors.get("key") or _first(pin.key for pin in pins),
+        groups=_joined(pins, "groups") if group is None else (group,),
         suites=_joined(pins, "suites") if suite is None else (suite,),
         signature_schemes=_joined(pins, "signature_schemes"),
+        dh_bits=_number(factors, "dh_bits"),
+        backend=_first(pin.backend for pin in pins),
     )
+
+
+def _first(values: Iterable[str | None]) -> str | None:
+    return next((value for value in values if value is not None), None)
 
 
 def make_deployment(experiment: Experiment, factors: Factors, server: str) -> Deployment:
@@ -95,7 +111,9 @@ def make_deployment(experiment: Experiment, factors: Factors, server: str) -> De
 
 
 def _number(factors: Factors, name: str) -> int | None:
-    return int(factors[name]) if name in factors else None
+    """A level as a number; None where the factor does not belong to the cell."""
+    level = factors.get(name, "")
+    return int(level) if level.isdigit() else None
 
 
 def _resumption_against(factors: Factors) -> str | None:

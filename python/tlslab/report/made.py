@@ -9,8 +9,9 @@ from tlslab.model.finding import Summary
 from tlslab.report.numbers import Grid, Place, figure_grid, table_grid
 from tlslab.report.plain import plain
 
-# A figure with more rows of numbers than this is left to the page.
+# A figure with more rows or columns of numbers than this is left to the page.
 _ROWS = 24
+_COLUMNS = 7
 
 _LIMIT = 1000
 
@@ -22,8 +23,9 @@ def made_parts(summary: Summary) -> list[RenderableType]:
         parts += _grid(table.title, table.caption, table_grid(table))
     for figure in summary.figures:
         grid = figure_grid(figure)
-        if len(grid.rows) <= _ROWS:
-            parts += _grid(figure.title, figure.caption, grid)
+        if len(grid.rows) <= _ROWS and len(grid.columns) <= _COLUMNS:
+            unit = f"{figure.y_title}. " if figure.y_title not in " ".join(grid.columns) else ""
+            parts += _grid(figure.title, f"{unit}{figure.caption}", grid)
         else:
             count = f"{plain(figure.title)}: {len(grid.rows)} points, drawn on the page"
             parts += [Text(count, style="dim"), Text()]

@@ -71,6 +71,8 @@ def _points(figure: Figure) -> Grid:
 
 
 def _head(figure: Figure, series: Series) -> str:
+    if not any(each.axis == 2 for each in figure.series) and len(figure.series) > 1:
+        return series.name
     title = figure.y2_title if series.axis == 2 else figure.y_title
     return f"{series.name}: {title}" if title else series.name
 

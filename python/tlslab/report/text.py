@@ -30,6 +30,7 @@ def render_text(summary: Summary) -> RenderableType:
     for section in sections:
         parts += [
             _SectionTable(section),
+            *([_kept_open(section)] if section.kept_open else []),
             *(_sentence(section.told(finding)) for finding in section.findings),
             Text(),
         ]
@@ -95,6 +96,27 @@ def _cells(row: view.Row) -> list[Text]:
     ]
 
 
+def _kept_open(section: view.Section) -> Table:
+    table = new_table("connections kept open")
+    table.add_column("#", justify="right")
+    table.add_column("", no_wrap=True)
+    for head in ("requests/s", "ratio", f"server {view.MICRO}", f"client {view.MICRO}"):
+        table.add_column(head, justify="right")
+    table.add_column("memory\nMB", justify="right")
+    for row in section.kept_open:
+        _, name, _, ratio, *_ = _cells(row)
+        table.add_row(
+            Text(row.rank),
+            name,
+            _value(row.value(view.KEPT_OPEN)),
+            ratio,
+            _cost(row, view.KEPT_OPEN_SERVER),
+            _cost(row, view.KEPT_OPEN_CLIENT),
+            _value(row.mega("steady_server_memory_bytes")),
+        )
+    return table
+
+
 def _value(value: view.Value | None) -> Text:
     if value is None:
         return Text("-", style="dim")
@@ -107,7 +129,7 @@ def _cost(row: view.Row, estimate: str) -> Text:
     parts = [row.value(f"{estimate}_{part}") for part in ("user", "system")]
     if all(part is not None for part in parts):
         text.append(f"\n{_text(parts[0])} + {_text(parts[1])}", style="dim")
-    if (limit := row.limit(estimate)) is not None:
+    if estimate in view.LIMITS and (limit := row.limit(estimate)) is not None:
         text.append(f"\n{limit.text}", style="dim")
     return text
 

@@ -2,7 +2,7 @@
 
 import shlex
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tlslab.model.estimate import Estimate
 from tlslab.model.finding import (
@@ -13,12 +13,16 @@ from tlslab.model.finding import (
     Ranking,
     Summary,
 )
-from tlslab.model.wording import cell_label, figure, level_label, ratio_figure, setting_of
+from tlslab.model.wording import cell_label, figure, ratio_figure, setting_of
 
 RATE = "connections_per_s"
 BOTH = "connections_per_cpu_s"
 SERVER = "server_cpu_us_per_connection"
 CLIENT = "client_cpu_us_per_connection"
+
+KEPT_OPEN = "steady_requests_per_s"
+KEPT_OPEN_SERVER = "steady_server_cpu_us_per_request"
+KEPT_OPEN_CLIENT = "steady_client_cpu_us_per_request"
 
 LIMITS = {CLIENT: "limit_ratio", SERVER: "server_limit_ratio"}
 
@@ -71,13 +75,22 @@ class Row:
         )
         return Value(f"{ratio_figure(found.value)} × limit", "", how)
 
-    def value(self, estimate: str) -> Value | None:
+    def mega(self, estimate: str) -> Value | None:
+        """An estimate in millions."""
+        return self.value(estimate, 1e-6)
+
+    def value(self, estimate: str, scale: float = 1.0) -> Value | None:
         """An estimate of the cell, for showing; a client-saturated rate gets its sign."""
         found = self.cell.estimates.get(estimate)
         if found is None:
             return None
+        if scale != 1.0:
+            ends = (None if end is None else end * scale for end in (found.low, found.high))
+            low, high = ends
+            found = replace(found, value=found.value * scale, low=low, high=high)
         shown = value(found)
-        if self.cell.verdict == "at_least" and estimate.endswith("_per_s"):
+        old = self.cell.verdict == "at_least" and not estimate.startswith("steady_")
+        if estimate in self.cell.lower_bounds or (old and estimate.endswith("_per_s")):
             return Value(f"≥ {shown.text}", "", "the generator was the limit: a lower bound")
         return shown
 
@@ -91,6 +104,7 @@ class Section:
     ranked_by: str
     rows: tuple[Row, ...]
     findings: tuple[Finding, ...]
+    kept_open: tuple[Row, ...] = ()
 
     def told(self, finding: Finding) -> str:
         """A finding under the section's heading: without the heading's own words."""
@@ -177,13 +191,27 @@ def _section(summary: Summary, id_: str, label: str, cells: list[CellSummary]) -
     ranks = _ranks(ranking) if ranking else {}
     cells = sorted(cells, key=lambda cell: ranks.get(cell.key, (len(cells), ""))[0])
     keys = {cell.key for cell in cells}
+    kept_open = _ranks_by(summary, keys, KEPT_OPEN)
+    open_cells = [cell for cell in cells if KEPT_OPEN in cell.estimates]
+    open_cells.sort(key=lambda cell: kept_open.get(cell.key, (len(cells), ""))[0])
     return Section(
         id=id_,
         label=label,
         ranked_by=ranking.estimate if ranking else "",
         rows=tuple(_row(summary, cell, ranks.get(cell.key, (0, ""))[1]) for cell in cells),
         findings=tuple(f for f in summary.findings if f.cells and keys.issuperset(f.cells)),
+        kept_open=tuple(
+            _row(summary, cell, kept_open.get(cell.key, (0, ""))[1], KEPT_OPEN)
+            for cell in open_cells
+        ),
     )
+
+
+def _ranks_by(summary: Summary, keys: set[str], estimate: str) -> dict[str, tuple[int, str]]:
+    for ranking in summary.rankings:
+        if ranking.estimate == estimate and keys.issuperset(sum(ranking.groups, ())):
+            return _ranks(ranking)
+    return {}
 
 
 def _ranking(summary: Summary, cells: list[CellSummary]) -> Ranking | None:
@@ -206,9 +234,9 @@ def _ranks(ranking: Ranking) -> dict[str, tuple[int, str]]:
     return ranks
 
 
-def _row(summary: Summary, cell: CellSummary, rank: str) -> Row:
+def _row(summary: Summary, cell: CellSummary, rank: str, estimate: str = RATE) -> Row:
     baseline = summary.experiment.baseline
-    comparison = find_comparison(summary, cell.key, RATE)
+    comparison = find_comparison(summary, cell.key, estimate)
     told = comparison is not None and comparison.verdict != "not_comparable"
     return Row(
         cell=cell,
@@ -222,7 +250,7 @@ def _row(summary: Summary, cell: CellSummary, rank: str) -> Row:
 
 def varied_label(factors: Mapping[str, str], baseline: Mapping[str, str]) -> str:
     """A cell's levels of the factors that are compared."""
-    return ", ".join(level_label(name, factors[name]) for name in baseline if name in factors)
+    return cell_label({name: factors[name] for name in baseline if name in factors})
 
 
 def find_comparison(summary: Summary, candidate: str, estimate: str) -> Comparison | None:

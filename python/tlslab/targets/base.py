@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Protocol
 
 from tlslab.model.errors import CannotRunError
+from tlslab.targets.guard import bound
 from tlslab.targets.process import Processes
 
 
@@ -22,7 +23,8 @@ class Setting:
     or threads serve; `dh_bits` the size of the Diffie-Hellman parameters (None: as the server
     comes); `suites` those that cells ask for (empty: all that the server has); `jdk` and
     `connector` as in `model.deployment`; `plain` asks for HTTP without TLS, for a server behind a
-    front; `upstream` is the URL to which a front passes requests on.
+    front; `upstream` is the URL to which a front passes requests on; `obsolete` asks for protocols,
+    suites and keys that nobody should use, which only the reference server can serve.
     """
 
     folder: Path
@@ -41,6 +43,7 @@ class Setting:
     connector: str | None = None
     plain: bool = False
     upstream: str | None = None
+    obsolete: bool = False
 
 
 @dataclass(frozen=True)
@@ -107,11 +110,9 @@ def require(program: str | None, name: str, remedy: str) -> str:
 def pinned(command: Sequence[str], processors: Sequence[int], signal_name: str) -> list[str]:
     """The command, pinned, and ended by the kernel if the lab is killed.
 
-    setpriv asks for a signal on the death of the parent (PR_SET_PDEATHSIG, kept over exec), so that
-    nothing is left behind by a `kill -9` of the lab. nginx needs TERM there: its master then ends
-    its workers, which KILL would orphan.
+    nginx needs TERM there: its master then ends its workers, which KILL would orphan.
     """
-    prefix = ["setpriv", "--pdeathsig", signal_name, "--"]
+    prefix = bound(signal_name)
     if processors:
         prefix += ["taskset", "-c", ",".join(str(number) for number in processors)]
     return prefix + list(command)

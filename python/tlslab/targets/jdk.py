@@ -8,7 +8,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tlslab.model.errors import UsageError
+
 ROOT = Path("/usr/lib/jvm")
+
+# The level of the factor `jdk` that stands for all installations.
+ALL = "jdk"
 START_S = 20.0
 
 # The most of a JVM's own words that is repeated.
@@ -110,6 +115,54 @@ def ask(home: Path) -> Jdk | BrokenJdk:
     if not version:
         return BrokenJdk(home, f"{home}: java -version told no version")
     return Jdk(home, version, release.get("IMPLEMENTOR", ""))
+
+
+def by_name(jdks: Jdks) -> dict[str, Jdk | BrokenJdk]:
+    """Installations by short names: `jdk-17`, a second one `jdk-17-2`; broken ones by folder."""
+    named: dict[str, Jdk | BrokenJdk] = {}
+    for jdk in jdks.found:
+        named[_free(f"jdk-{jdk.feature}", named)] = jdk
+    for broken in jdks.broken:
+        named[_free("jdk-in-" + re.sub(r"[^A-Za-z0-9.-]", "-", broken.home.name)[:40], named)] = (
+            broken
+        )
+    return named
+
+
+def find_jdk(level: str) -> Jdk | BrokenJdk:
+    """The installation of a short name or in a folder. Raises UsageError for an unknown name."""
+    if "/" in level:
+        return ask(Path(level))
+    named = by_name(find_jdks())
+    if level not in named:
+        there = ", ".join(named) or "none"
+        raise UsageError(f"no Java installation '{level}' here", f"there are: {there}")
+    return named[level]
+
+
+def expand(levels: Sequence[str], given: Sequence[Path]) -> tuple[str, ...]:
+    """Levels of the factor `jdk`: ALL replaced by all that is here, and the given folders added.
+
+    A given folder that a short name stands for is named by that. Raises UsageError when nothing is
+    left.
+    """
+    named = by_name(find_jdks())
+    names = {each.home: name for name, each in named.items()}
+    expanded = [name for level in levels for name in (named if level == ALL else [level])]
+    expanded += [names.get(folder.resolve(), str(folder.resolve())) for folder in given]
+    if not expanded:
+        raise UsageError(
+            "no Java installation was found", "install one, set JAVA_HOME, or give --jdk"
+        )
+    return tuple(dict.fromkeys(expanded))
+
+
+def _free(name: str, taken: Mapping[str, object]) -> str:
+    """The name, numbered when it is taken."""
+    number, free = 2, name
+    while free in taken:
+        free, number = f"{name}-{number}", number + 1
+    return free
 
 
 def java_environment() -> dict[str, str]:

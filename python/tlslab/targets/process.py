@@ -10,6 +10,8 @@ from typing import Protocol
 
 import psutil
 
+from tlslab.targets.guard import Guard
+
 # Time for an orderly end before the rest is killed.
 PATIENCE_S = 3.0
 
@@ -51,7 +53,9 @@ class ServerProcess:
 
     def __init__(self, command: Sequence[str], log: Path, capture: bool = False) -> None:
         self.log = log
-        with log.open("wb") as errors:
+        log.write_bytes(b"")
+        # Appended to, since some servers open their standard error a second time.
+        with log.open("ab") as errors:
             self.popen = subprocess.Popen(
                 command,
                 stdin=subprocess.DEVNULL,
@@ -61,6 +65,7 @@ class ServerProcess:
                 start_new_session=True,
             )
         self.pid = self.popen.pid
+        self._guard = Guard(self.pid)
 
     def alive(self) -> bool:
         """Whether the server's first process still runs."""
@@ -97,6 +102,7 @@ class ServerProcess:
             _signal(process, kill=True)
         self._wait(members)
         self.popen.wait()
+        self._guard.dismiss()
         if self.popen.stdout is not None:
             self.popen.stdout.close()
 

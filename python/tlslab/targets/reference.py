@@ -11,13 +11,16 @@ import time
 from typing import Any
 
 from tlslab.model.errors import CannotRunError
+from tlslab.model.names import OBSOLETE_TLS_VERSIONS
 from tlslab.targets.base import Running, Setting, pinned, require
 from tlslab.targets.certificates import Authority
 from tlslab.targets.process import ServerProcess
 from tlslab.targets.programs import REMEDY, find_program
 
 START_S = 10.0
-STATS_S = 2.0
+
+# The server shares its processor with the load that it serves.
+STATS_S = 10.0
 
 # Smaller Diffie-Hellman parameters have to be allowed in so many words.
 SAFE_DH_BITS = 2048
@@ -29,6 +32,10 @@ PROGRAM = "tlslab-serve"
 def find_reference() -> str | None:
     """The program, which the package brings along."""
     return find_program(PROGRAM)
+
+
+# What it speaks where obsolete protocols are asked for.
+OBSOLETE_VERSIONS = (*OBSOLETE_TLS_VERSIONS, "1.2")
 
 
 class Reference:
@@ -68,7 +75,10 @@ class Reference:
                 command += [option, name]
         if setting.dh_bits is not None:
             command += ["--dh-bits", str(setting.dh_bits)]
-            command += ["--allow-obsolete"] if setting.dh_bits < SAFE_DH_BITS else []
+        if setting.obsolete or (setting.dh_bits or SAFE_DH_BITS) < SAFE_DH_BITS:
+            command.append("--allow-obsolete")
+        if setting.obsolete:
+            command += [part for version in OBSOLETE_VERSIONS for part in ("--tls", version)]
         if self._setting.resume != "none":
             command += ["--resumption", self._setting.resume.removesuffix("-only")]
         command = pinned(command + self._certificates, self._setting.processors, "KILL")
@@ -83,34 +93,45 @@ class Reference:
 
 
 class EventReader:
-    """Reads the server's events, JSON lines on its standard output."""
+    """Reads the server's events, JSON lines on its standard output; `name` is for its errors."""
 
-    def __init__(self, process: ServerProcess) -> None:
+    def __init__(self, process: ServerProcess, name: str = "the reference server") -> None:
         stream = process.popen.stdout
         assert stream is not None
         self._process = process
+        self._name = name
         self._handle = stream.fileno()
         self._pending = b""
 
     def wait_for(self, name: str, seconds: float) -> dict[str, Any]:
         """The next event of that name; others before it are passed over. Raises CannotRunError."""
         deadline = time.monotonic() + seconds
-        while (left := deadline - time.monotonic()) > 0:
+        while True:
             while b"\n" in self._pending:
                 line, _, self._pending = self._pending.partition(b"\n")
                 event = _event(line)
                 if event.get("event") == name:
                     return event
-            if select.select([self._handle], [], [], left)[0]:
-                chunk = os.read(self._handle, 1 << 16)
-                if not chunk:
-                    break
-                self._pending += chunk
+            # What has come is looked at even when the lab itself was kept waiting for too long.
+            if not self._read(max(0.0, deadline - time.monotonic())):
+                break
         words = self._process.last_words() or "it said nothing"
-        raise CannotRunError(f"the reference server gave no sign of '{name}': {words}")
+        raise CannotRunError(f"{self._name} gave no sign of '{name}': {words}")
+
+    def _read(self, seconds: float) -> bool:
+        """Takes what the server says within a time; whether it said anything."""
+        if not select.select([self._handle], [], [], seconds)[0]:
+            return False
+        chunk = os.read(self._handle, 1 << 16)
+        self._pending += chunk
+        return bool(chunk)
 
     def handshakes(self) -> int:
         """Full handshakes since the server's start, by its own books."""
+        # An answer that came too late for an earlier question is none to this one.
+        while self._read(0.0):
+            pass
+        self._pending = b""
         os.kill(self._process.pid, signal.SIGUSR1)
         stats = self.wait_for("stats", STATS_S)
         return int(stats["stats"]["handshakes"]["full"])

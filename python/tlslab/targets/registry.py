@@ -6,11 +6,16 @@ from types import MappingProxyType
 
 from tlslab.model.deployment import NO_FRONT, Deployment
 from tlslab.model.errors import CannotRunError, UsageError
+from tlslab.targets.apache import Apache
 from tlslab.targets.base import Front, Setting, Target
+from tlslab.targets.configured import ConfiguredServer
 from tlslab.targets.fronted import Fronted
-from tlslab.targets.nginx import Nginx, find_nginx
+from tlslab.targets.haproxy import HAProxy
+from tlslab.targets.nginx import Nginx
+from tlslab.targets.node import Node, find_node
 from tlslab.targets.programs import REMEDY
 from tlslab.targets.reference import Reference, find_reference
+from tlslab.targets.tomcat import Tomcat, find_tomcat
 
 # What of a deployment not every server can take; `processors` is the lab's own doing (taskset).
 FACTORS = ("workers", "dh_bits", "jdk", "connector")
@@ -55,16 +60,44 @@ def _reference() -> Installation | None:
     return Installation(found, Reference.software, Reference.backend) if found else None
 
 
-def _nginx() -> Installation | None:
-    found = find_nginx()
-    return Installation(found, *Nginx.versions(found)) if found else None
+def _configured(server: type[ConfiguredServer]) -> Callable[[], Installation | None]:
+    def find() -> Installation | None:
+        found = server.find()
+        return Installation(found, *server.versions(found)) if found else None
+
+    return find
+
+
+def _node() -> Installation | None:
+    found = find_node()
+    return Installation(found, *Node.versions(found)) if found else None
+
+
+def _tomcat() -> Installation | None:
+    found = find_tomcat()
+    return Installation(found, *Tomcat.versions(found)) if found else None
 
 
 _WORKERS_AND_DH = frozenset({"workers", "dh_bits"})
+_JAVA = _WORKERS_AND_DH | {"jdk", "connector"}
 
 _KINDS = (
     Kind("reference", _reference, Reference, REMEDY, _WORKERS_AND_DH),
-    Kind("nginx", _nginx, Nginx, Nginx.remedy),
+    Kind("node", _node, Node, Node.remedy, _WORKERS_AND_DH, plain=True),
+    Kind("tomcat", _tomcat, Tomcat, Tomcat.remedy, _JAVA, plain=True),
+    Kind(
+        "nginx", _configured(Nginx), Nginx, Nginx.remedy, _WORKERS_AND_DH, front=Nginx, plain=True
+    ),
+    Kind("apache", _configured(Apache), Apache, Apache.remedy, _WORKERS_AND_DH, plain=True),
+    Kind(
+        "haproxy",
+        _configured(HAProxy),
+        HAProxy,
+        HAProxy.remedy,
+        _WORKERS_AND_DH,
+        front=HAProxy,
+        plain=True,
+    ),
 )
 
 MANAGED: Mapping[str, Kind] = MappingProxyType({kind.name: kind for kind in _KINDS})
@@ -89,6 +122,8 @@ def lacking(deployment: Deployment) -> str | None:
         if front.front is None:
             return f"{front.name} cannot terminate TLS before another server"
         kinds.append(front)
+    if deployment.obsolete and back.name != Reference.name:
+        return f"{back.name} is not set up with obsolete protocols: the reference server is"
     for factor in FACTORS:
         level = getattr(deployment, factor)
         if level is not None and not any(factor in kind.factors for kind in kinds):
@@ -106,6 +141,7 @@ def build(deployment: Deployment, setting: Setting) -> Target:
     """
     if reason := lacking(deployment):
         raise CannotRunError(reason)
+    own_workers = setting.workers
     setting = replace(
         setting,
         workers=deployment.workers or setting.workers,
@@ -121,4 +157,6 @@ def build(deployment: Deployment, setting: Setting) -> Target:
     back = kind.make(replace(setting, folder=behind, plain=kind.plain, http2=False))
     front = find_kind(deployment.front).front
     assert front is not None  # `lacking` has seen to it.
-    return Fronted(front(setting), back)
+    # A JVM's threads are not processes of its front, which has as many as the lab thinks fit.
+    workers = own_workers if "jdk" in kind.factors else setting.workers
+    return Fronted(front(replace(setting, document_bytes=0, workers=workers)), back)

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from tlslab.model.errors import UsageError
 from tlslab.targets import jdk as jdk_module
-from tlslab.targets.jdk import BrokenJdk, Jdk, ask, find_jdks, java_environment
+from tlslab.targets.jdk import BrokenJdk, Jdk, ask, expand, find_jdk, find_jdks, java_environment
 
 VERSION = """\
 echo 'openjdk version "%s" 2025-04-15' >&2
@@ -88,6 +89,32 @@ def test_a_program_of_another_architecture_is_told(tmp_path: Path) -> None:
     found = ask(home)
     assert isinstance(found, BrokenJdk)
     assert "Exec format error" in found.reason
+
+
+def test_levels_are_short_names_or_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = tmp_path / "jvm"
+    for folder, version in (("a", "17.0.1"), ("b", "17.0.9"), ("c", "25")):
+        install(root / folder, VERSION % version)
+    install(root / "d e", "exit 1")
+    own = install(tmp_path / "own", VERSION % "21")
+    found = find_jdks((), {}, root)
+    monkeypatch.setattr(jdk_module, "find_jdks", lambda: found)
+    names = ("jdk-17", "jdk-17-2", "jdk-25", "jdk-in-d-e")
+    assert expand(["jdk"], []) == names
+    assert expand(["jdk-25"], [own, root / "a"]) == ("jdk-25", str(own), "jdk-17")
+    assert find_jdk("jdk-17-2") == Jdk(root / "b", "17.0.9")
+    assert isinstance(find_jdk("jdk-in-d-e"), BrokenJdk)
+    assert find_jdk(str(own)) == Jdk(own, "21")
+    with pytest.raises(UsageError, match="no Java installation 'jdk-8' here") as caught:
+        find_jdk("jdk-8")
+    assert caught.value.remedy == "there are: jdk-17, jdk-17-2, jdk-25, jdk-in-d-e"
+
+
+def test_a_machine_without_java_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    nothing = find_jdks((), {}, tmp_path)
+    monkeypatch.setattr(jdk_module, "find_jdks", lambda: nothing)
+    with pytest.raises(UsageError, match="no Java installation was found"):
+        expand(["jdk"], [])
 
 
 def test_options_from_the_environment_do_not_reach_a_jvm(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,7 +3,6 @@
 import datetime
 import os
 import random
-import tempfile
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
@@ -19,6 +18,7 @@ from tlslab.lab.benchmark.trial import LASTING, Bench, run_trial
 from tlslab.lab.engine import Engine
 from tlslab.lab.environment import describe
 from tlslab.lab.placement import Placement
+from tlslab.lab.private import private_folder
 from tlslab.lab.programs import require_program
 from tlslab.lab.request import Request, Result
 from tlslab.lab.results import summarise
@@ -48,7 +48,7 @@ def run_benchmarks(request: Request, observer: events.Observer) -> Result:
     machines = [level for level in experiment.levels("runtime") if level != ENGINE]
     jar = find_jar() if machines else None
     with ExitStack() as stack:
-        private = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="tlslab-")))
+        private = stack.enter_context(private_folder())
         material = make_material(private)
         stores = stack.enter_context(KeyStores(experiment.levels("keys"), material))
         opened = stores.all()
