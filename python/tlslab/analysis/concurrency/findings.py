@@ -19,12 +19,12 @@ def findings(
     study: PublishedConcurrency | None,
     processors: int,
 ) -> Iterator[Finding]:
-    """Knees, then the processors' ratio."""
-    for curve in curves:
-        if curve.knee is not None and curve.benchmark != "draw":
-            yield _knee(curve, processors)
+    """The processors' ratio, then knees, those through the cluster first."""
     for each in found:
         yield _ratio(each, study)
+    for curve in sorted(curves, key=lambda curve: curve.keys != "cluster"):
+        if curve.knee is not None and curve.benchmark != "draw":
+            yield _knee(curve, processors)
 
 
 def _knee(curve: Curve, processors: int) -> Finding:
