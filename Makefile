@@ -11,7 +11,7 @@ RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml
 # The recipe's own process id tells its begin and its end from those of others.
 ANNOUNCE = scripts/announce.sh $$$$
 
-.PHONY: help setup demo test test-rust test-python fuzz check format schema bench bench-profile bench-instructions clean
+.PHONY: help setup demo java test test-rust test-java test-python fuzz check format schema bench bench-profile bench-instructions clean
 
 help: ## list the tasks
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -40,14 +40,25 @@ demo: setup ## the main job in under a minute: which group is fastest on the ref
 test: setup ## install what tests need, then run all tests
 	@scripts/install-debian.sh
 	$(MAKE) --no-print-directory test-rust
+	$(MAKE) --no-print-directory test-java
 	$(MAKE) --no-print-directory test-python
 
 test-rust: setup ## the tests of the engine and its programs
-	@$(ANNOUNCE) begin "Rust tests (about 10 minutes the first time)"
+	@$(ANNOUNCE) begin "Rust tests (some minutes the first time)"
 	cargo test --release --locked --quiet --workspace
 	$(ANNOUNCE) end "Rust tests"
 
-test-python: setup ## the tests of the lab, on real servers
+java: ## build the benchmarks of study concurrency (java/)
+	@$(ANNOUNCE) begin "benchmarks in Java (about 1 minute the first time)"
+	scripts/build-java.sh
+	$(ANNOUNCE) end "java/target/benchmarks.jar"
+
+test-java: ## build the benchmarks and run their own tests
+	@$(ANNOUNCE) begin "benchmarks in Java and their tests (about 1 minute the first time)"
+	scripts/build-java.sh test
+	$(ANNOUNCE) end "Java tests"
+
+test-python: setup java ## the tests of the lab, on real servers
 	@scripts/build-signer.sh >/dev/null
 	$(ANNOUNCE) say "Python tests (about 9 minutes)"
 	$(BIN)/python -m pytest

@@ -1,4 +1,4 @@
-"""The physical floor: bare TCP and the primitives, by `tlslab-load --primitives`."""
+"""The physical floor: a request on bare TCP, and the primitives, by `tlslab-load --primitives`."""
 
 import json
 from collections.abc import Mapping
@@ -39,7 +39,7 @@ LEAN: Mapping[str, float] = {
 FULL: Mapping[str, float] = {**LEAN, "x25519_generate": 1, "ecdsa_p256_verify": 1}
 
 NAMES = {
-    "tcp": "bare TCP connection, plain port",
+    "tcp": "bare TCP connection, one request on it",
     "x25519_generate": "X25519, generate a key",
     "x25519_agree": "X25519, agree",
     "key_schedule": "HKDF-SHA-256 key schedule",
@@ -62,7 +62,7 @@ class Floor:
 
 def measure(server: Server, seconds: float) -> Floor:
     """One measurement on the generator's processor. Raises CannotRunError."""
-    # The bare connection takes about a quarter of the whole, with rests between its bursts.
+    # The bare connections take about a quarter of the whole, with rests between their bursts.
     each = max(5, round(seconds * 1000 / 25))
     what = ["--group", GROUP, "--certificate", KEY, "--suite", SUITE, "--backend", "rustls"]
     plain = f"{server.host}:{server.plain_port}"
@@ -89,7 +89,7 @@ def parse(output: str) -> Floor:
     records += sum(cost(cipher, "seal", size) for size in SEALED)
     return Floor(
         {
-            "tcp": cost("TCP", "connect"),
+            "tcp": cost("TCP", "request"),
             "x25519_generate": cost(GROUP, "generate"),
             "x25519_agree": cost(GROUP, "client") - cost(GROUP, "generate"),
             "key_schedule": cost("TLS 1.3 SHA-256", "full"),

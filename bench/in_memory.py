@@ -7,13 +7,12 @@ met, 1 a bar missed, 3 could not run. BENCH_BLOCKS changes the number of blocks 
 """
 
 import json
-import os
-import random
 import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from bench.arms import interleaved
 from bench.child import PROCESSOR
 from bench.intervals import ratio
 from tlslab.lab.programs import require_program
@@ -22,9 +21,6 @@ from tlslab.targets.base import pinned
 
 ROOT = Path(__file__).parent.parent
 DIRECT = ROOT / "target" / "release" / "examples" / "in_memory_direct"
-
-BLOCKS = int(os.environ.get("BENCH_BLOCKS", "10"))
-SEED = int(os.environ.get("BENCH_SEED", "20210401"))
 
 # Handshakes of a run: about a second.
 HANDSHAKES = 5000
@@ -41,7 +37,7 @@ def main() -> int:
     """Runs both, interleaved; the exit code."""
     try:
         build()
-        met = [show(form, measure(form, BLOCKS)) for form in FORMS]
+        met = [show(form, measure(form)) for form in FORMS]
         return 0 if all(met) else 1
     except TlslabError as error:
         print(f"bench: {error.message}" + (f"; {error.remedy}" if error.remedy else ""))
@@ -56,7 +52,7 @@ def build() -> None:
         raise CannotRunError("the direct loop does not compile")
 
 
-def measure(form: str, blocks: int) -> dict[str, dict[int, float]]:
+def measure(form: str) -> dict[str, dict[int, float]]:
     """Processor time of a handshake in microseconds by contestant and block, order by lot."""
     program = require_program("tlslab-load")
     commands = {
@@ -65,12 +61,7 @@ def measure(form: str, blocks: int) -> dict[str, dict[int, float]]:
     }
     commands["engine"] += ["-n", str(HANDSHAKES)]
     commands["direct"] += [str(HANDSHAKES), form]
-    order = random.Random(SEED)
-    found: dict[str, dict[int, float]] = {name: {} for name in commands}
-    for block in range(blocks):
-        for name in order.sample(sorted(commands), len(commands)):
-            found[name][block] = cpu_us(name, _run(commands[name]))
-    return found
+    return interleaved(sorted(commands), lambda name: cpu_us(name, _run(commands[name])))
 
 
 def _run(command: Sequence[str]) -> str:

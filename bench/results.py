@@ -11,9 +11,9 @@ from bench.parsers import Counted
 LEAN_NAME = "tlslab-load --lean"
 FULL_NAME = "tlslab-load"
 
-LEAN_BAR = 4.5
+LEAN_BAR = 5.0
 FULL_BAR = 3.0
-FLOOR_BAR = 2.0
+FLOOR_BAR = 1.7
 SERVER_BUSY_BAR = 0.97
 GENERATOR_BUSY_BAR = 0.60
 

@@ -6,14 +6,15 @@ fast as they can would only fight for them.
 """
 
 import json
-import random
 import tempfile
+from functools import partial
 from pathlib import Path
 
+from bench.arms import interleaved, no_more, show
 from bench.child import run
-from bench.intervals import Interval, ratio
+from bench.intervals import ratio
 from bench.server import GROUP, SUITE, Server, serving
-from bench.settings import BLOCKS, SECONDS, SEED
+from bench.settings import SECONDS
 from tlslab.lab.programs import require_program
 from tlslab.model.errors import CannotRunError
 
@@ -28,25 +29,15 @@ TOLERANCE = 0.05
 
 def scaling() -> bool:
     """Measures and prints; whether two workers need per connection what one does."""
-    costs: dict[int, dict[int, float]] = {threads: {} for threads in THREADS}
-    order = random.Random(SEED)
     with (
         tempfile.TemporaryDirectory(prefix="tlslab-bench-") as folder,
         serving(Path(folder)) as server,
     ):
-        for block in range(BLOCKS):
-            for threads in order.sample(THREADS, len(THREADS)):
-                costs[threads][block] = client_cost(server, threads)
+        costs = interleaved(THREADS, partial(client_cost, server))
     found = ratio(costs[2], costs[1])
-    met = scales(found)
-    print(f"client CPU per connection at {RATE}/s, 2 workers over 1: {found:.3f}")
-    print(f"  equal within 5 %, or 1 within the interval: {'yes' if met else 'NO'}")
-    return met
-
-
-def scales(found: Interval) -> bool:
-    """Whether a ratio is no more than 1 as far as can be told."""
-    return found.low <= 1 or found.value <= 1 + TOLERANCE
+    question = f"client CPU per connection at {RATE}/s, 2 workers over 1"
+    bar = f"at most {TOLERANCE:.0%} more, or 1 within the interval"
+    return show(question, found, bar, no_more(found, TOLERANCE))
 
 
 def client_cost(server: Server, threads: int) -> float:

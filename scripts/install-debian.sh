@@ -1,13 +1,18 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that tests need and that are missing; with "bench" those of the benches as
-# well, with "fuzz" those of the fuzz targets only.
+# well, with "fuzz" those of the fuzz targets only, with "java" those of Tomcat and tomcat-native only.
 set -euo pipefail
 
-# program that shows that it is there : package that brings it
+# program or file that shows that it is there : package that brings it
 needed=(nginx:nginx-light setpriv:util-linux taskset:util-linux openssl:openssl tcpdump:tcpdump
-    chromium:chromium node:nodejs ip:iproute2 softhsm2-util:softhsm2 pkcs11-tool:opensc valgrind:valgrind sslscan:sslscan)
+    chromium:chromium node:nodejs ip:iproute2 softhsm2-util:softhsm2 pkcs11-tool:opensc valgrind:valgrind sslscan:sslscan
+    apache2:apache2-bin haproxy:haproxy mvn:maven javac:openjdk-17-jdk-headless)
 if [ "${1:-}" = fuzz ]; then
     needed=(c++:g++)
+fi
+if [ "${1:-}" = java ]; then
+    needed=(mvn:maven javac:default-jdk-headless cc:gcc make:make apr-1-config:libapr1-dev
+        /usr/include/openssl/ssl.h:libssl-dev)
 fi
 if [ "${1:-}" = bench ]; then
     needed+=(ab:apache2-utils wrk:wrk h2load:nghttp2-client httperf:httperf perf:linux-perf)
@@ -15,7 +20,8 @@ fi
 
 missing=()
 for entry in "${needed[@]}"; do
-    PATH="$PATH:/usr/sbin:/sbin" command -v "${entry%%:*}" >/dev/null || missing+=("${entry##*:}")
+    PATH="$PATH:/usr/sbin:/sbin" command -v "${entry%%:*}" >/dev/null || [ -e "${entry%%:*}" ] ||
+        missing+=("${entry##*:}")
 done
 [ ${#missing[@]} -eq 0 ] && exit 0
 

@@ -4,8 +4,9 @@ The figures are of the size that nginx gives on one processor. The same seed mak
 """
 
 import dataclasses
+import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from hdrh.histogram import HdrHistogram
@@ -37,6 +38,7 @@ from tlslab.model.record import (
     WorkerUsage,
 )
 from tlslab.model.run import Environment, RunContents, TargetInfo
+from tlslab.model.workload import Steady
 from tlslab.planning import make_plan
 
 # Microseconds of processor time for a connection: the server's, and a full client's.
@@ -69,7 +71,7 @@ Change = Callable[[Trial], Trial]
 
 @dataclass(frozen=True)
 class World:
-    """How the made-up machine behaves."""
+    """How the made-up machine behaves; `slower`: how many times as much a server or front needs."""
 
     server_us: Mapping[str, float] = field(default_factory=lambda: SERVER_US)
     client_us: Mapping[str, float] = field(default_factory=lambda: CLIENT_US)
@@ -79,6 +81,7 @@ class World:
     software: str = "nginx/1.22.1"
     managed: bool = True
     unsupported: frozenset[str] = frozenset()
+    slower: Mapping[str, float] = field(default_factory=dict)
     change: Change = lambda trial: trial
 
 
@@ -152,6 +155,8 @@ class _Maker:
             "capacity": self._run(cell, lean=True),
             "client_cost": self._run(cell, lean=False),
         }
+        if self._workload.steady is not None:
+            runs["steady"] = self._steady_run(cell, self._workload.steady)
         return Trial(
             **dataclasses.asdict(planned),
             factors=dict(cell.factors),
@@ -166,7 +171,9 @@ class _Maker:
     def _run(self, cell: Cell, lean: bool) -> TrialRun:
         group = cell.factors["group"]
         rsa = RSA_EXTRA_US if cell.factors.get("key", "").startswith("rsa") else 0.0
-        server_us = self._noisy(self._world.server_us[group] + rsa)
+        places = (cell.factors.get(name, "") for name in ("server", "front"))
+        times = math.prod(self._world.slower.get(place, 1.0) for place in places)
+        server_us = self._noisy((self._world.server_us[group] + rsa) * times)
         client_us = self._noisy(self._world.client_us[group] * (LEAN_SHARE if lean else 1.0))
         window = self._workload.capacity if lean else self._workload.client_cost
         seconds = window.measure_ms / 1000
@@ -174,6 +181,31 @@ class _Maker:
         record = self._record(cell, rate, client_us, seconds, lean)
         server = self._server(rate, server_us, seconds) if self._world.managed else None
         return TrialRun(record, _machine(seconds, rate * server_us, rate * client_us), server)
+
+    def _steady_run(self, cell: Cell, steady: Steady) -> TrialRun:
+        """Connections kept open: none ends, a request costs the server as much with any group."""
+        seconds = steady.window.measure_ms / 1000
+        server_us, client_us = self._noisy(20.0), self._noisy(9.0)
+        requests = round(0.985e6 / server_us * seconds)
+        run = self._run(cell, lean=False)
+        cpu = CpuTime(round(requests * client_us * 0.4), round(requests * client_us * 0.6))
+        head, body = requests * 238, requests * self._workload.document_bytes
+        record = replace(
+            run.record,
+            requests=requests,
+            seconds=seconds,
+            cpu=cpu,
+            workers=(WorkerUsage(1, cpu, seconds),),
+            outcomes=Outcomes(steady.connections, 0, steady.connections, {}, {}),
+            facts=(),
+            bytes=Bytes(0, 0, 0, 0, head, body),
+            histograms={},
+            summaries={},
+        )
+        server = self._server(requests / seconds, server_us, seconds, kernel_us=8.0)
+        rate = requests / seconds
+        machine = _machine(seconds, rate * server_us, rate * client_us)
+        return TrialRun(record, machine, server if self._world.managed else None)
 
     def _record(
         self, cell: Cell, rate: float, client_us: float, seconds: float, lean: bool
@@ -260,8 +292,10 @@ class _Maker:
             )
         return histograms, summaries
 
-    def _server(self, rate: float, server_us: float, seconds: float) -> ServerUsage:
-        kernel_us = self._noisy(KERNEL_US)
+    def _server(
+        self, rate: float, server_us: float, seconds: float, kernel_us: float = KERNEL_US
+    ) -> ServerUsage:
+        kernel_us = self._noisy(kernel_us)
         user, system = rate * (server_us - kernel_us), rate * kernel_us
         at = np.arange(0.2, seconds + 0.01, 0.2)
         return ServerUsage(

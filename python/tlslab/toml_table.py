@@ -96,6 +96,44 @@ class Table:
             raise self.error("must be a number from 0 to 1", key)
         return float(value)
 
+    def number(self, key: str, least: float, most: float) -> float:
+        """A number within these bounds."""
+        value = self._value(key)
+        if not isinstance(value, (int, float)) or isinstance(value, bool):
+            raise self.error("must be a number", key)
+        if not least <= value <= most:
+            raise self.error(f"must be a number from {least:g} to {most:g}", key)
+        return float(value)
+
+    def numbers(self, key: str, least: float, most: float) -> tuple[float, ...]:
+        """A list of numbers within these bounds, none twice and at least one."""
+        value = self._value(key)
+        if not isinstance(value, list) or not value or len(set(map(str, value))) < len(value):
+            raise self.error("must be a list of numbers, none of them twice", key)
+        for item in value:
+            if not isinstance(item, (int, float)) or isinstance(item, bool):
+                raise self.error("must be a list of numbers", key)
+            if not least <= item <= most:
+                raise self.error(f"must have numbers from {least:g} to {most:g}", key)
+        return tuple(float(item) for item in value)
+
+    def truth(self, key: str) -> bool:
+        """True or false."""
+        value = self._value(key)
+        if not isinstance(value, bool):
+            raise self.error("must be true or false", key)
+        return value
+
+    def over(self, base: "Table") -> "Table":
+        """A table of both: its own keys, and those of the other one that it lacks."""
+        lines = {(*self.path, *p[len(base.path) :]): n for p, n in base.lines_below()}
+        return Table({**base.data, **self.data}, self.path, self._source, {**lines, **self._lines})
+
+    def lines_below(self) -> "Iterator[tuple[Path, int]]":
+        """The paths that begin with this table's own, with their lines."""
+        depth = len(self.path)
+        return ((p, n) for p, n in self._lines.items() if p[:depth] == self.path)
+
     def strings(self, key: str) -> tuple[str, ...]:
         """A list of strings, none twice and at least one."""
         value = self._value(key)
@@ -106,6 +144,16 @@ class Table:
         if len(set(value)) < len(value):
             raise self.error("must not name anything twice", key)
         return tuple(value)
+
+    def levels(self, key: str) -> tuple[str, ...]:
+        """A list of strings, in which whole numbers may stand without quotes."""
+        value = self._value(key)
+        if isinstance(value, list):
+            plain = [str(item) if type(item) is int else item for item in value]
+            return Table({**self.data, key: plain}, self.path, self._source, self._lines).strings(
+                key
+            )
+        return self.strings(key)
 
     def names(
         self, key: str, known: Sequence[str], accept: Callable[[str], bool] | None = None

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, Request, ViewportSize, sync_playwright
 
+from made_data import with_data
 from made_run import World, made_run
 from tlslab.analysis import summarise
 from tlslab.model.finding import Summary
@@ -81,6 +82,32 @@ def test_the_page_never_scrolls_sideways(browser: Browser, report: Path, width: 
     Opened(page, report)
     page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
     assert page.evaluate("document.documentElement.scrollWidth") == width
+    page.close()
+
+
+@pytest.fixture(scope="session")
+def made_report(quick_summary: Summary, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("report") / "report.html"
+    path.write_text(render_html(with_data(quick_summary)), "utf-8")
+    return path
+
+
+@pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_a_page_of_another_kind_draws_its_own_figures(
+    browser: Browser, made_report: Path, viewport: ViewportSize
+) -> None:
+    page = browser.new_page(viewport=viewport)
+    opened = Opened(page, made_report)
+    assert opened.requests == [made_report.as_uri()]
+    assert opened.complaints == []
+    drawn = page.evaluate(
+        "[...document.querySelectorAll('.chart')].filter(c => c.querySelector('.main-svg')).length"
+    )
+    assert drawn == page.locator(".chart").count() == 5
+    assert page.locator("section.made details table").count() == 5
+    assert page.locator("#made-sweep .yaxislayer-above, #made-sweep .y2tick").count() > 0
+    page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+    assert page.evaluate("document.documentElement.scrollWidth") == viewport["width"]
     page.close()
 
 

@@ -50,8 +50,10 @@ def test_kill_9_loses_no_finished_trial_and_resume_does_the_rest(
     tlslab.assert_nothing_left()
     before = trials(tmp_path / "r")
     assert 3 <= len(before) < 8
+    assert len(list(tlslab.private.iterdir())) == 1
     ended = tlslab.run(*arguments, "--resume", "r")
     assert_finished(ended, tmp_path / "r")
+    assert list(tlslab.private.iterdir()) == []
     after = trials(tmp_path / "r")
     assert after[: len(before)] == before
     assert sorted(json.loads(line)["trial"] for line in after) == list(range(8))

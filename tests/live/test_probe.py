@@ -55,8 +55,8 @@ class Configured(Nginx):
 
     directives = ""
 
-    def _configure(self, port: int, groups: list[str]) -> Path:
-        config = super()._configure(port, groups)
+    def _configure(self, *arguments: Any) -> Path:
+        config = super()._configure(*arguments)
         names = {line.split()[0] for line in self.directives.split(";") if line.strip()}
         lines = config.read_text().splitlines()
         kept = [line for line in lines if not line.strip() or line.split()[0] not in names]
@@ -236,6 +236,45 @@ def test_a_server_that_lets_clients_renegotiate(tlslab: Tlslab, tmp_path: Path) 
     finally:
         process.stop()
     assert ours["renegotiation"] == {"secure": True, "client_initiated": True}
+
+
+@pytest.mark.parametrize(
+    ("flags", "psk_ke", "early_data"),
+    [
+        ([], False, None),
+        (["-allow_no_dhe_kex"], True, None),
+        (["-early_data", "-no_anti_replay"], False, True),
+        (["-early_data", "-no_anti_replay", "-allow_no_dhe_kex"], True, True),
+    ],
+)
+def test_a_key_alone_and_early_data_are_tried(
+    tlslab: Tlslab, tmp_path: Path, flags: list[str], psk_ke: bool, early_data: bool | None
+) -> None:
+    """OpenSSL's own test server, which echoes; its standard input has to stay open for that."""
+    authority = Authority(tmp_path)
+    files = authority.issue("ecdsa-p256")
+    command = ["openssl", "s_server", "-accept", "127.0.0.1:0", "-tls1_3", "-rev", *flags]
+    if "-early_data" in flags:
+        command.remove("-rev")
+    command += ["-cert", str(files.certificate), "-key", str(files.key)]
+    ca = tmp_path / "ca.pem"
+    ca.write_text(authority.trust_pem)
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as server:
+        try:
+            assert server.stdout is not None
+            told = next(line for line in server.stdout if line.startswith("ACCEPT 127"))
+            address = told.split()[1]
+            arguments = ["--json", "--ca", str(ca), "--only", "resumption", "--timeout", "3s"]
+            ended = tlslab.run("probe", address, *arguments)
+        finally:
+            server.kill()
+    assert ended.code == 0, ended.err
+    found = json.loads(ended.out)["resumption"]
+    assert (found["psk"], found["psk_ke"]) == (True, psk_ke)
+    assert found["early_data_accepted"] is early_data
+    assert found["max_early_data_bytes"] == (16384 if early_data else 0)
 
 
 def test_a_cell_that_the_probe_saw_refused_is_told_with_the_servers_answer(

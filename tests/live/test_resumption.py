@@ -22,8 +22,8 @@ LOG = "log_format kind '$ssl_session_reused'; access_log {path} kind;"
 class Counting(Nginx):
     """An nginx that notes how each connection began."""
 
-    def _configure(self, port: int, groups: list[str]) -> Path:
-        config = super()._configure(port, groups)
+    def _configure(self, *arguments: Any) -> Path:
+        config = super()._configure(*arguments)
         log = LOG.format(path=config.parent / "kinds.log")
         config.write_text(config.read_text("utf-8").replace("access_log off;", log), "utf-8")
         return config

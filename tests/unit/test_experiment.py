@@ -1,5 +1,6 @@
 """Experiment files: what is read, and how faults are told."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 from tlslab.experiment import KNOWN_LEVELS, dumps, load, loads, shipped, with_levels
 from tlslab.model.errors import ExperimentError, UsageError
 from tlslab.model.experiment import Exclusion, Experiment, Factor, Pin
-from tlslab.model.workload import RESUMPTIONS, Window, Workload
+from tlslab.model.workload import RESUMPTIONS, Steady, Window, Workload
 
 GOOD = """\
 schema = "tlslab.experiment/1"
@@ -97,7 +98,7 @@ def test_a_quick_table_changes_only_what_it_names() -> None:
         ('tls = ["1.3"]', 'tls = "1.3"', "f:7: factors.tls", "list of texts"),
         ('tls = ["1.3"]', "tls = []", "f:7: factors.tls", "must not be empty"),
         ('tls = ["1.3"]', 'tls = ["1.3", "1.3"]', "f:7: factors.tls", "twice"),
-        ('tls = ["1.3"]', 'colour = ["red"]', "f:7: factors.colour", "allowed: tls, key, group"),
+        ('tls = ["1.3"]', 'colour = ["red"]', "f:7: factors.colour", "allowed: server, front"),
         ('group = "X25519"', 'group = "X448"', "f:11: baseline.group", "one of X25519, P-256"),
         ("connections = 4", "conections = 4", "f:15: workload.conections", "connections, requests"),
         ("document_bytes = 10\n", "", "f:13: workload", "'document_bytes' is missing"),
@@ -156,7 +157,7 @@ def test_set_can_add_a_factor_in_its_usual_place() -> None:
     [
         ({"group": ("X25518",)}, "unknown group 'X25518'; known: X25519, P-256"),
         ({"suite": ("RC4",)}, "unknown suite 'RC4'; known: TLS_AES_128_GCM_SHA256"),
-        ({"curve": ("P-256",)}, "unknown factor 'curve'; known: tls, key, group, suite"),
+        ({"curve": ("P-256",)}, "unknown factor 'curve'; known: server, front, processors"),
         ({"tls": ("1.4",)}, "unknown tls '1.4'; known: 1.2, 1.3"),
     ],
 )
@@ -226,3 +227,63 @@ def test_resumption_is_read_back_as_it_was_written(resume: str, ratio: float) ->
 @given(experiments)
 def test_what_is_written_is_read_back_as_it_was(experiment: Experiment) -> None:
     assert loads(dumps(experiment), "f") == experiment
+
+
+STEADY = """
+[workload.steady]
+warmup_ms = 1000
+measure_ms = 2000
+connections = 128
+"""
+
+
+def test_a_run_on_connections_kept_open_is_read_and_written() -> None:
+    experiment = loads(GOOD.replace("[quick]", STEADY + "\n[quick]"), "f")
+    assert experiment.workload.steady == Steady(Window(1000, 2000), 128)
+    assert experiment.workload.trial_seconds == pytest.approx(3.2)
+    assert loads(dumps(experiment), "g").workload == experiment.workload
+    over_h2 = STEADY + 'http = "2"\nstreams = 4\n'
+    experiment = loads(GOOD.replace("[quick]", over_h2 + "\n[quick]"), "f")
+    assert experiment.workload.steady == Steady(Window(1000, 2000), 128, "2", 4)
+    assert loads(dumps(experiment), "g").workload == experiment.workload
+
+
+def test_servers_and_how_they_are_set_up_are_factors() -> None:
+    more = 'server = ["nginx", "reference"]\nprocessors = [1, 2]\nfront = ["none", "haproxy"]\n'
+    experiment = loads(GOOD.replace('tls = ["1.3"]', more + 'tls = ["1.3"]'), "f")
+    assert experiment.levels("processors") == ("1", "2")
+    assert experiment.levels("jdk") == ()
+    assert loads(dumps(experiment), "g").factors == experiment.factors
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        (
+            "processors = [0]",
+            "f:7: factors.processors: unknown name '0'; known: whole numbers from 1",
+        ),
+        ('processors = ["two"]', "unknown name 'two'"),
+        ('server = ["Ngin X"]', "unknown name 'Ngin X'; known: names of targets"),
+        ("dh_bits = [512]", "unknown name '512'; known: 1024, 2048, 3072, 4096"),
+        ('connector = ["apr"]', "unknown name 'apr'; known: jsse, openssl"),
+        ("processors = [1.5]", "must be a list of texts"),
+    ],
+)
+def test_levels_of_server_side_factors_are_checked(line: str, words: str) -> None:
+    with pytest.raises(ExperimentError, match=re.escape(words)):
+        loads(GOOD.replace('tls = ["1.3"]', line), "f")
+
+
+def test_set_adds_a_server_side_factor_before_the_others() -> None:
+    changed = with_levels(loads(GOOD, "f"), {"server": ("nginx", "reference")})
+    assert [factor.name for factor in changed.factors] == ["server", "tls", "group"]
+    with pytest.raises(UsageError, match="unknown processors 'all'; known: whole numbers"):
+        with_levels(loads(GOOD, "f"), {"processors": ("all",)})
+
+
+def test_a_kind_that_is_not_known_is_told() -> None:
+    text = GOOD.replace('title = "A small one"', 'title = "A small one"\nkind = "magic"')
+    with pytest.raises(ExperimentError, match="f:4: kind: must be one of matrix"):
+        loads(text, "f")
+    assert loads(text.replace("magic", "matrix"), "f").kind == "matrix"

@@ -51,8 +51,17 @@ pub fn check_logged(
     trust: TrustAnchors,
     key_log: Option<Arc<KeyLog>>,
 ) -> Result<Checked, RunError> {
+    check_permitted(spec, trust, key_log, guard::permit(spec.spec(), spec.target())?)
+}
+
+/// The same, of a target that is known to be one.
+fn check_permitted(
+    spec: &CheckedSpec,
+    trust: TrustAnchors,
+    key_log: Option<Arc<KeyLog>>,
+    mut permit: Permit,
+) -> Result<Checked, RunError> {
     let client_identity = client_identity(&spec.spec().tls)?;
-    let mut permit = guard::permit(spec.spec(), spec.target())?;
     check_files(spec)?;
     check_sources(spec, &permit)?;
     let mut offer = Offer { client_identity, key_log, ..offer(spec, trust) };
@@ -269,3 +278,6 @@ fn body_rule(check: BodyCheck, seen: &Preflight) -> BodyRule {
         _ => BodyRule::Count,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,68 +1,26 @@
 //! One connection, from its TCP connect to its last byte: a state machine with a function per state.
-//! HTTP/1.1 is here; [`multiplexed`] is what differs with HTTP/2.
+//! Its requests are [`sequential`] with HTTP/1.1 and [`multiplexed`] with HTTP/2.
 
 mod multiplexed;
+mod script;
+mod sequential;
 
-use std::net::{IpAddr, SocketAddr};
-
+pub use self::script::Script;
 use crate::clock::{Clock, Nanos};
 use crate::http::Seen;
-use crate::http::body::BodyRule;
 use crate::http::h1::ResponseReader;
 use crate::http::h2;
 use crate::names::TlsVersion;
 use crate::outcome::{Failure, Mismatch, Outcome, Step};
 use crate::record::Bytes;
 use crate::recorder::{Milestones, Recorder};
-use crate::socket::{self, Socket};
-use crate::tls::expectation::Expectation;
+use crate::socket::Socket;
 use crate::tls::{EarlyData, HandshakeKind, Negotiated, Progress, Session};
 use crate::trace::TracedConnection;
 
 /// How often a connection may read in one turn: a MiB at most. A peer that sends as fast as it is
 /// read leaves time for other connections, deadlines and the end of the run this way.
 const READS: u32 = 64;
-
-/// What every connection of a run does.
-#[derive(Debug, Clone)]
-pub struct Script {
-    /// Where to connect.
-    pub address: SocketAddr,
-    /// This machine's addresses to connect from, in turn; empty: the system chooses.
-    pub sources: Vec<IpAddr>,
-    /// A request that more will follow.
-    pub request: Vec<u8>,
-    /// The last request of a connection.
-    pub last_request: Vec<u8>,
-    /// Requests on a connection; `None`: as many as fit into the run.
-    pub requests: Option<u32>,
-    /// Between a response and the next request.
-    pub think: Nanos,
-    /// Whether to close as soon as the handshake is done.
-    pub handshake_only: bool,
-    /// Whether the first request of a connection that resumes goes as early data.
-    pub early_data: bool,
-    /// The time that each step may take, in the order of [`Step`].
-    pub deadlines: [Nanos; 4],
-    /// What the handshake must have negotiated.
-    pub expectation: Expectation,
-    /// How the body of each response is checked.
-    pub body: BodyRule,
-    /// With HTTP/2: the request, and how many may be under way at once.
-    pub http2: Option<(h2::Request, u32)>,
-}
-
-impl Script {
-    /// The address that the connection of this number, counted from 0, comes from.
-    fn source(&self, number: u64) -> Option<IpAddr> {
-        let count = self.sources.len().max(1) as u64;
-        self.sources.get((number % count) as usize).copied()
-    }
-
-    fn deadline(&self, step: Step) -> Nanos {
-        self.deadlines[step as usize]
-    }
-}
 
 /// What a connection is waiting for, or how it ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -307,11 +265,6 @@ impl<S: Session> Connection<S> {
         Ok(Next::Go)
     }
 
-    fn next_request<'s>(&self, script: &'s Script) -> &'s [u8] {
-        let last = script.requests == Some(self.requests_done + 1);
-        if last { &script.last_request } else { &script.request }
-    }
-
     fn handshake<C: Clock>(&mut self, context: &mut Context<'_, C>) -> Result<Next, Failure> {
         match self.session.handshake(&mut self.socket)? {
             Progress::Done(_) => {}
@@ -356,30 +309,6 @@ impl<S: Session> Connection<S> {
             self.request_taken > 0 && self.request_taken == self.next_request(script).len();
     }
 
-    fn request<C: Clock>(&mut self, context: &mut Context<'_, C>) -> Result<Next, Failure> {
-        if context.script.handshake_only {
-            return Ok(match self.session.flush(&mut self.socket)? {
-                Progress::WantWrite => Next::Stop(Turn::Write),
-                _ if self.is_to_be_judged() => {
-                    let ended = self.socket.finish_sending();
-                    ended.map_err(|e| socket::failure(&e, self.step))?;
-                    self.request_sent = true;
-                    Next::Go
-                }
-                _ => Next::Stop(Turn::Ended(self.outcome())),
-            });
-        }
-        let request = self.next_request(context.script);
-        match self.session.write(&mut self.socket, &request[self.request_taken..])? {
-            Progress::Done(taken) => self.request_taken += taken,
-            Progress::WantRead => return Ok(Next::Stop(Turn::Read)),
-            Progress::WantWrite => return Ok(Next::Stop(Turn::Write)),
-            Progress::Closed | Progress::Cut => return Err(Failure::Closed(Step::FirstByte)),
-        }
-        self.request_sent = self.request_taken == request.len();
-        Ok(Next::Go)
-    }
-
     /// Whether the server judges the client's certificate only after the client is done with the
     /// handshake, as in TLS 1.3.
     fn is_to_be_judged(&self) -> bool {
@@ -399,105 +328,9 @@ impl<S: Session> Connection<S> {
         })
     }
 
-    fn response<C: Clock>(&mut self, context: &mut Context<'_, C>) -> Result<Next, Failure> {
-        if self.session.unsent() > 0 && self.session.flush(&mut self.socket)? == Progress::WantWrite
-        {
-            return Ok(Next::Stop(Turn::Write));
-        }
-        if self.reads == 0 {
-            return Ok(Next::Stop(Turn::Write));
-        }
-        self.reads -= 1;
-        let complete = match self.session.read(&mut self.socket, context.plaintext)? {
-            Progress::Done(length) => {
-                if self.step == Step::FirstByte {
-                    self.at.answered = context.clock.now();
-                    if self.requests_done == 0 {
-                        self.at.first_answered = self.at.answered;
-                    }
-                    self.enter(Step::Body, self.at.answered, context);
-                }
-                self.response
-                    .take(&context.plaintext[..length])
-                    .map_err(|_| Failure::HttpProtocol)?
-            }
-            Progress::WantRead => return Ok(Next::Stop(Turn::Read)),
-            Progress::WantWrite => return Ok(Next::Stop(Turn::Write)),
-            end @ (Progress::Closed | Progress::Cut) => match (self.response.end(), end) {
-                (true, Progress::Closed) => true,
-                // Anybody on the way can end a TCP stream: where only its end says that the body is
-                // whole, it is whole only with a close_notify (RFC 9112, sections 8 and 9.8).
-                (true, _) => return Err(Failure::Truncated),
-                (false, _) => return Err(Failure::Closed(self.step)),
-            },
-        };
-        if complete { self.finish_request(context) } else { Ok(Next::Go) }
-    }
-
-    fn finish_request<C: Clock>(&mut self, context: &mut Context<'_, C>) -> Result<Next, Failure> {
-        if !(200..300).contains(&self.response.status()) {
-            return Err(Failure::HttpStatus);
-        }
-        if !self.response.body.holds() {
-            return Err(Failure::Body);
-        }
-        let now = context.clock.now();
-        if let Some(recorder) = &mut context.recorder
-            && self.unexpected.is_none()
-        {
-            let (head, body) = (self.response.head_bytes, self.response.body.bytes);
-            recorder.request(&self.at, now, head, body);
-        }
-        self.requests_done += 1;
-        let open = self.response.keeps_alive();
-        match context.script.requests {
-            Some(requests) if self.requests_done == requests => {}
-            None if !open || context.draining => {}
-            Some(_) if !open => return Err(Failure::Closed(Step::FirstByte)),
-            _ => {
-                self.response = ResponseReader::new(context.script.body);
-                self.request_taken = 0;
-                self.request_sent = false;
-                if context.script.think > 0 {
-                    return Ok(Next::Stop(self.begin_to_think(now, context)));
-                }
-                self.at.requested = now;
-                self.enter(Step::FirstByte, now, context);
-                return Ok(Next::Go);
-            }
-        }
-        Ok(Next::Stop(Turn::Ended(self.outcome())))
-    }
-
     /// How a connection that did all it had to do has ended.
     fn outcome(&self) -> Outcome {
         self.unexpected.map_or(Outcome::Completed, Outcome::Unexpected)
-    }
-
-    /// No deadline holds while the client itself is what is waited for.
-    fn begin_to_think<C: Clock>(&mut self, now: Nanos, context: &Context<'_, C>) -> Turn {
-        let until = now + context.script.think;
-        self.thinks_until = Some(until);
-        self.step = Step::FirstByte;
-        self.deadline = Nanos::MAX;
-        Turn::Think(until)
-    }
-
-    /// Goes on after think time. What came meanwhile is looked at first: nothing was asked for.
-    fn think<C: Clock>(&mut self, context: &mut Context<'_, C>) -> Result<Next, Failure> {
-        let now = context.clock.now();
-        if self.thinks_until.is_some_and(|until| now < until) {
-            return Ok(Next::Stop(Turn::Read));
-        }
-        match self.session.read(&mut self.socket, context.plaintext)? {
-            Progress::WantRead | Progress::WantWrite => {}
-            Progress::Done(_) => return Err(Failure::HttpProtocol),
-            Progress::Closed | Progress::Cut => return Err(Failure::Closed(Step::FirstByte)),
-        }
-        self.thinks_until = None;
-        self.at.requested = now;
-        self.enter(Step::FirstByte, now, context);
-        Ok(Next::Go)
     }
 
     fn end<C: Clock>(&mut self, outcome: Outcome, context: &mut Context<'_, C>) -> Turn {

@@ -4,6 +4,7 @@
 pub mod certificates;
 mod der;
 pub mod lockstep;
+pub mod memory;
 pub mod peers;
 pub mod tamper;
 pub mod tls_server;

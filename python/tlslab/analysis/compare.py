@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tlslab.analysis import kept_open
 from tlslab.analysis.estimate import Array, mean_interval
 from tlslab.analysis.published import ESTIMATES, Study
 from tlslab.model.finding import CellSummary, Comparison, ComparisonVerdict, Ranking
@@ -21,12 +22,22 @@ COMPARED = (
     "client_cpu_us_per_connection_user",
     "client_cpu_us_per_connection_system",
     "connections_per_cpu_s",
+    kept_open.REQUESTS,
+    "steady_bytes_per_s",
+    kept_open.SERVER,
+    f"{kept_open.SERVER}_user",
+    f"{kept_open.SERVER}_system",
+    kept_open.CLIENT,
+    "steady_server_memory_bytes",
 )
 
 RANKED = (
     "connections_per_s",
     "server_cpu_us_per_connection",
     "client_cpu_us_per_connection",
+    kept_open.REQUESTS,
+    kept_open.SERVER,
+    kept_open.CLIENT,
 )
 
 
@@ -40,6 +51,8 @@ class Measured:
     def may_rank(self, estimate: str) -> bool:
         """Whether the cell may be ranked by an estimate: a lower bound is no rate."""
         verdicts = ("valid",) if is_bounded(estimate) else ("valid", "at_least")
+        if estimate in self.summary.lower_bounds:
+            return False
         return self.summary.verdict in verdicts and bool(self.values.get(estimate))
 
 
@@ -55,13 +68,13 @@ def paired_logs(candidate: Mapping[int, float], baseline: Mapping[int, float]) -
 
 
 def is_bounded(estimate: str) -> bool:
-    """Whether a generator that was the limit makes it a lower bound."""
-    return estimate.endswith("_per_s")
+    """Whether a generator that was the limit with new connections makes it a lower bound."""
+    return estimate.endswith("_per_s") and not estimate.startswith(kept_open.PREFIX)
 
 
 def more_is_faster(estimate: str) -> bool:
     """Whether more of it is better: true of rates, false of costs."""
-    return estimate.startswith("connections_per")
+    return estimate.endswith("_per_s") or estimate.startswith("connections_per")
 
 
 def compare(

@@ -12,12 +12,13 @@ fewer than 8 values a bootstrap has too little to draw from: Student t alone.
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from tlslab.model.finding import Estimate
+from tlslab.model.estimate import Estimate
 
 CONFIDENCE = 0.95
 BOOTSTRAP_MIN_N = 8
@@ -61,7 +62,7 @@ def mean_interval(data: Array, scale: str) -> tuple[float, Interval | None, str]
     student = _student(data)
     if n < BOOTSTRAP_MIN_N:
         return centre, student, f"Student t on {scale}, 95 %: too few trials for a bootstrap"
-    bootstrap = _bootstrap(data)
+    bootstrap = _bootstrap(tuple(data.tolist()))
     method = f"wider of BCa bootstrap (level raised for n = {n}) and Student t on {scale}, 95 %"
     interval = min(student[0], bootstrap[0]), max(student[1], bootstrap[1])
     return centre, interval, method
@@ -76,7 +77,9 @@ def _critical(n: int) -> float:
     return float(stats.t.ppf((1 + CONFIDENCE) / 2, n - 1))
 
 
-def _bootstrap(data: Array) -> Interval:
+# The same pair of cells is compared for several tables and sentences.
+@lru_cache(maxsize=100_000)
+def _bootstrap(data: tuple[float, ...]) -> Interval:
     n = len(data)
     level = 1 - 2 * float(stats.norm.cdf(-math.sqrt(n / (n - 1)) * _critical(n)))
     result = stats.bootstrap(

@@ -2,15 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 
+from tlslab.analysis import kept_open
 from tlslab.analysis.compare import Measured, compare, order, settings
 from tlslab.analysis.steady_state import MIN_SLICES
-from tlslab.model.finding import Comparison, Estimate, Finding
+from tlslab.model.estimate import Estimate
+from tlslab.model.finding import Comparison, Finding
 from tlslab.model.record import Trial
 from tlslab.model.run import TargetInfo
 from tlslab.model.wording import (
     cell_label,
     figure,
-    level_label,
     number_word,
     percent,
     ratio_figure,
@@ -23,14 +24,23 @@ CLIENT = "client_cpu_us_per_connection"
 
 
 def findings(
-    cells: Sequence[Measured], baseline: Mapping[str, str], target: TargetInfo
+    cells: Sequence[Measured], baseline: Mapping[str, str], targets: Mapping[str, TargetInfo]
 ) -> tuple[Finding, ...]:
-    """For each setting: the answer, what a connection costs each side, and the kernel's part."""
+    """For each setting: the answer, what a connection costs each side, and the kernel's part.
+
+    `targets` has the server of each cell by the cell's key.
+    """
     found: list[Finding] = []
     for setting in settings(cells, baseline):
         mates = [c for c in cells if setting_of(c.summary.factors, baseline) == setting]
-        teller = _Teller(mates, setting, baseline, target)
-        sentences = (teller.answer(), teller.cheapest(), teller.costs(), teller.kernel_share())
+        teller = _Teller(mates, setting, baseline, targets)
+        sentences = (
+            teller.answer(),
+            teller.cheapest(),
+            teller.costs(),
+            teller.kernel_share(),
+            teller.kept_open(),
+        )
         found += [finding for finding in sentences if finding is not None]
     return tuple(found)
 
@@ -56,12 +66,13 @@ class _Teller:
         cells: Sequence[Measured],
         setting: Mapping[str, str],
         baseline: Mapping[str, str],
-        target: TargetInfo,
+        targets: Mapping[str, TargetInfo],
     ) -> None:
         self._cells = cells
         self._where = cell_label(setting)
+        self._setting = setting
         self._varied = tuple(baseline)
-        self._target = target
+        self._targets = targets
 
     def answer(self) -> Finding | None:
         """Who carries most connections, and by how much; else why there is no ranking."""
@@ -69,7 +80,9 @@ class _Teller:
         if not groups:
             return self._lower_bounds()
         best = groups[0][0]
-        text = f"{self._name(best)} carries {_interval(best, RATE)} new connections/s {self._on()}"
+        text = (
+            f"{self._name(best)} carries {_interval(best, RATE)} new connections/s {self._on(best)}"
+        )
         ranked = [cell for group in groups for cell in group]
         others = [self._times(best, other) for other in self._rivals(groups)]
         text += f": {' and '.join(others)}." if others else "."
@@ -88,8 +101,8 @@ class _Teller:
         nearest, last = groups[1][0], groups[-1][-1]
         return [nearest] if nearest is last else [nearest, last]
 
-    def _times(self, best: Measured, other: Measured) -> str:
-        comparison = compare(best, other, RATE)
+    def _times(self, best: Measured, other: Measured, estimate: str = RATE) -> str:
+        comparison = compare(best, other, estimate)
         return f"{_ratio(comparison)} times {self._name(other)}"
 
     def _lower_bounds(self) -> Finding | None:
@@ -98,8 +111,9 @@ class _Teller:
             return None
         best = bounded[0]
         text = (
-            f"{self._name(best)} carries at least {_rate(best)} new connections/s {self._on()}. "
-            "The generator was the limit: rates are lower bounds and are not ranked; costs are."
+            f"{self._name(best)} carries at least {_rate(best)} new connections/s "
+            f"{self._on(best)}. The generator was the limit: rates are lower bounds and are not "
+            "ranked; costs are."
         )
         return Finding("answer", text, tuple(cell.summary.key for cell in bounded))
 
@@ -151,6 +165,30 @@ class _Teller:
         )
         return Finding("kernel_share", text, (first.summary.key, last.summary.key))
 
+    def kept_open(self) -> Finding | None:
+        """Who answers most requests on connections that are kept open, and what one costs."""
+        groups = order(self._cells, kept_open.REQUESTS)
+        if not groups:
+            return None
+        best = groups[0][0]
+        others = [self._times(best, each, kept_open.REQUESTS) for each in self._rivals(groups)]
+        rate = _interval(best, kept_open.REQUESTS)
+        text = (
+            f"{self._where}: on connections kept open {self._name(best)} answers {rate} requests/s"
+        )
+        text += f", {' and '.join(others)}." if others else "."
+        if len(groups[0]) > 1:
+            ties = _joined([self._name(cell) for cell in groups[0][1:]])
+            text += f" No difference from {ties} can be detected."
+        costs = [
+            f"{whom} {_interval(best, name)}"
+            for whom, name in (("the server", kept_open.SERVER), ("the client", kept_open.CLIENT))
+            if name in best.summary.estimates
+        ]
+        text += f" A request costs {' and '.join(costs)} microseconds of processor time."
+        keys = tuple(cell.summary.key for group in groups for cell in group)
+        return Finding("kept_open", text, keys)
+
     def _leader(self) -> Measured | None:
         for estimate in (RATE, SERVER, CLIENT):
             if groups := order(self._cells, estimate):
@@ -159,19 +197,28 @@ class _Teller:
 
     def _name(self, cell: Measured) -> str:
         levels = cell.summary.factors
-        return ", ".join(level_label(name, levels[name]) for name in self._varied)
+        return cell_label({name: levels[name] for name in self._varied})
 
-    def _on(self) -> str:
+    def _on(self, cell: Measured) -> str:
         """The server and its size: `on one processor of nginx (TLS 1.3, ECDSA P-256)`."""
-        target = self._target
+        target = self._targets[cell.summary.key]
         if not target.managed:
             return f"on {target.host} ({self._where})"
+        said = {"server", "front", "processors"}
+        rest = {name: level for name, level in self._setting.items() if name not in said}
+        where = f" ({cell_label(rest)})" if rest or not self._setting else ""
         count = len(target.processors)
-        name = "the reference server" if target.name == "reference" else target.name
         if not count:
-            return f"on {name} ({self._where})"
+            return f"on {server_name(target)}{where}"
         plural = "processor" if count == 1 else "processors"
-        return f"on {number_word(count)} {plural} of {name} ({self._where})"
+        return f"on {number_word(count)} {plural} of {server_name(target)}{where}"
+
+
+def server_name(target: TargetInfo) -> str:
+    """A managed server in a sentence: `the reference server`, `nginx behind haproxy`."""
+    front, plus, back = target.name.partition("+")
+    names = ["the reference server" if each == "reference" else each for each in (back, front)]
+    return " behind ".join(names) if plus else names[1]
 
 
 def _as(cell: Measured, estimate: str) -> Measured:

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from hdrh.histogram import HdrHistogram
 
 from tlslab.analysis.estimate import mean_interval
-from tlslab.model.finding import Estimate
+from tlslab.model.estimate import Estimate
 from tlslab.model.record import Trial
 
 QUANTILES = (50, 90, 95, 99)

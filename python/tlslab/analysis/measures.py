@@ -1,8 +1,8 @@
 """One value of each estimate from each trial, and what each is measured in."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
+from tlslab.model.deployment import Deployment
 from tlslab.model.record import Trial, TrialRun
 from tlslab.model.run import Environment
 
@@ -13,7 +13,7 @@ BYTE_RATE = "B/s"
 SHARE = "share"
 RATIO = "ratio"
 
-UNITS: Mapping[str, str] = {
+UNITS: dict[str, str] = {
     "connections_per_s": RATE,
     "handshakes_per_s": RATE,
     "requests_per_s": RATE,
@@ -42,9 +42,10 @@ class Processors:
     generator: tuple[int, ...]
 
     @classmethod
-    def of(cls, environment: Environment) -> "Processors":
-        """Those of a run."""
-        return cls(environment.target.processors, environment.generator_processors)
+    def of(cls, environment: Environment, deployment: Deployment | None) -> "Processors":
+        """Those of a run's cells with a deployment."""
+        target = environment.target_of(deployment)
+        return cls(target.processors, environment.generator_processors)
 
     @property
     def server_count(self) -> int:
@@ -61,7 +62,7 @@ def trial_values(trial: Trial, server_processors: int) -> dict[str, float]:
     """
     values: dict[str, float] = {}
     if (run := trial.runs.get("capacity")) is not None:
-        values |= _capacity(run) | _server(run, server_processors)
+        values |= loading_values(run, server_processors)
     if (run := trial.runs.get("client_cost")) is not None:
         values |= _client(run)
     parts = [values.get(f"{side}_cpu_us_per_connection") for side in ("client", "server")]
@@ -69,6 +70,11 @@ def trial_values(trial: Trial, server_processors: int) -> dict[str, float]:
         # What a host could carry that had to do the work of both sides, as in study D.
         values["connections_per_cpu_s"] = 1e6 / (parts[0] + parts[1])
     return values
+
+
+def loading_values(run: TrialRun, server_processors: int) -> dict[str, float]:
+    """What one run of the lean client tells: rates, bytes, memory, the server's cost."""
+    return _capacity(run) | _server(run, server_processors)
 
 
 def client_busy(run: TrialRun) -> float:
@@ -140,7 +146,7 @@ def _server(run: TrialRun, processors: int) -> dict[str, float]:
     if cost is None or busy is None or server is None:
         return {}
     return {
-        **_split("server_cpu_us_per_connection", cost, server.user_us, server.system_us),
+        **split("server_cpu_us_per_connection", cost, server.user_us, server.system_us),
         "server_memory_bytes": float(server.memory_bytes),
         "server_busy": busy,
     }
@@ -151,10 +157,10 @@ def _client(run: TrialRun) -> dict[str, float]:
     if completed == 0:
         return {}
     cost = cpu.total_us / completed
-    return _split("client_cpu_us_per_connection", cost, cpu.user_us, cpu.system_us)
+    return split("client_cpu_us_per_connection", cost, cpu.user_us, cpu.system_us)
 
 
-def _split(name: str, cost: float, user_us: int, system_us: int) -> dict[str, float]:
+def split(name: str, cost: float, user_us: int, system_us: int) -> dict[str, float]:
     """A cost, and its parts in user space and in the kernel."""
     user = user_us / (user_us + system_us) if user_us + system_us else 0.0
     return {name: cost, f"{name}_user": cost * user, f"{name}_system": cost * (1 - user)}

@@ -4,7 +4,9 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import resources
+from typing import Any
 
+from tlslab.model.deployment import NO_FRONT
 from tlslab.model.errors import UsageError
 from tlslab.model.finding import Published
 
@@ -16,6 +18,28 @@ ESTIMATES = ("connections_per_s", "connections_per_cpu_s")
 
 
 @dataclass(frozen=True)
+class Offloader:
+    """What a study found of a TLS offloader before its server, with `group`.
+
+    `to_same` are the least and the greatest ratio to the server direct with the same group,
+    `to_fastest` is that to the server direct with the study's fastest group.
+    """
+
+    group: str
+    to_same: tuple[float, float]
+    to_fastest: float
+    words: str
+
+
+@dataclass(frozen=True)
+class TwoServers:
+    """How many times as much the better of a study's servers carried at its best."""
+
+    ratio: float
+    words: str
+
+
+@dataclass(frozen=True)
 class Study:
     """A study's requests per second by group, and the cells that they may stand beside."""
 
@@ -23,19 +47,98 @@ class Study:
     baseline: str
     applies_to: Mapping[str, str]
     requests_per_s: Mapping[str, float]
+    offloader: Offloader | None = None
+    servers: TwoServers | None = None
 
     def beside(self, candidate: Mapping[str, str], baseline: Mapping[str, str]) -> Published | None:
         """The ratio that the study found between two cells with these factors, if it did."""
         if any(candidate.get(name) != level for name, level in self.applies_to.items()):
             return None
+        if baseline.get("group") != self.baseline or not _direct(baseline):
+            return None
+        if not _direct(candidate):
+            found = self.offloader
+            if found is None or candidate.get("group") != found.group:
+                return None
+            return Published(found.to_fastest, self.source)
         rate = self.requests_per_s.get(candidate.get("group", ""))
-        if rate is None or baseline.get("group") != self.baseline:
+        if rate is None:
             return None
         return Published(rate / self.requests_per_s[self.baseline], self.source)
 
 
-def load_study(name: str) -> Study:
-    """The study of that name. Raises UsageError when tlslab does not ship it."""
+@dataclass(frozen=True)
+class Order:
+    """A study of which an order is known and no rates, but for those of its two ends.
+
+    `order` has OpenSSL's names of suites, fastest first; `spread` is fastest / slowest. The `dh_`
+    fields are its round over Diffie-Hellman sizes: which came out best and worst, and the load.
+    """
+
+    source: str
+    date: str
+    applies_to: Mapping[str, str]
+    order: tuple[str, ...]
+    spread: float
+    dh_best: int
+    dh_worst: int
+    dh_connections: int
+    dh_seconds: float
+
+
+def load_study(name: str) -> Study | None:
+    """The study of that name; None for one that published an order only.
+
+    Raises UsageError when tlslab does not ship it.
+    """
+    data = _read(name)
+    if "order" in data:
+        return None
+    return Study(
+        source=_source(data),
+        baseline=data["baseline"]["group"],
+        applies_to=data["applies_to"],
+        requests_per_s={row["group"]: row["requests_per_s"] for row in data["row"]},
+        offloader=_offloader(data.get("offloader")),
+        servers=TwoServers(**data["servers"]) if "servers" in data else None,
+    )
+
+
+def _direct(factors: Mapping[str, str]) -> bool:
+    """Whether clients meet the server itself, and no front before it."""
+    return factors.get("front", NO_FRONT) == NO_FRONT
+
+
+def _offloader(data: Mapping[str, Any] | None) -> Offloader | None:
+    if data is None:
+        return None
+    low, high = data["to_same"]
+    return Offloader(data["group"], (low, high), data["to_fastest"], data["words"])
+
+
+def load_order(name: str) -> Order | None:
+    """The same for studies that published an order; None for the others."""
+    data = _read(name)
+    if "order" not in data:
+        return None
+    return Order(
+        source=_source(data),
+        date=data["date"],
+        applies_to=data["applies_to"],
+        order=tuple(data["order"]),
+        spread=data["fastest_requests_per_s"] / data["slowest_requests_per_s"],
+        dh_best=data["dh_best"],
+        dh_worst=data["dh_worst"],
+        dh_connections=data["dh_connections"],
+        dh_seconds=float(data["dh_seconds"]),
+    )
+
+
+def _source(data: Mapping[str, Any]) -> str:
+    return f"{data['title']} ({data['date']}): {data['setting']}; {data['method']}"
+
+
+def _read(name: str) -> dict[str, Any]:
     folder = resources.files("tlslab") / "experiments" / "published"
     known = {entry.name.removesuffix(".toml"): entry for entry in folder.iterdir()}
     if name not in known:
@@ -43,9 +146,4 @@ def load_study(name: str) -> Study:
     data = tomllib.loads(known[name].read_text("utf-8"))
     if data["schema"] != SCHEMA:
         raise UsageError(f"published/{name}.toml: schema must be {SCHEMA}")
-    return Study(
-        source=f"{data['title']} ({data['date']}): {data['setting']}; {data['method']}",
-        baseline=data["baseline"]["group"],
-        applies_to=data["applies_to"],
-        requests_per_s={row["group"]: row["requests_per_s"] for row in data["row"]},
-    )
+    return data

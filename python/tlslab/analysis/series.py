@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tlslab.model.finding import CpuSeries
-from tlslab.model.record import Trial, TrialRun
+from tlslab.model.record import RunKind, Trial, TrialRun
 
 # The server is sampled about five times a second: finer slices would only show the sampling.
 SLICE_S = 0.2
@@ -24,9 +24,9 @@ class _Used:
     system: Array
 
 
-def cpu_over_time(trials: Sequence[Trial]) -> dict[str, CpuSeries]:
-    """`client` and `server` in the runs that load the server; absent where nothing is known."""
-    runs = [run for trial in trials if (run := trial.runs.get("capacity")) is not None]
+def cpu_over_time(trials: Sequence[Trial], kind: RunKind = "capacity") -> dict[str, CpuSeries]:
+    """`client` and `server` in the runs of a kind; absent where nothing is known."""
+    runs = [run for trial in trials if (run := trial.runs.get(kind)) is not None]
     found = {
         "client": _mean([_client(run) for run in runs]),
         "server": _mean([used for run in runs if (used := _server(run)) is not None]),

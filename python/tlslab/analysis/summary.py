@@ -4,20 +4,25 @@ import math
 from collections.abc import Sequence
 from dataclasses import asdict
 
+from tlslab.analysis import kept_open
 from tlslab.analysis.ab import ab_block
 from tlslab.analysis.compare import Measured, comparisons, paired_logs, rankings
 from tlslab.analysis.estimate import estimate
 from tlslab.analysis.findings import findings, short_measurements
+from tlslab.analysis.kept_open import steady_values
 from tlslab.analysis.latency import TIMES, quantiles, times
 from tlslab.analysis.limit import limit_ratios
 from tlslab.analysis.measures import UNITS, Processors, server_cost_us, trial_values
-from tlslab.analysis.published import load_study
+from tlslab.analysis.published import load_order, load_study
 from tlslab.analysis.series import cpu_over_time
-from tlslab.analysis.validity import judge_cell, judge_trial
-from tlslab.model.finding import CellSummary, Estimate, ExperimentSummary, Note, Summary
+from tlslab.analysis.servers import servers_study
+from tlslab.analysis.suites import SuitesStudy, is_suites_study, suites_study
+from tlslab.analysis.validity import judge_cell, judge_trial, lower_bounds
+from tlslab.model.estimate import Estimate
+from tlslab.model.finding import CellSummary, ExperimentSummary, Note, Summary
 from tlslab.model.plan import Cell
 from tlslab.model.primitives import Primitives
-from tlslab.model.record import CountedFacts, Facts, Trial
+from tlslab.model.record import CountedFacts, Facts, RunKind, Trial
 from tlslab.model.run import RunContents
 from tlslab.model.wording import ratio_figure
 
@@ -27,14 +32,13 @@ from tlslab.model.wording import ratio_figure
 AGREEMENT = (0.9, 1.1)
 
 
-def summarise(contents: RunContents) -> Summary:
-    """All that can be said of a run, from its folder's content alone.
+def summarise_matrix(contents: RunContents) -> Summary:
+    """All that can be said of a run of the kind `matrix`.
 
-    Pure. Raises UsageError when the experiment names a published study that is not shipped.
+    Raises UsageError when the experiment names a published study that is not shipped.
     """
     experiment = contents.experiment
     study = load_study(experiment.published) if experiment.published else None
-    processors = Processors.of(contents.environment)
     by_cell: dict[str, list[Trial]] = {cell.key: [] for cell in contents.plan.cells}
     for trial in contents.trials:
         by_cell.setdefault(trial.cell, []).append(trial)
@@ -43,22 +47,43 @@ def summarise(contents: RunContents) -> Summary:
             cell,
             by_cell[cell.key],
             contents.plan.blocks,
-            processors,
+            Processors.of(contents.environment, cell.deployment),
             contents.environment.primitives,
         )
         for cell in contents.plan.cells
     ]
-    sentences = findings(cells, experiment.baseline, contents.environment.target)
+    targets = {
+        cell.key: contents.environment.target_of(cell.deployment) for cell in contents.plan.cells
+    }
+    sentences = findings(cells, experiment.baseline, targets)
+    beside = servers_study(cells, study)
     short = short_measurements(contents.trials)
+    suites = _suites(contents, cells)
     return Summary(
         experiment=_experiment(contents),
         environment=contents.environment,
         cells=tuple(cell.summary for cell in cells),
         excluded=contents.plan.excluded,
         comparisons=comparisons(cells, experiment.baseline, study),
-        findings=sentences if short is None else (*sentences, short),
+        findings=(
+            *sentences,
+            *beside.findings,
+            *suites.findings,
+            *([] if short is None else [short]),
+        ),
         rankings=rankings(cells, experiment.baseline),
+        figures=(*beside.figures, *suites.figures),
+        tables=(*beside.tables, *suites.tables),
     )
+
+
+def _suites(contents: RunContents, cells: Sequence[Measured]) -> SuitesStudy:
+    """What study R's page has, where suites are compared."""
+    if not is_suites_study(contents.experiment):
+        return SuitesStudy()
+    name = contents.experiment.published
+    processors = len(contents.environment.target.processors)
+    return suites_study(cells, load_order(name) if name else None, max(1, processors))
 
 
 def _experiment(contents: RunContents) -> ExperimentSummary:
@@ -73,6 +98,7 @@ def _experiment(contents: RunContents) -> ExperimentSummary:
         factors={factor.name: factor.levels for factor in experiment.factors},
         baseline=dict(experiment.baseline),
         workload=asdict(experiment.workload),
+        kind=experiment.kind,
     )
 
 
@@ -95,12 +121,16 @@ def _measure(
     ]
     values: dict[str, dict[int, float]] = {}
     for trial in usable:
-        found = trial_values(trial, processors.server_count) | limit_ratios(trial, primitives)
+        found = (
+            trial_values(trial, processors.server_count)
+            | steady_values(trial, processors.server_count)
+            | limit_ratios(trial, primitives)
+        )
         for name, value in found.items():
             values.setdefault(name, {})[trial.block] = value
     estimates = {
         name: estimate(list(values[name].values()), unit)
-        for name, unit in UNITS.items()
+        for name, unit in (UNITS | kept_open.UNITS).items()
         if name in values
     }
     latencies, missing = _latencies(usable)
@@ -117,6 +147,7 @@ def _measure(
         cpu_over_time=cpu_over_time(usable),
         backend=records[0].backend if records else None,
         negotiated=_negotiated([facts for record in records for facts in record.facts]),
+        lower_bounds=lower_bounds(judgements, values),
     )
     return Measured(summary, values)
 
@@ -144,11 +175,12 @@ def _negotiated(counted: Sequence[CountedFacts]) -> Facts | None:
 
 def _disagreement(trials: Sequence[Trial]) -> tuple[Note, ...]:
     """A note where the server's cost per connection depends on the client that loads it."""
-    costs: dict[str, dict[int, float]] = {"capacity": {}, "client_cost": {}}
+    costs: dict[RunKind, dict[int, float]] = {"capacity": {}, "client_cost": {}}
     for trial in trials:
-        for kind, run in trial.runs.items():
-            if (cost := server_cost_us(run)) is not None:
-                costs[kind][trial.block] = cost
+        for kind, found in costs.items():
+            run = trial.runs.get(kind)
+            if run is not None and (cost := server_cost_us(run)) is not None:
+                found[trial.block] = cost
     logs = paired_logs(costs["client_cost"], costs["capacity"])
     if not len(logs):
         return ()

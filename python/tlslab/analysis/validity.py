@@ -53,11 +53,12 @@ class TrialJudgement:
     warnings: tuple[Note, ...]
     steadiness: steady_state.Label
     saturated: bool
+    steady_saturated: bool = False
 
 
 def judge_trial(trial: Trial, processors: Processors) -> TrialJudgement:
     """Judges a done trial by its two runs."""
-    faults = [note for kind, run in trial.runs.items() for note in _faults(kind, run.record)]
+    faults = [note for kind, run in trial.runs.items() for note in run_faults(kind, run.record)]
     warnings: list[Note] = []
     steadiness: steady_state.Label = "too_short"
     saturated = False
@@ -67,10 +68,19 @@ def judge_trial(trial: Trial, processors: Processors) -> TrialJudgement:
         saturated = client_busy(run) >= SATURATED
     else:
         faults.append(Note("no_capacity_run", "the run that loads the server is missing"))
-    return TrialJudgement(tuple(faults), tuple(warnings), steadiness, saturated)
+    kept_open = trial.runs.get("steady")
+    if kept_open is not None:
+        warnings += [
+            Note(f"steady_{note.code}", f"connections kept open: {note.message}")
+            for note in _warnings(kept_open, processors)
+        ]
+    kept_open_saturated = kept_open is not None and client_busy(kept_open) >= SATURATED
+    return TrialJudgement(
+        tuple(faults), tuple(warnings), steadiness, saturated, kept_open_saturated
+    )
 
 
-def _faults(kind: str, record: RunRecord) -> Iterable[Note]:
+def run_faults(kind: str, record: RunRecord) -> Iterable[Note]:
     """What makes a run's numbers unusable; `kind` is the run's name in the trial."""
     books = record.outcomes
     ended = books.completed + books.failures + books.mismatches
@@ -78,9 +88,10 @@ def _faults(kind: str, record: RunRecord) -> Iterable[Note]:
         yield Note("interrupted", f"{kind}: interrupted before its end")
     if not books.balanced:
         yield Note("books", f"{kind}: {books.attempts} attempts do not match their outcomes")
-    if books.completed == 0 or record.seconds <= 0:
+    if record.seconds <= 0 or (record.requests == 0 if kind == "steady" else books.completed == 0):
         yield Note("nothing_completed", f"{kind}: none of {books.attempts} connections completed")
         return
+    ended = ended or books.attempts  # Connections that are kept open do not end.
     if books.mismatches > TROUBLE_LIMIT * ended:
         yield Note(
             "unexpected", f"{kind}: other handshakes than asked for: {_listed(books.unexpected)}"
@@ -172,6 +183,20 @@ def judge_cell(
     if _unusable(trials, failed, done):
         return "invalid", notes
     return ("at_least" if any(each.saturated for each in done) else "valid"), notes
+
+
+def lower_bounds(
+    judgements: Sequence[TrialJudgement | None], names: Iterable[str]
+) -> tuple[str, ...]:
+    """The estimates that a generator that was the limit has made lower bounds."""
+    done = [judgement for judgement in judgements if judgement is not None]
+    new = any(judgement.saturated for judgement in done)
+    kept = any(judgement.steady_saturated for judgement in done)
+    return tuple(
+        name
+        for name in names
+        if name.endswith("_per_s") and (kept if name.startswith("steady_") else new)
+    )
 
 
 def _unusable(

@@ -5,7 +5,18 @@ from typing import Annotated
 import typer
 
 from tlslab import __version__
-from tlslab.cli import doctor, experiments, load, probe, report, run, scale, validate
+from tlslab.cli import (
+    compare,
+    doctor,
+    experiments,
+    load,
+    probe,
+    report,
+    run,
+    scale,
+    targets,
+    validate,
+)
 from tlslab.cli.console import out
 
 app = typer.Typer(
@@ -16,9 +27,11 @@ app = typer.Typer(
 )
 app.command("run")(run.command)
 app.command("report")(report.command)
+app.command("compare")(compare.command)
 app.command("probe")(probe.command)
 app.command("scale")(scale.command)
 app.command("validate")(validate.command)
+app.command("targets")(targets.command)
 app.command("doctor")(doctor.command)
 app.command("experiments")(experiments.command)
 app.command(

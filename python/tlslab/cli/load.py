@@ -17,6 +17,7 @@ from tlslab.model.errors import StoreError
 from tlslab.model.record import MachineUsage, RunRecord
 from tlslab.report import plain
 from tlslab.store import from_json
+from tlslab.targets.guard import bound
 
 
 def command(
@@ -46,7 +47,7 @@ def _run(command_line: list[str]) -> tuple[int, bytes, MachineUsage]:
     meter = Meter([])
     meter.begin()
     child = subprocess.Popen(
-        ["setpriv", "--pdeathsig", "KILL", "--", *command_line],
+        [*bound("KILL"), *command_line],
         stdout=subprocess.PIPE,
         start_new_session=True,
     )

@@ -10,6 +10,7 @@ import typer
 from tlslab.cli.allow import read_allow_file
 from tlslab.lab.programs import require_program
 from tlslab.model.errors import CannotRunError, UsageError
+from tlslab.targets.guard import bound
 
 EXIT_INTERRUPTED = 130
 
@@ -67,7 +68,7 @@ def _run(arguments: list[str]) -> None:
     program = require_program("tlslab-load")
     try:
         ended = subprocess.run(
-            ["setpriv", "--pdeathsig", "KILL", "--", program, *arguments],
+            [*bound("KILL"), program, *arguments],
             capture_output=True,
             text=True,
             check=False,

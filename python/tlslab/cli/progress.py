@@ -9,6 +9,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
 
 from tlslab.cli.console import err
+from tlslab.cli.steps import begun_words, ended_words, steps_opening, time_left
 from tlslab.lab import events
 from tlslab.model.record import Trial
 from tlslab.report import plain
@@ -76,6 +77,10 @@ class Lines:
                 self._clock.done += 1
                 place = f"[{self._clock.done}/{self._clock.total}]"
                 yield f"{place} {trial.cell}: {outcome(trial)}; {self._clock.left()} left"
+            case events.StepsBegun():
+                yield from steps_opening(event)
+            case events.StepEnded(trial, left):
+                yield f"{ended_words(trial, left)}; {time_left(left)} left"
             case events.Skipped(trials, reason) if trials and self._clock:
                 self._clock.total -= trials
                 yield f"{reason}: {_count(trials, 'trial')} left out"
@@ -104,6 +109,13 @@ class Live:
                 self._end(trial)
             case events.Skipped(trials, reason) if trials:
                 self._skip(trials, reason)
+            case events.StepsBegun(left=left):
+                self._begin_steps(event, left)
+            case events.StepBegun(cell, step, left):
+                text = escape(f"{cell}: {begun_words(step)}")
+                self._update(cell=text, rate="", left=f"{time_left(left)} left")
+            case events.StepEnded(trial, left):
+                self._end_step(trial, left)
 
     def _say(self, text: str) -> None:
         self._progress.console.print(escape(plain(text)), soft_wrap=True)
@@ -114,6 +126,21 @@ class Live:
             self._say(line)
         self._task = self._progress.add_task(
             "", total=self._clock.total, completed=event.done, cell="", left="", rate=""
+        )
+
+    def _begin_steps(self, event: events.StepsBegun, left: events.Left) -> None:
+        for line in steps_opening(event):
+            self._say(line)
+        self._task = self._progress.add_task(
+            "", total=left.done + left.steps, completed=left.done, cell="", left="", rate=""
+        )
+
+    def _end_step(self, trial: Trial, left: events.Left) -> None:
+        """The bar's length is only known as at most: it shrinks as the run goes on."""
+        if trial.status != "done":
+            self._say(ended_words(trial, left))
+        self._update(
+            completed=left.done, total=left.done + left.steps, left=f"{time_left(left)} left"
         )
 
     def _end(self, trial: Trial) -> None:
@@ -169,5 +196,7 @@ def outcome(trial: Trial) -> str:
     """A trial's result in short."""
     if trial.reason is not None:
         return f"{trial.status}: {trial.reason.class_}: {trial.reason.message}"
-    record = trial.runs["capacity"].record
-    return f"{record.outcomes.completed / record.seconds:,.0f} connections/s"
+    run = trial.runs.get("capacity") or next(iter(trial.runs.values()), None)
+    if run is None:
+        return trial.status
+    return f"{run.record.outcomes.completed / run.record.seconds:,.0f} connections/s"

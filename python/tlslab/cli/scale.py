@@ -1,13 +1,13 @@
 """`tlslab scale`: what does a connection at rest cost?"""
 
 import json
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from tlslab.cli.allow import read_allow_file
 from tlslab.cli.console import err, out
+from tlslab.cli.options import Allow, AsJson, Authorities, Insecure, Target
 from tlslab.lab.scale import Request, scale
 from tlslab.model.errors import UsageError
 from tlslab.model.scale import Reading
@@ -23,25 +23,17 @@ def command(
     levels: Annotated[
         str, typer.Option(metavar="N,N,...", help="Connections held at once, rising.")
     ] = "1000,5000,10000",
-    target: Annotated[
-        str, typer.Option(help="reference, nginx, or a URL https://HOST[:PORT]/PATH.")
-    ] = "reference",
+    target: Target = "reference",
     backend: Annotated[
         list[str] | None, typer.Option(help="rustls or openssl; by default one after the other.")
     ] = None,
     source: Annotated[
         str, typer.Option(metavar="ADDRESS,...", help="Addresses to connect from, in turn.")
     ] = "",
-    allow: Annotated[
-        list[str] | None, typer.Option(metavar="HOST", help="A host that may be loaded.")
-    ] = None,
-    ca: Annotated[
-        Path | None, typer.Option("--ca", help="PEM file of the authorities to trust.")
-    ] = None,
-    insecure: Annotated[
-        bool, typer.Option("--insecure", help="Trust any certificate; signatures are checked.")
-    ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="JSON, and nothing else.")] = False,
+    allow: Allow = None,
+    ca: Authorities = None,
+    insecure: Insecure = False,
+    as_json: AsJson = False,
 ) -> None:
     """Measure the memory of idle connections, client and server apart.
 

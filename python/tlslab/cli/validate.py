@@ -1,13 +1,13 @@
 """`tlslab validate`: are the tool's times those of the packets?"""
 
 import json
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from tlslab.cli.allow import read_allow_file
 from tlslab.cli.console import err, out
+from tlslab.cli.options import Allow, AsJson, Authorities, Insecure, Target
 from tlslab.lab.validate import Request, validate
 from tlslab.model.errors import UsageError
 from tlslab.model.validation import RateResult
@@ -24,24 +24,16 @@ def command(
     seconds: Annotated[
         float, typer.Option(min=0.1, help="At each rate at least; 1,000 connections need longer.")
     ] = 10.0,
-    target: Annotated[
-        str, typer.Option(help="reference, nginx, or a URL https://HOST[:PORT]/PATH.")
-    ] = "reference",
+    target: Target = "reference",
     pause_ms: Annotated[
         int, typer.Option(min=0, max=10_000, help="The reference server's work per response.")
     ] = 100,
     interface: Annotated[str, typer.Option(help="Where tcpdump listens.")] = "lo",
     backend: Annotated[str, typer.Option(help="auto, rustls or openssl.")] = "auto",
-    allow: Annotated[
-        list[str] | None, typer.Option(metavar="HOST", help="A host that may be loaded.")
-    ] = None,
-    ca: Annotated[
-        Path | None, typer.Option("--ca", help="PEM file of the authorities to trust.")
-    ] = None,
-    insecure: Annotated[
-        bool, typer.Option("--insecure", help="Trust any certificate; signatures are checked.")
-    ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="JSON, and nothing else.")] = False,
+    allow: Allow = None,
+    ca: Authorities = None,
+    insecure: Insecure = False,
+    as_json: AsJson = False,
 ) -> None:
     """Compare reported times with a packet capture of the same connections.
 

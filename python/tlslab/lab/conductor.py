@@ -1,55 +1,59 @@
-"""Runs a plan: block by block, a fresh server for each, every finished trial kept at once."""
+"""Runs a plan: block by block, a fresh server for each deployment of a block, every finished trial
+kept at once.
+"""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import datetime
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import groupby
 
 from tlslab.lab import events
+from tlslab.lab.deployments import Servers
 from tlslab.lab.engine import Engine
+from tlslab.lab.events import Pace
 from tlslab.lab.probing import probe_cells
-from tlslab.lab.specs import Aim
-from tlslab.lab.trial import SERVER_DIED, Bench, run_trial
-from tlslab.model.plan import Plan, PlannedTrial
+from tlslab.lab.serving import SETUP_FAILED, START_FAILED, NotStarted, serving
+from tlslab.lab.trial import SERVER_DIED, Bench
+from tlslab.model.deployment import Deployment
+from tlslab.model.errors import CannotRunError
+from tlslab.model.plan import Cell, Plan, PlannedTrial
 from tlslab.model.probe import Probed
-from tlslab.model.record import Trial
-from tlslab.model.workload import Workload
+from tlslab.model.record import Reason, RunKind, Trial
 from tlslab.store import RunFolder
-from tlslab.targets import Running
+
+RunTrial = Callable[[Bench, PlannedTrial, Cell, Callable[[RunKind, Pace], None]], Trial]
 
 
 class Conductor:
-    """Carries out what is missing of a plan.
+    """Carries out what is missing of a plan; `run` makes a trial of a cell.
 
-    `start` starts a fresh server; it is None for a server that the lab does not manage.
+    With several deployments a server that fails takes its own cells with it and no others.
     """
 
     def __init__(
-        self,
-        engine: Engine,
-        workload: Workload,
-        aim: Aim,
-        start: Callable[[], Running] | None,
-        observer: events.Observer,
+        self, engine: Engine, servers: Servers, observer: events.Observer, run: RunTrial
     ) -> None:
         self._engine = engine
-        self._workload = workload
-        self._aim = aim
-        self._start = start
+        self._servers = servers
         self._tell = observer
-        self._probed: Probed | None = None
+        self._run = run
+        self._probed: dict[Deployment | None, Probed] = {}
 
     def carry_out(self, plan: Plan, folder: RunFolder) -> None:
         """Runs the trials that the folder does not hold yet. Raises StoreError, CannotRunError.
 
-        A cell that the server cannot do is recorded once. When the server dies, the trial has
-        failed and the rest of its block is left out; the next block has a fresh server.
+        A cell that its server cannot do, or whose server cannot be set up, is recorded once. When a
+        server dies, the trial has failed and the rest of its cells' block is left out; the next
+        block has a fresh server.
         """
         earlier = folder.trials()
         done = {trial.trial for trial in earlier}
-        barred = {trial.cell for trial in earlier if trial.status == "unsupported"}
+        barred = {trial.cell for trial in earlier if _bars(trial)}
+        cells = {cell.key: cell for cell in plan.cells}
         missing = [planned for planned in plan.trials if planned.trial not in done]
-        for block, group in groupby(missing, key=lambda planned: planned.block):
+        for (block, _), group in groupby(
+            missing, key=lambda planned: (planned.block, cells[planned.cell].deployment)
+        ):
             todo = [planned for planned in group if planned.cell not in barred]
             if todo:
                 self._run_block(block, todo, plan, folder, barred)
@@ -62,46 +66,89 @@ class Conductor:
         folder: RunFolder,
         barred: set[str],
     ) -> None:
-        with self._server() as bench:
-            self._tell(events.BlockBegun(block))
-            bench = self._probe(bench, plan)
-            for number, planned in enumerate(todo, start=1):
-                trial = self._run_one(bench, planned, plan)
-                folder.append(trial)
-                self._tell(events.TrialEnded(trial))
-                if trial.status == "unsupported":
-                    barred.add(trial.cell)
-                    later = sum(p.cell == trial.cell and p.block > block for p in plan.trials)
-                    self._tell(events.Skipped(later, f"{trial.cell} is unsupported"))
-                if trial.reason is not None and trial.reason.class_ == SERVER_DIED:
-                    rest = len(todo) - number
-                    self._tell(events.Skipped(rest, f"the server died in block {block + 1}"))
-                    return
+        """The trials of one block on one server."""
+        first = plan.cell(todo[0].cell)
+        prepared = self._servers.of(first)
+        if prepared.failure:
+            self._fail(todo, plan, folder, Reason(SETUP_FAILED, prepared.failure), barred)
+            return
+        try:
+            with serving(self._engine, self._servers.experiment, prepared) as bench:
+                self._tell(events.BlockBegun(block))
+                bench = self._probe(bench, first.deployment, plan)
+                self._run_trials(bench, block, todo, plan, folder, barred)
+        except NotStarted as error:
+            if len(self._servers.prepared) == 1:
+                raise CannotRunError(error.words, error.remedy) from None
+            self._fail(todo, plan, folder, Reason(START_FAILED, error.words))
+
+    def _run_trials(
+        self,
+        bench: Bench,
+        block: int,
+        todo: list[PlannedTrial],
+        plan: Plan,
+        folder: RunFolder,
+        barred: set[str],
+    ) -> None:
+        for number, planned in enumerate(todo, start=1):
+            trial = self._run_one(bench, planned, plan)
+            self._keep(trial, plan, folder, barred)
+            if trial.reason is not None and trial.reason.class_ == SERVER_DIED:
+                rest = len(todo) - number
+                self._tell(events.Skipped(rest, f"the server died in block {block + 1}"))
+                return
+
+    def _keep(self, trial: Trial, plan: Plan, folder: RunFolder, barred: set[str]) -> None:
+        folder.append(trial)
+        self._tell(events.TrialEnded(trial))
+        if _bars(trial):
+            barred.add(trial.cell)
+            later = sum(p.cell == trial.cell and p.block > trial.block for p in plan.trials)
+            why = "is unsupported" if trial.status == "unsupported" else "has no server"
+            self._tell(events.Skipped(later, f"{trial.cell} {why}"))
 
     def _run_one(self, bench: Bench, planned: PlannedTrial, plan: Plan) -> Trial:
         self._tell(events.TrialBegun(planned.block, planned.cell))
-        return run_trial(
+        return self._run(
             bench,
             planned,
             plan.cell(planned.cell),
             lambda kind, rate: self._tell(events.Rate(planned.cell, kind, rate)),
         )
 
-    def _probe(self, bench: Bench, plan: Plan) -> Bench:
-        """Asks the first server what it accepts; the others are configured alike."""
-        if self._probed is None:
-            self._probed = probe_cells(bench.engine, bench.aim, plan.cells)
-        return replace(bench, probed=self._probed)
+    def _fail(
+        self,
+        todo: list[PlannedTrial],
+        plan: Plan,
+        folder: RunFolder,
+        reason: Reason,
+        barred: set[str] | None = None,
+    ) -> None:
+        """Records trials whose server is not there."""
+        now = datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
+        for planned in todo:
+            trial = Trial(
+                trial=planned.trial,
+                block=planned.block,
+                position=planned.position,
+                cell=planned.cell,
+                factors=plan.cell(planned.cell).factors,
+                started=now,
+                status="failed",
+                reason=reason,
+            )
+            self._keep(trial, plan, folder, set() if barred is None else barred)
 
-    @contextmanager
-    def _server(self) -> Iterator[Bench]:
-        """A bench with a fresh server, which is stopped whatever happens."""
-        if self._start is None:
-            yield Bench(self._engine, self._workload, self._aim, None)
-            return
-        running = self._start()
-        try:
-            aim = replace(self._aim, url=running.url)
-            yield Bench(self._engine, self._workload, aim, running)
-        finally:
-            running.stop()
+    def _probe(self, bench: Bench, deployment: Deployment | None, plan: Plan) -> Bench:
+        """Asks a deployment's first server what it accepts; its others are configured alike."""
+        if deployment not in self._probed:
+            cells = [cell for cell in plan.cells if cell.deployment == deployment]
+            self._probed[deployment] = probe_cells(bench.engine, bench.aim, cells)
+        return replace(bench, probed=self._probed[deployment])
+
+
+def _bars(trial: Trial) -> bool:
+    """Whether a cell need not be tried again after this trial."""
+    lost = trial.reason is not None and trial.reason.class_ == SETUP_FAILED
+    return trial.status == "unsupported" or lost

@@ -27,6 +27,12 @@ class Discovered:
     experiment: Experiment
     unavailable: dict[tuple[str, str], str]
 
+    def reconfigured(self, factors: frozenset[str], experiment: Experiment) -> "Discovered":
+        """What is left of the findings when the server is configured anew for these factors."""
+        kept = {key: why for key, why in self.unavailable.items() if key[0] not in factors}
+        fitted = experiment if "key" in factors else self.experiment
+        return replace(self, experiment=fitted, unavailable=kept)
+
 
 def discover(engine: Engine, aim: Aim, experiment: Experiment) -> Discovered:
     """Finds the versions and certificate kinds that a server has.

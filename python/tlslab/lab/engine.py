@@ -11,10 +11,11 @@ from typing import Any
 
 from tlslab.model.errors import EngineError
 from tlslab.model.primitives import Primitives
-from tlslab.model.probe import ProbeRecord
+from tlslab.model.probe import AbilitiesFound, ProbeRecord
 from tlslab.model.record import Preflight, RunRecord
 from tlslab.model.scale import HoldRecord
 from tlslab.store import from_json
+from tlslab.targets.guard import bound
 
 Event = Mapping[str, Any]
 Listener = Callable[[Event], None]
@@ -68,10 +69,20 @@ class Engine:
         data = self._ask(["--primitives", "--json", *flags], b"", SLACK_S, lambda event: None)
         return from_json({"primitives": data["primitives"]}, Primitives)
 
+    def in_memory(self, flags: Sequence[str], seconds: float = 0.0) -> dict[str, Any]:
+        """Handshakes without sockets, for so long: the engine's record. Raises EngineError."""
+        line = ["--in-memory", "--json", *flags]
+        return self._ask(line, b"", seconds + SLACK_S, lambda event: None)
+
     def probe(self, spec: Mapping[str, Any]) -> ProbeRecord:
         """What a server accepts, without load. Raises EngineError."""
         data = self._call(["--json", "--probe"], spec, PROBE_S + SLACK_S, lambda event: None)
         return from_json(data, ProbeRecord)
+
+    def abilities(self, spec: Mapping[str, Any]) -> AbilitiesFound:
+        """All that a server accepts, without load. Raises EngineError."""
+        data = self._call(["--json", "--probe"], spec, PROBE_S + SLACK_S, lambda event: None)
+        return from_json(data, AbilitiesFound)
 
     def _call(
         self, flags: list[str], spec: Mapping[str, Any], seconds: float, listener: Listener
@@ -82,7 +93,7 @@ class Engine:
         self, flags: Sequence[str], given: bytes, seconds: float, listener: Listener
     ) -> dict[str, Any]:
         # KILL on the lab's death: an engine without its lab must not go on loading a server.
-        command = ["setpriv", "--pdeathsig", "KILL", "--", self._program, *flags]
+        command = [*bound("KILL"), self._program, *flags]
         child = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,

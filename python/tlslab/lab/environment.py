@@ -12,7 +12,7 @@ import psutil
 import tlslab
 from tlslab.lab.placement import Placement
 from tlslab.model.primitives import Primitives
-from tlslab.model.run import Environment, TargetInfo
+from tlslab.model.run import Deployed, Environment, TargetInfo
 
 
 def describe(
@@ -21,6 +21,7 @@ def describe(
     command: Sequence[str],
     warnings: Sequence[str],
     primitives: Primitives | None = None,
+    deployments: Sequence[Deployed] = (),
 ) -> Environment:
     """The environment of a run that begins now."""
     now = datetime.datetime.now(datetime.UTC)
@@ -34,6 +35,7 @@ def describe(
         versions={"python": platform.python_version(), "python_ssl": ssl.OPENSSL_VERSION},
         warnings=tuple(warnings),
         primitives=primitives,
+        deployments=tuple(deployments),
     )
 
 

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tlslab.model.load import Step
 from tlslab.model.plan import Plan
-from tlslab.model.record import RunKind, Trial
+from tlslab.model.record import Trial
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,7 @@ class Rate:
     """How a run is going."""
 
     cell: str
-    kind: RunKind
+    kind: str
     pace: Pace
 
 
@@ -94,5 +95,53 @@ class Skipped:
     reason: str
 
 
-Event = RunBegun | Warned | BlockBegun | TrialBegun | Rate | TrialEnded | Skipped
+@dataclass(frozen=True)
+class Left:
+    """Steps done, steps still to come at most, and how long those take at most."""
+
+    done: int
+    steps: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class StepsBegun:
+    """A load experiment begins; how many steps its cells take is found out on the way."""
+
+    plan: Plan
+    target: str
+    folder: Path
+    left: Left
+
+
+@dataclass(frozen=True)
+class StepBegun:
+    """A cell's next step."""
+
+    cell: str
+    step: Step
+    left: Left
+
+
+@dataclass(frozen=True)
+class StepEnded:
+    """A step is in the folder."""
+
+    trial: Trial
+    left: Left
+
+
+Event = (
+    RunBegun
+    | Warned
+    | BlockBegun
+    | TrialBegun
+    | Rate
+    | TrialEnded
+    | Skipped
+    | StepsBegun
+    | StepBegun
+    | StepEnded
+)
+PaceListener = Callable[[Pace], None]
 Observer = Callable[[Event], None]

@@ -11,16 +11,34 @@ class Placement:
     server: tuple[int, ...]
     generator: tuple[int, ...]
 
+    @property
+    def shared(self) -> bool:
+        """Whether server and generator compete for a processor."""
+        return bool(set(self.server) & set(self.generator))
 
-def place(managed: bool, available: tuple[int, ...] | None = None) -> Placement:
-    """The first processor for the server, the second for the generator.
 
-    On a single processor nothing is pinned: the two then compete, and preflight says so. Beside a
-    server that the lab did not start only the generator is pinned, to the last processor.
+def usable() -> tuple[int, ...]:
+    """The processors that this process may use, ascending."""
+    return tuple(sorted(os.sched_getaffinity(0)))
+
+
+def place(
+    managed: bool,
+    available: tuple[int, ...] | None = None,
+    count: int = 1,
+    most: int | None = None,
+) -> Placement:
+    """The first `count` processors for the server, the next one for the generator.
+
+    `most` is the largest count of the run: the generator stays on one processor throughout it. If
+    no processor is left for it, it shares the last one with the server. On a single processor
+    nothing is pinned: the two then compete, and preflight says so. Beside a server that the lab did
+    not start only the generator is pinned, to the last processor.
     """
-    processors = available if available is not None else tuple(sorted(os.sched_getaffinity(0)))
+    processors = usable() if available is None else available
     if len(processors) < 2:
         return Placement((), ())
     if managed:
-        return Placement(processors[:1], processors[1:2])
+        own = min(max(count, most or count), len(processors) - 1)
+        return Placement(processors[:count], processors[own : own + 1])
     return Placement((), processors[-1:])

@@ -7,7 +7,7 @@ import os
 import resource
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -15,6 +15,7 @@ from typing import Literal
 import psutil
 
 from tlslab.lab.programs import REMEDY, find_program
+from tlslab.targets import MANAGED
 from tlslab.targets.nginx import find_nginx
 
 Level = Literal["ok", "warning", "hard"]
@@ -43,10 +44,14 @@ class Check:
         return f"{self.message}: {self.remedy}" if self.remedy else self.message
 
 
-def check_run(connections: int, target: str, managed: bool) -> tuple[Check, ...]:
-    """All that matters for a run with so many connections against that target."""
+def check_run(connections: int, targets: Sequence[str], managed: bool) -> tuple[Check, ...]:
+    """All that matters for a run with so many connections against these targets.
+
+    One of several targets that is missing only fails its own cells.
+    """
+    level: Level = "hard" if len(targets) == 1 else "warning"
     return (
-        *check_programs(target, managed),
+        *check_programs(targets, managed, level),
         check_files(connections),
         check_ports(connections),
         check_processors(managed),
@@ -58,16 +63,16 @@ def check_run(connections: int, target: str, managed: bool) -> tuple[Check, ...]
 
 def check_all(connections: int) -> tuple[Check, ...]:
     """All checks, for `tlslab doctor`; a missing nginx is then only a warning."""
-    checks = check_run(connections, "reference", managed=True)
+    checks = check_run(connections, ("reference",), managed=True)
     if find_nginx() is None:
         missing = _missing("nginx", "apt-get install nginx-light", "warning")
         return (*checks, missing)
     return (*checks, Check("nginx", "ok", "nginx is installed"))
 
 
-def check_programs(target: str, managed: bool) -> Iterator[Check]:
-    """The programs that a run starts."""
-    own = ["tlslab-load", "tlslab-serve"] if target == "reference" else ["tlslab-load"]
+def check_programs(targets: Sequence[str], managed: bool, level: Level = "hard") -> Iterator[Check]:
+    """The programs that a run starts; a server that is missing is of this level."""
+    own = ["tlslab-load", "tlslab-serve"] if "reference" in targets else ["tlslab-load"]
     for name in own:
         found = find_program(name)
         yield Check(name, "ok", f"{name} is installed") if found else _missing(name, REMEDY)
@@ -76,8 +81,10 @@ def check_programs(target: str, managed: bool) -> Iterator[Check]:
             yield Check(name, "ok", f"{name} is installed")
         else:
             yield _missing(name, "apt-get install util-linux")
-    if target == "nginx" and find_nginx() is None:
-        yield _missing("nginx", "apt-get install nginx-light, or use another --target")
+    kinds = [MANAGED[name] for name in targets if name in MANAGED and name != "reference"]
+    for kind in kinds:
+        if not kind.installed:
+            yield _missing(kind.name, kind.remedy, level)
 
 
 def _missing(name: str, remedy: str, level: Level = "hard") -> Check:

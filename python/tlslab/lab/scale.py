@@ -2,7 +2,6 @@
 
 import os
 import re
-import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +12,7 @@ import psutil
 from tlslab.analysis.slope import slopes
 from tlslab.lab.engine import Engine
 from tlslab.lab.placement import place
+from tlslab.lab.private import private_folder
 from tlslab.lab.programs import require_program
 from tlslab.lab.specs import Aim, preflight_spec
 from tlslab.lab.stage import Server, Stage, staged
@@ -49,9 +49,9 @@ def scale(request: Request, told: Callable[[str, Reading], None]) -> Scale:
     engine = Engine(require_program("tlslab-load"))
     results, software = [], "external"
     for backend in request.backends:
-        with tempfile.TemporaryDirectory(prefix="tlslab-scale-") as name:
+        with private_folder() as folder:
             stage = Stage(
-                folder=Path(name),
+                folder=folder,
                 target=request.target,
                 keys=(KEY,),
                 groups=(GROUP,),

@@ -4,11 +4,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from tlslab.model.names import OBSOLETE_KEYS, OBSOLETE_SUITES, OBSOLETE_TLS_VERSIONS
 from tlslab.model.profile import Profile
 from tlslab.model.record import RunKind
 from tlslab.model.workload import Workload
 
 SCHEMA = "tlslab.spec/1"
+
+# The engine takes shorter Diffie-Hellman parameters only from those who allow it in so many words.
+SAFE_DH_BITS = 2048
 
 
 @dataclass(frozen=True)
@@ -27,11 +31,13 @@ class Aim:
 
 
 def run_spec(aim: Aim, profile: Profile, workload: Workload, kind: RunKind) -> dict[str, Any]:
-    """The specification of one of a trial's two runs.
+    """The specification of one of a trial's runs.
 
     `capacity` has the lean client (sampled authentication, one key share), `client_cost` the full
-    one.
+    one; `steady` keeps its connections open.
     """
+    if kind == "steady":
+        return _steady_spec(aim, profile, workload)
     lean = kind == "capacity"
     window = workload.capacity if lean else workload.client_cost
     spec = preflight_spec(aim, profile, workload.http)
@@ -45,10 +51,28 @@ def run_spec(aim: Aim, profile: Profile, workload: Workload, kind: RunKind) -> d
     spec["http"] |= {"streams": workload.streams}
     spec["tls"] |= {
         "authenticate": "sampled" if lean else "every",
-        "key_share": "reused" if lean else "fresh",
+        # OpenSSL draws a key for every connection.
+        "key_share": "reused" if lean and profile.backend != "openssl" else "fresh",
     }
     if workload.resume != "none":
         spec["tls"] |= {"resume": workload.resume, "resume_ratio": workload.resume_ratio}
+    return spec
+
+
+def _steady_spec(aim: Aim, profile: Profile, workload: Workload) -> dict[str, Any]:
+    """As many requests as fit into the window, over connections that are kept open."""
+    steady = workload.steady
+    assert steady is not None  # Only such workloads have the run.
+    http = steady.http or workload.http
+    spec = preflight_spec(aim, profile, http)
+    spec |= {
+        "connections": steady.connections,
+        "cpus": list(aim.processors),
+        "warmup_ms": steady.window.warmup_ms,
+        "stop": {"duration_ms": steady.window.measure_ms},
+        "requests_per_connection": "unlimited",
+    }
+    spec["http"] |= {"streams": steady.streams if http == "2" else 1}
     return spec
 
 
@@ -69,12 +93,26 @@ def preflight_spec(aim: Aim, profile: Profile, http: str = "1.1") -> dict[str, A
 
 def tls_spec(profile: Profile) -> dict[str, Any]:
     """What a profile offers."""
-    return {
+    spec: dict[str, Any] = {
         "versions": [] if profile.tls is None else [profile.tls],
         "suites": list(profile.suites),
         "groups": list(profile.groups),
         "signature_schemes": list(profile.signature_schemes),
+        **({"allow_obsolete": True} if is_obsolete(profile) else {}),
     }
+    if profile.backend is not None:
+        spec["backend"] = profile.backend
+    if profile.dh_bits is not None:
+        spec["dh_bits"] = profile.dh_bits
+        # A modulus so short is measured on purpose, and never anything else that is obsolete.
+        spec["allow_obsolete"] = profile.dh_bits < SAFE_DH_BITS
+    return spec
+
+
+def is_obsolete(profile: Profile) -> bool:
+    """Whether a profile asks for what the engine only does when it is allowed to."""
+    old_suites = set(profile.suites) & set(OBSOLETE_SUITES)
+    return profile.tls in OBSOLETE_TLS_VERSIONS or profile.key in OBSOLETE_KEYS or bool(old_suites)
 
 
 def trust_spec(trust: str) -> str | Mapping[str, str]:

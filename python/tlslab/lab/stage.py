@@ -5,10 +5,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tlslab.lab.programs import require_program
 from tlslab.model.errors import UsageError
-from tlslab.targets import Nginx, Reference, Running
-from tlslab.targets.base import Setting
+from tlslab.targets import MANAGED, Running, Setting, Target
 
 
 @dataclass(frozen=True)
@@ -63,7 +61,7 @@ def staged(stage: Stage) -> Iterator[Server]:
         running.stop()
 
 
-def _managed(stage: Stage) -> Reference | Nginx:
+def _managed(stage: Stage) -> Target:
     setting = Setting(
         folder=stage.folder,
         keys=stage.keys,
@@ -73,11 +71,10 @@ def _managed(stage: Stage) -> Reference | Nginx:
         idle_s=stage.idle_s,
         pause_ms=stage.pause_ms,
     )
-    if stage.target == "reference":
-        return Reference(setting, require_program("tlslab-serve"))
-    if stage.target == "nginx":
-        return Nginx(setting)
-    raise UsageError(f"--target {stage.target}: give reference, nginx or https://HOST[:PORT]/PATH")
+    if stage.target not in MANAGED:
+        known = ", ".join(MANAGED)
+        raise UsageError(f"--target {stage.target}: give {known} or https://HOST[:PORT]/PATH")
+    return MANAGED[stage.target].make(setting)
 
 
 def _trust(stage: Stage) -> str:

@@ -1,8 +1,9 @@
-"""One trial: a cell's two runs against a running server."""
+"""One trial: a cell's runs against a running server."""
 
 import datetime
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from tlslab.lab.accounting import Meter
@@ -29,7 +30,8 @@ SERVER_DIED = "server_died"
 class Bench:
     """What every trial of a run has in common; `running` is None for an external server.
 
-    `probed` is what the server was found to accept before the first trial.
+    `probed` is what the server was found to accept before the first trial, `settings` those of the
+    experiment's kind.
     """
 
     engine: Engine
@@ -37,6 +39,7 @@ class Bench:
     aim: Aim
     running: Running | None
     probed: Probed = field(default_factory=Probed)
+    settings: Any = None
 
 
 def run_trial(
@@ -45,19 +48,21 @@ def run_trial(
     """Runs a cell once and tells how it went; a failure is a result, not an exception."""
     started = datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
     runs: dict[RunKind, TrialRun] = {}
+    workload = bench.workload.of(cell.factors)
     status: TrialStatus = "done"
     reason = bench.probed.refused.get(cell.key)
     if reason is not None:
         status = "unsupported"
     else:
         try:
-            for kind in run_order(planned.block):
-                runs[kind] = _run(bench, cell, kind, on_rate)
+            for kind in run_order(planned.block, workload.steady is not None):
+                spec = run_spec(bench.aim, cell.profile, workload, kind)
+                runs[kind] = run_engine(bench, spec, partial(on_rate, kind))
         except EngineError as error:
-            died = error.class_ == SERVER_DIED or not _alive(bench)
-            lacking = not died and not runs and is_unsupported(error, cell, bench.probed)
+            gone = died(bench, error)
+            lacking = not gone and not runs and is_unsupported(error, cell, bench.probed)
             status = "unsupported" if lacking else "failed"
-            reason = _death(bench) if died else Reason(error.class_, error.message)
+            reason = last_words(bench) if gone else Reason(error.class_, error.message)
             runs = {}
     return Trial(
         trial=planned.trial,
@@ -82,16 +87,23 @@ def is_unsupported(error: EngineError, cell: Cell, probed: Probed) -> bool:
     return error.class_.startswith(UNSUPPORTED_PREFIXES) and cell.key not in probed.supported
 
 
-def run_order(block: int) -> tuple[RunKind, RunKind]:
-    """The order of a trial's runs alternates by block, so that neither always comes second."""
-    return ("capacity", "client_cost") if block % 2 == 0 else ("client_cost", "capacity")
+def run_order(block: int, steady: bool = False) -> tuple[RunKind, ...]:
+    """The order of a trial's runs changes by block, so that none always comes last."""
+    kinds: tuple[RunKind, ...] = ("capacity", "client_cost")
+    if steady:
+        kinds = (*kinds, "steady")
+    first = block % len(kinds)
+    return kinds[first:] + kinds[:first]
 
 
-def _run(
-    bench: Bench, cell: Cell, kind: RunKind, on_rate: Callable[[RunKind, Pace], None]
+def run_engine(
+    bench: Bench, spec: Mapping[str, Any], on_rate: Callable[[Pace], None] = lambda pace: None
 ) -> TrialRun:
-    spec = run_spec(bench.aim, cell.profile, bench.workload, kind)
-    watch = _Watch(bench.running, lambda pace: on_rate(kind, pace))
+    """One run of the engine, server and machine accounted for in its measurement.
+
+    Raises EngineError, of the class `server_died` when the server did.
+    """
+    watch = _Watch(bench.running, on_rate)
     try:
         record = bench.engine.run(spec, watch)
     finally:
@@ -103,11 +115,14 @@ def _run(
     return TrialRun(record, watch.meter.machine(), watch.meter.server(watch.handshakes))
 
 
-def _alive(bench: Bench) -> bool:
-    return bench.running is None or bench.running.process.alive()
+def died(bench: Bench, error: EngineError) -> bool:
+    """Whether a run has failed because its server is gone."""
+    alive = bench.running is None or bench.running.process.alive()
+    return error.class_ == SERVER_DIED or not alive
 
 
-def _death(bench: Bench) -> Reason:
+def last_words(bench: Bench) -> Reason:
+    """Why a trial has failed whose server is gone."""
     words = bench.running.process.last_words() if bench.running else ""
     return Reason(
         "server_died", "the server died during the trial" + (f": {words}" if words else "")

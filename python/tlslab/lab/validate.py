@@ -1,7 +1,6 @@
 """Validates the tool's times against a packet capture of the same connections."""
 
 import math
-import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from tlslab.analysis.agreement import compare, match
 from tlslab.lab.capture import capturing
 from tlslab.lab.engine import Engine
 from tlslab.lab.placement import Placement, place
+from tlslab.lab.private import private_folder
 from tlslab.lab.programs import require_program
 from tlslab.lab.resolution import measure_resolution
 from tlslab.lab.specs import Aim, preflight_spec
@@ -56,8 +56,7 @@ def validate(request: Request, told: Callable[[RateResult], None]) -> Validation
     """
     engine = Engine(require_program("tlslab-load"))
     placement = place(request.target in ("reference", "nginx"))
-    with tempfile.TemporaryDirectory(prefix="tlslab-validate-") as name:
-        folder = Path(name)
+    with private_folder() as folder:
         stage = Stage(
             folder=folder,
             target=request.target,
@@ -78,7 +77,9 @@ def validate(request: Request, told: Callable[[RateResult], None]) -> Validation
             rates = []
             for rate in request.rates:
                 spec |= _load(rate, request.seconds, placement)
-                rates.append(_run(engine, spec, rate, request, placement, folder))
+                rates.append(
+                    validate_rate(engine, spec, rate, request.interface, placement, folder)
+                )
                 told(rates[-1])
     pause = request.pause_ms if request.target == "reference" else 0
     return Validation(SCHEMA, request.target, backend, pause, tuple(rates))
@@ -95,17 +96,18 @@ def _load(rate: float, seconds: float, placement: Placement) -> dict[str, Any]:
     }
 
 
-def _run(
+def validate_rate(
     engine: Engine,
     spec: dict[str, Any],
     rate: float,
-    request: Request,
+    interface: str,
     placement: Placement,
     folder: Path,
 ) -> RateResult:
+    """One run with a capture beside it, compared. Raises CannotRunError, with what is missing."""
     trace = folder / "trace.csv"
     port = urlsplit(spec["url"]).port or 443
-    with capturing(folder, request.interface, port, placement.server) as capture:
+    with capturing(folder, interface, port, placement.server) as capture:
         resolution = measure_resolution(placement.generator, rate)
         record = engine.run(spec, lambda event: None, trace)
     offset_ns = time.time_ns() - time.monotonic_ns()

@@ -2,10 +2,20 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from tlslab.model.workload import Workload
 
-FACTOR_NAMES = ("tls", "key", "group", "suite")
+# What the server is and how it is set up (model.deployment), and what the client asks for.
+SERVER_FACTORS = ("server", "front", "processors", "workers", "dh_bits", "jdk", "connector")
+CLIENT_FACTORS = ("tls", "key", "group", "suite", "http", "resume", "connections")
+
+# In the order in which they stand in a cell's key, the first varying slowest.
+FACTOR_NAMES = (*SERVER_FACTORS, *CLIENT_FACTORS)
+
+MATRIX = "matrix"
+LOAD = "load"
+BENCHMARK = "benchmark"
 
 
 @dataclass(frozen=True)
@@ -25,12 +35,30 @@ class Exclusion:
 
 
 @dataclass(frozen=True)
+class Only:
+    """A factor that belongs to the cells with all these levels; others have the level `otherwise`.
+
+    That is no exclusion: there is nothing that could have been tried.
+    """
+
+    factor: str
+    when: Mapping[str, str]
+    otherwise: str
+
+
+@dataclass(frozen=True)
 class Pin:
-    """What the cells with all these levels force beside their own factors."""
+    """What the cells with all these levels force beside their own factors.
+
+    `key` and `groups` give way to factors of these names; `backend` is the client's TLS library.
+    """
 
     when: Mapping[str, str]
     suites: tuple[str, ...] = ()
     signature_schemes: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
+    key: str | None = None
+    backend: str | None = None
 
 
 @dataclass(frozen=True)
@@ -39,7 +67,8 @@ class Experiment:
 
     `baseline` names a level for some factors: each cell is compared with the cell that has these
     levels and is otherwise equal. `blocks` is the number of randomised passes over all cells.
-    `published` names the data file of a study whose ratios are shown beside ours.
+    `published` names the data file of a study whose ratios are shown beside ours. `kind` says what
+    is done with a cell; `settings` are those of a kind beside the workload, None for `matrix`.
     """
 
     name: str
@@ -50,5 +79,12 @@ class Experiment:
     blocks: int
     exclusions: tuple[Exclusion, ...] = ()
     pins: tuple[Pin, ...] = ()
+    only: tuple[Only, ...] = ()
     published: str | None = None
     quick: bool = False
+    kind: str = MATRIX
+    settings: Any = None
+
+    def levels(self, factor: str) -> tuple[str, ...]:
+        """The levels of a factor; none for one that is not varied."""
+        return next((each.levels for each in self.factors if each.name == factor), ())

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from tlslab.model.finding import Estimate
+from tlslab.model.estimate import Estimate
 
 FigureKind = Literal["line", "points", "bars", "stacked_bars"]
 

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from tlslab.model.estimate import Estimate
+from tlslab.model.figure import DataTable, Figure, TextBlock
 from tlslab.model.plan import Excluded
 from tlslab.model.record import Facts
 from tlslab.model.run import Environment
@@ -18,21 +20,6 @@ class Note:
 
     code: str
     message: str
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A number with its interval, made of `n` values by `method`.
-
-    `low` and `high` are None where no interval can be given; `method` then says why.
-    """
-
-    value: float
-    low: float | None
-    high: float | None
-    n: int
-    unit: str
-    method: str
 
 
 @dataclass(frozen=True)
@@ -94,7 +81,10 @@ class CpuSeries:
 
 @dataclass(frozen=True)
 class CellSummary:
-    """One cell: its verdict with the reasons, its estimates by name, and study D's block."""
+    """One cell: its verdict with the reasons, its estimates by name, and study D's block.
+
+    `lower_bounds` names the estimates that are no more than that: the generator was the limit.
+    """
 
     key: str
     factors: Mapping[str, str]
@@ -107,6 +97,7 @@ class CellSummary:
     cpu_over_time: Mapping[str, CpuSeries] = field(default_factory=dict)
     backend: str | None = None
     negotiated: Facts | None = None
+    lower_bounds: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -157,7 +148,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class ExperimentSummary:
-    """What was run: the experiment in short."""
+    """What was run: the experiment in short; `workload` has the settings of its `kind`."""
 
     name: str
     title: str
@@ -168,11 +159,16 @@ class ExperimentSummary:
     factors: Mapping[str, tuple[str, ...]]
     baseline: Mapping[str, str]
     workload: Mapping[str, Any]
+    kind: str = "matrix"
 
 
 @dataclass(frozen=True)
 class Summary:
-    """The content of `summary.json`; every report is made of it and of nothing else."""
+    """The content of `summary.json`; every report is made of it and of nothing else.
+
+    `figures`, `tables` and `texts` are drawn as they are, in their order. `method` tells in
+    paragraphs how it was measured; empty for the kind `matrix`, whose method the report knows.
+    """
 
     experiment: ExperimentSummary
     environment: Environment
@@ -182,6 +178,10 @@ class Summary:
     findings: tuple[Finding, ...]
     rankings: tuple[Ranking, ...] = ()
     recommendation: Mapping[str, Any] | None = None
+    figures: tuple[Figure, ...] = ()
+    tables: tuple[DataTable, ...] = ()
+    texts: tuple[TextBlock, ...] = ()
+    method: tuple[str, ...] = ()
     schema: str = "tlslab.summary/1"
 
     def cell(self, key: str) -> CellSummary:

@@ -11,6 +11,7 @@ TLS_VERSIONS = ("1.2", "1.3")
 
 # What the engine has besides, for those who allow it in so many words; no experiment does.
 OBSOLETE_TLS_VERSIONS = ("ssl3", "1.0", "1.1")
+OBSOLETE_KEYS = ("rsa-1024",)
 OBSOLETE_SUITES = (
     "TLS_RSA_WITH_RC4_128_MD5",
     "TLS_RSA_WITH_RC4_128_SHA",
@@ -137,6 +138,9 @@ CERTIFICATE_KEYS = (
     "rsa-4096",
 )
 
+
+# The client's TLS libraries.
+BACKENDS = ("rustls", "openssl")
 
 # Keys that a server of somebody else's may have beside those that the lab can make.
 _OTHER_KEY = re.compile(r"rsa-[0-9]{3,5}|other-[a-z0-9-]{1,40}")

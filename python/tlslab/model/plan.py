@@ -3,16 +3,21 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from tlslab.model.deployment import Deployment
 from tlslab.model.profile import Profile
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One combination of levels; `key` is `tls=1.3,key=ecdsa-p256,group=X25519`."""
+    """One combination of levels; `key` is `tls=1.3,key=ecdsa-p256,group=X25519`.
+
+    `deployment` is None in plans of older versions, which had one server a run.
+    """
 
     key: str
     factors: Mapping[str, str]
     profile: Profile
+    deployment: Deployment | None = None
 
 
 @dataclass(frozen=True)

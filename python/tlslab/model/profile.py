@@ -8,7 +8,8 @@ class Profile:
     """The handshake that a cell forces; an empty tuple leaves the choice to the back end.
 
     `key` is the certificate key that the server must serve (`ecdsa-p256`, `rsa-2048`, ...); the
-    others are names of `model.names`.
+    others are names of `model.names`. `dh_bits` is the size of the Diffie-Hellman parameters that
+    the server must use, `backend` the TLS library that the client must use.
     """
 
     tls: str | None = None
@@ -16,3 +17,5 @@ class Profile:
     groups: tuple[str, ...] = ()
     suites: tuple[str, ...] = ()
     signature_schemes: tuple[str, ...] = ()
+    dh_bits: int | None = None
+    backend: str | None = None

@@ -8,8 +8,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from tlslab.model.benchmark import BenchmarkRun, Mode, Timeline
+from tlslab.model.validation import RateResult
+
 TrialStatus = Literal["done", "unsupported", "failed"]
-RunKind = Literal["capacity", "client_cost"]
+RunKind = Literal[
+    "capacity", "client_cost", "steady", "warm_up", "search", "maximum", "load", "remedy"
+]
 
 
 @dataclass(frozen=True)
@@ -335,12 +340,31 @@ class MachineUsage:
 
 
 @dataclass(frozen=True)
+class PaceSample:
+    """A second of a run, at `at_s` from its first: rates, connections in flight, failures so far.
+
+    Warm-up and drain are in it. Times are service times of that second, None without any.
+    """
+
+    at_s: float
+    connections_per_s: float
+    in_flight: int
+    failed: int
+    service_p50_ms: float | None = None
+    service_p99_ms: float | None = None
+
+
+@dataclass(frozen=True)
 class TrialRun:
-    """One engine run of a trial; `server` is None for a server that the lab did not start."""
+    """One engine run of a trial; `server` is None for a server that the lab did not start.
+
+    `pace` is how it went over time, where that was kept.
+    """
 
     record: RunRecord
     machine: MachineUsage
     server: ServerUsage | None = None
+    pace: tuple[PaceSample, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -356,6 +380,8 @@ class Trial:
     """One trial: a cell's two runs, or the reason why they are not there.
 
     `trial`, `block`, `position` and `cell` are those of the plan; `started` is ISO 8601 in UTC.
+    `validation` is what a packet capture beside the run said of its times, where one was made.
+    Trials of the kind `benchmark` have `benchmarks` or a `timeline` in place of runs.
     """
 
     trial: int
@@ -367,3 +393,6 @@ class Trial:
     status: TrialStatus
     reason: Reason | None = None
     runs: Mapping[RunKind, TrialRun] = field(default_factory=dict)
+    validation: RateResult | None = None
+    benchmarks: Mapping[Mode, BenchmarkRun] = field(default_factory=dict)
+    timeline: Timeline | None = None

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from tlslab.model.deployment import Deployment
 from tlslab.model.experiment import Experiment
 from tlslab.model.plan import Plan
 from tlslab.model.primitives import Primitives
@@ -29,11 +30,24 @@ class TargetInfo:
 
 
 @dataclass(frozen=True)
+class Deployed:
+    """A deployment of the run, and what it was: the server's own facts.
+
+    `failure` says why it could not be set up; empty when it could.
+    """
+
+    deployment: Deployment
+    target: TargetInfo
+    failure: str = ""
+
+
+@dataclass(frozen=True)
 class Environment:
     """Where and how the run was made; `warnings` are preflight's, each with its remedy.
 
-    `primitives` are what each primitive costs on the generator's processor; None where they were
-    not measured.
+    `target` stands for all servers of the run, `deployments` has each of them (none in runs of
+    older versions, which had one). `primitives` are what each primitive costs on the generator's
+    processor; None where they were not measured.
     """
 
     created: str
@@ -45,6 +59,14 @@ class Environment:
     versions: Mapping[str, str]
     warnings: tuple[str, ...] = ()
     primitives: Primitives | None = None
+    deployments: tuple[Deployed, ...] = ()
+
+    def target_of(self, deployment: Deployment | None) -> TargetInfo:
+        """The server of a cell."""
+        for deployed in self.deployments:
+            if deployed.deployment == deployment:
+                return deployed.target
+        return self.target
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 
+from tlslab.model.estimate import Estimate
+
 _KEYS = {
     "ecdsa-p256": "ECDSA P-256",
     "ecdsa-p384": "ECDSA P-384",
@@ -12,19 +14,47 @@ _KEYS = {
     "rsa-4096": "RSA-4096",
 }
 
+
 _NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+
+
+_COUNTED = {"processors": "processors", "workers": "workers", "connections": "connections"}
+
+_FORMS = {
+    "tls": "TLS {}",
+    "http": "HTTP/{}",
+    "front": "behind {}",
+    "dh_bits": "DH {}",
+    "resume": "resumption by {}",
+}
 
 
 def level_label(factor: str, level: str) -> str:
     """A factor's level as people write it: `TLS 1.3`, `ECDSA P-256`; other levels as they are."""
-    if factor == "tls":
-        return f"TLS {level}"
-    return _KEYS.get(level, level) if factor == "key" else level
+    if factor == "key":
+        return _KEYS.get(level, level)
+    if factor in _COUNTED:
+        return f"{level} {_COUNTED[factor] if level != '1' else _COUNTED[factor][:-1]}"
+    match factor, level:
+        case "front", "none":
+            return "direct"
+        case "resume", "none":
+            return "no resumption"
+        case "dh_bits", _ if not level.isdigit():
+            return "no DH"
+        case "jdk", _:
+            return level.rstrip("/").rpartition("/")[2]
+        case _:
+            return _FORMS.get(factor, "{}").format(level)
 
 
 def cell_label(factors: Mapping[str, str]) -> str:
-    """Levels side by side: `TLS 1.3, ECDSA P-256`; `all cells` for none."""
-    return ", ".join(level_label(*item) for item in factors.items()) or "all cells"
+    """Levels side by side: `TLS 1.3, ECDSA P-256`; `all cells` for none.
+
+    What does not belong to a cell (the size of parameters that it has not got) is not named.
+    """
+    levels = [item for item in factors.items() if item != ("dh_bits", "none")]
+    return ", ".join(level_label(*item) for item in levels) or "all cells"
 
 
 def setting_of(factors: Mapping[str, str], baseline: Mapping[str, str]) -> dict[str, str]:
@@ -54,3 +84,10 @@ def ratio_figure(ratio: float) -> str:
 def percent(share: float) -> str:
     """A share as a percentage: `97 %`, below one percent with a digit more."""
     return f"{share:.0%}".replace("%", " %") if share >= 0.0095 else f"{share * 100:.2g} %"
+
+
+def with_interval(estimate: Estimate) -> str:
+    """An estimate in words, with its interval where it has one: `3,412 (95 %: 3,390 to 3,440)`."""
+    if estimate.low is None or estimate.high is None:
+        return f"{figure(estimate.value)} (one trial, no interval)"
+    return f"{figure(estimate.value)} (95 %: {figure(estimate.low)} to {figure(estimate.high)})"

@@ -1,6 +1,7 @@
 """What one run does beside TLS: load, document, windows of time."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 RESUMPTIONS = ("none", "id", "ticket", "psk", "psk-only")
 
@@ -19,6 +20,23 @@ class Window:
 
 
 @dataclass(frozen=True)
+class Steady:
+    """A closed loop over connections that are kept open: as many requests as fit into the window.
+
+    `http` is the version, None for the workload's own; `streams` as in `Workload`.
+    """
+
+    window: Window
+    connections: int
+    http: str | None = None
+    streams: int = 1
+
+
+# The windows of experiments that have no such runs.
+NO_WINDOW = Window(0, 0)
+
+
+@dataclass(frozen=True)
 class Workload:
     """A closed loop over new connections.
 
@@ -26,20 +44,34 @@ class Workload:
     goes and tells rates, latencies and the server's cost; `client_cost` with the full client, which
     tells what the handshake costs a real client. `http` is the version, `streams` the requests
     under way at once on a connection, more than one with HTTP/2 only. `resume` is how connections
-    resume an earlier session, `resume_ratio` the share of them that do.
+    resume an earlier session, `resume_ratio` the share of them that do. Where there is a `steady`,
+    a trial has a third run with connections that are kept open.
     """
 
     document_bytes: int
     connections: int
     requests_per_connection: int
-    capacity: Window
-    client_cost: Window
+    capacity: Window = NO_WINDOW
+    client_cost: Window = NO_WINDOW
     http: str = "1.1"
     streams: int = 1
     resume: str = "none"
     resume_ratio: float = 1.0
+    steady: Steady | None = None
 
     @property
     def trial_seconds(self) -> float:
         """The length of one trial without the time to start and stop programs, in seconds."""
-        return self.capacity.seconds + self.client_cost.seconds
+        steady = self.steady.window.seconds if self.steady else 0.0
+        return self.capacity.seconds + self.client_cost.seconds + steady
+
+    def of(self, factors: Mapping[str, str]) -> "Workload":
+        """What a cell with these factors does: its levels of `http`, `resume`, `connections`."""
+        http = factors.get("http", self.http)
+        return replace(
+            self,
+            http=http,
+            streams=self.streams if http == "2" else 1,
+            resume=factors.get("resume", self.resume),
+            connections=int(factors.get("connections", self.connections)),
+        )

@@ -1,9 +1,10 @@
 """The cells of an experiment, and the combinations that are left out, each with its reason."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from itertools import product
 
+from tlslab.model.deployment import NO_FRONT, Deployment
 from tlslab.model.experiment import Experiment, Pin
 from tlslab.model.names import find_group, find_suite
 from tlslab.model.plan import Cell, Excluded
@@ -11,16 +12,29 @@ from tlslab.model.profile import Profile
 
 Factors = Mapping[str, str]
 
+# What only one version of TLS can resume by.
+RESUMES_BY = {"id": "1.2", "ticket": "1.2", "psk": "1.3", "psk-only": "1.3"}
 
-def make_cells(experiment: Experiment) -> tuple[tuple[Cell, ...], tuple[Excluded, ...]]:
-    """All combinations of levels, the first factor varying slowest: cells and exclusions."""
+
+def make_cells(
+    experiment: Experiment, server: str = "reference"
+) -> tuple[tuple[Cell, ...], tuple[Excluded, ...]]:
+    """All combinations of levels, the first factor varying slowest: cells and exclusions.
+
+    `server` is the one of all cells where that is not a factor.
+    """
     cells: list[Cell] = []
     excluded: list[Excluded] = []
     for factors in _combinations(experiment):
         profile = make_profile(experiment, factors)
-        reason = _exclusion(experiment, factors) or contradiction(profile)
+        reason = (
+            _exclusion(experiment, factors)
+            or contradiction(profile)
+            or _resumption_against(factors)
+        )
         if reason is None:
-            cells.append(Cell(cell_key(factors), factors, profile))
+            deployment = make_deployment(experiment, factors, server)
+            cells.append(Cell(cell_key(factors), factors, profile, deployment))
         else:
             excluded.append(Excluded(factors, reason))
     return tuple(cells), tuple(excluded)
@@ -32,9 +46,19 @@ def cell_key(factors: Factors) -> str:
 
 
 def _combinations(experiment: Experiment) -> Iterator[Factors]:
+    """Every combination once; where a factor does not belong it has one level of its own."""
     names = [factor.name for factor in experiment.factors]
+    seen = set()
     for levels in product(*(factor.levels for factor in experiment.factors)):
-        yield dict(zip(names, levels, strict=True))
+        factors = dict(zip(names, levels, strict=True))
+        factors |= {
+            only.factor: only.otherwise
+            for only in experiment.only
+            if only.factor in factors and not matches(only.when, factors)
+        }
+        if (key := cell_key(factors)) not in seen:
+            seen.add(key)
+            yield factors
 
 
 def matches(when: Factors, factors: Factors) -> bool:
@@ -52,18 +76,52 @@ def _exclusion(experiment: Experiment, factors: Factors) -> str | None:
 def make_profile(experiment: Experiment, factors: Factors) -> Profile:
     """What a cell forces: its own levels, and what the experiment's pins add to them.
 
-    A level of the factor `suite` takes the place of pinned suites.
+    A level of the factors `suite`, `group` and `key` takes the place of what is pinned.
     """
     pins = [pin for pin in experiment.pins if matches(pin.when, factors)]
     suite = factors.get("suite")
     group = factors.get("group")
     return Profile(
         tls=factors.get("tls"),
-        key=factors.get("key"),
-        groups=() if group is None else (group,),
+        key=factors.get("key") or _first(pin.key for pin in pins),
+        groups=_joined(pins, "groups") if group is None else (group,),
         suites=_joined(pins, "suites") if suite is None else (suite,),
         signature_schemes=_joined(pins, "signature_schemes"),
+        dh_bits=_number(factors, "dh_bits"),
+        backend=_first(pin.backend for pin in pins),
     )
+
+
+def _first(values: Iterable[str | None]) -> str | None:
+    return next((value for value in values if value is not None), None)
+
+
+def make_deployment(experiment: Experiment, factors: Factors, server: str) -> Deployment:
+    """What a cell asks of the server's side."""
+    return Deployment(
+        server=factors.get("server", server),
+        front=factors.get("front", NO_FRONT),
+        processors=_number(factors, "processors"),
+        workers=_number(factors, "workers"),
+        dh_bits=_number(factors, "dh_bits"),
+        jdk=factors.get("jdk"),
+        connector=factors.get("connector"),
+        resume=factors.get("resume", experiment.workload.resume),
+    )
+
+
+def _number(factors: Factors, name: str) -> int | None:
+    """A level as a number; None where the factor does not belong to the cell."""
+    level = factors.get(name, "")
+    return int(level) if level.isdigit() else None
+
+
+def _resumption_against(factors: Factors) -> str | None:
+    """Why a version of TLS does not resume in the way that the factor `resume` names."""
+    version = RESUMES_BY.get(factors.get("resume", "none"))
+    if version is None or factors.get("tls", version) == version:
+        return None
+    return f"resumption by {factors['resume']} belongs to TLS {version}"
 
 
 def _joined(pins: list[Pin], field: str) -> tuple[str, ...]:

@@ -2,26 +2,33 @@
 
 Each block runs every cell once in an order of its own, so that drift of the machine hits all cells
 alike, and cells can be compared within blocks (Abedi and Brecht 2017, randomised multiple
-interleaved trials).
+interleaved trials). Cells that share a deployment follow each other, so that a server is started
+once a block; the order of the deployments is drawn as well.
 """
 
 import random
+from collections.abc import Callable, Mapping
 
 from tlslab.model.experiment import Experiment
 from tlslab.model.plan import Cell, Excluded, Plan, PlannedTrial
 from tlslab.planning.cells import make_cells
 
+Refuse = Callable[[Cell], str | None]
+
 
 def make_plan(
-    experiment: Experiment, seed: int, unavailable: dict[tuple[str, str], str] | None = None
+    experiment: Experiment,
+    seed: int,
+    refuse: Refuse = lambda cell: None,
+    server: str = "reference",
 ) -> Plan:
     """The plan of an experiment; the same seed always gives the same plan.
 
-    `unavailable` maps a factor's level, as `("group", "X448")`, to the reason why the target has
-    not got it: such cells are excluded with that reason.
+    `refuse` says why the target has not got what a cell needs, if it has not: such cells are
+    excluded with that reason. `server` is the one of all cells where that is not a factor.
     """
-    cells, excluded = make_cells(experiment)
-    kept, dropped = _without(cells, unavailable or {})
+    cells, excluded = make_cells(experiment, server)
+    kept, dropped = _without(cells, refuse)
     return Plan(
         seed=seed,
         blocks=experiment.blocks,
@@ -31,15 +38,21 @@ def make_plan(
     )
 
 
+def refuse_levels(unavailable: Mapping[tuple[str, str], str]) -> Refuse:
+    """Refuses cells by levels, as `("group", "X448")`, that the target lacks, with the reasons."""
+    return lambda cell: next(
+        (unavailable[level] for level in cell.factors.items() if level in unavailable), None
+    )
+
+
 def _without(
-    cells: tuple[Cell, ...], unavailable: dict[tuple[str, str], str]
+    cells: tuple[Cell, ...], refuse: Refuse
 ) -> tuple[tuple[Cell, ...], tuple[Excluded, ...]]:
     kept: list[Cell] = []
     dropped: list[Excluded] = []
     for cell in cells:
-        reasons = [reason for level in cell.factors.items() if (reason := unavailable.get(level))]
-        if reasons:
-            dropped.append(Excluded(cell.factors, reasons[0]))
+        if reason := refuse(cell):
+            dropped.append(Excluded(cell.factors, reason))
         else:
             kept.append(cell)
     return tuple(kept), tuple(dropped)
@@ -49,8 +62,20 @@ def _blocks(cells: tuple[Cell, ...], blocks: int, seed: int) -> list[PlannedTria
     draw = random.Random(seed)
     trials: list[PlannedTrial] = []
     for block in range(blocks):
-        order = [cell.key for cell in cells]
-        draw.shuffle(order)
+        order = _draw_order(cells, draw)
         for position, key in enumerate(order):
             trials.append(PlannedTrial(len(trials), block, position, key))
     return trials
+
+
+def _draw_order(cells: tuple[Cell, ...], draw: random.Random) -> list[str]:
+    """The keys of all cells; those of one deployment side by side."""
+    deployments = list(dict.fromkeys(cell.deployment for cell in cells))
+    if len(deployments) > 1:
+        draw.shuffle(deployments)
+    order: list[str] = []
+    for deployment in deployments:
+        keys = [cell.key for cell in cells if cell.deployment == deployment]
+        draw.shuffle(keys)
+        order += keys
+    return order

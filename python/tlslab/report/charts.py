@@ -7,7 +7,8 @@ figure serves light and dark. Plotly reads HTML in its texts: every text from ou
 import html
 from typing import Any
 
-from tlslab.model.finding import CellSummary, CpuSeries, Estimate
+from tlslab.model.estimate import Estimate
+from tlslab.model.finding import CellSummary, CpuSeries
 from tlslab.model.wording import figure
 from tlslab.report import view
 from tlslab.report.plain import plain

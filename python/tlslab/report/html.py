@@ -10,12 +10,17 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 from plotly.offline import get_plotlyjs
 
+from tlslab.model.figure import Figure
 from tlslab.model.finding import Summary
 from tlslab.report import charts, view
+from tlslab.report.drawing import colour_of, draw
+from tlslab.report.numbers import figure_grid, table_grid
 from tlslab.report.plain import plain
 
 # Sentences and commands of our own may be longer than what a server may say.
 _LIMIT = 4000
+
+_ID_LIMIT = 80
 
 _INTERVAL = re.compile(r"\(95 %: [^()]*\)")
 _NAME = re.compile(r"\b(P|RSA)-\d+")
@@ -24,6 +29,7 @@ _NAME = re.compile(r"\b(P|RSA)-\d+")
 def render_html(summary: Summary) -> str:
     """The whole page: styles, scripts and data inside, nothing to be fetched."""
     sections = view.sections(summary)
+    headline = view.headline(summary, sections)
     study, published = view.published(summary)
     return (
         _environment()
@@ -31,7 +37,7 @@ def render_html(summary: Summary) -> str:
         .render(
             summary=summary,
             sections=sections,
-            headline=_headline(sections),
+            headline=headline,
             lead=_lead(sections),
             study=study,
             published=published,
@@ -39,7 +45,12 @@ def render_html(summary: Summary) -> str:
             left_out=view.left_out(summary),
             facts=view.facts(summary),
             redo=view.redo_command(summary),
-            figures=_figures(sections),
+            told=[f for f in view.told_at_large(summary, sections) if f.text != headline],
+            without_result=view.without_result(summary),
+            table_grids=[table_grid(table) for table in summary.tables],
+            figure_grids=[figure_grid(figure) for figure in summary.figures],
+            figure_colours=[[colour_of(f, each) for each in f.series] for f in summary.figures],
+            figures=_figures(sections, summary.figures),
             view=view,
             style=_asset("report.css"),
             script=_asset("report.js"),
@@ -58,8 +69,18 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         finalize=_harmless,
     )
-    environment.filters["softened"] = _softened
+    environment.filters |= {"softened": _softened, "lines": _lines, "slug": slug}
     return environment
+
+
+def slug(name: str) -> str:
+    """A name as part of an element's id: letters, digits and '-' only."""
+    return re.sub(r"[^A-Za-z0-9-]", "-", name)[:_ID_LIMIT]
+
+
+def _lines(text: str) -> Markup:
+    """A text of several lines, each of them made harmless."""
+    return Markup("\n").join(plain(line, _LIMIT) for line in text.split("\n"))
 
 
 def _softened(text: str) -> Markup:
@@ -75,15 +96,6 @@ def _harmless(value: Any) -> Any:
     return "" if value is None else value
 
 
-def _headline(sections: tuple[view.Section, ...]) -> str:
-    """The first answer; else what stands in its way."""
-    for section in sections:
-        for finding in section.findings:
-            if finding.code == "answer":
-                return finding.text
-    return "No cell could be ranked: the table and the warnings below say why."
-
-
 def _lead(sections: tuple[view.Section, ...]) -> view.Row | None:
     """The cell that the headline speaks of: the first of the first section that is ranked."""
     for section in sections:
@@ -92,9 +104,9 @@ def _lead(sections: tuple[view.Section, ...]) -> view.Row | None:
     return None
 
 
-def _figures(sections: tuple[view.Section, ...]) -> Markup:
+def _figures(sections: tuple[view.Section, ...], made: tuple[Figure, ...]) -> Markup:
     """All figures by the id of their place, as JSON that cannot end its script element."""
-    figures = {}
+    figures = {f"made-{slug(figure.id)}": draw(figure) for figure in made}
     for section in sections:
         drawn = {
             "rate": charts.rate_bars(section),

@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass
 
-from rich import box
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.table import Table
 from rich.text import Text
 
 from tlslab.model.finding import Summary
 from tlslab.report import view
+from tlslab.report.made import made_parts, new_table
 from tlslab.report.plain import plain
 
 _STYLES = {
@@ -26,13 +26,20 @@ _WIDE = 112
 def render_text(summary: Summary) -> RenderableType:
     """Tables, one for each setting, with the sentences that belong to them; then all the rest."""
     parts: list[RenderableType] = [Text(plain(summary.experiment.title), style="bold"), Text()]
-    for section in view.sections(summary):
+    sections = view.sections(summary)
+    for section in sections:
         parts += [
             _SectionTable(section),
+            *([_kept_open(section)] if section.kept_open else []),
             *(_sentence(section.told(finding)) for finding in section.findings),
             Text(),
         ]
+    large = view.told_at_large(summary, sections)
+    parts += [*(_sentence(finding.text) for finding in large), Text()] if large else []
+    parts += made_parts(summary)
     parts += _published(summary)
+    failed = [f"{name} ({verdict}): {why}" for name, verdict, why in view.without_result(summary)]
+    parts += _listing("Cells without a valid result", failed, "red")
     parts += _listing(
         "Not tried or not supported", [f"{a}: {b}" for a, b in view.left_out(summary)]
     )
@@ -51,19 +58,8 @@ class _SectionTable:
         yield _table(self.section, wide=options.max_width >= _WIDE)
 
 
-def _new_table(title: str) -> Table:
-    return Table(
-        title=title,
-        title_justify="left",
-        title_style="bold cyan",
-        box=box.SIMPLE_HEAD,
-        pad_edge=False,
-        collapse_padding=True,
-    )
-
-
 def _table(section: view.Section, wide: bool) -> Table:
-    table = _new_table(section.label)
+    table = new_table(section.label)
     table.add_column("#", justify="right")
     table.add_column("", no_wrap=True)
     table.add_column("connections/s\n95 %", justify="right")
@@ -100,6 +96,27 @@ def _cells(row: view.Row) -> list[Text]:
     ]
 
 
+def _kept_open(section: view.Section) -> Table:
+    table = new_table("connections kept open")
+    table.add_column("#", justify="right")
+    table.add_column("", no_wrap=True)
+    for head in ("requests/s", "ratio", f"server {view.MICRO}", f"client {view.MICRO}"):
+        table.add_column(head, justify="right")
+    table.add_column("memory\nMB", justify="right")
+    for row in section.kept_open:
+        _, name, _, ratio, *_ = _cells(row)
+        table.add_row(
+            Text(row.rank),
+            name,
+            _value(row.value(view.KEPT_OPEN)),
+            ratio,
+            _cost(row, view.KEPT_OPEN_SERVER),
+            _cost(row, view.KEPT_OPEN_CLIENT),
+            _value(row.mega("steady_server_memory_bytes")),
+        )
+    return table
+
+
 def _value(value: view.Value | None) -> Text:
     if value is None:
         return Text("-", style="dim")
@@ -112,7 +129,7 @@ def _cost(row: view.Row, estimate: str) -> Text:
     parts = [row.value(f"{estimate}_{part}") for part in ("user", "system")]
     if all(part is not None for part in parts):
         text.append(f"\n{_text(parts[0])} + {_text(parts[1])}", style="dim")
-    if (limit := row.limit(estimate)) is not None:
+    if estimate in view.LIMITS and (limit := row.limit(estimate)) is not None:
         text.append(f"\n{limit.text}", style="dim")
     return text
 
@@ -130,7 +147,7 @@ def _published(summary: Summary) -> list[RenderableType]:
     if study is None:
         return []
     baseline = view.varied_label(summary.experiment.baseline, summary.experiment.baseline)
-    table = _new_table(f"Published ratios to {baseline} beside ours")
+    table = new_table(f"Published ratios to {baseline} beside ours")
     for heading in ("", "here", "study", "ours: server", "ours: both sides"):
         table.add_column(heading, justify="right" if heading not in ("", "here") else "left")
     for row in rows:

@@ -2,23 +2,27 @@
 
 import shlex
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from tlslab.model.estimate import Estimate
 from tlslab.model.finding import (
     CellSummary,
     Comparison,
-    Estimate,
     Finding,
     Published,
     Ranking,
     Summary,
 )
-from tlslab.model.wording import cell_label, figure, level_label, ratio_figure, setting_of
+from tlslab.model.wording import cell_label, figure, ratio_figure, setting_of
 
 RATE = "connections_per_s"
 BOTH = "connections_per_cpu_s"
 SERVER = "server_cpu_us_per_connection"
 CLIENT = "client_cpu_us_per_connection"
+
+KEPT_OPEN = "steady_requests_per_s"
+KEPT_OPEN_SERVER = "steady_server_cpu_us_per_request"
+KEPT_OPEN_CLIENT = "steady_client_cpu_us_per_request"
 
 LIMITS = {CLIENT: "limit_ratio", SERVER: "server_limit_ratio"}
 
@@ -71,13 +75,22 @@ class Row:
         )
         return Value(f"{ratio_figure(found.value)} × limit", "", how)
 
-    def value(self, estimate: str) -> Value | None:
+    def mega(self, estimate: str) -> Value | None:
+        """An estimate in millions."""
+        return self.value(estimate, 1e-6)
+
+    def value(self, estimate: str, scale: float = 1.0) -> Value | None:
         """An estimate of the cell, for showing; a client-saturated rate gets its sign."""
         found = self.cell.estimates.get(estimate)
         if found is None:
             return None
+        if scale != 1.0:
+            ends = (None if end is None else end * scale for end in (found.low, found.high))
+            low, high = ends
+            found = replace(found, value=found.value * scale, low=low, high=high)
         shown = value(found)
-        if self.cell.verdict == "at_least" and estimate.endswith("_per_s"):
+        old = self.cell.verdict == "at_least" and not estimate.startswith("steady_")
+        if estimate in self.cell.lower_bounds or (old and estimate.endswith("_per_s")):
             return Value(f"≥ {shown.text}", "", "the generator was the limit: a lower bound")
         return shown
 
@@ -91,6 +104,7 @@ class Section:
     ranked_by: str
     rows: tuple[Row, ...]
     findings: tuple[Finding, ...]
+    kept_open: tuple[Row, ...] = ()
 
     def told(self, finding: Finding) -> str:
         """A finding under the section's heading: without the heading's own words."""
@@ -159,7 +173,9 @@ def _value(
 
 
 def sections(summary: Summary) -> tuple[Section, ...]:
-    """One section for each setting, in the order of the plan."""
+    """One section for each setting, in the order of the plan; none for kinds without a ranking."""
+    if summary.experiment.kind != "matrix":
+        return ()
     baseline = summary.experiment.baseline
     members: dict[str, list[CellSummary]] = {}
     for cell in summary.cells:
@@ -175,13 +191,27 @@ def _section(summary: Summary, id_: str, label: str, cells: list[CellSummary]) -
     ranks = _ranks(ranking) if ranking else {}
     cells = sorted(cells, key=lambda cell: ranks.get(cell.key, (len(cells), ""))[0])
     keys = {cell.key for cell in cells}
+    kept_open = _ranks_by(summary, keys, KEPT_OPEN)
+    open_cells = [cell for cell in cells if KEPT_OPEN in cell.estimates]
+    open_cells.sort(key=lambda cell: kept_open.get(cell.key, (len(cells), ""))[0])
     return Section(
         id=id_,
         label=label,
         ranked_by=ranking.estimate if ranking else "",
         rows=tuple(_row(summary, cell, ranks.get(cell.key, (0, ""))[1]) for cell in cells),
         findings=tuple(f for f in summary.findings if f.cells and keys.issuperset(f.cells)),
+        kept_open=tuple(
+            _row(summary, cell, kept_open.get(cell.key, (0, ""))[1], KEPT_OPEN)
+            for cell in open_cells
+        ),
     )
+
+
+def _ranks_by(summary: Summary, keys: set[str], estimate: str) -> dict[str, tuple[int, str]]:
+    for ranking in summary.rankings:
+        if ranking.estimate == estimate and keys.issuperset(sum(ranking.groups, ())):
+            return _ranks(ranking)
+    return {}
 
 
 def _ranking(summary: Summary, cells: list[CellSummary]) -> Ranking | None:
@@ -204,9 +234,9 @@ def _ranks(ranking: Ranking) -> dict[str, tuple[int, str]]:
     return ranks
 
 
-def _row(summary: Summary, cell: CellSummary, rank: str) -> Row:
+def _row(summary: Summary, cell: CellSummary, rank: str, estimate: str = RATE) -> Row:
     baseline = summary.experiment.baseline
-    comparison = find_comparison(summary, cell.key, RATE)
+    comparison = find_comparison(summary, cell.key, estimate)
     told = comparison is not None and comparison.verdict != "not_comparable"
     return Row(
         cell=cell,
@@ -220,7 +250,7 @@ def _row(summary: Summary, cell: CellSummary, rank: str) -> Row:
 
 def varied_label(factors: Mapping[str, str], baseline: Mapping[str, str]) -> str:
     """A cell's levels of the factors that are compared."""
-    return ", ".join(level_label(name, factors[name]) for name in baseline if name in factors)
+    return cell_label({name: factors[name] for name in baseline if name in factors})
 
 
 def find_comparison(summary: Summary, candidate: str, estimate: str) -> Comparison | None:
@@ -259,14 +289,50 @@ def _comparable(found: Comparison | None) -> Value | None:
 def warnings(summary: Summary) -> tuple[Caution, ...]:
     """Everything that the reader must know: of the run, then of cells, alike ones together."""
     general = [Caution(text, ()) for text in summary.environment.warnings]
-    general += [Caution(f.text, ()) for f in summary.findings if not f.cells]
+    matrix = summary.experiment.kind == "matrix"
+    if matrix:
+        general += [Caution(f.text, ()) for f in summary.findings if not f.cells]
     by_code: dict[str, tuple[str, list[str]]] = {}
+    elsewhere = {"unsupported"} if matrix else {"unsupported", "invalid", "failed"}
     for cell in summary.cells:
         for reason in cell.reasons:
-            if cell.verdict != "unsupported":
+            if cell.verdict not in elsewhere:
                 _, cells = by_code.setdefault(reason.code, (reason.message, []))
                 cells.append(cell_label(cell.factors))
     return (*general, *(Caution(text, tuple(cells)) for text, cells in by_code.values()))
+
+
+def without_result(summary: Summary) -> tuple[tuple[str, str, str], ...]:
+    """Cells without a valid result that no section shows: label, verdict, reasons."""
+    if summary.experiment.kind == "matrix":
+        return ()
+    return tuple(
+        (
+            cell_label(cell.factors),
+            VERDICTS[cell.verdict],
+            "; ".join(reason.message for reason in cell.reasons),
+        )
+        for cell in summary.cells
+        if cell.verdict in ("invalid", "failed")
+    )
+
+
+def headline(summary: Summary, shown: tuple[Section, ...]) -> str:
+    """The first answer; else what stands in its way."""
+    told = [f for section in shown for f in section.findings] if shown else list(summary.findings)
+    for finding in told:
+        if finding.code == "answer":
+            return finding.text
+    if shown:
+        return "No cell could be ranked: the table and the warnings below say why."
+    return told[0].text if told else "Nothing was found: the warnings below say why."
+
+
+def told_at_large(summary: Summary, shown: tuple[Section, ...]) -> tuple[Finding, ...]:
+    """The findings that no section shows; of a ranking's, those about no cell are warnings."""
+    within = {finding for section in shown for finding in section.findings}
+    matrix = summary.experiment.kind == "matrix"
+    return tuple(f for f in summary.findings if f not in within and (f.cells or not matrix))
 
 
 def left_out(summary: Summary) -> tuple[tuple[str, str], ...]:
@@ -293,12 +359,13 @@ def facts(summary: Summary) -> tuple[tuple[str, str], ...]:
     environment = summary.environment
     target = environment.target
     workload = summary.experiment.workload
+    document = workload.get("document_bytes", 0)
     pairs = [
         ("Server", f"{target.name} ({target.software})"),
         ("Server's TLS library", target.backend),
         ("Server on processors", _listed(target.processors)),
         ("Generator on processors", _listed(environment.generator_processors)),
-        ("Document", f"{workload.get('document_bytes', 0):,} bytes"),
+        ("Document", f"{document:,} bytes" if document else ""),
         ("Connections at once", str(workload.get("connections", ""))),
         ("Blocks", str(summary.experiment.blocks)),
         ("Seed", str(summary.experiment.seed)),

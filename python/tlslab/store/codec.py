@@ -13,6 +13,8 @@ from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, overrid
 from cattrs.v import transform_error
 
 from tlslab.model.errors import StoreError
+from tlslab.model.estimate import Estimate
+from tlslab.model.figure import TableCell
 from tlslab.model.probe import Refusal
 from tlslab.model.record import Reason
 
@@ -29,6 +31,11 @@ def _converter() -> Converter:
     converter.register_unstructure_hook(
         Reason, make_dict_unstructure_fn(Reason, converter, class_=renamed)
     )
+    converter.register_structure_hook(
+        TableCell,
+        lambda cell, _: converter.structure(cell, Estimate) if isinstance(cell, dict) else cell,
+    )
+    converter.register_structure_hook(float | str, lambda place, _: place)
     return converter
 
 

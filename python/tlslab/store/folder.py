@@ -122,6 +122,15 @@ class RunFolder:
         self._write_json(SUMMARY, SUMMARY_SCHEMA, summary)
         self._write(REPORT, report)
 
+    @classmethod
+    def write_comparison(cls, path: Path, summary: Summary, report: str) -> None:
+        """A folder with the summary and the page of two runs; it must not hold a run itself."""
+        if (path / PLAN).exists():
+            raise StoreError(f"{path} already holds a run", "choose another --out")
+        with _file_errors(path):
+            path.mkdir(parents=True, exist_ok=True)
+        cls(path).write_summary(summary, report)
+
     def _write_json(self, name: str, schema: str, value: Any) -> None:
         data = {"schema": schema, **to_json(value)}
         self._write(name, json.dumps(data, allow_nan=False, indent=1) + "\n")

@@ -4,11 +4,23 @@ A target that the lab manages is configured, started anew for each block, pinned
 stopped; an external one is a URL and is never touched.
 """
 
-from tlslab.targets.base import Running, Target
+from tlslab.targets.base import Front, Running, Setting, Target
 from tlslab.targets.certificates import Authority
 from tlslab.targets.nginx import Nginx
 from tlslab.targets.reference import Reference
+from tlslab.targets.registry import MANAGED, Kind, build, find_kind, lacking
 
-MANAGED: dict[str, type[Reference] | type[Nginx]] = {"reference": Reference, "nginx": Nginx}
-
-__all__ = ["MANAGED", "Authority", "Nginx", "Reference", "Running", "Target"]
+__all__ = [
+    "MANAGED",
+    "Authority",
+    "Front",
+    "Kind",
+    "Nginx",
+    "Reference",
+    "Running",
+    "Setting",
+    "Target",
+    "build",
+    "find_kind",
+    "lacking",
+]

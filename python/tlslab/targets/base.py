@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Protocol
 
 from tlslab.model.errors import CannotRunError
-from tlslab.targets.process import ServerProcess
+from tlslab.targets.guard import bound
+from tlslab.targets.process import Processes
 
 
 @dataclass(frozen=True)
@@ -22,7 +23,8 @@ class Setting:
     or threads serve; `dh_bits` the size of the Diffie-Hellman parameters (None: as the server
     comes); `suites` those that cells ask for (empty: all that the server has); `jdk` and
     `connector` as in `model.deployment`; `plain` asks for HTTP without TLS, for a server behind a
-    front; `upstream` is the URL to which a front passes requests on.
+    front; `upstream` is the URL to which a front passes requests on; `obsolete` asks for protocols,
+    suites and keys that nobody should use, which only the reference server can serve.
     """
 
     folder: Path
@@ -41,14 +43,18 @@ class Setting:
     connector: str | None = None
     plain: bool = False
     upstream: str | None = None
+    obsolete: bool = False
 
 
 @dataclass(frozen=True)
 class Running:
-    """A started server: where to ask for the document, its process, and its own books if any."""
+    """A started server: where to ask for the document, its process, and its own books if any.
+
+    With a front, the two servers' processes are one group.
+    """
 
     url: str
-    process: ServerProcess
+    process: Processes
     count: Callable[[], int] | None = None
 
     def handshakes(self) -> int | None:
@@ -66,8 +72,16 @@ class Target(Protocol):
     name: str
     backend: str
     software: str
-    trust_pem: str
-    path: str
+
+    @property
+    def trust_pem(self) -> str:
+        """The authorities to trust, in PEM; known after `prepare`."""
+        ...
+
+    @property
+    def path(self) -> str:
+        """Where the document is."""
+        ...
 
     def prepare(self) -> dict[tuple[str, str], str]:
         """Makes certificates and configuration; the levels that this server lacks, with reasons."""
@@ -75,6 +89,14 @@ class Target(Protocol):
 
     def start(self) -> Running:
         """Starts a fresh server and waits until it answers. Raises CannotRunError."""
+        ...
+
+
+class Front(Target, Protocol):
+    """A server that can terminate TLS before another one."""
+
+    def start(self, upstream: str | None = None) -> Running:
+        """Starts a fresh server that passes on to this URL's host and port, if one is given."""
         ...
 
 
@@ -88,11 +110,9 @@ def require(program: str | None, name: str, remedy: str) -> str:
 def pinned(command: Sequence[str], processors: Sequence[int], signal_name: str) -> list[str]:
     """The command, pinned, and ended by the kernel if the lab is killed.
 
-    setpriv asks for a signal on the death of the parent (PR_SET_PDEATHSIG, kept over exec), so that
-    nothing is left behind by a `kill -9` of the lab. nginx needs TERM there: its master then ends
-    its workers, which KILL would orphan.
+    nginx needs TERM there: its master then ends its workers, which KILL would orphan.
     """
-    prefix = ["setpriv", "--pdeathsig", signal_name, "--"]
+    prefix = bound(signal_name)
     if processors:
         prefix += ["taskset", "-c", ",".join(str(number) for number in processors)]
     return prefix + list(command)

@@ -4,15 +4,44 @@ import os
 import subprocess
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 import psutil
+
+from tlslab.targets.guard import Guard
 
 # Time for an orderly end before the rest is killed.
 PATIENCE_S = 3.0
 
 # The most of a server's own words that an error message repeats.
 WORDS = 400
+
+
+class Processes(Protocol):
+    """All processes of a started target."""
+
+    @property
+    def pid(self) -> int:
+        """The first process's id."""
+        ...
+
+    def alive(self) -> bool:
+        """Whether it still serves."""
+        ...
+
+    def tree(self) -> list[psutil.Process]:
+        """The running processes; empty when the target has ended."""
+        ...
+
+    def last_words(self) -> str:
+        """The end of what it has written to its standard error, on one line."""
+        ...
+
+    def stop(self) -> None:
+        """Ends all of them."""
+        ...
 
 
 class ServerProcess:
@@ -24,7 +53,9 @@ class ServerProcess:
 
     def __init__(self, command: Sequence[str], log: Path, capture: bool = False) -> None:
         self.log = log
-        with log.open("wb") as errors:
+        log.write_bytes(b"")
+        # Appended to, since some servers open their standard error a second time.
+        with log.open("ab") as errors:
             self.popen = subprocess.Popen(
                 command,
                 stdin=subprocess.DEVNULL,
@@ -34,6 +65,7 @@ class ServerProcess:
                 start_new_session=True,
             )
         self.pid = self.popen.pid
+        self._guard = Guard(self.pid)
 
     def alive(self) -> bool:
         """Whether the server's first process still runs."""
@@ -70,6 +102,7 @@ class ServerProcess:
             _signal(process, kill=True)
         self._wait(members)
         self.popen.wait()
+        self._guard.dismiss()
         if self.popen.stdout is not None:
             self.popen.stdout.close()
 
@@ -96,6 +129,35 @@ class ServerProcess:
     def _patient(self, deadline: float) -> bool:
         self.popen.poll()  # Reaps the first process, which else would stay as a zombie.
         return time.monotonic() < deadline
+
+
+@dataclass(frozen=True)
+class ServerGroup:
+    """Servers that serve together, the one that clients meet at the head."""
+
+    servers: tuple[Processes, ...]
+
+    @property
+    def pid(self) -> int:
+        """The first process of the server that clients meet."""
+        return self.servers[0].pid
+
+    def alive(self) -> bool:
+        """Whether all still run."""
+        return all(server.alive() for server in self.servers)
+
+    def tree(self) -> list[psutil.Process]:
+        """The running processes of all; empty when one of the servers has ended."""
+        return [p for server in self.servers for p in server.tree()] if self.alive() else []
+
+    def last_words(self) -> str:
+        """The last words of each that has written any."""
+        return " | ".join(filter(None, (server.last_words() for server in self.servers)))
+
+    def stop(self) -> None:
+        """Ends one after the other, the front first."""
+        for server in self.servers:
+            server.stop()
 
 
 def runs(process: psutil.Process) -> bool:

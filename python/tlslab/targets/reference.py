@@ -11,12 +11,31 @@ import time
 from typing import Any
 
 from tlslab.model.errors import CannotRunError
-from tlslab.targets.base import Running, Setting, pinned
+from tlslab.model.names import OBSOLETE_TLS_VERSIONS
+from tlslab.targets.base import Running, Setting, pinned, require
 from tlslab.targets.certificates import Authority
 from tlslab.targets.process import ServerProcess
+from tlslab.targets.programs import REMEDY, find_program
 
 START_S = 10.0
-STATS_S = 2.0
+
+# The server shares its processor with the load that it serves.
+STATS_S = 10.0
+
+# Smaller Diffie-Hellman parameters have to be allowed in so many words.
+SAFE_DH_BITS = 2048
+
+
+PROGRAM = "tlslab-serve"
+
+
+def find_reference() -> str | None:
+    """The program, which the package brings along."""
+    return find_program(PROGRAM)
+
+
+# What it speaks where obsolete protocols are asked for.
+OBSOLETE_VERSIONS = (*OBSOLETE_TLS_VERSIONS, "1.2")
 
 
 class Reference:
@@ -26,9 +45,9 @@ class Reference:
     backend = "openssl"
     software = "tlslab-serve"
 
-    def __init__(self, setting: Setting, program: str) -> None:
+    def __init__(self, setting: Setting, program: str | None = None) -> None:
         self._setting = setting
-        self._program = program
+        self._program = require(program or find_reference(), PROGRAM, REMEDY)
         self._authority = Authority(setting.folder)
         self._certificates: list[str] = []
         self.path = f"/bytes/{setting.document_bytes}"
@@ -50,8 +69,16 @@ class Reference:
         command = [self._program, "--listen", "127.0.0.1:0", "--backend", self.backend]
         setting = self._setting
         command += ["--idle", f"{setting.idle_s}s", "--pause", f"{setting.pause_ms}ms"]
-        for group in self._setting.groups:
-            command += ["--group", group]
+        command += ["--threads", str(setting.workers)]
+        for option, names in (("--group", setting.groups), ("--suite", setting.suites)):
+            for name in names:
+                command += [option, name]
+        if setting.dh_bits is not None:
+            command += ["--dh-bits", str(setting.dh_bits)]
+        if setting.obsolete or (setting.dh_bits or SAFE_DH_BITS) < SAFE_DH_BITS:
+            command.append("--allow-obsolete")
+        if setting.obsolete:
+            command += [part for version in OBSOLETE_VERSIONS for part in ("--tls", version)]
         if self._setting.resume != "none":
             command += ["--resumption", self._setting.resume.removesuffix("-only")]
         command = pinned(command + self._certificates, self._setting.processors, "KILL")
@@ -66,34 +93,45 @@ class Reference:
 
 
 class EventReader:
-    """Reads the server's events, JSON lines on its standard output."""
+    """Reads the server's events, JSON lines on its standard output; `name` is for its errors."""
 
-    def __init__(self, process: ServerProcess) -> None:
+    def __init__(self, process: ServerProcess, name: str = "the reference server") -> None:
         stream = process.popen.stdout
         assert stream is not None
         self._process = process
+        self._name = name
         self._handle = stream.fileno()
         self._pending = b""
 
     def wait_for(self, name: str, seconds: float) -> dict[str, Any]:
         """The next event of that name; others before it are passed over. Raises CannotRunError."""
         deadline = time.monotonic() + seconds
-        while (left := deadline - time.monotonic()) > 0:
+        while True:
             while b"\n" in self._pending:
                 line, _, self._pending = self._pending.partition(b"\n")
                 event = _event(line)
                 if event.get("event") == name:
                     return event
-            if select.select([self._handle], [], [], left)[0]:
-                chunk = os.read(self._handle, 1 << 16)
-                if not chunk:
-                    break
-                self._pending += chunk
+            # What has come is looked at even when the lab itself was kept waiting for too long.
+            if not self._read(max(0.0, deadline - time.monotonic())):
+                break
         words = self._process.last_words() or "it said nothing"
-        raise CannotRunError(f"the reference server gave no sign of '{name}': {words}")
+        raise CannotRunError(f"{self._name} gave no sign of '{name}': {words}")
+
+    def _read(self, seconds: float) -> bool:
+        """Takes what the server says within a time; whether it said anything."""
+        if not select.select([self._handle], [], [], seconds)[0]:
+            return False
+        chunk = os.read(self._handle, 1 << 16)
+        self._pending += chunk
+        return bool(chunk)
 
     def handshakes(self) -> int:
         """Full handshakes since the server's start, by its own books."""
+        # An answer that came too late for an earlier question is none to this one.
+        while self._read(0.0):
+            pass
+        self._pending = b""
         os.kill(self._process.pid, signal.SIGUSR1)
         stats = self.wait_for("stats", STATS_S)
         return int(stats["stats"]["handshakes"]["full"])

@@ -10,7 +10,8 @@ from tlslab.analysis import summarise
 from tlslab.analysis.published import load_study
 from tlslab.experiment import load, with_levels
 from tlslab.model.errors import UsageError
-from tlslab.model.finding import Comparison, Estimate, Summary
+from tlslab.model.estimate import Estimate
+from tlslab.model.finding import Comparison, Summary
 from tlslab.store import from_json, to_json
 
 

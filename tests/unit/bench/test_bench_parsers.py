@@ -1,8 +1,10 @@
+import json
 from pathlib import Path
 
 import pytest
 
 from bench import floor, parsers, profile, verify
+from tlslab.model.errors import CannotRunError
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -62,6 +64,15 @@ def test_the_floor_is_the_sum_of_its_terms() -> None:
     terms = dict.fromkeys(floor.NAMES, 1.0)
     assert floor.Floor(terms).total(floor.LEAN) == 5 + 1 / 128
     assert floor.Floor(terms).total(floor.FULL) == 7
+
+
+def test_the_floor_has_a_request_on_its_connection() -> None:
+    output = json.loads(golden("floor"))
+    request = next(one for one in output["primitives"] if one["operation"] == "request")
+    assert floor.parse(json.dumps(output)).terms["tcp"] == request["median_us"]
+    output["primitives"].remove(request)
+    with pytest.raises(CannotRunError, match="no request of TCP"):
+        floor.parse(json.dumps(output))
 
 
 def test_only_full_handshakes_with_the_pinned_settings_are_as_wanted() -> None:

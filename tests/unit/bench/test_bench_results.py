@@ -25,7 +25,7 @@ def sample(cpu_us: float, server: float = 0.99, generator: float = 0.4) -> Sampl
     return Sample(run, Counted(1000, 0))
 
 
-def results(lean: float = 78, full: float = 140, ab: float = 460, floor: float = 8) -> Results:
+def results(lean: float = 78, full: float = 140, ab: float = 460, floor: float = 10) -> Results:
     found = Results(rivals=["ab", "wrk"])
     for block in BLOCKS:
         for name, cost in ((LEAN_NAME, lean), (FULL_NAME, full), ("ab", ab), ("wrk", 2 * ab)):

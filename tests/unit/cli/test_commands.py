@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from tlslab.cli import allow, run
-from tlslab.cli.run import _without_out, parse_levels
+from tlslab.cli.run import _without_out, parse_levels, parse_targets, with_targets
+from tlslab.experiment import load, with_levels
 from tlslab.model.errors import UsageError
 
 
@@ -20,6 +21,25 @@ def test_levels_are_read_from_set_options() -> None:
 def test_settings_that_say_nothing_are_refused(settings: list[str]) -> None:
     with pytest.raises(UsageError):
         parse_levels(settings)
+
+
+def test_targets_are_names_with_commas_or_urls() -> None:
+    assert parse_targets(["nginx,apache", "haproxy", "nginx"]) == ("nginx", "apache", "haproxy")
+    assert parse_targets(["https://host/a,b"]) == ("https://host/a,b",)
+
+
+def test_several_targets_are_a_factor_and_one_is_none() -> None:
+    groups = load("groups", quick=True)
+    assert with_targets(groups, ()) == (groups, ("reference",))
+    assert with_targets(groups, ("nginx",)) == (groups, ("nginx",))
+    two, targets = with_targets(groups, ("nginx", "reference"))
+    assert (two.levels("server"), targets) == (("nginx", "reference"), ("nginx", "reference"))
+    assert with_targets(two, ()) == (two, ("nginx", "reference"))
+    assert with_targets(two, ("nginx",))[0].levels("server") == ("nginx",)
+    with pytest.raises(UsageError, match="a URL cannot be compared"):
+        with_targets(groups, ("nginx", "https://host/"))
+    with pytest.raises(UsageError, match="a URL cannot be compared"):
+        with_targets(with_levels(groups, {"server": ("nginx",)}), ("https://host/",))
 
 
 def test_a_resumed_run_is_told_without_its_old_folder() -> None:

@@ -12,12 +12,13 @@ from tlslab.experiment import load
 from tlslab.lab import events
 from tlslab.model.plan import Plan
 from tlslab.model.record import Reason, Trial
-from tlslab.planning import make_plan
+from tlslab.planning import make_plan, refuse_levels
 
 
 @pytest.fixture
 def plan() -> Plan:
-    return make_plan(load("groups", quick=True), 7, {("group", "X448"): "not \x1b[31mthere"})
+    lacking = refuse_levels({("group", "X448"): "not \x1b[31mthere"})
+    return make_plan(load("groups", quick=True), 7, lacking)
 
 
 def failed(plan: Plan, number: int) -> Trial:

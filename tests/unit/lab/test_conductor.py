@@ -3,21 +3,25 @@
 import json
 import sys
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
 import psutil
 import pytest
 
-from tlslab.experiment import dumps, load
+from tlslab.experiment import dumps, load, with_levels
 from tlslab.lab import events
 from tlslab.lab.conductor import Conductor
+from tlslab.lab.deployments import Prepared, Servers
 from tlslab.lab.engine import Engine
 from tlslab.lab.environment import describe
 from tlslab.lab.placement import Placement
 from tlslab.lab.specs import Aim
-from tlslab.model.errors import StoreError
+from tlslab.lab.trial import run_trial
+from tlslab.model.deployment import Deployment
+from tlslab.model.errors import CannotRunError, StoreError
+from tlslab.model.experiment import Experiment
 from tlslab.model.plan import Plan
 from tlslab.model.run import TargetInfo
 from tlslab.planning import make_plan
@@ -41,19 +45,26 @@ ANSWERS = (
 class Lab:
     """A conductor with fake programs, and a tally of what it did."""
 
-    def __init__(self, tmp_path: Path, engine: str) -> None:
+    def __init__(
+        self,
+        tmp_path: Path,
+        engine: str,
+        experiment: Experiment = EXPERIMENT,
+        prepared: Mapping[str, Prepared] | None = None,
+    ) -> None:
         self.tmp_path = tmp_path
-        self.plan: Plan = make_plan(EXPERIMENT, 5)
+        self.plan: Plan = make_plan(experiment, 5)
         info = TargetInfo("fake", True, "fake", "none", (), "127.0.0.1", "/")
         environment = describe(info, Placement((), ()), ["tlslab"], [])
         path = tmp_path / "run"
-        self.folder = RunFolder.create(path, dumps(EXPERIMENT), self.plan, environment)
+        self.folder = RunFolder.create(path, dumps(experiment), self.plan, environment)
         self.servers: list[ServerProcess] = []
         self.events: list[events.Event] = []
-        aim = Aim("https://unset/")
-        self.conductor = Conductor(
-            Engine(engine), EXPERIMENT.workload, aim, self.start, self.events.append
-        )
+        ready = Prepared(info, Aim("https://unset/"), lambda: self.start())
+        all_ = {Deployment("reference"): ready}
+        all_ |= {Deployment(name): each for name, each in (prepared or {}).items()}
+        servers = Servers(experiment, all_, ())
+        self.conductor = Conductor(Engine(engine), servers, self.events.append, run_trial)
 
     def start(self) -> Running:
         command = [sys.executable, "-c", "import time; time.sleep(60)"]
@@ -155,7 +166,7 @@ def test_a_dead_server_fails_its_trial_and_the_next_block_has_a_fresh_one(
         pid_file.write_text(str(running.process.pid))
         return running
 
-    lab.conductor._start = start_and_tell
+    lab.start = start_and_tell  # type: ignore[method-assign]
     lab.carry_out()
     trials = lab.folder.trials()
     failed = [trial for trial in trials if trial.status == "failed"]
@@ -210,3 +221,84 @@ def test_a_trial_says_nothing_that_json_cannot_hold(tmp_path: Path, script: Scri
     assert first["schema"] == "tlslab.trial/1"
     assert set(first["runs"]["capacity"]) == {"record", "server", "machine"}
     assert first["runs"]["capacity"]["server"]["processes"] == 1
+
+
+TWO = with_levels(EXPERIMENT, {"server": ("reference", "nginx"), "group": ("X25519", "P-256")})
+OTHER = TargetInfo("nginx", True, "nginx", "none", (), "127.0.0.1", "/")
+
+
+def reasons(lab: Lab) -> Counter[tuple[str, str, str]]:
+    return Counter(
+        (trial.factors["server"], trial.status, trial.reason.message if trial.reason else "")
+        for trial in lab.folder.trials()
+    )
+
+
+def test_a_server_that_cannot_be_set_up_fails_its_own_cells_once(
+    tmp_path: Path, script: Script
+) -> None:
+    broken = Prepared(OTHER, Aim(""), failure="nginx refuses its configuration: unknown directive")
+    lab = Lab(tmp_path, script(ANSWERS + "print(json.dumps(record))"), TWO, {"nginx": broken})
+    lab.carry_out()
+    assert reasons(lab) == {
+        ("reference", "done", ""): 6,
+        ("nginx", "failed", "nginx refuses its configuration: unknown directive"): 2,
+    }
+    skipped = [event for event in lab.events if isinstance(event, events.Skipped)]
+    assert sum(event.trials for event in skipped) == 4
+    lab.carry_out()
+    assert sum(reasons(lab).values()) == 8
+
+
+def test_a_server_that_does_not_start_fails_its_own_cells_in_each_block(
+    tmp_path: Path, script: Script
+) -> None:
+    def refuse() -> Running:
+        raise CannotRunError("nginx did not start: the port is taken")
+
+    broken = Prepared(OTHER, Aim(""), refuse)
+    lab = Lab(tmp_path, script(ANSWERS + "print(json.dumps(record))"), TWO, {"nginx": broken})
+    lab.carry_out()
+    assert reasons(lab) == {
+        ("reference", "done", ""): 6,
+        ("nginx", "failed", "nginx did not start: the port is taken"): 6,
+    }
+
+
+def test_the_only_server_that_does_not_start_ends_the_run(tmp_path: Path, script: Script) -> None:
+    lab = Lab(tmp_path, script(ANSWERS + "print(json.dumps(record))"))
+
+    def refuse() -> Running:
+        raise CannotRunError("it did not start: no")
+
+    lab.start = refuse  # type: ignore[method-assign]
+    with pytest.raises(CannotRunError, match="it did not start: no"):
+        lab.carry_out()
+    assert lab.folder.trials() == ()
+
+
+def test_each_deployment_of_a_block_has_a_server_of_its_own(tmp_path: Path, script: Script) -> None:
+    lab = Lab(tmp_path, script(ANSWERS + "print(json.dumps(record))"), TWO)
+    lab.conductor._servers = replace(
+        lab.conductor._servers,
+        prepared={
+            Deployment(name): Prepared(OTHER, Aim("https://unset/"), lab.start)
+            for name in ("reference", "nginx")
+        },
+    )
+    lab.carry_out()
+    assert len({server.pid for server in lab.servers}) == 6
+    assert not any(server.alive() for server in lab.servers)
+    assert {trial.status for trial in lab.folder.trials()} == {"done"}
+
+
+def test_a_plan_without_deployments_is_carried_out_on_the_only_server(
+    tmp_path: Path, script: Script
+) -> None:
+    """Plans of the first version had one server a run, and did not name it."""
+    lab = Lab(tmp_path, script(ANSWERS + "print(json.dumps(record))"))
+    lab.plan = replace(
+        lab.plan, cells=tuple(replace(cell, deployment=None) for cell in lab.plan.cells)
+    )
+    lab.carry_out()
+    assert len(lab.folder.trials()) == 18

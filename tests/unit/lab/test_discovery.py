@@ -9,7 +9,7 @@ from tlslab.lab.discovery import discover
 from tlslab.lab.engine import Engine
 from tlslab.lab.specs import Aim
 from tlslab.model.errors import EngineError
-from tlslab.planning import make_plan
+from tlslab.planning import make_plan, refuse_levels
 
 Script = Callable[[str], str]
 
@@ -35,7 +35,7 @@ def test_versions_and_keys_become_the_servers_own(script: Script) -> None:
         "served('ECDSA P-384')"
     )
     found = discover(Engine(script(SERVER + body)), AIM, load("groups"))
-    plan = make_plan(found.experiment, 1, found.unavailable)
+    plan = make_plan(found.experiment, 1, refuse_levels(found.unavailable))
     assert {cell.factors["key"] for cell in plan.cells} == {"ecdsa-p384"}
     assert {cell.factors["tls"] for cell in plan.cells} == {"1.3"}
     assert len(plan.cells) == 6
@@ -73,7 +73,7 @@ def test_an_odd_certificate_key_gives_a_harmless_level(script: Script) -> None:
 
 def test_an_rsa_key_of_any_size_is_pinned_like_the_others(script: Script) -> None:
     found = discover(Engine(script(SERVER + "served('RSA-8192')")), AIM, load("groups"))
-    plan = make_plan(found.experiment, 1, found.unavailable)
+    plan = make_plan(found.experiment, 1, refuse_levels(found.unavailable))
     assert {cell.factors["key"] for cell in plan.cells} == {"rsa-8192"}
     assert {cell.profile.signature_schemes for cell in plan.cells} == {
         ("rsa_pss_rsae_sha256",),

@@ -31,7 +31,7 @@ def test_the_file_limit_must_hold_the_connections(
 
 def test_a_missing_program_is_hard_and_names_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
-    faults = {check.name: check for check in preflight.check_programs("reference", True)}
+    faults = {check.name: check for check in preflight.check_programs(("reference",), True)}
     assert faults["setpriv"].level == faults["taskset"].level == "hard"
     assert "util-linux" in faults["setpriv"].remedy
 

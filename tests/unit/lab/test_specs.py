@@ -1,17 +1,18 @@
 """What the engine is asked for."""
 
 from dataclasses import replace
-from typing import get_args
 
 from tlslab.experiment import load
 from tlslab.lab.placement import Placement, place
 from tlslab.lab.specs import Aim, preflight_spec, run_spec
+from tlslab.lab.trial import run_order
 from tlslab.model.record import RunKind
+from tlslab.model.workload import Steady, Window
 from tlslab.planning import make_cells
 
 EXPERIMENT = load("groups")
 CELL = make_cells(EXPERIMENT)[0][0]
-RUN_KINDS: tuple[RunKind, ...] = get_args(RunKind)
+RUN_KINDS: tuple[RunKind, ...] = ("capacity", "client_cost")
 AIM = Aim("https://127.0.0.1:1/d", "PEM", "localhost", ("host",), (1,))
 
 
@@ -55,6 +56,41 @@ def test_both_runs_and_the_preflight_speak_the_workloads_http() -> None:
         assert spec["requests_per_connection"] == {"count": 9}
     assert preflight_spec(AIM, CELL.profile, "2")["http"] == {"version": "2"}
     assert preflight_spec(AIM, CELL.profile)["http"] == {"version": "1.1"}
+
+
+def test_connections_that_are_kept_open_carry_as_many_requests_as_fit() -> None:
+    steady = Steady(Window(10, 200), connections=128, http="2", streams=10)
+    workload = replace(EXPERIMENT.workload, steady=steady)
+    spec = run_spec(AIM, CELL.profile, workload, "steady")
+    assert spec["requests_per_connection"] == "unlimited"
+    assert (spec["connections"], spec["warmup_ms"], spec["stop"]) == (128, 10, {"duration_ms": 200})
+    assert spec["http"] == {"version": "2", "streams": 10}
+    plain = replace(workload, steady=replace(steady, http=None))
+    assert run_spec(AIM, CELL.profile, plain, "steady")["http"] == {"version": "1.1", "streams": 1}
+
+
+def test_a_cells_own_levels_change_the_workload() -> None:
+    workload = replace(EXPERIMENT.workload, http="2", streams=5, requests_per_connection=9)
+    levels = {"http": "1.1", "connections": "64", "resume": "psk", "group": "X25519"}
+    changed = workload.of(levels)
+    assert (changed.http, changed.streams) == ("1.1", 1)
+    assert (changed.connections, changed.resume) == (64, "psk")
+    assert workload.of({}) == workload
+
+
+def test_a_run_in_three_parts_begins_with_another_one_in_each_block() -> None:
+    assert [run_order(block, steady=True)[0] for block in range(4)] == [
+        "capacity", "client_cost", "steady", "capacity",
+    ]  # fmt: skip
+    assert run_order(3) == ("client_cost", "capacity")
+
+
+def test_a_server_with_all_processors_shares_the_last_one() -> None:
+    two = place(True, (0, 1), count=2)
+    assert (two, two.shared) == (Placement((0, 1), (1,)), True)
+    assert place(True, (0, 1), count=1, most=2) == Placement((0,), (1,))
+    assert place(True, (0, 1, 2, 3), count=1, most=2) == Placement((0,), (2,))
+    assert not place(True, (0, 1, 2, 3), count=2, most=2).shared
 
 
 def test_server_and_generator_never_share_a_processor() -> None:

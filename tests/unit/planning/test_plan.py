@@ -2,12 +2,13 @@
 
 from collections import Counter
 from dataclasses import replace
-from itertools import product
+from itertools import pairwise, product
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tlslab.experiment import load, with_levels
+from tlslab.model.deployment import Deployment
 from tlslab.model.plan import Plan
 from tlslab.planning import make_cells, make_plan
 
@@ -89,7 +90,9 @@ def test_pins_follow_version_and_key() -> None:
 
 
 def test_what_a_target_lacks_is_left_out_with_the_targets_reason() -> None:
-    plan = make_plan(GROUPS, 1, {("group", "X448"): "no X448 there"})
+    plan = make_plan(
+        GROUPS, 1, lambda cell: "no X448 there" if cell.factors["group"] == "X448" else None
+    )
     assert len(plan.cells) == 18
     assert sum(each.reason == "no X448 there" for each in plan.excluded) == 4
 
@@ -107,3 +110,44 @@ def test_suites_of_another_version_or_key_are_left_out() -> None:
     assert f"the suite {rsa} belongs to TLS 1.2" in reasons
     assert f"the suite {rsa} needs an RSA certificate" in reasons
     assert f"the suite {rsa} exchanges keys without an elliptic curve" in reasons
+
+
+TWO_SERVERS = {"server": ("nginx", "reference"), "processors": ("1", "2"), "tls": ("1.3",)}
+
+
+@given(st.integers(0, 2**32))
+def test_cells_of_one_deployment_follow_each_other(seed: int) -> None:
+    experiment = replace(with_levels(GROUPS, TWO_SERVERS), blocks=4)
+    plan = make_plan(experiment, seed)
+    for block in range(4):
+        trials = [trial for trial in plan.trials if trial.block == block]
+        deployments = [plan.cell(trial.cell).deployment for trial in trials]
+        changes = sum(a != b for a, b in pairwise(deployments))
+        assert (len(set(deployments)), changes) == (4, 3)
+
+
+def test_the_order_of_deployments_is_drawn_for_each_block() -> None:
+    plan = make_plan(with_levels(GROUPS, TWO_SERVERS), 1)
+    firsts = {plan.cell(t.cell).deployment for t in plan.trials if t.position == 0}
+    assert len(firsts) > 1
+
+
+def test_a_deployment_is_made_of_the_server_side_factors_alone() -> None:
+    changed = with_levels(
+        GROUPS, {"front": ("haproxy",), "workers": ("6",), "dh_bits": ("2048",), "resume": ("psk",)}
+    )
+    cell = make_cells(changed, "nginx")[0][0]
+    assert cell.deployment == Deployment(
+        "nginx", front="haproxy", workers=6, dh_bits=2048, resume="psk"
+    )
+    assert cell.key.startswith("front=haproxy,workers=6,dh_bits=2048,tls=1.3")
+    assert make_cells(GROUPS)[0][0].deployment == Deployment("reference")
+
+
+def test_a_way_to_resume_belongs_to_a_version() -> None:
+    changed = with_levels(GROUPS, {"resume": ("none", "ticket", "psk"), "group": ("X25519",)})
+    cells, excluded = make_cells(changed)
+    assert {(c.factors["tls"], c.factors["resume"]) for c in cells} == {
+        ("1.3", "none"), ("1.3", "psk"), ("1.2", "none"), ("1.2", "ticket"),
+    }  # fmt: skip
+    assert "resumption by psk belongs to TLS 1.3" in {each.reason for each in excluded}

@@ -3,54 +3,17 @@
 import json
 import re
 from dataclasses import replace
-from html.parser import HTMLParser
 
 import pytest
 from plotly import graph_objects
 
+from made_page import HOSTILE, Page
 from made_run import World, made_run
 from tlslab import report
 from tlslab.analysis import summarise
 from tlslab.model.finding import Summary
 from tlslab.model.record import Reason, Trial
 from tlslab.report import render_html
-
-HOSTILE = (
-    "<script>alert(1)</script>",
-    "\"'><img src=x onerror=alert(1)>",
-    "</script><svg onload=alert(1)>",
-    "{{ 7 * 7 }}{% raw %}",
-    "\x1b[2J\u202egnirts",
-)
-
-
-class Page(HTMLParser):
-    """Elements, attributes and texts of a page."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.tags: list[str] = []
-        self.attributes: list[tuple[str, str]] = []
-        self.texts: list[str] = []
-        self._hidden = False
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append(tag)
-        self._hidden = tag in ("script", "style")
-        self.attributes += [(name, value or "") for name, value in attrs]
-
-    def handle_endtag(self, tag: str) -> None:
-        self._hidden = False
-
-    def handle_data(self, data: str) -> None:
-        if not self._hidden:
-            self.texts.append(data)
-
-    @property
-    def text(self) -> str:
-        """What a reader sees."""
-        return " ".join(" ".join(self.texts).split())
 
 
 @pytest.fixture(scope="session")

@@ -8,6 +8,7 @@ import pytest
 
 from tlslab.model.errors import CannotRunError
 from tlslab.targets import Reference
+from tlslab.targets import reference as reference_module
 from tlslab.targets.base import Setting
 
 SERVER = """
@@ -51,3 +52,44 @@ def test_a_server_that_does_not_start_is_told_with_its_words(tmp_path: Path) -> 
     with pytest.raises(CannotRunError, match="no such curve"):
         broken.start()
     assert not psutil.Process().children(recursive=True)
+
+
+LATE = """
+import json, signal, time
+told = 1
+def event(full):
+    return json.dumps({"event": "stats", "stats": {"handshakes": {"full": full}}})
+def stats(*_):
+    global told
+    told += 1
+    print(event(told), flush=True)
+signal.signal(signal.SIGUSR1, stats)
+ready = json.dumps({"event": "ready", "address": "127.0.0.1:4433"})
+print(ready + "\\n" + event(told), flush=True)
+while True:
+    time.sleep(1)
+"""
+
+
+def test_a_late_answer_to_an_earlier_question_is_none_to_this_one(tmp_path: Path) -> None:
+    running = target(tmp_path, LATE).start()
+    assert [running.handshakes(), running.handshakes()] == [2, 3]
+    running.stop()
+
+
+SILENT = """
+import json, signal, time
+signal.signal(signal.SIGUSR1, signal.SIG_IGN)
+print(json.dumps({"event": "ready", "address": "127.0.0.1:4433"}), flush=True)
+time.sleep(60)
+"""
+
+
+def test_a_server_that_keeps_its_books_to_itself_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reference_module, "STATS_S", 0.2)
+    running = target(tmp_path, SILENT).start()
+    with pytest.raises(CannotRunError, match="no sign of 'stats'"):
+        running.handshakes()
+    running.stop()

@@ -12,7 +12,8 @@ impl<S: Session> Connection<S> {
         &mut self,
         context: &mut Context<'_, C>,
     ) -> Result<Next, Failure> {
-        if !(context.draining && context.script.requests.is_none()) {
+        let is_thinking = self.is_thinking(context);
+        if !(is_thinking || context.draining && context.script.requests.is_none()) {
             self.begin_requests(context.script)?;
         }
         if let Some(turn) = self.send_requests()? {
@@ -34,14 +35,36 @@ impl<S: Session> Connection<S> {
         let Some(client) = &mut self.http2 else { return Ok(Next::Go) };
         let taken = client.take(&context.plaintext[..length], now);
         self.at.first_answered = client.first_answered().unwrap_or_default();
+        let mut answered = false;
         while let Some(done) = self.http2.as_mut().and_then(|client| client.next_done()) {
             self.note_done(&done, context);
+            answered = true;
         }
         taken?;
-        // The instant at which the next requests begin.
+        let next = self.ending(context)?;
+        if matches!(next, Next::Go) && answered && context.script.think > 0 {
+            return Ok(Next::Stop(self.begin_to_think(now, context)));
+        }
+        if !is_thinking {
+            // The instant at which the next requests begin.
+            self.at.requested = now;
+            self.deadline = self.deadline.min(now + least_patience(context.script));
+        }
+        Ok(next)
+    }
+
+    /// Whether the next request has to wait; ends the time between two requests when it is over. What
+    /// the server says meanwhile is heard, and no deadline holds.
+    fn is_thinking<C: Clock>(&mut self, context: &Context<'_, C>) -> bool {
+        let Some(until) = self.thinks_until else { return false };
+        let now = context.clock.now();
+        if now < until {
+            return true;
+        }
+        self.thinks_until = None;
         self.at.requested = now;
-        self.deadline = self.deadline.min(now + least_patience(context.script));
-        self.ending(context)
+        self.deadline = now + least_patience(context.script);
+        false
     }
 
     /// Begins as many requests as are wanted, allowed, and left to do.

@@ -1,4 +1,6 @@
 use super::*;
+use crate::http::body::BodyRule;
+use crate::tls::expectation::Expectation;
 use crate::clock::ManualClock;
 use crate::names::CipherSuite;
 use crate::spec::Resume;

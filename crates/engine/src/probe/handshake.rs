@@ -18,6 +18,7 @@ use super::line::{Line, Stop, refusal};
 use super::registry::{self, Protocol};
 use super::{Prober, Protocols, Renegotiation};
 use crate::hostile::harmless;
+use crate::tls::EarlyData;
 use crate::tls::openssl::ffi;
 
 /// `SSL_OP_LEGACY_SERVER_CONNECT` of openssl/ssl.h: servers without RFC 5746 are probed as well.
@@ -25,6 +26,9 @@ const LEGACY_SERVER_CONNECT: u64 = 1 << 2;
 
 /// How much longer a probe listens to a server that has nothing it must say.
 const SHORT_WHILE: Duration = Duration::from_secs(2);
+
+/// A group that servers have only if somebody has set them up for it (RFC 8734).
+const UNUSUAL_GROUP: &str = "brainpoolP512r1tls13";
 
 /// What a handshake is made with.
 pub struct Terms {
@@ -81,6 +85,14 @@ impl Terms {
         self
     }
 
+    /// Goes on without a key exchange where a session is resumed, and offers none but one in a group
+    /// that servers do not have.
+    pub fn without_exchange(mut self) -> Result<Self, ErrorStack> {
+        ffi::allow_psk_without_key_exchange(&mut self.context);
+        self.context.set_groups_list(UNUSUAL_GROUP)?;
+        Ok(self)
+    }
+
     /// The context, for callbacks.
     pub fn context(&mut self) -> &mut SslContextBuilder {
         &mut self.context
@@ -122,6 +134,22 @@ impl Prober {
                 Err(of_error(stream.error()))
             }
         })
+    }
+
+    /// Makes a handshake on these terms with early data; what became of that.
+    pub(super) fn shake_early(
+        &mut self,
+        terms: Result<Terms, ErrorStack>,
+        plaintext: &[u8],
+    ) -> Result<EarlyData, Stop> {
+        let Ok(ssl) = terms.and_then(|terms| terms.session_of(self.sni.as_deref())) else {
+            return Ok(EarlyData::None);
+        };
+        let Ok(mut stream) = SslStream::new(ssl, self.dialer.dial()?) else {
+            return Ok(EarlyData::None);
+        };
+        let shaken = stream.write_early_data(plaintext).and_then(|_| stream.connect());
+        Ok(shaken.map_or(EarlyData::None, |()| ffi::early_data(stream.ssl())))
     }
 
     /// The schemes by which the server signs handshakes of TLS 1.3.
@@ -203,12 +231,16 @@ pub fn known_families() -> Vec<Vec<u16>> {
     families.filter(|family| !family.is_empty()).collect()
 }
 
+/// A request without a consequence.
+pub fn request(host: &str) -> String {
+    format!("HEAD / HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n")
+}
+
 /// Sends a request that every HTTP server answers, and reads until something comes: by then all
 /// tickets have come. Other servers stay silent, and are given little time for it.
 pub fn exchange(stream: &mut SslStream<Line>, host: &str) {
-    let request = format!("HEAD / HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
     stream.get_mut().hurry(SHORT_WHILE);
-    if stream.write_all(request.as_bytes()).is_ok() {
+    if stream.write_all(request(host).as_bytes()).is_ok() {
         // Data, the end or silence: each is the end of the tickets.
         let _ = stream.ssl_read(&mut [0; 1024]);
     }

@@ -167,12 +167,18 @@ pub struct Resumption {
     pub ticket: Option<bool>,
     /// By pre-shared key, TLS 1.3.
     pub psk: Option<bool>,
+    /// By pre-shared key without a key exchange (psk_ke of RFC 8446, section 4.2.9), by a try; null
+    /// as well where no session could be offered.
+    pub psk_ke: Option<bool>,
     /// The tickets that follow a full handshake of TLS 1.3.
     pub tickets: Option<u32>,
     /// The longest time that a ticket of TLS 1.3 may be used, in seconds.
     pub ticket_lifetime_s: Option<u64>,
     /// The early data that its tickets allow, in bytes; 0: none.
     pub max_early_data_bytes: Option<u32>,
+    /// Whether early data that was sent with such a ticket was taken; null: no ticket allows any, or
+    /// it could not be sent.
+    pub early_data_accepted: Option<bool>,
 }
 
 /// Compression; null: not in a version that the server has.

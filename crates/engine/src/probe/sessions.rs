@@ -3,12 +3,14 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use foreign_types::ForeignTypeRef;
+use openssl::error::ErrorStack;
 use openssl::ssl::{SslSession, SslSessionCacheMode, SslSessionRef};
 
-use super::handshake::{Terms, exchange, part};
+use super::handshake::{Terms, exchange, part, request};
 use super::line::Stop;
 use super::registry::Protocol;
 use super::{Prober, Resumption};
+use crate::tls::EarlyData;
 
 /// The most tickets that are counted.
 const TICKETS_LIMIT: usize = 64;
@@ -55,8 +57,29 @@ impl Prober {
         Ok(Some(again.is_ok_and(|stream| stream.ssl().session_reused())))
     }
 
-    /// Collects the tickets of a handshake of TLS 1.3, and uses the last one.
+    /// What the tickets of a handshake of TLS 1.3 say, and what they are good for. Each is used once:
+    /// a server may know it no more.
     fn find_tickets(&mut self, found: &mut Resumption) -> Result<(), Stop> {
+        let Some(mut tickets) = self.tickets()? else { return Ok(()) };
+        found.tickets = Some(tickets.len() as u32);
+        let early_data = tickets.iter().map(|session| session.max_early_data()).max();
+        found.max_early_data_bytes = Some(early_data.unwrap_or(0));
+        found.ticket_lifetime_s = tickets.iter().map(|session| lifetime_s(session)).max();
+        found.psk = Some(match tickets.pop() {
+            None => false,
+            Some(session) => self.takes(Terms::new(Protocol::Tls13), session)?,
+        });
+        if found.psk == Some(true) {
+            found.psk_ke = self.takes_psk_alone()?;
+        }
+        if early_data.is_some_and(|bytes| bytes > 0) {
+            found.early_data_accepted = self.takes_early_data()?;
+        }
+        Ok(())
+    }
+
+    /// The tickets that come with a handshake of TLS 1.3 and a response; `None` without a handshake.
+    fn tickets(&mut self) -> Result<Option<Vec<SslSession>>, Stop> {
         let tickets = Arc::new(Mutex::new(Vec::new()));
         let collected = Arc::clone(&tickets);
         let terms = Terms::new(Protocol::Tls13).map(|mut terms| {
@@ -70,26 +93,45 @@ impl Prober {
             });
             terms
         });
-        let Ok(mut stream) = self.shake(terms)? else { return Ok(()) };
+        let Ok(mut stream) = self.shake(terms)? else { return Ok(None) };
         exchange(&mut stream, &self.server_name);
         part(&mut stream);
-        let mut tickets =
-            std::mem::take(&mut *tickets.lock().unwrap_or_else(PoisonError::into_inner));
-        drop(stream);
-        found.tickets = Some(tickets.len() as u32);
-        let early_data = tickets.iter().map(|session| session.max_early_data()).max();
-        found.max_early_data_bytes = Some(early_data.unwrap_or(0));
-        found.ticket_lifetime_s = tickets.iter().map(|session| lifetime_s(session)).max();
-        found.psk = Some(match tickets.pop() {
-            None => false,
-            Some(session) => self.takes_psk(session)?,
-        });
-        Ok(())
+        let tickets = std::mem::take(&mut *tickets.lock().unwrap_or_else(PoisonError::into_inner));
+        Ok(Some(tickets))
     }
 
-    fn takes_psk(&mut self, session: SslSession) -> Result<bool, Stop> {
-        let terms = Terms::new(Protocol::Tls13).map(|terms| terms.session(session));
+    fn takes(
+        &mut self,
+        terms: Result<Terms, ErrorStack>,
+        session: SslSession,
+    ) -> Result<bool, Stop> {
+        let terms = terms.map(|terms| terms.session(session));
         Ok(self.shake(terms)?.is_ok_and(|stream| stream.ssl().session_reused()))
+    }
+
+    /// Whether the key alone resumes. A client of OpenSSL cannot leave a key exchange unoffered, so
+    /// it offers one that no server is set up for: one that goes on has done without.
+    fn takes_psk_alone(&mut self) -> Result<Option<bool>, Stop> {
+        let Some(session) = self.tickets()?.and_then(|mut tickets| tickets.pop()) else {
+            return Ok(None);
+        };
+        self.takes(Terms::new(Protocol::Tls13).and_then(Terms::without_exchange), session).map(Some)
+    }
+
+    /// Sends a request as early data: whether the server takes it.
+    fn takes_early_data(&mut self) -> Result<Option<bool>, Stop> {
+        let tickets = self.tickets()?.unwrap_or_default();
+        let Some(session) = tickets.into_iter().find(|session| session.max_early_data() > 0) else {
+            return Ok(None);
+        };
+        let request = request(&self.server_name);
+        let early = &request.as_bytes()[..request.len().min(session.max_early_data() as usize)];
+        let terms = Terms::new(Protocol::Tls13).map(|terms| terms.session(session));
+        Ok(match self.shake_early(terms, early)? {
+            EarlyData::None => None,
+            EarlyData::Accepted => Some(true),
+            EarlyData::Rejected => Some(false),
+        })
     }
 }
 

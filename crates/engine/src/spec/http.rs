@@ -87,16 +87,13 @@ impl HttpSpec {
         if run.tls.server_names.len() > 1 && self.check_body != BodyCheck::Off {
             return Err(SpecError::BodyOfSeveralNames);
         }
-        self.check_http1_only(run)
-    }
-
-    /// What is made for one request after the other only.
-    fn check_http1_only(&self, run: &RunSpec) -> Result<(), SpecError> {
-        match self.version {
-            HttpVersion::Http2 if run.load.think_us > 0 => Err(SpecError::ThinkOverHttp2),
-            HttpVersion::Http2 if run.tls.early_data => Err(SpecError::EarlyDataOverHttp2),
-            _ => Ok(()),
+        if streams > 1 && run.load.think_us > 0 {
+            return Err(SpecError::ThinkWithStreams);
         }
+        if self.version == HttpVersion::Http2 && run.tls.early_data {
+            return Err(SpecError::EarlyDataOverHttp2);
+        }
+        Ok(())
     }
 }
 
@@ -139,9 +136,11 @@ mod tests {
     }
 
     #[test]
-    fn think_time_and_early_data_are_of_http_1_1() {
-        let more = r#","load":{"think_us":5}"#;
-        assert_eq!(check(r#"{"version":"2"}"#, more), Err(SpecError::ThinkOverHttp2));
+    fn think_time_is_of_one_stream_and_early_data_of_http_1_1() {
+        let more = r#","load":{"think_us":5},"requests_per_connection":9"#;
+        assert_eq!(check(r#"{"version":"2"}"#, more), Ok(()));
+        let several = check(r#"{"version":"2","streams":2}"#, more);
+        assert_eq!(several, Err(SpecError::ThinkWithStreams));
         let more = r#","tls":{"resume":"psk","early_data":true}"#;
         assert_eq!(check(r#"{"version":"2"}"#, more), Err(SpecError::EarlyDataOverHttp2));
         assert_eq!(check("{}", more), Ok(()));

@@ -178,8 +178,8 @@ pub enum SpecError {
     BodyOfHandshakeOnly,
     #[error("http.check_body goes with one server name: each may have a body of its own")]
     BodyOfSeveralNames,
-    #[error("think time (load.think_us) goes with http.version 1.1 only")]
-    ThinkOverHttp2,
+    #[error("think time (load.think_us) goes with one stream at a time; leave http.streams at 1")]
+    ThinkWithStreams,
     #[error("early data (tls.early_data) goes with http.version 1.1 only")]
     EarlyDataOverHttp2,
     #[error("suite {suite} belongs to TLS {needs}, which is not among the versions asked for")]

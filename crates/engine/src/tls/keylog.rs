@@ -69,32 +69,18 @@ impl fmt::Display for Hex<'_> {
 
 #[cfg(test)]
 mod tests {
+    use tlslab_testkit::memory::Memory;
+
     use super::*;
-    use std::sync::Arc;
-
-    /// Memory that a test can look at while the log writes to it.
-    #[derive(Clone, Default)]
-    struct Shared(Arc<Mutex<Vec<u8>>>);
-
-    impl Write for Shared {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.0.lock().unwrap().write(bytes)
-        }
-
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
 
     #[test]
     fn lines_have_the_format_of_nss() {
-        let shared = Shared::default();
-        let log = KeyLog::new(shared.clone());
+        let memory = Memory::default();
+        let log = KeyLog::new(memory.clone());
         rustls::KeyLog::log(&log, "CLIENT_RANDOM", &[0x0a, 0xff], &[1, 2]);
         log.line(format_args!("EXPORTER_SECRET 00 11"));
         log.finish().unwrap();
-        let text = String::from_utf8(shared.0.lock().unwrap().clone()).unwrap();
-        assert_eq!(text, "CLIENT_RANDOM 0aff 0102\nEXPORTER_SECRET 00 11\n");
+        assert_eq!(memory.text(), "CLIENT_RANDOM 0aff 0102\nEXPORTER_SECRET 00 11\n");
     }
 
     #[test]

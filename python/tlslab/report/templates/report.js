@@ -11,10 +11,12 @@
     const drawn = structuredClone(given);
     if (drawn.type === "bar") {
       drawn.marker = { ...drawn.marker, color: main, line: { width: 0 } };
-      if (drawn.error_x) drawn.error_x.color = colour("ink");
+      for (const error of [drawn.error_x, drawn.error_y]) if (error) error.color = colour("ink");
     } else {
-      drawn.fillcolor = main;
+      drawn.fillcolor = drawn.stackgroup ? main : `${main}33`;
       drawn.line = { ...drawn.line, color: main };
+      drawn.marker = { ...drawn.marker, color: main };
+      if (drawn.error_y) drawn.error_y.color = main;
     }
     return drawn;
   }
@@ -31,6 +33,7 @@
       if (axis.categoryarray) Object.assign(axis, { showgrid: false, tickfont: { color: colour("ink"), size: 13 } });
     }
     for (const note of drawn.annotations ?? []) note.font = { size: 11, color: colour("ink") };
+    for (const shape of drawn.shapes ?? []) shape.line.color = colour("soft");
     return drawn;
   }
 
@@ -57,7 +60,7 @@
       if (!(place.id in figures)) (place.closest("figure") ?? place.parentElement).remove();
     }
   }
-  if (!document.querySelector(".cpu-setting")) document.getElementById("cpu").remove();
+  if (!document.querySelector(".cpu-setting")) document.getElementById("cpu")?.remove();
   const select = document.getElementById("cpu-setting");
   select?.addEventListener("change", () => choose(select.value));
   choose(select ? select.value : document.querySelector(".cpu-setting")?.dataset.setting);

@@ -60,6 +60,8 @@ pub struct Client {
     /// Plaintext that is made, and how much of it was sent.
     outgoing: Vec<u8>,
     sent: usize,
+    /// The session may have something to send that is not made yet.
+    to_make: bool,
 }
 
 impl Client {
@@ -73,7 +75,7 @@ impl Client {
         ];
         session.settings(&settings, WINDOW).map_err(refused)?;
         let streams = Streams::new(rule);
-        Ok(Self { session, streams, allowed: 1, outgoing: Vec::new(), sent: 0 })
+        Ok(Self { session, streams, allowed: 1, outgoing: Vec::new(), sent: 0, to_make: true })
     }
 
     /// How many requests may be begun now, when so many are to be under way at once. Until the
@@ -87,6 +89,7 @@ impl Client {
     pub fn begin(&mut self, request: &Request, now: Nanos) -> Result<(), Failure> {
         let stream = self.session.request(&request.fields()).map_err(refused)?;
         self.streams.begin(stream, now);
+        self.to_make = true;
         Ok(())
     }
 
@@ -95,9 +98,10 @@ impl Client {
         if self.sent == self.outgoing.len() {
             self.outgoing.clear();
             self.sent = 0;
-            if self.session.wants_to_send() {
+            if self.to_make {
                 let limit = OUTGOING_LIMIT;
                 self.session.send(&mut self.streams, &mut self.outgoing, limit).map_err(refused)?;
+                self.to_make = self.outgoing.len() >= limit;
             }
         }
         Ok(&self.outgoing[self.sent..])
@@ -120,6 +124,7 @@ impl Client {
         if !self.session.wants_to_send() {
             return self.streams.trouble().and(taken);
         }
+        self.to_make = true;
         // What the session itself refuses it tells when it makes its answer.
         let answered = self.outgoing().map(|_| ());
         self.streams.trouble().and(taken).and(answered)?;

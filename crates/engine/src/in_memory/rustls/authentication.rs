@@ -1,9 +1,6 @@
-//! Verifiers that verify in full, every time, and note the scheme of the signature.
-//!
-//! rustls shows the scheme to its verifier only. A thread makes one handshake at a time, and each
-//! side fetches the scheme as soon as its turn is over.
+//! Verifiers that verify in full, every time, and note the scheme of the signature: each side fetches
+//! it as soon as its turn is over. The load generator's verifier remembers and samples instead.
 
-use std::cell::Cell;
 use std::sync::Arc;
 
 use rustls::client::WebPkiServerVerifier;
@@ -17,16 +14,7 @@ use rustls::{DigitallySignedStruct, DistinguishedName, Error, RootCertStore};
 use crate::in_memory::InMemoryError;
 use crate::names::SignatureScheme;
 use crate::tls::BackendError;
-use crate::tls::rustls::NAME;
-
-thread_local! {
-    static SIGNED_WITH: Cell<Option<u16>> = const { Cell::new(None) };
-}
-
-/// The scheme of the last signature that was verified on this thread; clears it.
-pub fn take_scheme() -> Option<u16> {
-    SIGNED_WITH.take()
-}
+use crate::tls::rustls::{NAME, signed_with};
 
 /// One of rustls' own verifiers, with one signature scheme.
 #[derive(Debug)]
@@ -63,10 +51,6 @@ fn refused(error: &impl ToString) -> InMemoryError {
     BackendError::Refused { backend: NAME, message: error.to_string() }.into()
 }
 
-fn note(signed: &DigitallySignedStruct) {
-    SIGNED_WITH.set(Some(u16::from(signed.scheme)));
-}
-
 impl ServerCertVerifier for Noting<WebPkiServerVerifier> {
     fn verify_server_cert(
         &self,
@@ -85,7 +69,7 @@ impl ServerCertVerifier for Noting<WebPkiServerVerifier> {
         certificate: &CertificateDer<'_>,
         signed: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        note(signed);
+        signed_with::note(signed);
         self.inner.verify_tls12_signature(message, certificate, signed)
     }
 
@@ -95,7 +79,7 @@ impl ServerCertVerifier for Noting<WebPkiServerVerifier> {
         certificate: &CertificateDer<'_>,
         signed: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        note(signed);
+        signed_with::note(signed);
         self.inner.verify_tls13_signature(message, certificate, signed)
     }
 
@@ -124,7 +108,7 @@ impl ClientCertVerifier for Noting<dyn ClientCertVerifier> {
         certificate: &CertificateDer<'_>,
         signed: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        note(signed);
+        signed_with::note(signed);
         self.inner.verify_tls12_signature(message, certificate, signed)
     }
 
@@ -134,7 +118,7 @@ impl ClientCertVerifier for Noting<dyn ClientCertVerifier> {
         certificate: &CertificateDer<'_>,
         signed: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        note(signed);
+        signed_with::note(signed);
         self.inner.verify_tls13_signature(message, certificate, signed)
     }
 

@@ -5,11 +5,11 @@ use rustls::server::{ServerConnectionData, UnbufferedServerConnection};
 use rustls::unbuffered::{ConnectionState, EncodeError, EncryptError, UnbufferedStatus};
 use rustls::{CommonState, HandshakeKind, ProtocolVersion};
 
-use super::authentication::take_scheme;
 use super::trouble;
 use crate::in_memory::buffer::Buffer;
 use crate::in_memory::library::{Role, Seen, Side, Trouble};
 use crate::names::{CipherSuite, SignatureScheme, TlsVersion};
+use crate::tls::rustls::signed_with;
 
 /// What rustls' two kinds of connection have in common.
 pub trait Connection {
@@ -125,7 +125,7 @@ fn written(outgoing: &mut Buffer, mut write: impl FnMut(&mut [u8]) -> Result<usi
 impl<C: Connection> Side for RustlsSide<C> {
     fn advance(&mut self, incoming: &mut Buffer, outgoing: &mut Buffer) -> Result<(), Trouble> {
         self.process(incoming, outgoing, &mut |_| {})?;
-        if let Some(scheme) = take_scheme() {
+        if let Some(scheme) = signed_with::take() {
             self.peer_scheme = Some(SignatureScheme::from_code_point(scheme));
         }
         if incoming.is_empty() { Ok(()) } else { Err(self.failed("part of a flight is left over")) }

@@ -8,6 +8,7 @@ pub(crate) mod key_exchange;
 mod key_memo;
 mod key_schedule;
 mod session;
+pub(crate) mod signed_with;
 mod tickets;
 mod verifier;
 

@@ -15,8 +15,8 @@ use rustls::{CertificateError, ClientConfig, Error, HandshakeKind as RustlsKind,
 use super::client_hello::offers_ticket;
 use super::client_identity::take_shown;
 use super::flight::{Early, encode, encode_flight, encrypt_early};
+use super::signed_with;
 use super::tickets::{self, Ticket};
-use super::verifier::take_signature_scheme;
 use crate::names::{CipherSuite, SignatureScheme, TlsVersion};
 use crate::outcome::{Failure, Step};
 use crate::socket::{self, Socket};
@@ -147,7 +147,7 @@ impl RustlsSession {
             let filled = kept + length;
             let (used, read) = self.process(&mut buffer[..filled], room)?;
             // Fetched at once: the next connection of this worker notes its own.
-            if let Some(scheme) = take_signature_scheme() {
+            if let Some(scheme) = signed_with::take() {
                 self.signature_scheme = Some(SignatureScheme::from_code_point(scheme));
             }
             self.client_authenticated |= take_shown();
@@ -210,7 +210,7 @@ impl RustlsSession {
     }
 
     fn fail(&mut self, error: Error) -> Failure {
-        let signed = take_signature_scheme().is_some();
+        let signed = signed_with::take().is_some();
         take_shown();
         let failure = match &error {
             Error::AlertReceived(alert) => Failure::Alert(u8::from(*alert)),

@@ -1,6 +1,5 @@
-//! How the rustls back end authenticates a server, and how it learns the signature scheme.
+//! How the rustls back end authenticates a server.
 
-use std::cell::Cell;
 use std::sync::Arc;
 
 use rustls::ProtocolVersion::{TLSv1_2, TLSv1_3};
@@ -10,19 +9,8 @@ use rustls::crypto::{WebPkiSupportedAlgorithms, verify_tls12_signature, verify_t
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
 
-use super::{chain_memo, key_memo};
+use super::{chain_memo, key_memo, signed_with};
 use crate::tls::TrustAnchors;
-
-thread_local! {
-    /// The scheme of the last handshake signature seen on this thread. rustls shows it to the
-    /// verifier only; a worker handles one connection at a time, and fetches it at once.
-    static SIGNED_WITH: Cell<Option<u16>> = const { Cell::new(None) };
-}
-
-/// The scheme of the last handshake signature on this thread; clears it.
-pub fn take_signature_scheme() -> Option<u16> {
-    SIGNED_WITH.take()
-}
 
 /// What is verified of a server.
 #[derive(Debug)]
@@ -64,7 +52,7 @@ impl Verifier {
 
     /// Notes the scheme; says whether the signature is to be verified.
     fn note(&self, signed: &DigitallySignedStruct) -> bool {
-        SIGNED_WITH.set(Some(u16::from(signed.scheme)));
+        signed_with::note(signed);
         !matches!(self.check, Check::Nothing)
     }
 }

@@ -65,7 +65,9 @@ pub fn run(arguments: &Arguments, interrupt: &AtomicBool) -> Result<ExitCode, Pr
     let connections = plan.levels.last().copied().unwrap_or(1);
     let spec = RunSpec { connections, ..arguments.spec()? }.checked()?;
     if spec.spec().http.version == HttpVersion::Http2 {
-        return Err(Problem::usage("--hold goes with HTTP/1.1 only".to_owned()));
+        return Err(Problem::usage(
+            "--hold goes with HTTP/1.1 only; leave --http 2 out".to_owned(),
+        ));
     }
     let trust = trust::anchors(&spec.spec().tls.trust)?;
     let checked = check(&spec, trust)?;

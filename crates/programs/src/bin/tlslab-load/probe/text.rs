@@ -126,6 +126,7 @@ impl Table {
         self.row("resumption by session ID", yes(found.session_id));
         self.row("resumption by ticket", yes(found.ticket));
         self.row("resumption by PSK", yes(found.psk));
+        self.row("PSK without key exchange", yes(found.psk_ke));
         if let Some(tickets) = found.tickets {
             let lifetime =
                 found.ticket_lifetime_s.map(|s| format!(", for {s} s")).unwrap_or_default();
@@ -134,7 +135,14 @@ impl Table {
         let early = match found.max_early_data_bytes {
             None => "-".to_owned(),
             Some(0) => "no".to_owned(),
-            Some(bytes) => format!("{bytes} bytes"),
+            Some(bytes) => {
+                let tried = match found.early_data_accepted {
+                    None => "",
+                    Some(true) => ", accepted",
+                    Some(false) => ", rejected",
+                };
+                format!("{bytes} bytes{tried}")
+            }
         };
         self.row("early data", &early);
     }

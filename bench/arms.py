@@ -1,0 +1,64 @@
+"""Two contestants that should cost the same: measured in turn, and judged."""
+
+import random
+from collections.abc import Callable, Sequence
+from enum import StrEnum
+from typing import TypeVar
+
+from bench.intervals import Interval
+from bench.settings import BLOCKS, SEED
+
+# A ratio's interval may reach so far to each side; a wider one holds 1 whatever is true.
+HALF_WIDTH = 0.05
+
+Arm = TypeVar("Arm", int, str)
+
+
+class Answer(StrEnum):
+    """What a ratio says of two costs."""
+
+    YES = "yes"
+    NO = "NO"
+    UNTOLD = "CANNOT TELL"
+
+
+def interleaved(
+    arms: Sequence[Arm], cost: Callable[[Arm], float], blocks: int = BLOCKS
+) -> dict[Arm, dict[int, float]]:
+    """What each arm costs, by block; each runs once in a block, in an order drawn by lot."""
+    order = random.Random(SEED)
+    found: dict[Arm, dict[int, float]] = {arm: {} for arm in arms}
+    for block in range(blocks):
+        for arm in order.sample(arms, len(arms)):
+            found[arm][block] = cost(arm)
+    return found
+
+
+def tells(found: Interval) -> bool:
+    """Whether a ratio is known well enough to be called 1, or not 1."""
+    return found.n > 1 and (found.high - found.low) / 2 <= HALF_WIDTH
+
+
+def equal(found: Interval, tolerance: float) -> Answer:
+    """Whether a ratio is 1: by its interval, or within the tolerance."""
+    if not tells(found):
+        return Answer.UNTOLD
+    same = found.low <= 1 <= found.high or abs(found.value - 1) <= tolerance
+    return Answer.YES if same else Answer.NO
+
+
+def no_more(found: Interval, tolerance: float) -> Answer:
+    """Whether a ratio is at most 1: by its interval, or within the tolerance."""
+    if not tells(found):
+        return Answer.UNTOLD
+    return Answer.YES if found.low <= 1 or found.value <= 1 + tolerance else Answer.NO
+
+
+def show(question: str, found: Interval, bar: str, answer: Answer) -> bool:
+    """Prints the ratio and the answer; whether the bar is met."""
+    print(f"{question}: {found:.3f}")
+    words = f"{answer}"
+    if answer is Answer.UNTOLD:
+        words += f": the interval is wider than {HALF_WIDTH:.0%} to each side; take more blocks"
+    print(f"  {bar}: {words}")
+    return answer is Answer.YES

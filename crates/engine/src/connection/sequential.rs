@@ -1,0 +1,148 @@
+//! What a connection does with HTTP/1.1: one request after the other.
+
+use super::{Connection, Context, Next, Script, Turn};
+use crate::clock::{Clock, Nanos};
+use crate::http::h1::ResponseReader;
+use crate::outcome::{Failure, Step};
+use crate::socket;
+use crate::tls::{Progress, Session};
+
+impl<S: Session> Connection<S> {
+    pub(super) fn next_request<'s>(&self, script: &'s Script) -> &'s [u8] {
+        let last = script.requests == Some(self.requests_done + 1);
+        if last { &script.last_request } else { &script.request }
+    }
+
+    pub(super) fn request<C: Clock>(
+        &mut self,
+        context: &mut Context<'_, C>,
+    ) -> Result<Next, Failure> {
+        if context.script.handshake_only {
+            return Ok(match self.session.flush(&mut self.socket)? {
+                Progress::WantWrite => Next::Stop(Turn::Write),
+                _ if self.is_to_be_judged() => {
+                    let ended = self.socket.finish_sending();
+                    ended.map_err(|e| socket::failure(&e, self.step))?;
+                    self.request_sent = true;
+                    Next::Go
+                }
+                _ => Next::Stop(Turn::Ended(self.outcome())),
+            });
+        }
+        let request = self.next_request(context.script);
+        match self.session.write(&mut self.socket, &request[self.request_taken..])? {
+            Progress::Done(taken) => self.request_taken += taken,
+            Progress::WantRead => return Ok(Next::Stop(Turn::Read)),
+            Progress::WantWrite => return Ok(Next::Stop(Turn::Write)),
+            Progress::Closed | Progress::Cut => return Err(Failure::Closed(Step::FirstByte)),
+        }
+        self.request_sent = self.request_taken == request.len();
+        Ok(Next::Go)
+    }
+
+    pub(super) fn response<C: Clock>(
+        &mut self,
+        context: &mut Context<'_, C>,
+    ) -> Result<Next, Failure> {
+        if self.session.unsent() > 0 && self.session.flush(&mut self.socket)? == Progress::WantWrite
+        {
+            return Ok(Next::Stop(Turn::Write));
+        }
+        if self.reads == 0 {
+            return Ok(Next::Stop(Turn::Write));
+        }
+        self.reads -= 1;
+        let complete = match self.session.read(&mut self.socket, context.plaintext)? {
+            Progress::Done(length) => {
+                if self.step == Step::FirstByte {
+                    self.at.answered = context.clock.now();
+                    if self.requests_done == 0 {
+                        self.at.first_answered = self.at.answered;
+                    }
+                    self.enter(Step::Body, self.at.answered, context);
+                }
+                self.response
+                    .take(&context.plaintext[..length])
+                    .map_err(|_| Failure::HttpProtocol)?
+            }
+            Progress::WantRead => return Ok(Next::Stop(Turn::Read)),
+            Progress::WantWrite => return Ok(Next::Stop(Turn::Write)),
+            end @ (Progress::Closed | Progress::Cut) => match (self.response.end(), end) {
+                (true, Progress::Closed) => true,
+                // Anybody on the way can end a TCP stream: where only its end says that the body is
+                // whole, it is whole only with a close_notify (RFC 9112, sections 8 and 9.8).
+                (true, _) => return Err(Failure::Truncated),
+                (false, _) => return Err(Failure::Closed(self.step)),
+            },
+        };
+        if complete { self.finish_request(context) } else { Ok(Next::Go) }
+    }
+
+    fn finish_request<C: Clock>(&mut self, context: &mut Context<'_, C>) -> Result<Next, Failure> {
+        if !(200..300).contains(&self.response.status()) {
+            return Err(Failure::HttpStatus);
+        }
+        if !self.response.body.holds() {
+            return Err(Failure::Body);
+        }
+        let now = context.clock.now();
+        if let Some(recorder) = &mut context.recorder
+            && self.unexpected.is_none()
+        {
+            let (head, body) = (self.response.head_bytes, self.response.body.bytes);
+            recorder.request(&self.at, now, head, body);
+        }
+        self.requests_done += 1;
+        let open = self.response.keeps_alive();
+        match context.script.requests {
+            Some(requests) if self.requests_done == requests => {}
+            None if !open || context.draining => {}
+            Some(_) if !open => return Err(Failure::Closed(Step::FirstByte)),
+            _ => {
+                self.response = ResponseReader::new(context.script.body);
+                self.request_taken = 0;
+                self.request_sent = false;
+                if context.script.think > 0 {
+                    return Ok(Next::Stop(self.begin_to_think(now, context)));
+                }
+                self.at.requested = now;
+                self.enter(Step::FirstByte, now, context);
+                return Ok(Next::Go);
+            }
+        }
+        Ok(Next::Stop(Turn::Ended(self.outcome())))
+    }
+
+    /// No deadline holds while the client itself is what is waited for.
+    pub(super) fn begin_to_think<C: Clock>(
+        &mut self,
+        now: Nanos,
+        context: &Context<'_, C>,
+    ) -> Turn {
+        let until = now + context.script.think;
+        self.thinks_until = Some(until);
+        self.step = Step::FirstByte;
+        self.deadline = Nanos::MAX;
+        Turn::Think(until)
+    }
+
+    /// Goes on after think time. What came meanwhile is looked at first: nothing was asked for.
+    pub(super) fn think<C: Clock>(
+        &mut self,
+        context: &mut Context<'_, C>,
+    ) -> Result<Next, Failure> {
+        let now = context.clock.now();
+        if self.thinks_until.is_some_and(|until| now < until) {
+            return Ok(Next::Stop(Turn::Read));
+        }
+        match self.session.read(&mut self.socket, context.plaintext)? {
+            Progress::WantRead | Progress::WantWrite => {}
+            Progress::Done(_) => return Err(Failure::HttpProtocol),
+            Progress::Closed | Progress::Cut => return Err(Failure::Closed(Step::FirstByte)),
+        }
+        self.thinks_until = None;
+        self.at.requested = now;
+        self.enter(Step::FirstByte, now, context);
+        Ok(Next::Go)
+    }
+}

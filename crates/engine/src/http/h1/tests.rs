@@ -1,0 +1,104 @@
+use super::*;
+
+/// Whether the response is complete, its status, its body's length.
+type Read = (bool, u16, u64);
+
+fn read(bytes: &[u8]) -> Result<Read, HttpError> {
+    let mut reader = ResponseReader::default();
+    let done = reader.take(bytes)?;
+    Ok((done, reader.status(), reader.body.bytes))
+}
+
+/// The same, one byte at a time: no cut may change the result.
+fn read_slowly(bytes: &[u8]) -> Result<Read, HttpError> {
+    let mut reader = ResponseReader::default();
+    let mut done = false;
+    for byte in bytes {
+        done = reader.take(&[*byte])?;
+    }
+    Ok((done, reader.status(), reader.body.bytes))
+}
+
+#[test]
+fn framings_are_read_whole_and_in_pieces() {
+    let cases: [(&[u8], Read); 6] = [
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", (true, 200, 5)),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhel", (false, 200, 3)),
+        (b"HTTP/1.1 204 No Content\r\n\r\n", (true, 204, 0)),
+        (b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n", (true, 404, 0)),
+        (
+            b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n\
+              3;x=y\r\nabc\r\nA\r\n0123456789\r\n0\r\nT: v\r\n\r\n",
+            (true, 200, 13),
+        ),
+        (b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n\r\nabc", (false, 200, 3)),
+    ];
+    for (bytes, expected) in cases {
+        let text = String::from_utf8_lossy(bytes);
+        assert_eq!(read(bytes), Ok(expected), "{text}");
+        assert_eq!(read_slowly(bytes), Ok(expected), "{text}");
+    }
+}
+
+#[test]
+fn a_body_without_length_ends_with_the_connection() {
+    let mut reader = ResponseReader::default();
+    assert_eq!(reader.take(b"HTTP/1.0 200 OK\r\n\r\nabc"), Ok(false));
+    assert!(reader.end());
+    assert!(!reader.keeps_alive());
+    let mut cut = ResponseReader::default();
+    assert_eq!(cut.take(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc"), Ok(false));
+    assert!(!cut.end());
+}
+
+#[test]
+fn hostile_responses_are_refused() {
+    let cases: [(&[u8], HttpError); 7] = [
+        (b"SSH-2.0-OpenSSH_9.2\r\n\r\n", HttpError::Head),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n", HttpError::Length),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: +5\r\n\r\n", HttpError::Length),
+        (
+            b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n",
+            HttpError::Length,
+        ),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nab", HttpError::Surplus),
+        (
+            b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nfffffffffffffffff\r\n",
+            HttpError::Chunk,
+        ),
+        (b"HTTP/1.1 200 OK\r\nA: \0\r\n\r\n", HttpError::Head),
+    ];
+    for (bytes, expected) in cases {
+        let text = String::from_utf8_lossy(bytes);
+        assert_eq!(read(bytes), Err(expected), "{text}");
+        assert_eq!(read_slowly(bytes), Err(expected), "{text}");
+    }
+}
+
+#[test]
+fn floods_end_at_their_limits() {
+    let head = [b"HTTP/1.1 200 OK\r\nX: ".to_vec(), vec![b'a'; HEAD_LIMIT]].concat();
+    assert_eq!(read(&head), Err(HttpError::HeadTooLarge));
+    let interim = b"HTTP/1.1 100 Continue\r\n\r\n".repeat(9);
+    assert_eq!(read(&interim), Err(HttpError::TooManyInterim));
+    let chunk = [
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;".to_vec(),
+        vec![b'x'; CHUNK_LINE_LIMIT],
+    ]
+    .concat();
+    assert_eq!(read(&chunk), Err(HttpError::Chunk));
+}
+
+#[test]
+fn the_last_request_says_that_it_is_the_last() {
+    let target = Target {
+        host: "localhost".to_owned(),
+        port: 8443,
+        path: "/a".to_owned(),
+        authority: "localhost:8443".to_owned(),
+    };
+    let text = String::from_utf8(request(&target, true)).unwrap();
+    assert!(text.starts_with("GET /a HTTP/1.1\r\nHost: localhost:8443\r\n"));
+    assert!(text.ends_with("Connection: close\r\n\r\n"));
+    assert!(!String::from_utf8(request(&target, false)).unwrap().contains("close"));
+}

@@ -1,0 +1,105 @@
+//! From a recorder's notes to the words of a record.
+
+use std::collections::BTreeMap;
+use std::mem;
+
+use super::part::Part;
+use super::{ArrivalBooks, Flight, Recorder};
+use crate::clock::SECOND;
+use crate::outcome::Outcomes;
+use crate::record::{
+    Bytes, CountedFacts, CountedName, Interval, Kinds, OpenLoop, StepResult, Summary,
+};
+use crate::spec::RunSpec;
+use crate::spec::load::Rate;
+use crate::tls::Facts;
+
+/// What a recorder contributes to a record, in its words.
+#[derive(Debug)]
+#[allow(missing_docs, reason = "the fields are those of the record")]
+pub struct Conclusion {
+    pub outcomes: Outcomes,
+    pub facts: Vec<CountedFacts>,
+    pub server_names: Vec<CountedName>,
+    pub authenticated: u64,
+    pub requests: u64,
+    pub bytes: Bytes,
+    pub kinds: Kinds,
+    pub histograms: BTreeMap<String, String>,
+    pub summaries: BTreeMap<String, Summary>,
+    pub open_loop: Option<OpenLoop>,
+    pub flight: Flight,
+    pub steps: Vec<StepResult>,
+    pub slices: Vec<Interval>,
+}
+
+impl Recorder {
+    /// The notes in the form of a record.
+    pub fn conclude(mut self, spec: &RunSpec) -> Conclusion {
+        let steps = self.step_results(spec);
+        let parts = mem::take(&mut self.parts);
+        let mut whole = Part::new(spec.load.rate.is_some());
+        parts.iter().for_each(|part| whole.merge(part));
+        let mut outcomes = Outcomes {
+            attempts: self.carried + whole.started,
+            completed: self.completed,
+            in_flight_at_stop: self.in_flight_at_stop,
+            ..Outcomes::default()
+        };
+        whole.book(&mut outcomes);
+        Conclusion {
+            outcomes,
+            facts: self.counted_facts(),
+            server_names: self.names.of(&spec.tls.server_names),
+            authenticated: self.authenticated,
+            requests: whole.requests,
+            bytes: self.bytes,
+            kinds: self.kinds,
+            histograms: whole.histograms.encoded(),
+            summaries: whole.histograms.summaries(),
+            open_loop: spec.load.rate.is_some().then(|| self.open_loop(whole.started)),
+            flight: self.flight,
+            steps,
+            slices: self.slices,
+        }
+    }
+
+    /// What became of the arrivals.
+    fn open_loop(&self, started: u64) -> OpenLoop {
+        let ArrivalBooks { due, blocked, waiting_at_stop, window } = self.arrivals;
+        let seconds = window.max(1) as f64 / SECOND as f64;
+        let rate = |count: u64| count as f64 / seconds;
+        OpenLoop {
+            arrivals: due,
+            started,
+            blocked,
+            waiting_at_stop,
+            offered_per_s: rate(due),
+            achieved_per_s: rate(started),
+        }
+    }
+
+    /// One result for each step; none for a measurement that has no steps.
+    fn step_results(&self, spec: &RunSpec) -> Vec<StepResult> {
+        let connections = &spec.load.connection_steps;
+        let rates = match &spec.load.rate {
+            Some(Rate::Steps(rates)) => rates.as_slice(),
+            _ if connections.is_empty() => return Vec::new(),
+            _ => &[],
+        };
+        let level = |step| connections.get(step).copied().unwrap_or(spec.connections);
+        let reached = self.parts.iter().enumerate().filter(|(_, part)| part.is_closed());
+        reached.map(|(step, part)| part.result(level(step), rates.get(step).copied())).collect()
+    }
+
+    /// The facts with their counts, most frequent first.
+    fn counted_facts(&self) -> Vec<CountedFacts> {
+        let mut facts: Vec<_> = self
+            .facts
+            .iter()
+            .map(|(facts, count)| CountedFacts { facts: Facts::from(*facts), count: *count })
+            .collect();
+        facts.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.facts.cmp(&b.facts)));
+        facts
+    }
+}

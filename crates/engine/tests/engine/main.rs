@@ -1,0 +1,26 @@
+//! The engine as its users meet it, in one program: linking is what tests cost most. What needs a
+//! process of its own makes one ([`alone`]).
+
+mod agreement;
+mod alone;
+mod client_certificates;
+mod cuts;
+mod faults;
+mod h2_faults;
+mod harness;
+mod hold;
+mod http2;
+mod http2_kinds;
+mod in_memory;
+mod keylog;
+mod load;
+mod names;
+mod obsolete;
+mod open_loop;
+mod openssl_client;
+mod openssl_failures;
+mod primitives;
+mod probe;
+mod resumption;
+mod serve;
+mod support;

@@ -1,0 +1,61 @@
+//! `tlslab-load --hold` as its users start it.
+
+use crate::support::{Temporary, refused, run, schema, url};
+use serde_json::Value;
+use tlslab_testkit::certificates::{Authority, Key};
+use tlslab_testkit::peers::Peer;
+use tlslab_testkit::tls_server::{Farewell, Settings};
+
+fn peer(authority: &Authority, last: Option<(usize, Farewell)>) -> Peer {
+    let identities = vec![authority.issue(Key::P256)];
+    Peer::honest(&Settings { identities, body_length: 100, last, ..Settings::default() })
+}
+
+#[test]
+fn what_is_held_is_told_as_json_that_fits_its_schema_and_as_text() {
+    let authority = Authority::new("tlslab test");
+    let (peer, ca) = (peer(&authority, None), Temporary::ca(&authority));
+    let url = url(peer.address());
+    let flags = ["--ca", ca.path(), "--hold", "3,8", "--dwell", "20ms", &url];
+    let said = run(&[&["--json", "--events"], &flags[..]].concat());
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let record = said.json();
+    schema::validate(&record, &run(&["--print-schema", "hold"]).json()).unwrap();
+    assert_eq!((&record["attempts"], &record["alive"]), (&Value::from(8), &Value::from(8)));
+    let events: Vec<Value> =
+        said.stderr.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(events.iter().all(|event| event["event"] == "held"));
+    let told: Vec<&Value> = events.iter().map(|event| &event["level"]).collect();
+    assert_eq!(told, record["levels"].as_array().unwrap().iter().collect::<Vec<_>>());
+
+    let said = run(&flags);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert!(said.stdout.contains("8 answered again, 0 lost"), "{said:?}");
+}
+
+#[test]
+fn connections_that_do_not_last_are_a_failure() {
+    let authority = Authority::new("tlslab test");
+    let peer = peer(&authority, Some((1, Farewell::CloseNotify)));
+    let said = run(&["--insecure", "--hold", "4", "--dwell", "20ms", &url(peer.address())]);
+    assert_eq!(said.code, Some(1), "{said:?}");
+    assert!(said.stdout.contains("0 answered again, 4 lost"), "{said:?}");
+}
+
+#[test]
+fn what_makes_no_sense_is_wrong_usage() {
+    for wrong in [&["--hold", "5,3"][..], &["--hold", "0"], &["--hold", "2", "-n", "4"]] {
+        refused(&[wrong, &["--insecure", "https://127.0.0.1:1/"]].concat(), 2, "usage");
+    }
+    refused(&["--dwell", "1s", "--insecure", "https://127.0.0.1:1/"], 2, "usage");
+}
+
+#[test]
+fn an_address_of_somebody_else_is_told_before_the_run() {
+    let authority = Authority::new("tlslab test");
+    let peer = peer(&authority, None);
+    let url = url(peer.address());
+    let line = refused(&["--insecure", "--source", "192.0.2.1", "-n", "2", &url], 3, "source");
+    assert!(line.contains("give addresses of this machine"), "{line}");
+    assert_eq!(peer.accepted(), 0);
+}

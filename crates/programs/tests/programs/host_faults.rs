@@ -1,0 +1,177 @@
+//! `tlslab-load` on a host that has its own troubles: no ports, no names, no room, a clock that
+//! jumps, a process that is stopped or killed.
+
+use std::fs;
+use std::net::UdpSocket;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use crate::support::namespace::inside;
+use crate::support::{Running, Temporary, load, record, run, url, verdicts};
+use nix::sys::signal::Signal;
+use serde_json::Value;
+use tlslab_testkit::certificates::{Authority, Key};
+use tlslab_testkit::peers::Peer;
+use tlslab_testkit::tls_server::Settings;
+
+/// What a program may take beyond its deadline.
+const SLACK: Duration = Duration::from_secs(1);
+
+/// A C library whose wall clock jumps forth and back by an hour at every look.
+const JUMPING_CLOCK: &str = include_str!("support/jumping_clock.c");
+
+fn honest() -> Peer {
+    Peer::honest(&Settings {
+        identities: vec![Authority::new("tlslab test").issue(Key::P256)],
+        body_length: 100,
+        ..Settings::default()
+    })
+}
+
+/// The reference server, and the URL of its documents of 100 bytes.
+fn reference() -> (Running, String) {
+    let mut server = Running::start(&mut Command::new(env!("CARGO_BIN_EXE_tlslab-serve")));
+    let ready: Value = serde_json::from_str(&server.first_line()).unwrap();
+    let target = format!("https://{}/bytes/100", ready["address"].as_str().unwrap());
+    (server, target)
+}
+
+#[test]
+fn local_ports_that_run_out_are_failures_of_their_own_class() {
+    if !inside("host_faults::local_ports_that_run_out_are_failures_of_their_own_class") {
+        return;
+    }
+    let (_server, target) = reference();
+    // Eight connections at once, and no more.
+    fs::write("/proc/sys/net/ipv4/ip_local_port_range", "50000 50007").unwrap();
+    for backend in ["rustls", "openssl"] {
+        let flags = ["--json", "--insecure", "--backend", backend, "-c", "20", "-n", "200"];
+        let said = run(&[&flags[..], &[&target]].concat());
+        assert_eq!(said.code, Some(1), "{said:?}");
+        let record = record(&said);
+        assert!(verdicts(&record).contains(&"failures"));
+        let failed = record["outcomes"]["failed"].as_object().unwrap();
+        assert_eq!(failed.keys().collect::<Vec<_>>(), ["ports_exhausted"], "{backend}");
+        assert!(failed["ports_exhausted"].as_u64().unwrap() >= 12);
+        assert!(record["outcomes"]["completed"].as_u64().unwrap() > 0);
+    }
+}
+
+#[test]
+fn a_name_server_that_never_answers_is_waited_for_as_long_as_asked() {
+    if !inside("host_faults::a_name_server_that_never_answers_is_waited_for_as_long_as_asked") {
+        return;
+    }
+    let silent = UdpSocket::bind("127.0.0.1:53").unwrap();
+    let settings = Temporary::new(b"nameserver 127.0.0.1\noptions timeout:30 attempts:5\n");
+    let arguments = ["--bind", settings.path(), "/etc/resolv.conf"];
+    assert!(Command::new("mount").args(arguments).status().unwrap().success());
+    let began = Instant::now();
+    let said = run(&["--json", "--insecure", "--timeout", "700ms", "https://slow.example/"]);
+    assert!(began.elapsed() < Duration::from_millis(700) + SLACK, "{:?}", began.elapsed());
+    assert_eq!(said.code, Some(3), "{said:?}");
+    assert_eq!(said.json()["class"], "timeout_name");
+    assert!(said.stderr.contains("slow.example"), "{said:?}");
+    // It has been asked.
+    silent.set_nonblocking(true).unwrap();
+    assert!(silent.recv(&mut [0; 512]).is_ok());
+}
+
+#[test]
+fn a_wall_clock_that_jumps_changes_nothing() {
+    let source = Temporary::new(JUMPING_CLOCK.as_bytes());
+    let library = format!("{}.so", source.path());
+    let flags = ["-x", "c", "-shared", "-fPIC", "-O1", "-o", &library, source.path()];
+    assert!(Command::new("cc").args(flags).status().unwrap().success());
+    let jumping = |mut command: Command| {
+        command.env("LD_PRELOAD", &library);
+        command
+    };
+    let looks = jumping(Command::new("date")).arg("+%s%n").output().unwrap().stdout;
+    let time = String::from_utf8(looks).unwrap().trim().parse::<i64>().unwrap();
+    let now = std::time::UNIX_EPOCH.elapsed().unwrap().as_secs().cast_signed();
+    assert!((time - now).abs() > 3_000, "the clock does not jump");
+
+    let peer = honest();
+    for backend in ["rustls", "openssl"] {
+        let flags = ["--json", "--insecure", "--backend", backend, "-c", "4", "-d", "600ms"];
+        let mut command = jumping(load());
+        let began = Instant::now();
+        let said = Running::start(command.args(flags).arg(url(peer.address()))).said();
+        let took = began.elapsed().as_secs_f64();
+        let record = record(&said);
+        assert_eq!(record["outcomes"]["failed"].as_object().unwrap().len(), 0, "{record}");
+        assert!(record["outcomes"]["completed"].as_u64().unwrap() > 0);
+        let seconds = record["seconds"].as_f64().unwrap();
+        assert!((0.3..took).contains(&seconds), "{seconds} of {took}");
+        assert!(record["summaries"]["service"]["max_ms"].as_f64().unwrap() < took * 1e3);
+    }
+    fs::remove_file(library).unwrap();
+}
+
+#[test]
+fn a_generator_that_was_stopped_shows_it() {
+    let stop = Duration::from_millis(1_200);
+    let peer = honest();
+    for backend in ["rustls", "openssl"] {
+        let flags = ["--insecure", "--backend", backend, "-c", "4", "-d", "2s"];
+        let mut running = Running::load(&[&flags[..], &[&url(peer.address())]].concat());
+        running.until_measuring();
+        std::thread::sleep(Duration::from_millis(200));
+        running.signal(Signal::SIGSTOP);
+        std::thread::sleep(stop);
+        running.signal(Signal::SIGCONT);
+        let record = record(&running.said());
+        // What was in flight took as long, and so did one slice of the measurement.
+        let longest = record["summaries"]["service"]["max_ms"].as_f64().unwrap();
+        assert!(longest >= stop.as_secs_f64() * 1e3, "{backend}: {longest} ms");
+        let slices = record["intervals"].as_array().unwrap().iter();
+        let widest = slices.map(|slice| slice["seconds"].as_f64().unwrap()).fold(0.0, f64::max);
+        assert!(widest >= stop.as_secs_f64(), "{backend}: {widest} s");
+        assert!(record["outcomes"]["completed"].as_u64().unwrap() > 0);
+    }
+}
+
+#[test]
+fn a_result_that_finds_no_room_is_one_line() {
+    let peer = honest();
+    let target = url(peer.address());
+    for form in [&["--json"][..], &[]] {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", "exec \"$@\" >/dev/full", "sh"]).arg(load().get_program());
+        let said = Running::start(shell.args(["--insecure", "-n", "4", &target]).args(form)).said();
+        assert_eq!(said.code, Some(3), "{said:?}");
+        assert_eq!(said.stderr.lines().count(), 1, "{said:?}");
+        assert!(said.stderr.contains("No space left on device"), "{said:?}");
+    }
+}
+
+#[test]
+fn a_run_ends_by_sigterm_as_by_sigint() {
+    let peer = honest();
+    for signal in [Signal::SIGINT, Signal::SIGTERM] {
+        let mut running =
+            Running::load(&["--insecure", "-c", "4", "-d", "60s", &url(peer.address())]);
+        running.until_measuring();
+        std::thread::sleep(Duration::from_millis(200));
+        let began = Instant::now();
+        running.signal(signal);
+        let said = running.said();
+        assert!(began.elapsed() < SLACK * 10, "{:?}", began.elapsed());
+        assert_eq!(said.code, Some(130), "{}", said.stderr);
+        assert_eq!(verdicts(&record(&said))[0], "interrupted");
+    }
+}
+
+#[test]
+fn a_generator_that_is_killed_leaves_a_server_that_serves() {
+    let (_server, target) = reference();
+    let mut running = Running::load(&["--insecure", "-c", "16", "-d", "60s", &target]);
+    running.until_measuring();
+    std::thread::sleep(Duration::from_millis(200));
+    running.signal(Signal::SIGKILL);
+    let said = running.said();
+    assert_eq!((said.code, said.stdout.as_str()), (None, ""));
+    let record = record(&run(&["--json", "--insecure", "-c", "4", "-n", "40", &target]));
+    assert_eq!(record["outcomes"]["completed"], 40);
+}

@@ -1,0 +1,12 @@
+//! The programs as their users start them, in one test program: linking is what tests cost most.
+
+mod hold_cli;
+mod host_faults;
+mod identities;
+mod load_cli;
+mod load_limits;
+mod memory_cli;
+mod probe_cli;
+mod resumption;
+mod serve;
+mod support;

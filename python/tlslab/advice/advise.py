@@ -1,0 +1,154 @@
+"""Advice joined to a summary: grades as a table, configurations as texts, a recommendation."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from tlslab.advice.emit import SYNTAXES
+from tlslab.advice.grade import Graded, grade_group, grade_suite
+from tlslab.advice.policy import Policy, policies
+from tlslab.advice.preference import WORDS, Preference, Subject, preferences, subject_of
+from tlslab.model.figure import DataTable, TextBlock
+from tlslab.model.finding import CellSummary, Finding, Summary
+from tlslab.model.wording import level_label, with_interval
+
+# Servers whose syntax is of another server's family: the order of Node's holds for RWSERVE.
+_KIN = {"rwserve": "node"}
+
+
+def advised(summary: Summary) -> Summary:
+    """The summary with what follows from it; unchanged where there is nothing to choose."""
+    subject = subject_of(summary)
+    if subject is None:
+        return summary
+    found = preferences(summary)
+    sentences = tuple(s for each in _main(found) if (s := _sentence(summary, each)) is not None)
+    return replace(
+        summary,
+        tables=(*summary.tables, _table(summary, subject)),
+        texts=(*summary.texts, *_texts(found)),
+        findings=(*summary.findings, *sentences),
+        recommendation=_recommendation(found) or summary.recommendation,
+    )
+
+
+def _table(summary: Summary, subject: Subject) -> DataTable:
+    """What each policy says of each level, and whether it may be recommended."""
+    rows = []
+    for graded, label in _graded(summary, subject):
+        cells = [_opinion(graded, policy) for policy in policies()]
+        rows.append((label, "yes" if graded.passes else "no", *cells))
+    plural = "cipher suites" if subject == "suite" else "key-exchange groups"
+    return DataTable(
+        id="security",
+        title=f"Security of the {plural}",
+        caption=(
+            "What each policy says, at its date. What one of them discourages or forbids is not "
+            "recommended here, however fast it is. '-': it does not speak of it."
+        ),
+        columns=("", "may be recommended", *(f"{p.title} ({p.date})" for p in policies())),
+        rows=tuple(rows),
+    )
+
+
+def _graded(summary: Summary, subject: Subject) -> list[tuple[Graded, str]]:
+    levels = summary.experiment.factors[subject]
+    if subject == "group":
+        return [(grade_group(level), level_label("group", level)) for level in levels]
+    versions = summary.experiment.factors.get("http", ())
+    http = "2" if "2" in versions or summary.experiment.workload.get("http") == "2" else None
+    found = [(grade_suite(level, http), level_label("suite", level)) for level in levels]
+    sizes = [size for size in summary.experiment.factors.get("dh_bits", ()) if size.isdigit()]
+    for level in levels:
+        for size in sizes if "_DHE_" in level else []:
+            graded = grade_suite(level, http, int(size))
+            if graded.opinions != grade_suite(level, http).opinions:
+                label = f"{level_label('suite', level)}, {level_label('dh_bits', size)}"
+                found.append((graded, label))
+    return found
+
+
+def _opinion(graded: Graded, policy: Policy) -> str:
+    opinion = graded.by(policy)
+    return "-" if opinion is None else f"{opinion.grade}: {opinion.reason}"
+
+
+def _main(found: Sequence[Preference]) -> list[Preference]:
+    """One preference for each server: HTTP/2's where it was measured, else the first."""
+    best: dict[str, Preference] = {}
+    for each in found:
+        if each.server not in best or each.setting.get("http") == "2":
+            best[each.server] = each
+    return list(best.values())
+
+
+def _texts(found: Sequence[Preference]) -> tuple[TextBlock, ...]:
+    """Each server's syntax, from the order measured on that server if there is one."""
+    main = _main(found)
+    if not main:
+        return ()
+    by_server = {each.server: each for each in main}
+    texts = []
+    for name, syntax in SYNTAXES.items():
+        preference = by_server.get(name) or by_server.get(_KIN.get(name, "")) or main[0]
+        if name == "domino":
+            preference = _for_domino(found, preference)
+        text = syntax.emit(preference)
+        if text is not None:
+            caption = f"For {syntax.place}; from the order measured on {preference.server}."
+            texts.append(TextBlock(f"emit-{name}", f"Configuration: {syntax.title}", caption, text))
+    return tuple(texts)
+
+
+def _for_domino(found: Sequence[Preference], otherwise: Preference) -> Preference:
+    """Domino's groups are those of its TLS 1.2."""
+    return next((p for p in found if p.setting.get("tls") == "1.2"), otherwise)
+
+
+def _recommendation(found: Sequence[Preference]) -> dict[str, Any] | None:
+    main = [each for each in _main(found) if each.chosen]
+    if not main:
+        return None
+    return {
+        "policies": [f"{policy.title} ({policy.date})" for policy in policies()],
+        "servers": [
+            {
+                "server": each.server,
+                "setting": dict(each.setting),
+                each.subject: each.chosen[0].name,
+                "order": list(each.names),
+                "left_out": {c.name: c.graded.against for c in each.left_out},
+                "by": list(each.by),
+            }
+            for each in main
+        ],
+    }
+
+
+def _sentence(summary: Summary, preference: Preference) -> Finding | None:
+    """The fastest that no policy objects to, and what is faster but not recommended."""
+    if not preference.chosen:
+        return None
+    chosen = preference.chosen[0]
+    measure = preference.by[0]
+    where = f"{preference.where}: " if preference.where else ""
+    text = (
+        f"{where}{level_label(preference.subject, chosen.name)} is the fastest on "
+        f"{preference.server} that no policy objects to, by {WORDS[measure]}: "
+        f"{_value(summary.cell(chosen.cell), measure)}."
+    )
+    if chosen.rank.endswith("="):
+        text += " Others cannot be told from it; the cheaper handshake decides."
+    faster = next((c for c in preference.left_out if c.place < chosen.place), None)
+    if faster is not None:
+        text += (
+            f" {level_label(preference.subject, faster.name)} "
+            f"({_value(summary.cell(faster.cell), measure)}) is not slower, and not recommended: "
+            f"{faster.graded.against}."
+        )
+    return Finding("recommendation", text, (chosen.cell,))
+
+
+def _value(cell: CellSummary, measure: str) -> str:
+    found = cell.estimates.get(measure)
+    return "-" if found is None else with_interval(found)

@@ -1,0 +1,75 @@
+"""HCL Domino: notes.ini.
+
+Domino takes the first group, in an order of its own, that the client has too and that is not
+switched off (help.hcltechsw.com, Domino 12.0, "Two new curves supported for TLS 1.2 ciphers that
+use ECDHE"). So a group is preferred by switching off those that are slower.
+"""
+
+from tlslab.advice.emit.lines import comment, heading
+from tlslab.advice.preference import Choice, Preference
+
+# Domino's own order, with the names in its settings.
+_SETTINGS = {
+    "X25519": "SSL_DISABLE_CURVE_X25519",
+    "P-256": "SSL_DISABLE_CURVE_P256",
+    "X448": "SSL_DISABLE_CURVE_X448",
+    "P-384": "SSL_DISABLE_CURVE_P384",
+    "P-521": "SSL_DISABLE_CURVE_P521",
+}
+
+# What every client has, and what an ECDSA P-256 certificate needs in TLS 1.2.
+_FALLBACK = "P-256"
+
+
+def emit(preference: Preference) -> str | None:
+    """`SSL_DISABLE_CURVE_*`; suites are chosen in Domino's server document."""
+    if preference.subject != "group":
+        return None
+    choices = [choice for choice in preference.chosen if choice.name in _SETTINGS]
+    if not choices:
+        return None
+    best = choices[0]
+    kept = {choice.name for choice in choices if choice.rank == best.rank}
+    unmeasured = [name for name in _SETTINGS if name not in preference.names]
+    lines = heading(preference, ";")
+    lines += comment(_explanation(best, kept), ";")
+    for name, setting in _SETTINGS.items():
+        if name in kept:
+            lines.append(f";{setting}=1")
+        elif name == _FALLBACK:
+            lines += _fallback(best.name, setting)
+        elif name in unmeasured:
+            lines += comment(f"{name} was not measured or not recommended:", ";")
+            lines.append(f"{setting}=1")
+        else:
+            lines.append(f"{setting}=1")
+    return "\n".join(lines) + "\n"
+
+
+def _explanation(best: Choice, kept: set[str]) -> str:
+    text = (
+        "Domino prefers X25519, P-256, X448, P-384, P-521 in this order, of those that are on: "
+        f"what is slower than {best.name} is switched off."
+    )
+    others = sorted(kept - {best.name})
+    if others:
+        text += f" No difference from {', '.join(others)} was found."
+    return text + " Restart the server's tasks that use TLS (restart task http)."
+
+
+def _fallback(best: str, setting: str) -> list[str]:
+    """P-256 stays on behind a faster group, so that clients without that one can still connect."""
+    order = list(_SETTINGS)
+    if order.index(best) < order.index(_FALLBACK):
+        return [
+            *comment("P-256 is slower, and stays on for clients that have nothing better:", ";"),
+            f";{setting}=1",
+        ]
+    return [
+        *comment(
+            f"Domino would prefer P-256 to {best}. Keep it on for old clients, or when the "
+            "certificate is ECDSA P-256:",
+            ";",
+        ),
+        f"{setting}=1",
+    ]

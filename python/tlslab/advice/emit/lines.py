@@ -1,0 +1,81 @@
+"""What the emitters have in common: comments, and names as OpenSSL has them."""
+
+import textwrap
+
+from tlslab.advice.preference import WORDS, Choice, Preference
+from tlslab.model.names import Group, find_group, find_suite
+
+# TLS 1.3 has no others that are recommended; their order is RFC 8446's.
+TLS13_SUITES = (
+    "TLS_AES_128_GCM_SHA256",
+    "TLS_AES_256_GCM_SHA384",
+    "TLS_CHACHA20_POLY1305_SHA256",
+)
+
+_WIDTH = 96
+
+
+def openssl_suites(preference: Preference) -> tuple[str, ...]:
+    """The preferred TLS 1.2 suites by the names of OpenSSL's cipher lists."""
+    suites = (find_suite(name) for name in preference.names)
+    return tuple(suite.openssl for suite in suites if suite is not None and suite.tls == "1.2")
+
+
+def openssl_groups(preference: Preference, server: str) -> tuple[str, ...]:
+    """The preferred groups by OpenSSL's names; hybrids only where this server was seen to do them.
+
+    A name that its library does not know keeps a server from starting.
+    """
+    seen = preference.server == server
+    return tuple(g.openssl for g in _groups(preference) if seen or not is_hybrid(g))
+
+
+def hybrids(preference: Preference, server: str) -> tuple[str, ...]:
+    """The hybrid groups that `openssl_groups` left out."""
+    if preference.server == server:
+        return ()
+    return tuple(group.openssl for group in _groups(preference) if is_hybrid(group))
+
+
+def is_hybrid(group: Group) -> bool:
+    """Whether a group has a KEM in it, which OpenSSL has since 3.5."""
+    return "MLKEM" in group.name
+
+
+def _groups(preference: Preference) -> list[Group]:
+    return [group for name in preference.names if (group := find_group(name)) is not None]
+
+
+def heading(preference: Preference, mark: str) -> list[str]:
+    """Comment lines: where the order is from, by what it is, and what was left out and why."""
+    lines = comment(_origin(preference), mark)
+    for choice in preference.left_out:
+        lines += comment(f"left out: {_short(choice)}: {choice.graded.against}", mark)
+    return lines
+
+
+def comment(text: str, mark: str) -> list[str]:
+    """A text as comment lines. What a server said of itself cannot end the comment."""
+    harmless = "".join(c if c.isascii() and c.isprintable() else " " for c in text)
+    wrapped = textwrap.wrap(" ".join(harmless.split()), _WIDTH, subsequent_indent="  ")
+    return [f"{mark} {line}" for line in wrapped]
+
+
+def _origin(preference: Preference) -> str:
+    measured = preference.server
+    if preference.software:
+        measured += f" ({preference.software[:60]})"
+    if preference.where:
+        measured += f", {preference.where}"
+    plural = {"suite": "Cipher suites", "group": "Key-exchange groups"}[preference.subject]
+    text = (
+        f"{plural}, fastest first, measured by tlslab on {measured}: by {WORDS[preference.by[0]]}"
+    )
+    if len(preference.by) > 1:
+        text += f"; those that cannot be told apart, by {WORDS[preference.by[1]]}"
+    return text + "."
+
+
+def _short(choice: Choice) -> str:
+    suite = find_suite(choice.name)
+    return suite.openssl if suite else choice.name

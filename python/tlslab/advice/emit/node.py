@@ -1,0 +1,36 @@
+"""Node.js: options of `https.createServer` and `http2.createSecureServer`."""
+
+from tlslab.advice.emit.lines import (
+    TLS13_SUITES,
+    comment,
+    heading,
+    hybrids,
+    openssl_groups,
+    openssl_suites,
+)
+from tlslab.advice.preference import Preference
+
+_BASE = ["minVersion: 'TLSv1.2',", "honorCipherOrder: true,"]
+
+
+def emit(preference: Preference) -> str | None:
+    """`ciphers` or `ecdhCurve`, as lines of an object."""
+    lines = heading(preference, "//") + _BASE
+    if preference.subject == "suite":
+        suites = openssl_suites(preference)
+        if not suites:
+            return None
+        # Node takes both versions' suites from one list, and without any of TLS 1.3's offers none.
+        lines += comment("The first three are those of TLS 1.3; without them it is off.", "//")
+        lines.append("ciphers: [")
+        lines += [f"  '{name}'," for name in (*TLS13_SUITES, *suites)]
+        lines.append("].join(':'),")
+        return "\n".join(lines) + "\n"
+    groups = openssl_groups(preference, "node")
+    if not groups:
+        return None
+    lines.append(f"ecdhCurve: '{':'.join(groups)}',")
+    if extra := hybrids(preference, "node"):
+        lines += comment("With OpenSSL 3.5 or later (process.versions.openssl):", "//")
+        lines.append(f"// ecdhCurve: '{':'.join((*extra, *groups))}',")
+    return "\n".join(lines) + "\n"

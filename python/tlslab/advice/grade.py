@@ -1,0 +1,85 @@
+"""The security of a setting, by all policies that speak of it."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from tlslab.advice.policy import GRADES, Grade, Policy, policies
+
+# A setting that a policy grades worse than this is never recommended, however fast it is.
+BASELINE: Grade = "acceptable"
+
+
+@dataclass(frozen=True)
+class Opinion:
+    """What one policy says of one setting."""
+
+    policy: Policy
+    grade: Grade
+    reason: str
+
+
+@dataclass(frozen=True)
+class Graded:
+    """A setting with all opinions; `name` is the suite's or the group's."""
+
+    name: str
+    opinions: tuple[Opinion, ...]
+
+    @property
+    def grade(self) -> Grade | None:
+        """The worst opinion's grade; None when no policy says anything."""
+        return max((o.grade for o in self.opinions), key=GRADES.index, default=None)
+
+    @property
+    def passes(self) -> bool:
+        """Whether it may be recommended: nobody grades it below the baseline."""
+        return self.grade is not None and _good(self.grade)
+
+    @property
+    def disputed(self) -> bool:
+        """Whether some policies would have it and others not."""
+        return len({_good(opinion.grade) for opinion in self.opinions}) > 1
+
+    @property
+    def against(self) -> str:
+        """The objections in words, the gravest first; empty when there are none."""
+        found = [opinion for opinion in self.opinions if not _good(opinion.grade)]
+        found.sort(key=lambda opinion: -GRADES.index(opinion.grade))
+        if self.grade is None:
+            return "no policy speaks of it"
+        return "; ".join(f"{o.policy.title} ({o.policy.date}): {o.reason}" for o in found)
+
+    def by(self, policy: Policy) -> Opinion | None:
+        """What this policy says."""
+        return next((o for o in self.opinions if o.policy.name == policy.name), None)
+
+
+def _good(grade: Grade) -> bool:
+    return GRADES.index(grade) <= GRADES.index(BASELINE)
+
+
+def grade_suite(name: str, http: str | None = None, dh_bits: int | None = None) -> Graded:
+    """A suite, in this version of HTTP, with Diffie-Hellman parameters of this size."""
+    return Graded(name, tuple(_suite_opinions(name, http, dh_bits)))
+
+
+def grade_group(name: str) -> Graded:
+    """A key-exchange group."""
+    return Graded(
+        name,
+        tuple(
+            Opinion(policy, rule.grade, rule.reason)
+            for policy in policies()
+            if (rule := policy.of_group(name)) is not None
+        ),
+    )
+
+
+def _suite_opinions(name: str, http: str | None, dh_bits: int | None) -> Iterable[Opinion]:
+    for policy in policies():
+        if policy.http not in (None, http):
+            continue
+        if dh_bits is not None and dh_bits < (policy.least_dh_bits or 0):
+            yield Opinion(policy, "forbidden", policy.dh_reason)
+        elif (rule := policy.of_suite(name)) is not None:
+            yield Opinion(policy, rule.grade, rule.reason)

@@ -1,0 +1,138 @@
+"""The order that a run found, less what policies would not have: what a server should prefer."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from tlslab.advice.grade import Graded, grade_group, grade_suite
+from tlslab.model.finding import CellSummary, Ranking, Summary
+from tlslab.model.wording import cell_label
+
+Subject = Literal["suite", "group"]
+
+# What a subject's cells are ordered by, and what decides between those that cannot be told apart.
+MEASURES: Mapping[Subject, tuple[str, ...]] = {
+    "suite": ("steady_requests_per_s", "server_cpu_us_per_connection", "connections_per_s"),
+    "group": ("connections_per_s", "server_cpu_us_per_connection"),
+}
+
+WORDS = {
+    "steady_requests_per_s": "requests/s on connections kept open",
+    "server_cpu_us_per_connection": "the server's processor time for a new connection",
+    "connections_per_s": "new connections/s",
+}
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A suite or a group: `place` counts from 0 over all, `rank` is `1`, or `1=` if shared."""
+
+    name: str
+    place: int
+    rank: str
+    graded: Graded
+    cell: str
+
+
+@dataclass(frozen=True)
+class Preference:
+    """What to prefer on a server, best first, and what was left out for its security.
+
+    `server` is the name of the target that was measured, `where` what else it was measured with;
+    `by` names the estimates that made the order.
+    """
+
+    subject: Subject
+    server: str
+    software: str
+    setting: Mapping[str, str]
+    by: tuple[str, ...]
+    chosen: tuple[Choice, ...]
+    left_out: tuple[Choice, ...]
+
+    @property
+    def where(self) -> str:
+        """The setting in words; empty when all factors were compared."""
+        rest = {name: level for name, level in self.setting.items() if name != "server"}
+        return cell_label(rest) if rest else ""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What is to be preferred, best first."""
+        return tuple(choice.name for choice in self.chosen)
+
+
+def subject_of(summary: Summary) -> Subject | None:
+    """What a run compared that a server can be told to prefer; None for other experiments."""
+    for subject in MEASURES:
+        if len(summary.experiment.factors.get(subject, ())) > 1:
+            return subject
+    return None
+
+
+def preferences(summary: Summary) -> tuple[Preference, ...]:
+    """One for each setting that has a ranking, in the order of the summary."""
+    subject = subject_of(summary)
+    if subject is None:
+        return ()
+    settings: list[Mapping[str, str]] = []
+    for ranking in summary.rankings:
+        if ranking.setting not in settings:
+            settings.append(ranking.setting)
+    found = (_preference(summary, subject, setting) for setting in settings)
+    return tuple(each for each in found if each is not None)
+
+
+def _preference(
+    summary: Summary, subject: Subject, setting: Mapping[str, str]
+) -> Preference | None:
+    by_estimate = {r.estimate: r for r in summary.rankings if r.setting == setting}
+    used = [name for name in MEASURES[subject] if name in by_estimate]
+    if not used:
+        return None
+    cells = {cell.key: cell for cell in summary.cells}
+    ordered = _ordered([by_estimate[name] for name in used])
+    places = _once(
+        _choice(subject, cells[key], place, rank) for place, (key, rank) in enumerate(ordered)
+    )
+    target = summary.environment.target
+    return Preference(
+        subject=subject,
+        server=setting.get("server", target.name),
+        software=target.software if setting.get("server", target.name) == target.name else "",
+        setting=setting,
+        by=tuple(used[:2]),
+        chosen=tuple(place for place in places if place.graded.passes),
+        left_out=tuple(place for place in places if not place.graded.passes),
+    )
+
+
+def _ordered(rankings: list[Ranking]) -> Iterator[tuple[str, str]]:
+    """Cells with their ranks by the first ranking; its ties in the order of the next one."""
+    first, *others = rankings
+    later = [key for ranking in others[:1] for group in ranking.groups for key in group]
+    place = {key: number for number, key in enumerate(later)}
+    rank = 1
+    for group in first.groups:
+        text = f"{rank}=" if len(group) > 1 else str(rank)
+        for key in sorted(group, key=lambda key: place.get(key, len(place))):
+            yield key, text
+        rank += len(group)
+
+
+def _choice(subject: Subject, cell: CellSummary, place: int, rank: str) -> Choice:
+    name = cell.factors[subject]
+    if subject == "group":
+        return Choice(name, place, rank, grade_group(name), cell.key)
+    bits = cell.factors.get("dh_bits", "")
+    size = int(bits) if bits.isdigit() else None
+    graded = grade_suite(name, cell.factors.get("http"), size)
+    return Choice(name, place, rank, graded, cell.key)
+
+
+def _once(places: Iterable[Choice]) -> list[Choice]:
+    """Each name once, at the best of its places: a suite may have cells of several DH sizes."""
+    seen: dict[str, Choice] = {}
+    for place in places:
+        seen.setdefault(place.name, place)
+    return list(seen.values())

@@ -1,0 +1,71 @@
+"""What the curves, the costs and the faults say, in sentences."""
+
+from collections.abc import Iterator, Sequence
+
+from tlslab.analysis.concurrency.cells import CLIENT_CPU, SIGNERS_CPU
+from tlslab.analysis.concurrency.curves import Curve
+from tlslab.analysis.concurrency.processors import Costs
+from tlslab.analysis.concurrency.published import PublishedConcurrency
+from tlslab.model.estimate import Estimate
+from tlslab.model.finding import Finding
+
+
+def findings(
+    curves: Sequence[Curve],
+    found: Sequence[Costs],
+    study: PublishedConcurrency | None,
+    processors: int,
+) -> Iterator[Finding]:
+    """Knees, then the processors' ratio."""
+    for curve in curves:
+        if curve.knee is not None and curve.benchmark != "draw":
+            yield _knee(curve, processors)
+    for each in found:
+        yield _ratio(each, study)
+
+
+def _knee(curve: Curve, processors: int) -> Finding:
+    assert curve.knee is not None
+    knee = curve.knee
+    _, best = curve.best
+    cells = tuple(cell.summary.key for cell in curve.cells.values())
+    where = f"{curve.what}, {curve.name}"
+    if knee.at_end:
+        text = f"{where}: throughput still grew at {knee.at.value:g} threads, the most tried."
+        return Finding("no_knee", text, cells)
+    gain = "" if knee.gain is None else f" (at most {max(0.0, knee.gain - 1):.1%})"
+    text = (
+        f"{where}: beyond {_threads(knee.at)} no gain is detectable{gain}; the most is "
+        f"{best.value:,.0f}/s, on {processors} processors."
+    )
+    return Finding("knee", text, cells)
+
+
+def _threads(at: Estimate) -> str:
+    if at.low is None or at.low == at.high:
+        return f"{at.value:g} threads"
+    return f"{at.value:g} threads ({at.low:g} to {at.high:g})"
+
+
+def _ratio(costs: Costs, study: PublishedConcurrency | None) -> Finding:
+    ratio, curve = costs.ratio, costs.curve
+    cells = tuple(
+        cell.summary.key
+        for cell in curve.cells.values()
+        if {CLIENT_CPU, SIGNERS_CPU} <= set(cell.summary.estimates)
+    )
+    interval = "" if ratio.low is None else f" ({ratio.low:.2f} to {ratio.high:.2f})"
+    text = (
+        f"{curve.what}, {curve.name}: one general processor keeps {ratio.value:.2f}{interval} "
+        "signing processors busy"
+    )
+    if study is None:
+        return Finding("processor_ratio", text + ".", cells)
+    wanted = study.signing_per_general
+    if ratio.low is None or ratio.high is None:
+        verdict = "without an interval that neither confirms nor refutes"
+    elif ratio.low <= wanted <= ratio.high:
+        verdict = "which confirms"
+    else:
+        verdict = "which refutes"
+    return Finding("processor_ratio", f"{text}, {verdict} 1 : {wanted:g} here.", cells)

@@ -1,0 +1,68 @@
+"""The run with connections that are kept open: one value of each estimate from each trial."""
+
+from tlslab.analysis.measures import (
+    BYTE_RATE,
+    BYTES,
+    MICROSECONDS,
+    RATE,
+    SHARE,
+    client_busy,
+    server_busy,
+    split,
+)
+from tlslab.model.record import Trial, TrialRun
+
+PREFIX = "steady_"
+REQUESTS = "steady_requests_per_s"
+SERVER = "steady_server_cpu_us_per_request"
+CLIENT = "steady_client_cpu_us_per_request"
+
+# Names of rates, of which a generator that was the limit makes lower bounds.
+BOUNDED = (REQUESTS, "steady_bytes_per_s")
+
+UNITS: dict[str, str] = {
+    REQUESTS: RATE,
+    "steady_bytes_per_s": BYTE_RATE,
+    SERVER: MICROSECONDS,
+    f"{SERVER}_user": MICROSECONDS,
+    f"{SERVER}_system": MICROSECONDS,
+    CLIENT: MICROSECONDS,
+    f"{CLIENT}_user": MICROSECONDS,
+    f"{CLIENT}_system": MICROSECONDS,
+    "steady_server_memory_bytes": BYTES,
+    "steady_server_busy": SHARE,
+    "steady_client_busy": SHARE,
+}
+
+
+def steady_values(trial: Trial, server_processors: int) -> dict[str, float]:
+    """The values of a done trial's steady run; none where it has no such run.
+
+    Bytes are those of HTTP, heads and bodies: what TLS adds is counted when a connection ends.
+    """
+    run = trial.runs.get("steady")
+    if run is None or run.record.requests == 0 or run.record.seconds <= 0:
+        return {}
+    record = run.record
+    values = {
+        REQUESTS: record.requests / record.seconds,
+        "steady_bytes_per_s": (record.bytes.head + record.bytes.body) / record.seconds,
+        "steady_client_busy": client_busy(run),
+    }
+    values |= split(
+        CLIENT, record.cpu.total_us / record.requests, record.cpu.user_us, record.cpu.system_us
+    )
+    return values | _server(run, server_processors)
+
+
+def _server(run: TrialRun, processors: int) -> dict[str, float]:
+    busy, server = server_busy(run, processors), run.server
+    if server is None or busy is None:
+        return {}
+    per_second = (server.user_us + server.system_us) / server.seconds
+    cost = per_second * run.record.seconds / run.record.requests
+    return {
+        **split(SERVER, cost, server.user_us, server.system_us),
+        "steady_server_memory_bytes": float(server.memory_bytes),
+        "steady_server_busy": busy,
+    }

@@ -1,0 +1,95 @@
+"""A load experiment's run folder to its summary."""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from tlslab.analysis.compare import comparisons
+from tlslab.analysis.load.cells import LoadCell, measure
+from tlslab.analysis.load.figures import figures
+from tlslab.analysis.load.findings import findings
+from tlslab.analysis.load.published import load_study, published_table
+from tlslab.analysis.load.tables import tables
+from tlslab.model.figure import DataTable
+from tlslab.model.finding import ExperimentSummary, Summary
+from tlslab.model.load import LoadPlan
+from tlslab.model.record import Trial
+from tlslab.model.run import RunContents
+
+
+def measured_cells(contents: RunContents, plan: LoadPlan) -> list[LoadCell]:
+    """All cells of the plan, each with its trials."""
+    by_cell: dict[str, list[Trial]] = {cell.key: [] for cell in contents.plan.cells}
+    for trial in contents.trials:
+        by_cell.setdefault(trial.cell, []).append(trial)
+    return [
+        measure(cell, by_cell[cell.key], plan, contents.environment) for cell in contents.plan.cells
+    ]
+
+
+def summarise(contents: RunContents) -> Summary:
+    """All that can be said of the run. Pure. Raises UsageError for an unknown published study."""
+    experiment = contents.experiment
+    plan = experiment.settings
+    assert isinstance(plan, LoadPlan)
+    cells = measured_cells(contents, plan)
+    published: tuple[DataTable, ...] = ()
+    if experiment.published:
+        table = published_table(cells, load_study(experiment.published))
+        published = (table,) if table.rows else ()
+    measured = [cell.measured for cell in cells]
+    return Summary(
+        experiment=_experiment(contents, plan),
+        environment=contents.environment,
+        cells=tuple(cell.summary for cell in cells),
+        excluded=contents.plan.excluded,
+        comparisons=comparisons(measured, experiment.baseline, None),
+        findings=findings(cells, plan),
+        figures=figures(cells, plan),
+        tables=(*tables(cells, plan), *published),
+        method=method(plan),
+    )
+
+
+def _experiment(contents: RunContents, load: LoadPlan) -> ExperimentSummary:
+    experiment, plan = contents.experiment, contents.plan
+    return ExperimentSummary(
+        name=experiment.name,
+        title=experiment.title,
+        target=contents.environment.target.name,
+        seed=plan.seed,
+        blocks=plan.blocks,
+        planned_cells=len(plan.cells),
+        factors={factor.name: factor.levels for factor in experiment.factors},
+        baseline=dict(experiment.baseline),
+        workload={**asdict(experiment.workload), "load": _settings(load)},
+        kind="load",
+    )
+
+
+def _settings(load: LoadPlan) -> Mapping[str, Any]:
+    found = asdict(load)
+    found["objective"] = None if load.objective is None else str(load.objective)
+    return found
+
+
+def method(plan: LoadPlan) -> tuple[str, ...]:
+    """How it was measured, in paragraphs."""
+    search, maximum, load = plan.search, plan.maximum, plan.open_loop
+    shares = ", ".join(f"{fraction * 100:g} %" for fraction in load.fractions)
+    paragraphs = [
+        f"Pre-test: a closed loop of new connections at {search.first}, and then "
+        f"{search.growth:g} times as many each time, up to {search.most}; halfway between where "
+        f"the rate changes by more than {search.step:.0%}. It converges when more connections "
+        "bring no more, and is doomed when the generator, errors, the limit or noise end it first.",
+        f"Maximum: {maximum.trials} trials of {maximum.window.measure_ms / 1000:g} s at that "
+        f"concurrency, {maximum.most} at most, until the 95 % interval is narrower than "
+        f"{maximum.width:.0%} of the mean.",
+        f"Response times: open loops ({load.arrivals} arrivals) of "
+        f"{load.window.measure_ms / 1000:g} s at {shares} of the maximum, rounded down, "
+        f"{load.trials} of each, in an order drawn anew each time. Response time counts from the "
+        "intended start.",
+    ]
+    if plan.fresh_server:
+        paragraphs.append("Each repetition has a server of its own, started for it.")
+    return tuple(paragraph.replace("%", " %").replace("  %", " %") for paragraph in paragraphs)

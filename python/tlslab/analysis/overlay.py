@@ -1,0 +1,372 @@
+"""Two runs of the same kind, one over the other: figures overlaid, ratios of shared cells. Pure.
+
+The runs are independent: no block of one belongs to a block of the other. The interval of a ratio
+is put together from the intervals of both sides (MOVER: Zou and Donner 2008, "Construction of
+confidence limits about effect measures"), on logarithms.
+"""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from tlslab.analysis.compare import more_is_faster
+from tlslab.analysis.measures import RATIO
+from tlslab.model.errors import UsageError
+from tlslab.model.estimate import Estimate
+from tlslab.model.figure import DataTable, Figure, Mark, Series, TableCell
+from tlslab.model.finding import (
+    CellSummary,
+    Comparison,
+    ComparisonVerdict,
+    ExperimentSummary,
+    Finding,
+    Summary,
+)
+from tlslab.model.run import Environment
+from tlslab.model.wording import cell_label, figure, ratio_figure
+
+KIND = "comparison"
+
+METHOD = "independent runs; MOVER on the logarithms of both intervals, 95 %"
+
+WARNING = (
+    "Absolute rates across machines are what they are: processor, kernel and libraries are in "
+    "them. Ratios say what these two runs differ by, not why."
+)
+
+# What is put side by side where both runs have it, and as a figure for runs without any.
+_TOLD = (
+    "connections_per_s",
+    "requests_per_s",
+    "capacity_connections_per_s",
+    "server_cpu_us_per_connection",
+    "client_cpu_us_per_connection",
+    "server_memory_bytes",
+)
+
+# Figures of one run alone: laid over each other they would tell nothing.
+_ALONE = ("over-time-", "cpu-time-")
+
+
+@dataclass(frozen=True)
+class Side:
+    """A run with the name that it has in the comparison."""
+
+    name: str
+    summary: Summary
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A cell of the first run, and its like in the second one."""
+
+    label: str
+    first: CellSummary
+    second: CellSummary
+
+
+def overlay(first: Side, second: Side) -> Summary:
+    """The comparison as a summary; its ratios are second over first.
+
+    Raises UsageError for runs of different kinds, and for runs that share no cell.
+    """
+    kinds = (first.summary.experiment.kind, second.summary.experiment.kind)
+    if kinds[0] != kinds[1]:
+        raise UsageError(f"{first.name} is of the kind {kinds[0]}, {second.name} of {kinds[1]}")
+    pairs = shared_cells(first.summary, second.summary)
+    if not pairs:
+        raise UsageError(
+            f"{first.name} and {second.name} share no cell",
+            "compare runs of the same experiment, with the same levels",
+        )
+    ratios = [each for pair in pairs for each in _ratios(pair)]
+    return Summary(
+        experiment=_experiment(first, second),
+        environment=_environment(first, second),
+        cells=(),
+        excluded=(),
+        comparisons=tuple(comparison for _, _, comparison in ratios),
+        findings=tuple(_findings(first, second, pairs, ratios)),
+        figures=tuple(_figures(first, second, pairs)),
+        tables=(_ratio_table(first, second, ratios), _differences(first, second)),
+        method=(WARNING, f"Intervals of ratios: {METHOD}."),
+    )
+
+
+def shared_cells(first: Summary, second: Summary) -> list[Pair]:
+    """Cells with equal levels; a factor in which each run has one level only may differ.
+
+    So two runs of one server each are compared as two platforms.
+    """
+    alone = {
+        name
+        for name in {*first.experiment.factors, *second.experiment.factors}
+        if all(len(_levels(summary, name)) <= 1 for summary in (first, second))
+    }
+
+    def key(cell: CellSummary) -> frozenset[tuple[str, str]]:
+        return frozenset((n, level) for n, level in cell.factors.items() if n not in alone)
+
+    others = {key(cell): cell for cell in second.cells}
+    pairs = []
+    for cell in first.cells:
+        other = others.get(key(cell))
+        if other is not None:
+            label = cell_label({n: v for n, v in cell.factors.items() if n not in alone})
+            pairs.append(Pair(label, cell, other))
+    return pairs
+
+
+def _levels(summary: Summary, factor: str) -> set[str]:
+    return {cell.factors[factor] for cell in summary.cells if factor in cell.factors}
+
+
+Ratio = tuple[Pair, str, Comparison]
+
+
+def _ratios(pair: Pair) -> Iterator[Ratio]:
+    names = [name for name in pair.first.estimates if name in pair.second.estimates]
+    for name in sorted(names, key=_rank):
+        told = name in _TOLD or name.startswith(("response_ms_p50_at", "response_ms_p99_at"))
+        one, other = pair.first.estimates[name], pair.second.estimates[name]
+        if told and one.value > 0 and other.value > 0:
+            yield pair, name, _compare(pair, name, one, other)
+
+
+def _rank(name: str) -> int:
+    return _TOLD.index(name) if name in _TOLD else len(_TOLD)
+
+
+def _compare(pair: Pair, name: str, first: Estimate, second: Estimate) -> Comparison:
+    ratio = ratio_estimate(second, first)
+    usable = all(c.verdict in ("valid", "at_least") for c in (pair.first, pair.second))
+    bounded = name.endswith("_per_s") and "at_least" in (pair.first.verdict, pair.second.verdict)
+    return Comparison(
+        baseline=pair.first.key,
+        candidate=pair.second.key,
+        estimate=name,
+        ratio=ratio.value,
+        low=ratio.low,
+        high=ratio.high,
+        n=ratio.n,
+        method=METHOD,
+        verdict=_verdict(ratio, name) if usable and not bounded else "not_comparable",
+    )
+
+
+def ratio_estimate(above: Estimate, below: Estimate) -> Estimate:
+    """The ratio of two independent estimates; without an interval if one of them has none."""
+    value = above.value / below.value
+    n = min(above.n, below.n)
+    ends = (above.low, above.high, below.low, below.high)
+    if any(end is None or end <= 0 for end in ends):
+        return Estimate(value, None, None, n, RATIO, "no interval: a side has none")
+    x, x_low, x_high = (math.log(v) for v in (above.value, above.low or 1, above.high or 1))
+    y, y_low, y_high = (math.log(v) for v in (below.value, below.low or 1, below.high or 1))
+    low = x - y - math.hypot(x - x_low, y_high - y)
+    high = x - y + math.hypot(x_high - x, y - y_low)
+    return Estimate(value, math.exp(low), math.exp(high), n, RATIO, METHOD)
+
+
+def _verdict(ratio: Estimate, name: str) -> ComparisonVerdict:
+    if ratio.low is None or ratio.high is None:
+        return "not_comparable"
+    if ratio.low <= 1 <= ratio.high:
+        return "no_detectable_difference"
+    rising = more_is_faster(name) or name.endswith("_per_s")
+    return "faster" if (ratio.low > 1) == rising else "slower"
+
+
+def _ratio_table(first: Side, second: Side, ratios: Sequence[Ratio]) -> DataTable:
+    rows: list[tuple[TableCell, ...]] = []
+    for pair, name, comparison in ratios:
+        ratio = Estimate(
+            comparison.ratio,
+            comparison.low,
+            comparison.high,
+            comparison.n,
+            RATIO,
+            comparison.method,
+        )
+        rows.append(
+            (
+                pair.label,
+                name,
+                pair.first.estimates[name],
+                pair.second.estimates[name],
+                ratio,
+                comparison.verdict.replace("_", " "),
+            )
+        )
+    return DataTable(
+        id="ratios",
+        title=f"{second.name} over {first.name}",
+        caption=WARNING,
+        columns=("cell", "estimate", first.name, second.name, "ratio", "verdict"),
+        rows=tuple(rows),
+    )
+
+
+def _differences(first: Side, second: Side) -> DataTable:
+    """What the two runs do not have in common, as far as their folders know."""
+    sides = [_facts(side.summary) for side in (first, second)]
+    names = list(dict.fromkeys([*sides[0], *sides[1]]))
+    rows = [(name, sides[0].get(name, "-"), sides[1].get(name, "-")) for name in names]
+    return DataTable(
+        id="differences",
+        title="What else differs",
+        caption="Facts that the two folders hold and that are not the same.",
+        columns=("fact", first.name, second.name),
+        rows=tuple(row for row in rows if row[1] != row[2]),
+    )
+
+
+def _facts(summary: Summary) -> dict[str, str]:
+    where, what = summary.environment, summary.experiment
+    facts: dict[str, object] = {
+        "made": where.created,
+        "target": where.target.name,
+        "software": where.target.software,
+        "TLS library": where.target.backend,
+        "blocks": what.blocks,
+        **{f"machine: {name}": value for name, value in where.machine.items()},
+        **{f"version: {name}": value for name, value in where.versions.items()},
+        **{f"workload: {name}": value for name, value in _flat(what.workload)},
+        **{f"levels: {name}": ", ".join(levels) for name, levels in what.factors.items()},
+    }
+    return {name: f"{value}" for name, value in facts.items()}
+
+
+def _flat(values: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str, object]]:
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", list(value) if isinstance(value, tuple) else value
+
+
+def _figures(first: Side, second: Side, pairs: Sequence[Pair]) -> Iterator[Figure]:
+    others = {figure.id: figure for figure in second.summary.figures}
+    alone = [
+        {_server_part(figure.id) for figure in side.summary.figures} for side in (first, second)
+    ]
+    for mine in first.summary.figures:
+        other = others.get(mine.id) or _like(mine, second.summary.figures, alone)
+        if other is not None and not mine.id.startswith(_ALONE) and mine.kind == other.kind:
+            yield _laid_over(first.name, mine, second.name, other)
+    if not first.summary.figures:
+        yield from _bars(first, second, pairs)
+
+
+def _server_part(name: str) -> str:
+    return name.partition("-")[0]
+
+
+def _like(mine: Figure, others: Sequence[Figure], alone: Sequence[set[str]]) -> Figure | None:
+    """The other run's figure of the same sort, where each run has one of that sort only."""
+    sort = _server_part(mine.id)
+    found = [figure for figure in others if _server_part(figure.id) == sort]
+    return found[0] if len(found) == 1 and all(sort in each for each in alone) else None
+
+
+def _laid_over(name: str, mine: Figure, other_name: str, other: Figure) -> Figure:
+    def named(side: str, figure: Figure) -> tuple[Series, ...]:
+        return tuple(replace(series, name=f"{side}: {series.name}") for series in figure.series)
+
+    def marked(side: str, figure: Figure) -> tuple[Mark, ...]:
+        return tuple(replace(mark, label=f"{side}: {mark.label}") for mark in figure.marks)
+
+    return replace(
+        mine,
+        series=(*named(name, mine), *named(other_name, other)),
+        marks=(*marked(name, mine), *marked(other_name, other)),
+    )
+
+
+def _bars(first: Side, second: Side, pairs: Sequence[Pair]) -> Iterator[Figure]:
+    """One figure for each estimate that all runs have: bars side by side."""
+    titles = {
+        "connections_per_s": "New connections/s",
+        "server_cpu_us_per_connection": "Server's processor time per connection, microseconds",
+        "client_cpu_us_per_connection": "Client's processor time per connection, microseconds",
+    }
+    for name, title in titles.items():
+        able = [p for p in pairs if name in p.first.estimates and name in p.second.estimates]
+        if able:
+            series = (
+                _side(first.name, able, [p.first.estimates[name] for p in able]),
+                _side(second.name, able, [p.second.estimates[name] for p in able]),
+            )
+            yield Figure(
+                id=name.replace("_", "-"),
+                title=title,
+                caption=WARNING,
+                kind="bars",
+                x_title="",
+                y_title=title,
+                series=series,
+            )
+
+
+def _side(name: str, pairs: Sequence[Pair], values: Sequence[Estimate]) -> Series:
+    return Series(
+        name=name,
+        x=tuple(pair.label for pair in pairs),
+        y=tuple(value.value for value in values),
+        low=tuple(value.low for value in values),
+        high=tuple(value.high for value in values),
+    )
+
+
+def _findings(
+    first: Side, second: Side, pairs: Sequence[Pair], ratios: Sequence[Ratio]
+) -> Iterator[Finding]:
+    rates = [each for each in ratios if each[1] == "connections_per_s"] or list(ratios[:1])
+    if rates:
+        parts = [_told(pair, comparison) for pair, _, comparison in rates]
+        text = (
+            f"{second.name} over {first.name}, {_words(rates[0][1])}: {'; '.join(parts)}. {WARNING}"
+        )
+        yield Finding("answer", text)
+    missing = len(first.summary.cells) + len(second.summary.cells) - 2 * len(pairs)
+    if missing:
+        text = f"{missing} cells are in one of the runs only, and are left out."
+        yield Finding("left_out", text)
+
+
+def _words(name: str) -> str:
+    return {"connections_per_s": "new connections/s"}.get(name, name)
+
+
+def _told(pair: Pair, comparison: Comparison) -> str:
+    one = pair.first.estimates[comparison.estimate].value
+    other = pair.second.estimates[comparison.estimate].value
+    interval = ""
+    if comparison.low is not None and comparison.high is not None:
+        low, high = ratio_figure(comparison.low), ratio_figure(comparison.high)
+        interval = f" (95 %: {low} to {high})"
+    return (
+        f"{pair.label} {ratio_figure(comparison.ratio)}{interval}, {figure(other)} over "
+        f"{figure(one)}"
+    )
+
+
+def _experiment(first: Side, second: Side) -> ExperimentSummary:
+    mine = first.summary.experiment
+    return replace(
+        mine,
+        name="compare",
+        title=f"{first.name} and {second.name}: {mine.title}",
+        target=f"{mine.target}, {second.summary.experiment.target}",
+        kind=KIND,
+    )
+
+
+def _environment(first: Side, second: Side) -> Environment:
+    """The first run's, with what must be known of both."""
+    warnings = [
+        f"{side.name}: {warning}"
+        for side in (first, second)
+        for warning in side.summary.environment.warnings
+    ]
+    return replace(first.summary.environment, warnings=(WARNING, *warnings))

@@ -1,0 +1,73 @@
+"""How the steps of a load experiment are told as it goes."""
+
+from collections.abc import Iterator, Mapping
+
+from tlslab.lab import events
+from tlslab.model.load import Step
+from tlslab.model.record import Trial
+
+_STAGES = {
+    "warm_up": "warm-up",
+    "search": "pre-test",
+    "maximum": "maximum",
+    "open_loop": "open loop",
+    "remedy": "remedy",
+    "validation": "packet capture",
+}
+
+
+def steps_opening(event: events.StepsBegun) -> Iterator[str]:
+    """What is going to happen."""
+    plan, left = event.plan, event.left
+    yield (
+        f"{len(plan.cells)} cells against {event.target}, seed {plan.seed}; {left.steps} steps at "
+        f"most, about {time_left(left)}; results in {event.folder}"
+    )
+    if left.done:
+        yield f"{left.done} steps done before"
+    for reason in dict.fromkeys(excluded.reason for excluded in plan.excluded):
+        yield f"left out: {reason}"
+
+
+def time_left(left: events.Left) -> str:
+    """The time left, in words."""
+    seconds = round(left.seconds)
+    return f"{seconds // 60} min {seconds % 60:02d} s" if seconds >= 60 else f"{seconds} s"
+
+
+def begun_words(step: Step) -> str:
+    """`pre-test, 32 connections at once`."""
+    return _words(step.factors)
+
+
+def ended_words(trial: Trial, left: events.Left) -> str:
+    """A step that is done: where the run is, what it was, what came of it, what is left."""
+    place = f"[{left.done}/{left.done + left.steps} at most]"
+    return f"{place} {trial.cell}: {_words(trial.factors)}: {step_outcome(trial)}"
+
+
+def step_outcome(trial: Trial) -> str:
+    """A step's result in short."""
+    if trial.reason is not None:
+        return f"{trial.status}: {trial.reason.class_}: {trial.reason.message}"
+    if trial.validation is not None:
+        return f"{trial.validation.matched:,} connections compared"
+    record = next(iter(trial.runs.values())).record
+    rate = record.outcomes.completed / record.seconds if record.seconds else 0.0
+    said = f"{rate:,.0f} connections/s"
+    if (response := record.summaries.get("response")) is not None:
+        said += f", response p50 {response.p50_ms:.1f} p99 {response.p99_ms:.1f} ms"
+    return said
+
+
+def _words(factors: Mapping[str, str]) -> str:
+    words = [_STAGES.get(factors["stage"], factors["stage"])]
+    if "fraction" in factors:
+        words.append(f"{float(factors['fraction']) * 100:g} % of the maximum ({factors['rate']}/s)")
+    else:
+        words.append(f"{factors['connections']} at once")
+    if "resume_ratio" in factors:
+        words.append(f"{float(factors['resume_ratio']) * 100:g} % resumed")
+    if "requests_per_connection" in factors:
+        words.append(f"{factors['requests_per_connection']} requests each")
+    return ", ".join(words)

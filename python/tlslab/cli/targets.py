@@ -1,0 +1,63 @@
+"""`tlslab targets`: which servers are on this machine, and what can each do?"""
+
+import json as json_text
+import sys
+from collections.abc import Iterator
+from typing import Annotated
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from tlslab.cli.console import out
+from tlslab.lab.engine import Engine
+from tlslab.lab.programs import require_program
+from tlslab.lab.survey import survey
+from tlslab.model.probe import TargetFound
+from tlslab.store.codec import to_json
+from tlslab.targets import MANAGED, find_kind
+
+
+def command(
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="[NAME]...", help="By default all there are.")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+) -> None:
+    """List the servers that the lab can start here, with what each was seen to accept."""
+    kinds = {name: find_kind(name) for name in names or MANAGED}
+    found = survey(Engine(require_program("tlslab-load")), kinds)
+    if json:
+        sys.stdout.write(json_text.dumps([to_json(each) for each in found], indent=2) + "\n")
+        return
+    out.print(_table(found))
+
+
+def _table(found: tuple[TargetFound, ...]) -> Table:
+    table = Table(box=None, pad_edge=False, show_header=False)
+    table.add_column(no_wrap=True, style="bold")
+    table.add_column(no_wrap=True, style="dim")
+    table.add_column(overflow="fold")
+    for each in found:
+        for number, (name, text) in enumerate(_lines(each)):
+            # Brackets in a server's words are no markup.
+            table.add_row("" if number else each.name, name, Text(text))
+    return table
+
+
+def _lines(found: TargetFound) -> Iterator[tuple[str, str]]:
+    """What is told of a target, each line with its heading."""
+    if found.software is not None:
+        yield "version", f"{found.software} with {found.backend} ({found.program})"
+    if found.problem is not None:
+        yield "missing" if found.software is None else "problem", found.problem
+        yield "remedy", found.remedy or "see its words"
+        return
+    suites = {version: f" with {len(names)} suites" for version, names in found.suites.items()}
+    yield "TLS", ", ".join(version + suites.get(version, "") for version in found.versions)
+    yield "groups", ", ".join(dict.fromkeys(n for names in found.groups.values() for n in names))
+    yield "keys", ", ".join(found.keys)
+    yield "HTTP", ", ".join(found.alpn)
+    roles = ["alone", *(["as front"] if found.front else [])]
+    yield "serves", ", ".join([*roles, "behind a front" + ("" if found.behind else " with TLS")])
+    yield "takes", ", ".join(("processors", *found.takes))

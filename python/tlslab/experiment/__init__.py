@@ -1,0 +1,11 @@
+"""Experiment files: TOML in, `model.experiment.Experiment` out, and back.
+
+docs/reference describes the format. `files` reads and writes what all files have, `factors` knows
+the levels, `kinds` the kinds of experiments, each with tables of its own. A `[quick]` table may
+repeat `blocks`, `factors` and a kind's tables with the values that a quick run takes instead.
+"""
+
+from tlslab.experiment.factors import KNOWN_LEVELS
+from tlslab.experiment.files import SCHEMA, dumps, load, loads, shipped, with_levels
+
+__all__ = ["KNOWN_LEVELS", "SCHEMA", "dumps", "load", "loads", "shipped", "with_levels"]

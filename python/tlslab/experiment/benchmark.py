@@ -1,0 +1,96 @@
+"""The kind `benchmark`: the tables [benchmark] and [faults]."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from tlslab.experiment.factors import Rule, count_rule, pattern_rule
+from tlslab.experiment.writing import toml
+from tlslab.model.benchmark import (
+    BENCHMARKS,
+    ENGINE,
+    FAULT_KINDS,
+    KEY_STORES,
+    MODES,
+    POLICIES,
+    BenchmarkSettings,
+    Faults,
+)
+from tlslab.model.experiment import Experiment
+from tlslab.model.workload import Workload
+from tlslab.toml_table import Table
+
+LIMIT_ITERATIONS = 1000
+LIMIT_MS = 3_600_000
+LIMIT_THREADS = 1024
+LIMIT_S = 3600
+
+_RUNTIME = re.compile(r"jdk(-[A-Za-z0-9.-]{1,60})?")
+
+RULES: Mapping[str, Rule] = {
+    "runtime": pattern_rule(
+        _RUNTIME, "jdk (all that are found), jdk-newest, jdk-17 and the like", (ENGINE,)
+    ),
+    "benchmark": Rule(BENCHMARKS),
+    "keys": Rule(KEY_STORES),
+    "threads": count_rule(LIMIT_THREADS),
+}
+
+# Nothing is sent to a server, so that nothing of a workload has a meaning.
+NO_WORKLOAD = Workload(document_bytes=0, connections=0, requests_per_connection=0)
+
+_COUNTS = {
+    "warmup_iterations": (0, LIMIT_ITERATIONS),
+    "warmup_ms": (10, LIMIT_MS),
+    "iterations": (1, LIMIT_ITERATIONS),
+    "iteration_ms": (10, LIMIT_MS),
+}
+
+
+def read(root: Table, changes: Table) -> dict[str, Any]:
+    """The fields `workload` and `settings` of an experiment."""
+    base = root.table("benchmark")
+    changed = changes.table("benchmark") if "benchmark" in changes else base
+    for table in (base, changed):
+        table.only("modes", *_COUNTS)
+    counts = {
+        name: (changed if name in changed else base).integer(name, *bounds)
+        for name, bounds in _COUNTS.items()
+    }
+    modes = (changed if "modes" in changed else base).names("modes", MODES)
+    ordered = tuple(mode for mode in MODES if mode in modes)
+    source = changes if "faults" in changes else root
+    faults = _faults(source.table("faults")) if "faults" in source else None
+    settings = BenchmarkSettings(modes=ordered, faults=faults, **counts)
+    return {"workload": NO_WORKLOAD, "settings": settings}
+
+
+def _faults(table: Table) -> Faults:
+    table.only("benchmark", "threads", "kinds", "policies", "seconds", "at_s", "until_s")
+    benchmark = table.text("benchmark")
+    if benchmark not in BENCHMARKS or benchmark == "draw":
+        raise table.error("must be a benchmark that signs", "benchmark")
+    seconds = table.integer("seconds", 2, LIMIT_S)
+    at = table.integer("at_s", 0, seconds - 1)
+    return Faults(
+        benchmark=benchmark,
+        threads=table.integer("threads", 1, LIMIT_THREADS),
+        kinds=table.names("kinds", FAULT_KINDS),
+        policies=table.names("policies", POLICIES),
+        seconds=seconds,
+        at_s=at,
+        until_s=table.integer("until_s", at + 1, seconds),
+    )
+
+
+def write(experiment: Experiment) -> list[str]:
+    """The lines that `read` reads back."""
+    settings: BenchmarkSettings = experiment.settings
+    lines = ["", "[benchmark]", f"modes = {toml(settings.modes)}"]
+    lines += [f"{name} = {getattr(settings, name)}" for name in _COUNTS]
+    if (faults := settings.faults) is not None:
+        lines += ["", "[faults]", f"benchmark = {toml(faults.benchmark)}"]
+        lines += [f"threads = {faults.threads}", f"kinds = {toml(faults.kinds)}"]
+        lines += [f"policies = {toml(faults.policies)}"]
+        lines += [f"{name} = {getattr(faults, name):g}" for name in ("seconds", "at_s", "until_s")]
+    return lines

@@ -1,0 +1,156 @@
+"""The factors that experiments may vary, and the levels that each may take."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from tlslab.model.errors import UsageError
+from tlslab.model.experiment import Experiment, Factor, Only
+from tlslab.model.names import (
+    CERTIFICATE_KEYS,
+    GROUPS,
+    SUITES,
+    TLS_VERSIONS,
+    find_group,
+    find_suite,
+    is_key,
+)
+from tlslab.model.workload import RESUMPTIONS
+from tlslab.toml_table import Table
+
+HTTP_VERSIONS = ("1.1", "2")
+CONNECTORS = ("jsse", "openssl", "openssl-ffm")
+DH_BITS = ("1024", "2048", "3072", "4096")
+
+# The name of a managed target; which there are, the lab knows.
+_TARGET = re.compile(r"[a-z][a-z0-9-]{0,31}")
+
+# The folder of a Java installation, or what the lab knows it by; a comma would part levels.
+_JDK = re.compile(r"[A-Za-z0-9/._+-]{1,200}")
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What a factor's levels may be: `known` names, others that `accepts` takes.
+
+    `find` gives the own name of a level by an alias of it, None when it knows none; `words` say
+    what is allowed where there are no known names.
+    """
+
+    known: tuple[str, ...] = ()
+    accepts: Callable[[str], bool] | None = None
+    find: Callable[[str], str | None] | None = None
+    words: str = ""
+
+    @property
+    def allowed(self) -> str:
+        """All that is allowed, in words."""
+        return ", ".join(filter(None, (*self.known, self.words)))
+
+    def level(self, level: str) -> str | None:
+        """The level's own name; None for one that is not allowed."""
+        name = (self.find(level) if self.find else None) or level
+        return name if name in self.known or (self.accepts and self.accepts(name)) else None
+
+
+def count_rule(most: int) -> Rule:
+    """Whole numbers from 1."""
+
+    def accepts(level: str) -> bool:
+        return bool(re.fullmatch(r"[1-9][0-9]{0,6}", level)) and int(level) <= most
+
+    return Rule(accepts=accepts, words=f"whole numbers from 1 to {most}")
+
+
+def pattern_rule(pattern: re.Pattern[str], words: str, known: tuple[str, ...] = ()) -> Rule:
+    """Whatever matches a pattern as a whole."""
+    return Rule(known, lambda level: pattern.fullmatch(level) is not None, words=words)
+
+
+def _group(level: str) -> str | None:
+    found = find_group(level)
+    return found.name if found else None
+
+
+def _suite(level: str) -> str | None:
+    found = find_suite(level)
+    return found.name if found else None
+
+
+RULES: Mapping[str, Rule] = {
+    "server": pattern_rule(_TARGET, "names of targets"),
+    "front": pattern_rule(_TARGET, "names of targets that can stand in front", ("none",)),
+    "processors": count_rule(1024),
+    "workers": count_rule(1024),
+    "dh_bits": Rule(DH_BITS),
+    "jdk": pattern_rule(_JDK, "folders of Java installations"),
+    "connector": Rule(CONNECTORS),
+    "tls": Rule(TLS_VERSIONS),
+    "key": Rule(CERTIFICATE_KEYS, is_key),
+    "group": Rule(tuple(group.name for group in GROUPS), find=_group),
+    "suite": Rule(tuple(suite.name for suite in SUITES), find=_suite),
+    "http": Rule(HTTP_VERSIONS),
+    "resume": Rule(RESUMPTIONS),
+    "connections": count_rule(65_536),
+}
+
+KNOWN_LEVELS: Mapping[str, tuple[str, ...]] = {
+    name: rule.known for name, rule in RULES.items() if rule.known
+}
+
+
+def read_factors(root: Table, changes: Table, rules: Mapping[str, Rule]) -> tuple[Factor, ...]:
+    """The factors of a file, with the levels that `changes` has instead where it has any."""
+    table = root.table("factors")
+    table.only(*rules)
+    if not table.data:
+        raise table.error(f"needs at least one factor of {', '.join(rules)}")
+    changed = changes.table("factors") if "factors" in changes else table
+    changed.only(*table.data)
+    sources = {name: changed if name in changed else table for name in table.data}
+    return tuple(Factor(name, _levels(sources[name], name, rules[name])) for name in table.data)
+
+
+def _levels(table: Table, name: str, rule: Rule) -> tuple[str, ...]:
+    """Levels by their own names, as files have them; numbers may stand without quotes."""
+    for level in (levels := table.levels(name)):
+        if level not in rule.known and not (rule.accepts and rule.accepts(level)):
+            raise table.error(f"unknown name '{level}'; known: {rule.allowed}", name)
+    return levels
+
+
+def read_baseline(
+    table: Table, factors: Sequence[Factor], all_levels: Table, only: Sequence[Only] = ()
+) -> dict[str, str]:
+    """A level for some of the factors: one that the file has for them at all."""
+    table.only(*(factor.name for factor in factors))
+    for name in table.data:
+        allowed = (*all_levels.levels(name), *(o.otherwise for o in only if o.factor == name))
+        if table.text(name) not in allowed:
+            raise table.error(f"must be one of {', '.join(allowed)}", name)
+    return dict(table.data)
+
+
+def change_levels(
+    experiment: Experiment, changes: Mapping[str, Sequence[str]], rules: Mapping[str, Rule]
+) -> Experiment:
+    """The experiment with other levels for some factors; see `with_levels`."""
+    levels = {factor.name: factor.levels for factor in experiment.factors}
+    for name, wanted in changes.items():
+        if name not in rules:
+            raise UsageError(f"unknown factor '{name}'; known: {', '.join(rules)}")
+        levels[name] = tuple(dict.fromkeys(_level(name, level, rules[name]) for level in wanted))
+    elsewhere = {(only.factor, only.otherwise) for only in experiment.only}
+    baseline = {
+        name: level if level in levels[name] or (name, level) in elsewhere else levels[name][0]
+        for name, level in experiment.baseline.items()
+    }
+    factors = tuple(Factor(name, levels[name]) for name in rules if name in levels)
+    return replace(experiment, factors=factors, baseline=baseline)
+
+
+def _level(factor: str, level: str, rule: Rule) -> str:
+    name = rule.level(level)
+    if name is None:
+        raise UsageError(f"unknown {factor} '{level}'; known: {rule.allowed}")
+    return name

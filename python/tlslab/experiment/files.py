@@ -1,0 +1,179 @@
+"""From a file to an experiment, and back."""
+
+from collections.abc import Mapping, Sequence
+from importlib import resources
+from pathlib import Path
+
+from tlslab.experiment.factors import RULES, change_levels, read_baseline, read_factors
+from tlslab.experiment.kinds import KINDS, Kind
+from tlslab.experiment.writing import toml
+from tlslab.model.errors import UsageError
+from tlslab.model.experiment import MATRIX, Exclusion, Experiment, Only, Pin
+from tlslab.model.names import BACKENDS, CERTIFICATE_KEYS, SIGNATURE_SCHEMES
+from tlslab.toml_table import Table, parse
+
+SCHEMA = "tlslab.experiment/1"
+LIMIT_BLOCKS = 1000
+
+_COMMON = (
+    "schema", "name", "title", "kind", "published", "blocks", "factors", "baseline", "exclude",
+    "pin", "only", "quick",
+)  # fmt: skip
+
+
+def shipped() -> tuple[str, ...]:
+    """The names of the experiments that come with tlslab."""
+    folder = resources.files("tlslab") / "experiments"
+    names = (entry.name for entry in folder.iterdir())
+    return tuple(sorted(name.removesuffix(".toml") for name in names if name.endswith(".toml")))
+
+
+def load(name: str, quick: bool = False) -> Experiment:
+    """The shipped experiment of that name, or the one in the file of that name.
+
+    Raises UsageError when there is neither, ExperimentError when the file is faulty.
+    """
+    if name in shipped():
+        text = (resources.files("tlslab") / "experiments" / f"{name}.toml").read_text("utf-8")
+        return loads(text, f"{name}.toml", quick)
+    path = Path(name)
+    try:
+        return loads(path.read_text("utf-8"), name, quick)
+    except UnicodeDecodeError:
+        raise UsageError(f"{name}: not a text in UTF-8") from None
+    except OSError as error:
+        known = ", ".join(shipped())
+        raise UsageError(
+            f"no experiment '{name}': {error.strerror}",
+            f"give a file, or one of the shipped experiments: {known}",
+        ) from None
+
+
+def loads(text: str, source: str, quick: bool = False) -> Experiment:
+    """The experiment that a text in TOML describes; both its forms are checked, one is returned."""
+    root = parse(text, source)
+    kind = _kind(root)
+    experiment = _experiment(root, root, kind)
+    if "quick" not in root:
+        if quick:
+            raise root.error("has no [quick] table, so there is no quick form of it")
+        return experiment
+    changes = root.table("quick")
+    changes.only("blocks", "factors", *kind.tables)
+    brief = _experiment(root, changes, kind)
+    return brief if quick else experiment
+
+
+def _kind(root: Table) -> Kind:
+    name = root.text("kind") if "kind" in root else MATRIX
+    if name not in KINDS:
+        raise root.error(f"must be one of {', '.join(KINDS)}", "kind")
+    return KINDS[name]
+
+
+def _experiment(root: Table, changes: Table, kind: Kind) -> Experiment:
+    root.only(*_COMMON, *kind.tables)
+    if root.text("schema") != SCHEMA:
+        raise root.error(f'must be "{SCHEMA}"', "schema")
+    factors = read_factors(root, changes, kind.rules)
+    only = tuple(_only(table, kind) for table in root.tables("only"))
+    return Experiment(
+        name=_name(root),
+        title=root.text("title"),
+        factors=factors,
+        baseline=read_baseline(root.table("baseline"), factors, root.table("factors"), only),
+        blocks=(changes if "blocks" in changes else root).integer("blocks", 1, LIMIT_BLOCKS),
+        exclusions=tuple(_exclusion(table, kind) for table in root.tables("exclude")),
+        pins=tuple(_pin(table, kind) for table in root.tables("pin")),
+        only=only,
+        published=root.text("published") if "published" in root else None,
+        quick=changes is not root,
+        kind=kind.name,
+        **kind.read(root, changes),
+    )
+
+
+def _name(root: Table) -> str:
+    """The name becomes part of a folder's name, so that its characters are limited."""
+    name = root.text("name")
+    if not all(c.isascii() and (c.isalnum() or c in "-_") for c in name) or len(name) > 64:
+        raise root.error("may have letters, digits, '-' and '_' only, 64 at most", "name")
+    return name
+
+
+def _when(table: Table, kind: Kind) -> dict[str, str]:
+    """Levels that a cell must have; `*` in a level stands for any characters."""
+    when = table.table("when")
+    when.only(*kind.rules)
+    return {name: when.text(name) for name in when.data}
+
+
+def _exclusion(table: Table, kind: Kind) -> Exclusion:
+    table.only("when", "reason")
+    return Exclusion(when=_when(table, kind), reason=table.text("reason"))
+
+
+def _only(table: Table, kind: Kind) -> Only:
+    table.only("factor", "when", "otherwise")
+    factor = table.text("factor")
+    if factor not in kind.rules:
+        raise table.error(f"must be one of {', '.join(kind.rules)}", "factor")
+    return Only(factor, _when(table, kind), table.text("otherwise"))
+
+
+def _pin(table: Table, kind: Kind) -> Pin:
+    known = {
+        "suites": RULES["suite"].known,
+        "signature_schemes": SIGNATURE_SCHEMES,
+        "groups": RULES["group"].known,
+    }
+    table.only("when", *known, "key", "backend")
+    return Pin(
+        when=_when(table, kind),
+        key=_one_of(table, "key", CERTIFICATE_KEYS),
+        backend=_one_of(table, "backend", BACKENDS),
+        **{name: table.names(name, names) for name, names in known.items() if name in table},
+    )
+
+
+def _one_of(table: Table, name: str, known: Sequence[str]) -> str | None:
+    if name not in table:
+        return None
+    if table.text(name) not in known:
+        raise table.error(f"must be one of {', '.join(known)}", name)
+    return table.text(name)
+
+
+def with_levels(experiment: Experiment, changes: Mapping[str, tuple[str, ...]]) -> Experiment:
+    """The experiment with other levels for some factors, as `--set FACTOR=LEVEL,LEVEL` asks for.
+
+    A factor that the experiment does not vary is added. A baseline that is no longer among the
+    levels gives way to the first of them. Raises UsageError with the known names.
+    """
+    return change_levels(experiment, changes, KINDS[experiment.kind].rules)
+
+
+def dumps(experiment: Experiment) -> str:
+    """The experiment as a text that `loads` reads back to an equal one (but for `quick`)."""
+    lines = [f"schema = {toml(SCHEMA)}"]
+    if experiment.kind != MATRIX:
+        lines.append(f"kind = {toml(experiment.kind)}")
+    for name in ("name", "title", "published", "blocks"):
+        if (value := getattr(experiment, name)) is not None:
+            lines.append(f"{name} = {toml(value)}")
+    lines += ["", "[factors]"]
+    lines += [f"{factor.name} = {toml(factor.levels)}" for factor in experiment.factors]
+    lines += ["", "[baseline]"]
+    lines += [f"{name} = {toml(level)}" for name, level in experiment.baseline.items()]
+    lines += KINDS[experiment.kind].write(experiment)
+    for exclusion in experiment.exclusions:
+        lines += ["", "[[exclude]]", f"when = {toml(exclusion.when)}"]
+        lines += [f"reason = {toml(exclusion.reason)}"]
+    for pin in experiment.pins:
+        lines += ["", "[[pin]]", f"when = {toml(pin.when)}"]
+        for name in ("suites", "signature_schemes", "groups", "key", "backend"):
+            lines += [f"{name} = {toml(value)}"] if (value := getattr(pin, name)) else []
+    for only in experiment.only:
+        lines += ["", "[[only]]", f"factor = {toml(only.factor)}"]
+        lines += [f"when = {toml(only.when)}", f"otherwise = {toml(only.otherwise)}"]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,132 @@
+"""The table [workload]: what every connection does, and how long the runs take."""
+
+from tlslab.experiment.factors import HTTP_VERSIONS
+from tlslab.experiment.writing import toml
+from tlslab.model.workload import NO_WINDOW, RESUMPTIONS, Steady, Window, Workload
+from tlslab.toml_table import Table
+
+LIMIT_CONNECTIONS = 65_536
+LIMIT_WINDOW_MS = 3_600_000
+LIMIT_DOCUMENT_BYTES = 1 << 30
+LIMIT_STREAMS = 1000
+
+WINDOWS = ("capacity", "client_cost")
+
+_KEYS = (
+    "document_bytes", "connections", "requests_per_connection", "http", "streams", *WINDOWS,
+    "resume", "resume_ratio", "steady",
+)  # fmt: skip
+
+
+def read_workload(root: Table, changes: Table, windows: bool = True) -> Workload:
+    """The workload, with what `changes` has instead; `windows`: whether it must have those."""
+    base = root.table("workload")
+    changed = changes.table("workload") if "workload" in changes else base
+    for table in (base, changed):
+        table.only(*_KEYS)
+
+    def place(key: str) -> Table:
+        return changed if key in changed else base
+
+    def window(key: str) -> Window:
+        return read_window(place(key).table(key)) if windows or key in place(key) else NO_WINDOW
+
+    resume = _resume(place("resume"))
+    ratio = place("resume_ratio")
+    if resume == "none" and "resume_ratio" in ratio:
+        raise ratio.error("needs a kind of resumption, which 'resume' names", "resume_ratio")
+    workload = Workload(
+        document_bytes=place("document_bytes").integer("document_bytes", 1, LIMIT_DOCUMENT_BYTES),
+        connections=place("connections").integer("connections", 1, LIMIT_CONNECTIONS),
+        requests_per_connection=place("requests_per_connection").integer(
+            "requests_per_connection", 1, 1_000_000
+        ),
+        capacity=window("capacity"),
+        client_cost=window("client_cost"),
+        http=_http(place("http")) or "1.1",
+        streams=_streams(place("streams")),
+        resume=resume,
+        resume_ratio=ratio.share("resume_ratio") if "resume_ratio" in ratio else 1.0,
+        steady=_steady(place("steady")),
+    )
+    _check_streams(workload, place("streams"))
+    return workload
+
+
+def _check_streams(workload: Workload, table: Table) -> None:
+    if workload.streams > 1:
+        if workload.http != "2":
+            raise table.error('more than 1 only with http = "2"', "streams")
+        if workload.streams > workload.requests_per_connection:
+            raise table.error("must not be more than requests_per_connection", "streams")
+
+
+def _steady(table: Table) -> Steady | None:
+    if "steady" not in table:
+        return None
+    steady = table.table("steady")
+    steady.only("warmup_ms", "measure_ms", "connections", "http", "streams")
+    return Steady(
+        window=_window(steady),
+        connections=steady.integer("connections", 1, LIMIT_CONNECTIONS),
+        http=_http(steady),
+        streams=_streams(steady),
+    )
+
+
+def _http(table: Table) -> str | None:
+    if "http" not in table:
+        return None
+    version = table.text("http")
+    if version not in HTTP_VERSIONS:
+        raise table.error(f"must be one of {', '.join(HTTP_VERSIONS)}", "http")
+    return version
+
+
+def _streams(table: Table) -> int:
+    return table.integer("streams", 1, LIMIT_STREAMS) if "streams" in table else 1
+
+
+def _resume(table: Table) -> str:
+    if "resume" not in table:
+        return "none"
+    if table.text("resume") not in RESUMPTIONS:
+        raise table.error(f"must be one of {', '.join(RESUMPTIONS)}", "resume")
+    return table.text("resume")
+
+
+def read_window(table: Table) -> Window:
+    """A table with `warmup_ms` and `measure_ms`, and nothing else."""
+    table.only("warmup_ms", "measure_ms")
+    return _window(table)
+
+
+def _window(table: Table) -> Window:
+    return Window(
+        warmup_ms=table.integer("warmup_ms", 0, LIMIT_WINDOW_MS),
+        measure_ms=table.integer("measure_ms", 100, LIMIT_WINDOW_MS),
+    )
+
+
+def write_workload(workload: Workload) -> list[str]:
+    """The lines that `read_workload` reads back."""
+    lines = ["", "[workload]"]
+    for name in ("document_bytes", "connections", "requests_per_connection"):
+        lines.append(f"{name} = {getattr(workload, name)}")
+    lines += [f"http = {toml(workload.http)}", f"streams = {workload.streams}"]
+    if workload.resume != "none":
+        lines.append(f"resume = {toml(workload.resume)}")
+        lines.append(f"resume_ratio = {workload.resume_ratio}")
+    for name in WINDOWS:
+        if (window := getattr(workload, name)) != NO_WINDOW:
+            lines += ["", f"[workload.{name}]", *write_window(window)]
+    if (steady := workload.steady) is not None:
+        lines += ["", "[workload.steady]", *write_window(steady.window)]
+        lines += [f"connections = {steady.connections}", f"streams = {steady.streams}"]
+        lines += [f"http = {toml(steady.http)}"] if steady.http else []
+    return lines
+
+
+def write_window(window: Window) -> list[str]:
+    """The lines of a window."""
+    return [f"warmup_ms = {window.warmup_ms}", f"measure_ms = {window.measure_ms}"]

@@ -1,0 +1,84 @@
+"""One trial in the lab's own engine: client and server in memory, as between two SSLEngines."""
+
+from typing import Any
+
+from tlslab.lab.benchmark.jmh import ForkFailedError
+from tlslab.lab.benchmark.keystores import KeyStore
+from tlslab.lab.benchmark.material import KEY
+from tlslab.lab.engine import Engine
+from tlslab.model.benchmark import BenchmarkRun, BenchmarkSettings, Iteration, Mode
+from tlslab.model.errors import EngineError, StoreError
+
+# The same as the JVM's benchmarks pin (java/, `Pinned`).
+_PINNED = {
+    "handshake-tls12": ("1.2", "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256", "rsa_pkcs1_sha256"),
+    "handshake-tls13": ("1.3", "TLS_AES_128_GCM_SHA256", "rsa_pss_rsae_sha256"),
+}
+
+# Percentiles of the engine's summaries, by the names that JMH has for them.
+_PERCENTILES = {"50": "p50_ms", "90": "p90_ms", "95": "p95_ms", "99": "p99_ms", "99.9": "p999_ms"}
+
+# Compiled ahead: what there is to warm is caches, and connections to signing nodes.
+WARMUP_S = 0.2
+
+
+def flags(benchmark: str, keys: KeyStore, threads: int, milliseconds: int) -> list[str]:
+    """The engine's options. Raises ForkFailedError for what it has no benchmark of."""
+    if benchmark not in _PINNED:
+        raise ForkFailedError("unsupported", f"the engine has no benchmark '{benchmark}'")
+    tls, suite, scheme = _PINNED[benchmark]
+    options = {
+        "--threads": str(threads), "--duration": f"{milliseconds}ms", "--tls": tls,
+        "--suite": suite, "--group": "X25519", "--certificate": KEY, "--sigalg": scheme,
+        "--handshake": "mutual", "--client-certificate": KEY,
+    }  # fmt: skip
+    return [part for option in options.items() for part in option] + list(keys.flags)
+
+
+def run_in_memory(
+    engine: Engine, benchmark: str, keys: KeyStore, threads: int, settings: BenchmarkSettings
+) -> dict[Mode, BenchmarkRun]:
+    """Both modes come of one process: it takes the time of every handshake.
+
+    Raises ForkFailedError.
+    """
+    counted = settings.iterations * settings.iteration_ms
+    line = flags(benchmark, keys, threads, counted)
+    try:
+        engine.in_memory(flags(benchmark, keys, threads, round(1000 * WARMUP_S)))
+        return read(engine.in_memory(line, counted / 1000), threads, tuple(line))
+    except EngineError as error:
+        raise ForkFailedError(error.class_, error.message) from None
+
+
+def read(record: dict[str, Any], threads: int, line: tuple[str, ...]) -> dict[Mode, BenchmarkRun]:
+    """The engine's record as the runs of the modes."""
+    try:
+        done = record["handshakes"]
+        completed, failed = done["outcomes"]["completed"], done["outcomes"]["failed"]
+        summary = done["summaries"]["service"]
+        runtime = f"{record['backend']} {record['versions'][record['backend']]}"
+        iteration = Iteration(completed, done["seconds"], done["cpu_us"] * completed)
+        percentiles = {name: summary[field] for name, field in _PERCENTILES.items()}
+    except (KeyError, TypeError) as error:
+        raise StoreError(f"not a record of handshakes in memory: {error!r}") from None
+    if failed:
+        raise ForkFailedError("handshakes_failed", f"{failed}: {done['first_failure']}")
+    program = f"tlslab-load {record['versions']['tlslab']}"
+    shared = {"program": program, "runtime": runtime, "threads": threads, "arguments": line}
+    rate = (done["handshakes_per_s"],)
+    return {
+        "throughput": BenchmarkRun(
+            **shared, mode="throughput", warmup_iterations=0, per_s=rate, iterations=(iteration,)
+        ),
+        "sample": BenchmarkRun(
+            **shared,
+            mode="sample",
+            warmup_iterations=0,
+            per_s=rate,
+            iterations=(iteration,),
+            percentiles_ms={**percentiles, "100": summary["max_ms"]},
+            mean_ms=summary["mean_ms"],
+            samples=summary["n"],
+        ),
+    }

@@ -1,0 +1,92 @@
+"""Where the client's key may be, made ready for a run: each failure fails its own cells only."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+
+from tlslab.lab.benchmark.material import Material
+from tlslab.model.errors import CannotRunError
+from tlslab.targets.signer import ClusterSetting, SigningCluster, signing_cluster
+from tlslab.targets.softhsm import make_token
+
+
+@dataclass(frozen=True)
+class KeyStore:
+    """An opened key store.
+
+    `settings` are its lines of the JVM's settings file, `environment` what a process needs to reach
+    it, `flags` those of the engine, `words` what it is. `failure` says why it is not there; nothing
+    else counts then.
+    """
+
+    name: str
+    settings: Mapping[str, str] = field(default_factory=dict)
+    environment: Mapping[str, str] = field(default_factory=dict)
+    flags: tuple[str, ...] = ()
+    cluster: SigningCluster | None = None
+    words: str = ""
+    failure: str = ""
+
+    def signers(self) -> tuple[int, ...]:
+        """The processes that sign elsewhere, those that still run."""
+        nodes = self.cluster.nodes if self.cluster else ()
+        return tuple(process.pid for node in nodes for process in node.process.tree())
+
+
+Opener = Callable[[Material, ExitStack], KeyStore]
+
+
+def open_key_stores(
+    names: Sequence[str], material: Material, stack: ExitStack
+) -> dict[str, KeyStore]:
+    """All key stores that are asked for; what was started ends with the stack."""
+    found = {}
+    for name in names:
+        try:
+            found[name] = _OPENERS[name](material, stack)
+        except CannotRunError as error:
+            words = ": ".join(filter(None, (error.message, error.remedy)))
+            found[name] = KeyStore(name, failure=words)
+    return found
+
+
+def _memory(material: Material, stack: ExitStack) -> KeyStore:
+    return KeyStore("memory", words="in the benchmark's own memory")
+
+
+def _pkcs11(material: Material, stack: ExitStack) -> KeyStore:
+    token = make_token(material.folder / "token", material.client)
+    settings = {
+        "pkcs11.library": token.module,
+        "pkcs11.pin": token.pin_file.read_text("ascii").strip(),
+        "pkcs11.label": token.key,
+    }
+    words = f"{token.software}, by SunPKCS11 or the engine"
+    return KeyStore("pkcs11", settings, token.environment, token.flags(), words=words)
+
+
+def _cluster(material: Material, stack: ExitStack) -> KeyStore:
+    setting = ClusterSetting(material.folder / "cluster", material.client.key)
+    return cluster_store(stack.enter_context(signing_cluster(setting)))
+
+
+def cluster_store(cluster: SigningCluster) -> KeyStore:
+    """The key store that a started cluster is."""
+    told = json.loads(cluster.description.read_text("utf-8"))
+    with open(told["token_file"], encoding="ascii") as file:
+        token = file.read().strip()
+    settings = {
+        "cluster.nodes": ", ".join(f"{node['url']} {node['weight']}" for node in told["nodes"]),
+        "cluster.ca": told["authority"],
+        "cluster.token": token,
+        "cluster.key": told["key"],
+        "cluster.timeout_ms": str(told["timeout_ms"]),
+    }
+    flags = [f"--signers={cluster.description}"]
+    flags += [f"--allow={address}" for address in cluster.addresses]
+    words = f"{len(cluster.nodes)} nodes of {cluster.software}; {cluster.note}"
+    return KeyStore("cluster", settings, flags=tuple(flags), cluster=cluster, words=words)
+
+
+_OPENERS: Mapping[str, Opener] = {"memory": _memory, "pkcs11": _pkcs11, "cluster": _cluster}

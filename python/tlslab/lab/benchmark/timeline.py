@@ -1,0 +1,141 @@
+"""A load through the cluster while something is done to one of its nodes."""
+
+import json
+import selectors
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from tlslab.lab.benchmark.jmh import HEAP, Fork, ForkFailedError, guarded
+from tlslab.lab.benchmark.keystores import cluster_store
+from tlslab.lab.benchmark.material import Material
+from tlslab.model.benchmark import FaultEvent, Faults, Slice, Timeline
+from tlslab.store.codec import from_json
+from tlslab.targets.process import ServerProcess
+from tlslab.targets.signer import ClusterSetting, SigningNode, signing_cluster
+
+SLICE_MS = 1000
+
+# What a slow node is left of its time: it answers, but late.
+SLOW_SHARE = 0.2
+
+# The policy `eject`, as the client's settings have it (java/, `Cluster`).
+EJECT = {
+    "cluster.retries": "1",
+    "cluster.ejection.failures": "1",
+    "cluster.ejection.ms": "5000",
+}
+
+WARMUP_MS = 3000
+_START_S = 60.0
+_WORDS = 400
+
+
+@dataclass(frozen=True)
+class _Step:
+    """Something to be done at a time of the load, and what it is in words."""
+
+    at_s: float
+    do: Callable[[], None]
+    words: str
+
+
+def run_timeline(
+    fork: Fork, material: Material, faults: Faults, fault: str, policy: str
+) -> Timeline:
+    """Runs the load on a cluster of its own, which may lose a node. Raises ForkFailedError."""
+    with tempfile.TemporaryDirectory(prefix="cluster-", dir=material.folder) as private:
+        setting = ClusterSetting(Path(private) / "nodes", material.client.key)
+        with signing_cluster(setting) as cluster:
+            keys = cluster_store(cluster)
+            more = {**keys.settings, **(EJECT if policy == "eject" else {})}
+            settings_file = material.write_settings("timeline", more)
+            steps = _steps(cluster.nodes[0], faults, fault)
+            slices, events = _load(
+                replace(fork, keys=keys, settings_file=settings_file), faults, steps,
+                Path(private) / "timeline.log",
+            )  # fmt: skip
+    return Timeline(
+        runtime=fork.jdk.label,
+        benchmark=fork.benchmark,
+        threads=fork.threads,
+        fault=fault,
+        policy=policy,
+        slices=tuple(slices),
+        events=tuple(events),
+    )
+
+
+def _steps(node: SigningNode, faults: Faults, fault: str) -> list[_Step]:
+    """What is done to the first node, in the order of time."""
+    begin, end = faults.at_s, faults.until_s
+    restored = _Step(end, node.restore, f"node {node.name} runs again")
+    if fault == "slow":
+        words = f"node {node.name} has {SLOW_SHARE:.0%} of its time"
+        return [_Step(begin, lambda: node.slow(SLOW_SHARE), words), restored]
+    if fault == "frozen":
+        return [_Step(begin, lambda: node.slow(0), f"node {node.name} stands still"), restored]
+    if fault == "killed":
+        return [_Step(begin, node.kill, f"node {node.name} is killed")]
+    return []
+
+
+def command(fork: Fork, faults: Faults) -> list[str]:
+    """The command line of the load."""
+    return [
+        str(fork.jdk.java), *HEAP, f"-Dtlslab.settings={fork.settings_file}",
+        f"-Dtlslab.warmup_ms={WARMUP_MS}", "-cp", str(fork.jar), "tlslab.timeline.Timeline",
+        fork.benchmark, fork.keys.name, str(fork.threads), f"{faults.seconds:g}", str(SLICE_MS),
+    ]  # fmt: skip
+
+
+def _load(
+    fork: Fork, faults: Faults, steps: list[_Step], log: Path
+) -> tuple[list[Slice], list[FaultEvent]]:
+    process = ServerProcess(guarded(command(fork, faults), fork.keys), log, capture=True)
+    slices: list[Slice] = []
+    events: list[FaultEvent] = []
+    begun: float | None = None
+    try:
+        for told in _lines(process.popen, faults.seconds + WARMUP_MS / 1000 + _START_S):
+            if told is None:
+                pass
+            elif told.get("event") == "begun":
+                begun = time.monotonic()
+            else:
+                slices.append(from_json(told, Slice))
+            while begun is not None and steps and time.monotonic() - begun >= steps[0].at_s:
+                step = steps.pop(0)
+                step.do()
+                events.append(FaultEvent(time.monotonic() - begun, step.words))
+        code = process.popen.wait()
+    finally:
+        process.stop()
+    if code != 0 or not slices:
+        words = process.last_words()[-_WORDS:] or f"it ended with {code}"
+        raise ForkFailedError("benchmark_failed", words)
+    return slices, events
+
+
+def _lines(popen: "subprocess.Popen[bytes]", seconds: float) -> Iterator[Mapping[str, Any] | None]:
+    """Its lines of JSON as they come; None about every 20 ms in between. Ends with its output."""
+    assert popen.stdout is not None
+    deadline = time.monotonic() + seconds
+    pending = b""
+    with selectors.DefaultSelector() as selector:
+        selector.register(popen.stdout, selectors.EVENT_READ)
+        while time.monotonic() < deadline:
+            if not selector.select(0.02):
+                yield None
+                continue
+            chunk = popen.stdout.read1(1 << 16)  # type: ignore[attr-defined]
+            if not chunk:
+                return
+            *whole, pending = (pending + chunk).split(b"\n")
+            for line in whole:
+                yield json.loads(line)
+    raise ForkFailedError("benchmark_hangs", f"it did not end within {seconds:.0f} s")

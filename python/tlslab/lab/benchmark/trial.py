@@ -1,0 +1,112 @@
+"""One trial of a benchmark: a fork of each mode, or a load with a fault; or why there is none."""
+
+import datetime
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from tlslab.lab.benchmark.in_memory import run_in_memory
+from tlslab.lab.benchmark.jmh import Fork, ForkFailedError, run_fork
+from tlslab.lab.benchmark.keystores import KeyStore
+from tlslab.lab.benchmark.material import Material
+from tlslab.lab.benchmark.runtimes import Runtimes
+from tlslab.lab.benchmark.timeline import run_timeline
+from tlslab.lab.engine import Engine
+from tlslab.model.benchmark import ENGINE, BenchmarkRun, BenchmarkSettings, Mode
+from tlslab.model.errors import CannotRunError
+from tlslab.model.plan import Cell, PlannedTrial
+from tlslab.model.record import Reason, Trial
+
+# Reasons that will be the same in the next block: the cell is not tried again.
+KEYS_MISSING = "keys_missing"
+RUNTIME_MISSING = "runtime_missing"
+LASTING = (KEYS_MISSING, RUNTIME_MISSING, "unsupported")
+
+# The folder of a run in which JMH's own files are kept.
+RAW = "jmh"
+
+
+@dataclass(frozen=True)
+class Bench:
+    """What all trials of a run have in common; `run` is its folder, `jar` None without a JVM."""
+
+    engine: Engine
+    runtimes: Runtimes
+    stores: Mapping[str, KeyStore]
+    material: Material
+    settings: BenchmarkSettings
+    jar: Path | None
+    run: Path
+
+
+def run_trial(bench: Bench, planned: PlannedTrial, cell: Cell) -> Trial:
+    """Carries a trial out. What goes wrong with it is in it."""
+    started = datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
+    place = {
+        "trial": planned.trial,
+        "block": planned.block,
+        "position": planned.position,
+        "cell": cell.key,
+        "factors": cell.factors,
+        "started": started,
+    }
+    try:
+        if "fault" in cell.factors:
+            return Trial(**place, status="done", timeline=_timeline(bench, cell))
+        return Trial(**place, status="done", benchmarks=_benchmarks(bench, planned, cell))
+    except ForkFailedError as error:
+        status = "unsupported" if error.class_ == "unsupported" else "failed"
+        return Trial(**place, status=status, reason=Reason(error.class_, error.message))
+    except CannotRunError as error:
+        words = ": ".join(filter(None, (error.message, error.remedy)))
+        return Trial(**place, status="failed", reason=Reason("cannot_run", words))
+
+
+def _benchmarks(bench: Bench, planned: PlannedTrial, cell: Cell) -> Mapping[Mode, BenchmarkRun]:
+    factors = cell.factors
+    keys = bench.stores[factors["keys"]]
+    if keys.failure:
+        raise ForkFailedError(KEYS_MISSING, keys.failure)
+    threads = int(factors["threads"])
+    if factors["runtime"] == ENGINE:
+        return run_in_memory(bench.engine, factors["benchmark"], keys, threads, bench.settings)
+    fork = make_fork(bench, factors, keys)
+    raw = bench.run / RAW
+    raw.mkdir(exist_ok=True)
+    result, log = raw / f"trial-{planned.trial}.json", bench.material.folder / "fork.log"
+    try:
+        return run_fork(fork, result, log)
+    except ForkFailedError:
+        if log.is_file():
+            shutil.copyfile(log, raw / f"trial-{planned.trial}.log")
+        raise
+
+
+def make_fork(bench: Bench, factors: Mapping[str, str], keys: KeyStore) -> Fork:
+    """The fork that a cell's factors describe. Raises ForkFailedError for a JDK that is broken."""
+    runtime = factors["runtime"]
+    if runtime in bench.runtimes.broken:
+        raise ForkFailedError(RUNTIME_MISSING, bench.runtimes.broken[runtime].reason)
+    assert bench.jar is not None  # It was looked for, since there is a JVM among the runtimes.
+    return Fork(
+        jdk=bench.runtimes.jdks[runtime],
+        jar=bench.jar,
+        benchmark=factors["benchmark"],
+        keys=keys,
+        threads=int(factors["threads"]),
+        settings_file=bench.material.write_settings(keys.name, keys.settings),
+        settings=bench.settings,
+    )
+
+
+def _timeline(bench: Bench, cell: Cell):
+    factors = cell.factors
+    assert bench.settings.faults is not None  # Only then such cells are planned.
+    keys = bench.stores["cluster"]
+    if keys.failure:
+        raise ForkFailedError(KEYS_MISSING, keys.failure)
+    fork = make_fork(bench, factors, keys)
+    return run_timeline(
+        fork, bench.material, bench.settings.faults, factors["fault"], factors["policy"]
+    )

@@ -1,0 +1,248 @@
+"""The servers of a run: each deployment that its cells ask for, set up before the first trial."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tlslab.lab.discovery import discover
+from tlslab.lab.engine import Engine
+from tlslab.lab.placement import Placement, place, usable
+from tlslab.lab.request import Request
+from tlslab.lab.specs import Aim
+from tlslab.model.deployment import NO_FRONT, Deployment
+from tlslab.model.errors import CannotRunError, UsageError
+from tlslab.model.experiment import Experiment
+from tlslab.model.names import CERTIFICATE_KEYS, OBSOLETE_KEYS
+from tlslab.model.plan import Cell
+from tlslab.model.run import Deployed, TargetInfo
+from tlslab.planning import make_cells, refuse_levels
+from tlslab.targets import Running, Setting, build, find_kind, lacking
+from tlslab.targets.certificates import SERVER_NAME
+
+# What a managed server has when the experiment does not say: what every client can do.
+DEFAULT_KEYS = ("ecdsa-p256",)
+DEFAULT_GROUPS = ("X25519", "P-256", "P-384", "P-521")
+
+NO_SUCH_KEY = "the lab makes no certificates with such a key"
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A deployment ready to be started; `failure` says why it is not, with the server's words.
+
+    `start` is None for a server that the lab did not start. `unavailable` are the levels that it
+    lacks, with reasons; `bar` is a reason that holds for all its cells.
+    """
+
+    info: TargetInfo
+    aim: Aim
+    start: Callable[[], Running] | None = None
+    unavailable: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    bar: str | None = None
+    failure: str = ""
+
+    def refuse(self, cell: Cell) -> str | None:
+        """Why the server has not got what a cell needs; None when it has."""
+        return self.bar or refuse_levels(self.unavailable)(cell)
+
+
+@dataclass(frozen=True)
+class Servers:
+    """All deployments of a run, and the experiment as it fits them (see `lab.discovery`)."""
+
+    experiment: Experiment
+    prepared: Mapping[Deployment, Prepared]
+    generator: tuple[int, ...]
+
+    def of(self, cell: Cell) -> Prepared:
+        """The server of a cell; a plan of an older version does not name its only one."""
+        if cell.deployment is None and len(self.prepared) == 1:
+            return next(iter(self.prepared.values()))
+        if cell.deployment is None or cell.deployment not in self.prepared:
+            raise UsageError(f"the cell {cell.key} was planned for another server")
+        return self.prepared[cell.deployment]
+
+    def refuse(self, cell: Cell) -> str | None:
+        """Why a cell cannot be run; None when it can."""
+        return self.of(cell).refuse(cell)
+
+    @property
+    def deployed(self) -> tuple[Deployed, ...]:
+        """What the record of the run says of each."""
+        return tuple(
+            Deployed(deployment, each.info, each.failure)
+            for deployment, each in self.prepared.items()
+            if each.bar is None
+        )
+
+    @property
+    def target(self) -> TargetInfo:
+        """All servers as one."""
+        infos = [each.info for each in self.prepared.values() if each.bar is None]
+        infos = infos or [each.info for each in self.prepared.values()]
+        if len(infos) == 1:
+            return infos[0]
+
+        def joined(texts: Sequence[str]) -> str:
+            return "; ".join(dict.fromkeys(text for text in texts if text))
+
+        return TargetInfo(
+            name=joined([info.name for info in infos]).replace("; ", ","),
+            managed=True,
+            software=joined([info.software for info in infos]),
+            backend=joined([info.backend for info in infos]),
+            processors=max((info.processors for info in infos), key=len),
+            host=infos[0].host,
+            path=joined([info.path for info in infos]),
+        )
+
+    def warnings(self) -> tuple[str, ...]:
+        """What the reader must know of how the servers were set up."""
+        told = []
+        for deployment, each in self.prepared.items():
+            if each.failure:
+                told.append(f"{name_of(deployment)} could not be set up: {each.failure}")
+            if set(each.info.processors) & set(self.generator):
+                told.append(
+                    f"{name_of(deployment)} with {len(each.info.processors)} processors shares the "
+                    "last one with the generator: its rates are too low; use a machine with more "
+                    "processors"
+                )
+        return tuple(dict.fromkeys(told))
+
+
+def name_of(deployment: Deployment) -> str:
+    """A deployment in words: its server, and its front if it has one."""
+    if deployment.front == NO_FRONT:
+        return deployment.server
+    return f"{deployment.server} behind {deployment.front}"
+
+
+def prepare(request: Request, engine: Engine, private: Path, more: Sequence[Cell] = ()) -> Servers:
+    """Sets up every deployment that the experiment's cells ask for, and those of `more` cells.
+
+    One that cannot be set up fails alone, unless it is the only one. Raises UsageError for unknown
+    targets, CannotRunError when no server at all can be set up.
+    """
+    if request.external:
+        return _external(request, engine)
+    if request.hook is not None:
+        raise UsageError("--configure is for a server that the lab did not start: --target URL")
+    if request.authority is not None or request.insecure:
+        raise UsageError("--ca and --insecure are for servers that the lab did not start")
+    by_deployment: dict[Deployment, list[Cell]] = {}
+    for cell in (*make_cells(request.experiment, request.targets[0])[0], *more):
+        assert cell.deployment is not None
+        by_deployment.setdefault(cell.deployment, []).append(cell)
+    counts = [deployment.processors or 1 for deployment in by_deployment]
+    most = max((count for count in counts if count <= len(usable())), default=1)
+    prepared = {
+        deployment: _managed(request, deployment, cells, private / str(number), most)
+        for number, (deployment, cells) in enumerate(by_deployment.items())
+    }
+    failures = [each for each in prepared.values() if each.failure]
+    if failures and not any(not each.failure and each.bar is None for each in prepared.values()):
+        raise CannotRunError(failures[0].failure)
+    return Servers(request.experiment, prepared, place(managed=True, most=most).generator)
+
+
+def _external(request: Request, engine: Engine) -> Servers:
+    url = request.targets[0]
+    if request.experiment.levels("server") or len(request.targets) > 1:
+        raise UsageError("a URL cannot be compared with other targets in one run")
+    generator = place(managed=False).generator
+    aim = Aim(url=url, trust=request.trust(), allow=request.allow, processors=generator)
+    found = discover(engine, aim, request.experiment)
+    if request.hook is not None:
+        found = found.reconfigured(request.hook.fields, request.experiment)
+    cells = make_cells(found.experiment, url)[0]
+    ready = Prepared(found.info, aim, None, found.unavailable)
+    everything = dict.fromkeys(cell.deployment for cell in cells if cell.deployment)
+    return Servers(
+        found.experiment,
+        dict.fromkeys(everything or {Deployment(url): None}, ready),
+        generator,
+    )
+
+
+def _managed(
+    request: Request, deployment: Deployment, cells: Sequence[Cell], folder: Path, most: int
+) -> Prepared:
+    find_kind(deployment.server)
+    count = deployment.processors or 1
+    placement = place(True, count=min(count, len(usable())), most=most)
+    keys = _keys(cells)
+    known = (*CERTIFICATE_KEYS, *(OBSOLETE_KEYS if deployment.obsolete else ()))
+    unavailable = {("key", key): NO_SUCH_KEY for key in keys if key not in known}
+    aim = Aim("", processors=placement.generator)
+    info = TargetInfo(name_of(deployment), True, "", "", placement.server, "127.0.0.1", "")
+    if count > len(usable()):
+        reason = f"this machine has {len(usable())} processors, {count} are asked for"
+        return Prepared(info, aim, bar=reason)
+    if lacks := lacking(deployment):
+        return Prepared(info, aim, bar=lacks)
+    folder.mkdir(parents=True)
+    setting = _setting(request.experiment, deployment, cells, folder, placement)
+    try:
+        target = build(deployment, setting)
+        unavailable |= target.prepare()
+    except CannotRunError as error:
+        words = f"{error.message}: {error.remedy}" if error.remedy else error.message
+        return Prepared(info, aim, failure=words)
+    info = TargetInfo(
+        name=target.name,
+        managed=True,
+        software=target.software,
+        backend=target.backend,
+        processors=placement.server,
+        host="127.0.0.1",
+        path=target.path,
+    )
+    aim = Aim("", target.trust_pem, SERVER_NAME, processors=placement.generator)
+    return Prepared(info, aim, target.start, unavailable)
+
+
+def _setting(
+    experiment: Experiment,
+    deployment: Deployment,
+    cells: Sequence[Cell],
+    folder: Path,
+    placement: Placement,
+) -> Setting:
+    workload = experiment.workload
+    keys = _keys(cells)
+    versions = {workload.of(cell.factors).http for cell in cells}
+    if workload.steady is not None and workload.steady.http is not None:
+        versions.add(workload.steady.http)
+    return Setting(
+        folder=folder,
+        keys=tuple(key for key in keys if key in CERTIFICATE_KEYS or deployment.obsolete),
+        groups=_levels(cells, "group", experiment) or DEFAULT_GROUPS,
+        document_bytes=workload.document_bytes,
+        processors=placement.server,
+        http2="2" in versions,
+        resume=deployment.resume,
+        workers=deployment.workers or max(1, len(placement.server)),
+        suites=_suites(cells),
+        obsolete=deployment.obsolete,
+    )
+
+
+def _levels(cells: Sequence[Cell], factor: str, experiment: Experiment) -> tuple[str, ...]:
+    """The levels of a factor that a deployment's cells have, in the experiment's order."""
+    if cells[0].deployment is not None and cells[0].deployment.obsolete:
+        return tuple(dict.fromkeys(c.factors[factor] for c in cells if factor in c.factors))
+    used = {cell.factors.get(factor) for cell in cells}
+    return tuple(level for level in experiment.levels(factor) if level in used)
+
+
+def _keys(cells: Sequence[Cell]) -> tuple[str, ...]:
+    """The certificate keys that cells ask for."""
+    return tuple(dict.fromkeys(c.profile.key for c in cells if c.profile.key)) or DEFAULT_KEYS
+
+
+def _suites(cells: Sequence[Cell]) -> tuple[str, ...]:
+    """The suites that cells ask for; none when one of them leaves the choice open."""
+    if not all(cell.profile.suites for cell in cells):
+        return ()
+    return tuple(dict.fromkeys(suite for cell in cells for suite in cell.profile.suites))

@@ -1,0 +1,197 @@
+"""Trials against a server that a command configures for each cell.
+
+What the command is given, the group or the suite, is left to the server: the client offers all
+levels of the experiment. That the server has only the cell's to choose from, or chooses it by an
+order of its own, is seen before the trial; that it did so, on every connection of the trial.
+"""
+
+import datetime
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from tlslab.lab.conductor import RunTrial
+from tlslab.lab.deployments import DEFAULT_GROUPS
+from tlslab.lab.engine import Engine
+from tlslab.lab.probing import probe_spec
+from tlslab.lab.specs import Aim, preflight_spec
+from tlslab.lab.trial import Bench
+from tlslab.model.errors import EngineError
+from tlslab.model.experiment import Experiment
+from tlslab.model.names import find_group, find_suite
+from tlslab.model.plan import Cell, PlannedTrial
+from tlslab.model.probe import Probed
+from tlslab.model.profile import Profile
+from tlslab.model.record import Facts, Reason, Trial
+from tlslab.targets.external import Hook, HookError
+
+HOOK_FAILED = "hook_failed"
+NOT_READY = "not_ready"
+MISCONFIGURED = "misconfigured"
+
+# A server that restarts is asked so often whether it answers.
+ASK_EVERY_S = 0.25
+
+# What a server can be left to choose; their fields in a profile are the plurals.
+Chosen = Literal["group", "suite"]
+CHOICES: tuple[Chosen, ...] = ("group", "suite")
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A factor that the server decides, the cell's level, and all that the client offers."""
+
+    factor: Chosen
+    level: str
+    offered: tuple[str, ...]
+
+    def of(self, facts: Facts) -> str:
+        """What was chosen on a connection."""
+        return (facts.group if self.factor == "group" else facts.suite) or "none"
+
+    def offer(self, profile: Profile, levels: tuple[str, ...]) -> Profile:
+        """The profile with these levels of the factor, in their order."""
+        if self.factor == "group":
+            return replace(profile, groups=levels)
+        return replace(profile, suites=levels)
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """All that is offered beside the cell's level."""
+        return tuple(level for level in self.offered if level != self.level)
+
+
+def hooked(hook: Hook, ready_s: float, experiment: Experiment, run: RunTrial) -> RunTrial:
+    """A way to run trials that lets the command configure the server before each.
+
+    When the command fails, or the server is not as the cell wants it after so many seconds, the
+    trial has failed, and nothing else.
+    """
+
+    def run_hooked(bench: Bench, planned: PlannedTrial, cell: Cell, on_rate: object) -> Trial:
+        choices = find_choices(hook, experiment, cell)
+        try:
+            hook.run(cell.factors)
+        except HookError as error:
+            return _failed(planned, cell, Reason(HOOK_FAILED, error.message))
+        # What was found before the first trial was another configuration's.
+        bench = replace(bench, probed=Probed())
+        if words := _await(bench, cell, choices, ready_s):
+            return _failed(planned, cell, Reason(NOT_READY, words))
+        trial = run(bench, planned, _opened(cell, choices), on_rate)  # type: ignore[arg-type]
+        words = _against(trial, choices)
+        return _failed(planned, cell, Reason(MISCONFIGURED, words)) if words else trial
+
+    return run_hooked
+
+
+def find_choices(hook: Hook, experiment: Experiment, cell: Cell) -> tuple[Choice, ...]:
+    """What the command leaves the server to choose in this cell."""
+    choices = []
+    for factor in CHOICES:
+        level = cell.factors.get(factor)
+        if level is None or factor not in hook.fields:
+            continue
+        levels = experiment.levels(factor)
+        if factor == "group" and len(levels) == 1:
+            levels = DEFAULT_GROUPS
+        fitting = (other for other in levels if _fits(factor, other, cell.profile.tls))
+        choices.append(Choice(factor, level, tuple(dict.fromkeys((level, *fitting)))))
+    return tuple(choices)
+
+
+def _fits(factor: Chosen, level: str, tls: str | None) -> bool:
+    """Whether a version of TLS has a group or suite."""
+    if factor == "group":
+        group = find_group(level)
+        return not (group and group.tls13_only and tls == "1.2")
+    suite = find_suite(level)
+    return tls is None or suite is None or suite.tls == tls
+
+
+def _opened(cell: Cell, choices: tuple[Choice, ...]) -> Cell:
+    """The cell as the client offers it: all levels, its own first, so that its key share is one
+    that the server takes.
+    """
+    profile = cell.profile
+    for choice in choices:
+        profile = choice.offer(profile, choice.offered)
+    return replace(cell, profile=profile)
+
+
+def _await(bench: Bench, cell: Cell, choices: tuple[Choice, ...], seconds: float) -> str | None:
+    """Asks the server until it answers and is as the cell wants it; what is wrong at the end."""
+    deadline = time.monotonic() + seconds
+    while True:
+        words = _question(bench, cell, choices)
+        if words is None:
+            return None
+        if time.monotonic() >= deadline:
+            return f"{seconds:g} s after the command {words}"
+        time.sleep(ASK_EVERY_S)
+
+
+def _question(bench: Bench, cell: Cell, choices: tuple[Choice, ...]) -> str | None:
+    """What keeps the server from being measured as this cell; None when it is ready."""
+    http = bench.workload.of(cell.factors).http
+    try:
+        found, _ = bench.engine.preflight(preflight_spec(bench.aim, cell.profile, http))
+        for choice in choices:
+            if choice.of(found.facts) != choice.level:
+                return f"the server negotiates {choice.of(found.facts)}, not {choice.level}"
+            if words := _undecided(bench.engine, bench.aim, cell, choice, http):
+                return words
+    except EngineError as error:
+        return f"the server does not answer as the cell asks: {error.message}"
+    return None
+
+
+def _undecided(engine: Engine, aim: Aim, cell: Cell, choice: Choice, http: str) -> str | None:
+    """Why the choice is not the server's; None when it has no other, or an order of its own.
+
+    An order shows where the cell's level is offered last and taken all the same. In TLS 1.3 that
+    cannot be seen of a group: the client sends a key share for its first one.
+    """
+    others = replace(cell, profile=choice.offer(cell.profile, choice.others))
+    offers = engine.probe(probe_spec(aim, [others])).offers
+    if not choice.others or (offers and not offers[0].accepted):
+        return None
+    if choice.factor == "group" and cell.profile.tls != "1.2":
+        return f"the server takes other groups than {choice.level}, too"
+    last = choice.offer(cell.profile, (*choice.others, choice.level))
+    found, _ = engine.preflight(preflight_spec(aim, last, http))
+    taken = choice.of(found.facts)
+    return None if taken == choice.level else f"the server prefers {taken} to {choice.level}"
+
+
+def _against(trial: Trial, choices: tuple[Choice, ...]) -> str | None:
+    """What connections of a trial negotiated that was not the cell's; None when all did."""
+    for run in trial.runs.values():
+        for choice in choices:
+            counts: dict[str, int] = {}
+            for facts in run.record.facts:
+                taken = choice.of(facts)
+                counts[taken] = counts.get(taken, 0) + facts.count
+            wrong = {taken: count for taken, count in counts.items() if taken != choice.level}
+            if wrong:
+                return _told(wrong, sum(counts.values()), choice.level)
+    return None
+
+
+def _told(wrong: Mapping[str, int], total: int, level: str) -> str:
+    others = ", ".join(f"{count} {taken}" for taken, count in wrong.items())
+    return f"of {total} connections the server chose {others} instead of {level}"
+
+
+def _failed(planned: PlannedTrial, cell: Cell, reason: Reason) -> Trial:
+    return Trial(
+        trial=planned.trial,
+        block=planned.block,
+        position=planned.position,
+        cell=cell.key,
+        factors=cell.factors,
+        started=datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds"),
+        status="failed",
+        reason=reason,
+    )

@@ -1,0 +1,50 @@
+"""A folder of one's own for what a run needs beside its results; and those that were left behind.
+
+A lab that ends removes its folder. One that was killed cannot: the next one does. The folder's name
+holds its owner's process id, and the namespace that the id is counted in, so that nobody takes away
+what another one is still using.
+"""
+
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+_NAME = re.compile(r"tlslab-(\d+)-(\d+)-\w+")
+
+
+@contextmanager
+def private_folder() -> Iterator[Path]:
+    """A folder that nobody else may read, and that is gone afterwards. Clears stale ones first."""
+    clear_stale()
+    with tempfile.TemporaryDirectory(prefix=f"tlslab-{_namespace()}-{os.getpid()}-") as name:
+        yield Path(name)
+
+
+def clear_stale() -> None:
+    """Removes the folders of labs that have been killed."""
+    for folder in Path(tempfile.gettempdir()).glob("tlslab-*"):
+        if _is_stale(folder):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _is_stale(folder: Path) -> bool:
+    """Whether it is a folder of this user's whose owner is no process of this machine any more."""
+    found = _NAME.fullmatch(folder.name)
+    if found is None or int(found[1]) != _namespace():
+        return False
+    try:
+        status = folder.lstat()
+        os.kill(int(found[2]), 0)
+    except ProcessLookupError:
+        return status.st_uid == os.getuid() and not folder.is_symlink()
+    except (OSError, OverflowError):
+        return False
+    return False
+
+
+def _namespace() -> int:
+    return os.stat("/proc/self/ns/pid").st_ino

@@ -1,0 +1,58 @@
+"""What a run is asked for, and what it gives back."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from tlslab.model.errors import UsageError
+from tlslab.model.experiment import Experiment
+from tlslab.model.finding import Summary
+from tlslab.targets.external import READY_S, Hook
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the user asked for; `targets` are managed targets' names, or one URL.
+
+    `hook` configures the server before each cell, which may take it `ready_s` to be ready again.
+    Where the experiment has the factor `server`, its levels are the targets, and `targets` repeats
+    them.
+    """
+
+    experiment: Experiment
+    targets: tuple[str, ...]
+    command: tuple[str, ...]
+    out: Path | None = None
+    resume: Path | None = None
+    allow: tuple[str, ...] = ()
+    seed: int | None = None
+    authority: Path | None = None
+    insecure: bool = False
+    hook: Hook | None = None
+    ready_s: float = READY_S
+
+    @property
+    def external(self) -> bool:
+        """Whether the server is one that the lab does not start."""
+        return "://" in self.targets[0]
+
+    def trust(self) -> str:
+        """Whom to trust for a server that the lab did not start. Raises UsageError."""
+        if self.insecure:
+            return "anyone"
+        if self.authority is None:
+            return "system"
+        try:
+            return self.authority.read_text("ascii")
+        except (OSError, UnicodeDecodeError) as error:
+            raise UsageError(
+                f"--ca {self.authority}: {getattr(error, 'strerror', 'not PEM')}"
+            ) from None
+
+
+@dataclass(frozen=True)
+class Result:
+    """A run folder and its summary; `interrupted` when trials of the plan are missing for it."""
+
+    folder: Path
+    summary: Summary
+    interrupted: bool

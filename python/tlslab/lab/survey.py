@@ -1,0 +1,135 @@
+"""Which servers are on this machine, and what each can do: it is started, and asked."""
+
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from tlslab.lab.discovery import key_name_level
+from tlslab.lab.engine import Engine
+from tlslab.lab.private import private_folder
+from tlslab.lab.probing import SCHEMA
+from tlslab.lab.specs import tls_spec
+from tlslab.model.errors import CannotRunError
+from tlslab.model.names import GROUPS, SUITES
+from tlslab.model.probe import AbilitiesFound, TargetFound
+from tlslab.model.profile import Profile
+from tlslab.targets import MANAGED, Kind, Running, Setting
+from tlslab.targets.certificates import SERVER_NAME
+
+# One key of each kind that the suites of TLS 1.2 tell apart.
+KEYS = ("ecdsa-p256", "rsa-2048")
+DH_BITS = 2048
+
+TOPICS = ("versions", "groups", "certificates", "alpn")
+CONNECTIONS = 1000
+
+
+def survey(engine: Engine, kinds: Mapping[str, Kind] = MANAGED) -> tuple[TargetFound, ...]:
+    """Every kind of server that the lab can start, found or missing.
+
+    What one of them cannot do, be it to start, is its own problem.
+    """
+    with ThreadPoolExecutor(max_workers=len(kinds) or 1) as each:
+        return tuple(each.map(lambda kind: examine(engine, kind), kinds.values()))
+
+
+def examine(engine: Engine, kind: Kind) -> TargetFound:
+    """One kind of server, started in a private folder for as long as it takes to ask it."""
+    found = TargetFound(
+        name=kind.name,
+        takes=tuple(sorted(kind.factors)),
+        front=kind.front is not None,
+        behind=kind.plain,
+    )
+    try:
+        installation = kind.find()
+        if installation is None:
+            return replace(found, problem="not installed", remedy=kind.remedy)
+        found = replace(
+            found,
+            program=installation.program,
+            software=installation.software,
+            backend=installation.backend,
+        )
+        abilities = _ask(engine, kind)
+    except CannotRunError as error:
+        return replace(found, problem=error.message, remedy=error.remedy)
+    return replace(
+        found,
+        versions=tuple(each.version for each in abilities.versions if each.accepted),
+        suites=_suites(abilities),
+        groups=_groups(abilities),
+        keys=tuple(dict.fromkeys(key_name_level(c.key) for c in abilities.certificates)),
+        alpn=abilities.alpn.accepted if abilities.alpn else (),
+    )
+
+
+def _ask(engine: Engine, kind: Kind) -> AbilitiesFound:
+    with private_folder() as private:
+        for setting in _settings(private, kind):
+            target = kind.make(setting)
+            target.prepare()
+            try:
+                running = target.start()
+            except CannotRunError:
+                if len(setting.keys) == 1:
+                    raise
+                continue  # It may be a key that the server cannot take.
+            try:
+                return _probe(engine, running, target.trust_pem)
+            finally:
+                running.stop()
+    raise AssertionError("the last setting has one key")
+
+
+def _settings(private: Path, kind: Kind) -> Iterator[Setting]:
+    """With everything that the lab has; then with fewer keys."""
+    for keys in (KEYS, KEYS[:1]):
+        folder = private / str(len(keys))
+        folder.mkdir()
+        yield Setting(
+            folder=folder,
+            keys=keys,
+            groups=tuple(group.name for group in GROUPS),
+            document_bytes=100,
+            processors=(),
+            http2=kind.http2,
+            dh_bits=DH_BITS if "dh_bits" in kind.factors else None,
+        )
+
+
+def _probe(engine: Engine, running: Running, trust_pem: str) -> AbilitiesFound:
+    return engine.abilities(
+        {
+            "schema": SCHEMA,
+            "target": urlsplit(running.url).netloc,
+            "server_name": SERVER_NAME,
+            "trust": {"pem": trust_pem},
+            "only": list(TOPICS),
+            # Each suite by itself: with all at once HAProxy picks its certificate by suites that it
+            # does not take.
+            "offers": [tls_spec(Profile(tls=s.tls, suites=(s.name,))) for s in SUITES],
+            "limits": {"connections": CONNECTIONS},
+        }
+    )
+
+
+def _suites(found: AbilitiesFound) -> dict[str, tuple[str, ...]]:
+    """The suites that are accepted, by version, in the lab's order."""
+    taken = [s for s, offer in zip(SUITES, found.offers, strict=False) if offer.accepted]
+    return {
+        each.version: tuple(suite.name for suite in taken if suite.tls == each.version)
+        for each in found.versions
+        if each.accepted
+    }
+
+
+def _groups(found: AbilitiesFound) -> dict[str, tuple[str, ...]]:
+    """The groups that are accepted, by version, in the lab's order."""
+    groups = {}
+    for each in found.groups:
+        accepted = {named.name for named in each.accepted}
+        groups[each.version] = tuple(group.name for group in GROUPS if group.name in accepted)
+    return groups

@@ -1,0 +1,18 @@
+"""A number with its interval."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A number with its interval, made of `n` values by `method`.
+
+    `low` and `high` are None where no interval can be given; `method` then says why.
+    """
+
+    value: float
+    low: float | None
+    high: float | None
+    n: int
+    unit: str
+    method: str

@@ -1,0 +1,240 @@
+"""The search for the concurrency at which a server takes most new connections.
+
+Pure: what is known of the levels tried so far says which one to try next, or how the search ended.
+Planning goes by it, and analysis tells it; the same trials always lead to the same end.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Literal
+
+from tlslab.model.load import SearchRules
+from tlslab.model.record import TrialRun
+from tlslab.model.wording import figure, percent
+
+# A worker that computes all but a twentieth of its time has a queue: it sets the rate.
+GENERATOR_BOUND = 0.95
+
+# A level at which more than one connection in a hundred fails is no way to run a server.
+ERRORS_LIMIT = 0.01
+
+# Levels nearer than this, as a ratio, have nothing worth knowing between them.
+NEAR = 1.5
+
+# Rates nearer than this are equal, however little noise there is.
+EQUAL = 0.01
+
+# Slices of a run from which its noise can be told.
+MIN_SLICES = 3
+LEAST_NOISE = 0.002
+
+Doom = Literal["generator_bound", "errors_rise", "still_rising", "noise", "nothing_completed"]
+
+
+@dataclass(frozen=True)
+class Level:
+    """What is known of one concurrency: connections/s, and how well.
+
+    `noise` is the relative standard error of `rate`; `errors` the share of ended connections that
+    failed or were not what was asked for; `generator_busy` that of the busiest worker's time.
+    """
+
+    connections: int
+    rate: float
+    noise: float
+    errors: float = 0.0
+    generator_busy: float = 0.0
+    runs: int = 1
+
+    @classmethod
+    def of(cls, connections: int, run: TrialRun) -> "Level":
+        """A level from one run at it."""
+        record = run.record
+        books = record.outcomes
+        ended = books.completed + books.failures + books.mismatches
+        busy = [w.cpu.total_us / (w.seconds * 1e6) for w in record.workers if w.seconds > 0]
+        rates = [s.completed / s.seconds for s in record.intervals if s.seconds > 0]
+        return cls(
+            connections=connections,
+            rate=books.completed / record.seconds if record.seconds > 0 else 0.0,
+            noise=relative_noise(rates, books.completed),
+            errors=(books.failures + books.mismatches) / ended if ended else 1.0,
+            generator_busy=max(busy, default=0.0),
+        )
+
+    @property
+    def good(self) -> bool:
+        """Whether connections completed, and hardly any failed."""
+        return self.rate > 0 and self.errors <= ERRORS_LIMIT
+
+    @property
+    def bound(self) -> bool:
+        """Whether the generator set the rate."""
+        return self.generator_busy >= GENERATOR_BOUND
+
+
+@dataclass(frozen=True)
+class Next:
+    """The search goes on, at this concurrency."""
+
+    connections: int
+
+
+@dataclass(frozen=True)
+class Converged:
+    """The maximum is at `peak`: more connections bring no more."""
+
+    peak: Level
+
+
+@dataclass(frozen=True)
+class Doomed:
+    """No maximum can be found, and why; `peak` is the best level so far, None if there is none."""
+
+    reason: Doom
+    message: str
+    peak: Level | None
+
+
+SearchState = Next | Converged | Doomed
+
+
+def relative_noise(rates: Sequence[float], completed: int) -> float:
+    """The relative standard error of a run's rate, from the rates of its slices.
+
+    A run of few slices is as noisy as independent arrivals would be, which a closed loop is not.
+    """
+    if len(rates) < MIN_SLICES or sum(rates) <= 0:
+        return 1 / math.sqrt(max(completed, 1))
+    mean = sum(rates) / len(rates)
+    variance = sum((rate - mean) ** 2 for rate in rates) / (len(rates) - 1)
+    return max(LEAST_NOISE, math.sqrt(variance / len(rates)) / mean)
+
+
+def pooled(levels: Iterable[Level]) -> tuple[Level, ...]:
+    """One level for each concurrency, ascending."""
+    ordered = sorted(levels, key=lambda level: level.connections)
+    groups = (tuple(group) for _, group in groupby(ordered, key=lambda level: level.connections))
+    return tuple(group[0] if len(group) == 1 else _pool(group) for group in groups)
+
+
+def _pool(group: Sequence[Level]) -> Level:
+    runs = sum(level.runs for level in group)
+    return Level(
+        connections=group[0].connections,
+        rate=sum(level.rate for level in group) / len(group),
+        noise=math.sqrt(sum(level.noise**2 for level in group)) / len(group),
+        errors=sum(level.errors for level in group) / len(group),
+        generator_busy=max(level.generator_busy for level in group),
+        runs=runs,
+    )
+
+
+def search_state(tried: Iterable[Level], rules: SearchRules) -> SearchState:
+    """How the search stands after these runs."""
+    levels = pooled(tried)
+    if not levels:
+        return Next(rules.first)
+    good = [level for level in levels if level.good]
+    if not good:
+        return _nothing_good(levels)
+    best = max(good, key=lambda level: level.rate)
+    if best.bound:
+        share = percent(best.generator_busy)
+        return Doomed("generator_bound", f"the generator was {share} busy and set the rate", best)
+    growing = _grow(levels, good, best, rules)
+    if growing is not None:
+        return growing
+    peak = least_of_the_best(good, best, rules.step)
+    refined = _refine(levels, best, peak, rules.step)
+    return refined or _conclude(best, peak, rules)
+
+
+def _nothing_good(levels: Sequence[Level]) -> SearchState:
+    least = levels[0]
+    if least.connections > 1:
+        return Next(max(1, least.connections // 4))
+    if least.rate > 0:
+        share = percent(least.errors)
+        return Doomed("errors_rise", f"{share} of single connections failed", None)
+    return Doomed("nothing_completed", "not even one connection at a time was completed", None)
+
+
+def _grow(
+    levels: Sequence[Level], good: Sequence[Level], best: Level, rules: SearchRules
+) -> Next | Doomed | None:
+    """Beyond the best level, until a level is clearly worse or two bring nothing."""
+    beyond = [level for level in good if level.connections > best.connections]
+    if len(beyond) >= 2 or any(level.rate < best.rate * (1 - rules.step) for level in beyond):
+        return None
+    failing = [level for level in levels if not level.good]
+    worse = [level for level in failing if level.connections > best.connections]
+    if worse:
+        top = max(level.connections for level in good)
+        middle = between(top, worse[0].connections)
+        if middle is not None:
+            return Next(middle)
+        if not _rises(good, best, rules.step):
+            return None
+        message = (
+            f"{percent(worse[0].errors)} of the connections failed with "
+            f"{worse[0].connections} at once, while the rate still rose"
+        )
+        return Doomed("errors_rise", message, best)
+    top = levels[-1].connections
+    if top < rules.most:
+        return Next(min(rules.most, max(top + 1, math.ceil(top * rules.growth))))
+    if beyond or not _rises(good, best, rules.step):
+        return None
+    message = f"the rate still rose at {top} connections, the limit of the search"
+    return Doomed("still_rising", message, best)
+
+
+def _rises(good: Sequence[Level], best: Level, step: float) -> bool:
+    """Whether the best level is clearly better than the one before it."""
+    below = [level for level in good if level.connections < best.connections]
+    return not below or best.rate > below[-1].rate * (1 + step)
+
+
+def least_of_the_best(good: Sequence[Level], best: Level, step: float) -> Level:
+    """The fewest connections that reach the best rate, as far as the noise can tell."""
+    return next(level for level in good if _equal(level, best, step))
+
+
+def _equal(level: Level, best: Level, step: float) -> bool:
+    noise = 2 * math.hypot(level.noise, best.noise)
+    return level.rate >= best.rate * (1 - min(step, max(EQUAL, noise)))
+
+
+def _refine(levels: Sequence[Level], best: Level, peak: Level, step: float) -> Next | None:
+    """A level halfway (geometrically) to a neighbour that is worse, where the gap is wide."""
+    below = [level for level in levels if level.connections < peak.connections]
+    above = [level for level in levels if level.connections > best.connections]
+    if below and (middle := between(below[-1].connections, peak.connections)):
+        return Next(middle)
+    falls = bool(above) and above[0].rate < best.rate * (1 - step)
+    if peak is best and falls and (middle := between(best.connections, above[0].connections)):
+        return Next(middle)
+    return None
+
+
+def between(low: int, high: int) -> int | None:
+    """The geometric middle of two concurrencies; None where they are near."""
+    middle = round(math.sqrt(low * high))
+    return middle if high / low > NEAR and low < middle < high else None
+
+
+def _conclude(best: Level, peak: Level, rules: SearchRules) -> SearchState:
+    """Converged, unless the noise hides a step; a noisy level is tried again first."""
+    blur = 2 * math.sqrt(2) * best.noise
+    if blur <= rules.step:
+        return Converged(peak)
+    if best.runs < rules.repeats:
+        return Next(best.connections)
+    message = (
+        f"the rate of {figure(best.rate)}/s is known to {percent(blur)} after {best.runs} runs, "
+        f"a step is {percent(rules.step)}"
+    )
+    return Doomed("noise", message, best)

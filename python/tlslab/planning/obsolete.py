@@ -1,0 +1,28 @@
+"""The cell that has obsolete levels, beside those of the factors."""
+
+from tlslab.model.deployment import NO_FRONT, Deployment
+from tlslab.model.load import Obsolete
+from tlslab.model.plan import Cell
+from tlslab.model.profile import Profile
+from tlslab.planning.cells import cell_key
+
+
+def obsolete_cell(obsolete: Obsolete) -> Cell:
+    """The cell; its server goes along with what it asks for."""
+    levels = dict(obsolete.levels)
+    suite, group = levels.get("suite"), levels.get("group")
+    profile = Profile(
+        tls=levels.get("tls"),
+        key=levels.get("key"),
+        groups=() if group is None else (group,),
+        suites=() if suite is None else (suite,),
+    )
+    processors, workers = levels.get("processors"), levels.get("workers")
+    deployment = Deployment(
+        server=levels.get("server", "reference"),
+        front=levels.get("front", NO_FRONT),
+        processors=None if processors is None else int(processors),
+        workers=None if workers is None else int(workers),
+        obsolete=True,
+    )
+    return Cell(cell_key(levels), levels, profile, deployment)

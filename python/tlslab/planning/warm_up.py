@@ -1,0 +1,28 @@
+"""When a fresh server is warm. Pure."""
+
+from collections.abc import Sequence
+
+from tlslab.model.load import WarmUpRules
+from tlslab.model.record import Trial
+
+
+def warmed(rules: WarmUpRules, here: Sequence[Trial]) -> bool:
+    """Whether the server that saw these trials is warm, or has had as much warm-up as there is.
+
+    Anything but a warm-up among them says that it was warm before.
+    """
+    runs = [trial for trial in here if trial.factors.get("stage") == "warm_up"]
+    if len(runs) < len(here) or len(runs) >= rules.most:
+        return True
+    last = [_rate(trial) for trial in runs[-rules.steady :]]
+    if len(last) < rules.steady or min(last) <= 0:
+        return False
+    mean = sum(last) / len(last)
+    return max(abs(rate - mean) for rate in last) <= rules.width * mean
+
+
+def _rate(trial: Trial) -> float:
+    run = trial.runs.get("warm_up")
+    if run is None or run.record.seconds <= 0:
+        return 0.0
+    return run.record.outcomes.completed / run.record.seconds

@@ -1,0 +1,105 @@
+"""The tables of a summary, and the numbers behind its figures as tables, in words."""
+
+from dataclasses import dataclass
+
+from tlslab.model.estimate import Estimate
+from tlslab.model.figure import DataTable, Figure, Series, TableCell
+from tlslab.model.wording import figure as figure_text
+from tlslab.report import view
+from tlslab.report.drawing import place_text
+
+
+@dataclass(frozen=True)
+class Place:
+    """A cell of a table; `number` tells whether it is set as figures are."""
+
+    value: view.Value
+    number: bool
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table to be set: heads, and rows with a place for each; `numbers`: columns of figures."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Place, ...], ...]
+
+    @property
+    def numbers(self) -> tuple[bool, ...]:
+        """For each column, whether it holds figures and nothing else that is said."""
+        return tuple(
+            any(row[index].number for row in self.rows)
+            and all(row[index].number or not row[index].value.text for row in self.rows)
+            for index in range(len(self.columns))
+        )
+
+
+def table_grid(table: DataTable) -> Grid:
+    """A table's places; rows that are too short are filled up."""
+    width = len(table.columns)
+    rows = tuple(
+        tuple(_place(cell) for cell in (*row[:width], *[None] * (width - len(row))))
+        for row in table.rows
+    )
+    return Grid(table.columns, rows)
+
+
+def figure_grid(figure: Figure) -> Grid:
+    """The numbers behind a figure: a row for each place on the axis, a column for each series.
+
+    Where a series has a place twice (a scatter of points), a row for each point instead.
+    """
+    if any(len(set(series.x)) < len(series.x) for series in figure.series):
+        return _points(figure)
+    heads = (figure.x_title, *(_head(figure, series) for series in figure.series))
+    places = list(dict.fromkeys(x for series in figure.series for x in series.x))
+    if not any(isinstance(place, str) for place in places):
+        places.sort(key=float)
+    rows = tuple(
+        (_place(place), *(_value_at(series, place) for series in figure.series)) for place in places
+    )
+    return Grid(heads, rows)
+
+
+def _points(figure: Figure) -> Grid:
+    rows = tuple(
+        (Place(view.Value(series.name), False), _place(x), _value(series, index))
+        for series in figure.series
+        for index, x in enumerate(series.x)
+    )
+    return Grid(("", figure.x_title, figure.y_title), rows)
+
+
+def _head(figure: Figure, series: Series) -> str:
+    if not any(each.axis == 2 for each in figure.series) and len(figure.series) > 1:
+        return series.name
+    title = figure.y2_title if series.axis == 2 else figure.y_title
+    return f"{series.name}: {title}" if title else series.name
+
+
+def _value_at(series: Series, place: float | str) -> Place:
+    return _value(series, series.x.index(place)) if place in series.x else _place(None)
+
+
+def _value(series: Series, index: int) -> Place:
+    value = series.y[index]
+    if value is None:
+        return _place(None)
+    low = series.low[index] if index < len(series.low) else None
+    high = series.high[index] if index < len(series.high) else None
+    interval = "" if low is None or high is None else f"{figure_text(low)}–{figure_text(high)}"
+    return Place(view.Value(figure_text(value), interval), True)
+
+
+def _place(cell: TableCell) -> Place:
+    match cell:
+        case None:
+            return Place(view.Value(""), False)
+        case str():
+            return Place(view.Value(cell), False)
+        case Estimate():
+            return Place(view.value(cell), True)
+        case int():
+            return Place(view.Value(f"{cell:,}"), True)
+        case _:
+            return Place(view.Value(place_text(cell)), True)

@@ -1,0 +1,132 @@
+"""Apache httpd with the event MPM, with a configuration of the lab's own in a private folder."""
+
+import os
+import pwd
+import re
+import shutil
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from tlslab.targets.base import pinned
+from tlslab.targets.configured import ConfiguredServer, ask
+from tlslab.targets.ports import is_up
+from tlslab.targets.process import ServerProcess, wait_until
+
+# Where distributions keep the modules.
+MODULE_FOLDERS = (
+    "/usr/lib/apache2/modules",
+    "/usr/lib64/httpd/modules",
+    "/usr/libexec/apache2",
+    "/usr/local/apache2/modules",
+)
+
+# A thread is busy for as long as a handshake takes, also while it waits for the client: fewer
+# threads than connections would let connections wait for a thread.
+THREADS = 256
+
+TEST_S = 10.0
+
+# A process has to read the private folder of whoever runs the lab.
+UNPRIVILEGED = "nobody"
+
+_LINE = re.compile(r"^(?:\[[^\]]*\] )*(?:AH\d+: )?(.*)$")
+
+
+class Apache(ConfiguredServer):
+    """Debian's Apache httpd: a first process, and one with many threads for each worker."""
+
+    name = "apache"
+    remedy = "apt-get install apache2-bin, or use another --target"
+    template = "apache.conf.j2"
+
+    @staticmethod
+    def find() -> str | None:
+        """The program, if its modules are there as well."""
+        if _modules() is None:
+            return None
+        folders = os.environ.get("PATH", "") + ":/usr/sbin:/usr/local/sbin"
+        return shutil.which("apache2", path=folders) or shutil.which("httpd", path=folders)
+
+    @staticmethod
+    def versions(program: str) -> tuple[str, str]:
+        """Apache's version, and that of the libcrypto that its mod_ssl is linked with."""
+        version = re.search(r"Apache/(\S+)", ask([program, "-v"])[1])
+        return f"apache/{version[1]}" if version else "apache", _library()
+
+    def _command(self, config: Path) -> list[str]:
+        folder = str(self._setting.folder)
+        return [*_readable(), self._program, "-D", "FOREGROUND", "-d", folder, "-f", str(config)]
+
+    def _refusal(self, config: Path) -> str | None:
+        """Syntax is told by `-t`; what OpenSSL refuses comes to light at a start only."""
+        code, told = ask([*self._command(config), "-t"])
+        if code != 0:
+            return _words(told)
+        port = int(re.search(r"^Listen \S+:(\d+)", config.read_text("utf-8"), re.MULTILINE)[1])  # type: ignore[index]
+        log = self._setting.folder / f"{self.name}.log"
+        server = ServerProcess(pinned(self._command(config), (), self.end_signal), log)
+        try:
+            # It listens before it looks at its certificates.
+            if wait_until(lambda: is_up(server, port, self._processes()), server, TEST_S):
+                return None
+        finally:
+            server.stop()
+        return _words(log.read_text("utf-8", "replace")) or "it said nothing"
+
+    def _processes(self) -> int:
+        return 1 + self._setting.workers
+
+    def _values(self) -> dict[str, Any]:
+        return {"modules": _modules(), "threads": THREADS}
+
+    def _arrange(self) -> None:
+        """Appends the Diffie-Hellman parameters to the first certificate's file.
+
+        `SSLOpenSSLConfCmd DHParameters` is taken and has no effect: mod_ssl's automatic parameters
+        go before it, but not before those of that file.
+        """
+        if self._dh is not None and self._certificates:
+            with self._certificates[0].certificate.open("a") as file:
+                file.write(self._dh.read_text("ascii"))
+
+
+def _readable() -> list[str]:
+    """What makes a root's Apache one that may read (and write its log) in a private folder.
+
+    Apache refuses to serve as root, and whom it would change to may not read there. So it starts as
+    nobody, with the one capability for files of others.
+    """
+    if os.geteuid() != 0:
+        return []
+    user = pwd.getpwnam(UNPRIVILEGED)
+    ids = [f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}", "--clear-groups"]
+    capability = ["--inh-caps=+dac_override", "--ambient-caps=+dac_override"]
+    # A change of user loses what the kernel was to send on the lab's death: it is asked for anew.
+    return ["setpriv", *ids, *capability, "--pdeathsig", Apache.end_signal, "--"]
+
+
+@cache
+def _modules() -> Path | None:
+    """The folder of the modules; None where mod_ssl is not there."""
+    folders = (Path(folder) for folder in MODULE_FOLDERS)
+    return next((folder for folder in folders if (folder / "mod_ssl.so").is_file()), None)
+
+
+@cache
+def _library() -> str:
+    """The libcrypto that mod_ssl is linked with, as it calls itself."""
+    code, told = ask(["ldd", f"{_modules()}/mod_ssl.so"])
+    linked = re.search(r"libcrypto\S* => (\S+)", told)
+    if code != 0 or linked is None:
+        return "unknown"
+    named = re.search(
+        rb"\b(\w+SSL \d+\.\d+\.\d+\w*) +\d+ \w{3} \d{4}", Path(linked[1]).read_bytes()
+    )
+    return named[1].decode("ascii") if named else "unknown"
+
+
+def _words(told: str) -> str:
+    """What Apache says, without times and process ids, on one line."""
+    lines = (_LINE.sub(r"\1", line.strip()) for line in told.splitlines())
+    return " ".join(dict.fromkeys(line for line in lines if line))

@@ -1,0 +1,164 @@
+"""What servers have in common that are driven by a configuration file of the lab's own."""
+
+import subprocess
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from tlslab.model.errors import CannotRunError
+from tlslab.targets.base import Running, Setting, pinned, require
+from tlslab.targets.certificates import Authority, CertificateFiles
+from tlslab.targets.dhparam import write_parameters
+from tlslab.targets.documents import FOLDER, PATH, write_document
+from tlslab.targets.openssl import cipher_list, group_list, tls13_suites
+from tlslab.targets.ports import ATTEMPTS, free_port, is_taken, start_on_free_port
+from tlslab.targets.process import ServerProcess
+from tlslab.targets.rendering import render
+
+TEST_S = 30
+
+# The most of a server's own words that a reason repeats.
+WORDS = 300
+
+
+class ConfiguredServer(ABC):
+    """A server on OpenSSL, its configuration rendered into a private folder.
+
+    A kind of server says where its program is, what it is called with, how many processes it has
+    when it is up, and what it says against a configuration.
+    """
+
+    name: str
+    remedy: str
+    template: str
+
+    # What ends the server when the lab is killed.
+    end_signal: str = "TERM"
+
+    def __init__(self, setting: Setting, program: str | None = None) -> None:
+        self._setting = setting
+        self._program = require(program or self.find(), self.name, self.remedy)
+        self._authority = Authority(setting.folder)
+        self._certificates: list[CertificateFiles] = []
+        self._dh: Path | None = None
+        self._groups = list(setting.groups)
+        self.software, self.backend = self.versions(self._program)
+        self.path = PATH
+
+    @staticmethod
+    @abstractmethod
+    def find() -> str | None:
+        """The program; None when it is not installed."""
+
+    @staticmethod
+    @abstractmethod
+    def versions(program: str) -> tuple[str, str]:
+        """The program's name with its version, and the TLS library that it runs with."""
+
+    @abstractmethod
+    def _command(self, config: Path) -> list[str]:
+        """The command that serves in the foreground."""
+
+    @abstractmethod
+    def _refusal(self, config: Path) -> str | None:
+        """What the server says against a configuration; None when it takes it."""
+
+    def _processes(self) -> int:
+        """How many processes the server has when all of it is up."""
+        return 1
+
+    def _values(self) -> dict[str, Any]:
+        """What the template takes beside what all templates take."""
+        return {}
+
+    def _arrange(self) -> None:  # noqa: B027 -- most servers take them as they are
+        """Brings certificates and parameters into the form that the server takes."""
+
+    @property
+    def trust_pem(self) -> str:
+        """The authorities to trust, in PEM."""
+        return self._authority.trust_pem
+
+    def prepare(self) -> dict[tuple[str, str], str]:
+        """Makes certificates and document; the groups that this server refuses, with its words."""
+        setting = self._setting
+        if not setting.plain:
+            self._certificates = [self._authority.issue(key) for key in setting.keys]
+        write_document(setting.folder, setting.document_bytes)
+        self._dh = write_parameters(setting.folder, setting.dh_bits)
+        self._arrange()
+        if self._refused(self._groups) is None:
+            return {}
+        if words := self._refused(()):
+            raise CannotRunError(f"{self.name} refuses its configuration: {words}")
+        lacking = {}
+        for group in setting.groups:
+            if words := self._refused([group]):
+                lacking["group", group] = f"{self.software} with {self.backend} lacks it: {words}"
+                self._groups.remove(group)
+        if words := self._refused(self._groups):
+            raise CannotRunError(f"{self.name} refuses its configuration: {words}")
+        return lacking
+
+    def start(self, upstream: str | None = None) -> Running:
+        """Starts a fresh server on a free loopback port."""
+
+        def launch(port: int) -> ServerProcess:
+            config = self._configure(port, self._groups, upstream or self._setting.upstream)
+            command = pinned(self._command(config), self._setting.processors, self.end_signal)
+            return ServerProcess(command, self._setting.folder / f"{self.name}.log")
+
+        port, process = start_on_free_port(self.name, launch, self._processes())
+        scheme = "http" if self._setting.plain else "https"
+        return Running(f"{scheme}://127.0.0.1:{port}{self.path}", process)
+
+    def _refused(self, groups: Sequence[str]) -> str | None:
+        """What the server says against these groups; that a port is taken says nothing of them."""
+        words: str | None = None
+        for _ in range(ATTEMPTS):
+            words = self._refusal(self._configure(free_port(), groups, self._setting.upstream))
+            if words is None or not is_taken(words):
+                break
+        return words[:WORDS] if words else None
+
+    def _configure(self, port: int, groups: Sequence[str], upstream: str | None) -> Path:
+        """Renders the configuration into the private folder."""
+        setting = self._setting
+        values = {
+            "folder": setting.folder,
+            "documents": setting.folder / FOLDER,
+            "port": port,
+            "workers": setting.workers,
+            "http2": setting.http2,
+            "plain": setting.plain,
+            "upstream": urlsplit(upstream) if upstream else None,
+            "ciphers": cipher_list(setting.suites, setting.dh_bits),
+            "tls13_suites": tls13_suites(),
+            "groups": group_list(groups),
+            "dh": self._dh,
+            "idle_s": setting.idle_s,
+            "resume": setting.resume,
+            "certificates": self._certificates,
+        }
+        config = setting.folder / self.template.removesuffix(".j2")
+        return render(self.template, config, values | self._values())
+
+
+def ask(command: Sequence[str]) -> tuple[int, str]:
+    """A short command's exit code, and all that it says. Raises CannotRunError."""
+    try:
+        ended = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            timeout=TEST_S,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise CannotRunError(f"{command[0]} cannot be run: {error}") from None
+    return ended.returncode, ended.stdout

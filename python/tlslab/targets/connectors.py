@@ -1,0 +1,59 @@
+"""The ways in which Tomcat does TLS."""
+
+from dataclasses import dataclass
+
+from tlslab.model.errors import UsageError
+
+
+@dataclass(frozen=True)
+class Connector:
+    """One way: the class that implements it, and the listener that loads its library.
+
+    `openssl` is whether TLS is OpenSSL's, not the JVM's; `feature` the first Java release for it.
+    """
+
+    name: str
+    implementation: str
+    listener: str | None
+    openssl: bool
+    feature: int
+
+
+_TLS = "org.apache.tomcat.util.net"
+_LISTENERS = "org.apache.catalina.core"
+
+# The first release that Tomcat 11 runs on.
+FEATURE = 17
+
+CONNECTORS = {
+    connector.name: connector
+    for connector in (
+        Connector("jsse", f"{_TLS}.jsse.JSSEImplementation", None, False, FEATURE),
+        Connector(
+            "openssl",
+            f"{_TLS}.openssl.OpenSSLImplementation",
+            f"{_LISTENERS}.AprLifecycleListener",
+            True,
+            FEATURE,
+        ),
+        # By the JVM's foreign function interface, final in Java 22 (JEP 454).
+        Connector(
+            "openssl-ffm",
+            f"{_TLS}.openssl.panama.OpenSSLImplementation",
+            f"{_LISTENERS}.OpenSSLLifecycleListener",
+            True,
+            22,
+        ),
+    )
+}
+
+DEFAULT = "jsse"
+
+
+def find_connector(name: str | None) -> Connector:
+    """The connector of that name, or the one that needs nothing but the JVM. Raises UsageError."""
+    try:
+        return CONNECTORS[name or DEFAULT]
+    except KeyError:
+        known = ", ".join(CONNECTORS)
+        raise UsageError(f"unknown connector '{name}'", f"known: {known}") from None

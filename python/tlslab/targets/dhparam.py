@@ -1,0 +1,100 @@
+"""Diffie-Hellman parameters of well-known groups, made in no time.
+
+Sizes of 2048 bits and more are the ffdhe groups of RFC 7919 (appendix A), 1024 and 1536 the MODP
+groups of RFC 2409 (section 6.2) and RFC 3526 (section 2). All are safe primes with generator 2, and
+defined by a formula: 2^b - 2^(b-64) - 1 + 2^64 * (floor(2^(b-130) * c) + offset), where c is e for
+RFC 7919 and pi for the others.
+"""
+
+import base64
+from functools import cache
+from pathlib import Path
+
+from tlslab.model.errors import CannotRunError
+
+GENERATOR = 2
+
+# Offsets by bits, from the RFCs.
+_FFDHE = {2048: 560316, 3072: 2625351, 4096: 5736041, 6144: 15705020, 8192: 10965728}
+_MODP = {1024: 129093, 1536: 741804}
+
+SIZES = (*_MODP, *_FFDHE)
+
+# The bits of the server's secret exponent, twice the strength of the group: those of RFC 7919
+# (appendix A), and for the smaller ones those that RFC 3526 (section 8) gives for their strength.
+# Without it OpenSSL takes an exponent as long as the prime for a group that it does not know, and
+# the smallest group would be slower than the next one.
+EXPONENT_BITS = {1024: 160, 1536: 180, 2048: 225, 3072: 275, 4096: 325, 6144: 375, 8192: 400}
+
+# Bits beyond those needed, so that the rounding of each term is lost below.
+_GUARD_BITS = 64
+
+
+@cache
+def prime(bits: int) -> int:
+    """The group's prime. Raises CannotRunError for a size that no well-known group has."""
+    if bits not in SIZES:
+        known = ", ".join(map(str, SIZES))
+        raise CannotRunError(f"no Diffie-Hellman parameters of {bits} bits", f"known: {known}")
+    constant, offset = (_e, _FFDHE[bits]) if bits in _FFDHE else (_pi, _MODP[bits])
+    middle = constant(bits - 130) + offset
+    return (1 << bits) - (1 << bits - 64) - 1 + (middle << 64)
+
+
+def parameters_pem(bits: int) -> str:
+    """The group as PKCS #3 has it: prime, generator, exponent's bits."""
+    numbers = (prime(bits), GENERATOR, EXPONENT_BITS[bits])
+    content = b"".join(_der(0x02, _unsigned(number)) for number in numbers)
+    text = base64.encodebytes(_der(0x30, content)).decode("ascii").replace("\n", "")
+    lines = [text[at : at + 64] for at in range(0, len(text), 64)]
+    return "\n".join(["-----BEGIN DH PARAMETERS-----", *lines, "-----END DH PARAMETERS-----", ""])
+
+
+def write_parameters(folder: Path, bits: int | None) -> Path | None:
+    """The parameters in a file of the folder; None when no size is asked for."""
+    if bits is None:
+        return None
+    path = folder / f"dh-{bits}.pem"
+    path.write_text(parameters_pem(bits), "ascii")
+    return path
+
+
+def _unsigned(number: int) -> bytes:
+    """A positive INTEGER's content: the highest bit is its sign."""
+    return number.to_bytes(number.bit_length() // 8 + 1, "big")
+
+
+def _der(tag: int, content: bytes) -> bytes:
+    """A value with its tag and length (X.690, section 8.1)."""
+    size = len(content)
+    if size < 0x80:
+        return bytes((tag, size)) + content
+    length = size.to_bytes((size.bit_length() + 7) // 8, "big")
+    return bytes((tag, 0x80 | len(length))) + length + content
+
+
+def _e(bits: int) -> int:
+    """floor(2^bits * e), by the sum of 1/k!."""
+    term = total = 1 << bits + _GUARD_BITS
+    divisor = 1
+    while term := term // divisor:
+        total += term
+        divisor += 1
+    return total >> _GUARD_BITS
+
+
+def _pi(bits: int) -> int:
+    """floor(2^bits * pi), by Machin: pi = 16 arctan(1/5) - 4 arctan(1/239)."""
+    one = 1 << bits + _GUARD_BITS
+    return (16 * _arctan(5, one) - 4 * _arctan(239, one)) >> _GUARD_BITS
+
+
+def _arctan(inverse: int, one: int) -> int:
+    """The arctangent of 1 / inverse, times one."""
+    power = one // inverse
+    total, divisor, sign = power, 1, 1
+    while power := power // inverse**2:
+        divisor += 2
+        sign = -sign
+        total += sign * (power // divisor)
+    return total

@@ -1,0 +1,142 @@
+"""A server that the lab did not start, and the command by which it is configured for a cell."""
+
+import os
+import re
+import shlex
+import signal
+import subprocess
+import tempfile
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from tlslab.model.errors import CannotRunError, UsageError
+from tlslab.model.names import find_group, find_suite
+from tlslab.targets.base import pinned
+
+# What a command may take, by default: an ssh connection, and the end of a server in good order.
+TIMEOUT_S = 60.0
+
+# How long the server may take to be there again, by default.
+READY_S = 60.0
+
+# The most of a command's own words that a reason repeats.
+WORDS = 400
+
+_FIELD = re.compile(r"\{\{|\}\}|\{([^{}]*)\}")
+
+# Beside each factor's level, the name that OpenSSL has for it.
+OPENSSL = "_openssl"
+
+
+class HookError(CannotRunError):
+    """The command failed; the message has its own words."""
+
+
+@dataclass(frozen=True)
+class Hook:
+    """A command with fields, `ssh host set-group {group}`, split into words as a shell would.
+
+    No shell runs it, unless the command itself is one (`sh -c '...'`). A field is replaced by the
+    level that the cell has of that factor, `{group_openssl}` and `{suite_openssl}` by OpenSSL's
+    name of it; `{{` and `}}` stand for brackets. A level never becomes more than one word: within
+    a word that has blanks, which must be a command line for another shell, it is quoted for it.
+    The command also gets every factor as an environment variable, `TLSLAB_GROUP`.
+    """
+
+    words: tuple[str, ...]
+    timeout_s: float = TIMEOUT_S
+
+    @property
+    def fields(self) -> frozenset[str]:
+        """The factors that the command is given, whatever the form of their names."""
+        names = (found[1] for word in self.words for found in _FIELD.finditer(word))
+        return frozenset(name.removesuffix(OPENSSL) for name in names if name is not None)
+
+    def command(self, factors: Mapping[str, str]) -> list[str]:
+        """The command for a cell with these levels."""
+        names = named(factors)
+        return [_filled(word, names) for word in self.words]
+
+    def run(self, factors: Mapping[str, str]) -> None:
+        """Runs the command for a cell, to its end. Raises HookError.
+
+        What it leaves in the background may go on; when it takes too long, or the lab is
+        interrupted, all of its session is killed.
+        """
+        command = self.command(factors)
+        variables = {f"TLSLAB_{name.upper()}": level for name, level in named(factors).items()}
+        with tempfile.TemporaryFile() as said:
+            try:
+                child = subprocess.Popen(
+                    pinned(command, (), "KILL"),
+                    stdin=subprocess.DEVNULL,
+                    # Not a pipe: a server that the command starts would keep it open.
+                    stdout=said,
+                    stderr=subprocess.STDOUT,
+                    env={**os.environ, **variables},
+                    start_new_session=True,
+                )
+            except OSError as error:
+                raise HookError(f"--configure: {command[0]}: {error.strerror}") from None
+            try:
+                code = child.wait(self.timeout_s)
+            except subprocess.TimeoutExpired:
+                reason = f"took longer than {self.timeout_s:g} s"
+            else:
+                if code == 0:
+                    return
+                reason = f"ended with {code}" if code > 0 else f"was ended by signal {-code}"
+            finally:
+                if child.poll() is None:
+                    os.killpg(child.pid, signal.SIGKILL)
+                    child.wait()
+            said.seek(0)
+            words = " ".join(said.read(1 << 16).decode("utf-8", "replace").split())[-WORDS:]
+        shown = shlex.join(command)
+        raise HookError(f"--configure: {shown} {reason}: {words or 'it said nothing'}")
+
+
+def parse_hook(text: str, factors: Iterable[str], timeout_s: float = TIMEOUT_S) -> Hook:
+    """The command that a user has written, for an experiment with these factors.
+
+    Raises UsageError for what cannot be split into words, and for fields that are no factors.
+    """
+    try:
+        words = tuple(shlex.split(text))
+    except ValueError as error:
+        raise UsageError(f"--configure: {error}: {text}") from None
+    if not words:
+        raise UsageError("--configure: the command is empty")
+    hook = Hook(words, timeout_s)
+    known = tuple(factors)
+    if unknown := sorted(hook.fields - set(known)):
+        raise UsageError(
+            f"--configure: the experiment has no factor '{unknown[0]}'",
+            f"its factors: {', '.join(known)}; write {{{{ and }}}} for brackets of your own",
+        )
+    return hook
+
+
+def named(factors: Mapping[str, str]) -> dict[str, str]:
+    """The levels by the names of their fields, with OpenSSL's names of group and suite."""
+    names = dict(factors)
+    group = find_group(factors.get("group", ""))
+    suite = find_suite(factors.get("suite", ""))
+    if "group" in factors:
+        names["group" + OPENSSL] = group.openssl if group else factors["group"]
+    if "suite" in factors:
+        names["suite" + OPENSSL] = suite.openssl if suite else factors["suite"]
+    return names
+
+
+def _filled(word: str, names: Mapping[str, str]) -> str:
+    """A word with its fields replaced; a level is quoted where the word is a command line."""
+    is_line = re.search(r"\s", word) is not None
+
+    def level(found: re.Match[str]) -> str:
+        if found[1] is None:
+            return found[0][0]
+        value = names.get(found[1], "")
+        return shlex.quote(value) if is_line else value
+
+    return _FIELD.sub(level, word)

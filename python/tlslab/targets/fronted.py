@@ -1,0 +1,50 @@
+"""A server behind another that terminates TLS for it: two servers as one target."""
+
+from tlslab.targets.base import Front, Running, Target
+from tlslab.targets.process import ServerGroup
+
+
+class Fronted:
+    """The front is what clients meet: its certificates count, and its TLS.
+
+    Processor time and memory are those of both servers; the death of either is the target's.
+    """
+
+    def __init__(self, front: Front, back: Target) -> None:
+        self._front = front
+        self._back = back
+        self.name = f"{front.name}+{back.name}"
+        self.backend = front.backend
+        self.software = f"{front.software} before {back.software}"
+
+    @property
+    def trust_pem(self) -> str:
+        """The authorities to trust, in PEM."""
+        return self._front.trust_pem
+
+    @property
+    def path(self) -> str:
+        """Where the document is: the front passes paths on as they are."""
+        return self._back.path
+
+    def prepare(self) -> dict[tuple[str, str], str]:
+        """Makes both servers' certificates and configuration; what the front lacks, with reasons.
+
+        What the server behind lacks matters to its own TLS alone, which no cell asks anything of.
+        """
+        self._back.prepare()
+        return self._front.prepare()
+
+    def start(self) -> Running:
+        """Starts the server behind, then the front before it."""
+        back = self._back.start()
+        try:
+            front = self._front.start(back.url)
+        except BaseException:
+            back.stop()
+            raise
+        return Running(
+            url=front.url.removesuffix(self._front.path) + self._back.path,
+            process=ServerGroup((front.process, back.process)),
+            count=front.count,
+        )

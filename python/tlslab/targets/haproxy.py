@@ -1,0 +1,90 @@
+"""HAProxy, alone or as TLS offloader, with a configuration of the lab's own in a private folder."""
+
+import os
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+from tlslab.model.errors import CannotRunError
+from tlslab.targets.base import Setting
+from tlslab.targets.configured import ConfiguredServer, ask
+from tlslab.targets.documents import FOLDER, NAME
+from tlslab.targets.openssl import is_weak
+from tlslab.targets.rendering import render
+
+# Alone it answers from one buffer, beside which the response's head has to fit.
+BUFFER_BYTES = 16384
+HEAD_BYTES = 2048
+DOCUMENT_LIMIT = 1 << 20
+
+_NOISE = re.compile(r"\[(?:ALERT|WARNING|NOTICE)\]\s+\(\d+\) : (?:config : )?")
+
+
+class HAProxy(ConfiguredServer):
+    """Debian's HAProxy: one process with a thread for each worker."""
+
+    name = "haproxy"
+    remedy = "apt-get install haproxy, or use another --target"
+    template = "haproxy.cfg.j2"
+
+    # A single process: it needs no time to end others.
+    end_signal = "KILL"
+
+    def __init__(self, setting: Setting, program: str | None = None) -> None:
+        super().__init__(setting, program)
+        self._bundles: list[Path] = []
+
+    @staticmethod
+    def find() -> str | None:
+        """The program; Debian keeps it where an ordinary user's PATH does not look."""
+        folders = os.environ.get("PATH", "") + ":/usr/sbin:/usr/local/sbin"
+        return shutil.which("haproxy", path=folders)
+
+    @staticmethod
+    def versions(program: str) -> tuple[str, str]:
+        """HAProxy's version, and that of the TLS library that it runs with, from `-vv`."""
+        _, told = ask([program, "-vv"])
+        version = re.search(r"HAProxy version (\d[\w.]*)", told)
+        library = re.search(r"Running on \w+ version : (\S+ \S+)", told)
+        name = f"haproxy/{version[1]}" if version else "haproxy"
+        return name, library[1] if library else "unknown"
+
+    def _command(self, config: Path) -> list[str]:
+        command = [self._program, "-db", "-f", str(config)]
+        setting = self._setting
+        values = {
+            "weak": is_weak(setting.suites, setting.dh_bits),
+            "tickets": setting.resume in ("psk", "psk-only"),
+        }
+        # What HAProxy has no word for: it sends TLS 1.3 tickets whatever it is told, and looks at
+        # the Diffie-Hellman parameters before it comes to the suites with their security level.
+        openssl = render("openssl.cnf.j2", config.with_name("openssl.cnf"), values)
+        return ["env", f"OPENSSL_CONF={openssl}", *command]
+
+    def _refusal(self, config: Path) -> str | None:
+        code, told = ask([*self._command(config), "-c"])
+        if code == 0:
+            return None
+        alerts = [line for line in told.splitlines() if line.startswith("[ALERT]")]
+        return " ".join(_NOISE.sub("", line).strip() for line in alerts or told.splitlines())
+
+    def _arrange(self) -> None:
+        """Puts each certificate and its key into one file."""
+        size = self._setting.document_bytes
+        if size > DOCUMENT_LIMIT:
+            raise CannotRunError(
+                f"haproxy alone serves documents of {DOCUMENT_LIMIT} bytes at most, not {size}",
+                "put it before another server as front, or use another --target",
+            )
+        for files in self._certificates:
+            bundle = files.certificate.with_suffix(".bundle")
+            bundle.touch(mode=0o600)
+            bundle.write_bytes(files.certificate.read_bytes() + files.key.read_bytes())
+            self._bundles.append(bundle)
+
+    def _values(self) -> dict[str, Any]:
+        setting = self._setting
+        buffer = max(BUFFER_BYTES, setting.document_bytes + HEAD_BYTES)
+        document = setting.folder / FOLDER / NAME
+        return {"bundles": self._bundles, "buffer_bytes": buffer, "document": document}

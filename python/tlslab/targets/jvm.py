@@ -1,0 +1,82 @@
+"""How a JVM is told what its own TLS (JSSE) may do: options, and exceptions to what it forbids."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from tlslab.model.names import find_group
+from tlslab.targets.jdk import Jdk
+
+# JSSE's names where they are not those of OpenSSL.
+_NAMES = {"X25519": "x25519", "X448": "x448", "P-256": "secp256r1"}
+
+# What JSSE calls the ways of resumption that go by tickets.
+TICKETS = ("ticket", "psk", "psk-only")
+
+PROPERTY = "jdk.tls.disabledAlgorithms"
+
+# JDK 22 made the call of native code something to be allowed.
+NATIVE_ACCESS_FEATURE = 22
+
+
+def group_name(group: str) -> str:
+    """The name that `jdk.tls.namedGroups` has for a group of `model.names`."""
+    found = find_group(group)
+    return group if found is None else _NAMES.get(found.name, found.openssl)
+
+
+def tls_options(
+    jdk: Jdk,
+    folder: Path,
+    groups: Sequence[str],
+    suites: Sequence[str],
+    resume: str,
+    dh: int | None,
+) -> list[str]:
+    """Options of a JVM whose server offers these groups and suites, and resumes in this way.
+
+    `dh` is the size of Diffie-Hellman parameters in bits. Where the JDK forbids key transport by
+    RSA and a suite asks for it, `folder` gets a file with the exception. Sources: the JSSE
+    Reference Guide of JDK 25, "Customizing JSSE".
+    """
+    tickets = resume in TICKETS
+    options = [f"-Djdk.tls.server.enableSessionTicketExtension={str(tickets).lower()}"]
+    if groups:
+        options.append("-Djdk.tls.namedGroups=" + ",".join(map(group_name, groups)))
+    if resume == "none":
+        options.append("-Djdk.tls.server.newSessionTicketCount=0")
+    if dh is not None:
+        options.append(f"-Djdk.tls.ephemeralDHKeySize={dh}")
+    if any(suite.startswith("TLS_RSA_WITH_") for suite in suites):
+        options += _allow(jdk, folder, "TLS_RSA_*")
+    return options
+
+
+def native_options(jdk: Jdk) -> list[str]:
+    """Options of a JVM that calls native libraries."""
+    return ["--enable-native-access=ALL-UNNAMED"] if jdk.feature >= NATIVE_ACCESS_FEATURE else []
+
+
+def _allow(jdk: Jdk, folder: Path, algorithm: str) -> list[str]:
+    """The option that takes one algorithm off the JDK's list; none where it is not on it."""
+    disabled = disabled_algorithms(_read(jdk.home / "conf" / "security" / "java.security"))
+    if algorithm not in disabled:
+        return []
+    file = folder / "java.security"
+    left = ", ".join(each for each in disabled if each != algorithm)
+    file.write_text(f"{PROPERTY}={left}\n", "utf-8")
+    return [f"-Djava.security.properties={file}"]
+
+
+def disabled_algorithms(security: str) -> list[str]:
+    """What a JDK's file `java.security` forbids in TLS; lines may go on after a backslash."""
+    joined = re.sub(r"\\\r?\n\s*", "", security)
+    found = re.search(rf"^{re.escape(PROPERTY)}=(.*)$", joined, re.MULTILINE)
+    return [each.strip() for each in found[1].split(",")] if found else []
+
+
+def _read(file: Path) -> str:
+    try:
+        return file.read_text("utf-8", "replace")
+    except OSError:
+        return ""

@@ -1,0 +1,47 @@
+"""What servers on OpenSSL are told, in its own words."""
+
+from collections.abc import Iterable, Sequence
+
+from tlslab.model.names import OBSOLETE_SUITES, SUITES, find_group, find_suite
+
+# All suites of TLS 1.2: the client picks one, so that the server's own order has no say.
+_ALL = "ALL:!aNULL:!eNULL"
+
+# Below OpenSSL's level 1 nothing is refused for being weak.
+_WEAK = ":@SECLEVEL=0"
+
+# The least that Debian's level of security lets pass.
+SAFE_DH_BITS = 2048
+
+
+def group_name(group: str) -> str:
+    """OpenSSL's name of a group; one that we do not know is passed on as it is."""
+    found = find_group(group)
+    return found.openssl if found else group
+
+
+def group_list(groups: Iterable[str]) -> str:
+    """Groups as `SSL_CTX_set1_groups_list` takes them."""
+    return ":".join(group_name(group) for group in groups)
+
+
+def cipher_list(suites: Sequence[str], dh_bits: int | None) -> str:
+    """The suites of TLS 1.2 among these, or all when none is; weak ones only if asked for."""
+    wanted = [_openssl(suite) for suite in suites if "_WITH_" in suite or "-" in suite]
+    return (":".join(wanted) or _ALL) + (_WEAK if is_weak(suites, dh_bits) else "")
+
+
+def is_weak(suites: Sequence[str], dh_bits: int | None) -> bool:
+    """Whether something is asked for that OpenSSL refuses at its usual level of security."""
+    small = dh_bits is not None and dh_bits < SAFE_DH_BITS
+    return small or any(suite in OBSOLETE_SUITES for suite in suites)
+
+
+def tls13_suites() -> str:
+    """All suites of TLS 1.3, also those that OpenSSL leaves out by default."""
+    return ":".join(suite.openssl for suite in SUITES if suite.tls == "1.3")
+
+
+def _openssl(suite: str) -> str:
+    found = find_suite(suite)
+    return found.openssl if found else suite

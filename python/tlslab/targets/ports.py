@@ -1,0 +1,78 @@
+"""Free ports, and a start that survives their being taken."""
+
+import re
+import socket
+from collections.abc import Callable
+
+import psutil
+
+from tlslab.model.errors import CannotRunError
+from tlslab.targets.process import Processes, ServerProcess, wait_until
+
+START_S = 10.0
+
+# Another program may take the free port between our look and the server's bind.
+ATTEMPTS = 3
+
+# How servers and the libraries under them say so.
+_TAKEN = re.compile(r"address (is )?(already )?in use|EADDRINUSE", re.IGNORECASE)
+
+
+def free_port() -> int:
+    """A TCP port of the loopback address that nobody listens on just now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def is_taken(words: str) -> bool:
+    """Whether a server's words say that its port is another's."""
+    return _TAKEN.search(words) is not None
+
+
+def listens(server: Processes, port: int) -> bool:
+    """Whether a process of this server, and not of some other, listens on the port."""
+    for process in server.tree():
+        try:
+            connections = process.net_connections("tcp")
+        except psutil.Error:
+            continue
+        if any(c.status == psutil.CONN_LISTEN and c.laddr.port == port for c in connections):
+            return True
+    return False
+
+
+def start_on_free_port(
+    name: str,
+    launch: Callable[[int], ServerProcess],
+    processes: int = 1,
+    seconds: float = START_S,
+) -> tuple[int, ServerProcess]:
+    """The port of a server that has come up on one, and its processes.
+
+    It is up when it listens and has at least so many processes, so that all are accounted for.
+    Raises CannotRunError with the server's last words when it ends, or is not up in time; a port
+    that was taken is exchanged for another.
+    """
+    words = ""
+    for _ in range(ATTEMPTS):
+        port = free_port()
+        server = launch(port)
+        try:
+            if wait_until(lambda: is_up(server, port, processes), server, seconds):  # noqa: B023
+                return port, server
+        except BaseException:
+            server.stop()
+            raise
+        ended = not server.alive()
+        server.stop()
+        words = server.last_words() or "it said nothing"
+        if not is_taken(words):
+            doing = "ended at once" if ended else f"was not up after {seconds:.0f} s"
+            raise CannotRunError(f"{name} {doing}: {words}")
+    raise CannotRunError(f"{name} found {ATTEMPTS} ports taken, one after the other: {words}")
+
+
+def is_up(server: Processes, port: int, processes: int) -> bool:
+    """Whether the server listens on the port, and has so many processes or more."""
+    return len(server.tree()) >= processes and listens(server, port)

@@ -1,0 +1,162 @@
+"""The kinds of servers that the lab can start: how each is found and made, and what it takes."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+
+from tlslab.model.deployment import NO_FRONT, Deployment
+from tlslab.model.errors import CannotRunError, UsageError
+from tlslab.targets.apache import Apache
+from tlslab.targets.base import Front, Setting, Target
+from tlslab.targets.configured import ConfiguredServer
+from tlslab.targets.fronted import Fronted
+from tlslab.targets.haproxy import HAProxy
+from tlslab.targets.nginx import Nginx
+from tlslab.targets.node import Node, find_node
+from tlslab.targets.programs import REMEDY
+from tlslab.targets.reference import Reference, find_reference
+from tlslab.targets.tomcat import Tomcat, find_tomcat
+
+# What of a deployment not every server can take; `processors` is the lab's own doing (taskset).
+FACTORS = ("workers", "dh_bits", "jdk", "connector")
+
+
+@dataclass(frozen=True)
+class Installation:
+    """A server's program on this machine, its name with its version, and its TLS library."""
+
+    program: str
+    software: str
+    backend: str
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A server that the lab manages.
+
+    `find` looks for it (None: not installed, and `remedy` says what to do); `make` raises
+    CannotRunError where it is missing. `factors` are those of FACTORS that it takes; `front` makes
+    it as one that terminates TLS before another server (None: it cannot), `plain` is whether it can
+    serve HTTP without TLS behind one; `http2` whether it speaks HTTP/2.
+    """
+
+    name: str
+    find: Callable[[], Installation | None]
+    make: Callable[[Setting], Target]
+    remedy: str
+    factors: frozenset[str] = frozenset()
+    front: Callable[[Setting], Front] | None = None
+    plain: bool = False
+    http2: bool = True
+
+    @property
+    def installed(self) -> bool:
+        """Whether its program is on this machine."""
+        return self.find() is not None
+
+
+def _reference() -> Installation | None:
+    found = find_reference()
+    return Installation(found, Reference.software, Reference.backend) if found else None
+
+
+def _configured(server: type[ConfiguredServer]) -> Callable[[], Installation | None]:
+    def find() -> Installation | None:
+        found = server.find()
+        return Installation(found, *server.versions(found)) if found else None
+
+    return find
+
+
+def _node() -> Installation | None:
+    found = find_node()
+    return Installation(found, *Node.versions(found)) if found else None
+
+
+def _tomcat() -> Installation | None:
+    found = find_tomcat()
+    return Installation(found, *Tomcat.versions(found)) if found else None
+
+
+_WORKERS_AND_DH = frozenset({"workers", "dh_bits"})
+_JAVA = _WORKERS_AND_DH | {"jdk", "connector"}
+
+_KINDS = (
+    Kind("reference", _reference, Reference, REMEDY, _WORKERS_AND_DH),
+    Kind("node", _node, Node, Node.remedy, _WORKERS_AND_DH, plain=True),
+    Kind("tomcat", _tomcat, Tomcat, Tomcat.remedy, _JAVA, plain=True),
+    Kind(
+        "nginx", _configured(Nginx), Nginx, Nginx.remedy, _WORKERS_AND_DH, front=Nginx, plain=True
+    ),
+    Kind("apache", _configured(Apache), Apache, Apache.remedy, _WORKERS_AND_DH, plain=True),
+    Kind(
+        "haproxy",
+        _configured(HAProxy),
+        HAProxy,
+        HAProxy.remedy,
+        _WORKERS_AND_DH,
+        front=HAProxy,
+        plain=True,
+    ),
+)
+
+MANAGED: Mapping[str, Kind] = MappingProxyType({kind.name: kind for kind in _KINDS})
+
+
+def find_kind(name: str) -> Kind:
+    """The kind of that name. Raises UsageError, with the names that there are."""
+    if name not in MANAGED:
+        raise UsageError(f"unknown target '{name}'", f"known: {', '.join(MANAGED)}")
+    return MANAGED[name]
+
+
+def lacking(deployment: Deployment) -> str | None:
+    """Why the servers of a deployment cannot be set up so, whatever the machine; None if they can.
+
+    A cell with such a deployment is unsupported. Raises UsageError for unknown names.
+    """
+    back = find_kind(deployment.server)
+    kinds = [back]
+    if deployment.front != NO_FRONT:
+        front = find_kind(deployment.front)
+        if front.front is None:
+            return f"{front.name} cannot terminate TLS before another server"
+        kinds.append(front)
+    if deployment.obsolete and back.name != Reference.name:
+        return f"{back.name} is not set up with obsolete protocols: the reference server is"
+    for factor in FACTORS:
+        level = getattr(deployment, factor)
+        if level is not None and not any(factor in kind.factors for kind in kinds):
+            return f"{' with '.join(kind.name for kind in kinds)} does not take {factor}={level}"
+    return None
+
+
+def build(deployment: Deployment, setting: Setting) -> Target:
+    """The target for a deployment: one server, or a front with a server behind it.
+
+    The deployment's own `workers`, `dh_bits`, `jdk` and `connector` replace those of `setting`; the
+    processors are the caller's to choose. Behind a front the server is plain if it can be so, and
+    has folder `back` of its own. Raises UsageError for unknown names, CannotRunError for what
+    cannot be set up or is not installed.
+    """
+    if reason := lacking(deployment):
+        raise CannotRunError(reason)
+    own_workers = setting.workers
+    setting = replace(
+        setting,
+        workers=deployment.workers or setting.workers,
+        dh_bits=deployment.dh_bits or setting.dh_bits,
+        jdk=deployment.jdk or setting.jdk,
+        connector=deployment.connector or setting.connector,
+    )
+    kind = find_kind(deployment.server)
+    if deployment.front == NO_FRONT:
+        return kind.make(setting)
+    behind = setting.folder / "back"
+    behind.mkdir(exist_ok=True)
+    back = kind.make(replace(setting, folder=behind, plain=kind.plain, http2=False))
+    front = find_kind(deployment.front).front
+    assert front is not None  # `lacking` has seen to it.
+    # A JVM's threads are not processes of its front, which has as many as the lab thinks fit.
+    workers = own_workers if "jdk" in kind.factors else setting.workers
+    return Fronted(front(replace(setting, document_bytes=0, workers=workers)), back)

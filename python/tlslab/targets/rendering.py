@@ -1,0 +1,20 @@
+"""Configuration files from templates."""
+
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+_TEMPLATES = Environment(
+    loader=PackageLoader("tlslab.targets"),
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+    keep_trailing_newline=True,
+)
+
+
+def render(template: str, into: Path, values: dict[str, Any]) -> Path:
+    """Writes a template of this package, filled in, to a file; a value that is missing raises."""
+    into.write_text(_TEMPLATES.get_template(template).render(values), "utf-8")
+    return into

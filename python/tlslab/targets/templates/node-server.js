@@ -1,0 +1,127 @@
+// Node's https and http2 servers, set up by a JSON file; `targets/node.py` writes it and starts this.
+//
+//   node node-server.js CONFIG           serves; a line on standard output says where
+//   node node-server.js CONFIG --check   prints what this Node refuses of the configuration
+"use strict";
+
+const cluster = require("node:cluster");
+const crypto = require("node:crypto");
+const fs = require("node:fs");
+const http = require("node:http");
+const http2 = require("node:http2");
+const https = require("node:https");
+const tls = require("node:tls");
+
+const config = JSON.parse(fs.readFileSync(process.argv[2], "utf8"));
+
+function tlsOptions() {
+  const options = {
+    key: config.certificates.map((files) => fs.readFileSync(files.key)),
+    cert: config.certificates.map((files) => fs.readFileSync(files.certificate)),
+    ciphers: config.ciphers,
+    honorCipherOrder: false,
+    minVersion: "TLSv1.2",
+    maxVersion: "TLSv1.3",
+    sessionIdContext: "tlslab",
+  };
+  if (config.groups.length > 0) options.ecdhCurve = config.groups.join(":");
+  if (config.dhparam) options.dhparam = config.dhparam;
+  if (config.ticketKeys) options.ticketKeys = Buffer.from(config.ticketKeys, "hex");
+  else options.secureOptions = crypto.constants.SSL_OP_NO_TICKET;
+  return options;
+}
+
+function refused(option, names) {
+  const words = {};
+  for (const name of names) {
+    try {
+      tls.createSecureContext({ [option]: name });
+    } catch (error) {
+      words[name] = error.message;
+    }
+  }
+  return words;
+}
+
+function makeServer(answer) {
+  if (config.plain) return http.createServer(answer);
+  const options = tlsOptions();
+  if (config.http2) return http2.createSecureServer({ ...options, allowHTTP1: true }, answer);
+  return https.createServer(options, answer);
+}
+
+function keepSessions(server) {
+  const sessions = new Map();
+  server.on("newSession", (id, session, done) => {
+    sessions.set(id.toString("hex"), session);
+    done();
+  });
+  server.on("resumeSession", (id, done) => done(null, sessions.get(id.toString("hex")) || null));
+}
+
+function serve(ready) {
+  const document = Buffer.alloc(config.documentBytes);
+  for (let at = 0; at < document.length; at += 1) document[at] = at % 251;
+  const headers = {
+    "content-type": "application/octet-stream",
+    "content-length": document.length,
+  };
+  const server = makeServer((request, response) => {
+    const found = request.url === config.path;
+    response.writeHead(found ? 200 : 404, found ? headers : {});
+    response.end(found ? document : undefined);
+  });
+  server.keepAliveTimeout = config.idleMs;
+  if (config.http2) server.setTimeout(config.idleMs);
+  if (config.sessions) keepSessions(server);
+  server.on("error", fail);
+  server.on("tlsClientError", () => {});
+  server.on("clientError", (error, socket) => socket.destroy());
+  server.on("sessionError", () => {});
+  server.listen({ host: "127.0.0.1", port: 0, backlog: config.backlog }, () =>
+    ready(server.address().port),
+  );
+}
+
+function announce(port) {
+  process.stdout.write(`${JSON.stringify({ event: "ready", address: `127.0.0.1:${port}` })}\n`);
+}
+
+function fail(error) {
+  process.stderr.write(`${error.message}\n`);
+  process.exit(1);
+}
+
+function lead() {
+  let listening = 0;
+  cluster.on("listening", (worker, address) => {
+    listening += 1;
+    if (listening === config.workers) announce(address.port);
+  });
+  cluster.on("exit", () => fail(new Error("a worker has ended")));
+  for (let started = 0; started < config.workers; started += 1) cluster.fork();
+}
+
+function main() {
+  if (process.argv[3] === "--check") {
+    const answer = {
+      group: refused("ecdhCurve", config.groups),
+      suite: refused("ciphers", config.suites),
+      refusal: "",
+    };
+    config.groups = config.groups.filter((name) => !(name in answer.group));
+    try {
+      if (!config.plain) tls.createSecureContext(tlsOptions());
+    } catch (error) {
+      answer.refusal = error.message;
+    }
+    process.stdout.write(JSON.stringify(answer));
+  } else if (config.workers > 1 && cluster.isPrimary) lead();
+  else serve(config.workers > 1 ? () => {} : announce);
+}
+
+try {
+  main();
+} catch (error) {
+  fail(error);
+}

@@ -1,0 +1,56 @@
+"""Starts one managed server, and asks it for a few connections with the engine."""
+
+import json
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tlslab.targets import Target
+from tlslab.targets.base import Running
+from tlslab.targets.programs import require_program
+
+CONNECTIONS = 12
+
+
+@dataclass(frozen=True)
+class Served:
+    """A server that runs, and whom to trust there."""
+
+    target: Target
+    running: Running
+    ca: Path
+    lacking: dict[tuple[str, str], str]
+
+    def load(self, *arguments: str) -> tuple[int, dict[str, Any]]:
+        """A few connections; the engine's exit code, and its record or its error."""
+        command = [require_program("tlslab-load"), "--json", "-c", "4", "-n", str(CONNECTIONS)]
+        command += ["--ca", str(self.ca), "--sni", "localhost", *arguments, self.running.url]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        return done.returncode, json.loads(done.stdout)
+
+    def facts(self, *arguments: str) -> dict[str, Any]:
+        """The facts that all connections had in common; every one of them must have completed."""
+        code, record = self.load(*arguments)
+        assert code == 0, record
+        assert record["outcomes"]["completed"] == CONNECTIONS, record["outcomes"]
+        assert record["outcomes"]["unexpected"] == {}
+        assert len(record["facts"]) == 1
+        assert record["preflight"]["status"] == 200
+        return dict(record["facts"][0])
+
+
+@contextmanager
+def served(target: Target, folder: Path) -> Iterator[Served]:
+    """The server, prepared and started, for as long as the block lasts."""
+    lacking = target.prepare()
+    ca = folder / "ca.pem"
+    ca.write_text(target.trust_pem)
+    running = target.start()
+    try:
+        yield Served(target, running, ca, lacking)
+    finally:
+        running.stop()
+        assert not running.process.alive()

@@ -1,0 +1,178 @@
+"""Benchmarks on the real Java and the real token; tiny, so that no figure means anything."""
+
+import json
+import signal
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from harness import Tlslab, wait_for_trials
+
+from tlslab.lab.benchmark.jmh import Fork, ForkFailedError, find_jar, run_fork
+from tlslab.lab.benchmark.keystores import KeyStore, open_key_stores
+from tlslab.lab.benchmark.material import make_material
+from tlslab.model.benchmark import BenchmarkSettings
+from tlslab.targets.jdk import find_jdks
+
+TINY = """\
+schema = "tlslab.experiment/1"
+kind = "benchmark"
+name = "tiny"
+title = "Does it work?"
+published = "pix-2024"
+blocks = {blocks}
+
+[factors]
+runtime = {runtime}
+benchmark = ["handshake-tls12", "sign"]
+keys = ["memory", "pkcs11"]
+threads = ["2"]
+
+[baseline]
+keys = "memory"
+
+[benchmark]
+modes = ["sample"]
+warmup_iterations = 0
+warmup_ms = 100
+iterations = 1
+iteration_ms = 100
+
+[[exclude]]
+when = {{ runtime = "engine", benchmark = "sign" }}
+reason = "the engine makes handshakes only"
+
+[[exclude]]
+when = {{ runtime = "engine", keys = "pkcs11" }}
+reason = "has tests of its own"
+"""
+
+SETTINGS = BenchmarkSettings(("throughput",), 0, 100, 1, 100)
+
+
+def write(folder: Path, runtime: str, blocks: int = 1) -> str:
+    (folder / "tiny.toml").write_text(TINY.format(runtime=runtime, blocks=blocks), "utf-8")
+    return "tiny.toml"
+
+
+def trials(folder: Path) -> list[dict]:
+    return [json.loads(line) for line in (folder / "trials.jsonl").read_text().splitlines()]
+
+
+def test_keys_in_memory_and_behind_pkcs11_in_both_runtimes(tlslab: Tlslab, tmp_path: Path):
+    name = write(tmp_path, '["jdk-newest", "engine"]')
+    ended = tlslab.run("run", name, "--out", "r")
+    assert ended.code == 0, ended.err
+    found = trials(tmp_path / "r")
+    assert {trial["status"] for trial in found} == {"done"}
+    assert len(found) == 5
+    for trial in found:
+        run = trial["benchmarks"]["sample"]
+        assert run["iterations"][0]["operations"] > 0
+        assert run["threads"] == 2
+        if trial["factors"]["runtime"] != "engine":
+            assert run["program"] == "JMH 1.37"
+            raw = json.loads((tmp_path / "r" / "jmh" / f"trial-{trial['trial']}.json").read_text())
+            assert raw[0]["params"]["keys"] == trial["factors"]["keys"]
+    summary = json.loads((tmp_path / "r" / "summary.json").read_text())
+    assert {table["id"] for table in summary["tables"]} >= {"rates", "published"}
+    pins = [path for path in (tmp_path / "r").rglob("*") if path.is_file()]
+    assert all(b"pkcs11.pin" not in path.read_bytes() for path in pins)
+
+
+def test_a_java_that_crashes_once_and_one_that_does_not_start(tlslab: Tlslab, tmp_path: Path):
+    real = find_jdks().found[-1].java
+    crashing = tmp_path / "crashing" / "bin" / "java"
+    crashing.parent.mkdir(parents=True)
+    crashed = tmp_path / "crashed"
+    crashing.write_text(
+        "#!/bin/sh\n"
+        'case "$*" in -version) echo \'openjdk version "99"\' >&2; exit 0;; esac\n'
+        f"if [ ! -e {crashed} ]; then touch {crashed}; kill -SEGV $$; fi\n"
+        f'exec {real} "$@"\n'
+    )
+    crashing.chmod(0o755)
+    ended = tlslab.run(
+        "run", write(tmp_path, '["jdk-newest"]', blocks=2), "--set", "benchmark=sign",
+        "--set", "keys=memory", "--out", "r", JAVA_HOME=str(crashing.parents[1]),
+    )  # fmt: skip
+    assert ended.code == 0, ended.err
+    assert [trial["status"] for trial in trials(tmp_path / "r")] == ["failed", "done"]
+    assert "benchmark_failed" in (tmp_path / "r" / "summary.json").read_text()
+
+    crashing.write_text("#!/bin/sh\necho 'no room for the heap' >&2\nexit 1\n")
+    ended = tlslab.run(
+        "run", write(tmp_path, '["jdk-in-crashing", "jdk-newest"]'), "--set", "benchmark=sign",
+        "--set", "keys=memory", "--out", "q", JAVA_HOME=str(crashing.parents[1]),
+    )  # fmt: skip
+    assert ended.code == 1
+    found = {trial["factors"]["runtime"]: trial for trial in trials(tmp_path / "q")}
+    assert found["jdk-in-crashing"]["reason"]["class"] == "runtime_missing"
+    assert "no room for the heap" in found["jdk-in-crashing"]["reason"]["message"]
+    assert [trial["status"] for trial in found.values()].count("done") == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"pkcs11.pin": "wrong"}, "CKR_PIN_INCORRECT"),
+        ({"pkcs11.library": "/nowhere.so"}, "/nowhere.so"),
+    ],
+)
+def test_a_token_that_does_not_open_is_told_in_its_own_words(tmp_path: Path, change, words):
+    material = make_material(tmp_path)
+    with ExitStack() as stack:
+        keys = open_key_stores(["pkcs11"], material, stack)["pkcs11"]
+        assert not keys.failure
+        spoiled = KeyStore("pkcs11", {**keys.settings, **change}, keys.environment)
+        file = material.write_settings("spoiled", spoiled.settings)
+        fork = Fork(find_jdks().found[-1], find_jar(), "sign", spoiled, 1, file, SETTINGS)
+        with pytest.raises(ForkFailedError, match=words):
+            run_fork(fork, tmp_path / "result.json", tmp_path / "log")
+
+
+def test_an_interrupted_run_is_resumed(tlslab: Tlslab, tmp_path: Path):
+    name = write(tmp_path, '["engine"]', blocks=4)
+    process = tlslab.start("run", name, "--out", "r", "--set", "keys=memory")
+    wait_for_trials(tmp_path / "r", 1)
+    process.send_signal(signal.SIGINT)
+    assert tlslab.finish(process).code == 130
+    before = len(trials(tmp_path / "r"))
+    assert 1 <= before < 4
+    ended = tlslab.run("run", name, "--resume", "r", "--set", "keys=memory")
+    assert ended.code == 0, ended.err
+    assert len(trials(tmp_path / "r")) == 4
+
+
+THROUGH_THE_CLUSTER = """
+[faults]
+benchmark = "sign"
+threads = 2
+kinds = ["killed"]
+policies = ["none", "eject"]
+seconds = 6
+at_s = 2
+until_s = 4
+"""
+
+
+def test_a_node_of_the_cluster_is_killed(tlslab: Tlslab, tmp_path: Path):
+    name = write(tmp_path, '["jdk-newest"]')
+    with (tmp_path / name).open("a") as file:
+        file.write(THROUGH_THE_CLUSTER)
+    ended = tlslab.run(
+        "run", name, "--set", "keys=cluster", "--set", "benchmark=sign", "--out", "r"
+    )
+    assert ended.code == 0, ended.err
+    signed, *loads = sorted(trials(tmp_path / "r"), key=lambda trial: trial["timeline"] is not None)
+    assert signed["benchmarks"]["sample"]["iterations"][0]["signers_cpu_us"] > 0
+    assert len(loads) == 2
+    for load in loads:
+        timeline = load["timeline"]
+        assert len(timeline["slices"]) == 6
+        assert [event["what"] for event in timeline["events"]] == ["node a is killed"]
+        before, after = timeline["slices"][:2], timeline["slices"][3:]
+        assert not any(each["failed"] for each in before)
+        assert all(each["completed"] for each in after)
+        # Every second operation goes to the node that is gone, unless that one is left out.
+        assert any(each["failed"] for each in after) == (timeline["policy"] == "none")

@@ -1,0 +1,97 @@
+"""Study R on a real nginx: every family of suites, every Diffie-Hellman size, both HTTPs."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from harness import Tlslab
+
+from tlslab.experiment import dumps, load
+from tlslab.model.experiment import Experiment
+from tlslab.model.workload import Steady, Window
+
+SIZES = ("1024", "2048", "3072", "4096")
+
+
+def tiny() -> str:
+    """The quick form with windows that mean nothing, over both versions of HTTP."""
+    quick = load("suites", quick=True)
+    workload = quick.workload
+    short = Window(50, 120)
+    changes: dict[str, Any] = {
+        **vars(quick),
+        "blocks": 2,
+        "workload": type(workload)(
+            **{
+                **vars(workload),
+                "connections": 4,
+                "capacity": short,
+                "client_cost": short,
+                "steady": Steady(Window(100, 150), connections=8),
+            }
+        ),
+    }
+    text = dumps(Experiment(**changes))
+    assert 'http = ["2"]' in text
+    return text.replace('http = ["2"]', 'http = ["2", "1.1"]', 1)
+
+
+def test_the_whole_study_on_nginx(tlslab: Tlslab, tmp_path: Path) -> None:
+    (tmp_path / "tiny.toml").write_text(tiny(), "utf-8")
+    ended = tlslab.run("run", "tiny.toml", "--target", "nginx", "--out", "out")
+    assert ended.code in (0, 1), ended.err
+    summary = json.loads((tmp_path / "out" / "summary.json").read_text("utf-8"))
+    trials = [
+        json.loads(line) for line in (tmp_path / "out" / "trials.jsonl").read_text().splitlines()
+    ]
+    assert len(trials) == 2 * 20
+    assert {trial["status"] for trial in trials} == {"done"}, [t["reason"] for t in trials]
+    for trial in trials:
+        _check_runs(trial)
+    _check_summary(summary)
+    page = (tmp_path / "out" / "report.html").read_text("utf-8")
+    assert "ssl_ciphers" in page
+
+
+def _check_runs(trial: dict[str, Any]) -> None:
+    runs, factors = trial["runs"], trial["factors"]
+    assert set(runs) == {"capacity", "client_cost", "steady"}
+    for kind, run in runs.items():
+        record = run["record"]
+        assert record["backend"].startswith("openssl")
+        assert record["preflight"]["facts"]["suite"] == factors["suite"]
+        assert record["outcomes"]["unexpected"] == {}
+        alpn = {"2": "h2", "1.1": "http/1.1"}[factors["http"]]
+        assert record["preflight"]["facts"]["alpn"] in (alpn, None)
+        if factors["dh_bits"] != "none":
+            assert record["spec"]["tls"]["dh_bits"] == int(factors["dh_bits"])
+        if kind == "steady":
+            # No connection is made in the measurement: what is in flight at its end was there
+            # at its begin.
+            assert record["outcomes"]["completed"] == 0
+            assert record["outcomes"]["attempts"] == record["outcomes"]["in_flight_at_stop"] == 8
+            assert record["requests"] > 8
+        else:
+            assert record["requests"] >= record["outcomes"]["completed"] > 0
+
+
+def _check_summary(summary: dict[str, Any]) -> None:
+    factors = [cell["factors"] for cell in summary["cells"]]
+    assert {each["dh_bits"] for each in factors} == {"none", *SIZES}
+    ids = [table["id"] for table in summary["tables"]]
+    assert ids == ["suites-1-2-2", "dh-1-2-2", "suites-1-2-1-1", "dh-1-2-1-1", "security"]
+    codes = {finding["code"] for finding in summary["findings"]}
+    assert {"dh_handshake", "dh_steady", "dh_share", "suites_two_orders"} <= codes
+    texts = {text["id"]: text["text"] for text in summary["texts"]}
+    assert {"emit-nginx", "emit-node", "emit-apache", "emit-haproxy", "emit-rwserve"} <= set(texts)
+    (server,) = summary["recommendation"]["servers"]
+    assert all("_ECDHE_" in name and "_CBC_" not in name for name in server["order"])
+    sized = [c for c in summary["cells"] if c["factors"]["dh_bits"] in ("1024", "4096")]
+    cost = {
+        (c["factors"]["http"], c["factors"]["dh_bits"]): c["estimates"][
+            "server_cpu_us_per_connection"
+        ]["value"]
+        for c in sized
+    }
+    for http in ("2", "1.1"):
+        assert cost[http, "4096"] > cost[http, "1024"]

@@ -1,0 +1,273 @@
+"""Made-up load runs: a server with a known capacity, driven through the planner's own steps."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from hdrh.histogram import HdrHistogram
+
+from made_run import World, environment
+from tlslab.model.experiment import Experiment, Factor
+from tlslab.model.load import (
+    LoadPlan,
+    MaximumRules,
+    Objective,
+    OpenLoopRules,
+    Remedies,
+    SearchRules,
+    Step,
+)
+from tlslab.model.plan import Cell, Plan
+from tlslab.model.profile import Profile
+from tlslab.model.record import (
+    Bytes,
+    CountedFacts,
+    CpuTime,
+    Facts,
+    Interval,
+    MachineUsage,
+    OpenLoop,
+    Outcomes,
+    Preflight,
+    ProcessorUsage,
+    Reason,
+    RunKind,
+    RunRecord,
+    ServerUsage,
+    TimeSummary,
+    Trial,
+    TrialRun,
+    Verdict,
+    WorkerUsage,
+)
+from tlslab.model.run import RunContents
+from tlslab.model.workload import Window, Workload
+from tlslab.planning.load import next_step
+
+WINDOW = Window(200, 1000)
+FIFTHS = (0.2, 0.4, 0.6, 0.8, 1.0)
+VALUES = 1000
+TENS = 10
+FACTS = Facts("1.3", "TLS_AES_256_GCM_SHA384", "X25519", "ecdsa_secp256r1_sha256", "full", False)
+
+
+def made_plan(
+    remedies: bool = False, fresh_server: bool = True, objective: Objective | None = None
+) -> LoadPlan:
+    """A plan as study C has it."""
+    return LoadPlan(
+        search=SearchRules(4, 512, WINDOW),
+        maximum=MaximumRules(3, 6, WINDOW),
+        open_loop=OpenLoopRules(FIFTHS, 3, 2000, WINDOW),
+        remedies=Remedies("psk", (0.0, 0.5, 0.9), (1, 4, 16), 2, WINDOW) if remedies else None,
+        objective=objective,
+        fresh_server=fresh_server,
+    )
+
+
+def made_cell(**factors: str) -> Cell:
+    """A cell with these levels."""
+    factors = factors or {"server": "nginx", "processors": "1"}
+    return Cell(",".join(f"{k}={v}" for k, v in factors.items()), factors, Profile(tls="1.3"))
+
+
+@dataclass
+class LoadWorld:
+    """How the made-up server behaves: a universal scalability law over connections.
+
+    `alone` connections/s with one connection at a time, contention and crosstalk as Gunther has
+    them; `noise` between runs, on a logarithmic scale; the generator needs `client_us` for each.
+    """
+
+    alone: float = 900.0
+    contention: float = 0.2
+    crosstalk: float = 0.0005
+    noise: float = 0.005
+    client_us: float = 60.0
+    fails_from: int | None = None
+    seed: int = 1
+    status: Callable[[Step], str] = lambda step: "done"
+
+    def __post_init__(self) -> None:
+        self._rng = np.random.default_rng(self.seed)
+        self.steps: list[Step] = []
+
+    def rate(self, connections: int) -> float:
+        """New connections/s in a closed loop, without noise."""
+        n = connections
+        return self.alone * n / (1 + self.contention * (n - 1) + self.crosstalk * n * (n - 1))
+
+    @property
+    def best(self) -> float:
+        """The maximum over all concurrencies."""
+        return max(self.rate(n) for n in range(1, 2000))
+
+    def trial(self, step: Step, cell: Cell, number: int) -> Trial:
+        """What a step gives."""
+        self.steps.append(step)
+        status = self.status(step)
+        kind: RunKind = {"open_loop": "load", "validation": "load"}.get(step.stage, step.stage)  # type: ignore[assignment]
+        runs = {kind: self._run(step)} if status == "done" else {}
+        return Trial(
+            trial=number,
+            block=step.visit,
+            position=number,
+            cell=cell.key,
+            factors={**cell.factors, **step.factors},
+            started="2026-03-14T09:27:00.000+00:00",
+            status=status,  # type: ignore[arg-type]
+            reason=None if status == "done" else Reason("server_died", "the server died"),
+            runs=runs,
+        )
+
+    def _run(self, step: Step) -> TrialRun:
+        seconds = step.window.measure_ms / 1000
+        noisy = float(np.exp(self._rng.normal(0, self.noise)))
+        capacity = self.best * noisy
+        if step.rate is None:
+            achieved = self.rate(step.connections) * noisy
+            service_ms = step.connections / achieved * 1e3
+            response_ms = service_ms
+        else:
+            achieved = min(float(step.rate), capacity)
+            load = min(0.99, step.rate / capacity)
+            service_ms = 1.0 / (1 - load)
+            response_ms = service_ms + (200.0 if step.rate > capacity else 0.0)
+        record = self._record(step, achieved, seconds, service_ms, response_ms)
+        server_us = 1e6 / self.best * achieved / (achieved or 1)
+        used = round(achieved * seconds * server_us)
+        busy = min(1.0, achieved / capacity)
+        machine = MachineUsage(
+            seconds, used, 0, round(seconds * 1e6), 0, 0,
+            tuple(ProcessorUsage(b, b, 0.0, 0.0, 0.0) for b in (busy, 0.5)),
+        )  # fmt: skip
+        return TrialRun(record, machine, ServerUsage(used // 2, used // 2, seconds, 9_400_000, 2))
+
+    def _record(
+        self, step: Step, rate: float, seconds: float, service_ms: float, response_ms: float
+    ) -> RunRecord:
+        completed = round(rate * seconds)
+        failing = self.fails_from is not None and step.connections >= self.fails_from
+        failed = {"timeout_handshake": completed // 5} if failing and step.rate is None else {}
+        client_us = round(completed * self.client_us)
+        cpu = CpuTime(client_us // 2, client_us - client_us // 2)
+        times = {"service": service_ms, "handshake": service_ms * 0.8}
+        open_loop = None
+        if step.rate is not None:
+            times |= {"response": response_ms, "start_delay": 0.01}
+            due = round(step.rate * seconds)
+            open_loop = OpenLoop(due, completed, 0, due - completed, float(step.rate), rate)
+        late = step.rate is not None and rate < 0.99 * step.rate
+        verdict = Verdict("rate_not_achieved", "late") if late else Verdict("valid", "nothing")
+        drawn = {name: self._times(ms) for name, ms in times.items()}
+        in_flight = 4
+        return RunRecord(
+            schema="tlslab.record/1",
+            spec={"url": "https://127.0.0.1:40001/document", "connections": step.connections},
+            backend="rustls",
+            versions={},
+            environment={},
+            address="127.0.0.1:40001",
+            preflight=Preflight(FACTS, None, 200, 2048, "nginx"),
+            outcomes=Outcomes(
+                completed + sum(failed.values()) + in_flight, completed, in_flight, failed, {}
+            ),
+            facts=(CountedFacts(**vars(FACTS), count=completed),),
+            authenticated=completed // 128,
+            requests=completed * (step.requests_per_connection or 1),
+            seconds=seconds,
+            cpu=cpu,
+            workers=(WorkerUsage(1, cpu, seconds),),
+            bytes=Bytes(320, 1180, 480, 6300, 238, 2048),
+            histograms={name: encoded for name, (encoded, _) in drawn.items()},
+            summaries={name: summary for name, (_, summary) in drawn.items()},
+            intervals=tuple(self._slice(rate, at) for at in range(round(seconds * 10))),
+            verdicts=(verdict,),
+            open_loop=open_loop,
+            concurrency=rate * service_ms / 1e3,
+        )
+
+    def _slice(self, rate: float, at: int) -> Interval:
+        noisy = rate / 10 * float(np.exp(self._rng.normal(0, self.noise)))
+        return Interval(at / 10, 0.1, round(noisy), 0, CpuTime(1000, 1000))
+
+    def _times(self, mean_ms: float) -> tuple[str, TimeSummary]:
+        drawn = self._rng.lognormal(-0.005, 0.1, VALUES) * mean_ms
+        histogram = HdrHistogram(1, 3600 * 10**9, 3)
+        for value in np.sort(drawn)[TENS // 2 :: TENS]:
+            histogram.record_value(int(value * 1e6), TENS)
+        quantiles = (float(q) for q in np.quantile(drawn, [0.5, 0.9, 0.95, 0.99, 0.999]))
+        summary = TimeSummary(
+            VALUES, float(drawn.min()), mean_ms, float(drawn.std()), *quantiles, float(drawn.max())
+        )
+        return histogram.encode().decode(), summary
+
+
+def drive(
+    plan: LoadPlan, world: LoadWorld, cell: Cell | None = None, stop_after: int = 500
+) -> list[Trial]:
+    """All trials of a cell, as the conductor would run them; a visit's end stops the server."""
+    cell = cell or made_cell()
+    trials: list[Trial] = []
+    here: list[Trial] = []
+    visit: int | None = None
+    while len(trials) < stop_after:
+        step = next_step(plan, cell, 1, trials, here)
+        if step is None:
+            return trials
+        if visit is not None and step.visit != visit:
+            here, visit = [], None
+            continue
+        visit = step.visit
+        trial = world.trial(step, cell, len(trials))
+        trials.append(trial)
+        here.append(trial)
+        if trial.status == "failed":
+            here, visit = [], None
+    return trials
+
+
+def log_mean(values: list[float]) -> float:
+    """The geometric mean."""
+    return math.exp(sum(math.log(value) for value in values) / len(values))
+
+
+WORKLOAD = Workload(2048, 512, 1, WINDOW, WINDOW)
+
+
+def made_load_run(
+    worlds: dict[str, LoadWorld] | None = None, plan: LoadPlan | None = None
+) -> RunContents:
+    """A whole run: a cell for each world, whose name is `SERVER` or `SERVER PROCESSORS`."""
+    plan = plan or made_plan(remedies=True, objective=Objective("p99", 5.0))
+    worlds = worlds or {
+        "nginx 1": LoadWorld(seed=1),
+        "nginx 2": LoadWorld(alone=1700.0, seed=2),
+        "apache 1": LoadWorld(alone=700.0, seed=3),
+        "apache 2": LoadWorld(alone=1300.0, seed=4),
+    }
+    cells, trials = [], []
+    for name, world in worlds.items():
+        server, _, processors = name.partition(" ")
+        cell = made_cell(server=server, processors=processors or "1")
+        cells.append(cell)
+        trials += drive(plan, world, cell)
+    levels = {n: tuple(dict.fromkeys(c.factors[n] for c in cells)) for n in cells[0].factors}
+    experiment = Experiment(
+        name="capacity",
+        title="How many new connections a second?",
+        factors=tuple(Factor(name, found) for name, found in levels.items()),
+        baseline={"processors": "1"},
+        workload=WORKLOAD,
+        blocks=1,
+        published="coradiant-2001",
+        kind="load",
+        settings=plan,
+    )
+    made = Plan(1, 1, tuple(cells), (), ())
+    where = replace(
+        environment(World(target="nginx"), made),
+        generator_processors=(3,),
+    )
+    return RunContents(experiment, made, where, tuple(trials))

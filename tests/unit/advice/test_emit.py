@@ -1,0 +1,139 @@
+"""Configurations: what they contain, and that nothing that a server said ends a comment."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from tlslab.advice.emit import SYNTAXES
+from tlslab.advice.grade import grade_group, grade_suite
+from tlslab.advice.preference import Choice, Preference, Subject
+
+SUITES = (
+    "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256",
+    "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256",
+    "TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256",
+)
+BROKEN = ("TLS_RSA_WITH_AES_128_GCM_SHA256", "TLS_DHE_RSA_WITH_AES_128_GCM_SHA256")
+LIST = "ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-RSA-AES128-GCM-SHA256:ECDHE-RSA-CHACHA20-POLY1305"
+
+
+def preference(
+    subject: Subject,
+    names: Sequence[str],
+    left_out: Sequence[str] = (),
+    ranks: Sequence[str] = (),
+    server: str = "nginx",
+    software: str = "nginx/1.22.1",
+) -> Preference:
+    grade = grade_suite if subject == "suite" else grade_group
+    ranks = ranks or [str(number + 1) for number in range(len(names))]
+    return Preference(
+        subject=subject,
+        server=server,
+        software=software,
+        setting={"tls": "1.2"},
+        by=("steady_requests_per_s", "server_cpu_us_per_connection"),
+        chosen=tuple(
+            Choice(name, place, rank, grade(name), name)
+            for place, (name, rank) in enumerate(zip(names, ranks, strict=True))
+        ),
+        left_out=tuple(Choice(name, 9, "9", grade(name), name) for name in left_out),
+    )
+
+
+def emitted(name: str, given: Preference) -> str:
+    text = SYNTAXES[name].emit(given)
+    assert text is not None
+    return text
+
+
+def settings(text: str) -> list[str]:
+    """The lines that are no comments."""
+    return [line for line in text.splitlines() if not line.startswith(("#", "//", ";"))]
+
+
+@pytest.mark.parametrize(
+    ("server", "line"),
+    [
+        ("nginx", f"ssl_ciphers {LIST};"),
+        ("apache", f"SSLCipherSuite {LIST}"),
+        ("haproxy", f"ssl-default-bind-ciphers {LIST}"),
+    ],
+)
+def test_suites_stand_in_their_order(server: str, line: str) -> None:
+    assert line in settings(emitted(server, preference("suite", SUITES)))
+
+
+def test_node_keeps_tls_1_3_on() -> None:
+    lines = settings(emitted("node", preference("suite", SUITES)))
+    names = [line.strip(" ',") for line in lines if line.startswith("  '")]
+    assert names == [
+        "TLS_AES_128_GCM_SHA256",
+        "TLS_AES_256_GCM_SHA384",
+        "TLS_CHACHA20_POLY1305_SHA256",
+        *LIST.split(":"),
+    ]
+
+
+def test_rwserve_has_a_block_with_a_suite_a_line() -> None:
+    lines = settings(emitted("rwserve", preference("suite", SUITES)))
+    assert [line.strip() for line in lines] == ["server {", "ciphers {", *LIST.split(":"), "}", "}"]
+    assert SYNTAXES["rwserve"].emit(preference("group", ["X25519"])) is None
+
+
+@pytest.mark.parametrize("server", ["nginx", "apache", "haproxy", "node", "rwserve"])
+def test_what_is_broken_stands_in_a_comment_with_the_reason(server: str) -> None:
+    text = emitted(server, preference("suite", SUITES, BROKEN))
+    assert not any("DHE-RSA-AES128-GCM" in line.replace("ECDHE", "") for line in settings(text))
+    assert "left out: AES128-GCM-SHA256: RFC 10015 (2026-07)" in text
+    assert "left out: DHE-RSA-AES128-GCM-SHA256" in text
+
+
+@pytest.mark.parametrize("server", list(SYNTAXES))
+def test_without_anything_to_prefer_there_is_no_text(server: str) -> None:
+    assert SYNTAXES[server].emit(preference("suite", (), BROKEN)) is None
+    assert SYNTAXES[server].emit(preference("group", ())) is None
+
+
+@pytest.mark.parametrize("server", ["nginx", "apache", "haproxy", "node"])
+def test_groups_have_openssl_names_and_hybrids_wait_for_a_library_that_has_them(
+    server: str,
+) -> None:
+    given = preference("group", ["X25519MLKEM768", "X25519", "P-256"], server="reference")
+    text = emitted(server, given)
+    assert any("X25519:prime256v1" in line for line in settings(text))
+    assert not any("MLKEM" in line for line in settings(text))
+    assert "X25519MLKEM768:X25519:prime256v1" in text
+    seen = preference("group", ["X25519MLKEM768", "X25519"], server=server)
+    assert any("X25519MLKEM768:X25519" in line for line in settings(emitted(server, seen)))
+
+
+def test_domino_switches_off_what_is_slower() -> None:
+    text = emitted("domino", preference("group", ["X25519", "P-256", "X448", "P-384", "P-521"]))
+    assert settings(text) == [
+        "SSL_DISABLE_CURVE_X448=1",
+        "SSL_DISABLE_CURVE_P384=1",
+        "SSL_DISABLE_CURVE_P521=1",
+    ]
+    assert ";SSL_DISABLE_CURVE_P256=1" in text
+
+
+def test_domino_keeps_what_cannot_be_told_from_the_best() -> None:
+    given = preference("group", ["P-256", "X25519", "P-384"], ranks=["1=", "1=", "3"])
+    off = settings(emitted("domino", given))
+    assert off == [f"SSL_DISABLE_CURVE_{name}=1" for name in ("X448", "P384", "P521")]
+
+
+def test_domino_needs_the_faster_ones_of_its_own_order_off() -> None:
+    off = settings(emitted("domino", preference("group", ["X448", "X25519", "P-256"])))
+    assert off == [f"SSL_DISABLE_CURVE_{name}=1" for name in ("X25519", "P256", "P384", "P521")]
+    assert SYNTAXES["domino"].emit(preference("suite", SUITES)) is None
+    assert SYNTAXES["domino"].emit(preference("group", ["X25519MLKEM768"])) is None
+
+
+@pytest.mark.parametrize("server", ["nginx", "apache", "haproxy", "node", "rwserve"])
+def test_what_a_server_says_of_itself_cannot_leave_the_comment(server: str) -> None:
+    hostile = "x\nssl_ciphers NULL;\r\u2028process.exit()\x1b[2J"
+    plain = preference("suite", SUITES)
+    given = preference("suite", SUITES, software=hostile)
+    assert settings(emitted(server, given)) == settings(emitted(server, plain))

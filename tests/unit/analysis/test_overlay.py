@@ -1,0 +1,78 @@
+"""Two runs laid over each other: ratios that are known must come out."""
+
+import pytest
+
+from made_load import LoadWorld, made_load_run
+from made_run import SERVER_US, World, made_run
+from tlslab.analysis import summarise
+from tlslab.analysis.load import summarise as summarise_load
+from tlslab.analysis.overlay import Side, overlay, ratio_estimate
+from tlslab.model.errors import UsageError
+from tlslab.model.estimate import Estimate
+from tlslab.model.finding import Summary
+
+
+@pytest.fixture(name="load_runs", scope="module")
+def _load_runs() -> tuple[Side, Side]:
+    slow = made_load_run({"nginx 1": LoadWorld(), "nginx 2": LoadWorld(alone=1700.0)})
+    fast = made_load_run(
+        {"apache 1": LoadWorld(alone=1800.0), "apache 2": LoadWorld(alone=3400.0, seed=7)}
+    )
+    return Side("old", summarise_load(slow)), Side("new", summarise_load(fast))
+
+
+def ratio(summary: Summary, name: str, number: int = 0) -> float:
+    return [c for c in summary.comparisons if c.estimate == name][number].ratio
+
+
+def test_runs_of_one_server_each_are_two_platforms(load_runs: tuple[Side, Side]) -> None:
+    found = overlay(*load_runs)
+    assert ratio(found, "connections_per_s") == pytest.approx(2, rel=0.03)
+    assert ratio(found, "connections_per_s", 1) == pytest.approx(2, rel=0.03)
+    assert {c.verdict for c in found.comparisons if c.estimate == "connections_per_s"} == {"faster"}
+    response = next(figure for figure in found.figures if figure.id == "response-nginx")
+    sides = {series.name.partition(":")[0] for series in response.series}
+    assert sides == {"old", "new"}
+    ids = [figure.id for figure in found.figures]
+    assert "search" in ids
+    assert len(set(ids)) == len(ids)
+
+
+def test_it_says_what_differs_and_what_rates_mean(load_runs: tuple[Side, Side]) -> None:
+    found = overlay(*load_runs)
+    differences = next(table for table in found.tables if table.id == "differences")
+    assert ("levels: server", "nginx", "apache") in differences.rows
+    assert "across machines" in found.findings[0].text
+    assert "across machines" in found.environment.warnings[0]
+
+
+def test_matrix_runs_have_bars_of_their_own() -> None:
+    faster = {group: us / 1.25 for group, us in SERVER_US.items()}
+    sides = [
+        Side(name, summarise(made_run(World(server_us=costs), quick=True)))
+        for name, costs in (("before", SERVER_US), ("after", faster))
+    ]
+    found = overlay(*sides)
+    assert len({c.candidate for c in found.comparisons}) == 6
+    assert ratio(found, "server_cpu_us_per_connection") == pytest.approx(0.8, rel=0.02)
+    assert ratio(found, "connections_per_s") == pytest.approx(1.25, rel=0.02)
+    assert [figure.kind for figure in found.figures] == ["bars"] * 3
+    assert len(found.figures[0].series) == 2
+
+
+def test_runs_that_cannot_be_compared(load_runs: tuple[Side, Side]) -> None:
+    matrix = Side("groups", summarise(made_run(quick=True)))
+    with pytest.raises(UsageError, match="of the kind"):
+        overlay(matrix, load_runs[0])
+
+
+def test_a_ratio_knows_the_intervals_of_both_sides() -> None:
+    above, below = (Estimate(v, v * 0.9, v * 1.1, 5, "1/s", "") for v in (200.0, 100.0))
+    found = ratio_estimate(above, below)
+    assert found.value == 2
+    assert found.low is not None
+    assert found.high is not None
+    assert found.low < 1.8
+    assert found.high > 2.2
+    bare = Estimate(100.0, None, None, 1, "1/s", "one trial")
+    assert ratio_estimate(above, bare).low is None

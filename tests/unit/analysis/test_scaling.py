@@ -1,0 +1,86 @@
+import numpy as np
+import pytest
+
+from tlslab.analysis.scaling import find_knee, fit_law, law_value, ratio
+
+LEVELS = (1, 2, 4, 8, 16, 24, 32)
+
+
+def made(parameters, noise=0.01, blocks=5, seed=1, levels=LEVELS):
+    draw = np.random.default_rng(seed)
+    return [
+        {n: law_value(parameters, n) * float(np.exp(draw.normal(0, noise))) for n in levels}
+        for _ in range(blocks)
+    ]
+
+
+def test_the_law_that_made_the_values_is_found():
+    law = fit_law(made((500.0, 0.08, 0.002)))
+    assert law is not None
+    assert law.per_one.value == pytest.approx(500, rel=0.03)
+    assert law.serial.value == pytest.approx(0.08, abs=0.02)
+    assert law.peak_at is not None
+    assert law.peak_at.low is not None
+    assert law.peak_at.low <= (0.92 / 0.002) ** 0.5 <= law.peak_at.high
+    assert law.r_squared > 0.99
+    assert law.at(8) == pytest.approx(law_value((500, 0.08, 0.002), 8), rel=0.03)
+
+
+def test_no_peak_is_told_where_none_is_in_reach():
+    law = fit_law(made((100.0, 0.05, 0.0)))
+    assert law is not None
+    assert law.peak_at is None
+
+
+def test_intervals_hold_the_truth_in_most_simulations():
+    truth = (300.0, 0.2, 0.004)
+    hits = 0
+    for seed in range(20):
+        law = fit_law(made(truth, noise=0.03, seed=seed))
+        assert law is not None
+        hits += law.peak.low <= law_value(truth, (0.8 / 0.004) ** 0.5) <= law.peak.high
+    assert hits >= 14
+
+
+def test_few_levels_have_no_law():
+    assert fit_law(made((1.0, 0.1, 0.0), levels=(1, 2, 4))) is None
+
+
+def test_the_knee_is_where_gains_end():
+    blocks = [
+        {1: 100.0 + b, 2: 198.0 + b, 4: 250.0 + b, 8: 250.5 + (-1) ** b, 16: 249.0 + (-1) ** b}
+        for b in range(5)
+    ]
+    knee = find_knee(blocks)
+    assert knee is not None
+    assert knee.at.value == 4
+    assert knee.at.low == knee.at.high == 4
+    assert knee.linear_to == 2
+    assert not knee.at_end
+    assert knee.gain == pytest.approx(1.0, abs=0.02)
+
+
+def test_a_load_that_still_gains_has_its_knee_at_the_end():
+    knee = find_knee(made((100.0, 0.0, 0.0), levels=(1, 2, 4)))
+    assert knee is not None
+    assert knee.at_end
+    assert knee.gain is None
+    assert knee.linear_to == 4
+
+
+def test_one_block_has_no_knee():
+    assert find_knee(made((100.0, 0.0, 0.0), blocks=1)) is None
+
+
+def test_a_law_of_one_block_has_no_interval():
+    law = fit_law(made((100.0, 0.1, 0.001), blocks=1))
+    assert law is not None
+    assert law.peak.low is None
+
+
+def test_ratios_are_paired_by_block():
+    found = ratio({0: 2.0, 1: 4.0, 2: 9.0}, {0: 1.0, 1: 2.0})
+    assert found is not None
+    assert found.n == 2
+    assert found.value == pytest.approx(2)
+    assert ratio({0: 1.0}, {1: 1.0}) is None

@@ -1,0 +1,122 @@
+"""Servers beside each other, and a server behind a front against the same one direct."""
+
+from dataclasses import replace
+
+import pytest
+
+from made_run import World, made_run
+from tlslab.analysis import summarise
+from tlslab.analysis.published import load_study
+from tlslab.experiment import load, with_levels
+from tlslab.model.deployment import Deployment
+from tlslab.model.estimate import Estimate
+from tlslab.model.finding import Finding, Summary
+from tlslab.model.run import Deployed
+from tlslab.report import render_html
+
+
+def summary_of(name: str, world: World, **levels: tuple[str, ...]) -> Summary:
+    experiment = with_levels(load(name, quick=True), levels)
+    return summarise(made_run(world, experiment=replace(experiment, blocks=10)))
+
+
+@pytest.fixture(scope="module")
+def two() -> Summary:
+    return summary_of("servers", World(slower={"apache": 1.2}))
+
+
+@pytest.fixture(scope="module")
+def offload() -> Summary:
+    return summary_of("offload", World(slower={"haproxy": 0.95, "nginx": 1.5}))
+
+
+def finding(summary: Summary, code: str, words: str = "") -> Finding:
+    return next(f for f in summary.findings if f.code == code and words in f.text)
+
+
+def test_the_best_of_each_server_are_compared_with_the_studys_two(two: Summary) -> None:
+    text = finding(two, "servers").text
+    assert "The best of nginx (TLS 1.2, ECDSA P-256, X25519) carries" in text
+    assert "times the best of apache (TLS 1.2, RSA-2048, X25519)" in text
+    assert "The study found 1.26 between its two servers: Domino 12" in text
+
+
+def test_each_server_has_its_own_certificate(two: Summary) -> None:
+    assert {(c.factors["server"], c.factors["key"]) for c in two.cells} == {
+        ("nginx", "ecdsa-p256"), ("apache", "rsa-2048"),
+    }  # fmt: skip
+    assert {each.reason for each in two.excluded} == {
+        "nginx has the ECDSA certificate", "Apache has the RSA certificate",
+    }  # fmt: skip
+
+
+def test_servers_that_do_the_same_are_not_told_apart() -> None:
+    world = World(noise=0.02)
+    levels = {"key": ("ecdsa-p256",), "server": ("haproxy", "reference")}
+    summary = summary_of("servers", world, **levels)
+    assert "no difference can be detected" in finding(summary, "servers").text
+    assert "The study found" not in finding(summary, "servers").text
+
+
+def test_a_front_is_compared_with_the_same_group_and_the_fastest_direct(offload: Summary) -> None:
+    text = finding(offload, "offload", "behind haproxy").text
+    assert "with P-384 apache behind haproxy carries" in text
+    assert "times as many as direct with P-384 and" in text
+    assert "times as many as direct with X25519." in text
+    assert "The study found 1.05 to 1.10 and 0.50: nginx as TLS offloader" in text
+    assert finding(offload, "offload", "behind nginx")
+
+
+def test_the_table_has_a_row_for_each_server_and_setting(offload: Summary) -> None:
+    table = offload.tables[0]
+    assert table.columns[:4] == ("", "server", "connections/s", "ratio")
+    assert [row[1] for row in table.rows[:3]] == [
+        "apache direct", "apache behind haproxy", "apache behind nginx",
+    ]  # fmt: skip
+    assert [row[0] for row in table.rows] == ["X25519"] * 3 + ["P-384"] * 3
+    assert table.rows[0][3] == 1
+    ratio = table.rows[1][3]
+    assert isinstance(ratio, Estimate)
+    assert ratio.value == pytest.approx(1 / 0.95, rel=0.02)
+    assert (ratio.unit, ratio.n) == ("ratio", 10)
+
+
+def test_each_server_has_its_processor_use_over_time(offload: Summary) -> None:
+    rate, *use = offload.figures
+    assert rate.kind == "bars"
+    assert [series.name for series in rate.series] == [row[1] for row in offload.tables[0].rows[:3]]
+    assert [figure.title.rpartition(": ")[2] for figure in use] == [s.name for s in rate.series]
+    assert all(len(figure.series) == 2 for figure in use)
+    assert "The numbers behind it" in render_html(offload)
+
+
+def test_a_published_ratio_of_direct_servers_is_not_put_beside_an_offloaded_one() -> None:
+    study = load_study("domino-2021")
+    assert study is not None
+    fastest = {"key": "ecdsa-p256", "group": "X25519", "front": "none"}
+
+    def ratio(group: str, front: str) -> float | None:
+        found = study.beside({**fastest, "group": group, "front": front}, fastest)
+        return found.ratio if found else None
+
+    assert ratio("P-384", "haproxy") == 0.5
+    assert ratio("P-384", "none") == pytest.approx(0.4436, abs=1e-4)
+    assert ratio("P-521", "haproxy") is None
+
+
+def test_one_server_has_nothing_beside_it(quick_summary: Summary) -> None:
+    assert (quick_summary.figures, quick_summary.tables) == ((), ())
+
+
+def test_a_sentence_speaks_of_its_own_server() -> None:
+    experiment = replace(load("servers", quick=True), blocks=3)
+    contents = made_run(World(slower={"apache": 1.2}), experiment=experiment)
+    target = contents.environment.target
+    deployed = tuple(
+        Deployed(Deployment(name), replace(target, name=name, processors=processors))
+        for name, processors in (("nginx", (0,)), ("apache", (0, 1)))
+    )
+    environment = replace(contents.environment, deployments=deployed)
+    texts = [f.text for f in summarise(replace(contents, environment=environment)).findings]
+    assert any("on one processor of nginx (TLS 1.2, ECDSA P-256)" in text for text in texts)
+    assert any("on two processors of apache (TLS 1.2, RSA-2048)" in text for text in texts)

@@ -1,0 +1,37 @@
+"""How a load experiment is told as it goes."""
+
+import pytest
+
+from made_load import LoadWorld, made_cell
+from tlslab.cli.run import with_load_options
+from tlslab.cli.steps import begun_words, ended_words, time_left
+from tlslab.experiment import load
+from tlslab.lab.events import Left
+from tlslab.model.errors import UsageError
+from tlslab.model.load import LoadPlan, Objective, Step
+from tlslab.model.workload import Window
+
+WINDOW = Window(100, 500)
+
+
+def test_a_step_is_told_with_what_is_left() -> None:
+    step = Step("open_loop", 3, 0, 2000, WINDOW, rate=812, fraction=0.4)
+    assert begun_words(step) == "open loop, 40 % of the maximum (812/s)"
+    trial = LoadWorld().trial(step, made_cell(), 7)
+    told = ended_words(trial, Left(8, 22, 75.0))
+    assert told.startswith("[8/30 at most] server=nginx,processors=1: open loop, 40 %")
+    assert "812 connections/s, response p50" in told
+    assert time_left(Left(8, 22, 75.0)) == "1 min 15 s"
+    failed = LoadWorld(status=lambda step: "failed").trial(step, made_cell(), 7)
+    assert "failed: server_died: the server died" in ended_words(failed, Left(8, 22, 75.0))
+
+
+def test_options_of_load_experiments() -> None:
+    capacity = load("capacity")
+    plan = with_load_options(capacity, "mean<8ms", allow_obsolete=False).settings
+    assert isinstance(plan, LoadPlan)
+    assert plan.objective == Objective("mean", 8)
+    assert plan.obsolete is None
+    assert with_load_options(capacity, None, allow_obsolete=True) == capacity
+    with pytest.raises(UsageError, match="for load experiments"):
+        with_load_options(load("groups"), "p99<50ms", allow_obsolete=False)

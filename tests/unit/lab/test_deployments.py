@@ -1,0 +1,133 @@
+"""Servers set up for the cells that ask for them, each on its own."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tlslab.experiment import load, with_levels
+from tlslab.lab import deployments
+from tlslab.lab.cells import default_folder, most_connections
+from tlslab.lab.deployments import Servers, prepare
+from tlslab.lab.engine import Engine
+from tlslab.lab.request import Request
+from tlslab.model.deployment import Deployment
+from tlslab.model.errors import CannotRunError, UsageError
+from tlslab.model.experiment import Exclusion, Experiment
+from tlslab.model.workload import Steady, Window
+from tlslab.planning import make_plan
+from tlslab.targets import Setting, Target
+from tlslab.targets.registry import MANAGED
+
+FEW = with_levels(load("groups", quick=True), {"group": ("X25519", "P-256")})
+ENGINE = Engine("no-program")
+
+
+def prepared(experiment: Experiment, folder: Path, *targets: str) -> Servers:
+    return prepare(Request(experiment, targets or ("reference",), ("tlslab",)), ENGINE, folder)
+
+
+@pytest.fixture(autouse=True)
+def four_processors(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(deployments, "usable", lambda: (0, 1, 2, 3))
+    monkeypatch.setattr("tlslab.lab.placement.usable", lambda: (0, 1, 2, 3))
+
+
+def test_one_target_is_one_deployment(tmp_path: Path) -> None:
+    servers = prepared(FEW, tmp_path)
+    assert list(servers.prepared) == [Deployment("reference")]
+    assert servers.target.name == "reference"
+    assert (servers.target.processors, servers.generator) == ((0,), (1,))
+    assert servers.warnings() == ()
+    assert default_folder("groups", servers.target).name.startswith("groups-reference-")
+
+
+def test_each_number_of_processors_is_a_deployment_and_the_generator_stays(tmp_path: Path) -> None:
+    servers = prepared(with_levels(FEW, {"processors": ("1", "2", "9")}), tmp_path)
+    by_count = {d.processors: each for d, each in servers.prepared.items()}
+    assert by_count[1].info.processors == (0,)
+    assert by_count[2].info.processors == (0, 1)
+    assert {each.aim.processors for each in by_count.values()} == {(1,)} or servers.generator
+    plan = make_plan(servers.experiment, 1, servers.refuse)
+    assert {each.reason for each in plan.excluded} == {
+        "this machine has 4 processors, 9 are asked for"
+    }
+
+
+def test_a_server_gets_the_keys_groups_and_versions_of_its_own_cells(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings: dict[str, Setting] = {}
+    build = deployments.build
+
+    def watched(deployment: Deployment, setting: Setting) -> Target:
+        settings[deployment.server] = setting
+        return build(Deployment("reference"), setting)
+
+    monkeypatch.setattr(deployments, "build", watched)
+    steady = Steady(Window(0, 100), 8, "2")
+    experiment = with_levels(
+        FEW, {"server": ("nginx", "reference"), "key": ("ecdsa-p256", "rsa-2048")}
+    )
+    experiment = replace(
+        experiment,
+        workload=replace(experiment.workload, steady=steady),
+        exclusions=(
+            Exclusion({"server": "nginx", "key": "rsa-*"}, "ECDSA there"),
+            Exclusion({"server": "reference", "key": "ecdsa-*"}, "RSA here"),
+        ),
+    )
+    servers = prepared(experiment, tmp_path)
+    assert settings["nginx"].keys == ("ecdsa-p256",)
+    assert settings["reference"].keys == ("rsa-2048",)
+    assert settings["nginx"].groups == ("X25519", "P-256")
+    assert settings["nginx"].suites == ("TLS_AES_256_GCM_SHA384",)
+    assert settings["nginx"].http2
+    assert settings["nginx"].folder != settings["reference"].folder
+    assert len(servers.deployed) == 2
+
+
+def test_a_server_that_cannot_be_set_up_fails_alone_and_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    build = deployments.build
+
+    def broken(deployment: Deployment, setting: Setting) -> Target:
+        if deployment.server == "nginx":
+            raise CannotRunError("nginx is not installed", "apt-get install nginx-light")
+        return build(deployment, setting)
+
+    monkeypatch.setattr(deployments, "build", broken)
+    servers = prepared(with_levels(FEW, {"server": ("nginx", "reference")}), tmp_path)
+    failed = servers.prepared[Deployment("nginx")]
+    assert failed.failure == "nginx is not installed: apt-get install nginx-light"
+    assert "nginx could not be set up" in servers.warnings()[0]
+    assert servers.deployed[0].failure
+    with pytest.raises(CannotRunError, match="nginx is not installed"):
+        prepared(FEW, tmp_path / "again", "nginx")
+
+
+def test_what_a_server_does_not_take_is_left_out_with_the_reason(tmp_path: Path) -> None:
+    servers = prepared(with_levels(FEW, {"connector": ("jsse",)}), tmp_path)
+    plan = make_plan(servers.experiment, 1, servers.refuse)
+    assert plan.cells == ()
+    assert {each.reason for each in plan.excluded} == {"reference does not take connector=jsse"}
+
+
+def test_an_unknown_server_is_told_with_those_there_are(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="unknown target 'iis'") as error:
+        prepared(FEW, tmp_path, "iis")
+    assert all(name in error.value.remedy for name in MANAGED)
+
+
+def test_a_url_is_not_compared_with_servers_of_the_labs_own(tmp_path: Path) -> None:
+    experiment = with_levels(FEW, {"server": ("nginx",)})
+    with pytest.raises(UsageError, match="cannot be compared"):
+        prepared(experiment, tmp_path, "https://127.0.0.1:1/")
+
+
+def test_the_most_connections_are_those_of_any_run() -> None:
+    steady = Steady(Window(0, 100), 128)
+    assert most_connections(FEW) == 16
+    assert most_connections(replace(FEW, workload=replace(FEW.workload, steady=steady))) == 128
+    assert most_connections(with_levels(FEW, {"connections": ("4", "256")})) == 256

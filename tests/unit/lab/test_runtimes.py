@@ -1,0 +1,38 @@
+from pathlib import Path
+
+import pytest
+
+from tlslab.lab.benchmark.runtimes import Runtimes
+from tlslab.model.errors import UsageError
+from tlslab.targets.jdk import BrokenJdk, Jdk, Jdks
+
+FOUND = Jdks(
+    (
+        Jdk(Path("/jvm/a"), "17.0.15", "Debian"),
+        Jdk(Path("/jvm/b"), "17.0.9", "Else"),
+        Jdk(Path("/jvm/c"), "25.0.1", "Temurin"),
+    ),
+    (BrokenJdk(Path("/jvm/br<o>ken"), "it said nothing"),),
+)
+
+
+def test_installations_have_short_names():
+    runtimes = Runtimes.of(FOUND)
+    assert list(runtimes.jdks) == ["jdk-17", "jdk-17-2", "jdk-25"]
+    assert list(runtimes.broken) == ["jdk-in-br-o-ken"]
+    assert runtimes.words(("jdk-25", "engine")) == "jdk-25: JDK 25.0.1 Temurin"
+
+
+def test_levels_are_expanded():
+    runtimes = Runtimes.of(FOUND)
+    every = ("jdk-17", "jdk-17-2", "jdk-25", "jdk-in-br-o-ken", "engine")
+    assert runtimes.expand(("jdk", "engine")) == every
+    assert runtimes.expand(("jdk-newest", "jdk-25")) == ("jdk-25",)
+
+
+def test_what_is_not_there_is_told():
+    with pytest.raises(UsageError, match="jdk-8") as caught:
+        Runtimes.of(FOUND).expand(("jdk-8",))
+    assert "jdk-17-2" in caught.value.remedy
+    with pytest.raises(UsageError, match="no Java"):
+        Runtimes.of(Jdks((), ())).expand(("jdk",))
