@@ -22,9 +22,10 @@ import os
 import secrets
 import select
 import shutil
+import subprocess
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -35,7 +36,7 @@ from tlslab.targets.base import pinned, require
 from tlslab.targets.certificates import Authority
 from tlslab.targets.namespaces import Namespace, namespaces, obstacle
 from tlslab.targets.openbao import NodeApi, set_up
-from tlslab.targets.process import ServerProcess
+from tlslab.targets.process import PATIENCE_S, ServerProcess
 from tlslab.targets.throttle import Throttle
 
 SCHEMA = "tlslab.signers/1"
@@ -115,7 +116,7 @@ def find_signer() -> str | None:
     if named:
         return shutil.which(named)
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return shutil.which(cache / "tlslab" / "signer" / "current" / "tlslab-signer")
+    return shutil.which(str(cache / "tlslab" / "signer" / "current" / "tlslab-signer"))
 
 
 @contextmanager
@@ -177,10 +178,16 @@ def _ready(process: ServerProcess) -> dict[str, str]:
         readable, _, _ = select.select([output], [], [], 0.1)
         if readable:
             line = output.readline()
-            if line:
-                return dict(json.loads(line))
-        if not process.alive():
-            break
+            if not line:
+                with suppress(subprocess.TimeoutExpired):
+                    process.popen.wait(PATIENCE_S)  # Its last words are then in the file.
+                break
+            try:
+                told = json.loads(line)
+                return {"url": str(told["url"]), "root_token": str(told["root_token"])}
+            except (ValueError, KeyError, TypeError):
+                said = line[:200].decode("utf-8", "replace").strip()
+                raise CannotRunError(f"the signing node does not start: it says {said!r}") from None
     raise CannotRunError(
         f"the signing node does not start: {process.last_words() or 'it says nothing'}"
     )

@@ -1,6 +1,5 @@
 //! Many handshakes: each checked, each timed, the sides apart on some.
 
-use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use hdrhistogram::Histogram;

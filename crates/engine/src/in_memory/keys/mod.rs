@@ -16,7 +16,7 @@ use std::sync::Arc;
 use openssl::rsa::Rsa;
 
 use self::desk::{Desk, Signed};
-pub use self::desk::{Ledger, NodeBooks, is_away, take_class};
+pub use self::desk::{Ledger, is_away, take_class};
 pub use self::rustls::{SharedDesk, certified};
 pub use self::spec::{ClusterKey, KeyAway, KeyPlace, KeySide, Pkcs11Key, Secret, SigningNode};
 use super::InMemoryError;
