@@ -6,7 +6,6 @@ mod names;
 mod part;
 mod second;
 
-pub use self::conclusion::Conclusion;
 use self::histograms::Time;
 pub use self::histograms::{empty_histogram, encoded, summary};
 use self::names::Names;
