@@ -16,7 +16,6 @@ import psutil
 
 from tlslab.lab.programs import REMEDY, find_program
 from tlslab.targets import MANAGED
-from tlslab.targets.nginx import find_nginx
 
 Level = Literal["ok", "warning", "hard"]
 
@@ -62,12 +61,15 @@ def check_run(connections: int, targets: Sequence[str], managed: bool) -> tuple[
 
 
 def check_all(connections: int) -> tuple[Check, ...]:
-    """All checks, for `tlslab doctor`; a missing nginx is then only a warning."""
-    checks = check_run(connections, ("reference",), managed=True)
-    if find_nginx() is None:
-        missing = _missing("nginx", "apt-get install nginx-light", "warning")
-        return (*checks, missing)
-    return (*checks, Check("nginx", "ok", "nginx is installed"))
+    """All checks, for `tlslab doctor`; a missing server is then only a warning."""
+    servers = (
+        Check(kind.name, "ok", f"{kind.name} is installed")
+        if kind.installed
+        else _missing(kind.name, kind.remedy, "warning")
+        for kind in MANAGED.values()
+        if kind.name != "reference"
+    )
+    return (*check_run(connections, ("reference",), managed=True), *servers)
 
 
 def check_programs(targets: Sequence[str], managed: bool, level: Level = "hard") -> Iterator[Check]:
