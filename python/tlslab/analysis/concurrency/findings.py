@@ -72,7 +72,7 @@ def _ratio(costs: Costs, study: PublishedConcurrency | None) -> Finding:
         return Finding("processor_ratio", text + ".", cells)
     wanted = study.signing_per_general
     if ratio.low is None or ratio.high is None:
-        verdict = "without an interval that neither confirms nor refutes"
+        verdict = "which, without an interval, neither confirms nor refutes"
     elif ratio.low <= wanted <= ratio.high:
         verdict = "which confirms"
     else:

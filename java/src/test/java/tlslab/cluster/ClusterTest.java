@@ -54,10 +54,11 @@ class ClusterTest {
 
     private static byte[] sign(ClientKey key, String algorithm) throws Exception {
         Signature signature = Signature.getInstance(algorithm);
+        // Parameters before the key would choose a provider that has none of it.
+        signature.initSign(key.privateKey());
         if (algorithm.equals("RSASSA-PSS")) {
             signature.setParameter(Algorithm.PSS_SHA256);
         }
-        signature.initSign(key.privateKey());
         signature.update(new byte[] {1, 2, 3});
         return signature.sign();
     }
@@ -90,6 +91,19 @@ class ClusterTest {
         handshake.runFull(bytes);
         assertEquals(List.of("pkcs1v15"), one.algorithms);
         assertEquals(List.of("pkcs1v15"), two.algorithms);
+    }
+
+    @Test
+    void aHandshakeOfTls13MakesOnePssSignature() throws Exception {
+        ClientKey key = open();
+        MutualHandshake handshake =
+                new MutualHandshake(Contexts.of(material.settings(), key), Pinned.of("1.3"));
+        one.algorithms.clear();
+        two.algorithms.clear();
+        handshake.run();
+        handshake.run();
+        assertEquals(List.of("pss"), one.algorithms);
+        assertEquals(List.of("pss"), two.algorithms);
     }
 
     @Test
