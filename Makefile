@@ -11,7 +11,7 @@ RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml
 # The recipe's own process id tells its begin and its end from those of others.
 ANNOUNCE = scripts/announce.sh $$$$
 
-.PHONY: help setup demo java test test-rust test-java test-python fuzz check format schema bench bench-profile bench-instructions clean
+.PHONY: help setup demo tomcat java test test-rust test-java test-python fuzz check format schema bench bench-profile bench-instructions clean
 
 help: ## list the tasks
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -37,8 +37,12 @@ demo: setup ## the main job in under a minute: which group is fastest on the ref
 	$(BIN)/tlslab run groups --quick --out runs/demo-$$(date -u +%Y%m%dT%H%M%SZ)
 	$(ANNOUNCE) end "demo"
 
+tomcat: ## fetch Tomcat and build its OpenSSL library, for the study of runtimes (about 1 minute)
+	@scripts/install-java.sh
+
 test: setup ## install what tests need, then run all tests
 	@scripts/install-debian.sh
+	scripts/install-java.sh
 	$(MAKE) --no-print-directory test-rust
 	$(MAKE) --no-print-directory test-java
 	$(MAKE) --no-print-directory test-python

@@ -37,9 +37,27 @@ command -v apt-get >/dev/null || {
     echo "no apt-get here; install by hand what these Debian packages bring: ${missing[*]}" >&2
     exit 3
 }
+# Wanted are the programs: no service of theirs may start, or be there after the next start.
+services=()
+for package in "${missing[@]}"; do
+    case "$package" in
+        nginx-light) services+=(nginx) ;;
+        haproxy) services+=(haproxy) ;;
+    esac
+done
+policy=/usr/sbin/policy-rc.d
+if [ ${#services[@]} -gt 0 ] && [ ! -e "$policy" ]; then
+    trap '"${as_root[@]}" rm -f "$policy"' EXIT
+    printf '#!/bin/sh\nexit 101\n' | "${as_root[@]}" tee "$policy" >/dev/null
+    "${as_root[@]}" chmod 755 "$policy"
+fi
+
 began=$(date +%s)
 printf '\n== Debian packages: %s (about 1 minute)\n' "${missing[*]}"
 "${as_root[@]}" apt-get update -qq
 "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
     apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+for service in "${services[@]}"; do
+    command -v systemctl >/dev/null && "${as_root[@]}" systemctl --quiet disable "$service" 2>/dev/null || true
+done
 printf '== done in %d s: Debian packages\n' "$(($(date +%s) - began))"

@@ -90,8 +90,8 @@ class Tlslab:
         """Runs a command to its end; fails the test if it leaves a process behind."""
         return self.finish(self.start(*arguments, prefix=prefix, **variables))
 
-    def finish(self, child: subprocess.Popen[str]) -> Ended:
-        out, err = child.communicate(timeout=120)
+    def finish(self, child: subprocess.Popen[str], seconds: float = 120) -> Ended:
+        out, err = child.communicate(timeout=seconds)
         self.assert_nothing_left()
         assert "Traceback" not in err, err
         return Ended(child.returncode, out, err)

@@ -2,14 +2,13 @@
 
 import json
 import signal
-from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 from harness import Tlslab, wait_for_trials
 
 from tlslab.lab.benchmark.jmh import Fork, ForkFailedError, find_jar, run_fork
-from tlslab.lab.benchmark.keystores import KeyStore, open_key_stores
+from tlslab.lab.benchmark.keystores import KeyStore, KeyStores
 from tlslab.lab.benchmark.material import make_material
 from tlslab.model.benchmark import BenchmarkSettings
 from tlslab.targets.jdk import find_jdks
@@ -121,8 +120,8 @@ def test_a_java_that_crashes_once_and_one_that_does_not_start(tlslab: Tlslab, tm
 )
 def test_a_token_that_does_not_open_is_told_in_its_own_words(tmp_path: Path, change, words):
     material = make_material(tmp_path)
-    with ExitStack() as stack:
-        keys = open_key_stores(["pkcs11"], material, stack)["pkcs11"]
+    with KeyStores(["pkcs11"], material) as stores:
+        keys = stores["pkcs11"]
         assert not keys.failure
         spoiled = KeyStore("pkcs11", {**keys.settings, **change}, keys.environment)
         file = material.write_settings("spoiled", spoiled.settings)

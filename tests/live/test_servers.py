@@ -18,7 +18,7 @@ from tlslab.lab.accounting import read, used
 from tlslab.lab.programs import require_program
 from tlslab.model.deployment import Deployment
 from tlslab.model.errors import CannotRunError
-from tlslab.model.names import CERTIFICATE_KEYS, ECDSA_SCHEMES, RSA_SCHEMES
+from tlslab.model.names import ECDSA_SCHEMES, RSA_SCHEMES
 from tlslab.targets import Running, Setting, Target, build, ports
 from tlslab.targets.process import runs
 
@@ -136,7 +136,7 @@ def test_no_session_can_be_resumed(server: Started) -> None:
     assert not any(found[name] for name in ("session_id", "ticket", "psk", "tickets"))
 
 
-@pytest.mark.parametrize("bits", [1024, 3072, 4096])
+@pytest.mark.parametrize("bits", [1024, 4096])
 @pytest.mark.parametrize("name", SERVERS)
 def test_diffie_hellman_has_the_size_that_was_asked_for(
     name: str, bits: int, tmp_path: Path
@@ -268,7 +268,7 @@ def test_haproxy_serves_a_document_that_is_larger_than_its_usual_buffer(tmp_path
 
 
 @pytest.mark.parametrize("name", SERVERS)
-@pytest.mark.parametrize("key", [key for key in CERTIFICATE_KEYS if key.startswith("e")])
+@pytest.mark.parametrize("key", ["ecdsa-p384", "ed25519"])
 def test_certificates_of_other_keys_are_served(name: str, key: str, tmp_path: Path) -> None:
     asked = replace(wanted(tmp_path), keys=(key,))
     with started(Deployment(name), asked) as found:

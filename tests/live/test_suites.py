@@ -6,34 +6,39 @@ from typing import Any
 
 from harness import Tlslab
 
-from tlslab.experiment import dumps, load
+from tlslab.experiment import dumps, load, with_levels
 from tlslab.model.experiment import Experiment
 from tlslab.model.workload import Steady, Window
 
 SIZES = ("1024", "2048", "3072", "4096")
+FAMILIES = (
+    "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256",
+    "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256",
+    "TLS_ECDHE_RSA_WITH_AES_256_CBC_SHA",
+    "TLS_DHE_RSA_WITH_AES_128_GCM_SHA256",
+    "TLS_RSA_WITH_AES_128_GCM_SHA256",
+)
 
 
 def tiny() -> str:
-    """The quick form with windows that mean nothing, over both versions of HTTP."""
-    quick = load("suites", quick=True)
+    """A suite of each family and all sizes, with windows that mean nothing."""
+    quick = with_levels(load("suites", quick=True), {"suite": FAMILIES, "http": ("2", "1.1")})
     workload = quick.workload
-    short = Window(50, 120)
+    short = Window(50, 500)
     changes: dict[str, Any] = {
         **vars(quick),
-        "blocks": 2,
+        "blocks": 1,
         "workload": type(workload)(
             **{
                 **vars(workload),
                 "connections": 4,
                 "capacity": short,
                 "client_cost": short,
-                "steady": Steady(Window(100, 150), connections=8),
+                "steady": Steady(Window(100, 500), connections=8),
             }
         ),
     }
-    text = dumps(Experiment(**changes))
-    assert 'http = ["2"]' in text
-    return text.replace('http = ["2"]', 'http = ["2", "1.1"]', 1)
+    return dumps(Experiment(**changes))
 
 
 def test_the_whole_study_on_nginx(tlslab: Tlslab, tmp_path: Path) -> None:
@@ -44,7 +49,7 @@ def test_the_whole_study_on_nginx(tlslab: Tlslab, tmp_path: Path) -> None:
     trials = [
         json.loads(line) for line in (tmp_path / "out" / "trials.jsonl").read_text().splitlines()
     ]
-    assert len(trials) == 2 * 20
+    assert len(trials) == 2 * (len(FAMILIES) - 1 + len(SIZES))
     assert {trial["status"] for trial in trials} == {"done"}, [t["reason"] for t in trials]
     for trial in trials:
         _check_runs(trial)
@@ -79,7 +84,12 @@ def _check_summary(summary: dict[str, Any]) -> None:
     factors = [cell["factors"] for cell in summary["cells"]]
     assert {each["dh_bits"] for each in factors} == {"none", *SIZES}
     ids = [table["id"] for table in summary["tables"]]
-    assert ids == ["suites-1-2-2", "dh-1-2-2", "suites-1-2-1-1", "dh-1-2-1-1", "security"]
+    places = ("1-2-2", "1-2-1-1")
+    kinds = ("suites-kept-open", "suites-handshake", "dh")
+    assert ids == [f"{kind}-{place}" for place in places for kind in kinds] + [
+        "security",
+        "policies",
+    ]
     codes = {finding["code"] for finding in summary["findings"]}
     assert {"dh_handshake", "dh_steady", "dh_share", "suites_two_orders"} <= codes
     texts = {text["id"]: text["text"] for text in summary["texts"]}

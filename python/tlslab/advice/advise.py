@@ -1,12 +1,12 @@
 """Advice joined to a summary: grades as a table, configurations as texts, a recommendation."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
 from tlslab.advice.emit import SYNTAXES
 from tlslab.advice.grade import Graded, grade_group, grade_suite
-from tlslab.advice.policy import Policy, policies
+from tlslab.advice.policy import GRADES, Policy, policies
 from tlslab.advice.preference import WORDS, Preference, Subject, preferences, subject_of
 from tlslab.model.figure import DataTable, TextBlock
 from tlslab.model.finding import CellSummary, Finding, Summary
@@ -25,30 +25,56 @@ def advised(summary: Summary) -> Summary:
     sentences = tuple(s for each in _main(found) if (s := _sentence(summary, each)) is not None)
     return replace(
         summary,
-        tables=(*summary.tables, _table(summary, subject)),
+        tables=(*summary.tables, *_tables(summary, subject)),
         texts=(*summary.texts, *_texts(found)),
         findings=(*summary.findings, *sentences),
         recommendation=_recommendation(found) or summary.recommendation,
     )
 
 
-def _table(summary: Summary, subject: Subject) -> DataTable:
-    """What each policy says of each level, and whether it may be recommended."""
-    rows = []
-    for graded, label in _graded(summary, subject):
-        cells = [_opinion(graded, policy) for policy in policies()]
-        rows.append((label, "yes" if graded.passes else "no", *cells))
+def _tables(summary: Summary, subject: Subject) -> tuple[DataTable, DataTable]:
+    """What each policy makes of each level; and the policies, with their reasons."""
+    graded = _graded(summary, subject)
     plural = "cipher suites" if subject == "suite" else "key-exchange groups"
-    return DataTable(
+    grades = DataTable(
         id="security",
         title=f"Security of the {plural}",
         caption=(
-            "What each policy says, at its date. What one of them discourages or forbids is not "
-            "recommended here, however fast it is. '-': it does not speak of it."
+            "What one policy discourages or forbids is not recommended here, however fast it is. "
+            "-: the policy does not speak of it."
         ),
-        columns=("", "may be recommended", *(f"{p.title} ({p.date})" for p in policies())),
-        rows=tuple(rows),
+        columns=("", "recommended", *(policy.title for policy in policies())),
+        rows=tuple(
+            (label, "yes" if each.passes else "no", *(_opinion(each, p) for p in policies()))
+            for each, label in graded
+        ),
     )
+    reasons = DataTable(
+        id="policies",
+        title="The policies and their reasons",
+        caption="Each is a data file with its date and source.",
+        columns=("policy", "date", "grade", "reason", "source"),
+        rows=tuple(_reasons(each for each, _ in graded)),
+    )
+    return grades, reasons
+
+
+def _opinion(graded: Graded, policy: Policy) -> str:
+    opinion = graded.by(policy)
+    return "-" if opinion is None else opinion.grade
+
+
+def _reasons(graded: Iterable[Graded]) -> list[tuple[str, ...]]:
+    """Each reason once, by policy and from the best grade to the worst."""
+    found = dict.fromkeys(
+        (policies().index(opinion.policy), GRADES.index(opinion.grade), opinion.reason)
+        for each in graded
+        for opinion in each.opinions
+    )
+    return [
+        (policies()[p].title, policies()[p].date, GRADES[g], reason, policies()[p].source)
+        for p, g, reason in sorted(found)
+    ]
 
 
 def _graded(summary: Summary, subject: Subject) -> list[tuple[Graded, str]]:
@@ -66,11 +92,6 @@ def _graded(summary: Summary, subject: Subject) -> list[tuple[Graded, str]]:
                 label = f"{level_label('suite', level)}, {level_label('dh_bits', size)}"
                 found.append((graded, label))
     return found
-
-
-def _opinion(graded: Graded, policy: Policy) -> str:
-    opinion = graded.by(policy)
-    return "-" if opinion is None else f"{opinion.grade}: {opinion.reason}"
 
 
 def _main(found: Sequence[Preference]) -> list[Preference]:
@@ -144,7 +165,7 @@ def _sentence(summary: Summary, preference: Preference) -> Finding | None:
         text += (
             f" {level_label(preference.subject, faster.name)} "
             f"({_value(summary.cell(faster.cell), measure)}) is not slower, and not recommended: "
-            f"{faster.graded.against}."
+            f"{faster.graded.objection}."
         )
     return Finding("recommendation", text, (chosen.cell,))
 

@@ -43,11 +43,20 @@ class Graded:
     @property
     def against(self) -> str:
         """The objections in words, the gravest first; empty when there are none."""
+        return "; ".join(self._objections())
+
+    @property
+    def objection(self) -> str:
+        """The gravest objection alone, and how many more there are; empty when there are none."""
+        first, *others = self._objections() or [""]
+        return first + (f" (and {len(others)} more)" if others else "")
+
+    def _objections(self) -> list[str]:
+        if self.grade is None:
+            return ["no policy speaks of it"]
         found = [opinion for opinion in self.opinions if not _good(opinion.grade)]
         found.sort(key=lambda opinion: -GRADES.index(opinion.grade))
-        if self.grade is None:
-            return "no policy speaks of it"
-        return "; ".join(f"{o.policy.title} ({o.policy.date}): {o.reason}" for o in found)
+        return [f"{o.policy.title} ({o.policy.date}): {o.reason}" for o in found]
 
     def by(self, policy: Policy) -> Opinion | None:
         """What this policy says."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tlslab.advice.grade import Graded, grade_group, grade_suite
+from tlslab.model.deployment import NO_FRONT
 from tlslab.model.finding import CellSummary, Ranking, Summary
 from tlslab.model.wording import cell_label
 
@@ -96,15 +97,22 @@ def _preference(
         _choice(subject, cells[key], place, rank) for place, (key, rank) in enumerate(ordered)
     )
     target = summary.environment.target
+    server = _terminator(setting, target.name)
     return Preference(
         subject=subject,
-        server=setting.get("server", target.name),
-        software=target.software if setting.get("server", target.name) == target.name else "",
+        server=server,
+        software=target.software if server == target.name else "",
         setting=setting,
         by=tuple(used[:2]),
         chosen=tuple(place for place in places if place.graded.passes),
         left_out=tuple(place for place in places if not place.graded.passes),
     )
+
+
+def _terminator(setting: Mapping[str, str], target: str) -> str:
+    """Who speaks TLS: the front, where there is one."""
+    front = setting.get("front", NO_FRONT)
+    return front if front != NO_FRONT else setting.get("server", target)
 
 
 def _ordered(rankings: list[Ranking]) -> Iterator[tuple[str, str]]:

@@ -88,7 +88,11 @@ def overlay(first: Side, second: Side) -> Summary:
         comparisons=tuple(comparison for _, _, comparison in ratios),
         findings=tuple(_findings(first, second, pairs, ratios)),
         figures=tuple(_figures(first, second, pairs)),
-        tables=(_ratio_table(first, second, ratios), _differences(first, second)),
+        tables=tuple(
+            table
+            for table in (_ratio_table(first, second, ratios), _differences(first, second))
+            if table.rows
+        ),
         method=(WARNING, f"Intervals of ratios: {METHOD}."),
     )
 

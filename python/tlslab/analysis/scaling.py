@@ -24,6 +24,9 @@ Block = Mapping[int, float]
 
 MIN_LEVELS = 4
 
+# With two blocks an interval is so wide that any two levels look alike.
+MIN_BLOCKS = 3
+
 # Beyond twice the highest concurrency that was measured nothing is said of a peak.
 REACH = 2.0
 
@@ -133,9 +136,9 @@ def _r_squared(blocks: Sequence[Block], parameters: Array) -> float:
 
 
 def find_knee(blocks: Sequence[Block]) -> Knee | None:
-    """The knee; None with fewer than two levels, or with a single block: nothing is detectable."""
+    """The knee; None with fewer than two levels or three blocks: nothing would be detectable."""
     levels = sorted({level for block in blocks for level in block})
-    if len(levels) < 2 or len(blocks) < 2:
+    if len(levels) < 2 or len(blocks) < MIN_BLOCKS:
         return None
     at = _knee(blocks, levels, _detectable)
     # In a resample the means decide: its blocks are not independent, its intervals would be wrong.

@@ -63,7 +63,7 @@ def judge_trial(trial: Trial, processors: Processors) -> TrialJudgement:
     steadiness: steady_state.Label = "too_short"
     saturated = False
     if (run := trial.runs.get("capacity")) is not None:
-        warnings += _warnings(run, processors)
+        warnings += run_warnings(run, processors)
         steadiness = steady_state.classify(steady_state.rates(run.record.intervals))
         saturated = client_busy(run) >= SATURATED
     else:
@@ -72,7 +72,7 @@ def judge_trial(trial: Trial, processors: Processors) -> TrialJudgement:
     if kept_open is not None:
         warnings += [
             Note(f"steady_{note.code}", f"connections kept open: {note.message}")
-            for note in _warnings(kept_open, processors)
+            for note in run_warnings(kept_open, processors)
         ]
     kept_open_saturated = kept_open is not None and client_busy(kept_open) >= SATURATED
     return TrialJudgement(
@@ -135,7 +135,8 @@ def _littles_law(kind: str, record: RunRecord) -> Note | None:
     return Note("littles_law", f"{kind}: {message}")
 
 
-def _warnings(run: TrialRun, processors: Processors) -> Iterable[Note]:
+def run_warnings(run: TrialRun, processors: Processors) -> Iterable[Note]:
+    """What a reader of a run that loads the server must know beside its numbers."""
     client, server = client_busy(run), server_busy(run, processors.server_count)
     foreign, steal = foreign_share(run, processors), steal_share(run)
     if client >= SATURATED:

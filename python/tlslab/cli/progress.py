@@ -196,6 +196,8 @@ def outcome(trial: Trial) -> str:
     """A trial's result in short."""
     if trial.reason is not None:
         return f"{trial.status}: {trial.reason.class_}: {trial.reason.message}"
+    for benchmark in trial.benchmarks.values():
+        return f"{benchmark.rate:,.0f} operations/s"
     run = trial.runs.get("capacity") or next(iter(trial.runs.values()), None)
     if run is None:
         return trial.status

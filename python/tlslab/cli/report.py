@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
-from tlslab import analysis, report
+from tlslab import report
 from tlslab.cli.console import out
-from tlslab.lab.run import read_contents
+from tlslab.lab.results import analyse
 from tlslab.store import RunFolder, to_json
 
 
@@ -30,7 +30,7 @@ def command(
     ] = Format.text,
 ) -> None:
     """Analyse a run folder anew and print its report; nothing is written to the folder."""
-    summary = analysis.summarise(read_contents(RunFolder.open(folder)))
+    summary = analyse(RunFolder.open(folder))
     match format_:
         case Format.text:
             out.print(report.render_text(summary))

@@ -69,5 +69,6 @@ def _words(factors: Mapping[str, str]) -> str:
     if "resume_ratio" in factors:
         words.append(f"{float(factors['resume_ratio']) * 100:g} % resumed")
     if "requests_per_connection" in factors:
-        words.append(f"{factors['requests_per_connection']} requests each")
+        requests = factors["requests_per_connection"]
+        words.append(f"{requests} request{'' if requests == '1' else 's'} each")
     return ", ".join(words)

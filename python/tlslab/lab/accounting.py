@@ -101,6 +101,7 @@ class Meter:
         self._pids = [process.pid for process in tree]
         self._readings: list[Reading] = []
         self._memory = 0
+        self._ended = False
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._sample, name="meter", daemon=True)
 
@@ -118,6 +119,7 @@ class Meter:
         self._thread.join()
         self._readings.append(last)
         self._memory = sum(memory_bytes(process) for process in self._tree)
+        self._ended = True
 
     def close(self) -> None:
         """Ends the thread, whatever happened."""
@@ -128,7 +130,7 @@ class Meter:
     @property
     def complete(self) -> bool:
         """Whether both begin and end were marked."""
-        return self._stop.is_set() and len(self._readings) >= 2
+        return self._ended
 
     def _sample(self) -> None:
         while not self._stop.wait(SAMPLE_S):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tlslab.lab import events
-from tlslab.lab.deployments import Prepared, Servers
+from tlslab.lab.deployments import Servers
 from tlslab.lab.engine import Engine
 from tlslab.lab.probing import probe_cells
 from tlslab.lab.serving import SETUP_FAILED, START_FAILED, NotStarted, serving
@@ -68,12 +68,12 @@ class LoadConductor:
         deployment = _deployment(cell, step)
         prepared = self._servers.prepared.get(deployment) if deployment else None
         prepared = prepared or self._servers.of(cell)
-        if prepared.failure:
-            self._fail(plan, cell, step, Reason(SETUP_FAILED, prepared.failure), folder)
+        if reason := prepared.failure or prepared.bar:
+            self._fail(plan, cell, step, Reason(SETUP_FAILED, reason), folder)
             return
         try:
             with serving(self._engine, self._servers.experiment, prepared) as bench:
-                self._run_visit(self._probe(bench, prepared, deployment, plan), plan, cell, folder)
+                self._run_visit(self._probe(bench, deployment, plan), plan, cell, folder)
         except NotStarted as error:
             if len(self._servers.prepared) == 1:
                 raise CannotRunError(error.words, error.remedy) from None
@@ -116,9 +116,7 @@ class LoadConductor:
         )
         self._keep(plan, trial, folder)
 
-    def _probe(
-        self, bench: Bench, prepared: Prepared, deployment: Deployment | None, plan: Plan
-    ) -> Bench:
+    def _probe(self, bench: Bench, deployment: Deployment | None, plan: Plan) -> Bench:
         """Asks a deployment's first server what it accepts; its others are configured alike.
 
         No probe knows the obsolete protocols: there the first connection tells.
@@ -127,7 +125,8 @@ class LoadConductor:
             return bench
         if deployment not in self._probed:
             cells = [c for c in plan.cells if c.deployment in (deployment, None)]
-            self._probed[deployment] = probe_cells(bench.engine, bench.aim, cells)
+            found = probe_cells(bench.engine, bench.aim, cells) if cells else Probed()
+            self._probed[deployment] = found
         return replace(bench, probed=self._probed[deployment])
 
     def _left(self, plan: Plan) -> events.Left:

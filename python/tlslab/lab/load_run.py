@@ -1,5 +1,6 @@
 """A whole run of a load experiment: prepare, plan, carry out, keep, summarise."""
 
+import resource
 from dataclasses import replace
 
 from tlslab.lab import events
@@ -7,15 +8,19 @@ from tlslab.lab.cells import open_run, preflight
 from tlslab.lab.deployments import prepare
 from tlslab.lab.engine import Engine
 from tlslab.lab.load import LoadConductor, steps_left
+from tlslab.lab.preflight import OTHER_FILES
 from tlslab.lab.private import private_folder
 from tlslab.lab.programs import require_program
 from tlslab.lab.request import Request, Result
 from tlslab.lab.results import summarise
+from tlslab.model.errors import UsageError
 from tlslab.model.experiment import Experiment
 from tlslab.model.load import LoadPlan
 from tlslab.model.plan import Cell, Plan
 from tlslab.model.record import Trial
 from tlslab.planning import make_cells
+from tlslab.planning.cells import matches
+from tlslab.planning.load import resumes_by
 from tlslab.planning.obsolete import obsolete_cell
 
 
@@ -27,9 +32,12 @@ def run_load(request: Request, observer: events.Observer) -> Result:
     load = request.experiment.settings
     assert isinstance(load, LoadPlan)
     if request.external:
+        if load.obsolete is not None:
+            raise UsageError("--allow-obsolete is for servers that the lab starts")
         request = replace(request, experiment=for_external(request.experiment, load))
         load = request.experiment.settings
     most = max(load.search.most, load.open_loop.connections)
+    allow_files(most)
     warnings = preflight(request, most, observer)
     engine = Engine(require_program("tlslab-load"))
     extra = () if load.obsolete is None else (obsolete_cell(load.obsolete),)
@@ -55,6 +63,18 @@ def run_load(request: Request, observer: events.Observer) -> Result:
     return Result(folder.path, summarise(folder), interrupted)
 
 
+def allow_files(connections: int) -> None:
+    """Raises this process's own limit of open files, where it may: programs it starts inherit it.
+
+    An open loop has more connections at once than the usual limit of 1,024 has room for. Preflight
+    says so where the limit cannot be raised.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    needed = connections + OTHER_FILES
+    if soft != resource.RLIM_INFINITY and soft < needed and (hard < 0 or needed <= hard):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))
+
+
 def _without_order(plan: Plan, extra: tuple[Cell, ...]) -> Plan:
     """The cells, without an order of trials: that is found on the way."""
     return replace(plan, trials=(), cells=(*plan.cells, *extra))
@@ -67,9 +87,8 @@ def _resuming(request: Request, load: LoadPlan) -> list[Cell]:
     found = []
     for cell in make_cells(request.experiment, request.targets[0])[0]:
         assert cell.deployment is not None
-        wanted = load.remedies.when.items() <= cell.factors.items()
-        if wanted:
-            resuming = replace(cell.deployment, resume=load.remedies.resume)
+        if matches(load.remedies.when, cell.factors):
+            resuming = replace(cell.deployment, resume=resumes_by(load.remedies.resume, cell))
             found.append(replace(cell, deployment=resuming))
     return found
 
@@ -91,5 +110,5 @@ def for_external(experiment: Experiment, load: LoadPlan) -> Experiment:
         experiment,
         factors=tuple(factor for factor in experiment.factors if factor.name not in mine),
         baseline=without(experiment.baseline),
-        settings=replace(load, remedies=remedies, validation=validation),
+        settings=replace(load, remedies=remedies, validation=validation, obsolete=None),
     )

@@ -18,8 +18,13 @@ def read_contents(folder: RunFolder) -> RunContents:
     )
 
 
+def analyse(folder: RunFolder) -> Summary:
+    """What a run folder's content means, and what follows from it; nothing is written."""
+    return advised(analysis.summarise(read_contents(folder)))
+
+
 def summarise(folder: RunFolder) -> Summary:
     """Analyses a run folder and puts summary and report into it."""
-    summary = advised(analysis.summarise(read_contents(folder)))
+    summary = analyse(folder)
     folder.write_summary(summary, report.render_html(summary))
     return summary

@@ -47,7 +47,8 @@ def step_spec(aim: Aim, profile: Profile, workload: Workload, step: Step) -> dic
         "requests_per_connection": {"count": requests},
     }
     spec["http"] |= {"streams": workload.streams}
-    spec["tls"] |= {"authenticate": "sampled", "key_share": "reused"}
+    share = "reused" if profile.backend != "openssl" else "fresh"
+    spec["tls"] |= {"authenticate": "sampled", "key_share": share}
     if step.resume_ratio is not None:
         spec["tls"] |= {"resume": step.serves, "resume_ratio": step.resume_ratio}
     elif workload.resume != "none":

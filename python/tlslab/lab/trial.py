@@ -148,7 +148,8 @@ class _Watch:
     def _on_phase(self, event: Mapping[str, Any]) -> None:
         if event["phase"] == "measure":
             self.meter.begin()
-        elif event["phase"] == "drain":
+        elif event["phase"] in ("drain", "done") and not self.meter.complete:
+            # Where there is nothing to drain, the engine may be done before it says that it drains.
             self.meter.end()
         else:
             return

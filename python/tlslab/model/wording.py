@@ -9,6 +9,7 @@ _KEYS = {
     "ecdsa-p384": "ECDSA P-384",
     "ecdsa-p521": "ECDSA P-521",
     "ed25519": "Ed25519",
+    "rsa-1024": "RSA-1024",
     "rsa-2048": "RSA-2048",
     "rsa-3072": "RSA-3072",
     "rsa-4096": "RSA-4096",

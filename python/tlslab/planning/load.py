@@ -16,7 +16,7 @@ from tlslab.model.load import LoadPlan, Stage, Step
 from tlslab.model.plan import Cell
 from tlslab.model.record import Trial
 from tlslab.model.search import Doomed, Level, Next, SearchState, search_state
-from tlslab.planning.cells import matches
+from tlslab.planning.cells import RESUMES_BY, matches
 from tlslab.planning.warm_up import warmed
 
 # A cell whose runs fail so often is given up.
@@ -165,8 +165,10 @@ class _Later:
     visits: int
 
     def steps(self) -> Iterator[Step]:
-        """In their order."""
+        """In their order; nothing helps what is obsolete, and no probe or capture knows it."""
         yield from self._open_loops()
+        if self.cell.deployment is not None and self.cell.deployment.obsolete:
+            return
         yield from self._remedies()
         yield from self._validation()
 
@@ -207,7 +209,8 @@ class _Later:
             # Never the visit of a server that resumes nothing, also where a cell has one server.
             resuming = first + 2 * repetition + 1 if self.plan.fresh_server else 1
             for ratio in rules.resume_ratios:
-                yield replace(step, visit=resuming, serves=rules.resume, resume_ratio=ratio)
+                serves = resumes_by(rules.resume, self.cell)
+                yield replace(step, visit=resuming, serves=serves, resume_ratio=ratio)
 
     def _validation(self) -> Iterator[Step]:
         rules = self.plan.validation
@@ -221,6 +224,14 @@ class _Later:
             # A single validation has no visit of its own where a cell has one server only.
             visit = step.visit if self.plan.fresh_server else 2
             yield replace(step, visit=visit, window=rules.window, arrivals="constant")
+
+
+def resumes_by(resume: str, cell: Cell) -> str:
+    """How a cell's version of TLS resumes, where the one asked for belongs to another version."""
+    version = cell.factors.get("tls")
+    if version is None or RESUMES_BY.get(resume, version) == version:
+        return resume
+    return "psk" if version == "1.3" else "ticket"
 
 
 def left(plan: LoadPlan, cell: Cell, seed: int, trials: Sequence[Trial]) -> tuple[int, float]:

@@ -16,6 +16,7 @@ def obsolete_cell(obsolete: Obsolete) -> Cell:
         key=levels.get("key"),
         groups=() if group is None else (group,),
         suites=() if suite is None else (suite,),
+        backend="openssl",
     )
     processors, workers = levels.get("processors"), levels.get("workers")
     deployment = Deployment(

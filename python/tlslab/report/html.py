@@ -14,6 +14,7 @@ from tlslab.model.figure import Figure
 from tlslab.model.finding import Summary
 from tlslab.report import charts, view
 from tlslab.report.drawing import colour_of, draw
+from tlslab.report.facts import facts, redo_command
 from tlslab.report.numbers import figure_grid, table_grid
 from tlslab.report.plain import plain
 
@@ -43,8 +44,8 @@ def render_html(summary: Summary) -> str:
             published=published,
             warnings=view.warnings(summary),
             left_out=view.left_out(summary),
-            facts=view.facts(summary),
-            redo=view.redo_command(summary),
+            facts=facts(summary),
+            redo=redo_command(summary),
             told=[f for f in view.told_at_large(summary, sections) if f.text != headline],
             without_result=view.without_result(summary),
             table_grids=[table_grid(table) for table in summary.tables],

@@ -8,6 +8,7 @@ from rich.text import Text
 
 from tlslab.model.finding import Summary
 from tlslab.report import view
+from tlslab.report.facts import redo_command
 from tlslab.report.made import made_parts, new_table
 from tlslab.report.plain import plain
 
@@ -44,7 +45,7 @@ def render_text(summary: Summary) -> RenderableType:
         "Not tried or not supported", [f"{a}: {b}" for a, b in view.left_out(summary)]
     )
     parts += _listing("Warnings", [_warning(each) for each in view.warnings(summary)], "yellow")
-    parts.append(Text(f"again: {plain(view.redo_command(summary), 2000)}", style="dim"))
+    parts.append(Text(f"again: {plain(redo_command(summary), 2000)}", style="dim"))
     return Group(*parts)
 
 

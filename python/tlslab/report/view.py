@@ -1,6 +1,5 @@
 """What page and terminal show, picked from a summary: sections, rows, warnings, in their order."""
 
-import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
@@ -344,50 +343,3 @@ def left_out(summary: Summary) -> tuple[tuple[str, str], ...]:
         if cell.verdict == "unsupported"
     ]
     return (*excluded, *unsupported)
-
-
-def redo_command(summary: Summary) -> str:
-    """The command that makes the same run again: what was typed, with the seed that was drawn."""
-    command = list(summary.environment.command)
-    if not any(part == "--seed" or part.startswith("--seed=") for part in command):
-        command += ["--seed", str(summary.experiment.seed)]
-    return shlex.join(command)
-
-
-def facts(summary: Summary) -> tuple[tuple[str, str], ...]:
-    """Where and how the run was made, as names and values."""
-    environment = summary.environment
-    target = environment.target
-    workload = summary.experiment.workload
-    document = workload.get("document_bytes", 0)
-    pairs = [
-        ("Server", f"{target.name} ({target.software})"),
-        ("Server's TLS library", target.backend),
-        ("Server on processors", _listed(target.processors)),
-        ("Generator on processors", _listed(environment.generator_processors)),
-        ("Document", f"{document:,} bytes" if document else ""),
-        ("Connections at once", str(workload.get("connections", ""))),
-        ("Blocks", str(summary.experiment.blocks)),
-        ("Seed", str(summary.experiment.seed)),
-        ("Begun", environment.created),
-        ("tlslab", environment.tlslab),
-    ]
-    pairs += [(_words(name), _fact(name, fact)) for name, fact in environment.machine.items()]
-    pairs += [(f"Version of {name}", text) for name, text in environment.versions.items()]
-    return tuple(pair for pair in pairs if pair[1])
-
-
-def _words(name: str) -> str:
-    return name.removesuffix("_bytes").replace("_", " ").capitalize()
-
-
-def _fact(name: str, fact: object) -> str:
-    if isinstance(fact, bool):
-        return "yes" if fact else "no"
-    if name.endswith("_bytes") and isinstance(fact, int | float):
-        return f"{fact / 2**30:.1f} GiB"
-    return f"{fact:.2f}" if isinstance(fact, float) else str(fact)
-
-
-def _listed(processors: tuple[int, ...]) -> str:
-    return ", ".join(str(number) for number in processors)

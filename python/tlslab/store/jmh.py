@@ -16,6 +16,11 @@ _OPERATIONS, _SECONDS, _CPU, _SIGNERS = (
     f"tlslab.{name}" for name in ("ops", "seconds", "cpu", "signers_cpu")
 )
 
+# Operations within an iteration's own time, without those while threads begin and end.
+_COUNTED = "tlslab.counted_ops"
+
+_LENGTHS = {"ms": 1e-3, "s": 1.0, "min": 60.0}
+
 
 def read_jmh(text: str, signers: bool) -> dict[Mode, BenchmarkRun]:
     """The runs of a result file that has one fork of each mode; `signers`: whether others sign.
@@ -46,7 +51,7 @@ def _run(result: Mapping[str, Any], signers: bool) -> BenchmarkRun:
         threads=int(result["threads"]),
         arguments=tuple(str(argument) for argument in result["jvmArgs"]),
         warmup_iterations=int(result["warmupIterations"]),
-        per_s=tuple(i.operations / i.seconds for i in iterations)
+        per_s=_counted_per_s(result)
         if sampled
         else tuple(_numbers(metric["rawData"][0], metric["scoreUnit"], "ops/s")),
         iterations=iterations,
@@ -54,6 +59,14 @@ def _run(result: Mapping[str, Any], signers: bool) -> BenchmarkRun:
         mean_ms=_milliseconds([metric["score"]], metric["scoreUnit"])[0] if sampled else None,
         samples=sum(int(count) for iteration in histogram for _, count in iteration),
     )
+
+
+def _counted_per_s(result: Mapping[str, Any]) -> tuple[float, ...]:
+    """Operations per second of each iteration of a mode that does not give them itself."""
+    length, unit = result["measurementTime"].split()
+    seconds = float(length) * _LENGTHS[unit]
+    counted = result["secondaryMetrics"][_COUNTED]["rawData"][0]
+    return tuple(operations / seconds for operations in counted)
 
 
 def _iterations(secondary: Mapping[str, Any], signers: bool) -> tuple[Iteration, ...]:

@@ -21,9 +21,10 @@ MODULE_FOLDERS = (
     "/usr/local/apache2/modules",
 )
 
-# A thread is busy for as long as a handshake takes, also while it waits for the client: fewer
-# threads than connections would let connections wait for a thread.
-THREADS = 256
+# Threads of each process. One is busy for as long as a handshake takes, also while it waits for the
+# client; connections beyond them wait to be accepted. Every thread costs the lab's accounting a
+# look at each reading, so that there are not as many as connections.
+THREADS = 64
 
 TEST_S = 10.0
 

@@ -12,7 +12,6 @@ from tlslab.model.names import SUITES
 from tlslab.targets.base import Running, Setting, pinned, require
 from tlslab.targets.certificates import Authority, CertificateFiles
 from tlslab.targets.connectors import FEATURE, find_connector
-from tlslab.targets.dhparam import parameters_pem
 from tlslab.targets.documents import FOLDER, PATH, write_document
 from tlslab.targets.jdk import Jdk, find_jdk, find_jdks, java_environment
 from tlslab.targets.jvm import TICKETS, group_name, native_options, tls_options
@@ -20,12 +19,18 @@ from tlslab.targets.process import ServerProcess, wait_until
 from tlslab.targets.rendering import render
 
 TEMPLATES = Path(__file__).parent / "templates"
-START_S = 120.0
+START_S = 180.0
 BACKLOG = 4096
 CONNECTIONS = 16384
 
 # Tomcat's own number of threads. A `workers` of 1 is the lab's for a server that is told nothing.
 THREADS = 200
+
+# Both ways to OpenSSL call SSL_CTX_set_dh_auto last, whatever they were told before.
+DH_AUTOMATIC = (
+    "Tomcat leaves the size of Diffie-Hellman parameters to OpenSSL, which goes by the key: use "
+    "the connector jsse"
+)
 
 # The most of a server's own words that a reason repeats.
 WORDS = 400
@@ -36,7 +41,7 @@ HEAP = ("-Xms512m", "-Xmx2g")
 JAVA_REMEDY = "apt-get install default-jre-headless, or give the folder of one with --jdk"
 
 _STARTED = re.compile(r'Starting ProtocolHandler \["https?-[^"]*-auto-\d+-(\d+)"\]')
-_SKIPPED = re.compile(r"ciphers are not supported[^\[]*: \[([^\]]*)\]")
+_SKIPPED = re.compile(r"have been skipped: \[+([^\]]*)\]")
 _OPENSSL = re.compile(r"\[(OpenSSL \d[^\] ]*)")
 
 
@@ -52,7 +57,7 @@ class Tomcat:
     """Tomcat from its own archive, with a base folder of the lab's."""
 
     name = "tomcat"
-    remedy = "run scripts/install-java.sh of tlslab, or set CATALINA_HOME to a Tomcat 11's folder"
+    remedy = "run `make tomcat` in a checkout of tlslab, or set CATALINA_HOME to a Tomcat 11"
 
     def __init__(self, setting: Setting, home: str | None = None) -> None:
         self._setting = setting
@@ -147,7 +152,9 @@ class Tomcat:
 
     def _issue(self) -> dict[tuple[str, str], str]:
         """Makes the certificates; a host of Tomcat's takes one of each type."""
-        lacking = {}
+        lacking: dict[tuple[str, str], str] = {}
+        if self._connector.openssl and self._setting.dh_bits is not None:
+            lacking["dh_bits", str(self._setting.dh_bits)] = DH_AUTOMATIC
         types: set[str] = set()
         for key in self._setting.keys:
             kind = _type(key)
@@ -158,8 +165,6 @@ class Tomcat:
                 continue
             types.add(kind)
             files = self._authority.issue(key)
-            if self._connector.openssl and self._setting.dh_bits is not None:
-                _append(files.certificate, parameters_pem(self._setting.dh_bits))
             self._certificates.append(_certificate(kind, files))
         return lacking
 
@@ -220,11 +225,6 @@ def _type(key: str) -> str:
 
 def _certificate(kind: str, files: CertificateFiles) -> dict[str, str]:
     return {"type": kind, "certificate": str(files.certificate), "key": str(files.key)}
-
-
-def _append(file: Path, text: str) -> None:
-    with file.open("a", encoding="ascii") as stream:
-        stream.write(text)
 
 
 def _variables() -> Sequence[str]:

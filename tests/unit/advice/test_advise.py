@@ -112,12 +112,23 @@ def test_each_syntax_has_the_order_of_its_own_server() -> None:
     assert len([f for f in summary.findings if f.code == "recommendation"]) == 2
 
 
+def test_behind_a_front_the_front_is_the_one_to_configure() -> None:
+    base = suites_summary({"nginx": [[GOOD], [ALSO_GOOD]]})
+    fronted = tuple(replace(r, setting={**r.setting, "front": "haproxy"}) for r in base.rankings)
+    summary = advised(replace(base, rankings=fronted))
+    assert summary.recommendation is not None
+    assert [each["server"] for each in summary.recommendation["servers"]] == ["haproxy"]
+
+
 def test_the_table_has_every_suite_and_small_sizes_on_their_own() -> None:
-    table = next(t for t in advised(suites_summary(ONE)).tables if t.id == "security")
+    table, reasons = advised(suites_summary(ONE)).tables[-2:]
     rows = {str(row[0]): row for row in table.rows}
     assert rows[GOOD][1] == "yes"
     assert rows[FASTEST][1] == rows[CBC][1] == "no"
-    assert "2048 bits at least" in str(rows[f"{FASTEST}, DH 1024"][2])
+    assert rows[f"{FASTEST}, DH 1024"][2] == "forbidden"
+    assert rows[FASTEST][2] == "discouraged"
+    assert any("2048 bits at least" in str(row[3]) for row in reasons.rows)
+    assert all(str(row[4]).startswith("https://") for row in reasons.rows)
     assert f"{FASTEST}, DH 2048" not in rows
     assert all(len(row) == len(table.columns) for row in table.rows)
 

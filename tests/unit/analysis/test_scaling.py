@@ -68,8 +68,9 @@ def test_a_load_that_still_gains_has_its_knee_at_the_end():
     assert knee.linear_to == 4
 
 
-def test_one_block_has_no_knee():
-    assert find_knee(made((100.0, 0.0, 0.0), blocks=1)) is None
+@pytest.mark.parametrize("blocks", [1, 2])
+def test_few_blocks_have_no_knee(blocks):
+    assert find_knee(made((100.0, 0.0, 0.0), blocks=blocks)) is None
 
 
 def test_a_law_of_one_block_has_no_interval():

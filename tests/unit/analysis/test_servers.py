@@ -13,6 +13,7 @@ from tlslab.model.estimate import Estimate
 from tlslab.model.finding import Finding, Summary
 from tlslab.model.run import Deployed
 from tlslab.report import render_html
+from tlslab.report.facts import facts
 
 
 def summary_of(name: str, world: World, **levels: tuple[str, ...]) -> Summary:
@@ -117,6 +118,10 @@ def test_a_sentence_speaks_of_its_own_server() -> None:
         for name, processors in (("nginx", (0,)), ("apache", (0, 1)))
     )
     environment = replace(contents.environment, deployments=deployed)
-    texts = [f.text for f in summarise(replace(contents, environment=environment)).findings]
+    summary = summarise(replace(contents, environment=environment))
+    texts = [f.text for f in summary.findings]
     assert any("on one processor of nginx (TLS 1.2, ECDSA P-256)" in text for text in texts)
     assert any("on two processors of apache (TLS 1.2, RSA-2048)" in text for text in texts)
+    told = dict(facts(summary))
+    assert told["Server nginx"].endswith("on processors 0")
+    assert told["Server apache"].endswith("on processors 0, 1")

@@ -103,3 +103,11 @@ def test_a_meter_that_never_began_is_not_complete() -> None:
     meter.end()
     meter.close()
     assert not meter.complete
+
+
+def test_a_meter_whose_end_was_not_told_is_not_complete() -> None:
+    meter = Meter([])
+    meter.begin()
+    time.sleep(0.3)
+    meter.close()
+    assert not meter.complete

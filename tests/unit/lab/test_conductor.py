@@ -302,3 +302,23 @@ def test_a_plan_without_deployments_is_carried_out_on_the_only_server(
     )
     lab.carry_out()
     assert len(lab.folder.trials()) == 18
+
+
+def test_an_engine_with_nothing_to_drain_tells_its_end_by_being_done(
+    tmp_path: Path, script: Script
+) -> None:
+    done = ANSWERS.replace("drain", "done")
+    lab = Lab(tmp_path, script(done + "print(json.dumps(record))"))
+    lab.carry_out()
+    trials = lab.folder.trials()
+    assert {trial.status for trial in trials} == {"done"}
+    assert all(run.server.memory_bytes for t in trials for run in t.runs.values() if run.server)
+
+
+def test_an_engine_that_does_not_tell_when_it_measured_fails_the_trial(
+    tmp_path: Path, script: Script
+) -> None:
+    silent = ANSWERS.replace("phase='drain'", "phase='warmup'")
+    lab = Lab(tmp_path, script(silent + "print(json.dumps(record))"))
+    lab.carry_out()
+    assert {trial.status for trial in lab.folder.trials()} == {"failed"}

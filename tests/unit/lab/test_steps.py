@@ -45,8 +45,10 @@ def test_obsolete_protocols_are_asked_for_in_so_many_words() -> None:
     cell = obsolete_cell(plan.obsolete)
     assert cell.deployment is not None
     assert cell.deployment.obsolete
+    assert cell.profile.backend == "openssl"
     spec = step_spec(AIM, cell.profile, WORKLOAD, Step("search", 0, 0, 4, WINDOW))
     assert spec["tls"]["allow_obsolete"]
+    assert spec["tls"]["key_share"] == "fresh"
     assert not is_obsolete(PROFILE)
     assert "allow_obsolete" not in step_spec(AIM, PROFILE, WORKLOAD, _plain())["tls"]
 

@@ -6,9 +6,17 @@ from dataclasses import replace
 import pytest
 
 from made_load import FIFTHS, WINDOW, LoadWorld, drive, log_mean, made_cell, made_plan
-from tlslab.model.load import Step, ValidationRules, WarmUpRules
+from tlslab.model.load import Obsolete, Step, ValidationRules, WarmUpRules
 from tlslab.model.search import Converged
-from tlslab.planning.load import interval_width, left, maximum_rates, next_step, progress_of
+from tlslab.planning.load import (
+    interval_width,
+    left,
+    maximum_rates,
+    next_step,
+    progress_of,
+    resumes_by,
+)
+from tlslab.planning.obsolete import obsolete_cell
 
 
 def test_stages_follow_one_another() -> None:
@@ -141,3 +149,20 @@ def test_some_stages_are_for_some_cells(processors: str, runs: int) -> None:
     found = [step for step in world.steps if step.stage == "validation"]
     assert len(found) == runs
     assert {step.arrivals for step in found} <= {"constant"}
+
+
+def test_nothing_obsolete_gets_remedies_or_a_capture() -> None:
+    levels = {"server": "reference", "processors": "1", "tls": "ssl3"}
+    plan = replace(made_plan(remedies=True), validation=ValidationRules((0.2,), WINDOW))
+    world = LoadWorld()
+    drive(plan, world, obsolete_cell(Obsolete(levels)))
+    assert {step.stage for step in world.steps} == {"search", "maximum", "open_loop"}
+
+
+@pytest.mark.parametrize(
+    ("tls", "asked", "found"),
+    [("1.3", "psk", "psk"), ("1.2", "psk", "ticket"), ("1.3", "id", "psk"), ("1.2", "id", "id")],
+)
+def test_each_version_of_tls_resumes_in_its_own_way(tls: str, asked: str, found: str) -> None:
+    assert resumes_by(asked, made_cell(tls=tls)) == found
+    assert resumes_by(asked, made_cell(server="nginx")) == asked

@@ -113,7 +113,7 @@ def test_a_machine_without_tomcat_is_told_the_remedy(
     assert find_tomcat() is None
     with pytest.raises(CannotRunError, match="Tomcat is not installed") as caught:
         Tomcat(Setting(tmp_path, (), (), 1, ()))
-    assert "install-java.sh" in caught.value.remedy
+    assert "make tomcat" in caught.value.remedy
 
 
 def test_what_a_jdk_forbids_is_allowed_only_if_a_suite_asks_for_it(tmp_path: Path) -> None:

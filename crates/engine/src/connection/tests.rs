@@ -1,9 +1,9 @@
 use super::*;
-use crate::http::body::BodyRule;
-use crate::tls::expectation::Expectation;
 use crate::clock::ManualClock;
+use crate::http::body::BodyRule;
 use crate::names::CipherSuite;
 use crate::spec::Resume;
+use crate::tls::expectation::Expectation;
 use std::net::TcpListener;
 
 /// A session whose peer sends without a pause.

@@ -47,7 +47,7 @@ impl<B: Backend> Scene<B> {
         };
         Self {
             server: LockstepServer::new(&settings),
-            backend: make(&support::offer(&authority)),
+            backend: make(&crate::support::offer(&authority)),
             listener: TcpListener::bind("127.0.0.1:0").unwrap(),
         }
     }

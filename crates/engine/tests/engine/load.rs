@@ -227,7 +227,7 @@ fn a_forced_group_works_though_the_server_insists_on_its_certificates_curve() {
     let authority = Authority::new("tlslab test");
     let peer = Peer::honest(&settings(&authority, Version::Tls12));
     let groups = vec![Group::X25519];
-    let alone = Offer { groups, ..support::offer_of(TlsVersion::Tls12, &authority) };
+    let alone = Offer { groups, ..crate::support::offer_of(TlsVersion::Tls12, &authority) };
     let refused = crate::support::connect(&alone, peer.address()).err().unwrap().0;
     assert_eq!(refused.to_string(), "alert_handshake_failure", "the server does not insist");
     for backend in BACKENDS {

@@ -136,7 +136,7 @@ fn a_protocol_that_the_server_does_not_speak_ends_with_its_alert() {
         let server = Server::start(&spec).unwrap();
         for backend in BACKENDS {
             let mut spec =
-                RunSpec { handshake_only: true, ..harness::spec(server.address(), backend) };
+                RunSpec { handshake_only: true, ..crate::harness::spec(server.address(), backend) };
             spec.tls.alpn = Some(names(&["imap"]));
             let error = try_run(spec, TrustAnchors::Anyone).unwrap_err();
             assert_eq!(error.class(), "alert_no_application_protocol");

@@ -119,8 +119,9 @@ fn a_client_without_leave_does_not_meet_an_old_server() {
     spec.allow_obsolete = true;
     spec.versions = OLD.to_vec();
     let server = Server::start(&spec).unwrap();
-    for backend in harness::BACKENDS {
-        let class = try_run(harness::spec(server.address(), backend), trust.clone()).unwrap_err();
+    for backend in crate::harness::BACKENDS {
+        let class =
+            try_run(crate::harness::spec(server.address(), backend), trust.clone()).unwrap_err();
         assert_eq!(class.class(), "alert_protocol_version");
     }
     assert_eq!(server.stop().unwrap().handshakes.full, 0);

@@ -198,6 +198,7 @@ fn no_deadline_holds_while_a_connection_thinks() {
         let spec = spec.checked().unwrap();
         let checked = check(&spec, trust.clone()).unwrap();
         let record = run(&spec, &checked, &mut Notes::default(), &AtomicBool::new(false)).unwrap();
+        harness::assert_books(&record);
         assert_eq!((record.outcomes.completed, record.requests), (2, 4), "{version:?}");
     }
 }

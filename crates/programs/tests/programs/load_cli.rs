@@ -140,7 +140,7 @@ fn a_specification_comes_from_standard_input() {
     let target = url(peer.address());
     let spec = format!(r#"{{"url":"{target}","stop":{{"count":3}},"tls":{{"trust":"anyone"}}}}"#);
     let schema = run(&["--print-schema", "spec"]).json();
-    support::schema::validate(&serde_json::from_str(&spec).unwrap(), &schema).unwrap();
+    crate::support::schema::validate(&serde_json::from_str(&spec).unwrap(), &schema).unwrap();
     let mut child = load()
         .args(["--spec", "-", "--json"])
         .stdin(Stdio::piped())

@@ -137,7 +137,8 @@ impl Percentile {
     fn assert(&self) {
         let allowed = if self.is_late() { self.late } else { 0.0 };
         let range = self.theory - self.tolerance()..=self.theory + self.tolerance() + allowed;
-        assert!(range.contains(&self.found), "not within {range:?} ms: {self:?}");
+        let name = self.name;
+        assert!(range.contains(&self.found), "{name} is not within {range:?} ms: {self:?}");
     }
 }
 

@@ -50,7 +50,7 @@ def heading(preference: Preference, mark: str) -> list[str]:
     """Comment lines: where the order is from, by what it is, and what was left out and why."""
     lines = comment(_origin(preference), mark)
     for choice in preference.left_out:
-        lines += comment(f"left out: {_short(choice)}: {choice.graded.against}", mark)
+        lines += comment(f"left out: {_short(choice)}: {choice.graded.objection}", mark)
     return lines
 
 

@@ -26,7 +26,7 @@ def figures(curves: Sequence[Curve], composed: Sequence[Composition]) -> tuple[F
 
 def _throughput(benchmark: str, curves: Sequence[Curve]) -> Figure:
     series = [_series(curve.name, curve.estimates(RATE)) for curve in curves]
-    marks = ()
+    marks: tuple[Mark, ...] = ()
     if len(curves) == 1 and curves[0].knee is not None and not curves[0].knee.at_end:
         marks = (Mark(curves[0].knee.at.value, "knee"),)
     laws = [_law(curve) for curve in curves if curve.law is not None]
@@ -67,12 +67,12 @@ def _latency(benchmark: str, curves: Sequence[Curve], log: bool) -> Figure:
         if log and (means := curve.estimates(MEAN)):
             series.append(_series(f"{curve.name}: mean", means, dashed=True))
     axes = "logarithmic axes" if log else "linear axes"
-    means = " Dashed: the mean." if log else ""
+    dashed = " Dashed: the mean." if log else ""
     return Figure(
         id=f"latency-{'log' if log else 'linear'}-{benchmark}",
         title=f"{BENCHMARK_WORDS[benchmark]}: latency against concurrency, {axes}",
         caption="Service time of an operation: the 99th percentile of each fork, its mean over "
-        f"forks with its 95 % interval.{means} A thread that waits for a processor is "
+        f"forks with its 95 % interval.{dashed} A thread that waits for a processor is "
         "measured along.",
         kind="line",
         x_title="threads",

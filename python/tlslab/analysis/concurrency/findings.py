@@ -9,6 +9,9 @@ from tlslab.analysis.concurrency.published import PublishedConcurrency
 from tlslab.model.estimate import Estimate
 from tlslab.model.finding import Finding
 
+# A knee beyond which more than that may still be gained is none yet.
+OPEN = 1.1
+
 
 def findings(
     curves: Sequence[Curve],
@@ -16,12 +19,12 @@ def findings(
     study: PublishedConcurrency | None,
     processors: int,
 ) -> Iterator[Finding]:
-    """Knees, then the processors' ratio."""
-    for curve in curves:
-        if curve.knee is not None and curve.benchmark != "draw":
-            yield _knee(curve, processors)
+    """The processors' ratio, then knees, those through the cluster first."""
     for each in found:
         yield _ratio(each, study)
+    for curve in sorted(curves, key=lambda curve: curve.keys != "cluster"):
+        if curve.knee is not None and curve.benchmark != "draw":
+            yield _knee(curve, processors)
 
 
 def _knee(curve: Curve, processors: int) -> Finding:
@@ -33,6 +36,12 @@ def _knee(curve: Curve, processors: int) -> Finding:
     if knee.at_end:
         text = f"{where}: throughput still grew at {knee.at.value:g} threads, the most tried."
         return Finding("no_knee", text, cells)
+    if knee.gain is not None and knee.gain > OPEN:
+        text = (
+            f"{where}: beyond {_threads(knee.at)} no gain is detectable, but up to "
+            f"{knee.gain - 1:.0%} cannot be excluded: run more blocks."
+        )
+        return Finding("knee_open", text, cells)
     gain = "" if knee.gain is None else f" (at most {max(0.0, knee.gain - 1):.1%})"
     text = (
         f"{where}: beyond {_threads(knee.at)} no gain is detectable{gain}; the most is "

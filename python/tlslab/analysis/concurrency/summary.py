@@ -1,6 +1,6 @@
 """A run folder of study P to the summary that its report is made of."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
 from tlslab.analysis.compare import Measured, compare
@@ -102,7 +102,7 @@ def _load(cell: Cell, trials: Sequence[Trial], planned: int) -> CellSummary:
     )
 
 
-def _comparisons(cells: Sequence[Measured], baseline: dict[str, str]) -> tuple[Comparison, ...]:
+def _comparisons(cells: Sequence[Measured], baseline: Mapping[str, str]) -> tuple[Comparison, ...]:
     """Each cell against the one with the baseline's levels, by throughput and by its cost."""
     by_factors = {frozenset(cell.summary.factors.items()): cell for cell in cells}
     found = []

@@ -11,7 +11,7 @@ from tlslab.analysis.load.points import Point, by_fraction, by_repetition, point
 from tlslab.analysis.measures import UNITS, Processors, client_busy, loading_values
 from tlslab.analysis.saturation import Capacity, capacity
 from tlslab.analysis.series import cpu_over_time
-from tlslab.analysis.validity import SATURATED, run_faults
+from tlslab.analysis.validity import SATURATED, run_faults, run_warnings
 from tlslab.model.estimate import Estimate
 from tlslab.model.finding import CellSummary, CellVerdict, Note
 from tlslab.model.load import LoadPlan, Stage
@@ -73,10 +73,10 @@ class LoadCell:
 def cell_processors(cell: Cell, environment: Environment) -> tuple[Processors, bool]:
     """The processors of server and generator in a cell, and whether they share one."""
     generator = environment.generator_processors
-    if "processors" not in cell.factors or not environment.target.managed:
-        pinned = Processors.of(environment)
-        return pinned, bool(set(pinned.server) & set(generator))
-    server = tuple(range(int(cell.factors["processors"])))
+    target = environment.target_of(cell.deployment)
+    server = target.processors
+    if cell.deployment is None and target.managed and "processors" in cell.factors:
+        server = tuple(range(int(cell.factors["processors"])))
     return Processors(server, generator), bool(set(server) & set(generator))
 
 
@@ -105,6 +105,7 @@ def measure(cell: Cell, trials: Sequence[Trial], plan: LoadPlan, where: Environm
     if kept is not None:
         estimates["capacity_connections_per_s"] = kept.load
     verdict, reasons = _judge(trials, maxima, usable, search, shared)
+    reasons = (*reasons, *_disturbances(usable, processors))
     records = [run.record for trial in trials for run in trial.runs.values()]
     summary = CellSummary(
         key=cell.key,
@@ -203,6 +204,16 @@ def _judge(
     doomed = isinstance(search, Doomed) and search.reason in ("generator_bound", "still_rising")
     bound = doomed or shared or busy >= SATURATED
     return ("at_least" if bound else "valid"), tuple(notes)
+
+
+def _disturbances(usable: Sequence[Trial], processors: Processors) -> Iterable[Note]:
+    """What else set the rate, or took time, in the trials of the maximum: the first of each."""
+    found: dict[str, Note] = {}
+    for trial in usable:
+        for note in run_warnings(trial.runs["maximum"], processors):
+            if note.code != "client_saturated":
+                found.setdefault(note.code, note)
+    return found.values()
 
 
 def _failures(trials: Sequence[Trial]) -> Iterable[Note]:

@@ -23,7 +23,7 @@ Named = Sequence[tuple[str, LoadCell]]
 
 def figures(cells: Sequence[LoadCell], plan: LoadPlan) -> tuple[Figure, ...]:
     """All figures that there is anything to draw in."""
-    measured = [cell for cell in cells if cell.levels]
+    measured = [cell for cell in cells if any(level.rate > 0 for level in cell.levels)]
     named = list(zip(cell_names([c.factors for c in measured]), measured, strict=True))
     loaded = [(name, cell) for name, cell in named if cell.points]
     drawn: list[Figure | None] = [_search(named), _maximum(named)]

@@ -112,7 +112,14 @@ def _mean(cell: LoadCell, fraction: float) -> float:
 def _objective(named: Named, plan: LoadPlan) -> Iterator[Finding]:
     for name, cell in named:
         found = cell.capacity
-        if found is None or plan.objective is None:
+        if plan.objective is None or not cell.points:
+            continue
+        if found is None:
+            text = (
+                f"{name}: whether it meets {plan.objective} cannot be told: too few connections at "
+                "each load; measure for longer."
+            )
+            yield Finding("objective", text, (cell.key,))
             continue
         share = ""
         if cell.maximum is not None:

@@ -8,10 +8,23 @@ _OBSOLETE = "ssl3"
 
 
 def cell_names(cells: Sequence[Mapping[str, str]]) -> list[str]:
-    """A name for each cell, of the levels that tell it from the others: `nginx, 2 processors`."""
-    varied = [name for name in _factors(cells) if len({c.get(name) for c in cells}) > 1]
-    kept = varied or [name for name in ("server",) if all(name in c for c in cells)]
-    return [cell_name({n: c[n] for n in kept if n in c}) or "the server" for c in cells]
+    """A name for each cell, of the levels that tell it from the others: `nginx, 2 processors`.
+
+    A cell with other factors than the first one (an obsolete one) is called by what no cell of the
+    first sort has.
+    """
+    alike = [cell for cell in cells if set(cell) == set(cells[0])]
+    varied = [name for name in _factors(alike) if len({c[name] for c in alike}) > 1]
+    kept = varied or [name for name in ("server",) if all(name in c for c in alike)]
+    return [_name(cell, alike, kept) for cell in cells]
+
+
+def _name(cell: Mapping[str, str], alike: Sequence[Mapping[str, str]], kept: list[str]) -> str:
+    if cell not in alike:
+        common = {(name, level) for other in alike for name, level in other.items()}
+        own = {n: v for n, v in cell.items() if n != "server" and (n, v) not in common}
+        return cell_name(own or cell)
+    return cell_name({name: cell[name] for name in kept}) or "the server"
 
 
 def cell_name(factors: Mapping[str, str]) -> str:

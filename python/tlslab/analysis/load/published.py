@@ -18,14 +18,14 @@ SCHEMA = "tlslab.load-study/1"
 Row = tuple[TableCell, ...]
 
 
-def load_study(name: str) -> Mapping[str, Any]:
+def load_study(name: str, schema: str = SCHEMA) -> Mapping[str, Any]:
     """The study's file. Raises UsageError when tlslab ships no such study of this kind."""
     file = resources.files("tlslab") / "experiments" / "published" / f"{name}.toml"
     if not file.is_file():
         raise UsageError(f"no published study '{name}'")
     data = tomllib.loads(file.read_text("utf-8"))
-    if data["schema"] != SCHEMA:
-        raise UsageError(f"published/{name}.toml is no study of load: its schema is not {SCHEMA}")
+    if data["schema"] != schema:
+        raise UsageError(f"published/{name}.toml is no study of load: its schema is not {schema}")
     return data
 
 

@@ -8,9 +8,8 @@ from tlslab.analysis.compare import comparisons
 from tlslab.analysis.load.cells import LoadCell, measure
 from tlslab.analysis.load.figures import figures
 from tlslab.analysis.load.findings import findings
-from tlslab.analysis.load.published import load_study, published_table
+from tlslab.analysis.load.studies import beside
 from tlslab.analysis.load.tables import tables
-from tlslab.model.figure import DataTable
 from tlslab.model.finding import ExperimentSummary, Summary
 from tlslab.model.load import LoadPlan
 from tlslab.model.record import Trial
@@ -33,10 +32,7 @@ def summarise(contents: RunContents) -> Summary:
     plan = experiment.settings
     assert isinstance(plan, LoadPlan)
     cells = measured_cells(contents, plan)
-    published: tuple[DataTable, ...] = ()
-    if experiment.published:
-        table = published_table(cells, load_study(experiment.published))
-        published = (table,) if table.rows else ()
+    study = beside(experiment.published, cells, plan)
     measured = [cell.measured for cell in cells]
     return Summary(
         experiment=_experiment(contents, plan),
@@ -45,8 +41,9 @@ def summarise(contents: RunContents) -> Summary:
         excluded=contents.plan.excluded,
         comparisons=comparisons(measured, experiment.baseline, None),
         findings=findings(cells, plan),
-        figures=figures(cells, plan),
-        tables=(*tables(cells, plan), *published),
+        figures=(*figures(cells, plan), *study.figures),
+        tables=(*tables(cells, plan), *study.tables),
+        texts=study.texts,
         method=method(plan),
     )
 

@@ -68,7 +68,9 @@ def _maxima(named: Sequence[tuple[str, LoadCell]], plan: LoadPlan) -> DataTable:
     )
 
 
-def _search(cell: LoadCell) -> str:
+def _search(cell: LoadCell) -> str | None:
+    if cell.summary.verdict == "unsupported":
+        return None
     match cell.search:
         case Converged():
             return f"converged ({len(cell.levels)} levels)"

@@ -7,6 +7,7 @@ import numpy as np
 from scipy import stats
 
 from tlslab.analysis.compare import Measured, more_is_faster, order
+from tlslab.analysis.estimate import Array
 from tlslab.analysis.suites.places import short_name
 
 # Fewer than this many suites have no order worth comparing.
@@ -73,7 +74,7 @@ def _able(cells: Sequence[Measured], estimate: str) -> list[Measured]:
     return [cell for cell in cells if cell.may_rank(estimate)]
 
 
-def _values(cells: Sequence[Measured], estimate: str) -> np.ndarray:
+def _values(cells: Sequence[Measured], estimate: str) -> Array:
     """Blocks in rows, cells in columns, least is best; only blocks that all cells have."""
     blocks = sorted(set.intersection(*(set(cell.values[estimate]) for cell in cells)))
     sign = -1.0 if more_is_faster(estimate) else 1.0
@@ -84,7 +85,7 @@ def _values(cells: Sequence[Measured], estimate: str) -> np.ndarray:
     return np.array(table, dtype=np.float64).reshape(len(blocks), len(cells))
 
 
-def _tau(first: np.ndarray, second: np.ndarray) -> Tau | None:
+def _tau(first: Array, second: Array) -> Tau | None:
     if not len(first):
         return None
     whole = stats.kendalltau(first.mean(axis=0), second.mean(axis=0))
@@ -93,13 +94,20 @@ def _tau(first: np.ndarray, second: np.ndarray) -> Tau | None:
     tau = Tau(float(whole.statistic), float(whole.pvalue), first.shape[1])
     if len(first) < 2:
         return tau
-    draw = np.random.default_rng(_SEED)
-    taus = []
-    for _ in range(_RESAMPLES):
-        rows = draw.integers(0, len(first), len(first))
-        taus.append(stats.kendalltau(first[rows].mean(axis=0), second[rows].mean(axis=0)).statistic)
+    rows = np.random.default_rng(_SEED).integers(0, len(first), (_RESAMPLES, len(first)))
+    taus = _taus(first[rows].mean(axis=1), second[rows].mean(axis=1))
     low, high = np.nanquantile(taus, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
     return Tau(tau.value, tau.p, tau.n, float(low), float(high))
+
+
+def _taus(first: Array, second: Array) -> Array:
+    """Tau-b of each row of one with that of the other, all at once."""
+    one, other = np.triu_indices(first.shape[1], 1)
+    a = np.sign(first[:, one] - first[:, other])
+    b = np.sign(second[:, one] - second[:, other])
+    pairs = np.abs(a).sum(axis=1) * np.abs(b).sum(axis=1)
+    found: Array = (a * b).sum(axis=1) / np.sqrt(np.where(pairs > 0, pairs, np.nan))
+    return found
 
 
 def tau_words(tau: Tau) -> str:

@@ -10,7 +10,7 @@ from tlslab.analysis.suites.dh_figures import size_figures
 from tlslab.analysis.suites.diffie_hellman import Load, sizes
 from tlslab.analysis.suites.figures import figures
 from tlslab.analysis.suites.places import HANDSHAKE, Place, places
-from tlslab.analysis.suites.tables import sizes_table, suites_table
+from tlslab.analysis.suites.tables import handshake_table, kept_open_table, sizes_table
 from tlslab.model.experiment import Experiment
 from tlslab.model.figure import DataTable, Figure
 from tlslab.model.finding import Finding
@@ -44,7 +44,7 @@ def suites_study(
         load = _load(study, processors)
         found = sizes(place, load)
         drawn += [*figures(place), *size_figures(place, found)]
-        tables.append(suites_table(place, study.order if study else ()))
+        tables += [kept_open_table(place, study.order if study else ()), handshake_table(place)]
         if found:
             tables.append(sizes_table(place, found))
         told += _answers(place, study)

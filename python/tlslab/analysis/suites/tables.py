@@ -1,6 +1,7 @@
 """Study R's tables: all numbers of a suite, and those of each Diffie-Hellman size."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from tlslab.analysis.compare import Measured
 from tlslab.analysis.suites.diffie_hellman import SizeCell
@@ -14,7 +15,6 @@ from tlslab.analysis.suites.places import (
     STEADY_MEMORY,
     STEADY_REQUEST_COST,
     Place,
-    family,
     short_name,
     value,
 )
@@ -22,67 +22,91 @@ from tlslab.model.estimate import Estimate
 from tlslab.model.figure import DataTable, TableCell
 from tlslab.model.finding import Comparison
 
-_SUITE_COLUMNS = (
-    "suite",
-    "family",
-    "rank, kept open",
-    "requests/s, kept open",
-    "server µs per request",
-    "received, B/s",
-    "memory, B",
-    "rank, handshake",
-    "server µs per new connection",
-    "client µs per new connection",
-    "new connections/s",
-    "rank in the study",
-)
+_MEGA = 1e6
 
 
-def suites_table(place: Place, published: Sequence[str]) -> DataTable:
-    """One row for each suite, in the order of the rate on connections kept open."""
-    steady, handshake = ranks(place.usual, place.steady), ranks(place.usual, HANDSHAKE)
-    keys = list(steady)
-    ordered = sorted(
-        place.usual,
-        key=lambda c: keys.index(c.summary.key) if c.summary.key in steady else len(keys),
-    )
+def kept_open_table(place: Place, published: Sequence[str]) -> DataTable:
+    """Requests on connections kept open, best suite first."""
+    found = ranks(place.usual, place.steady)
     return DataTable(
-        id=f"suites-{place.id}",
-        title=f"Cipher suites: {place.label}",
+        id=f"suites-kept-open-{place.id}",
+        title=f"Requests on connections kept open: {place.label}",
         caption=(
-            "Fastest first on connections kept open; handshakes are measured apart, one request "
-            "on each new connection. 1=: cannot be told apart. DHE with 2048 bits."
+            "No handshake is in the measurement. 1=: cannot be told apart. DHE with 2048 bits. The "
+            "last column is the suite's place in the study's order."
         ),
-        columns=_SUITE_COLUMNS,
-        rows=tuple(_row(cell, steady, handshake, published) for cell in ordered),
+        columns=("suite", "rank", "requests/s", "server µs", "MB/s", "memory, MB", "study"),
+        rows=tuple(
+            _refused(cell, 7)
+            or (
+                short_name(cell),
+                found.get(cell.summary.key, "-"),
+                value(cell, STEADY),
+                value(cell, STEADY_REQUEST_COST),
+                _mega(value(cell, STEADY_BYTES)),
+                _mega(value(cell, STEADY_MEMORY)),
+                _place_in(published, cell),
+            )
+            for cell in _in_order(place.usual, found)
+        ),
     )
 
 
-def _row(
-    cell: Measured,
-    steady: Mapping[str, str],
-    handshake: Mapping[str, str],
-    published: Sequence[str],
-) -> tuple[TableCell, ...]:
-    key, name = cell.summary.key, short_name(cell)
-    if cell.summary.verdict in ("unsupported", "failed"):
-        reason = "; ".join(note.message for note in cell.summary.reasons)
-        text = f"{cell.summary.verdict}: {reason}"
-        return (name, family(cell), text, *[None] * (len(_SUITE_COLUMNS) - 3))
-    return (
-        name,
-        family(cell),
-        steady.get(key, "-"),
-        value(cell, STEADY),
-        value(cell, STEADY_REQUEST_COST),
-        value(cell, STEADY_BYTES),
-        value(cell, STEADY_MEMORY),
-        handshake.get(key, "-"),
-        value(cell, HANDSHAKE),
-        value(cell, CLIENT_HANDSHAKE),
-        value(cell, NEW_CONNECTIONS),
-        str(published.index(name) + 1) if name in published else "-",
+def handshake_table(place: Place) -> DataTable:
+    """What a new connection costs both sides, cheapest suite for the server first."""
+    found = ranks(place.usual, HANDSHAKE)
+    return DataTable(
+        id=f"suites-handshake-{place.id}",
+        title=f"New connections: {place.label}",
+        caption="One request on each: handshake, request, close. DHE with 2048 bits.",
+        columns=("suite", "rank", "server µs", "client µs", "connections/s"),
+        rows=tuple(
+            _refused(cell, 5)
+            or (
+                short_name(cell),
+                found.get(cell.summary.key, "-"),
+                value(cell, HANDSHAKE),
+                value(cell, CLIENT_HANDSHAKE),
+                value(cell, NEW_CONNECTIONS),
+            )
+            for cell in _in_order(place.usual, found)
+        ),
     )
+
+
+def _in_order(cells: Sequence[Measured], found: Mapping[str, str]) -> list[Measured]:
+    """Ranked cells in their order, then the others."""
+    keys = list(found)
+    return sorted(
+        cells, key=lambda c: keys.index(c.summary.key) if c.summary.key in found else len(keys)
+    )
+
+
+def _refused(cell: Measured, columns: int) -> tuple[TableCell, ...] | None:
+    """The row of a suite that the server does not do, with its reason."""
+    if cell.summary.verdict not in ("unsupported", "failed"):
+        return None
+    reason = "; ".join(note.message for note in cell.summary.reasons)
+    text = f"{cell.summary.verdict}: {reason}"
+    return (short_name(cell), text, *[None] * (columns - 2))
+
+
+def _mega(number: Estimate | None) -> Estimate | None:
+    """Bytes as millions of them."""
+    if number is None:
+        return None
+    return replace(
+        number,
+        value=number.value / _MEGA,
+        low=None if number.low is None else number.low / _MEGA,
+        high=None if number.high is None else number.high / _MEGA,
+        unit=number.unit.replace("B", "MB"),
+    )
+
+
+def _place_in(published: Sequence[str], cell: Measured) -> str:
+    name = short_name(cell)
+    return str(published.index(name) + 1) if name in published else "-"
 
 
 def sizes_table(place: Place, found: Mapping[str, Sequence[SizeCell]]) -> DataTable:
@@ -111,10 +135,10 @@ def sizes_table(place: Place, found: Mapping[str, Sequence[SizeCell]]) -> DataTa
         columns=(
             "suite",
             "bits",
-            "server µs per new connection",
-            "ratio to 2048",
-            "requests/s, kept open",
-            "kept open, ratio to 2048",
+            "new connection, server µs",
+            "ratio",
+            "kept open, requests/s",
+            "ratio",
             "handshakes' share",
         ),
         rows=tuple(rows),

@@ -1,5 +1,6 @@
 """One trial in the lab's own engine: client and server in memory, as between two SSLEngines."""
 
+from dataclasses import replace
 from typing import Any
 
 from tlslab.lab.benchmark.jmh import ForkFailedError
@@ -64,21 +65,21 @@ def read(record: dict[str, Any], threads: int, line: tuple[str, ...]) -> dict[Mo
         raise StoreError(f"not a record of handshakes in memory: {error!r}") from None
     if failed:
         raise ForkFailedError("handshakes_failed", f"{failed}: {done['first_failure']}")
-    program = f"tlslab-load {record['versions']['tlslab']}"
-    shared = {"program": program, "runtime": runtime, "threads": threads, "arguments": line}
-    rate = (done["handshakes_per_s"],)
-    return {
-        "throughput": BenchmarkRun(
-            **shared, mode="throughput", warmup_iterations=0, per_s=rate, iterations=(iteration,)
-        ),
-        "sample": BenchmarkRun(
-            **shared,
-            mode="sample",
-            warmup_iterations=0,
-            per_s=rate,
-            iterations=(iteration,),
-            percentiles_ms={**percentiles, "100": summary["max_ms"]},
-            mean_ms=summary["mean_ms"],
-            samples=summary["n"],
-        ),
-    }
+    counted = BenchmarkRun(
+        program=f"tlslab-load {record['versions']['tlslab']}",
+        runtime=runtime,
+        mode="throughput",
+        threads=threads,
+        arguments=line,
+        warmup_iterations=0,
+        per_s=(done["handshakes_per_s"],),
+        iterations=(iteration,),
+    )
+    sampled = replace(
+        counted,
+        mode="sample",
+        percentiles_ms={**percentiles, "100": summary["max_ms"]},
+        mean_ms=summary["mean_ms"],
+        samples=summary["n"],
+    )
+    return {"throughput": counted, "sample": sampled}

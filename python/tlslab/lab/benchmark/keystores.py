@@ -37,18 +37,47 @@ class KeyStore:
 Opener = Callable[[Material, ExitStack], KeyStore]
 
 
-def open_key_stores(
-    names: Sequence[str], material: Material, stack: ExitStack
-) -> dict[str, KeyStore]:
-    """All key stores that are asked for; what was started ends with the stack."""
-    found = {}
-    for name in names:
+class KeyStores:
+    """All key stores of a run; what was started for them ends with the context."""
+
+    def __init__(self, names: Sequence[str], material: Material) -> None:
+        self._material = material
+        self._stacks = {name: ExitStack() for name in names}
+        self._opened: dict[str, KeyStore] = {}
+
+    def __enter__(self) -> "KeyStores":
         try:
-            found[name] = _OPENERS[name](material, stack)
+            for name in self._stacks:
+                self.renew(name)
+        except BaseException:
+            self._close()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._close()
+
+    def __getitem__(self, name: str) -> KeyStore:
+        return self._opened[name]
+
+    def all(self) -> tuple[KeyStore, ...]:
+        """The key stores, in the order in which they were asked for."""
+        return tuple(self._opened.values())
+
+    def renew(self, name: str) -> None:
+        """Ends what was started for a key store, and opens it anew."""
+        stack = self._stacks[name]
+        stack.close()
+        try:
+            self._opened[name] = _OPENERS[name](self._material, stack)
         except CannotRunError as error:
+            stack.close()
             words = ": ".join(filter(None, (error.message, error.remedy)))
-            found[name] = KeyStore(name, failure=words)
-    return found
+            self._opened[name] = KeyStore(name, failure=words)
+
+    def _close(self) -> None:
+        for stack in self._stacks.values():
+            stack.close()
 
 
 def _memory(material: Material, stack: ExitStack) -> KeyStore:

@@ -11,7 +11,7 @@ from pathlib import Path
 from tlslab.experiment import dumps
 from tlslab.lab import events
 from tlslab.lab.benchmark.jmh import find_jar
-from tlslab.lab.benchmark.keystores import KeyStore, open_key_stores
+from tlslab.lab.benchmark.keystores import KeyStore, KeyStores
 from tlslab.lab.benchmark.material import make_material
 from tlslab.lab.benchmark.runtimes import Runtimes
 from tlslab.lab.benchmark.trial import LASTING, Bench, run_trial
@@ -50,11 +50,12 @@ def run_benchmarks(request: Request, observer: events.Observer) -> Result:
     with ExitStack() as stack:
         private = stack.enter_context(private_folder())
         material = make_material(private)
-        stores = open_key_stores(experiment.levels("keys"), material, stack)
-        warnings = _warnings(stores.values(), runtimes, experiment)
+        stores = stack.enter_context(KeyStores(experiment.levels("keys"), material))
+        opened = stores.all()
+        warnings = _warnings(opened, runtimes, experiment)
         for warning in warnings:
             observer(events.Warned(warning))
-        folder, plan = _open(request, experiment, runtimes, stores.values(), warnings)
+        folder, plan = _open(request, experiment, runtimes, opened, warnings)
         settings: BenchmarkSettings = experiment.settings
         seconds = settings.seconds + len(settings.modes) * FORK_OVERHEAD_S
         observer(events.RunBegun(plan, TARGET, folder.path, len(folder.trials()), seconds))

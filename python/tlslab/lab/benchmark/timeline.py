@@ -3,7 +3,6 @@
 import json
 import selectors
 import subprocess
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -11,12 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from tlslab.lab.benchmark.jmh import HEAP, Fork, ForkFailedError, guarded
-from tlslab.lab.benchmark.keystores import cluster_store
 from tlslab.lab.benchmark.material import Material
 from tlslab.model.benchmark import FaultEvent, Faults, Slice, Timeline
 from tlslab.store.codec import from_json
 from tlslab.targets.process import ServerProcess
-from tlslab.targets.signer import ClusterSetting, SigningNode, signing_cluster
+from tlslab.targets.signer import SigningNode
 
 SLICE_MS = 1000
 
@@ -47,18 +45,16 @@ class _Step:
 def run_timeline(
     fork: Fork, material: Material, faults: Faults, fault: str, policy: str
 ) -> Timeline:
-    """Runs the load on a cluster of its own, which may lose a node. Raises ForkFailedError."""
-    with tempfile.TemporaryDirectory(prefix="cluster-", dir=material.folder) as private:
-        setting = ClusterSetting(Path(private) / "nodes", material.client.key)
-        with signing_cluster(setting) as cluster:
-            keys = cluster_store(cluster)
-            more = {**keys.settings, **(EJECT if policy == "eject" else {})}
-            settings_file = material.write_settings("timeline", more)
-            steps = _steps(cluster.nodes[0], faults, fault)
-            slices, events = _load(
-                replace(fork, keys=keys, settings_file=settings_file), faults, steps,
-                Path(private) / "timeline.log",
-            )  # fmt: skip
+    """Runs the load through the fork's cluster, which has a node killed when that is the fault.
+
+    Raises ForkFailedError.
+    """
+    cluster = fork.keys.cluster
+    assert cluster is not None  # Only keys that are on one have such loads.
+    more = {**fork.keys.settings, **(EJECT if policy == "eject" else {})}
+    prepared = replace(fork, settings_file=material.write_settings("timeline", more))
+    steps = _steps(cluster.nodes[0], faults, fault)
+    slices, events = _load(prepared, faults, steps, material.folder / "timeline.log")
     return Timeline(
         runtime=fork.jdk.label,
         benchmark=fork.benchmark,

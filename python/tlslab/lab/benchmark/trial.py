@@ -3,20 +3,20 @@
 import datetime
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tlslab.lab.benchmark.in_memory import run_in_memory
 from tlslab.lab.benchmark.jmh import Fork, ForkFailedError, run_fork
-from tlslab.lab.benchmark.keystores import KeyStore
+from tlslab.lab.benchmark.keystores import KeyStore, KeyStores
 from tlslab.lab.benchmark.material import Material
 from tlslab.lab.benchmark.runtimes import Runtimes
 from tlslab.lab.benchmark.timeline import run_timeline
 from tlslab.lab.engine import Engine
-from tlslab.model.benchmark import ENGINE, BenchmarkRun, BenchmarkSettings, Mode
+from tlslab.model.benchmark import ENGINE, BenchmarkRun, BenchmarkSettings, Mode, Timeline
 from tlslab.model.errors import CannotRunError
 from tlslab.model.plan import Cell, PlannedTrial
-from tlslab.model.record import Reason, Trial
+from tlslab.model.record import Reason, Trial, TrialStatus
 
 # Reasons that will be the same in the next block: the cell is not tried again.
 KEYS_MISSING = "keys_missing"
@@ -33,7 +33,7 @@ class Bench:
 
     engine: Engine
     runtimes: Runtimes
-    stores: Mapping[str, KeyStore]
+    stores: KeyStores
     material: Material
     settings: BenchmarkSettings
     jar: Path | None
@@ -42,25 +42,26 @@ class Bench:
 
 def run_trial(bench: Bench, planned: PlannedTrial, cell: Cell) -> Trial:
     """Carries a trial out. What goes wrong with it is in it."""
-    started = datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
-    place = {
-        "trial": planned.trial,
-        "block": planned.block,
-        "position": planned.position,
-        "cell": cell.key,
-        "factors": cell.factors,
-        "started": started,
-    }
+    trial = Trial(
+        trial=planned.trial,
+        block=planned.block,
+        position=planned.position,
+        cell=cell.key,
+        factors=cell.factors,
+        started=datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds"),
+        status="done",
+    )
     try:
         if "fault" in cell.factors:
-            return Trial(**place, status="done", timeline=_timeline(bench, cell))
-        return Trial(**place, status="done", benchmarks=_benchmarks(bench, planned, cell))
+            return replace(trial, timeline=_timeline(bench, cell))
+        return replace(trial, benchmarks=_benchmarks(bench, planned, cell))
     except ForkFailedError as error:
-        status = "unsupported" if error.class_ == "unsupported" else "failed"
-        return Trial(**place, status=status, reason=Reason(error.class_, error.message))
+        reason = Reason(error.class_, error.message)
+        status: TrialStatus = "unsupported" if error.class_ == "unsupported" else "failed"
+        return replace(trial, status=status, reason=reason)
     except CannotRunError as error:
         words = ": ".join(filter(None, (error.message, error.remedy)))
-        return Trial(**place, status="failed", reason=Reason("cannot_run", words))
+        return replace(trial, status="failed", reason=Reason("cannot_run", words))
 
 
 def _benchmarks(bench: Bench, planned: PlannedTrial, cell: Cell) -> Mapping[Mode, BenchmarkRun]:
@@ -100,13 +101,16 @@ def make_fork(bench: Bench, factors: Mapping[str, str], keys: KeyStore) -> Fork:
     )
 
 
-def _timeline(bench: Bench, cell: Cell):
+def _timeline(bench: Bench, cell: Cell) -> Timeline:
     factors = cell.factors
     assert bench.settings.faults is not None  # Only then such cells are planned.
     keys = bench.stores["cluster"]
     if keys.failure:
         raise ForkFailedError(KEYS_MISSING, keys.failure)
     fork = make_fork(bench, factors, keys)
-    return run_timeline(
-        fork, bench.material, bench.settings.faults, factors["fault"], factors["policy"]
-    )
+    fault = factors["fault"]
+    try:
+        return run_timeline(fork, bench.material, bench.settings.faults, fault, factors["policy"])
+    finally:
+        if fault == "killed":
+            bench.stores.renew("cluster")

@@ -49,6 +49,7 @@ public final class Accounting implements InternalProfiler {
         long signers = others.cpuNanos() - othersNanos;
         return List.of(
                 scalar("tlslab.ops", result.getMetadata().getAllOps(), "ops"),
+                scalar("tlslab.counted_ops", result.getMetadata().getMeasuredOps(), "ops"),
                 scalar("tlslab.seconds", nanos / 1e9, "s"),
                 scalar("tlslab.cpu", used / 1e3, "us"),
                 scalar("tlslab.signers_cpu", signers / 1e3, "us"));

@@ -16,6 +16,7 @@ import java.util.List;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.TrustManagerFactory;
 import tlslab.keys.Pem;
+import tlslab.keys.Reasons;
 import tlslab.keys.Settings;
 
 /**
@@ -30,13 +31,19 @@ import tlslab.keys.Settings;
  * <p>Every signature is verified with the public key, which takes little beside making one: a node that answers wrongly is a fault of its own, not an invalid message somewhere else.
  */
 public final class Cluster {
+    /** The first request loads the client's classes and makes the first connection. */
+    private static final Duration FIRST_CONTACT = Duration.ofSeconds(20);
+
     private final Transit transit;
     private final Rota rota;
     private final List<Node> nodes;
     private final Ejection ejection;
     private final int retries;
+    private final Duration timeout;
 
-    private Cluster(Transit transit, List<Node> nodes, Ejection ejection, int retries) {
+    private Cluster(
+            Transit transit, List<Node> nodes, Ejection ejection, int retries, Duration timeout) {
+        this.timeout = timeout;
         this.transit = transit;
         this.nodes = nodes;
         this.rota = new Rota(nodes);
@@ -52,7 +59,9 @@ public final class Cluster {
         if (Security.getProvider(ClusterProvider.NAME) == null) {
             Security.addProvider(new ClusterProvider());
         }
-        return new ClusterKey(of(settings), publicKey);
+        Cluster cluster = of(settings);
+        cluster.meet();
+        return new ClusterKey(cluster, publicKey);
     }
 
     private static Cluster of(Settings settings) {
@@ -60,17 +69,17 @@ public final class Cluster {
         HttpClient client =
                 HttpClient.newBuilder()
                         .version(HttpClient.Version.HTTP_1_1)
-                        .connectTimeout(timeout)
                         .sslContext(trusting(settings.text("cluster.ca")))
                         .build();
         String key = settings.text("cluster.key");
-        Transit transit = new Transit(client, key, settings.text("cluster.token"), timeout);
+        Transit transit = new Transit(client, key, settings.text("cluster.token"));
         Ejection ejection =
                 new Ejection(
                         settings.number("cluster.ejection.failures", 0),
                         settings.number("cluster.ejection.ms", 5000));
         int retries = settings.number("cluster.retries", 0);
-        return new Cluster(transit, nodes(settings.text("cluster.nodes")), ejection, retries);
+        List<Node> nodes = nodes(settings.text("cluster.nodes"));
+        return new Cluster(transit, nodes, ejection, retries, timeout);
     }
 
     private static List<Node> nodes(String text) {
@@ -101,6 +110,17 @@ public final class Cluster {
         }
     }
 
+    /** Has each node sign once, with more time than later: a cold JVM is no fault of a node. */
+    private void meet() {
+        try {
+            for (Node node : nodes) {
+                transit.sign(node, Algorithm.PKCS1, new byte[32], FIRST_CONTACT);
+            }
+        } catch (FaultException error) {
+            throw new IllegalStateException("the cluster does not sign: " + Reasons.of(error), error);
+        }
+    }
+
     /** The signature of a message, by the node whose turn it is, or by another if that one fails. */
     byte[] sign(Algorithm algorithm, byte[] message, RSAPublicKey key)
             throws GeneralSecurityException {
@@ -109,7 +129,7 @@ public final class Cluster {
         for (int tried = 0; ; tried++) {
             node = rota.take(System.nanoTime(), node);
             try {
-                byte[] signature = transit.sign(node, algorithm, digest);
+                byte[] signature = transit.sign(node, algorithm, digest, timeout);
                 if (!algorithm.verifies(key, message, signature)) {
                     String text = node.address.getAuthority() + ": a signature that is wrong";
                     throw new FaultException(Fault.WRONG_SIGNATURE, text, null);

@@ -30,18 +30,17 @@ final class Transit {
     private final HttpClient client;
     private final String path;
     private final String token;
-    private final Duration timeout;
 
-    Transit(HttpClient client, String key, String token, Duration timeout) {
+    Transit(HttpClient client, String key, String token) {
         this.client = client;
         this.path = "/v1/transit/sign/" + key + "/sha2-256";
         this.token = token;
-        this.timeout = timeout;
     }
 
-    /** The signature of a SHA-256 digest, as the node gives it. */
-    byte[] sign(Node node, Algorithm algorithm, byte[] digest) throws FaultException {
-        HttpResponse<byte[]> response = ask(node, body(algorithm, digest));
+    /** The signature of a SHA-256 digest, as the node gives it, within a time. */
+    byte[] sign(Node node, Algorithm algorithm, byte[] digest, Duration timeout)
+            throws FaultException {
+        HttpResponse<byte[]> response = ask(node, body(algorithm, digest), timeout);
         if (response.statusCode() != 200) {
             String said = "status " + response.statusCode() + " " + errors(response.body());
             throw fault(node, Fault.STATUS, said.strip(), null);
@@ -49,7 +48,8 @@ final class Transit {
         return signature(node, response.body());
     }
 
-    private HttpResponse<byte[]> ask(Node node, byte[] body) throws FaultException {
+    private HttpResponse<byte[]> ask(Node node, byte[] body, Duration timeout)
+            throws FaultException {
         HttpRequest request =
                 HttpRequest.newBuilder(node.address.resolve(path))
                         .header("X-Vault-Token", token)

@@ -1,0 +1,75 @@
+"""Where and how a run was made, as names and values, and how to make it again."""
+
+import shlex
+
+from tlslab.model.finding import Summary
+from tlslab.model.run import Environment
+from tlslab.model.wording import cell_label
+
+
+def redo_command(summary: Summary) -> str:
+    """The command that makes the same run again: what was typed, with the seed that was drawn."""
+    command = list(summary.environment.command)
+    if not any(part == "--seed" or part.startswith("--seed=") for part in command):
+        command += ["--seed", str(summary.experiment.seed)]
+    return shlex.join(command)
+
+
+def facts(summary: Summary) -> tuple[tuple[str, str], ...]:
+    """Where and how the run was made, as names and values."""
+    environment = summary.environment
+    workload = summary.experiment.workload
+    document = workload.get("document_bytes", 0)
+    pairs = [
+        *_servers(environment),
+        ("Generator on processors", _listed(environment.generator_processors)),
+        ("Document", f"{document:,} bytes" if document else ""),
+        ("Connections at once", str(workload.get("connections", ""))),
+        ("Blocks", str(summary.experiment.blocks)),
+        ("Seed", str(summary.experiment.seed)),
+        ("Begun", environment.created),
+        ("tlslab", environment.tlslab),
+    ]
+    pairs += [(_words(name), _fact(name, fact)) for name, fact in environment.machine.items()]
+    pairs += [(f"Version of {name}", text) for name, text in environment.versions.items()]
+    return tuple(pair for pair in pairs if pair[1])
+
+
+def _servers(environment: Environment) -> list[tuple[str, str]]:
+    """Each server with its version, its TLS library and its processors."""
+    target = environment.target
+    if len(environment.deployments) < 2:
+        return [
+            ("Server", f"{target.name} ({target.software})"),
+            ("Server's TLS library", target.backend),
+            ("Server on processors", _listed(target.processors)),
+        ]
+    told = []
+    for deployed in environment.deployments:
+        each = deployed.target
+        processors = f", on processors {_listed(each.processors)}" if each.processors else ""
+        what = deployed.failure or f"{each.software}, {each.backend}{processors}"
+        settings = {
+            name: getattr(deployed.deployment, name)
+            for name in ("workers", "dh_bits", "jdk", "connector")
+        }
+        given = {name: str(level) for name, level in settings.items() if level is not None}
+        label = f"{each.name}, {cell_label(given)}" if given else each.name
+        told.append((f"Server {label}", what))
+    return list(dict.fromkeys(told))
+
+
+def _words(name: str) -> str:
+    return name.removesuffix("_bytes").replace("_", " ").capitalize()
+
+
+def _fact(name: str, fact: object) -> str:
+    if isinstance(fact, bool):
+        return "yes" if fact else "no"
+    if name.endswith("_bytes") and isinstance(fact, int | float):
+        return f"{fact / 2**30:.1f} GiB"
+    return f"{fact:.2f}" if isinstance(fact, float) else str(fact)
+
+
+def _listed(processors: tuple[int, ...]) -> str:
+    return ", ".join(str(number) for number in processors)

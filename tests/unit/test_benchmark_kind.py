@@ -1,0 +1,41 @@
+import pytest
+
+from made_benchmarks import TEXT
+from tlslab.experiment import dumps, load, loads, with_levels
+from tlslab.model.errors import ExperimentError, UsageError
+
+
+def test_the_shipped_experiment_is_written_and_read_back():
+    for quick in (False, True):
+        experiment = load("concurrency", quick)
+        again = loads(dumps(experiment), "again.toml")
+        assert again.settings == experiment.settings
+        assert again.factors == experiment.factors
+        assert again.exclusions == experiment.exclusions
+    assert load("concurrency").settings.seconds == 200
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ('["throughput", "sample"]', '["average"]', "unknown name 'average'"),
+        ('keys = ["memory", "pkcs11", "cluster"]', 'keys = ["cloud"]', "unknown name 'cloud'"),
+        ('threads = ["1", "2", "4", "8", "16"]', 'threads = ["0"]', "whole numbers from 1"),
+        ("iterations = 3", "iterations = 0", "from 1 to 1000"),
+        ("until_s = 8", "until_s = 3", "from 5 to 12"),
+        ('benchmark = "sign"\nthreads = 4', 'benchmark = "draw"\nthreads = 4', "that signs"),
+        ('["none", "killed"]', '["melted"]', "unknown name 'melted'"),
+        ("[faults]", "[workload]\n[faults]", "workload: unknown key"),
+    ],
+)
+def test_faults_of_a_file_are_told_by_name(old, new, words):
+    assert old in TEXT
+    with pytest.raises(ExperimentError, match=words):
+        loads(TEXT.replace(old, new, 1), "file.toml")
+
+
+def test_levels_are_set_as_for_every_kind():
+    experiment = with_levels(loads(TEXT, "file.toml"), {"runtime": ("jdk-25",), "threads": ("3",)})
+    assert experiment.levels("runtime") == ("jdk-25",)
+    with pytest.raises(UsageError, match="unknown factor"):
+        with_levels(experiment, {"group": ("X25519",)})
