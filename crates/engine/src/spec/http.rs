@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn think_time_is_of_one_stream_and_early_data_of_http_1_1() {
-        let more = r#","load":{"think_us":5},"requests_per_connection":9"#;
+        let more = r#","load":{"think_us":5},"requests_per_connection":{"count":9}"#;
         assert_eq!(check(r#"{"version":"2"}"#, more), Ok(()));
         let several = check(r#"{"version":"2","streams":2}"#, more);
         assert_eq!(several, Err(SpecError::ThinkWithStreams));
