@@ -154,7 +154,8 @@ mod tests {
         assert_eq!(class(b"SSH-2.0-OpenSSH_9.2\r\n\r\n"), "signing_answer");
         let chunks = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n";
         assert_eq!(class(chunks), "signing_answer");
-        let long = format!("HTTP/1.1 200 OK\r\nContent-Length: 99999\r\n\r\n{}", " ".repeat(99_999));
+        let long =
+            format!("HTTP/1.1 200 OK\r\nContent-Length: 99999\r\n\r\n{}", " ".repeat(99_999));
         assert_eq!(class(long.as_bytes()), "signing_answer");
     }
 }
