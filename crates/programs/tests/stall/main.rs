@@ -127,9 +127,9 @@ impl Percentile {
         if self.theory > 0.0 { TOLERANCE * self.theory } else { TOLERANCE_MS }
     }
 
-    /// Whether the machine was so late that one per cent says nothing of the generator.
+    /// Whether the machine was so late that it used up half of what the generator is allowed.
     fn is_late(&self) -> bool {
-        self.late > self.tolerance()
+        self.late > self.tolerance() / 2.0
     }
 
     /// No response is shorter than theory says, on any machine; on one that is not late itself none
