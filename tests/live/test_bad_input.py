@@ -22,7 +22,7 @@ Small = Callable[..., str]
     [
         ("group=X25518", "unknown group 'X25518'; known: X25519, P-256, P-384"),
         ("suite=RC4-MD5", "unknown suite 'RC4-MD5'; known: TLS_AES_128_GCM_SHA256"),
-        ("curve=X25519", "unknown factor 'curve'; known: tls, key, group, suite"),
+        ("curve=X25519", "unknown factor 'curve'; known: server, front"),
     ],
 )
 def test_an_unknown_name_is_wrong_usage(tlslab: Tlslab, levels: str, words: str) -> None:
