@@ -6,6 +6,7 @@ import time
 import urllib.request
 from collections.abc import Iterator
 from dataclasses import replace
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -112,6 +113,15 @@ def test_the_workers_end_with_their_primary(tmp_path: Path) -> None:
     running.stop()
 
 
+def still_running(name: str) -> list[psutil.Process]:
+    """Our children of that name that have not ended within some seconds."""
+    named = []
+    for child in psutil.Process().children(recursive=True):
+        with suppress(psutil.NoSuchProcess):
+            named += [child] if name in child.name() else []
+    return psutil.wait_procs(named, timeout=10)[1]
+
+
 def test_a_refused_configuration_is_told_in_nodes_words(tmp_path: Path) -> None:
     target = Node(setting(tmp_path))
     target.prepare()
@@ -120,7 +130,7 @@ def test_a_refused_configuration_is_told_in_nodes_words(tmp_path: Path) -> None:
         CannotRunError, match=r"Node\.js gave no sign of 'ready': .*DECODER routines"
     ):
         target.start()
-    assert not any("node" in child.name() for child in psutil.Process().children(recursive=True))
+    assert not still_running("node")
 
 
 def test_a_node_that_does_not_start_is_told(tmp_path: Path) -> None:
