@@ -5,8 +5,8 @@ import signal
 import time
 import urllib.request
 from collections.abc import Iterator
-from dataclasses import replace
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
