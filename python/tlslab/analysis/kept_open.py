@@ -8,6 +8,7 @@ from tlslab.analysis.measures import (
     SHARE,
     client_busy,
     server_busy,
+    server_cost_us,
     split,
 )
 from tlslab.model.record import Trial, TrialRun
@@ -35,13 +36,21 @@ UNITS: dict[str, str] = {
 }
 
 
+# Opening all connections may take so much of the warm-up, by what a handshake costs the server: it
+# also answers the requests of those that are open already.
+OPENING_SHARE = 0.6
+
+
 def steady_values(trial: Trial, server_processors: int) -> dict[str, float]:
     """The values of a done trial's steady run; none where it has no such run.
 
-    Bytes are those of HTTP, heads and bodies: what TLS adds is counted when a connection ends.
+    None either where handshakes may have reached into the measurement. Bytes are those of HTTP,
+    heads and bodies: what TLS adds is counted when a connection ends.
     """
     run = trial.runs.get("steady")
     if run is None or run.record.requests == 0 or run.record.seconds <= 0:
+        return {}
+    if opening_share(trial, server_processors) > OPENING_SHARE:
         return {}
     record = run.record
     values = {
@@ -53,6 +62,21 @@ def steady_values(trial: Trial, server_processors: int) -> dict[str, float]:
         CLIENT, record.cpu.total_us / record.requests, record.cpu.user_us, record.cpu.system_us
     )
     return values | _server(run, server_processors)
+
+
+def opening_share(trial: Trial, server_processors: int) -> float:
+    """The share of the steady run's warm-up that the handshakes of its connections take the server.
+
+    0 where the server is not accounted for, or has no run with handshakes alone.
+    """
+    steady, capacity = trial.runs.get("steady"), trial.runs.get("capacity")
+    cost = server_cost_us(capacity) if capacity is not None else None
+    if steady is None or cost is None:
+        return 0.0
+    spec = steady.record.spec
+    warm_up_us = spec.get("warmup_ms", 0) * 1000 * server_processors
+    opening_us = spec.get("connections", 0) * cost
+    return opening_us / warm_up_us if warm_up_us else 0.0
 
 
 def _server(run: TrialRun, processors: int) -> dict[str, float]:
