@@ -193,6 +193,11 @@ class _Maker:
         record = replace(
             run.record,
             requests=requests,
+            spec={
+                **run.record.spec,
+                "connections": steady.connections,
+                "warmup_ms": steady.window.warmup_ms,
+            },
             seconds=seconds,
             cpu=cpu,
             workers=(WorkerUsage(1, cpu, seconds),),

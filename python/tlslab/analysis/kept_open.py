@@ -1,5 +1,7 @@
 """The run with connections that are kept open: one value of each estimate from each trial."""
 
+from collections.abc import Sequence
+
 from tlslab.analysis.measures import (
     BYTE_RATE,
     BYTES,
@@ -12,6 +14,7 @@ from tlslab.analysis.measures import (
     split,
 )
 from tlslab.model.record import Trial, TrialRun
+from tlslab.model.wording import percent
 
 PREFIX = "steady_"
 REQUESTS = "steady_requests_per_s"
@@ -77,6 +80,18 @@ def opening_share(trial: Trial, server_processors: int) -> float:
     warm_up_us = spec.get("warmup_ms", 0) * 1000 * server_processors
     opening_us = spec.get("connections", 0) * cost
     return opening_us / warm_up_us if warm_up_us else 0.0
+
+
+def not_measurable(trials: Sequence[Trial], server_processors: int) -> dict[str, str]:
+    """Why requests on open connections have no estimate, where handshakes may have reached in."""
+    shares = [opening_share(trial, server_processors) for trial in trials]
+    if not shares or min(shares) <= OPENING_SHARE:
+        return {}
+    reason = (
+        f"the handshakes of all connections take {percent(min(shares))} of the warm-up at least, "
+        "and may have reached into the measurement: use a longer warm-up"
+    )
+    return {REQUESTS: reason}
 
 
 def _server(run: TrialRun, processors: int) -> dict[str, float]:

@@ -1,6 +1,7 @@
 """What the emitters have in common: comments, and names as OpenSSL has them."""
 
 import textwrap
+from collections.abc import Sequence
 
 from tlslab.advice.preference import WORDS, Choice, Preference
 from tlslab.model.names import Group, find_group, find_suite
@@ -79,3 +80,24 @@ def _origin(preference: Preference) -> str:
 def _short(choice: Choice) -> str:
     suite = find_suite(choice.name)
     return suite.openssl if suite else choice.name
+
+
+def openssl_configuration(
+    preference: Preference, server: str, base: Sequence[str], suites_line: str, groups_line: str
+) -> str | None:
+    """A configuration by OpenSSL's names, `#` before comments; None when nothing is left to order.
+
+    `{}` in each line is the place of the list.
+    """
+    lines = [*heading(preference, "#"), *base]
+    if preference.subject == "suite":
+        suites = openssl_suites(preference)
+        return "\n".join([*lines, suites_line.format(":".join(suites)), ""]) if suites else None
+    groups = openssl_groups(preference, server)
+    if not groups:
+        return None
+    lines.append(groups_line.format(":".join(groups)))
+    if extra := hybrids(preference, server):
+        lines += comment("With OpenSSL 3.5 or later:", "#")
+        lines.append("# " + groups_line.format(":".join((*extra, *groups))))
+    return "\n".join([*lines, ""])
