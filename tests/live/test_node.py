@@ -5,7 +5,6 @@ import signal
 import time
 import urllib.request
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -113,24 +112,21 @@ def test_the_workers_end_with_their_primary(tmp_path: Path) -> None:
     running.stop()
 
 
-def still_running(name: str) -> list[psutil.Process]:
-    """Our children of that name that have not ended within some seconds."""
-    named = []
-    for child in psutil.Process().children(recursive=True):
-        with suppress(psutil.NoSuchProcess):
-            named += [child] if name in child.name() else []
-    return psutil.wait_procs(named, timeout=10)[1]
+def children() -> set[psutil.Process]:
+    return set(psutil.Process().children(recursive=True))
 
 
 def test_a_refused_configuration_is_told_in_nodes_words(tmp_path: Path) -> None:
     target = Node(setting(tmp_path))
     target.prepare()
     (tmp_path / "rsa-2048.key").write_text("no key at all")
+    before = children()
     with pytest.raises(
         CannotRunError, match=r"Node\.js gave no sign of 'ready': .*DECODER routines"
     ):
         target.start()
-    assert not still_running("node")
+    _, still_running = psutil.wait_procs(children() - before, timeout=10)
+    assert not still_running
 
 
 def test_a_node_that_does_not_start_is_told(tmp_path: Path) -> None:

@@ -33,6 +33,10 @@ MISCONFIGURED = "misconfigured"
 # A server that restarts is asked so often whether it answers.
 ASK_EVERY_S = 0.25
 
+# It is ready when so many answers in a row were right: a server that reads its configuration anew
+# goes on for a moment with processes that still have the old one, and either may answer.
+RIGHT_ANSWERS = 3
+
 # What a server can be left to choose; their fields in a profile are the plurals.
 Chosen = Literal["group", "suite"]
 CHOICES: tuple[Chosen, ...] = ("group", "suite")
@@ -121,13 +125,15 @@ def _opened(cell: Cell, choices: tuple[Choice, ...]) -> Cell:
 
 
 def _await(bench: Bench, cell: Cell, choices: tuple[Choice, ...], seconds: float) -> str | None:
-    """Asks the server until it answers and is as the cell wants it; what is wrong at the end."""
+    """Asks the server until it is lastingly as the cell wants it; what is wrong at the end."""
     deadline = time.monotonic() + seconds
+    right = 0
     while True:
         words = _question(bench, cell, choices)
-        if words is None:
+        right = right + 1 if words is None else 0
+        if right == RIGHT_ANSWERS:
             return None
-        if time.monotonic() >= deadline:
+        if words is not None and time.monotonic() >= deadline:
             return f"{seconds:g} s after the command {words}"
         time.sleep(ASK_EVERY_S)
 

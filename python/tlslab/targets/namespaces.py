@@ -1,11 +1,13 @@
 """Network namespaces of the lab's own, each joined to this machine by a pair of virtual links.
 
 A namespace bears the pid of its lab and the time that it began, so that one which its lab has left
-behind (killed, without a chance to tidy up) is found and removed by the next. Needs root and
+behind (killed, without a chance to tidy up) is found and removed by the next. The numbers in the
+names of namespaces and links go on: the kernel takes its time to end a namespace. Needs root and
 iproute2; `obstacle` says what is missing.
 """
 
 import ipaddress
+import itertools
 import json
 import os
 import re
@@ -27,12 +29,16 @@ _NAME = re.compile(r"tlslab-(\d+)-(\d+)-(\d+)")
 
 _COMMAND_S = 20
 
+# The numbers of this lab's namespaces; 0 is the one that is tried.
+_numbers = itertools.count(1)
+
 
 @dataclass(frozen=True)
 class Namespace:
-    """A namespace: its name, the address in it, and the one of this machine on the link to it."""
+    """Its name and that of the link to it, the address in it, and this machine's on the link."""
 
     name: str
+    link: str
     address: str
     here: str
 
@@ -62,13 +68,15 @@ def namespaces(count: int) -> Iterator[tuple[Namespace, ...]]:
     remove_forsaken()
     made: list[Namespace] = []
     try:
-        for number, subnet in zip(range(1, count + 1), _free_subnets(), strict=False):
+        for subnet in itertools.islice(_free_subnets(), count):
+            number = next(_numbers)
             here, there = (str(host) for host in subnet.hosts())
-            made.append(Namespace(_name(number), there, here))
-            _make(made[-1], number, subnet.prefixlen)
+            made.append(Namespace(_name(number), _link(number), there, here))
+            _make(made[-1], subnet.prefixlen)
         yield tuple(made)
     finally:
         for namespace in made:
+            _ip("link", "del", namespace.link)
             _ip("netns", "del", namespace.name)
 
 
@@ -82,8 +90,8 @@ def remove_forsaken() -> int:
     return removed
 
 
-def _make(namespace: Namespace, number: int, prefix: int) -> None:
-    link = f"tls{number}-{os.getpid()}"
+def _make(namespace: Namespace, prefix: int) -> None:
+    link = namespace.link
     steps = (
         ("netns", "add", namespace.name),
         ("link", "add", link, "type", "veth", "peer", "name", "eth0", "netns", namespace.name),
@@ -118,6 +126,11 @@ def _free_subnets() -> Iterator[ipaddress.IPv4Network]:
 
 def _name(number: int) -> str:
     return f"tlslab-{os.getpid()}-{_began(os.getpid())}-{number}"
+
+
+def _link(number: int) -> str:
+    """The name of a link; Linux allows 15 characters, and a pid may have seven."""
+    return f"tls{os.getpid():x}-{number:x}"
 
 
 def _began(pid: int) -> int:

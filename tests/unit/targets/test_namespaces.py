@@ -45,3 +45,18 @@ def test_subnets_in_use_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_without_root_it_is_said_why_not(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     assert obstacle() == "network namespaces need root"
+
+
+def test_no_name_is_used_twice_and_links_are_gone_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kernel may keep a namespace, and with it its link, after it was told to end it."""
+    ip = Ip()
+    monkeypatch.setattr(namespaces, "_ip", ip)
+    with namespaces.namespaces(2) as first:
+        pass
+    with namespaces.namespaces(2) as second:
+        pass
+    spaces = (*first, *second)
+    assert len({space.name for space in spaces}) == len({space.link for space in spaces}) == 4
+    assert max(len(space.link) for space in spaces) <= 15
+    ended = [call[2] for call in ip.calls if call[:2] == ("link", "del")]
+    assert ended == [space.link for space in spaces]
