@@ -46,10 +46,11 @@ class CapturedConnection:
 class Resolution:
     """How far an instant that a program reads lies from the packet's own, in microseconds.
 
-    It is measured between two programs that are not the tool: from a reading of the clock before a
-    datagram is sent to the kernel's time stamp of its arrival, and from there to a reading after
-    the receiver has woken up; the two added up, at each quantile. The datagrams come as often as
-    the connections that it is for: a processor that sleeps for longer takes longer to wake.
+    It is measured between two programs that are not the tool, as often in a second as the
+    connections that it is for: a processor that sleeps for longer takes longer to wake. At each
+    quantile it is the greater of two: what a program waits for a connect beyond the kernel's own
+    time from SYN to SYN-ACK; and, of a datagram, from a reading of the clock before it is sent to
+    the kernel's stamp, and from there to a reading after the receiver has woken up.
     """
 
     median_us: float

@@ -88,7 +88,7 @@ def _notes(validation: Validation) -> list[Text]:
         f"{plain(validation.target)}, back end {plain(validation.backend)}"
         + (f", {validation.pause_ms} ms of work per response" if validation.pause_ms else ""),
         "resolution of this machine in us, p50 and p99: how far a program's reading of the clock "
-        f"lies from the packet's own time, by datagrams apart from the tool: {finest}",
+        f"lies from the packet's own time, by connects and datagrams apart from the tool: {finest}",
     ]
     for rate in validation.rates:
         if not rate.valid:
