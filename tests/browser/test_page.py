@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, Request, ViewportSize, sync_playwright
+from plotly.offline import get_plotlyjs
 
 from made_data import with_data
 from made_run import World, made_run
@@ -55,6 +56,21 @@ class Opened:
     def _on_request(self, request: Request) -> None:
         if not request.url.startswith(("data:", "blob:")):
             self.requests.append(request.url)
+
+
+def test_a_script_beside_the_page_draws_the_same(
+    browser: Browser, report: Path, full_summary: Summary, tmp_path: Path
+) -> None:
+    (tmp_path / "plotly.min.js").write_text(get_plotlyjs(), "utf-8")
+    light = tmp_path / "light.html"
+    light.write_text(render_html(full_summary, "plotly.min.js"), "utf-8")
+    drawn = []
+    for path in (report, light):
+        with browser.new_context(viewport=DESKTOP) as context:
+            opened = Opened(context.new_page(), path)
+            assert opened.complaints == []
+            drawn.append(opened.page.locator(".chart .main-svg").count())
+    assert drawn[0] == drawn[1] > 0
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)

@@ -11,6 +11,7 @@ import typer
 from tlslab import report
 from tlslab.cli.console import out
 from tlslab.lab.results import analyse
+from tlslab.model.errors import UsageError
 from tlslab.store import RunFolder, to_json
 
 
@@ -28,14 +29,25 @@ def command(
     format_: Annotated[
         Format, typer.Option("--format", help="text, html, json, or ab's blocks.")
     ] = Format.text,
+    plotly: Annotated[
+        str | None,
+        typer.Option(
+            "--plotly",
+            metavar="URL",
+            help="With html: where the page fetches plotly.js, 5 MB that it carries otherwise; "
+            "a name like plotly.min.js is a file beside it.",
+        ),
+    ] = None,
 ) -> None:
     """Analyse a run folder anew and print its report; nothing is written to the folder."""
+    if plotly is not None and format_ != Format.html:
+        raise UsageError("--plotly goes with --format html")
     summary = analyse(RunFolder.open(folder))
     match format_:
         case Format.text:
             out.print(report.render_text(summary))
         case Format.html:
-            sys.stdout.write(report.render_html(summary))
+            sys.stdout.write(report.render_html(summary, plotly))
         case Format.json:
             sys.stdout.write(json.dumps(to_json(summary), allow_nan=False, indent=1) + "\n")
         case Format.ab:

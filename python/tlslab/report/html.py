@@ -27,8 +27,11 @@ _INTERVAL = re.compile(r"\(95 %: [^()]*\)")
 _NAME = re.compile(r"\b(P|RSA)-\d+")
 
 
-def render_html(summary: Summary) -> str:
-    """The whole page: styles, scripts and data inside, nothing to be fetched."""
+def render_html(summary: Summary, plotly_at: str | None = None) -> str:
+    """The whole page: styles, scripts and data inside, nothing to be fetched.
+
+    `plotly_at`: where the page is to fetch Plotly's script, so that many pages can share one.
+    """
     sections = view.sections(summary)
     headline = view.headline(summary, sections)
     study, published = view.published(summary)
@@ -55,7 +58,8 @@ def render_html(summary: Summary) -> str:
             view=view,
             style=_asset("report.css"),
             script=_asset("report.js"),
-            plotly=Markup(_plotly()),
+            plotly=Markup("" if plotly_at else _plotly()),
+            plotly_at=plotly_at,
         )
     )
 

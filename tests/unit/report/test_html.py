@@ -38,6 +38,14 @@ def test_the_page_fetches_nothing(page: str) -> None:
     assert not set(parsed.tags) & {"link", "iframe", "img", "object", "embed", "base"}
 
 
+def test_pages_can_share_one_script(full_summary: Summary, page: str) -> None:
+    light = render_html(full_summary, "../plotly.min.js")
+    sources = [value for name, value in Page(light).attributes if name == "src"]
+    assert sources == ["../plotly.min.js"]
+    assert len(light) < len(page) - 4_000_000
+    assert figures(light) == figures(page)
+
+
 def test_all_that_the_summary_says_is_on_the_page(page: str, full_summary: Summary) -> None:
     text = Page(page).text
     for finding in full_summary.findings:
