@@ -15,7 +15,8 @@ if [ "${1:-}" = java ]; then
         /usr/include/openssl/ssl.h:libssl-dev)
 fi
 if [ "${1:-}" = bench ]; then
-    needed+=(ab:apache2-utils wrk:wrk h2load:nghttp2-client httperf:httperf perf:linux-perf)
+    needed+=(ab:apache2-utils wrk:wrk h2load:nghttp2-client httperf:httperf perf:linux-perf
+        cyclictest:rt-tests)
 fi
 
 missing=()

@@ -45,6 +45,8 @@ pub struct Context<'w, C> {
     pub recorder: Option<&'w mut Recorder>,
     /// Room for decrypted bytes.
     pub plaintext: &'w mut [u8],
+    /// When something is due for which a handshake stops half-way; `Nanos::MAX` for nothing.
+    pub urgent_at: Nanos,
     /// The run is over: a connection with as many requests as fit ends with those under way.
     pub draining: bool,
 }
@@ -266,7 +268,9 @@ impl<S: Session> Connection<S> {
     }
 
     fn handshake<C: Clock>(&mut self, context: &mut Context<'_, C>) -> Result<Next, Failure> {
-        match self.session.handshake(&mut self.socket)? {
+        let urgent = || context.clock.now() >= context.urgent_at;
+        let urgent = (context.urgent_at < Nanos::MAX).then_some(&urgent as &dyn Fn() -> bool);
+        match self.session.handshake(&mut self.socket, urgent)? {
             Progress::Done(_) => {}
             Progress::WantRead => return Ok(Next::Stop(Turn::Read)),
             Progress::WantWrite => return Ok(Next::Stop(Turn::Write)),

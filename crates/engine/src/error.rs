@@ -56,6 +56,19 @@ pub enum RunError {
         /// The system's words.
         source: io::Error,
     },
+    /// Not all connections could be opened in the time that they had.
+    #[error("{open} of {wanted} connections were open after {ms} ms")]
+    NotOpen {
+        /// Those that were.
+        open: u64,
+        /// Those that were to be.
+        wanted: u32,
+        /// The time that they had.
+        ms: u64,
+    },
+    /// A worker may not run in real time.
+    #[error("cannot run in real time: {0}")]
+    Realtime(#[source] io::Error),
     /// The operating system refused something that a run needs.
     #[error("the operating system refused: {0}")]
     System(#[from] io::Error),
@@ -83,6 +96,8 @@ impl RunError {
             Self::Files { .. } => Failure::FilesExhausted.to_string(),
             Self::Source { .. } => "source".to_owned(),
             Self::Pin { .. } => "pin".to_owned(),
+            Self::NotOpen { .. } => "not_open".to_owned(),
+            Self::Realtime(_) => "realtime".to_owned(),
             Self::System(e) => crate::socket::failure(e, Step::Connect).to_string(),
         }
     }

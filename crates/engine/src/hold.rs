@@ -352,6 +352,7 @@ impl<'r, B: Backend> Holder<'r, B> {
             clock: &self.clock,
             recorder: None,
             plaintext: &mut self.plaintext,
+            urgent_at: Nanos::MAX,
             draining: false,
         }
     }

@@ -21,6 +21,11 @@ impl Mix {
         Self { resumed: resumed_millionths.min(WHOLE), owed: 0 }
     }
 
+    /// Whether no connection resumes.
+    pub fn is_full(&self) -> bool {
+        self.resumed == 0
+    }
+
     /// The kind of the next connection.
     pub fn next_kind(&mut self) -> HandshakeKind {
         self.owed += self.resumed;

@@ -47,7 +47,7 @@ pub struct Schedule {
 impl Schedule {
     /// The schedule of a run that begins at `start`.
     pub fn new(spec: &RunSpec, start: Nanos) -> Self {
-        let measure = start + spec.warmup_ms * MILLISECOND;
+        let measure = start + (spec.load.open_within_ms + spec.warmup_ms) * MILLISECOND;
         let drain = match spec.stop {
             Stop::DurationMs(ms) => Some(measure + ms * MILLISECOND),
             Stop::Count(_) => None,
@@ -76,6 +76,12 @@ impl Schedule {
             Some(drain) if now >= drain => Phase::Drain,
             _ => Phase::Measure,
         }
+    }
+
+    /// The same schedule, with the measurement begun at an earlier instant.
+    pub fn begun_at(self, measure: Nanos) -> Self {
+        let earlier = self.measure.saturating_sub(measure);
+        Self { measure, drain: self.drain.map(|drain| drain - earlier), ..self }
     }
 
     /// The same schedule, with the measurement ended at an instant.
@@ -117,6 +123,16 @@ mod tests {
         assert_eq!(at(1_300), Phase::Drain);
         assert_eq!(at(1_800), Phase::Done);
         assert_eq!(schedule.next_change(0), Some(1_100 * MILLISECOND));
+    }
+
+    #[test]
+    fn a_measurement_that_begins_earlier_is_as_long() {
+        let json = r#"{"url":"https://localhost/","warmup_ms":100,"stop":{"duration_ms":200},
+            "requests_per_connection":"unlimited","load":{"open_within_ms":5000}}"#;
+        let schedule = Schedule::new(&serde_json::from_str(json).unwrap(), 0);
+        assert_eq!(schedule.measure, 5_100 * MILLISECOND);
+        let begun = schedule.begun_at(700 * MILLISECOND);
+        assert_eq!((begun.measure, begun.drain), (700 * MILLISECOND, Some(900 * MILLISECOND)));
     }
 
     #[test]

@@ -92,8 +92,14 @@ fn drive<S: Session>(
     let mut poller = Poller::new().map_err(system)?;
     poller.add(&connection.socket, 0, true).map_err(system)?;
     let mut plaintext = vec![0; 16 * 1024];
-    let mut context =
-        Context { script, clock, recorder: None, plaintext: &mut plaintext, draining: false };
+    let mut context = Context {
+        script,
+        clock,
+        recorder: None,
+        plaintext: &mut plaintext,
+        urgent_at: Nanos::MAX,
+        draining: false,
+    };
     let mut ready = Vec::new();
     loop {
         match connection.advance(&mut context) {

@@ -197,6 +197,7 @@ impl<S: Session> Priming<'_, S> {
             clock: &MonotonicClock,
             recorder: None,
             plaintext: &mut self.plaintext,
+            urgent_at: Nanos::MAX,
             draining: false,
         }
     }

@@ -1,4 +1,4 @@
-//! Pinning threads to processors.
+//! Which processor a thread runs on, and ahead of what.
 
 use std::io;
 
@@ -11,6 +11,19 @@ pub fn pin(processor: usize) -> io::Result<()> {
     set.set(processor)?;
     sched_setaffinity(Pid::from_raw(0), &set)?;
     Ok(())
+}
+
+/// Lets the calling thread run before all that is not in real time, until it waits (SCHED_FIFO at
+/// its lowest priority; sched(7)).
+pub fn run_in_real_time() -> io::Result<()> {
+    // SAFETY: the call takes a policy and gives a number.
+    let priority = unsafe { libc::sched_get_priority_min(libc::SCHED_FIFO) };
+    let parameters = libc::sched_param { sched_priority: priority };
+    // SAFETY: the parameters are valid for the call; 0 is the calling thread.
+    match unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const parameters) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ use crate::notes::notes as remarks;
 use crate::pacing::{Arrivals, Curve};
 use crate::phase::Schedule;
 use crate::prime::{Primed, Wanted, prime};
-use crate::processor::pin;
+use crate::processor::{pin, run_in_real_time};
 use crate::record::{ClientCertificate, CpuTime, RECORD_SCHEMA, RunRecord, WorkerUsage};
 use crate::recorder::Recorder;
 use crate::spec::{CheckedSpec, Resume, RunSpec, Stop};
@@ -94,6 +94,10 @@ fn load<B: Backend>(
         let address = checked.permit.address.ip();
         return Err(RunError::Exceeded(GuardError::PublicWithoutProof { address }));
     }
+    if let Ending::NotOpen(open) = ending {
+        let (wanted, ms) = (spec.spec().connections, spec.spec().load.open_within_ms);
+        return Err(RunError::NotOpen { open, wanted, ms });
+    }
     let mut reports: Vec<Report> = reports.into_iter().flatten().collect();
     if spec.spec().load.trace > 0 {
         let traces = reports.iter_mut().map(|report| mem::take(&mut report.recorder.trace));
@@ -156,7 +160,12 @@ fn work<B: Backend>(
         pin(processor).map_err(|source| RunError::Pin { processor, source })
     });
     let connections = part(u64::from(spec.connections), spec.threads, index) as usize;
-    let ready = pinned.and_then(|()| primed(job, connections, make));
+    let ready = pinned.and_then(|()| primed(job, connections, make)).and_then(|primed| {
+        if spec.load.realtime {
+            run_in_real_time().map_err(RunError::Realtime)?;
+        }
+        Ok(primed)
+    });
     if ready.is_err() {
         gate.failed.store(true, Ordering::SeqCst);
     }

@@ -21,6 +21,9 @@ const WATCH: Duration = Duration::from_millis(20);
 /// How long to wait for the answers of workers that are asked how it goes.
 const ANSWER: Nanos = 250 * MILLISECOND;
 
+/// The least time from when the workers are told to measure until they do.
+const NOTICE: Nanos = 200 * MILLISECOND;
+
 /// Who wants to know how a run goes.
 pub trait Observer {
     /// The preflight connection has been made.
@@ -69,6 +72,8 @@ pub(crate) enum Ending {
     Planned,
     Interrupted,
     Exceeded,
+    /// So many connections were open when all should have been.
+    NotOpen(u64),
 }
 
 /// Tells the observer how the run goes, and ends it when it is told to or when it has to.
@@ -81,12 +86,19 @@ pub(crate) fn watch(
     interrupt: &AtomicBool,
     finished: impl Fn() -> bool,
 ) -> Ending {
-    let schedule = Schedule::new(spec, start);
+    let mut schedule = Schedule::new(spec, start);
+    let mut opening = spec.load.open_within_ms > 0;
     let mut ending = Ending::Planned;
     let mut phase = None;
     let mut teller = Teller::new(gauges);
     while !finished() {
         let now = MonotonicClock.now();
+        let open: u64 = gauges.iter().map(Gauge::open).sum();
+        if opening && open >= u64::from(spec.connections) {
+            opening = false;
+            schedule = schedule.begun_at(now + NOTICE.max(spec.warmup_ms * MILLISECOND));
+            gauges.iter().for_each(|gauge| gauge.measure_at(schedule.measure));
+        }
         let next = schedule.at(now);
         if now >= start && phase != Some(next) && next < Phase::Done {
             phase = Some(next);
@@ -100,6 +112,11 @@ pub(crate) fn watch(
         let exceeded = permit.is_exceeded(connections, elapsed);
         if ending == Ending::Planned && (exceeded || interrupt.load(Ordering::Relaxed)) {
             ending = if exceeded { Ending::Exceeded } else { Ending::Interrupted };
+            gauges.iter().for_each(Gauge::stop);
+        }
+        let late = now >= start + spec.load.open_within_ms * MILLISECOND;
+        if ending == Ending::Planned && opening && late {
+            ending = Ending::NotOpen(open);
             gauges.iter().for_each(Gauge::stop);
         }
         let change = schedule.next_change(now).map_or(Nanos::MAX, |change| change - now);

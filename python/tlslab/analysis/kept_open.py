@@ -1,7 +1,5 @@
 """The run with connections that are kept open: one value of each estimate from each trial."""
 
-from collections.abc import Sequence
-
 from tlslab.analysis.measures import (
     BYTE_RATE,
     BYTES,
@@ -10,11 +8,9 @@ from tlslab.analysis.measures import (
     SHARE,
     client_busy,
     server_busy,
-    server_cost_us,
     split,
 )
 from tlslab.model.record import Trial, TrialRun
-from tlslab.model.wording import percent
 
 PREFIX = "steady_"
 REQUESTS = "steady_requests_per_s"
@@ -39,21 +35,14 @@ UNITS: dict[str, str] = {
 }
 
 
-# Opening all connections may take so much of the warm-up, by what a handshake costs the server: it
-# also answers the requests of those that are open already.
-OPENING_SHARE = 0.6
-
-
 def steady_values(trial: Trial, server_processors: int) -> dict[str, float]:
     """The values of a done trial's steady run; none where it has no such run.
 
-    None either where handshakes may have reached into the measurement. Bytes are those of HTTP,
-    heads and bodies: what TLS adds is counted when a connection ends.
+    All connections were open before the measurement began, or there is no such record. Bytes are
+    those of HTTP, heads and bodies: what TLS adds is counted when a connection ends.
     """
     run = trial.runs.get("steady")
     if run is None or run.record.requests == 0 or run.record.seconds <= 0:
-        return {}
-    if opening_share(trial, server_processors) > OPENING_SHARE:
         return {}
     record = run.record
     values = {
@@ -65,33 +54,6 @@ def steady_values(trial: Trial, server_processors: int) -> dict[str, float]:
         CLIENT, record.cpu.total_us / record.requests, record.cpu.user_us, record.cpu.system_us
     )
     return values | _server(run, server_processors)
-
-
-def opening_share(trial: Trial, server_processors: int) -> float:
-    """The share of the steady run's warm-up that the handshakes of its connections take the server.
-
-    0 where the server is not accounted for, or has no run with handshakes alone.
-    """
-    steady, capacity = trial.runs.get("steady"), trial.runs.get("capacity")
-    cost = server_cost_us(capacity) if capacity is not None else None
-    if steady is None or cost is None:
-        return 0.0
-    spec = steady.record.spec
-    warm_up_us = spec.get("warmup_ms", 0) * 1000 * server_processors
-    opening_us = spec.get("connections", 0) * cost
-    return opening_us / warm_up_us if warm_up_us else 0.0
-
-
-def not_measurable(trials: Sequence[Trial], server_processors: int) -> dict[str, str]:
-    """Why requests on open connections have no estimate, where handshakes may have reached in."""
-    shares = [opening_share(trial, server_processors) for trial in trials]
-    if not shares or min(shares) <= OPENING_SHARE:
-        return {}
-    reason = (
-        f"the handshakes of all connections take {percent(min(shares))} of the warm-up at least, "
-        "and may have reached into the measurement: use a longer warm-up"
-    )
-    return {REQUESTS: reason}
 
 
 def _server(run: TrialRun, processors: int) -> dict[str, float]:

@@ -65,12 +65,15 @@ def _steady(table: Table) -> Steady | None:
     if "steady" not in table:
         return None
     steady = table.table("steady")
-    steady.only("warmup_ms", "measure_ms", "connections", "http", "streams")
+    steady.only("warmup_ms", "measure_ms", "connections", "http", "streams", "open_within_ms")
     return Steady(
         window=_window(steady),
         connections=steady.integer("connections", 1, LIMIT_CONNECTIONS),
         http=_http(steady),
         streams=_streams(steady),
+        open_within_ms=steady.integer("open_within_ms", 1, LIMIT_WINDOW_MS)
+        if "open_within_ms" in steady
+        else Steady.open_within_ms,
     )
 
 
@@ -123,6 +126,7 @@ def write_workload(workload: Workload) -> list[str]:
     if (steady := workload.steady) is not None:
         lines += ["", "[workload.steady]", *write_window(steady.window)]
         lines += [f"connections = {steady.connections}", f"streams = {steady.streams}"]
+        lines.append(f"open_within_ms = {steady.open_within_ms}")
         lines += [f"http = {toml(steady.http)}"] if steady.http else []
     return lines
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tlslab.lab.discovery import discover
 from tlslab.lab.engine import Engine
-from tlslab.lab.placement import Placement, place, usable
+from tlslab.lab.placement import Placement, may_run_in_real_time, place, usable
 from tlslab.lab.request import Request
 from tlslab.lab.specs import Aim
 from tlslab.model.deployment import NO_FRONT, Deployment
@@ -198,7 +198,13 @@ def _managed(
         host="127.0.0.1",
         path=target.path,
     )
-    aim = Aim("", target.trust_pem, SERVER_NAME, processors=placement.generator)
+    aim = Aim(
+        "",
+        target.trust_pem,
+        SERVER_NAME,
+        processors=placement.generator,
+        realtime=placement.alone and may_run_in_real_time(),
+    )
     return Prepared(info, aim, target.start, unavailable)
 
 

@@ -16,6 +16,23 @@ class Placement:
         """Whether server and generator compete for a processor."""
         return bool(set(self.server) & set(self.generator))
 
+    @property
+    def alone(self) -> bool:
+        """Whether the generator has processors that the server does not use."""
+        return bool(self.server) and bool(self.generator) and not self.shared
+
+
+def may_run_in_real_time() -> bool:
+    """Whether this process has the right to real-time scheduling (SCHED_FIFO; sched(7))."""
+    policy, parameters = os.sched_getscheduler(0), os.sched_getparam(0)
+    first = os.sched_get_priority_min(os.SCHED_FIFO)
+    try:
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(first))
+    except PermissionError:
+        return False
+    os.sched_setscheduler(0, policy, parameters)
+    return True
+
 
 def usable() -> tuple[int, ...]:
     """The processors that this process may use, ascending."""

@@ -21,6 +21,7 @@ class Aim:
 
     `trust` is `system`, `anyone` or a text in PEM; `server_name` overrides the URL's host for SNI
     and the certificate check; `allow` lists hosts beside loopback ones that the user has allowed.
+    `realtime`: open loops are kept in real time, ahead of all else on the generator's processors.
     """
 
     url: str
@@ -28,6 +29,7 @@ class Aim:
     server_name: str | None = None
     allow: tuple[str, ...] = ()
     processors: tuple[int, ...] = ()
+    realtime: bool = False
 
 
 def run_spec(aim: Aim, profile: Profile, workload: Workload, kind: RunKind) -> dict[str, Any]:
@@ -71,6 +73,7 @@ def _steady_spec(aim: Aim, profile: Profile, workload: Workload) -> dict[str, An
         "warmup_ms": steady.window.warmup_ms,
         "stop": {"duration_ms": steady.window.measure_ms},
         "requests_per_connection": "unlimited",
+        "load": {"open_within_ms": steady.open_within_ms},
     }
     spec["http"] |= {"streams": steady.streams if http == "2" else 1}
     return spec

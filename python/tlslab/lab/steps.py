@@ -58,6 +58,7 @@ def step_spec(aim: Aim, profile: Profile, workload: Workload, step: Step) -> dic
         spec["load"] = {
             "rate": {"constant": float(step.rate)},
             "arrivals": step.arrivals,
+            "realtime": aim.realtime,
             "seed": 1 + step.repetition,
         }
     return spec

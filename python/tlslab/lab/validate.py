@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from tlslab.analysis.agreement import compare, match
 from tlslab.lab.capture import capturing
 from tlslab.lab.engine import Engine
-from tlslab.lab.placement import Placement, place
+from tlslab.lab.placement import Placement, may_run_in_real_time, place
 from tlslab.lab.private import private_folder
 from tlslab.lab.programs import require_program
 from tlslab.lab.resolution import measure_resolution
@@ -92,7 +92,11 @@ def _load(rate: float, seconds: float, placement: Placement) -> dict[str, Any]:
         "cpus": list(placement.generator),
         "warmup_ms": 0,
         "stop": {"duration_ms": math.ceil(1000 * max(seconds, CONNECTIONS / rate))},
-        "load": {"rate": {"constant": rate}, "arrivals": "constant"},
+        "load": {
+            "rate": {"constant": rate},
+            "arrivals": "constant",
+            "realtime": placement.alone and may_run_in_real_time(),
+        },
     }
 
 

@@ -23,13 +23,15 @@ class Window:
 class Steady:
     """A closed loop over connections that are kept open: as many requests as fit into the window.
 
-    `http` is the version, None for the workload's own; `streams` as in `Workload`.
+    The window begins when all connections are open, for which they have `open_within_ms`. `http` is
+    the version, None for the workload's own; `streams` as in `Workload`.
     """
 
     window: Window
     connections: int
     http: str | None = None
     streams: int = 1
+    open_within_ms: int = 20_000
 
 
 # The windows of experiments that have no such runs.

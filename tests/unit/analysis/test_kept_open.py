@@ -93,13 +93,3 @@ def test_page_and_terminal_have_a_table_of_it(summary: Summary, quick_summary: S
     assert isinstance(console.file, io.StringIO)
     assert "connections kept open" in console.file.getvalue()
     assert "kept open" not in Page(render_html(quick_summary)).text
-
-
-def test_handshakes_that_may_reach_into_the_measurement_leave_no_rate(summary: Summary) -> None:
-    # The same server needs longer for all handshakes than a tenth of this warm-up lasts.
-    short = replace(EXPERIMENT.workload, steady=Steady(Window(10, 500), 128))
-    found = summarise(made_run(experiment=replace(EXPERIMENT, workload=short))).cell(KEY)
-    assert "steady_requests_per_s" not in found.estimates
-    assert "warm-up" in found.not_measurable["steady_requests_per_s"]
-    assert "connections_per_s" in found.estimates
-    assert not summary.cell(KEY).not_measurable.get("steady_requests_per_s")

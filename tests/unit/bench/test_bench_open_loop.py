@@ -3,7 +3,15 @@
 import numpy as np
 import pytest
 
-from bench.open_loop import RATE, STARTS, Punctuality, anderson_darling, punctuality
+from bench.open_loop import (
+    RATE,
+    STARTS,
+    Punctuality,
+    anderson_darling,
+    lateness_p99,
+    median,
+    punctuality,
+)
 
 
 def made(law: str, late_us: float = 20.0, random: bool = True) -> Punctuality:
@@ -40,3 +48,17 @@ def test_the_test_sees_a_wrong_law_in_a_thousand_distances() -> None:
     right, critical = anderson_darling(generator.exponential(1.0, STARTS))
     wrong, _ = anderson_darling(generator.gamma(2.0, 0.5, STARTS))
     assert right <= critical < wrong
+
+
+def test_one_run_that_the_machine_spoilt_does_not_decide() -> None:
+    runs = [made("poisson", late_us=late) for late in (20.0, 5000.0, 30.0)]
+    middle = median(runs)
+    assert middle.delay_p99_us == pytest.approx(30.0)
+    assert (middle.law, middle.starts) == ("poisson", runs[0].starts)
+
+
+def test_cyclictests_histogram_is_read_to_its_99th_percentile() -> None:
+    thread = {"histogram": {"20": 980, "100": 9, "35": 9}, "cycles": 1000, "max": 9000}
+    assert lateness_p99({"thread": {"0": thread}}) == 100.0
+    thread["histogram"] = {"20": 980, "35": 9}
+    assert lateness_p99({"thread": {"0": thread}}) == 9000.0

@@ -1,5 +1,7 @@
 """What the engine is asked for in a step, and whether the engine would take it."""
 
+from dataclasses import replace
+
 from tlslab.experiment import load
 from tlslab.lab.load_run import for_external
 from tlslab.lab.specs import Aim, is_obsolete
@@ -27,7 +29,10 @@ def test_a_closed_loop_is_lean_and_has_no_rate() -> None:
 def test_an_open_loop_has_its_rate_and_arrivals_of_its_own() -> None:
     step = Step("open_loop", 3, 1, 2000, WINDOW, rate=812, fraction=0.4)
     spec = step_spec(AIM, PROFILE, WORKLOAD, step)
-    assert spec["load"] == {"rate": {"constant": 812.0}, "arrivals": "poisson", "seed": 2}
+    load = {"rate": {"constant": 812.0}, "arrivals": "poisson", "realtime": False, "seed": 2}
+    assert spec["load"] == load
+    spec = step_spec(replace(AIM, realtime=True), PROFILE, WORKLOAD, step)
+    assert spec["load"] == load | {"realtime": True}
 
 
 def test_remedies_change_one_thing_each() -> None:

@@ -3,6 +3,7 @@ use crate::clock::ManualClock;
 use crate::http::body::BodyRule;
 use crate::names::CipherSuite;
 use crate::spec::Resume;
+use crate::tls::Urgent;
 use crate::tls::expectation::Expectation;
 use std::net::TcpListener;
 
@@ -14,7 +15,7 @@ impl Session for Endless {
         0
     }
 
-    fn handshake(&mut self, _: &mut Socket) -> Result<Progress, Failure> {
+    fn handshake(&mut self, _: &mut Socket, _: Urgent<'_>) -> Result<Progress, Failure> {
         Ok(Progress::Done(0))
     }
 
@@ -99,6 +100,7 @@ fn a_peer_that_never_pauses_leaves_time_for_others() {
         clock: &clock,
         recorder: None,
         plaintext: &mut plaintext,
+        urgent_at: Nanos::MAX,
         draining: false,
     };
     let _accepted = listener.accept().unwrap();

@@ -20,11 +20,19 @@ pub struct LoadSpec {
     pub rate: Option<Rate>,
     /// The law by which connections are due in an open loop.
     pub arrivals: ArrivalLaw,
+    /// Open loop: the workers run in real time (SCHED_FIFO), so that nothing else on their
+    /// processors keeps a connection waiting that is due. Needs the right to do so (CAP_SYS_NICE),
+    /// and processors that the server does not use.
+    pub realtime: bool,
     /// The seed of random arrivals: the same seed, rate and threads make the same instants.
     pub seed: u64,
     /// Closed loop: connections in flight in each step of the measurement; all steps have the same
     /// length. Empty: `connections` all the time.
     pub connection_steps: Vec<u32>,
+    /// With unlimited requests: the time in which all connections have to be open. The warm-up then
+    /// begins when they are, so that no handshake reaches into the measurement, and the run fails if
+    /// they are not. 0: the warm-up begins at once.
+    pub open_within_ms: u64,
     /// Between a response and the next request on its connection, in microseconds.
     pub think_us: u64,
     /// Connections of the measurement whose instants are kept, for a trace; the first so many of
@@ -37,8 +45,10 @@ impl Default for LoadSpec {
         Self {
             rate: None,
             arrivals: ArrivalLaw::Constant,
+            realtime: false,
             seed: 1,
             connection_steps: Vec::new(),
+            open_within_ms: 0,
             think_us: 0,
             trace: 0,
         }
@@ -118,6 +128,12 @@ pub enum LoadError {
     FallingSteps,
     #[error("an open loop needs connections that end: unlimited requests go with a closed loop")]
     EndlessInOpenLoop,
+    #[error(
+        "realtime goes with a rate: a closed loop is always at work, and would leave no time to others"
+    )]
+    RealtimeInClosedLoop,
+    #[error("open_within_ms goes with unlimited requests on a connection, and without steps")]
+    NothingToOpen,
     #[error("think time goes with several requests on a connection")]
     NothingToThink,
 }
@@ -141,10 +157,16 @@ impl LoadSpec {
             }
             Some(Rate::Ramp(ramp)) if ramp.over_ms > TIME_LIMIT_MS => "load.rate.ramp.over_ms",
             _ if self.think_us > TIME_LIMIT_MS * 1000 => "load.think_us",
+            _ if self.open_within_ms > TIME_LIMIT_MS => "load.open_within_ms",
             _ => "",
         };
         if !long.is_empty() {
             return Err(SpecError::TooLong { field: long });
+        }
+        let keeps_open = spec.requests_per_connection == RequestsPerConnection::Unlimited
+            && self.connection_steps.is_empty();
+        if self.open_within_ms > 0 && !keeps_open {
+            return Err(LoadError::NothingToOpen.into());
         }
         match spec.requests_per_connection {
             RequestsPerConnection::Unlimited if self.rate.is_some() => {
@@ -158,7 +180,9 @@ impl LoadSpec {
     }
 
     fn check_rate(&self) -> Result<(), LoadError> {
-        let Some(rate) = &self.rate else { return Ok(()) };
+        let Some(rate) = &self.rate else {
+            return if self.realtime { Err(LoadError::RealtimeInClosedLoop) } else { Ok(()) };
+        };
         if !self.connection_steps.is_empty() {
             return Err(LoadError::TwoLoops);
         }
@@ -238,6 +262,9 @@ mod tests {
             (r#"{"rate":{"steps":[1,2]}}"#, count, "ends by time"),
             (r#"{"connection_steps":[1,2]}"#, count, "ends by time"),
             (r#"{"connection_steps":[1,5]}"#, SECOND, "from 1 to connections (4)"),
+            (r#"{"open_within_ms":1}"#, SECOND, "goes with unlimited requests"),
+            (r#"{"open_within_ms":1,"connection_steps":[1,2]}"#, endless, "without steps"),
+            (r#"{"realtime":true}"#, SECOND, "realtime goes with a rate"),
             (r#"{"connection_steps":[0,4]}"#, SECOND, "from 1 to connections (4)"),
             (r#"{"connection_steps":[2,1]}"#, endless, "must rise"),
             (r#"{"connection_steps":[2],"rate":{"constant":1}}"#, SECOND, "exclude each other"),

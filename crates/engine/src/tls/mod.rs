@@ -166,6 +166,10 @@ pub trait Backend {
     fn keep(&mut self, sessions: usize);
 }
 
+/// Asked between the records of a handshake: whether something is due that is not to wait for the
+/// others. `None` where nothing ever is.
+pub type Urgent<'u> = Option<&'u dyn Fn() -> bool>;
+
 /// One connection's TLS state.
 pub trait Session {
     /// The bytes that the session has taken or made and not yet sent.
@@ -177,8 +181,9 @@ pub trait Session {
 
     /// Carries the handshake on. `Done` means that the client considers it complete; what the client
     /// still has to send (its Finished in TLS 1.3) may wait for the next [`Session::write`] or
-    /// [`Session::flush`], so that both leave in one segment.
-    fn handshake(&mut self, socket: &mut Socket) -> Result<Progress, Failure>;
+    /// [`Session::flush`], so that both leave in one segment. With something urgent it may stop where
+    /// it could go on, and says `WantWrite`.
+    fn handshake(&mut self, socket: &mut Socket, urgent: Urgent<'_>) -> Result<Progress, Failure>;
 
     /// What was negotiated. Called once, after the handshake is done.
     fn facts(&self) -> Negotiated;

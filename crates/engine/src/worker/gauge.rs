@@ -3,6 +3,7 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use crate::clock::Nanos;
 use crate::recorder::Second;
 
 /// What a worker tells while it runs; it writes, and whoever watches the run reads.
@@ -10,6 +11,9 @@ use crate::recorder::Second;
 #[repr(align(128))]
 pub struct Gauge {
     started: AtomicU64,
+    open: AtomicU64,
+    /// When the measurement begins, once that is known; before, `Nanos::MAX`.
+    measure_at: AtomicU64,
     stop: AtomicBool,
     /// Whether the watcher wants to know how it goes.
     asked: AtomicBool,
@@ -21,6 +25,8 @@ impl Default for Gauge {
     fn default() -> Self {
         Self {
             started: AtomicU64::new(0),
+            open: AtomicU64::new(0),
+            measure_at: AtomicU64::new(Nanos::MAX),
             stop: AtomicBool::new(false),
             asked: AtomicBool::new(false),
             mailbox: Mutex::new(Box::new(Second::new())),
@@ -37,6 +43,26 @@ impl Gauge {
     /// Tells how many connections were begun so far.
     pub fn tell_started(&self, count: u64) {
         self.started.store(count, Ordering::Relaxed);
+    }
+
+    /// Connections whose handshake is done, of those under way in the warm-up.
+    pub fn open(&self) -> u64 {
+        self.open.load(Ordering::Relaxed)
+    }
+
+    /// Tells how many connections are open.
+    pub fn tell_open(&self, count: u64) {
+        self.open.store(count, Ordering::Relaxed);
+    }
+
+    /// Has the worker begin its measurement at an instant, if it was to begin later.
+    pub fn measure_at(&self, instant: Nanos) {
+        self.measure_at.store(instant, Ordering::Relaxed);
+    }
+
+    /// When the measurement begins at the latest.
+    pub fn measures_at(&self) -> Nanos {
+        self.measure_at.load(Ordering::Relaxed)
     }
 
     /// Asks the worker to end its measurement now.

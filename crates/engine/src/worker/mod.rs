@@ -11,7 +11,7 @@ use std::io;
 pub use self::gauge::Gauge;
 use self::punctual::Punctual;
 use self::time::Mark;
-use crate::clock::{Clock, MILLISECOND, Nanos};
+use crate::clock::{Clock, MICROSECOND, MILLISECOND, Nanos};
 use crate::connection::{Begin, Connection, Context, Script, Turn};
 use crate::mix::Mix;
 use crate::outcome::{Failure, Outcome};
@@ -27,6 +27,10 @@ use crate::trace::{Trace, TracedConnection};
 /// How long a slot of a closed loop rests after a connection that failed, so that a dead server is not
 /// hammered. An open loop has a rate of its own.
 const REST: Nanos = 10 * MILLISECOND;
+
+/// A session is made ahead only where this much time is left: drawing a key share takes 10 to 40
+/// microseconds for the elliptic curves.
+const AHEAD: Nanos = 50 * MICROSECOND;
 
 /// Room for decrypted bytes: a whole record's worth (RFC 8446, section 5.1).
 const PLAINTEXT: usize = 16 * 1024;
@@ -85,6 +89,8 @@ pub struct Worker<'r, B: Backend, C> {
     pacing: Option<Pacing>,
     free: Vec<usize>,
     punctual: Punctual,
+    /// The session of the next connection, made ahead of its arrival.
+    ahead: Option<B::Session>,
     /// Connections that think, by the instant at which they go on.
     thinking: BinaryHeap<Reverse<(Nanos, usize)>>,
     in_flight: usize,
@@ -121,6 +127,7 @@ impl<'r, B: Backend, C: Clock> Worker<'r, B, C> {
             free: if pacing.is_some() { (0..slots).rev().collect() } else { Vec::new() },
             pacing,
             punctual: Punctual::default(),
+            ahead: None,
             thinking: BinaryHeap::with_capacity(slots),
             in_flight: 0,
             flown_until: 0,
@@ -151,6 +158,7 @@ impl<'r, B: Backend, C: Clock> Worker<'r, B, C> {
                 self.admit();
                 self.serve(*event);
             }
+            self.prepare();
         }
         Ok(Report { recorder: self.recorder, usage: self.usage })
     }
@@ -193,6 +201,18 @@ impl<'r, B: Backend, C: Clock> Worker<'r, B, C> {
         }
     }
 
+    /// Open loop: makes the next connection's session, key share and all, while nothing is due. Where
+    /// sessions are resumed it is not known yet which one there will be.
+    fn prepare(&mut self) {
+        if self.pacing.is_some() && self.ahead.is_none() && self.share.mix.is_full() {
+            let next = self.next_start();
+            if next != Nanos::MAX && next > self.clock.now() + AHEAD {
+                // What fails now is tried again, and told, when the connection is due.
+                self.ahead = self.backend.open().ok();
+            }
+        }
+    }
+
     fn take_arrival(&mut self) -> Option<Nanos> {
         self.pacing.as_mut().and_then(Pacing::take)
     }
@@ -232,6 +252,11 @@ impl<'r, B: Backend, C: Clock> Worker<'r, B, C> {
             Some(pacing) if self.phase < Phase::Drain => pacing.next_due(),
             _ => Nanos::MAX,
         }
+    }
+
+    /// When the next connection is to be started that could be: with no slot free, none.
+    fn next_start(&self) -> Nanos {
+        if self.free.is_empty() { Nanos::MAX } else { self.next_arrival() }
     }
 
     /// Ends connections whose step took too long; wakes slots that have rested.
@@ -279,11 +304,13 @@ impl<'r, B: Backend, C: Clock> Worker<'r, B, C> {
     }
 
     fn with_context<T>(&mut self, run: impl FnOnce(&mut Context<'_, C>) -> T) -> T {
+        let urgent_at = self.next_start();
         run(&mut Context {
             script: self.share.script,
             clock: &self.clock,
             recorder: (self.phase == Phase::Measure).then_some(&mut self.recorder),
             plaintext: &mut self.plaintext,
+            urgent_at,
             draining: self.phase >= Phase::Drain,
         })
     }
@@ -325,14 +352,20 @@ impl<'r, B: Backend, C: Clock> Worker<'r, B, C> {
         self.in_flight += 1;
         let is_known = socket.is_some();
         let wanted = self.share.mix.next_kind();
-        let (backend, script) = (&mut self.backend, self.share.script);
+        let (backend, script, ahead) = (&mut self.backend, self.share.script, self.ahead.take());
         let begin = Begin { number, wanted, intended, socket };
-        let begun = Connection::start(|| open(backend, wanted), script, &self.clock, begin);
+        let session = || ahead.map_or_else(|| open(backend, wanted), Ok);
+        let begun = Connection::start(session, script, &self.clock, begin);
         let mut connection = match begun {
             Ok(connection) => Box::new(connection),
             Err(failure) => return self.not_begun(index, failure, now),
         };
-        let turn = self.with_context(|context| connection.advance(context));
+        // Where the next arrival is due already, its connect goes before this one's ClientHello.
+        let turn = if self.next_start() <= self.clock.now() {
+            Turn::Write
+        } else {
+            self.with_context(|context| connection.advance(context))
+        };
         if let Turn::Ended(outcome) = turn {
             return self.ended(index, outcome, None);
         }

@@ -33,6 +33,11 @@ impl<B: Backend, C: Clock> Worker<'_, B, C> {
         if self.phase == Phase::Measure && self.count_is_reached() {
             self.share.schedule = self.share.schedule.ended(now);
         }
+        if self.phase == Phase::Warmup
+            && self.share.gauge.measures_at() < self.share.schedule.measure
+        {
+            self.share.schedule = self.share.schedule.begun_at(self.share.gauge.measures_at());
+        }
         let phase = self.share.schedule.at(now);
         if phase >= Phase::Measure && self.phase < Phase::Measure {
             self.begin_measurement(now);
@@ -44,6 +49,9 @@ impl<B: Backend, C: Clock> Worker<'_, B, C> {
         if now >= self.next_sweep {
             self.next_sweep = now + SWEEP;
             self.sweep(now);
+            if self.phase == Phase::Warmup {
+                self.share.gauge.tell_open(self.open());
+            }
         }
         if self.share.gauge.is_asked() {
             self.tell(now);
@@ -53,6 +61,12 @@ impl<B: Backend, C: Clock> Worker<'_, B, C> {
         }
         self.phase = self.phase.max(phase);
         self.phase
+    }
+
+    /// Connections whose handshake is done.
+    fn open(&self) -> u64 {
+        let is_open = |slot: &&Slot<B::Session>| matches!(slot, Slot::Busy(connection) if connection.facts().is_some());
+        self.slots.iter().filter(is_open).count() as u64
     }
 
     fn begin_measurement(&mut self, now: Nanos) {

@@ -121,7 +121,7 @@ impl<S: Session> Client<S> {
 
     fn step(&mut self) -> Result<Progress, Failure> {
         if self.seen.facts.is_none() {
-            match self.session.handshake(&mut self.socket)? {
+            match self.session.handshake(&mut self.socket, None)? {
                 Progress::Done(_) => self.seen.facts = Some(self.session.facts()),
                 other => return Ok(other),
             }

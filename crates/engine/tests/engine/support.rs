@@ -59,7 +59,8 @@ pub fn connect_with(
 ) -> Result<Connected, (Failure, String)> {
     let mut session = backend.open().unwrap();
     let mut socket = Socket::connect(address).unwrap();
-    let handshake = wait(&mut session, &mut socket, OpensslSession::handshake);
+    let handshake =
+        wait(&mut session, &mut socket, |session, socket| session.handshake(socket, None));
     match handshake {
         Ok(Progress::Done(_)) => Ok(Connected { facts: session.facts(), session, socket }),
         Ok(other) => panic!("a handshake ended with {other:?}"),

@@ -1,11 +1,13 @@
 //! `tlslab-load` where the operating system grants less than a run needs.
 
+use std::fs;
 use std::process::Command;
+use std::time::{Duration, Instant};
 
-use crate::support::{Running, load, record, url, verdicts};
+use crate::support::{Running, load, record, run, url, verdicts};
 use tlslab_testkit::certificates::{Authority, Key};
 use tlslab_testkit::peers::script::Act;
-use tlslab_testkit::peers::{Peer, bare};
+use tlslab_testkit::peers::{Peer, bare, late};
 use tlslab_testkit::tls_server::Settings;
 
 fn settings() -> Settings {
@@ -38,6 +40,75 @@ fn a_file_limit_below_the_concurrency_is_found_before_the_run() {
     assert!(said.stderr.contains("need 117 open files, and only 64 are allowed"), "{said:?}");
     assert!(said.stderr.contains("ulimit -n"), "{said:?}");
     assert_eq!(peer.accepted(), 0);
+}
+
+const KEPT_OPEN: [&str; 9] = [
+    "--json",
+    "--insecure",
+    "-c",
+    "8",
+    "-d",
+    "300ms",
+    "--requests-per-connection",
+    "unlimited",
+    "--open-within",
+];
+
+#[test]
+fn a_measurement_waits_until_all_connections_are_open() {
+    const PAUSE: Duration = Duration::from_millis(700);
+    let peer = Peer::start(&settings(), 1, late(&settings(), PAUSE));
+    let begin = Instant::now();
+    let said = run(&[&KEPT_OPEN[..], &["20s", &url(peer.address())]].concat());
+    let passed = begin.elapsed();
+    let record = record(&said);
+    assert!(PAUSE < passed && passed < Duration::from_secs(10), "{passed:?}");
+    assert_eq!(record["outcomes"]["attempts"], 8, "no connection is begun in it");
+    let slices = record["intervals"].as_array().unwrap();
+    assert!(!slices.is_empty());
+    assert!(record["requests"].as_u64().unwrap() > 0);
+    assert_eq!(verdicts(&record), ["valid"]);
+}
+
+#[test]
+fn connections_that_do_not_open_in_time_fail_the_run() {
+    let peer = Peer::start(&settings(), 5, bare(vec![Act::Wait]));
+    let begin = Instant::now();
+    let said = run(&[&KEPT_OPEN[..], &["400ms", &url(peer.address())]].concat());
+    assert_eq!(said.code, Some(3), "{said:?}");
+    assert_eq!(said.json()["class"], "not_open");
+    assert!(said.stderr.contains("4 of 8 connections were open after 400 ms"), "{said:?}");
+    assert!(begin.elapsed() < Duration::from_secs(5), "the drain is bounded");
+}
+
+#[test]
+fn real_time_needs_the_right_to_it() {
+    let peer = server();
+    let mut without = Command::new("setpriv");
+    without.args(["--bounding-set", "-sys_nice", "--"]).arg(load().get_program());
+    let flags = ["--json", "--insecure", "--rate", "50", "--realtime", "-d", "200ms"];
+    let said = Running::start(without.args(flags).arg(url(peer.address()))).said();
+    assert_eq!(said.code, Some(3), "{said:?}");
+    assert_eq!(said.json()["class"], "realtime");
+    assert!(said.stderr.contains("leave --realtime out"), "{said:?}");
+}
+
+#[test]
+fn in_real_time_the_workers_go_ahead_of_others() {
+    const SCHED_FIFO: &str = "1";
+    let peer = server();
+    let flags = ["--insecure", "-c", "8", "--rate", "50", "--realtime", "-d", "600ms"];
+    let mut running = Running::load(&[&flags[..], &[&url(peer.address())]].concat());
+    running.until_measuring();
+    let tasks = fs::read_dir(format!("/proc/{}/task", running.id())).unwrap();
+    let policies: Vec<String> = tasks
+        .map(|task| fs::read_to_string(task.unwrap().path().join("stat")).unwrap())
+        // The 41st field, counted from the state (proc(5)), which is the third.
+        .map(|stat| stat.rsplit_once(") ").unwrap().1.split(' ').nth(38).unwrap().to_owned())
+        .collect();
+    let record = record(&running.said());
+    assert_eq!(policies.iter().filter(|policy| *policy == SCHED_FIFO).count(), 1, "{policies:?}");
+    assert_eq!(record["open_loop"]["arrivals"], 30);
 }
 
 #[test]

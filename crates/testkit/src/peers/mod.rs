@@ -16,6 +16,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use openssl::ssl::{Ssl, SslContext, SslStream};
 
@@ -126,6 +127,18 @@ pub fn bare(acts: Vec<Act>) -> Fault {
         set_patience(&socket);
         let handle = socket.try_clone().unwrap();
         play(&mut socket, &handle, &acts);
+    })
+}
+
+/// Serves well, but begins the handshake after a pause only.
+pub fn late(settings: &Settings, pause: Duration) -> Fault {
+    let context = tls_server::context(settings).build();
+    let (body, last) = (vec![b'x'; settings.body_length], settings.last);
+    Arc::new(move |socket| {
+        std::thread::sleep(pause);
+        if let Some(stream) = tls_server::accept(&context, socket) {
+            tls_server::serve_http(stream, &body, last);
+        }
     })
 }
 

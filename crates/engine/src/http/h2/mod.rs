@@ -22,6 +22,11 @@ pub const STREAMS_LIMIT: u32 = 1000;
 /// that there is no reason to slow a server down. Browsers allow 6 to 12 MiB.
 const WINDOW: i32 = 16 << 20;
 
+/// The table of header fields that the server may fill: the protocol's own default, which browsers
+/// state, too. A server that uses no table says so only when it was told a size (nginx), and without
+/// that each of its fields is entered and thrown out again.
+const HEADER_TABLE: u32 = 4096;
+
 /// Plaintext that is made before it is sent: requests of some 40 bytes each.
 const OUTGOING_LIMIT: usize = 16 * 1024;
 
@@ -69,6 +74,7 @@ impl Client {
     pub fn new(rule: BodyRule) -> Result<Self, Failure> {
         let mut session = Session::client().ok_or(Failure::System(libc::ENOMEM))?;
         let settings = [
+            (libnghttp2_sys::NGHTTP2_SETTINGS_HEADER_TABLE_SIZE, HEADER_TABLE),
             (libnghttp2_sys::NGHTTP2_SETTINGS_ENABLE_PUSH, 0),
             (libnghttp2_sys::NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, WINDOW.unsigned_abs()),
             (libnghttp2_sys::NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, super::HEAD_LIMIT as u32),

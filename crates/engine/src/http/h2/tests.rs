@@ -110,6 +110,9 @@ fn a_request_says_what_it_asks_for_and_its_answer_is_timed() {
     let (mut client, mut server) = (Client::new(BodyRule::Count).unwrap(), Server::new(100));
     let (done, _) = exchange(&mut client, &mut server, 5);
     assert_eq!((done.requested, done.answered, done.ended), (10, 20, 20));
+    // The first header block begins with the size of the server's table (RFC 7541, section 6.3).
+    assert_eq!((done.head_bytes, done.body_bytes), (3 + 1, 5));
+    let (done, _) = exchange(&mut client, &mut server, 5);
     assert_eq!((done.head_bytes, done.body_bytes), (1, 5));
     let said = |name: &str, value: &str| {
         assert!(server.answers.fields.contains(&(name.to_owned(), value.to_owned())), "{name}");

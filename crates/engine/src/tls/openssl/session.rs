@@ -8,7 +8,7 @@ use crate::outcome::{Failure, Step};
 use crate::socket::{self, Socket};
 use crate::spec::Resume;
 use crate::tls::pool::Pool;
-use crate::tls::{FLOOD, FRUITLESS_LIMIT, Negotiated, Progress, Session};
+use crate::tls::{FLOOD, FRUITLESS_LIMIT, Negotiated, Progress, Session, Urgent};
 
 use super::tickets::{self, Ticket};
 use super::wire::{UNSENT_LIMIT, Wire};
@@ -174,7 +174,7 @@ impl Session for OpensslSession {
         })
     }
 
-    fn handshake(&mut self, socket: &mut Socket) -> Result<Progress, Failure> {
+    fn handshake(&mut self, socket: &mut Socket, _: Urgent<'_>) -> Result<Progress, Failure> {
         let progress = self.advance(socket, |stream| stream.do_handshake().map(|()| 0))?;
         match progress {
             Progress::Done(_) => {

@@ -5,6 +5,7 @@
 //! pieces or the socket does not take all at once.
 
 use std::cell::RefCell;
+use std::mem;
 use std::sync::Arc;
 
 use rustls::client::UnbufferedClientConnection;
@@ -24,7 +25,7 @@ use crate::spec::Resume;
 use crate::tls::pool::Pool;
 use crate::tls::{
     Alpn, EarlyData, FLOOD, FRUITLESS_LIMIT, HandshakeKind, KeyExchangeGroup, Negotiated, Progress,
-    Session,
+    Session, Urgent,
 };
 
 /// The most that a connection may keep of what has arrived: rustls bounds a handshake message at
@@ -58,6 +59,8 @@ pub struct RustlsSession {
     /// Which of the offer's server names it asks for.
     asked_name: usize,
     ready: bool,
+    /// What has arrived was not processed to its end, for the sake of something urgent.
+    stopped: bool,
     /// How the peer has ended the session, if it has.
     end: Option<Progress>,
     /// Bytes received since the session last got on.
@@ -93,6 +96,7 @@ impl RustlsSession {
             authenticated,
             asked_name,
             ready: false,
+            stopped: false,
             end: None,
             fruitless: 0,
             pool: None,
@@ -109,7 +113,7 @@ impl RustlsSession {
 
     /// Makes the ClientHello, if it is not made yet.
     fn begin(&mut self) -> Result<(), Failure> {
-        self.process(&mut [], &mut [])?;
+        self.process(&mut [], &mut [], None)?;
         if !self.outgoing.is_empty() {
             self.ticket_offered = self.ticket_offered && offers_ticket(&self.outgoing);
         }
@@ -123,20 +127,25 @@ impl RustlsSession {
         socket: &mut Socket,
         step: Step,
         room: &mut [u8],
+        urgent: Urgent<'_>,
     ) -> Result<Option<usize>, Failure> {
         INCOMING.with_borrow_mut(|buffer| {
             let kept = self.partial.len();
             buffer.resize(buffer.len().max(kept + RECEIVE_SIZE), 0);
             buffer[..kept].copy_from_slice(&self.partial);
-            let Some(length) = socket
-                .receive(&mut buffer[kept..kept + RECEIVE_SIZE])
-                .map_err(|e| socket::failure(&e, step))?
-            else {
-                return Ok(None);
-            };
-            if length == 0 {
-                self.end.get_or_insert(Progress::Cut);
-                return Ok(Some(0));
+            let mut length = 0;
+            // What rustls has seen and keeps it must see whole again.
+            let cuttable = kept == 0 || self.stopped;
+            if !mem::take(&mut self.stopped) {
+                let room = &mut buffer[kept..kept + RECEIVE_SIZE];
+                match socket.receive(room).map_err(|e| socket::failure(&e, step))? {
+                    None => return Ok(None),
+                    Some(0) => {
+                        self.end.get_or_insert(Progress::Cut);
+                        return Ok(Some(0));
+                    }
+                    Some(received) => length = received,
+                }
             }
             self.fruitless += length;
             if self.fruitless > FRUITLESS_LIMIT {
@@ -145,7 +154,8 @@ impl RustlsSession {
             }
             self.partial.clear();
             let filled = kept + length;
-            let (used, read) = self.process(&mut buffer[..filled], room)?;
+            let (used, read) =
+                self.process(&mut buffer[..filled], room, urgent.filter(|_| cuttable))?;
             // Fetched at once: the next connection of this worker notes its own.
             if let Some(scheme) = signed_with::take() {
                 self.signature_scheme = Some(SignatureScheme::from_code_point(scheme));
@@ -163,11 +173,17 @@ impl RustlsSession {
     }
 
     /// Drives the connection as far as these bytes carry it. Gives how many of them it used, and how
-    /// much plaintext went into the room.
-    fn process(&mut self, incoming: &mut [u8], room: &mut [u8]) -> Result<(usize, usize), Failure> {
+    /// much plaintext went into the room. Between two records it stops for what is urgent.
+    fn process(
+        &mut self,
+        incoming: &mut [u8],
+        room: &mut [u8],
+        urgent: Urgent<'_>,
+    ) -> Result<(usize, usize), Failure> {
         let (mut used, mut read) = (0, 0);
+        let mut end = if urgent.is_some() { record_end(incoming, 0) } else { incoming.len() };
         loop {
-            let status = self.connection.process_tls_records(&mut incoming[used..]);
+            let status = self.connection.process_tls_records(&mut incoming[used..end]);
             let discard = status.discard;
             let done = match status.state {
                 Ok(ConnectionState::EncodeTlsData(mut flight)) => {
@@ -203,8 +219,15 @@ impl RustlsSession {
                 Err(error) => return Err(self.fail(error)),
             };
             used += discard;
-            if done {
+            if done && end == incoming.len() {
                 return Ok((used, read));
+            }
+            if done {
+                self.stopped = used == end && !self.ready && urgent.is_some_and(|urgent| urgent());
+                if self.stopped {
+                    return Ok((used, read));
+                }
+                end = record_end(incoming, end);
             }
         }
     }
@@ -264,7 +287,7 @@ impl Session for RustlsSession {
         }
     }
 
-    fn handshake(&mut self, socket: &mut Socket) -> Result<Progress, Failure> {
+    fn handshake(&mut self, socket: &mut Socket, urgent: Urgent<'_>) -> Result<Progress, Failure> {
         if self.outgoing.is_empty() && !self.ready && self.partial.is_empty() {
             // Only the first call finds something to do here.
             self.begin()?;
@@ -280,8 +303,11 @@ impl Session for RustlsSession {
             if let Some(end) = self.end {
                 return Ok(end);
             }
-            if self.receive(socket, Step::Handshake, &mut [])?.is_none() {
+            if self.receive(socket, Step::Handshake, &mut [], urgent)?.is_none() {
                 return Ok(Progress::WantRead);
+            }
+            if self.stopped {
+                return Ok(Progress::WantWrite);
             }
         }
     }
@@ -361,7 +387,7 @@ impl Session for RustlsSession {
             if let Some(end) = self.end {
                 return Ok(end);
             }
-            let Some(read) = self.receive(socket, Step::Body, plaintext)? else {
+            let Some(read) = self.receive(socket, Step::Body, plaintext, None)? else {
                 return Ok(Progress::WantRead);
             };
             if self.outgoing.len() > OUTGOING_LIMIT {
@@ -394,4 +420,12 @@ impl Session for RustlsSession {
     fn explain(&self) -> String {
         self.error.as_ref().map(ToString::to_string).unwrap_or_default()
     }
+}
+
+/// Where the record that begins at `begin` ends (RFC 8446, section 5.1); what has arrived of it.
+fn record_end(incoming: &[u8], begin: usize) -> usize {
+    let length = incoming
+        .get(begin + 3..begin + 5)
+        .map_or(0, |bytes| usize::from(u16::from_be_bytes([bytes[0], bytes[1]])));
+    incoming.len().min(begin + 5 + length)
 }

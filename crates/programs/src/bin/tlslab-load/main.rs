@@ -22,6 +22,7 @@ use serde_json::json;
 use tlslab_engine::check::{Checked, check_logged};
 use tlslab_engine::hold::HoldRecord;
 use tlslab_engine::in_memory::InMemoryRecord;
+use tlslab_engine::memory::without_huge_pages;
 use tlslab_engine::primitives::PrimitivesRecord;
 use tlslab_engine::probe::{ProbeRecord, ProbeSpec};
 use tlslab_engine::record::{RunRecord, Verdict, VerdictCode};
@@ -37,6 +38,7 @@ use self::trace::TraceFile;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
+    without_huge_pages();
     let (json, result) = if mode::is(in_memory::FLAG) {
         mode::run(clap::Parser::try_parse(), in_memory::run)
     } else if mode::is(primitives::FLAG) {

@@ -97,6 +97,8 @@ fn remedy(class: &str) -> &'static str {
         "unsupported" => "leave --backend at auto, or ask for something else",
         "source" => "give addresses of this machine, of the target's family, with --source",
         "pin" => "give processors that are online with --cpu",
+        "not_open" => "give them more time with --open-within, or keep fewer open",
+        "realtime" => "run as root or with CAP_SYS_NICE, or leave --realtime out",
         _ if class.starts_with("unexpected_") => {
             "the server prefers something else; ask for what it takes"
         }

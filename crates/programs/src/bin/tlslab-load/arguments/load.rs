@@ -33,6 +33,11 @@ pub struct LoadArguments {
     #[arg(long, value_enum, default_value = "constant", value_name = "LAW", requires = "rate")]
     arrivals: Law,
 
+    /// Run in real time (SCHED_FIFO), so that no other program on the same processor keeps a
+    /// connection waiting that is due; needs root, and a processor that the server does not use
+    #[arg(long, requires = "rate")]
+    realtime: bool,
+
     /// The seed of --arrivals poisson
     #[arg(long, default_value_t = 1, value_name = "N", requires = "rate")]
     seed: u64,
@@ -40,6 +45,11 @@ pub struct LoadArguments {
     /// The length of each step, instead of an equal part of --duration
     #[arg(long, value_parser = time, value_name = "TIME", conflicts_with_all = ["duration", "count"])]
     step: Option<Duration>,
+
+    /// With unlimited requests: open all connections first, within this time; the warm-up begins
+    /// when they are open
+    #[arg(long, value_parser = time, default_value = "0s", value_name = "TIME")]
+    open_within: Duration,
 
     /// Between a response and the next request on its connection
     #[arg(long, value_parser = time, default_value = "0s", value_name = "TIME")]
@@ -86,8 +96,10 @@ impl LoadArguments {
                 Law::Constant => ArrivalLaw::Constant,
                 Law::Poisson => ArrivalLaw::Poisson,
             },
+            realtime: self.realtime,
             seed: self.seed,
             connection_steps: self.connections.steps(),
+            open_within_ms: super::milliseconds(self.open_within),
             think_us: u64::try_from(self.think.as_micros()).unwrap_or(u64::MAX),
             trace: 0,
         })
