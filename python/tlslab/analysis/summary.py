@@ -8,6 +8,7 @@ from tlslab.analysis import kept_open
 from tlslab.analysis.ab import ab_block
 from tlslab.analysis.compare import Measured, comparisons, paired_logs, rankings
 from tlslab.analysis.estimate import estimate
+from tlslab.analysis.experiment import summarise_experiment
 from tlslab.analysis.findings import findings, short_measurements
 from tlslab.analysis.kept_open import steady_values
 from tlslab.analysis.latency import TIMES, quantiles, times
@@ -19,7 +20,7 @@ from tlslab.analysis.servers import servers_study
 from tlslab.analysis.suites import SuitesStudy, is_suites_study, suites_study
 from tlslab.analysis.validity import judge_cell, judge_trial, lower_bounds
 from tlslab.model.estimate import Estimate
-from tlslab.model.finding import CellSummary, ExperimentSummary, Note, Summary
+from tlslab.model.finding import CellSummary, Note, Summary
 from tlslab.model.plan import Cell
 from tlslab.model.primitives import Primitives
 from tlslab.model.record import CountedFacts, Facts, RunKind, Trial
@@ -60,7 +61,7 @@ def summarise_matrix(contents: RunContents) -> Summary:
     short = short_measurements(contents.trials)
     suites = _suites(contents, cells)
     return Summary(
-        experiment=_experiment(contents),
+        experiment=summarise_experiment(contents, asdict(contents.experiment.workload)),
         environment=contents.environment,
         cells=tuple(cell.summary for cell in cells),
         excluded=contents.plan.excluded,
@@ -84,22 +85,6 @@ def _suites(contents: RunContents, cells: Sequence[Measured]) -> SuitesStudy:
     name = contents.experiment.published
     processors = len(contents.environment.target.processors)
     return suites_study(cells, load_order(name) if name else None, max(1, processors))
-
-
-def _experiment(contents: RunContents) -> ExperimentSummary:
-    experiment, plan = contents.experiment, contents.plan
-    return ExperimentSummary(
-        name=experiment.name,
-        title=experiment.title,
-        target=contents.environment.target.name,
-        seed=plan.seed,
-        blocks=plan.blocks,
-        planned_cells=len(plan.cells),
-        factors={factor.name: factor.levels for factor in experiment.factors},
-        baseline=dict(experiment.baseline),
-        workload=asdict(experiment.workload),
-        kind=experiment.kind,
-    )
 
 
 def _measure(

@@ -1,10 +1,10 @@
 """How far a program's instants lie from its packets' on this machine.
 
-Two small programs that are not the tool. A child connects to its parent over loopback, and reads
-the time before and after: what the kernel itself measured between SYN and SYN-ACK (TCP_INFO) is
-taken off. Then it sends a datagram with the time that it read just before; the kernel stamps it on
-arrival, where a capture would as well; the parent, woken up by it, reads the time again. These
-three are CLOCK_REALTIME.
+Two small programs that are not the tool. A child makes bare TCP connections to the server that is
+measured, and reads the time before and after: what the kernel itself measured between SYN and
+SYN-ACK (TCP_INFO) is taken off. Between them it sends its parent a datagram with the time that it
+read just before; the kernel stamps it on arrival, where a capture would as well; the parent, woken
+up by it, reads the time again. These three are CLOCK_REALTIME.
 """
 
 import socket
@@ -25,21 +25,27 @@ _SO_TIMESTAMPNS = 35
 # As many as a 99th percentile needs.
 INSTANTS = 800
 
+PATIENCE_S = 5.0
+
 # The 18th number of Linux's struct tcp_info is the smoothed round trip in us; of a connection that
 # has sent nothing, that of its SYN.
 _SENDER = """
 import socket, struct, sys, time
-port, count, pause = int(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3]) / 2
+host, port, back, count = sys.argv[1], *map(int, sys.argv[2:5])
+pause = float(sys.argv[5]) / 2
+family = socket.AF_INET6 if ":" in host else socket.AF_INET
+reset = struct.pack("ii", 1, 0)
 out = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-out.connect(("127.0.0.1", port))
+out.connect(("127.0.0.1", back))
 for _ in range(count):
     begin = time.monotonic_ns()
-    stream = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    stream.connect(("127.0.0.1", port))
+    stream = socket.socket(family, socket.SOCK_STREAM)
+    stream.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, reset)
+    stream.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    stream.connect((host, port))
     passed = time.monotonic_ns() - begin
     told = stream.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 72)
     around = passed - 1000 * struct.unpack_from("=I", told, 68)[0]
-    stream.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     stream.close()
     time.sleep(pause)
     out.send(struct.pack("=qq", around, time.time_ns()))
@@ -48,29 +54,26 @@ for _ in range(count):
 
 
 def measure_resolution(
-    processors: tuple[int, ...], per_second: float, count: int = INSTANTS
+    processors: tuple[int, ...], server: str, port: int, per_second: float, count: int = INSTANTS
 ) -> Resolution:
-    """Connects and sends from the given processors to this process. Raises CannotRunError.
+    """Connects from the given processors to a server, and sends to this process.
 
     At each quantile it is the greater of what lies around a connect, and of what lies before and
-    behind a datagram.
+    behind a datagram. Raises CannotRunError.
     """
-    with (
-        socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as receiver,
-        socket.socket(socket.AF_INET, socket.SOCK_STREAM) as listener,
-    ):
-        _at_one_port(receiver, listener)
-        patience_s = 5.0 + 1 / per_second
-        receiver.settimeout(patience_s)
-        listener.settimeout(patience_s)
+    address = _address(server, port)
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as receiver:
+        receiver.bind(("127.0.0.1", 0))
+        receiver.settimeout(PATIENCE_S + 1 / per_second)
         receiver.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPNS, 1)
-        arguments = [str(receiver.getsockname()[1]), str(count), str(1 / per_second)]
+        numbers = [port, receiver.getsockname()[1], count, 1 / per_second]
+        arguments = [address, *map(str, numbers)]
         command = pinned([sys.executable, "-c", _SENDER, *arguments], processors, "KILL")
         child = subprocess.Popen(command, start_new_session=True)
         try:
-            found = [_take(listener, receiver) for _ in range(count)]
+            found = [_receive(receiver) for _ in range(count)]
         except TimeoutError:
-            raise CannotRunError("connections over loopback do not arrive") from None
+            raise CannotRunError(f"no bare connections to {server}:{port} can be made") from None
         finally:
             child.kill()
             child.wait()
@@ -82,15 +85,15 @@ def measure_resolution(
     return Resolution(median_us=middle / 1000, p99_us=high / 1000, n=count)
 
 
-def _at_one_port(receiver: socket.socket, listener: socket.socket) -> None:
-    listener.bind(("127.0.0.1", 0))
-    listener.listen()
-    receiver.bind(listener.getsockname())
+def _address(server: str, port: int) -> str:
+    try:
+        return str(socket.getaddrinfo(server, port, type=socket.SOCK_STREAM)[0][4][0])
+    except OSError as error:
+        raise CannotRunError(f"{server}: {error.strerror}") from None
 
 
-def _take(listener: socket.socket, receiver: socket.socket) -> tuple[int, int, int]:
-    """What lies around a connect, then before and behind a datagram, in ns."""
-    listener.accept()[0].close()
+def _receive(receiver: socket.socket) -> tuple[int, int, int]:
+    """What lay around a connect, then before and behind the datagram that tells it, in ns."""
     data, ancillary, _, _ = receiver.recvmsg(16, socket.CMSG_SPACE(16))
     now = time.time_ns()
     if not ancillary:

@@ -110,9 +110,10 @@ def validate_rate(
 ) -> RateResult:
     """One run with a capture beside it, compared. Raises CannotRunError, with what is missing."""
     trace = folder / "trace.csv"
-    port = urlsplit(spec["url"]).port or 443
+    url = urlsplit(spec["url"])
+    port = url.port or 443
     with capturing(folder, interface, port, placement.server) as capture:
-        resolution = measure_resolution(placement.generator, rate)
+        resolution = measure_resolution(placement.generator, url.hostname or "", port, rate)
         record = engine.run(spec, lambda event: None, trace)
     offset_ns = time.time_ns() - time.monotonic_ns()
     captured, packets = read_capture(capture.path, port)

@@ -17,8 +17,9 @@ from tlslab.analysis.concurrency.findings import findings
 from tlslab.analysis.concurrency.processors import compositions, costs
 from tlslab.analysis.concurrency.published import PublishedConcurrency, beside, load_published
 from tlslab.analysis.concurrency.tables import tables
+from tlslab.analysis.experiment import summarise_experiment
 from tlslab.model.benchmark import BenchmarkSettings
-from tlslab.model.finding import CellSummary, Comparison, ExperimentSummary, Note, Summary
+from tlslab.model.finding import CellSummary, Comparison, Note, Summary
 from tlslab.model.plan import Cell
 from tlslab.model.record import Trial
 from tlslab.model.run import RunContents
@@ -52,7 +53,7 @@ def summarise(contents: RunContents) -> Summary:
     composed = compositions([c for c in curves if c.benchmark != "draw"], fewest)
     rows = beside(study, curves, found, processors) if study else ()
     return Summary(
-        experiment=_experiment(contents),
+        experiment=summarise_experiment(contents, asdict(contents.experiment.settings)),
         environment=contents.environment,
         cells=(
             *(cell.summary for cell in cells),
@@ -67,22 +68,6 @@ def summarise(contents: RunContents) -> Summary:
         figures=figures(curves, composed) + fault_figures(faults),
         tables=tables(curves, found, rows) + ((table,) if table else ()),
         method=_method(settings, blocks, study),
-    )
-
-
-def _experiment(contents: RunContents) -> ExperimentSummary:
-    experiment, plan = contents.experiment, contents.plan
-    return ExperimentSummary(
-        name=experiment.name,
-        title=experiment.title,
-        target=contents.environment.target.name,
-        seed=plan.seed,
-        blocks=plan.blocks,
-        planned_cells=len(plan.cells),
-        factors={factor.name: factor.levels for factor in experiment.factors},
-        baseline=dict(experiment.baseline),
-        workload=asdict(experiment.settings),
-        kind=experiment.kind,
     )
 
 

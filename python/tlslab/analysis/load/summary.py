@@ -5,12 +5,13 @@ from dataclasses import asdict
 from typing import Any
 
 from tlslab.analysis.compare import comparisons
+from tlslab.analysis.experiment import summarise_experiment
 from tlslab.analysis.load.cells import LoadCell, measure
 from tlslab.analysis.load.figures import figures
 from tlslab.analysis.load.findings import findings
 from tlslab.analysis.load.studies import beside
 from tlslab.analysis.load.tables import tables
-from tlslab.model.finding import ExperimentSummary, Summary
+from tlslab.model.finding import Summary
 from tlslab.model.load import LoadPlan
 from tlslab.model.record import Trial
 from tlslab.model.run import RunContents
@@ -35,7 +36,9 @@ def summarise(contents: RunContents) -> Summary:
     study = beside(experiment.published, cells, plan)
     measured = [cell.measured for cell in cells]
     return Summary(
-        experiment=_experiment(contents, plan),
+        experiment=summarise_experiment(
+            contents, {**asdict(contents.experiment.workload), "load": _settings(plan)}
+        ),
         environment=contents.environment,
         cells=tuple(cell.summary for cell in cells),
         excluded=contents.plan.excluded,
@@ -45,22 +48,6 @@ def summarise(contents: RunContents) -> Summary:
         tables=(*tables(cells, plan), *study.tables),
         texts=study.texts,
         method=method(plan),
-    )
-
-
-def _experiment(contents: RunContents, load: LoadPlan) -> ExperimentSummary:
-    experiment, plan = contents.experiment, contents.plan
-    return ExperimentSummary(
-        name=experiment.name,
-        title=experiment.title,
-        target=contents.environment.target.name,
-        seed=plan.seed,
-        blocks=plan.blocks,
-        planned_cells=len(plan.cells),
-        factors={factor.name: factor.levels for factor in experiment.factors},
-        baseline=dict(experiment.baseline),
-        workload={**asdict(experiment.workload), "load": _settings(load)},
-        kind="load",
     )
 
 

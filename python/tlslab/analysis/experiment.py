@@ -1,0 +1,24 @@
+"""What a report says of the experiment that a run has carried out."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from tlslab.model.finding import ExperimentSummary
+from tlslab.model.run import RunContents
+
+
+def summarise_experiment(contents: RunContents, workload: Mapping[str, Any]) -> ExperimentSummary:
+    """The experiment in short; `workload` is what its trials did, by the names of its settings."""
+    experiment, plan = contents.experiment, contents.plan
+    return ExperimentSummary(
+        name=experiment.name,
+        title=experiment.title,
+        target=contents.environment.target.name,
+        seed=plan.seed,
+        blocks=plan.blocks,
+        planned_cells=len(plan.cells),
+        factors={factor.name: factor.levels for factor in experiment.factors},
+        baseline=dict(experiment.baseline),
+        workload=workload,
+        kind=experiment.kind,
+    )
