@@ -2,7 +2,6 @@
 
 import shlex
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -12,19 +11,21 @@ from tlslab import report
 from tlslab.cli.allow import read_allow_file
 from tlslab.cli.console import err, out, show_error
 from tlslab.cli.progress import watch
+from tlslab.cli.wanted import (
+    parse_levels,
+    parse_targets,
+    with_jdks,
+    with_load_options,
+    with_targets,
+)
 from tlslab.experiment import load, with_levels
-from tlslab.experiment.load import required_objective
 from tlslab.lab.run import Request, Result, execute
 from tlslab.model.errors import UsageError
-from tlslab.model.experiment import Experiment
 from tlslab.model.finding import Summary
-from tlslab.model.load import LoadPlan
 from tlslab.targets.external import READY_S, TIMEOUT_S, parse_hook
-from tlslab.targets.jdk import expand
 
 EXIT_VERDICT = 1
 
-DEFAULT_TARGET = "reference"
 EXIT_INTERRUPTED = 130
 
 # Cells with these verdicts have results that may be used; `unsupported` is a result, too.
@@ -89,7 +90,7 @@ def command(
     if out_dir is not None and resume is not None:
         raise UsageError("--out and --resume exclude each other: a resumed run stays where it is")
     wanted = with_levels(load(experiment, quick), parse_levels(set_ or []))
-    wanted = with_jdks(wanted, jdk or [])
+    wanted = with_jdks(wanted, tuple(jdk or ()))
     wanted = with_load_options(wanted, objective, allow_obsolete)
     wanted, targets = with_targets(wanted, parse_targets(target or []))
     factors = [factor.name for factor in wanted.factors]
@@ -106,6 +107,7 @@ def command(
         insecure=insecure,
         hook=hook,
         ready_s=ready,
+        jdks=tuple(jdk or ()),
     )
     try:
         with watch() as observer:
@@ -115,75 +117,6 @@ def command(
         raise typer.Exit(EXIT_INTERRUPTED) from None
     out.print(report.render_text(result.summary))
     raise typer.Exit(_conclude(result))
-
-
-def with_jdks(experiment: Experiment, given: list[Path]) -> Experiment:
-    """The experiment on the Java installations of this machine and those given. UsageError."""
-    levels = experiment.levels("jdk")
-    if not levels:
-        if given:
-            raise UsageError("--jdk is for experiments with the factor jdk: runtimes")
-        return experiment
-    return with_levels(experiment, {"jdk": expand(levels, given)})
-
-
-def with_load_options(
-    experiment: Experiment, objective: str | None, allow_obsolete: bool
-) -> Experiment:
-    """The experiment with another objective, and without its obsolete cell unless it is allowed."""
-    load = experiment.settings
-    if not isinstance(load, LoadPlan):
-        if objective is not None or allow_obsolete:
-            raise UsageError("--objective and --allow-obsolete are for load experiments: capacity")
-        return experiment
-    if objective is not None:
-        load = replace(load, objective=required_objective(objective))
-    if not allow_obsolete:
-        load = replace(load, obsolete=None)
-    return replace(experiment, settings=load)
-
-
-def parse_targets(given: list[str]) -> tuple[str, ...]:
-    """`--target` options, each a URL or names with commas between them; none twice."""
-    names = [
-        part.strip()
-        for each in given
-        for part in ([each] if "://" in each else each.split(","))
-        if part.strip()
-    ]
-    return tuple(dict.fromkeys(names))
-
-
-def with_targets(
-    experiment: Experiment, targets: tuple[str, ...]
-) -> tuple[Experiment, tuple[str, ...]]:
-    """The experiment with these servers, and its servers; several are levels of a factor.
-
-    Without any, those of the experiment, or the reference server. Raises UsageError.
-    """
-    if not targets:
-        return experiment, experiment.levels("server") or (DEFAULT_TARGET,)
-    if any("://" in target for target in targets):
-        if len(targets) > 1 or experiment.levels("server"):
-            raise UsageError("--target: a URL cannot be compared with other servers in one run")
-        return experiment, targets
-    if len(targets) > 1 or experiment.levels("server"):
-        experiment = with_levels(experiment, {"server": targets})
-    return experiment, targets
-
-
-def parse_levels(settings: list[str]) -> dict[str, tuple[str, ...]]:
-    """`--set` options as levels by factor; a factor may be given once. Raises UsageError."""
-    levels: dict[str, tuple[str, ...]] = {}
-    for setting in settings:
-        factor, equals, values = setting.partition("=")
-        wanted = tuple(value.strip() for value in values.split(",") if value.strip())
-        if not equals or not wanted:
-            raise UsageError(f"--set {setting}: has the form FACTOR=LEVEL,LEVEL")
-        if factor in levels:
-            raise UsageError(f"--set names the factor '{factor}' twice")
-        levels[factor] = wanted
-    return levels
 
 
 def _conclude(result: Result) -> int:

@@ -15,7 +15,7 @@ class Request:
 
     `hook` configures the server before each cell, which may take it `ready_s` to be ready again.
     Where the experiment has the factor `server`, its levels are the targets, and `targets` repeats
-    them.
+    them. `jdks` are Java installations beside those that benchmarks find.
     """
 
     experiment: Experiment
@@ -29,6 +29,7 @@ class Request:
     insecure: bool = False
     hook: Hook | None = None
     ready_s: float = READY_S
+    jdks: tuple[Path, ...] = ()
 
     @property
     def external(self) -> bool:

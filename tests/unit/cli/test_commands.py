@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from tlslab.cli import allow, run
-from tlslab.cli.run import _without_out, parse_levels, parse_targets, with_targets
+from tlslab.cli.run import _without_out
+from tlslab.cli.wanted import parse_levels, parse_targets, with_jdks, with_targets
 from tlslab.experiment import load, with_levels
 from tlslab.model.errors import UsageError
 
@@ -77,3 +78,11 @@ def test_the_exit_code_follows_the_verdicts(verdicts: list[str], code: int) -> N
         cells = tuple(Cell(verdict) for verdict in verdicts)
 
     assert run.exit_code(Summary()) == code  # type: ignore[arg-type]
+
+
+def test_a_java_installation_is_for_experiments_on_java() -> None:
+    given = (Path("/nowhere"),)
+    assert with_jdks(load("concurrency"), given) == load("concurrency")
+    with pytest.raises(UsageError, match="runtimes, concurrency"):
+        with_jdks(load("groups"), given)
+    assert with_jdks(load("groups"), ()) == load("groups")

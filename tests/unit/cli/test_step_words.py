@@ -3,8 +3,8 @@
 import pytest
 
 from made_load import LoadWorld, made_cell
-from tlslab.cli.run import with_load_options
 from tlslab.cli.steps import begun_words, ended_words, time_left
+from tlslab.cli.wanted import with_load_options
 from tlslab.experiment import load
 from tlslab.lab.events import Left
 from tlslab.model.errors import UsageError

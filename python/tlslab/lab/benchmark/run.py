@@ -43,7 +43,7 @@ def run_benchmarks(request: Request, observer: events.Observer) -> Result:
 
     Ends early, with the results so far, on KeyboardInterrupt. Raises UsageError, CannotRunError.
     """
-    runtimes = Runtimes.of(find_jdks())
+    runtimes = Runtimes.of(find_jdks(request.jdks))
     experiment = with_runtimes(request.experiment, runtimes)
     machines = [level for level in experiment.levels("runtime") if level != ENGINE]
     jar = find_jar() if machines else None
