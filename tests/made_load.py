@@ -77,7 +77,8 @@ class LoadWorld:
     """How the made-up server behaves: a universal scalability law over connections.
 
     `alone` connections/s with one connection at a time, contention and crosstalk as Gunther has
-    them; `noise` between runs, on a logarithmic scale; the generator needs `client_us` for each.
+    them; `noise` between runs, on a logarithmic scale; the generator needs `client_us` for each,
+    and starts those of an open loop `late_ms` late.
     """
 
     alone: float = 900.0
@@ -85,6 +86,7 @@ class LoadWorld:
     crosstalk: float = 0.0005
     noise: float = 0.005
     client_us: float = 60.0
+    late_ms: float = 0.01
     fails_from: int | None = None
     seed: int = 1
     status: Callable[[Step], str] = lambda step: "done"
@@ -155,7 +157,7 @@ class LoadWorld:
         times = {"service": service_ms, "handshake": service_ms * 0.8}
         open_loop = None
         if step.rate is not None:
-            times |= {"response": response_ms, "start_delay": 0.01}
+            times |= {"response": response_ms, "start_delay": self.late_ms}
             due = round(step.rate * seconds)
             open_loop = OpenLoop(due, completed, 0, due - completed, float(step.rate), rate)
         late = step.rate is not None and rate < 0.99 * step.rate

@@ -2,7 +2,7 @@
 
 Two small programs that are not the tool. A child makes bare TCP connections to the server that is
 measured, and reads the time before and after: what the kernel itself measured between SYN and
-SYN-ACK (TCP_INFO) is taken off. Between them it sends its parent a datagram with the time that it
+SYN-ACK (TCP_INFO) is taken off. After each it sends its parent a datagram with the time that it
 read just before; the kernel stamps it on arrival, where a capture would as well; the parent, woken
 up by it, reads the time again. These three are CLOCK_REALTIME.
 """
@@ -14,6 +14,8 @@ import sys
 import time
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
 
 from tlslab.model.errors import CannotRunError
 from tlslab.model.validation import Resolution
@@ -32,7 +34,7 @@ PATIENCE_S = 5.0
 _SENDER = """
 import socket, struct, sys, time
 host, port, back, count = sys.argv[1], *map(int, sys.argv[2:5])
-pause = float(sys.argv[5]) / 2
+pause = float(sys.argv[5])
 family = socket.AF_INET6 if ":" in host else socket.AF_INET
 reset = struct.pack("ii", 1, 0)
 out = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -47,7 +49,6 @@ for _ in range(count):
     told = stream.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 72)
     around = passed - 1000 * struct.unpack_from("=I", told, 68)[0]
     stream.close()
-    time.sleep(pause)
     out.send(struct.pack("=qq", around, time.time_ns()))
     time.sleep(pause)
 """
@@ -59,7 +60,7 @@ def measure_resolution(
     """Connects from the given processors to a server, and sends to this process.
 
     At each quantile it is the greater of what lies around a connect, and of what lies before and
-    behind a datagram. Raises CannotRunError.
+    behind a datagram: the upper ends of their 95 % intervals. Raises CannotRunError.
     """
     address = _address(server, port)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as receiver:
@@ -79,10 +80,15 @@ def measure_resolution(
             child.wait()
     around, before, behind = np.array(found, dtype=float).T
     middle, high = (
-        float(max(np.quantile(around, q), np.quantile(before, q) + np.quantile(behind, q)))
-        for q in (0.5, 0.99)
+        max(_at_most(around, q), _at_most(before, q) + _at_most(behind, q)) for q in (0.5, 0.99)
     )
     return Resolution(median_us=middle / 1000, p99_us=high / 1000, n=count)
+
+
+def _at_most(values: NDArray[np.float64], quantile: float) -> float:
+    """The upper end of a 95 % interval of a quantile, by order statistics (Conover, chapter 3)."""
+    place = int(stats.binom.ppf(0.975, len(values), quantile))
+    return float(np.sort(values)[min(place, len(values) - 1)])
 
 
 def _address(server: str, port: int) -> str:

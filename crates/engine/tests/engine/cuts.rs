@@ -1,5 +1,6 @@
-//! However the server's bytes are cut on their way, a session comes to the same facts and the same
-//! plaintext; wherever they end, it says so and invents nothing.
+//! However the server's bytes are cut on their way, and wherever a handshake stops for something
+//! urgent, a session comes to the same facts and the same plaintext; wherever they end, it says so
+//! and invents nothing.
 
 use std::cell::RefCell;
 use std::io::{Read, Write};
@@ -27,6 +28,8 @@ struct Scene<B> {
     server: LockstepServer,
     backend: B,
     listener: TcpListener,
+    /// Something urgent is always due.
+    urgent: bool,
 }
 
 /// What a client has seen.
@@ -38,7 +41,7 @@ struct Seen {
 }
 
 impl<B: Backend> Scene<B> {
-    fn new(version: Version, make: impl Fn(&Offer) -> B) -> Self {
+    fn new(version: Version, urgent: bool, make: impl Fn(&Offer) -> B) -> Self {
         let authority = Authority::new("tlslab test");
         let settings = Settings {
             identities: vec![authority.issue(Key::P256)],
@@ -49,6 +52,7 @@ impl<B: Backend> Scene<B> {
             server: LockstepServer::new(&settings),
             backend: make(&crate::support::offer(&authority)),
             listener: TcpListener::bind("127.0.0.1:0").unwrap(),
+            urgent,
         }
     }
 
@@ -56,7 +60,7 @@ impl<B: Backend> Scene<B> {
     /// it ends with its last byte, or after so many. Also gives the number of bytes that came.
     fn converse(&mut self, pieces: &[usize], last: usize) -> (Seen, usize) {
         let mut session = self.server.session(RESPONSE);
-        let mut client = Client::new(&mut self.backend, &self.listener);
+        let mut client = Client::new(&mut self.backend, &self.listener, self.urgent);
         let mut pieces = pieces.iter().copied();
         let (mut waiting, mut delivered) = (Vec::new(), 0);
         loop {
@@ -85,16 +89,17 @@ struct Client<S> {
     taken: u64,
     seen: Seen,
     requested: bool,
+    urgent: bool,
 }
 
 impl<S: Session> Client<S> {
-    fn new(backend: &mut impl Backend<Session = S>, listener: &TcpListener) -> Self {
+    fn new(backend: &mut impl Backend<Session = S>, listener: &TcpListener, urgent: bool) -> Self {
         let socket = Socket::connect(listener.local_addr().unwrap()).unwrap();
         let (peer, _) = listener.accept().unwrap();
         peer.set_nodelay(true).unwrap();
         let seen = Seen { facts: None, plaintext: Vec::new(), end: Ok(Progress::WantRead) };
         let session = backend.open().unwrap();
-        Self { session, socket, peer, taken: 0, seen, requested: false }
+        Self { session, socket, peer, taken: 0, seen, requested: false, urgent }
     }
 
     /// What it has sent since it was last asked.
@@ -120,9 +125,11 @@ impl<S: Session> Client<S> {
     }
 
     fn step(&mut self) -> Result<Progress, Failure> {
-        if self.seen.facts.is_none() {
-            match self.session.handshake(&mut self.socket, None)? {
+        let urgent = self.urgent.then_some(&(|| true) as &dyn Fn() -> bool);
+        while self.seen.facts.is_none() {
+            match self.session.handshake(&mut self.socket, urgent)? {
                 Progress::Done(_) => self.seen.facts = Some(self.session.facts()),
+                Progress::WantWrite if self.urgent => {}
                 other => return Ok(other),
             }
         }
@@ -145,8 +152,10 @@ impl<S: Session> Client<S> {
 macro_rules! everywhere {
     ($does:expr) => {
         for version in [Version::Tls12, Version::Tls13] {
-            $does(Scene::new(version, |offer| RustlsBackend::new(offer).unwrap()));
-            $does(Scene::new(version, |offer| OpensslBackend::new(offer).unwrap()));
+            $does(Scene::new(version, false, |offer| RustlsBackend::new(offer).unwrap()));
+            $does(Scene::new(version, true, |offer| RustlsBackend::new(offer).unwrap()));
+            // This back end stops for nothing.
+            $does(Scene::new(version, false, |offer| OpensslBackend::new(offer).unwrap()));
         }
     };
 }

@@ -21,6 +21,10 @@ ACHIEVED = 0.99
 # An open loop's generator is late long before it is busy all the time (the engine's own limit).
 BUSY_LIMIT = 0.8
 
+# Late starts may make up this part of the response time at its 99th percentile; more is the
+# generator's time, not the server's.
+LATE_SHARE = 0.1
+
 PointVerdict = Literal["kept up", "overloaded", "generator late", "invalid"]
 
 
@@ -115,13 +119,21 @@ def _verdict(found: Point, shared: bool) -> PointVerdict:
     if found.blocked or found.failures > FAILURES_LIMIT:
         return "overloaded"
     behind = found.achieved < ACHIEVED * found.offered and "rate_not_achieved" in codes
-    late = behind or "late_arrivals" in codes or found.client_busy >= BUSY_LIMIT
-    if late and not shared:
+    behind = behind or found.client_busy >= BUSY_LIMIT
+    if not shared and (behind or _late_share(found) > LATE_SHARE):
         return "generator late"
     # A queue that grows evenly ends at twice its mean.
     unended = found.arrivals - found.run.record.outcomes.completed
     growing = unended > max((1 - ACHIEVED) * found.arrivals, 1.5 * found.concurrency)
-    return "overloaded" if late or growing else "kept up"
+    return "overloaded" if behind or growing else "kept up"
+
+
+def _late_share(found: Point) -> float:
+    """What part of the response time at its 99th percentile late starts can be; 0 without any."""
+    delay, response = _times(found.run, "start_delay"), found.response
+    if not delay.n or not response.n:
+        return 0.0
+    return delay.quantile(0.99) / max(response.quantile(0.99), 1e-6)
 
 
 def by_fraction(points: Sequence[Point]) -> dict[float, list[Point]]:

@@ -136,6 +136,14 @@ def test_a_generator_that_was_the_limit_gives_at_least() -> None:
     assert "generator bound" in texts(summary, "doomed")[0]
 
 
+@pytest.mark.parametrize(("late_ms", "verdict"), [(0.01, "kept up"), (5.0, "generator late")])
+def test_a_generator_is_late_where_its_delay_is_part_of_the_response(
+    late_ms: float, verdict: str
+) -> None:
+    summary = summarise(made_load_run({"nginx": LoadWorld(late_ms=late_ms)}))
+    assert table(summary, "loads-1").rows[1][-1] == verdict
+
+
 def test_a_doomed_cell_leaves_the_others_alone() -> None:
     summary = summarise(made_load_run({"nginx": LoadWorld(), "apache": LoadWorld(fails_from=1)}))
     verdicts = {cell.key.split(",")[0]: cell.verdict for cell in summary.cells}

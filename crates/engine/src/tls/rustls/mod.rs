@@ -7,6 +7,7 @@ mod flight;
 pub(crate) mod key_exchange;
 mod key_memo;
 mod key_schedule;
+mod random;
 mod session;
 pub(crate) mod signed_with;
 mod tickets;
@@ -21,6 +22,7 @@ use rustls::{ClientConfig, SupportedCipherSuite, SupportedProtocolVersion};
 
 use self::client_identity::OneIdentity;
 use self::key_schedule::CIPHER_SUITES;
+use self::random::Random;
 use self::tickets::{Ticket, Tickets};
 use self::verifier::Verifier;
 use super::pool::Pool;
@@ -140,6 +142,7 @@ fn implementation(suite: CipherSuite) -> Option<SupportedCipherSuite> {
 fn provider(offer: &Offer) -> Result<CryptoProvider, BackendError> {
     let mut provider = aws_lc_rs::default_provider();
     provider.cipher_suites.clone_from(&CIPHER_SUITES);
+    provider.secure_random = &Random;
     if !offer.suites.is_empty() {
         let all = CIPHER_SUITES.iter();
         let has = || all.map(|s| CipherSuite::from_code_point(s.suite().into()).to_string());

@@ -1,0 +1,72 @@
+//! Random bytes of the library, drawn by the kilobyte: each draw costs half a microsecond, whatever its
+//! length, and a ClientHello needs two of them.
+
+use std::cell::RefCell;
+use std::sync::LazyLock;
+
+use rustls::crypto::{GetRandomFailed, SecureRandom, aws_lc_rs};
+
+/// The bytes of a draw: enough for some 60 hellos.
+const DRAW: usize = 4096;
+
+/// Longer requests go to the library.
+const LONGEST: usize = 64;
+
+static LIBRARY: LazyLock<&'static dyn SecureRandom> =
+    LazyLock::new(|| aws_lc_rs::default_provider().secure_random);
+
+thread_local! {
+    /// What is left of a thread's last draw: the first so many bytes.
+    static DRAWN: RefCell<([u8; DRAW], usize)> = const { RefCell::new(([0; DRAW], 0)) };
+}
+
+/// The source of random bytes of all sessions.
+#[derive(Debug)]
+pub struct Random;
+
+impl SecureRandom for Random {
+    fn fill(&self, bytes: &mut [u8]) -> Result<(), GetRandomFailed> {
+        if bytes.len() > LONGEST {
+            return LIBRARY.fill(bytes);
+        }
+        DRAWN.with_borrow_mut(|(drawn, left)| {
+            if *left < bytes.len() {
+                LIBRARY.fill(drawn)?;
+                *left = DRAW;
+            }
+            let taken = &mut drawn[*left - bytes.len()..*left];
+            bytes.copy_from_slice(taken);
+            // No byte serves twice, even if the count were wrong.
+            taken.fill(0);
+            *left -= bytes.len();
+            Ok(())
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn no_bytes_come_twice_nor_stay_behind() {
+        let mut seen = HashSet::new();
+        for length in [32, 16, LONGEST, LONGEST + 1, 8].into_iter().cycle().take(2_000) {
+            let mut bytes = vec![0; length];
+            Random.fill(&mut bytes).unwrap();
+            assert!(seen.insert(bytes[..8].to_vec()));
+        }
+        DRAWN.with_borrow(|(drawn, left)| assert!(drawn[*left..].iter().all(|byte| *byte == 0)));
+    }
+
+    #[test]
+    fn threads_share_no_bytes() {
+        let draw = || {
+            let mut bytes = [0; 32];
+            Random.fill(&mut bytes).unwrap();
+            bytes
+        };
+        assert_ne!(std::thread::spawn(draw).join().unwrap(), draw());
+    }
+}

@@ -1,0 +1,65 @@
+"""Each study with --quick, as a user calls it, on real servers: whole, and what it is for."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from harness import Tlslab, trials
+
+# What the longest of them may take on a busy machine.
+SECONDS = 500
+
+
+@dataclass(frozen=True)
+class Study:
+    """How a study is called, and the figures and tables that its page must have."""
+
+    name: str
+    flags: Sequence[str] = ()
+    figures: frozenset[str] = frozenset()
+    tables: frozenset[str] = frozenset()
+
+
+STUDIES = (
+    Study("groups", ("--target", "nginx"), tables=frozenset({"security", "policies"})),
+    Study("offload"),
+    Study("servers", figures=frozenset({"servers-rate"})),
+    Study("suites", ("--target", "nginx"), tables=frozenset({"security", "policies"})),
+    Study(
+        "runtimes",
+        figures=frozenset({"warm-up", "maximum"}),
+        tables=frozenset({"warm-up-table", "published"}),
+    ),
+    Study("concurrency", tables=frozenset({"scaling", "processors", "drawing", "published"})),
+    Study(
+        "capacity",
+        ("--target", "nginx"),
+        frozenset({"search", "maximum", "cpu-load"}),
+        frozenset({"maxima", "validation", "published"}),
+    ),
+)
+
+
+@pytest.mark.timeout(SECONDS + 60)
+@pytest.mark.parametrize("study", STUDIES, ids=lambda study: study.name)
+def test_a_quick_study_is_carried_out_whole(study: Study, tlslab: Tlslab, tmp_path: Path) -> None:
+    child = tlslab.start("run", study.name, "--quick", "--out", "r", *study.flags)
+    ended = tlslab.finish(child, SECONDS)
+    # Intervals and validity depend on what else the machine does; that there are results does not.
+    assert ended.code in (0, 1), ended.err
+    made = [json.loads(line) for line in trials(tmp_path / "r")]
+    assert {trial["status"] for trial in made} <= {"done", "unsupported"}, _reasons(made)
+    summary = json.loads((tmp_path / "r" / "summary.json").read_text())
+    assert summary["cells"]
+    assert all(cell["trials"] for cell in summary["cells"] if cell["verdict"] != "unsupported")
+    assert summary["findings"]
+    assert study.figures <= {figure["id"] for figure in summary["figures"]}
+    assert study.tables <= {table["id"] for table in summary["tables"]}
+    assert (tmp_path / "r" / "report.html").stat().st_size > 0
+
+
+def _reasons(made: Sequence[Mapping[str, Any]]) -> list[str]:
+    return [f"{trial['cell']}: {trial['reason']}" for trial in made if trial["reason"]]
