@@ -40,10 +40,6 @@ iteration_ms = 100
 [[exclude]]
 when = {{ runtime = "engine", benchmark = "sign" }}
 reason = "the engine makes handshakes only"
-
-[[exclude]]
-when = {{ runtime = "engine", keys = "pkcs11" }}
-reason = "has tests of its own"
 """
 
 SETTINGS = BenchmarkSettings(("throughput",), 0, 100, 1, 100)
@@ -64,7 +60,7 @@ def test_keys_in_memory_and_behind_pkcs11_in_both_runtimes(tlslab: Tlslab, tmp_p
     assert ended.code == 0, ended.err
     found = trials(tmp_path / "r")
     assert {trial["status"] for trial in found} == {"done"}
-    assert len(found) == 5
+    assert len(found) == 6
     for trial in found:
         run = trial["benchmarks"]["sample"]
         assert run["iterations"][0]["operations"] > 0

@@ -69,10 +69,18 @@ class Engine:
         data = self._ask(["--primitives", "--json", *flags], b"", SLACK_S, lambda event: None)
         return from_json({"primitives": data["primitives"]}, Primitives)
 
-    def in_memory(self, flags: Sequence[str], seconds: float = 0.0) -> dict[str, Any]:
-        """Handshakes without sockets, for so long: the engine's record. Raises EngineError."""
+    def in_memory(
+        self,
+        flags: Sequence[str],
+        seconds: float = 0.0,
+        environment: Mapping[str, str] | None = None,
+    ) -> dict[str, Any]:
+        """Handshakes without sockets, for so long: the engine's record. Raises EngineError.
+
+        `environment` is what a module that holds the key needs in it.
+        """
         line = ["--in-memory", "--json", *flags]
-        return self._ask(line, b"", seconds + SLACK_S, lambda event: None)
+        return self._ask(line, b"", seconds + SLACK_S, lambda event: None, environment)
 
     def probe(self, spec: Mapping[str, Any]) -> ProbeRecord:
         """What a server accepts, without load. Raises EngineError."""
@@ -90,7 +98,12 @@ class Engine:
         return self._ask(["--spec", "-", *flags], json.dumps(spec).encode(), seconds, listener)
 
     def _ask(
-        self, flags: Sequence[str], given: bytes, seconds: float, listener: Listener
+        self,
+        flags: Sequence[str],
+        given: bytes,
+        seconds: float,
+        listener: Listener,
+        environment: Mapping[str, str] | None = None,
     ) -> dict[str, Any]:
         # KILL on the lab's death: an engine without its lab must not go on loading a server.
         command = [*bound("KILL"), self._program, *flags]
@@ -99,6 +112,7 @@ class Engine:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
+            env={**os.environ, **(environment or {})},
             start_new_session=True,
         )
         try:

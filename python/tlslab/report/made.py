@@ -1,12 +1,13 @@
 """A summary's own tables, figures and texts for a terminal."""
 
 from rich import box
-from rich.console import RenderableType
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
 from tlslab.model.finding import Summary
-from tlslab.report.numbers import Grid, Place, figure_grid, table_grid
+from tlslab.report.numbers import Grid, Place, figure_grid, lying, table_grid
 from tlslab.report.plain import plain
 
 # A figure with more rows or columns of numbers than this is left to the page.
@@ -14,6 +15,9 @@ _ROWS = 24
 _COLUMNS = 7
 
 _LIMIT = 1000
+
+# As wide as a table may want to be.
+_UNBOUND = 10_000
 
 
 def made_parts(summary: Summary) -> list[RenderableType]:
@@ -48,13 +52,33 @@ def new_table(title: str) -> Table:
     )
 
 
-def _grid(title: str, caption: str, grid: Grid) -> list[RenderableType]:
+class _Fitting:
+    """A grid as a table; one that is too wide lies on its side, if that is less wide."""
+
+    def __init__(self, title: str, grid: Grid) -> None:
+        self._upright = _table(title, grid)
+        self._lying = _table(title, lying(grid))
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        unbound = options.update(max_width=_UNBOUND)
+        upright, lies = (
+            Measurement.get(console, unbound, table).maximum
+            for table in (self._upright, self._lying)
+        )
+        yield self._lying if lies < upright > options.max_width else self._upright
+
+
+def _table(title: str, grid: Grid) -> Table:
     table = new_table(title)
     for column, number in zip(grid.columns, grid.numbers, strict=True):
         table.add_column(plain(column), justify="right" if number else "left")
     for row in grid.rows:
         table.add_row(*(_place(place) for place in row))
-    return [table, *_caption(caption), Text()]
+    return table
+
+
+def _grid(title: str, caption: str, grid: Grid) -> list[RenderableType]:
+    return [_Fitting(title, grid), *_caption(caption), Text()]
 
 
 def _place(place: Place) -> Text:

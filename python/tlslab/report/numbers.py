@@ -44,6 +44,17 @@ def table_grid(table: DataTable) -> Grid:
     return Grid(table.columns, rows)
 
 
+def lying(grid: Grid) -> Grid:
+    """The same with rows for columns: each row's first place becomes the head of a column."""
+    heads = (grid.columns[0], *(row[0].value.text for row in grid.rows))
+    rows = tuple(
+        (Place(view.Value(name), False), *(row[index] for row in grid.rows))
+        for index, name in enumerate(grid.columns)
+        if index > 0
+    )
+    return Grid(heads, rows)
+
+
 def figure_grid(figure: Figure) -> Grid:
     """The numbers behind a figure: a row for each place on the axis, a column for each series.
 

@@ -7,8 +7,9 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
+from made_load import made_load_run
 from made_run import World, made_primitives, made_run
-from tlslab.analysis import summarise
+from tlslab.analysis import load, summarise
 from tlslab.model.finding import Summary
 from tlslab.report import render_ab, render_text
 
@@ -79,3 +80,11 @@ def test_ab_prints_a_block_for_each_cell_with_abs_own_words(full_summary: Summar
         assert len(re.findall(rf"^{re.escape(field)}", text, re.M)) == expected
     assert "TLSv1.2,ECDHE-ECDSA-AES256-GCM-SHA384,256,256" in text
     assert "Server Temp Key:        X25519 253 bits" in text
+
+
+def test_a_table_that_is_too_wide_lies_on_its_side() -> None:
+    summary = load.summarise(made_load_run())
+    narrow, wide = (printed(summary, width).splitlines() for width in (80, 260))
+    assert any("offered/s" in line and "completed/s" in line for line in wide)
+    assert not any("offered/s" in line and "completed/s" in line for line in narrow)
+    assert any(line.split()[:1] == ["offered/s"] for line in narrow)

@@ -46,8 +46,10 @@ def run_in_memory(
     counted = settings.iterations * settings.iteration_ms
     line = flags(benchmark, keys, threads, counted)
     try:
-        engine.in_memory(flags(benchmark, keys, threads, round(1000 * WARMUP_S)))
-        return read(engine.in_memory(line, counted / 1000), threads, tuple(line))
+        warm_up = flags(benchmark, keys, threads, round(1000 * WARMUP_S))
+        engine.in_memory(warm_up, environment=keys.environment)
+        record = engine.in_memory(line, counted / 1000, keys.environment)
+        return read(record, threads, tuple(line))
     except EngineError as error:
         raise ForkFailedError(error.class_, error.message) from None
 
