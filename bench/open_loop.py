@@ -180,6 +180,8 @@ def _machine_p99_us(server: Server, result: Path) -> float | None:
         done = subprocess.run(
             command, capture_output=True, timeout=SECONDS + PATIENCE_S, check=False
         )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
     finally:
         load.kill()
         load.wait()
@@ -233,7 +235,7 @@ def _show(runs: list[Punctuality], machine: Sequence[float | None]) -> bool:
     for law, of_law in by_law.items():
         each = ", ".join(f"{run.delay_p99_us:.0f}" for run in of_law)
         console.print(f"p99 of each run, {law}, in us: {each}")
-    told = ", ".join(f"{each:.0f}" for each in late) or "no right to measure it"
+    told = ", ".join(f"{each:.0f}" for each in late) or "it could not be measured (cyclictest)"
     console.print(f"p99 of a bare timer's lateness on this machine, in us: {told}")
     for one in found:
         for bar, met in one.bars().items():

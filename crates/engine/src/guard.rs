@@ -107,7 +107,7 @@ pub fn permit_host(
 pub fn check_length(spec: &RunSpec, permit: &Permit) -> Result<(), GuardError> {
     let rate = spec.load.rate.as_ref().map_or(0.0, Rate::highest);
     let time = match spec.stop {
-        Stop::DurationMs(ms) => (ms + spec.warmup_ms) * MILLISECOND,
+        Stop::DurationMs(ms) => (spec.load.open_within_ms + spec.warmup_ms + ms) * MILLISECOND,
         Stop::Count(_) => 0,
     };
     if permit.bounded && (time > PUBLIC_TIME || rate > PUBLIC_RATE as f64) {

@@ -96,15 +96,22 @@ pub(crate) fn watch(
         let open: u64 = gauges.iter().map(Gauge::open).sum();
         if opening && open >= u64::from(spec.connections) {
             opening = false;
-            schedule = schedule.begun_at(now + NOTICE.max(spec.warmup_ms * MILLISECOND));
+            let measure = now + NOTICE.max(spec.warmup_ms * MILLISECOND);
+            schedule = schedule.begun_at(measure.min(schedule.measure));
             gauges.iter().for_each(|gauge| gauge.measure_at(schedule.measure));
         }
+        let late = now >= start + spec.load.open_within_ms * MILLISECOND;
+        if ending == Ending::Planned && opening && late {
+            ending = Ending::NotOpen(open);
+            gauges.iter().for_each(Gauge::stop);
+        }
         let next = schedule.at(now);
-        if now >= start && phase != Some(next) && next < Phase::Done {
+        let is_told = now >= start && !matches!(ending, Ending::NotOpen(_));
+        if is_told && phase != Some(next) && next < Phase::Done {
             phase = Some(next);
             observer.phase(next.name(), now);
         }
-        if next == Phase::Measure {
+        if is_told && next == Phase::Measure {
             teller.look(now.saturating_sub(schedule.measure), observer);
         }
         let connections: u64 = gauges.iter().map(Gauge::started).sum();
@@ -112,11 +119,6 @@ pub(crate) fn watch(
         let exceeded = permit.is_exceeded(connections, elapsed);
         if ending == Ending::Planned && (exceeded || interrupt.load(Ordering::Relaxed)) {
             ending = if exceeded { Ending::Exceeded } else { Ending::Interrupted };
-            gauges.iter().for_each(Gauge::stop);
-        }
-        let late = now >= start + spec.load.open_within_ms * MILLISECOND;
-        if ending == Ending::Planned && opening && late {
-            ending = Ending::NotOpen(open);
             gauges.iter().for_each(Gauge::stop);
         }
         let change = schedule.next_change(now).map_or(Nanos::MAX, |change| change - now);

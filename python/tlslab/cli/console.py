@@ -1,11 +1,20 @@
 """The two streams that commands print to."""
 
+import os
+import sys
+
 from rich.console import Console
 from rich.text import Text
 
 from tlslab.report import plain
 
-out = Console(highlight=False)
+# What goes to a file or a pipe is as wide as its tables like it.
+WIDTH = 130
+
+out = Console(
+    highlight=False,
+    width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else WIDTH,
+)
 err = Console(stderr=True, highlight=False)
 
 # The longest message that is shown: a line of our own words around what a server or a file said.

@@ -42,6 +42,8 @@ def command(
     """Analyse a run folder anew and print its report; nothing is written to the folder."""
     if plotly is not None and format_ != Format.html:
         raise UsageError("--plotly goes with --format html")
+    if plotly is not None and (not plotly or plotly.startswith("http:")):
+        raise UsageError("--plotly: a file's name or an https: address, which the page may fetch")
     summary = analyse(RunFolder.open(folder))
     match format_:
         case Format.text:

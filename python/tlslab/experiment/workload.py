@@ -71,7 +71,7 @@ def _steady(table: Table) -> Steady | None:
         connections=steady.integer("connections", 1, LIMIT_CONNECTIONS),
         http=_http(steady),
         streams=_streams(steady),
-        open_within_ms=steady.integer("open_within_ms", 1, LIMIT_WINDOW_MS)
+        open_within_ms=steady.integer("open_within_ms", 100, LIMIT_WINDOW_MS)
         if "open_within_ms" in steady
         else Steady.open_within_ms,
     )

@@ -45,7 +45,8 @@ class Engine:
 
         The instants of each connection go to the file `trace`, if there is one.
         """
-        windows = (spec["warmup_ms"] + spec["stop"].get("duration_ms", 0)) / 1000
+        opening = spec.get("load", {}).get("open_within_ms", 0)
+        windows = (opening + spec["warmup_ms"] + spec["stop"].get("duration_ms", 0)) / 1000
         flags = ["--json", "--events"] + ([] if trace is None else ["--trace", str(trace)])
         data = self._call(flags, spec, windows + SLACK_S, listener)
         return from_json(data, RunRecord)

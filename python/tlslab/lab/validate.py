@@ -77,6 +77,8 @@ def validate(request: Request, told: Callable[[RateResult], None]) -> Validation
             rates = []
             for rate in request.rates:
                 spec |= _load(rate, request.seconds, placement)
+                # What the engine would not load is not connected to by anybody else either.
+                engine.preflight(spec)
                 rates.append(
                     validate_rate(engine, spec, rate, request.interface, placement, folder)
                 )

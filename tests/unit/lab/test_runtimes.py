@@ -36,3 +36,8 @@ def test_what_is_not_there_is_told():
     assert "jdk-17-2" in caught.value.remedy
     with pytest.raises(UsageError, match="no Java"):
         Runtimes.of(Jdks((), ())).expand(("jdk",))
+
+
+def test_folders_that_were_given_stand_for_their_levels():
+    given = (Path("/jvm/b"), Path("/jvm/br<o>ken"), Path("/jvm/other"))
+    assert Runtimes.of(FOUND).named(given) == ("jdk-17-2", "jdk-in-br-o-ken")

@@ -11,6 +11,9 @@ const STEPS_LIMIT: usize = 32;
 /// The highest rate, in new connections a second; one machine has 65,000 ports to an address.
 const RATE_LIMIT: f64 = 1_000_000.0;
 
+/// The shortest time in which all connections may have to be open.
+const OPEN_WITHIN_LEAST: u64 = 100;
+
 /// How load is made over time, and what is kept of each connection.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -29,9 +32,10 @@ pub struct LoadSpec {
     /// Closed loop: connections in flight in each step of the measurement; all steps have the same
     /// length. Empty: `connections` all the time.
     pub connection_steps: Vec<u32>,
-    /// With unlimited requests: the time in which all connections have to be open. The warm-up then
-    /// begins when they are, so that no handshake reaches into the measurement, and the run fails if
-    /// they are not. 0: the warm-up begins at once.
+    /// With unlimited requests: the time in which all connections have to be open; those that are
+    /// send requests meanwhile. The warm-up, of 200 ms at least, then begins when all are, so that no
+    /// handshake reaches into the measurement, and the run fails if they are not. 0: the warm-up
+    /// begins at once.
     pub open_within_ms: u64,
     /// Between a response and the next request on its connection, in microseconds.
     pub think_us: u64,
@@ -132,6 +136,10 @@ pub enum LoadError {
         "realtime goes with a rate: a closed loop is always at work, and would leave no time to others"
     )]
     RealtimeInClosedLoop,
+    #[error(
+        "open_within_ms must be at least {OPEN_WITHIN_LEAST}: open connections are counted 20 times a second"
+    )]
+    OpenWithin,
     #[error("open_within_ms goes with unlimited requests on a connection, and without steps")]
     NothingToOpen,
     #[error("think time goes with several requests on a connection")]
@@ -167,6 +175,9 @@ impl LoadSpec {
             && self.connection_steps.is_empty();
         if self.open_within_ms > 0 && !keeps_open {
             return Err(LoadError::NothingToOpen.into());
+        }
+        if (1..OPEN_WITHIN_LEAST).contains(&self.open_within_ms) {
+            return Err(LoadError::OpenWithin.into());
         }
         match spec.requests_per_connection {
             RequestsPerConnection::Unlimited if self.rate.is_some() => {
@@ -264,6 +275,7 @@ mod tests {
             (r#"{"connection_steps":[1,5]}"#, SECOND, "from 1 to connections (4)"),
             (r#"{"open_within_ms":1}"#, SECOND, "goes with unlimited requests"),
             (r#"{"open_within_ms":1,"connection_steps":[1,2]}"#, endless, "without steps"),
+            (r#"{"open_within_ms":99}"#, endless, "at least 100"),
             (r#"{"realtime":true}"#, SECOND, "realtime goes with a rate"),
             (r#"{"connection_steps":[0,4]}"#, SECOND, "from 1 to connections (4)"),
             (r#"{"connection_steps":[2,1]}"#, endless, "must rise"),

@@ -254,9 +254,14 @@ impl<'r, B: Backend, C: Clock> Worker<'r, B, C> {
         }
     }
 
-    /// When the next connection is to be started that could be: with no slot free, none.
+    /// When the next connection is to be started that could be: at once where an arrival waits,
+    /// never with no slot free.
     fn next_start(&self) -> Nanos {
-        if self.free.is_empty() { Nanos::MAX } else { self.next_arrival() }
+        match &self.pacing {
+            Some(_) if self.free.is_empty() => Nanos::MAX,
+            Some(pacing) if pacing.waiting() > 0 && self.phase < Phase::Drain => 0,
+            _ => self.next_arrival(),
+        }
     }
 
     /// Ends connections whose step took too long; wakes slots that have rested.

@@ -30,6 +30,8 @@ struct Scene<B> {
     listener: TcpListener,
     /// Something urgent is always due.
     urgent: bool,
+    /// How often a client has stopped for it.
+    stops: u32,
 }
 
 /// What a client has seen.
@@ -53,6 +55,7 @@ impl<B: Backend> Scene<B> {
             backend: make(&crate::support::offer(&authority)),
             listener: TcpListener::bind("127.0.0.1:0").unwrap(),
             urgent,
+            stops: 0,
         }
     }
 
@@ -77,6 +80,7 @@ impl<B: Backend> Scene<B> {
         }
         client.peer.shutdown(Shutdown::Write).unwrap();
         client.go_on(delivered, true);
+        self.stops += client.stops;
         (client.seen, delivered)
     }
 }
@@ -90,6 +94,7 @@ struct Client<S> {
     seen: Seen,
     requested: bool,
     urgent: bool,
+    stops: u32,
 }
 
 impl<S: Session> Client<S> {
@@ -99,7 +104,7 @@ impl<S: Session> Client<S> {
         peer.set_nodelay(true).unwrap();
         let seen = Seen { facts: None, plaintext: Vec::new(), end: Ok(Progress::WantRead) };
         let session = backend.open().unwrap();
-        Self { session, socket, peer, taken: 0, seen, requested: false, urgent }
+        Self { session, socket, peer, taken: 0, seen, requested: false, urgent, stops: 0 }
     }
 
     /// What it has sent since it was last asked.
@@ -129,7 +134,7 @@ impl<S: Session> Client<S> {
         while self.seen.facts.is_none() {
             match self.session.handshake(&mut self.socket, urgent)? {
                 Progress::Done(_) => self.seen.facts = Some(self.session.facts()),
-                Progress::WantWrite if self.urgent => {}
+                Progress::WantWrite if self.urgent => self.stops += 1,
                 other => return Ok(other),
             }
         }
@@ -166,6 +171,7 @@ fn uncut<B: Backend>(scene: &mut Scene<B>) -> (Seen, usize) {
     let (seen, length) = scene.converse(&[], usize::MAX);
     assert_eq!(seen.plaintext, RESPONSE);
     assert_eq!(seen.end, Ok(Progress::Closed));
+    assert_eq!(scene.stops > 0, scene.urgent);
     (seen, length)
 }
 

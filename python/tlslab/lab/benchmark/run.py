@@ -44,7 +44,7 @@ def run_benchmarks(request: Request, observer: events.Observer) -> Result:
     Ends early, with the results so far, on KeyboardInterrupt. Raises UsageError, CannotRunError.
     """
     runtimes = Runtimes.of(find_jdks(request.jdks))
-    experiment = with_runtimes(request.experiment, runtimes)
+    experiment = with_runtimes(request.experiment, runtimes, request.jdks)
     machines = [level for level in experiment.levels("runtime") if level != ENGINE]
     jar = find_jar() if machines else None
     with ExitStack() as stack:
@@ -69,10 +69,14 @@ def run_benchmarks(request: Request, observer: events.Observer) -> Result:
     return Result(folder.path, summarise(folder), interrupted)
 
 
-def with_runtimes(experiment: Experiment, runtimes: Runtimes) -> Experiment:
-    """The experiment with the runtimes that there are."""
+def with_runtimes(
+    experiment: Experiment, runtimes: Runtimes, given: Sequence[Path] = ()
+) -> Experiment:
+    """The experiment with the runtimes that there are, those in the given folders among them."""
     factors = tuple(
-        Factor(factor.name, runtimes.expand(factor.levels)) if factor.name == "runtime" else factor
+        Factor("runtime", runtimes.expand((*factor.levels, *runtimes.named(given))))
+        if factor.name == "runtime"
+        else factor
         for factor in experiment.factors
     )
     levels = {factor.name: factor.levels for factor in factors}

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from tlslab.model.benchmark import ENGINE
 from tlslab.model.errors import UsageError
@@ -49,6 +50,12 @@ class Runtimes:
         if not expanded:
             raise UsageError("no Java installation was found", "install one, or set JAVA_HOME")
         return tuple(dict.fromkeys(expanded))
+
+    def named(self, homes: Sequence[Path]) -> tuple[str, ...]:
+        """The levels that stand for the installations in these folders."""
+        resolved = {home.resolve() for home in homes}
+        every: dict[str, Jdk | BrokenJdk] = {**self.jdks, **self.broken}
+        return tuple(name for name, each in every.items() if each.home.resolve() in resolved)
 
     def _known(self) -> str:
         return ", ".join([*self.jdks, *self.broken, ENGINE])

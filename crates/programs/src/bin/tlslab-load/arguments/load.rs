@@ -46,8 +46,8 @@ pub struct LoadArguments {
     #[arg(long, value_parser = time, value_name = "TIME", conflicts_with_all = ["duration", "count"])]
     step: Option<Duration>,
 
-    /// With unlimited requests: open all connections first, within this time; the warm-up begins
-    /// when they are open
+    /// With unlimited requests: have all connections open within this time; the warm-up begins when
+    /// they are
     #[arg(long, value_parser = time, default_value = "0s", value_name = "TIME")]
     open_within: Duration,
 
