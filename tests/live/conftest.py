@@ -10,6 +10,10 @@ from harness import SMALL, Own, Tlslab, setting
 from tlslab.lab.programs import require_program
 from tlslab.targets import Nginx, Reference
 
+# Whoever starts the tests in the background has them ignore SIGINT, and all that they start, too.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
 
 @pytest.fixture
 def tlslab(tmp_path: Path) -> Iterator[Tlslab]:
