@@ -197,6 +197,7 @@ class _Maker:
                 **run.record.spec,
                 "connections": steady.connections,
                 "warmup_ms": steady.window.warmup_ms,
+                "load": {"open_within_ms": steady.open_within_ms},
             },
             seconds=seconds,
             cpu=cpu,

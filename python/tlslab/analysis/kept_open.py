@@ -1,5 +1,7 @@
 """The run with connections that are kept open: one value of each estimate from each trial."""
 
+from collections.abc import Sequence
+
 from tlslab.analysis.measures import (
     BYTE_RATE,
     BYTES,
@@ -38,11 +40,14 @@ UNITS: dict[str, str] = {
 def steady_values(trial: Trial, server_processors: int) -> dict[str, float]:
     """The values of a done trial's steady run; none where it has no such run.
 
-    All connections were open before the measurement began, or there is no such record. Bytes are
-    those of HTTP, heads and bodies: what TLS adds is counted when a connection ends.
+    None either where the measurement did not wait until all connections were open: handshakes may
+    have reached into it. Bytes are those of HTTP, heads and bodies: what TLS adds is counted when a
+    connection ends.
     """
     run = trial.runs.get("steady")
     if run is None or run.record.requests == 0 or run.record.seconds <= 0:
+        return {}
+    if not _waited(run):
         return {}
     record = run.record
     values = {
@@ -54,6 +59,22 @@ def steady_values(trial: Trial, server_processors: int) -> dict[str, float]:
         CLIENT, record.cpu.total_us / record.requests, record.cpu.user_us, record.cpu.system_us
     )
     return values | _server(run, server_processors)
+
+
+def not_measurable(trials: Sequence[Trial]) -> dict[str, str]:
+    """Why requests on open connections have no estimate, where handshakes may have reached in."""
+    runs = [run for trial in trials if (run := trial.runs.get("steady")) is not None]
+    if not runs or any(_waited(run) for run in runs):
+        return {}
+    reason = (
+        "the measurement began before all connections were open, so that handshakes may have "
+        "reached into it: run it anew"
+    )
+    return {REQUESTS: reason}
+
+
+def _waited(run: TrialRun) -> bool:
+    return bool(run.record.spec.get("load", {}).get("open_within_ms"))
 
 
 def _server(run: TrialRun, processors: int) -> dict[str, float]:

@@ -127,7 +127,7 @@ def _measure(
         reasons=(*reasons, *_disagreement(usable)),
         trials=len(usable),
         estimates={**estimates, **latencies},
-        not_measurable=missing,
+        not_measurable=missing | kept_open.not_measurable(usable),
         ab=ab_block(usable),
         cpu_over_time=cpu_over_time(usable),
         backend=records[0].backend if records else None,

@@ -2,12 +2,12 @@
 
 import subprocess
 import sys
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from tlslab.cli.allow import read_allow_file
+from tlslab.cli.options import Authorities
 from tlslab.lab.programs import require_program
 from tlslab.model.errors import CannotRunError, UsageError
 from tlslab.targets.guard import bound
@@ -27,9 +27,7 @@ def command(
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
     sni: Annotated[str | None, typer.Option(help="The name to ask for, if not HOST.")] = None,
-    ca: Annotated[
-        Path | None, typer.Option("--ca", help="PEM file of the authorities to trust.")
-    ] = None,
+    ca: Authorities = None,
     insecure: Annotated[
         bool, typer.Option("--insecure", help="Do not check the certificate chains.")
     ] = False,

@@ -10,6 +10,7 @@ import typer
 from tlslab import report
 from tlslab.cli.allow import read_allow_file
 from tlslab.cli.console import err, out, show_error
+from tlslab.cli.options import Allow, Authorities, Insecure
 from tlslab.cli.progress import watch
 from tlslab.cli.wanted import (
     parse_levels,
@@ -32,59 +33,67 @@ EXIT_INTERRUPTED = 130
 GOOD_VERDICTS = ("valid", "at_least", "unsupported")
 
 
+Targets = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME,NAME|URL",
+        help="Servers to start (tlslab targets lists them), or a URL https://HOST[:PORT]/PATH.",
+    ),
+]
+Levels = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="FACTOR=LEVEL,LEVEL", help="Other levels for a factor."),
+]
+Quick = Annotated[bool, typer.Option(help="The experiment's short form.")]
+Out = Annotated[Path | None, typer.Option("--out", help="The run folder to make.")]
+Resume = Annotated[
+    Path | None, typer.Option(help="A run folder whose missing trials are to be run.")
+]
+Seed = Annotated[int | None, typer.Option(min=0, help="The seed of the trials' order.")]
+ObjectiveText = Annotated[
+    str | None,
+    typer.Option(metavar="p99<50ms", help="What response times a load experiment must meet."),
+]
+JdkFolders = Annotated[
+    list[Path] | None,
+    typer.Option(metavar="DIR", help="A Java installation to measure beside those found."),
+]
+AllowObsolete = Annotated[
+    bool,
+    typer.Option("--allow-obsolete", help="Run the cell of a load experiment that needs it."),
+]
+Configure = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COMMAND",
+        help="Run before each cell, to set the server of a URL up: 'ssh host set {group}'.",
+    ),
+]
+ConfigureTimeout = Annotated[
+    float, typer.Option(min=0.1, metavar="SECONDS", help="What that command may take.")
+]
+Ready = Annotated[
+    float, typer.Option(min=0, metavar="SECONDS", help="What the server may take after it.")
+]
+
+
 def command(
     experiment: Annotated[str, typer.Argument(help="A shipped experiment or a file in TOML.")],
-    target: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME,NAME|URL",
-            help="Servers to start (tlslab targets lists them), or a URL https://HOST[:PORT]/PATH.",
-        ),
-    ] = None,
-    set_: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="FACTOR=LEVEL,LEVEL", help="Other levels for a factor."),
-    ] = None,
-    quick: Annotated[bool, typer.Option(help="The experiment's short form.")] = False,
-    out_dir: Annotated[Path | None, typer.Option("--out", help="The run folder to make.")] = None,
-    resume: Annotated[
-        Path | None, typer.Option(help="A run folder whose missing trials are to be run.")
-    ] = None,
-    allow: Annotated[
-        list[str] | None, typer.Option(metavar="HOST", help="A host that may be loaded.")
-    ] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="The seed of the trials' order.")] = None,
-    ca: Annotated[
-        Path | None, typer.Option("--ca", help="PEM file of the authorities to trust.")
-    ] = None,
-    insecure: Annotated[
-        bool, typer.Option("--insecure", help="Trust any certificate; signatures are checked.")
-    ] = False,
-    objective: Annotated[
-        str | None,
-        typer.Option(metavar="p99<50ms", help="What response times a load experiment must meet."),
-    ] = None,
-    jdk: Annotated[
-        list[Path] | None,
-        typer.Option(metavar="DIR", help="A Java installation to measure beside those found."),
-    ] = None,
-    allow_obsolete: Annotated[
-        bool,
-        typer.Option("--allow-obsolete", help="Run the cell of a load experiment that needs it."),
-    ] = False,
-    configure: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COMMAND",
-            help="Run before each cell, to set the server of a URL up: 'ssh host set {group}'.",
-        ),
-    ] = None,
-    configure_timeout: Annotated[
-        float, typer.Option(min=0.1, metavar="SECONDS", help="What that command may take.")
-    ] = TIMEOUT_S,
-    ready: Annotated[
-        float, typer.Option(min=0, metavar="SECONDS", help="What the server may take after it.")
-    ] = READY_S,
+    target: Targets = None,
+    set_: Levels = None,
+    quick: Quick = False,
+    out_dir: Out = None,
+    resume: Resume = None,
+    allow: Allow = None,
+    seed: Seed = None,
+    ca: Authorities = None,
+    insecure: Insecure = False,
+    objective: ObjectiveText = None,
+    jdk: JdkFolders = None,
+    allow_obsolete: AllowObsolete = False,
+    configure: Configure = None,
+    configure_timeout: ConfigureTimeout = TIMEOUT_S,
+    ready: Ready = READY_S,
 ) -> None:
     """Run an experiment and report on it."""
     if out_dir is not None and resume is not None:

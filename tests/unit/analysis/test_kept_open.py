@@ -93,3 +93,16 @@ def test_page_and_terminal_have_a_table_of_it(summary: Summary, quick_summary: S
     assert isinstance(console.file, io.StringIO)
     assert "connections kept open" in console.file.getvalue()
     assert "kept open" not in Page(render_html(quick_summary)).text
+
+
+def test_handshakes_that_may_reach_into_the_measurement_leave_no_rate(summary: Summary) -> None:
+    def hasty(trial: Trial) -> Trial:
+        run = trial.runs["steady"]
+        record = replace(run.record, spec={**run.record.spec, "load": {}})
+        return replace(trial, runs={**trial.runs, "steady": replace(run, record=record)})
+
+    found = summary_of(World(change=hasty)).cell(KEY)
+    assert "steady_requests_per_s" not in found.estimates
+    assert "before all connections were open" in found.not_measurable["steady_requests_per_s"]
+    assert "connections_per_s" in found.estimates
+    assert not summary.cell(KEY).not_measurable.get("steady_requests_per_s")

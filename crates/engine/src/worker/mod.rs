@@ -1,5 +1,6 @@
 //! One worker: one thread, one poller, its share of the connections; nothing shared on the way.
 
+mod arrivals;
 mod gauge;
 mod punctual;
 mod time;
@@ -11,7 +12,7 @@ use std::io;
 pub use self::gauge::Gauge;
 use self::punctual::Punctual;
 use self::time::Mark;
-use crate::clock::{Clock, MICROSECOND, MILLISECOND, Nanos};
+use crate::clock::{Clock, MILLISECOND, Nanos};
 use crate::connection::{Begin, Connection, Context, Script, Turn};
 use crate::mix::Mix;
 use crate::outcome::{Failure, Outcome};
@@ -27,10 +28,6 @@ use crate::trace::{Trace, TracedConnection};
 /// How long a slot of a closed loop rests after a connection that failed, so that a dead server is not
 /// hammered. An open loop has a rate of its own.
 const REST: Nanos = 10 * MILLISECOND;
-
-/// A session is made ahead only where this much time is left: drawing a key share takes 10 to 40
-/// microseconds for the elliptic curves.
-const AHEAD: Nanos = 50 * MICROSECOND;
 
 /// Room for decrypted bytes: a whole record's worth (RFC 8446, section 5.1).
 const PLAINTEXT: usize = 16 * 1024;
@@ -89,8 +86,9 @@ pub struct Worker<'r, B: Backend, C> {
     pacing: Option<Pacing>,
     free: Vec<usize>,
     punctual: Punctual,
-    /// The session of the next connection, made ahead of its arrival.
+    /// The session of the next connection, made ahead of its arrival, and how long the last took.
     ahead: Option<B::Session>,
+    making: Nanos,
     /// Connections that think, by the instant at which they go on.
     thinking: BinaryHeap<Reverse<(Nanos, usize)>>,
     in_flight: usize,
@@ -128,6 +126,7 @@ impl<'r, B: Backend, C: Clock> Worker<'r, B, C> {
             pacing,
             punctual: Punctual::default(),
             ahead: None,
+            making: 0,
             thinking: BinaryHeap::with_capacity(slots),
             in_flight: 0,
             flown_until: 0,
@@ -172,51 +171,6 @@ impl<'r, B: Backend, C: Clock> Worker<'r, B, C> {
         }
     }
 
-    /// Open loop: starts the connections that are due, in their order, as long as slots are free.
-    fn admit(&mut self) {
-        let now = self.clock.now();
-        let Some(pacing) = &mut self.pacing else { return };
-        let end = match self.phase {
-            Phase::Warmup => self.share.schedule.measure,
-            Phase::Measure => self.share.schedule.drain.unwrap_or(Nanos::MAX),
-            Phase::Drain | Phase::Done => return,
-        };
-        if pacing.waiting() == 0 && now < pacing.next_due() {
-            return;
-        }
-        let due = pacing.look(end.min(now + 1));
-        while let Some(slot) = self.free.pop() {
-            let intended = if self.may_start(slot) { self.take_arrival() } else { None };
-            let Some(intended) = intended else {
-                self.free.push(slot);
-                break;
-            };
-            self.begin(slot, Some(intended), None);
-        }
-        if self.phase == Phase::Measure
-            && let Some(pacing) = &mut self.pacing
-        {
-            self.recorder.arrivals.due += due;
-            self.recorder.arrivals.blocked += pacing.newly_waiting();
-        }
-    }
-
-    /// Open loop: makes the next connection's session, key share and all, while nothing is due. Where
-    /// sessions are resumed it is not known yet which one there will be.
-    fn prepare(&mut self) {
-        if self.pacing.is_some() && self.ahead.is_none() && self.share.mix.is_full() {
-            let next = self.next_start();
-            if next != Nanos::MAX && next > self.clock.now() + AHEAD {
-                // What fails now is tried again, and told, when the connection is due.
-                self.ahead = self.backend.open().ok();
-            }
-        }
-    }
-
-    fn take_arrival(&mut self) -> Option<Nanos> {
-        self.pacing.as_mut().and_then(Pacing::take)
-    }
-
     /// Lets connections go on that have thought long enough.
     fn wake(&mut self) {
         while let Some(&Reverse((at, slot))) = self.thinking.peek() {
@@ -244,24 +198,6 @@ impl<'r, B: Backend, C: Clock> Worker<'r, B, C> {
             self.punctual.woke_late_by(self.clock.now().saturating_sub(alarm));
         }
         Ok(())
-    }
-
-    /// When the next connection is due, in an open loop that still starts any.
-    fn next_arrival(&self) -> Nanos {
-        match &self.pacing {
-            Some(pacing) if self.phase < Phase::Drain => pacing.next_due(),
-            _ => Nanos::MAX,
-        }
-    }
-
-    /// When the next connection is to be started that could be: at once where an arrival waits,
-    /// never with no slot free.
-    fn next_start(&self) -> Nanos {
-        match &self.pacing {
-            Some(_) if self.free.is_empty() => Nanos::MAX,
-            Some(pacing) if pacing.waiting() > 0 && self.phase < Phase::Drain => 0,
-            _ => self.next_arrival(),
-        }
     }
 
     /// Ends connections whose step took too long; wakes slots that have rested.

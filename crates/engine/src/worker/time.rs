@@ -65,8 +65,11 @@ impl<B: Backend, C: Clock> Worker<'_, B, C> {
 
     /// Connections whose handshake is done.
     fn open(&self) -> u64 {
-        let is_open = |slot: &&Slot<B::Session>| matches!(slot, Slot::Busy(connection) if connection.facts().is_some());
-        self.slots.iter().filter(is_open).count() as u64
+        let is_open = |slot: &Slot<B::Session>| match slot {
+            Slot::Busy(connection) => connection.facts().is_some(),
+            Slot::Idle | Slot::Resting(_) => false,
+        };
+        self.slots.iter().filter(|slot| is_open(slot)).count() as u64
     }
 
     fn begin_measurement(&mut self, now: Nanos) {
@@ -80,15 +83,6 @@ impl<B: Backend, C: Clock> Worker<'_, B, C> {
         self.slice = self.measurement;
         self.step = self.measurement;
         self.told_at = now;
-    }
-
-    /// Arrivals due before the measurement belong to the warm-up, but for those that still wait.
-    fn begin_arrivals(&mut self) {
-        let Some(pacing) = &mut self.pacing else { return };
-        pacing.look(self.share.schedule.measure);
-        let taken = self.recorder.attempts() + pacing.waiting();
-        let left = self.share.count.map_or(u64::MAX, |count| count.saturating_sub(taken));
-        self.recorder.arrivals.due = pacing.begin(left);
     }
 
     fn end_measurement(&mut self, now: Nanos) {

@@ -3,6 +3,7 @@
 mod chain_memo;
 mod client_hello;
 mod client_identity;
+mod facts;
 mod flight;
 pub(crate) mod key_exchange;
 mod key_memo;

@@ -11,22 +11,19 @@ use std::sync::Arc;
 use rustls::client::UnbufferedClientConnection;
 use rustls::pki_types::ServerName;
 use rustls::unbuffered::{ConnectionState, EncryptError};
-use rustls::{CertificateError, ClientConfig, Error, HandshakeKind as RustlsKind, ProtocolVersion};
+use rustls::{CertificateError, ClientConfig, Error};
 
 use super::client_hello::offers_ticket;
 use super::client_identity::take_shown;
+use super::facts::{Own, negotiated};
 use super::flight::{Early, encode, encode_flight, encrypt_early};
 use super::signed_with;
 use super::tickets::{self, Ticket};
-use crate::names::{CipherSuite, SignatureScheme, TlsVersion};
+use crate::names::SignatureScheme;
 use crate::outcome::{Failure, Step};
 use crate::socket::{self, Socket};
-use crate::spec::Resume;
 use crate::tls::pool::Pool;
-use crate::tls::{
-    Alpn, EarlyData, FLOOD, FRUITLESS_LIMIT, HandshakeKind, KeyExchangeGroup, Negotiated, Progress,
-    Session, Urgent,
-};
+use crate::tls::{FLOOD, FRUITLESS_LIMIT, Negotiated, Progress, Session, Urgent};
 
 /// The most that a connection may keep of what has arrived: rustls bounds a handshake message at
 /// 64 KiB, and a record is at most 16 KiB + 256 bytes (RFC 8446, section 5.2).
@@ -53,9 +50,7 @@ pub struct RustlsSession {
     outgoing: Vec<u8>,
     /// Decrypted, and not yet read, since the reader had no room for it.
     plaintext: Vec<u8>,
-    signature_scheme: Option<SignatureScheme>,
-    client_authenticated: bool,
-    authenticated: bool,
+    own: Own,
     /// Which of the offer's server names it asks for.
     asked_name: usize,
     ready: bool,
@@ -67,9 +62,6 @@ pub struct RustlsSession {
     fruitless: usize,
     /// Where to put what the server gives to resume by.
     pool: Option<Pool<Ticket>>,
-    /// Whether the ClientHello of a connection that is to resume offered a ticket of TLS 1.2.
-    ticket_offered: bool,
-    early: Early,
     error: Option<Error>,
 }
 
@@ -91,17 +83,19 @@ impl RustlsSession {
             partial: Vec::new(),
             outgoing: Vec::new(),
             plaintext: Vec::new(),
-            signature_scheme: None,
-            client_authenticated: false,
-            authenticated,
+            own: Own {
+                signature_scheme: None,
+                client_authenticated: false,
+                ticket_offered: resumes,
+                early: Early { limit, ..Early::default() },
+                authenticated,
+            },
             asked_name,
             ready: false,
             stopped: false,
             end: None,
             fruitless: 0,
             pool: None,
-            ticket_offered: resumes,
-            early: Early { limit, ..Early::default() },
             error: None,
         })
     }
@@ -115,7 +109,7 @@ impl RustlsSession {
     fn begin(&mut self) -> Result<(), Failure> {
         self.process(&mut [], &mut [], None)?;
         if !self.outgoing.is_empty() {
-            self.ticket_offered = self.ticket_offered && offers_ticket(&self.outgoing);
+            self.own.ticket_offered = self.own.ticket_offered && offers_ticket(&self.outgoing);
         }
         Ok(())
     }
@@ -158,11 +152,11 @@ impl RustlsSession {
                 self.process(&mut buffer[..filled], room, urgent.filter(|_| cuttable))?;
             // Fetched at once: the next connection of this worker notes its own.
             if let Some(scheme) = signed_with::take() {
-                self.signature_scheme = Some(SignatureScheme::from_code_point(scheme));
+                self.own.signature_scheme = Some(SignatureScheme::from_code_point(scheme));
             }
-            self.client_authenticated |= take_shown();
+            self.own.client_authenticated |= take_shown();
             if let Some(pool) = &self.pool {
-                tickets::delivered(self.authenticated, |ticket| pool.put(ticket));
+                tickets::delivered(self.own.authenticated, |ticket| pool.put(ticket));
             }
             if filled - used > PARTIAL_LIMIT {
                 return Err(Failure::TlsProtocol);
@@ -189,7 +183,7 @@ impl RustlsSession {
                 Ok(ConnectionState::EncodeTlsData(mut flight)) => {
                     let begin = self.outgoing.len();
                     encode_flight(&mut self.outgoing, &mut flight);
-                    self.early.notice(&self.outgoing[begin..]);
+                    self.own.early.notice(&self.outgoing[begin..]);
                     false
                 }
                 Ok(ConnectionState::TransmitTlsData(flight)) => {
@@ -267,7 +261,7 @@ impl Session for RustlsSession {
     }
 
     fn send_early(&mut self, plaintext: &[u8]) -> Result<usize, Failure> {
-        let plaintext = &plaintext[..plaintext.len().min(self.early.limit)];
+        let plaintext = &plaintext[..plaintext.len().min(self.own.early.limit)];
         if plaintext.is_empty() {
             return Ok(0);
         }
@@ -277,9 +271,9 @@ impl Session for RustlsSession {
                     encode_flight(&mut self.outgoing, &mut flight);
                 }
                 Ok(ConnectionState::TransmitTlsData(mut flight)) => {
-                    self.early.sent = encrypt_early(&mut self.outgoing, &mut flight, plaintext);
+                    self.own.early.sent = encrypt_early(&mut self.outgoing, &mut flight, plaintext);
                     flight.done();
-                    return Ok(if self.early.sent { plaintext.len() } else { 0 });
+                    return Ok(if self.own.early.sent { plaintext.len() } else { 0 });
                 }
                 Ok(_) => return Ok(0),
                 Err(error) => return Err(self.fail(error)),
@@ -313,40 +307,7 @@ impl Session for RustlsSession {
     }
 
     fn facts(&self) -> Negotiated {
-        let connection = &self.connection;
-        let kind = connection.handshake_kind();
-        Negotiated {
-            version: match connection.protocol_version() {
-                Some(ProtocolVersion::TLSv1_3) => TlsVersion::Tls13,
-                _ => TlsVersion::Tls12,
-            },
-            suite: CipherSuite::from_code_point(
-                connection.negotiated_cipher_suite().map_or(0, |suite| suite.suite().into()),
-            ),
-            group: connection
-                .negotiated_key_exchange_group()
-                .map(|group| KeyExchangeGroup::Named(group.name().into())),
-            signature_scheme: self.signature_scheme,
-            kind: match kind {
-                Some(RustlsKind::Resumed) => HandshakeKind::Resumed,
-                _ => HandshakeKind::Full,
-            },
-            hello_retry_request: kind == Some(RustlsKind::FullWithHelloRetryRequest),
-            alpn: connection.alpn_protocol().map(Alpn::of),
-            client_authenticated: self.client_authenticated,
-            resumed_by: match (kind, connection.protocol_version()) {
-                (Some(RustlsKind::Resumed), Some(ProtocolVersion::TLSv1_3)) => Resume::Psk,
-                (Some(RustlsKind::Resumed), _) if self.ticket_offered => Resume::Ticket,
-                (Some(RustlsKind::Resumed), _) => Resume::Id,
-                _ => Resume::None,
-            },
-            early_data: match (self.early.sent, self.early.accepted) {
-                (false, _) => EarlyData::None,
-                (true, true) => EarlyData::Accepted,
-                (true, false) => EarlyData::Rejected,
-            },
-            authenticated: self.authenticated,
-        }
+        negotiated(&self.connection, &self.own)
     }
 
     fn write(&mut self, socket: &mut Socket, plaintext: &[u8]) -> Result<Progress, Failure> {
