@@ -364,4 +364,4 @@ impl<S: Session> Connection<S> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

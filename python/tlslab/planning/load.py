@@ -235,29 +235,41 @@ def resumes_by(resume: str, cell: Cell) -> str:
 
 
 def left(plan: LoadPlan, cell: Cell, seed: int, trials: Sequence[Trial]) -> tuple[int, float]:
-    """Steps that are still to come, at most, and their windows together in seconds."""
+    """Steps that are still to come, at most, and their windows together in seconds.
+
+    How often a server has to be warmed up is known by the servers before it; for the first one it
+    is the most that it may be.
+    """
     progress = progress_of(plan, trials)
     if progress.given_up:
         return 0, 0.0
-    windows: list[float] = []
+    steps = list(_to_come(plan, cell, seed, progress))
+    windows = [step.window.seconds for step in steps]
+    if plan.warm_up is not None:
+        seen = {trial.factors.get("visit") for trial in trials}
+        servers = {step.factors["visit"] for step in steps} - seen
+        each = len(progress.of("warm_up")) / len(seen) if seen else plan.warm_up.most
+        windows += [plan.warm_up.window.seconds] * math.ceil(len(servers) * each)
+    return len(windows), sum(windows)
+
+
+def _to_come(plan: LoadPlan, cell: Cell, seed: int, progress: Progress) -> Iterator[Step]:
+    """The steps that are still to come, at most, without warm-ups; their rates are not known."""
     tried = len(progress.of("maximum"))
     if isinstance(progress.search, Next):
-        searches = max(1, _search_steps(plan) - len(progress.of("search")))
-        windows += [plan.search.window.seconds] * searches
         connections = progress.search.connections
+        searches = max(1, _search_steps(plan) - len(progress.of("search")))
+        yield from [Step("search", 0, 0, connections, plan.search.window)] * searches
     else:
         assert progress.search.peak is not None
         connections = progress.search.peak.connections
-    visits = tried
-    if not _maximum_known(plan, progress):
-        more = max(plan.maximum.trials - tried, 1)
-        windows += [plan.maximum.window.seconds] * more
-        visits += more
-    # The rates themselves do not matter to how many steps there are, nor to how long they take.
-    later = _Later(plan, cell, seed, progress.maximum or 1.0, connections, visits)
-    done = {_identity(trial.factors) for trial in trials}
-    windows += [s.window.seconds for s in later.steps() if _identity(s.factors) not in done]
-    return len(windows), sum(windows)
+    more = 0 if _maximum_known(plan, progress) else max(plan.maximum.trials - tried, 1)
+    for number in range(tried, tried + more):
+        visit = _visit(plan, number)
+        yield Step("maximum", visit, number, connections, plan.maximum.window)
+    later = _Later(plan, cell, seed, progress.maximum or 1.0, connections, tried + more)
+    done = {_identity(trial.factors) for trial in progress.trials}
+    yield from (step for step in later.steps() if _identity(step.factors) not in done)
 
 
 def _search_steps(plan: LoadPlan) -> int:

@@ -71,7 +71,7 @@ class _Fitting:
 def _table(title: str, grid: Grid) -> Table:
     table = new_table(title)
     for column, number in zip(grid.columns, grid.numbers, strict=True):
-        table.add_column(plain(column), justify="right" if number else "left")
+        table.add_column(plain(column), justify="right" if number else "left", overflow="fold")
     for row in grid.rows:
         table.add_row(*(_place(place) for place in row))
     return table

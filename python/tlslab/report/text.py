@@ -1,5 +1,6 @@
 """The summary for a terminal."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
@@ -22,6 +23,9 @@ _STYLES = {
 
 # Below this many columns the table leaves out bytes and times, which the page has.
 _WIDE = 112
+
+# A name is folded to so many columns at the least.
+_NAME = 11
 
 
 def render_text(summary: Summary) -> RenderableType:
@@ -60,19 +64,28 @@ class _SectionTable:
 
 
 def _table(section: view.Section, wide: bool) -> Table:
-    table = new_table(section.label)
-    table.add_column("#", justify="right")
-    table.add_column("", no_wrap=True)
-    table.add_column("connections/s\n95 %", justify="right")
-    table.add_column("ratio\n95 %", justify="right")
-    table.add_column(f"server {view.MICRO}\nuser + system", justify="right")
-    table.add_column(f"client {view.MICRO}\nuser + system", justify="right")
+    heads = [
+        "connections/s\n95 %",
+        "ratio\n95 %",
+        f"server {view.MICRO}\nuser + system",
+        f"client {view.MICRO}\nuser + system",
+    ]
     if wide:
-        table.add_column("bytes of\nhandshake", justify="right")
-        table.add_column("handshake ms\np50 / p99", justify="right")
+        heads += ["bytes of\nhandshake", "handshake ms\np50 / p99"]
+    table = _ranked(section.label, heads)
     for row in section.rows:
         cells = _cells(row)
         table.add_row(*(cells if wide else cells[:6]))
+    return table
+
+
+def _ranked(title: str, heads: Sequence[str]) -> Table:
+    """A table of rank, name and numbers; where there is little room, names are folded."""
+    table = new_table(title)
+    table.add_column("#", justify="right", no_wrap=True)
+    table.add_column("", overflow="fold", min_width=_NAME)
+    for head in heads:
+        table.add_column(head, justify="right", no_wrap=True)
     return table
 
 
@@ -98,12 +111,8 @@ def _cells(row: view.Row) -> list[Text]:
 
 
 def _kept_open(section: view.Section) -> Table:
-    table = new_table("connections kept open")
-    table.add_column("#", justify="right")
-    table.add_column("", no_wrap=True)
-    for head in ("requests/s", "ratio", f"server {view.MICRO}", f"client {view.MICRO}"):
-        table.add_column(head, justify="right")
-    table.add_column("memory\nMB", justify="right")
+    sides = [f"server {view.MICRO}", f"client {view.MICRO}"]
+    table = _ranked("connections kept open", ["requests/s", "ratio", *sides, "memory\nMB"])
     for row in section.kept_open:
         _, name, _, ratio, *_ = _cells(row)
         table.add_row(
@@ -149,8 +158,10 @@ def _published(summary: Summary) -> list[RenderableType]:
         return []
     baseline = view.varied_label(summary.experiment.baseline, summary.experiment.baseline)
     table = new_table(f"Published ratios to {baseline} beside ours")
-    for heading in ("", "here", "study", "ours: server", "ours: both sides"):
-        table.add_column(heading, justify="right" if heading not in ("", "here") else "left")
+    table.add_column("", overflow="fold")
+    table.add_column("here", overflow="fold")
+    for heading in ("study", "ours: server", "ours: both sides"):
+        table.add_column(heading, justify="right", no_wrap=True)
     for row in rows:
         table.add_row(row.name, row.setting, row.study, _value(row.ours), _value(row.ours_both))
     return [table, Text(f"  {plain(study.source)}", style="dim"), Text()]

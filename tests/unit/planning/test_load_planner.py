@@ -88,6 +88,21 @@ def test_left_counts_down_to_nothing() -> None:
     assert left(plan, cell, 1, trials[:-1]) == (1, WINDOW.seconds)
 
 
+def test_left_counts_the_warm_ups_of_servers_that_are_yet_to_be_started() -> None:
+    plan = replace(made_plan(), warm_up=WarmUpRules(8, 10, WINDOW, steady=3))
+    world, cell = LoadWorld(), made_cell()
+    trials = drive(plan, world)
+    before = left(plan, cell, 1, [])
+    without = left(made_plan(), cell, 1, [])
+    # Three servers for the maximum, the first of them the search's, and three for the open loop.
+    assert before[0] == without[0] + 6 * 10
+    assert before[1] == pytest.approx(without[1] + 6 * 10 * WINDOW.seconds)
+    first_open = next(n for n, trial in enumerate(trials) if trial.factors["visit"] == "3")
+    later = [trial.factors["stage"] for trial in trials[first_open:]]
+    assert left(plan, cell, 1, trials[:first_open])[0] == len(later)
+    assert left(plan, cell, 1, trials) == (0, 0.0)
+
+
 def test_a_server_that_dies_is_tried_again_and_then_given_up() -> None:
     def dies(step: Step) -> str:
         return "failed" if step.stage == "maximum" else "done"

@@ -1,6 +1,7 @@
 """The terminal's report and ab's blocks."""
 
 import io
+import json
 import re
 from dataclasses import replace
 
@@ -12,6 +13,10 @@ from made_run import World, made_primitives, made_run
 from tlslab.analysis import load, summarise
 from tlslab.model.finding import Summary
 from tlslab.report import render_ab, render_text
+from tlslab.store import from_json, to_json
+
+
+LONG_SUITE = "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384"
 
 
 def printed(summary: Summary, width: int = 120) -> str:
@@ -47,6 +52,16 @@ def test_no_line_is_wider_than_the_terminal(quick_summary: Summary, width: int) 
     assert max(len(line) for line in lines) <= width
     assert any("3,8" in line for line in lines)
     assert not any("…" in line for line in lines)
+
+
+def test_long_names_are_folded_and_not_cut(quick_summary: Summary) -> None:
+    # As if a group had so long a name; suites do.
+    renamed = json.dumps(to_json(quick_summary)).replace("P-384", LONG_SUITE)
+    text = printed(from_json(json.loads(renamed), Summary), 80)
+    assert max(map(len, text.splitlines())) <= 80
+    assert "…" not in text
+    names = "".join(line[3:].split("  ")[0].strip() for line in text.splitlines())
+    assert LONG_SUITE in names
 
 
 def test_a_hostile_server_cannot_steer_the_terminal() -> None:

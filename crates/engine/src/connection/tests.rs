@@ -58,7 +58,8 @@ impl Session for Endless {
     }
 }
 
-fn script(listener: &TcpListener) -> Script {
+/// One request on each connection to this listener.
+pub fn script(listener: &TcpListener) -> Script {
     Script {
         address: listener.local_addr().unwrap(),
         sources: Vec::new(),

@@ -370,3 +370,6 @@ fn open<B: Backend>(backend: &mut B, wanted: HandshakeKind) -> Result<B::Session
     };
     resumed.map_or_else(|| backend.open(), Ok)
 }
+
+#[cfg(test)]
+mod tests;

@@ -85,7 +85,7 @@ impl OwnGroup {
 
 fn generate(group: Group) -> Option<Arc<dyn Key>> {
     Some(match group {
-        Group::X25519 => Arc::new(EcdhKey::generate(&agreement::X25519)?),
+        Group::X25519 => Arc::new(X25519Key::generate()),
         Group::P256 => Arc::new(EcdhKey::generate(&agreement::ECDH_P256)?),
         Group::P384 => Arc::new(EcdhKey::generate(&agreement::ECDH_P384)?),
         Group::P521 => Arc::new(EcdhKey::generate(&agreement::ECDH_P521)?),
@@ -137,6 +137,41 @@ impl Key for EcdhKey {
         }
         let peer = agreement::UnparsedPublicKey::new(self.key.algorithm(), peer);
         agreement::agree(&self.key, peer, (), |secret| Ok(secret.to_vec())).ok()
+    }
+}
+
+/// Length of an X25519 key, public, private or shared, in bytes (RFC 7748, section 5).
+const X25519_LENGTH: usize = 32;
+
+/// An X25519 key (RFC 7748), by the function of aws-lc that does nothing else: its general interface
+/// first tries whether the peer's share is a certificate's key, and makes three objects for it.
+struct X25519Key {
+    key: [u8; X25519_LENGTH],
+    share: [u8; X25519_LENGTH],
+}
+
+impl X25519Key {
+    fn generate() -> Self {
+        let (mut key, mut share) = ([0; X25519_LENGTH], [0; X25519_LENGTH]);
+        // SAFETY: both are valid for writes of 32 bytes.
+        unsafe { aws_lc_sys::X25519_keypair(share.as_mut_ptr(), key.as_mut_ptr()) };
+        Self { key, share }
+    }
+}
+
+impl Key for X25519Key {
+    fn share(&self) -> &[u8] {
+        &self.share
+    }
+
+    fn agree(&self, peer: &[u8]) -> Option<Vec<u8>> {
+        let peer: &[u8; X25519_LENGTH] = peer.try_into().ok()?;
+        let mut secret = vec![0; X25519_LENGTH];
+        // SAFETY: all three are valid for 32 bytes, the first for writes.
+        let done =
+            unsafe { aws_lc_sys::X25519(secret.as_mut_ptr(), self.key.as_ptr(), peer.as_ptr()) };
+        // It fails where the secret is all zero (RFC 8446, section 7.4.2).
+        (done == 1).then_some(secret)
     }
 }
 
@@ -340,6 +375,17 @@ mod tests {
                 assert_eq!(key.agree(&vec![4; length]), None, "{group} with {length} bytes");
             }
         }
+    }
+
+    #[test]
+    fn x25519_is_that_of_aws_lc_rs_and_refuses_a_share_without_a_secret() {
+        let (ours, theirs) =
+            (X25519Key::generate(), agreement::PrivateKey::generate(&agreement::X25519).unwrap());
+        let public = agreement::UnparsedPublicKey::new(&agreement::X25519, ours.share());
+        let secret = agreement::agree(&theirs, public, (), |secret| Ok(secret.to_vec()));
+        let share = theirs.compute_public_key().unwrap();
+        assert_eq!(ours.agree(share.as_ref()), secret.ok());
+        assert_eq!(ours.agree(&[0; X25519_LENGTH]), None);
     }
 
     #[test]

@@ -2,99 +2,221 @@
 //!
 //! A handshake derives some fifteen secrets, each with an HMAC. rustls' provider sets each of these
 //! up anew through aws-lc's general interface; here the two hash blocks that depend on the key alone
-//! are computed once per key, and nothing is allocated for a tag. The suites are otherwise the
-//! provider's own (`docs/adr/0011`).
+//! are computed once per key, what is the same in every connection without a PSK once per process,
+//! and nothing is allocated for a tag (`docs/adr/0011`).
 
 use std::sync::LazyLock;
 
+use hmac::digest::KeyInit;
 use hmac::{Hmac, Mac};
-use rustls::crypto::hmac::{Hmac as HmacAlgorithm, Key, Tag};
-use rustls::crypto::tls13::HkdfUsingHmac;
-use rustls::crypto::{CipherSuiteCommon, aws_lc_rs};
-use rustls::{SupportedCipherSuite, Tls13CipherSuite};
-use sha2::{Sha256, Sha384};
+use rustls::crypto::hash::HashAlgorithm;
+use rustls::crypto::hmac::Tag;
+use rustls::crypto::tls13::{Hkdf, HkdfExpander, OkmBlock, OutputLengthError};
+use sha2::{Digest, Sha256, Sha384};
 
-/// All suites of the provider; those of TLS 1.3 with the key schedule of this module.
-pub static CIPHER_SUITES: LazyLock<Vec<SupportedCipherSuite>> = LazyLock::new(|| {
-    aws_lc_rs::ALL_CIPHER_SUITES.iter().map(|suite| with_own_key_schedule(*suite)).collect()
-});
+static WITH_SHA256: LazyLock<Schedule<Hmac<Sha256>>> =
+    LazyLock::new(|| Schedule::new(&Sha256::digest([])));
+static WITH_SHA384: LazyLock<Schedule<Hmac<Sha384>>> =
+    LazyLock::new(|| Schedule::new(&Sha384::digest([])));
 
-fn with_own_key_schedule(suite: SupportedCipherSuite) -> SupportedCipherSuite {
-    let SupportedCipherSuite::Tls13(stock) = suite else { return suite };
-    let own = Tls13CipherSuite {
-        common: CipherSuiteCommon { ..stock.common },
-        hkdf_provider: match stock.common.hash_provider.output_len() {
-            48 => &HkdfUsingHmac(&HmacSha384),
-            _ => &HkdfUsingHmac(&HmacSha256),
-        },
-        aead_alg: stock.aead_alg,
-        quic: stock.quic,
-    };
-    SupportedCipherSuite::Tls13(Box::leak(Box::new(own)))
+/// HKDF (RFC 5869) with a hash; `None` for one that no suite of TLS 1.3 has here.
+pub fn implementation(hash: HashAlgorithm) -> Option<&'static dyn Hkdf> {
+    match hash {
+        HashAlgorithm::SHA256 => Some(&*WITH_SHA256),
+        HashAlgorithm::SHA384 => Some(&*WITH_SHA384),
+        _ => None,
+    }
 }
 
-/// Makes an HMAC of a RustCrypto hash usable to rustls.
-macro_rules! hmac_of {
-    ($algorithm:ident, $key:ident, $hash:ty, $length:literal) => {
-        #[derive(Debug)]
-        struct $algorithm;
+/// What an HMAC has to be able to do here.
+trait Keyed: Mac + KeyInit + Clone + Send + Sync + 'static {}
 
-        struct $key(Hmac<$hash>);
+impl<M: Mac + KeyInit + Clone + Send + Sync + 'static> Keyed for M {}
 
-        impl HmacAlgorithm for $algorithm {
-            fn with_key(&self, key: &[u8]) -> Box<dyn Key> {
-                Box::new($key(Hmac::new_from_slice(key).expect("HMAC takes keys of any length")))
-            }
-
-            fn hash_output_len(&self) -> usize {
-                $length
-            }
-        }
-
-        impl Key for $key {
-            fn sign_concat(&self, first: &[u8], middle: &[&[u8]], last: &[u8]) -> Tag {
-                let mut mac = self.0.clone();
-                mac.update(first);
-                middle.iter().for_each(|part| mac.update(part));
-                mac.update(last);
-                Tag::new(&mac.finalize().into_bytes())
-            }
-
-            fn tag_len(&self) -> usize {
-                $length
-            }
-        }
-    };
+/// HKDF over an HMAC.
+struct Schedule<M> {
+    /// HKDF-Extract(0, 0): the early secret of a connection without a PSK.
+    early: Expander<M>,
+    /// Its Derive-Secret(., "derived", ""), the salt of the handshake secret; and an HMAC with that
+    /// for a key.
+    salt: OkmBlock,
+    salted: M,
 }
 
-hmac_of!(HmacSha256, HmacSha256Key, Sha256, 32);
-hmac_of!(HmacSha384, HmacSha384Key, Sha384, 48);
+/// HKDF-Expand with a secret, which is the key of an HMAC.
+#[derive(Clone)]
+struct Expander<M>(M);
+
+impl<M: Keyed> Schedule<M> {
+    fn new(hash_of_nothing: &[u8]) -> Self {
+        let zeros = vec![0; hash_of_nothing.len()];
+        let early = Expander(extract(keyed::<M>(&zeros), &zeros));
+        let length = hash_of_nothing.len() as u8;
+        let label = [&[0, length, 13], &b"tls13 derived"[..], &[length], hash_of_nothing];
+        let salt = early.expand_block(&label);
+        let salted = keyed(salt.as_ref());
+        Self { early, salt, salted }
+    }
+
+    fn with_salt(&self, salt: Option<&[u8]>) -> M {
+        match salt {
+            Some(salt) if salt == self.salt.as_ref() => self.salted.clone(),
+            Some(salt) => keyed(salt),
+            None => keyed(&OkmBlock::new(&[0; OkmBlock::MAX_LEN]).as_ref()[..M::output_size()]),
+        }
+    }
+}
+
+fn keyed<M: Keyed>(key: &[u8]) -> M {
+    <M as KeyInit>::new_from_slice(key).expect("HMAC takes keys of any length")
+}
+
+/// HKDF-Extract: the HMAC whose key is the secret that came out.
+fn extract<M: Keyed>(mut salted: M, secret: &[u8]) -> M {
+    salted.update(secret);
+    keyed(&salted.finalize().into_bytes())
+}
+
+impl<M: Keyed> Hkdf for Schedule<M> {
+    fn extract_from_zero_ikm(&self, salt: Option<&[u8]>) -> Box<dyn HkdfExpander> {
+        let zeros = &[0; OkmBlock::MAX_LEN][..M::output_size()];
+        Box::new(match salt {
+            None => self.early.clone(),
+            Some(_) => Expander(extract(self.with_salt(salt), zeros)),
+        })
+    }
+
+    fn extract_from_secret(&self, salt: Option<&[u8]>, secret: &[u8]) -> Box<dyn HkdfExpander> {
+        Box::new(Expander(extract(self.with_salt(salt), secret)))
+    }
+
+    fn expander_for_okm(&self, okm: &OkmBlock) -> Box<dyn HkdfExpander> {
+        Box::new(Expander(keyed::<M>(okm.as_ref())))
+    }
+
+    fn hmac_sign(&self, key: &OkmBlock, message: &[u8]) -> Tag {
+        let mut mac = keyed::<M>(key.as_ref());
+        mac.update(message);
+        Tag::new(&mac.finalize().into_bytes())
+    }
+}
+
+impl<M: Keyed> HkdfExpander for Expander<M> {
+    fn expand_slice(&self, info: &[&[u8]], output: &mut [u8]) -> Result<(), OutputLengthError> {
+        let length = M::output_size();
+        if output.len() > 255 * length {
+            return Err(OutputLengthError);
+        }
+        let mut last: Option<OkmBlock> = None;
+        for (number, chunk) in (1..=255).zip(output.chunks_mut(length)) {
+            let mut mac = self.0.clone();
+            if let Some(last) = &last {
+                mac.update(last.as_ref());
+            }
+            info.iter().for_each(|part| mac.update(part));
+            mac.update(&[number]);
+            let block = mac.finalize().into_bytes();
+            chunk.copy_from_slice(&block[..chunk.len()]);
+            last = (chunk.len() == length).then(|| OkmBlock::new(&block));
+        }
+        Ok(())
+    }
+
+    fn expand_block(&self, info: &[&[u8]]) -> OkmBlock {
+        let mut mac = self.0.clone();
+        info.iter().for_each(|part| mac.update(part));
+        mac.update(&[1]);
+        OkmBlock::new(&mac.finalize().into_bytes())
+    }
+
+    fn hash_len(&self) -> usize {
+        M::output_size()
+    }
+}
 
 #[cfg(test)]
 mod tests {
-    use ::aws_lc_rs::hmac as reference;
+    use ::aws_lc_rs::hkdf as reference;
+    use ::aws_lc_rs::hmac;
 
     use super::*;
 
+    const HASHES: [(HashAlgorithm, reference::Algorithm, hmac::Algorithm); 2] = [
+        (HashAlgorithm::SHA256, reference::HKDF_SHA256, hmac::HMAC_SHA256),
+        (HashAlgorithm::SHA384, reference::HKDF_SHA384, hmac::HMAC_SHA384),
+    ];
+
+    /// So many bytes of output keying material.
+    struct Length(usize);
+
+    impl reference::KeyType for Length {
+        fn len(&self) -> usize {
+            self.0
+        }
+    }
+
+    fn theirs(prk: &reference::Prk, length: usize) -> Vec<u8> {
+        let mut output = vec![0; length];
+        prk.expand(&[b"in", b"fo"], Length(length)).unwrap().fill(&mut output).unwrap();
+        output
+    }
+
+    fn same(ours: &dyn HkdfExpander, prk: &reference::Prk) {
+        let length = ours.hash_len();
+        assert_eq!(ours.expand_block(&[b"in", b"", b"fo"]).as_ref(), theirs(prk, length));
+        for length in [12, 16, length - 1, length, length + 1, 3 * length + 5] {
+            let mut output = vec![0; length];
+            ours.expand_slice(&[b"info"], &mut output).unwrap();
+            assert_eq!(output, theirs(prk, length), "{length} bytes");
+        }
+        assert!(ours.expand_slice(&[], &mut vec![0; 255 * length + 1]).is_err());
+    }
+
     #[test]
-    fn tags_are_those_of_aws_lc() {
-        let algorithms: [(&dyn HmacAlgorithm, reference::Algorithm); 2] =
-            [(&HmacSha256, reference::HMAC_SHA256), (&HmacSha384, reference::HMAC_SHA384)];
-        for (ours, theirs) in algorithms {
-            for length in [0, 1, 32, 48, 64, 65, 127, 128, 129, 300] {
-                let key = vec![7; length];
-                let tag = ours.with_key(&key).sign_concat(b"ab", &[b"", b"cd"], b"e");
-                let expected = reference::sign(&reference::Key::new(theirs, &key), b"abcde");
-                assert_eq!(tag.as_ref(), expected.as_ref(), "key of {length} bytes");
+    fn secrets_are_those_of_aws_lc() {
+        for (hash, algorithm, _) in HASHES {
+            let ours = implementation(hash).unwrap();
+            let length = ours.extract_from_zero_ikm(None).hash_len();
+            let zeros = vec![0; length];
+            for salt in [&b"salt"[..], &[7; 128], &zeros] {
+                let extracted = reference::Salt::new(algorithm, salt);
+                same(&*ours.extract_from_secret(Some(salt), b"abc"), &extracted.extract(b"abc"));
+                same(&*ours.extract_from_zero_ikm(Some(salt)), &extracted.extract(&zeros));
             }
-            assert_eq!(ours.with_key(b"").tag_len(), ours.hash_output_len());
+            let unsalted = reference::Salt::new(algorithm, &zeros);
+            same(&*ours.extract_from_zero_ikm(None), &unsalted.extract(&zeros));
+            same(&*ours.extract_from_secret(None, b"abc"), &unsalted.extract(b"abc"));
+            let okm = OkmBlock::new(&vec![9; length]);
+            let prk = reference::Prk::new_less_safe(algorithm, okm.as_ref());
+            same(&*ours.expander_for_okm(&okm), &prk);
+        }
+        assert!(implementation(HashAlgorithm::SHA1).is_none());
+    }
+
+    #[test]
+    fn what_is_the_same_in_every_connection_is_what_the_standard_derives() {
+        // RFC 8448, section 3: the early secret's "derived" secret, salt of the handshake secret.
+        let salt = "6f2615a108c702c5678f54fc9dbab69716c076189c48250cebeac3576c3611ba";
+        let hex: String = WITH_SHA256.salt.as_ref().iter().map(|b| format!("{b:02x}")).collect();
+        assert_eq!(hex, salt);
+        for (hash, algorithm, _) in HASHES {
+            let ours = implementation(hash).unwrap();
+            let salt = match hash {
+                HashAlgorithm::SHA256 => WITH_SHA256.salt.as_ref(),
+                _ => WITH_SHA384.salt.as_ref(),
+            };
+            let extracted = reference::Salt::new(algorithm, salt).extract(b"shared");
+            same(&*ours.extract_from_secret(Some(salt), b"shared"), &extracted);
         }
     }
 
     #[test]
-    fn every_suite_of_the_provider_is_there() {
-        let names: Vec<_> = CIPHER_SUITES.iter().map(SupportedCipherSuite::suite).collect();
-        let stock: Vec<_> = aws_lc_rs::ALL_CIPHER_SUITES.iter().map(|s| s.suite()).collect();
-        assert_eq!(names, stock);
+    fn tags_are_those_of_aws_lc() {
+        for (hash, _, algorithm) in HASHES {
+            let key = [7; 48];
+            let tag = implementation(hash).unwrap().hmac_sign(&OkmBlock::new(&key), b"abcde");
+            let expected = hmac::sign(&hmac::Key::new(algorithm, &key), b"abcde");
+            assert_eq!(tag.as_ref(), expected.as_ref());
+        }
     }
 }

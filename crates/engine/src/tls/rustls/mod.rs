@@ -11,7 +11,9 @@ mod key_schedule;
 mod random;
 mod session;
 pub(crate) mod signed_with;
+mod suites;
 mod tickets;
+mod transcript;
 mod verifier;
 
 use std::sync::Arc;
@@ -22,8 +24,8 @@ use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, SupportedCipherSuite, SupportedProtocolVersion};
 
 use self::client_identity::OneIdentity;
-use self::key_schedule::CIPHER_SUITES;
 use self::random::Random;
+use self::suites::CIPHER_SUITES;
 use self::tickets::{Ticket, Tickets};
 use self::verifier::Verifier;
 use super::pool::Pool;
