@@ -165,8 +165,9 @@ class Live:
 def opening(event: events.RunBegun, clock: _Clock) -> Iterator[str]:
     """What is going to happen."""
     plan = event.plan
+    against = "" if event.target is None else f" against {event.target}"
     yield (
-        f"{len(plan.cells)} cells x {plan.blocks} blocks against {event.target}, seed {plan.seed}; "
+        f"{len(plan.cells)} cells x {plan.blocks} blocks{against}, seed {plan.seed}; "
         f"about {clock.left()}; results in {event.folder}"
     )
     if event.done:

@@ -12,10 +12,13 @@ from tlslab.model.record import Trial
 
 @dataclass(frozen=True)
 class RunBegun:
-    """The plan stands and its folder is made; `done` trials were finished by an earlier start."""
+    """The plan stands and its folder is made; `done` trials were finished by an earlier start.
+
+    `target` is the server that is measured; None where there is none.
+    """
 
     plan: Plan
-    target: str
+    target: str | None
     folder: Path
     done: int
     seconds_per_trial: float

@@ -1,10 +1,16 @@
 import json
+from collections import defaultdict
+from dataclasses import replace
 
 import pytest
 
 from made_benchmarks import CRASHED, made_contents
 from tlslab import analysis, report
-from tlslab.analysis.concurrency.cells import CLIENT_CPU, RATE
+from tlslab.analysis.concurrency.cells import CLIENT_CPU, RATE, measure
+from tlslab.analysis.concurrency.curves import make_curves
+from tlslab.analysis.concurrency.findings import findings
+from tlslab.analysis.scaling import Knee
+from tlslab.model.estimate import Estimate
 from tlslab.model.finding import Summary
 from tlslab.store import from_json, to_json
 
@@ -109,6 +115,28 @@ def test_one_block_gives_values_without_intervals():
     assert summary.cell(CLUSTER_SIGN + "1").estimates[RATE].low is None
     assert summary.cell(CLUSTER_SIGN + "1").reasons[0].code == "missing_trials"
     assert not any(f.code == "knee" for f in summary.findings)
+
+
+@pytest.mark.parametrize(
+    ("gain", "code", "words"),
+    [
+        (1.02, "knee", "beyond 1 thread (1 to 8) no gain is detectable (at most 2.0%)"),
+        (1.5, "knee_open", "but up to 50% cannot be excluded: run more blocks"),
+        (187.0, "knee_open", "where throughput stops growing cannot be told: beyond 1 thread"),
+    ],
+)
+def test_a_knee_says_how_much_is_known_of_it(gain, code, words):
+    contents = made_contents()
+    trials = defaultdict(list)
+    for trial in contents.trials:
+        trials[trial.cell].append(trial)
+    planned = [cell for cell in contents.plan.cells if cell.factors["benchmark"] == "sign"]
+    (curve, *_) = make_curves([measure(cell, trials[cell.key], 5) for cell in planned])
+    at = Estimate(1.0, 1.0, 8.0, 5, "threads", "bootstrap")
+    known = replace(curve, knee=Knee(at, linear_to=1, gain=gain, at_end=False))
+    (finding,) = findings([known], [], None, 2)
+    assert finding.code == code
+    assert words in finding.text
 
 
 def test_a_run_without_results_has_a_summary():

@@ -80,6 +80,12 @@ def test_long_runs_are_told_in_minutes() -> None:
     assert "22 cells x 10 blocks against nginx, seed 1; about 15 min 24 s" in lines[0]
 
 
+def test_what_has_no_server_is_against_none(plan: Plan) -> None:
+    lines: list[str] = []
+    Lines(lines.append)(events.RunBegun(plan, None, Path("r"), 0, 2.0))
+    assert lines[0].startswith("5 cells x 5 blocks, seed 7; about ")
+
+
 def test_a_second_tells_requests_and_failures_where_there_are_any() -> None:
     pace = events.Pace(100.0, 1000.0, 8, 3, None, None)
     assert speed(pace) == "100 connections/s, 1,000 requests/s, 8 in flight, 3 failed"

@@ -15,7 +15,6 @@ from tlslab.model.finding import Summary
 from tlslab.report import render_ab, render_text
 from tlslab.store import from_json, to_json
 
-
 LONG_SUITE = "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384"
 
 

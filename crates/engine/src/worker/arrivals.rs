@@ -18,8 +18,8 @@ impl<B: Backend, C: Clock> Worker<'_, B, C> {
 
     /// Open loop: starts the connections that are due, in their order, as long as slots are free.
     pub(super) fn admit(&mut self) {
-        let now = self.clock.now();
         let Some(pacing) = &mut self.pacing else { return };
+        let now = self.clock.now();
         let end = match self.phase {
             Phase::Warmup => self.share.schedule.measure,
             Phase::Measure => self.share.schedule.drain.unwrap_or(Nanos::MAX),

@@ -302,7 +302,8 @@ impl<'r, B: Backend, C: Clock> Worker<'r, B, C> {
             Err(failure) => return self.not_begun(index, failure, now),
         };
         // Where the next arrival is due already, its connect goes before this one's ClientHello.
-        let turn = if self.next_start() <= self.clock.now() {
+        let is_next_due = self.pacing.is_some() && self.next_start() <= self.clock.now();
+        let turn = if is_next_due {
             Turn::Write
         } else {
             self.with_context(|context| connection.advance(context))

@@ -12,6 +12,9 @@ from tlslab.model.finding import Finding
 # A knee beyond which more than that may still be gained is none yet.
 OPEN = 1.1
 
+# Where throughput may still grow by more than that, it is not known at all.
+UNKNOWN = 2.0
+
 
 def findings(
     curves: Sequence[Curve],
@@ -36,6 +39,12 @@ def _knee(curve: Curve, processors: int) -> Finding:
     if knee.at_end:
         text = f"{where}: throughput still grew at {knee.at.value:g} threads, the most tried."
         return Finding("no_knee", text, cells)
+    if knee.gain is not None and knee.gain > UNKNOWN:
+        text = (
+            f"{where}: where throughput stops growing cannot be told: beyond {_threads(knee.at)} "
+            f"it may still be more than {UNKNOWN:g} times as high. Run more blocks."
+        )
+        return Finding("knee_open", text, cells)
     if knee.gain is not None and knee.gain > OPEN:
         text = (
             f"{where}: beyond {_threads(knee.at)} no gain is detectable, but up to "
@@ -51,9 +60,8 @@ def _knee(curve: Curve, processors: int) -> Finding:
 
 
 def _threads(at: Estimate) -> str:
-    if at.low is None or at.low == at.high:
-        return f"{at.value:g} threads"
-    return f"{at.value:g} threads ({at.low:g} to {at.high:g})"
+    words = f"{at.value:g} thread{'' if at.value == 1 else 's'}"
+    return words if at.low is None or at.low == at.high else f"{words} ({at.low:g} to {at.high:g})"
 
 
 def _ratio(costs: Costs, study: PublishedConcurrency | None) -> Finding:

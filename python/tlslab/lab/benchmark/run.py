@@ -58,7 +58,7 @@ def run_benchmarks(request: Request, observer: events.Observer) -> Result:
         folder, plan = _open(request, experiment, runtimes, opened, warnings)
         settings: BenchmarkSettings = experiment.settings
         seconds = settings.seconds + len(settings.modes) * FORK_OVERHEAD_S
-        observer(events.RunBegun(plan, TARGET, folder.path, len(folder.trials()), seconds))
+        observer(events.RunBegun(plan, None, folder.path, len(folder.trials()), seconds))
         engine = Engine(require_program("tlslab-load"))
         bench = Bench(engine, runtimes, stores, material, settings, jar, folder.path)
         interrupted = False
