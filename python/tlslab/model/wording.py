@@ -78,7 +78,9 @@ def figure(value: float) -> str:
 
 
 def ratio_figure(ratio: float) -> str:
-    """A ratio with two decimals, three where it is near 1."""
+    """A ratio with two decimals, three where it is near 1, fewer from 10 on."""
+    if ratio >= 10:
+        return figure(ratio)
     return f"{ratio:.3f}" if 0.9 < ratio < 1.1 else f"{ratio:.2f}"
 
 

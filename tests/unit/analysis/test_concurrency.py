@@ -9,6 +9,8 @@ from tlslab import analysis, report
 from tlslab.analysis.concurrency.cells import CLIENT_CPU, RATE, measure
 from tlslab.analysis.concurrency.curves import make_curves
 from tlslab.analysis.concurrency.findings import findings
+from tlslab.analysis.concurrency.processors import costs
+from tlslab.analysis.concurrency.published import load_published
 from tlslab.analysis.scaling import Knee
 from tlslab.model.estimate import Estimate
 from tlslab.model.finding import Summary
@@ -61,6 +63,26 @@ def test_the_ratio_of_processors_is_confirmed_or_refuted(summary):
     rows = {row[0]: row for row in table(summary, "processors").rows if "JDK" in row[1]}
     assert rows["XML signatures"][4].value == pytest.approx(2.0, rel=0.02)
     assert rows["TLS 1.2 handshakes"][4].value == pytest.approx(0.6, rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "words"),
+    [
+        (1.8, 2.2, "which confirms 1 : 2"),
+        (0.5, 2.5, "which is too wide to confirm or refute 1 : 2"),
+        (0.3, 1.9, "which refutes 1 : 2"),
+        (None, None, "neither confirms nor refutes 1 : 2"),
+    ],
+)
+def test_only_a_narrow_interval_confirms_a_ratio(low, high, words):
+    contents = made_contents()
+    cells = [cell for cell in contents.plan.cells if cell.key == CLUSTER_SIGN + "2"]
+    trials = [trial for trial in contents.trials if trial.cell == CLUSTER_SIGN + "2"]
+    curves = make_curves([measure(cells[0], trials, 5)])
+    (found,) = costs(curves, 2)
+    known = replace(found, ratio=replace(found.ratio, low=low, high=high))
+    (finding,) = findings([], [known], load_published("pix-2024"), 2)
+    assert words in finding.text
 
 
 def test_the_law_is_in_the_table(summary):

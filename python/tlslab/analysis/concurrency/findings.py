@@ -12,6 +12,9 @@ from tlslab.model.finding import Finding
 # A knee beyond which more than that may still be gained is none yet.
 OPEN = 1.1
 
+# An interval that holds a suggested ratio and lies within so many times of it confirms it.
+CONFIRMED = 1.25
+
 # Where throughput may still grow by more than that, it is not known at all.
 UNKNOWN = 2.0
 
@@ -81,8 +84,10 @@ def _ratio(costs: Costs, study: PublishedConcurrency | None) -> Finding:
     wanted = study.signing_per_general
     if ratio.low is None or ratio.high is None:
         verdict = "which, without an interval, neither confirms nor refutes"
-    elif ratio.low <= wanted <= ratio.high:
+    elif not ratio.low <= wanted <= ratio.high:
+        verdict = "which refutes"
+    elif wanted / CONFIRMED <= ratio.low and ratio.high <= wanted * CONFIRMED:
         verdict = "which confirms"
     else:
-        verdict = "which refutes"
+        verdict = "which is too wide to confirm or refute"
     return Finding("processor_ratio", f"{text}, {verdict} 1 : {wanted:g} here.", cells)

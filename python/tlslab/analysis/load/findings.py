@@ -130,7 +130,8 @@ def _objective(named: Named, plan: LoadPlan) -> Iterator[Finding]:
             case "at_least":
                 text = f"at the highest load that was tried, {figure(found.load.value)}/s{share}"
             case "below":
-                text = f"at no load that was tried, the lowest being {figure(found.load.value)}/s"
+                lowest = figure(found.load.value)
+                text = f"at no load that could be judged, the lowest of them {lowest}/s"
         yield Finding("objective", f"{name} meets {plan.objective} {text}.", (cell.key,))
 
 
