@@ -46,8 +46,8 @@ impl<B: Backend, C: Clock> Worker<'_, B, C> {
     }
 
     /// Open loop: makes the next connection's session, key share and all, where twice the time that
-    /// the last one took is left for it: from 7 us (X25519) to over a millisecond, by the group. Where
-    /// sessions are resumed it is not known yet which one there will be.
+    /// the last one took, which depends on the group, is left for it. Where sessions are resumed it is
+    /// not known yet which one there will be.
     pub(super) fn prepare(&mut self) {
         if self.pacing.is_some() && self.ahead.is_none() && self.share.mix.is_full() {
             let (next, now) = (self.next_start(), self.clock.now());

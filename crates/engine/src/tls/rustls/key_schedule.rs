@@ -49,8 +49,7 @@ struct Expander<M>(M);
 
 impl<M: Keyed> Schedule<M> {
     fn new(hash_of_nothing: &[u8]) -> Self {
-        let zeros = vec![0; hash_of_nothing.len()];
-        let early = Expander(extract(keyed::<M>(&zeros), &zeros));
+        let early = Expander(extract(keyed::<M>(zeros::<M>()), zeros::<M>()));
         let length = hash_of_nothing.len() as u8;
         let label = [&[0, length, 13], &b"tls13 derived"[..], &[length], hash_of_nothing];
         let salt = early.expand_block(&label);
@@ -62,9 +61,14 @@ impl<M: Keyed> Schedule<M> {
         match salt {
             Some(salt) if salt == self.salt.as_ref() => self.salted.clone(),
             Some(salt) => keyed(salt),
-            None => keyed(&OkmBlock::new(&[0; OkmBlock::MAX_LEN]).as_ref()[..M::output_size()]),
+            None => keyed(zeros::<M>()),
         }
     }
+}
+
+/// As many zeros as the hash has bytes: what stands for a salt or a secret that is not there.
+fn zeros<M: Keyed>() -> &'static [u8] {
+    &[0; OkmBlock::MAX_LEN][..M::output_size()]
 }
 
 fn keyed<M: Keyed>(key: &[u8]) -> M {
@@ -79,10 +83,9 @@ fn extract<M: Keyed>(mut salted: M, secret: &[u8]) -> M {
 
 impl<M: Keyed> Hkdf for Schedule<M> {
     fn extract_from_zero_ikm(&self, salt: Option<&[u8]>) -> Box<dyn HkdfExpander> {
-        let zeros = &[0; OkmBlock::MAX_LEN][..M::output_size()];
         Box::new(match salt {
             None => self.early.clone(),
-            Some(_) => Expander(extract(self.with_salt(salt), zeros)),
+            Some(_) => Expander(extract(self.with_salt(salt), zeros::<M>())),
         })
     }
 
@@ -178,10 +181,12 @@ mod tests {
             let ours = implementation(hash).unwrap();
             let length = ours.extract_from_zero_ikm(None).hash_len();
             let zeros = vec![0; length];
-            for salt in [&b"salt"[..], &[7; 128], &zeros] {
-                let extracted = reference::Salt::new(algorithm, salt);
-                same(&*ours.extract_from_secret(Some(salt), b"abc"), &extracted.extract(b"abc"));
-                same(&*ours.extract_from_zero_ikm(Some(salt)), &extracted.extract(&zeros));
+            // A salt is the key of an HMAC: lengths around those of a hash and of a block.
+            for salt_length in [0, 1, 32, 48, 64, 65, 127, 128, 129, 300] {
+                let salt = vec![7; salt_length];
+                let extracted = reference::Salt::new(algorithm, &salt);
+                same(&*ours.extract_from_secret(Some(&salt), b"abc"), &extracted.extract(b"abc"));
+                same(&*ours.extract_from_zero_ikm(Some(&salt)), &extracted.extract(&zeros));
             }
             let unsalted = reference::Salt::new(algorithm, &zeros);
             same(&*ours.extract_from_zero_ikm(None), &unsalted.extract(&zeros));

@@ -3,6 +3,7 @@
 mod chain_memo;
 mod client_hello;
 mod client_identity;
+mod decoy;
 mod facts;
 mod flight;
 pub(crate) mod key_exchange;
@@ -164,7 +165,7 @@ fn provider(offer: &Offer) -> Result<CryptoProvider, BackendError> {
     // rustls sends a key share for the first of its groups.
     match offer.hello_retry {
         None => {}
-        Some(HelloRetry::Decoy) => provider.kx_groups.insert(0, &key_exchange::DECOY),
+        Some(HelloRetry::Decoy) => provider.kx_groups.insert(0, &decoy::DECOY),
         Some(HelloRetry::Share(share)) => provider.kx_groups.insert(0, group(&share)?),
     }
     Ok(provider)
