@@ -14,7 +14,12 @@ mkdir -p "$kept"
 .venv/bin/python -c 'from plotly.offline import get_plotlyjs; print(get_plotlyjs())' >docs/reports/plotly.min.js
 .venv/bin/tlslab report "$run" --format html --plotly ../plotly.min.js >"$kept/report.html"
 cp "$run/experiment.toml" "$run/environment.json" "$run/plan.json" "$kept/"
-# Where the folder was on this machine is nobody's business.
+# Where folders were on this machine is nobody's business; an experiment's own file is the one kept here.
+file=$(.venv/bin/python -c '
+import json, sys
+print(next((word for word in json.load(sys.stdin)["command"] if word.endswith(".toml")), ""))
+' <"$kept/environment.json")
+[ -z "$file" ] || sed -i "s#$file#$kept/experiment.toml#g" "$kept/report.html" "$kept/environment.json"
 sed -i "s#$run#runs/$2#g" "$kept/report.html" "$kept/environment.json"
 xz --keep --stdout "$run/trials.jsonl" >"$kept/trials.jsonl.xz"
 if [ "$(stat -c %s "$kept/trials.jsonl.xz")" -gt "$small" ]; then
