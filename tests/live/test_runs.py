@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -47,6 +48,19 @@ def test_a_workload_over_http_2_is_that_on_every_connection(
             cut = record["requests"] - 20 * record["outcomes"]["completed"]
             assert abs(cut) <= 8 * 20
             assert record["bytes"]["body"] == 100 * record["requests"]
+
+
+def test_a_fresh_node_is_under_load_before_its_first_trial(
+    tlslab: Tlslab, small: Small, tmp_path: Path
+) -> None:
+    ended = tlslab.run("run", small(blocks=1), "--target", "node", "--out", "r")
+    assert_finished(ended, tmp_path / "r")
+    environment = json.loads((tmp_path / "r" / "environment.json").read_text())
+    assert environment["target"]["warm_up_ms"] == 5000
+    begun = datetime.fromisoformat(environment["created"])
+    first = datetime.fromisoformat(json.loads(trials(tmp_path / "r")[0])["started"])
+    assert (first - begun).total_seconds() >= 5
+    assert "node 5 s" in (tmp_path / "r" / "report.html").read_text()
 
 
 def test_every_connection_of_a_trial_is_in_its_books(

@@ -53,7 +53,7 @@ def short_measurements(trials: Sequence[Trial]) -> Finding | None:
     seconds = max(record.seconds for record in runs)
     text = (
         f"Measurements of {seconds:.1f} s are too short to see whether the rate was steady in "
-        "them: use the experiment's full form before relying on small differences."
+        "them: take longer ones (measure_ms) before relying on small differences."
     )
     return Finding("too_short_for_steady_state", text)
 
@@ -141,7 +141,7 @@ class _Teller:
             return None
         both = compare(_as(leader, CLIENT), _as(leader, SERVER), "cost")
         text = (
-            f"{self._where}: a new connection with {self._name(leader)} costs the server "
+            f"{self._where}: a new connection {self._with(leader)} costs the server "
             f"{_interval(leader, SERVER)} microseconds of processor time and a client that "
             f"verifies everything {_interval(leader, CLIENT)}, {_ratio(both)} times as much."
         )
@@ -158,10 +158,10 @@ class _Teller:
         if system is None or user is None:
             return None
         text = (
-            f"{self._where}: in the kernel a connection with {self._name(last)} costs the server "
-            f"{_ratio(system)} times what one with {self._name(first)} costs, in user space "
-            f"{_ratio(user)} times. The kernel's share is {_kernel_share(first)} with "
-            f"{self._name(first)} and {_kernel_share(last)} with {self._name(last)}."
+            f"{self._where}: in the kernel a connection {self._with(last)} costs the server "
+            f"{_ratio(system)} times what one {self._with(first)} costs, in user space "
+            f"{_ratio(user)} times. The kernel's share is {_kernel_share(first)} "
+            f"{self._with(first)} and {_kernel_share(last)} {self._with(last)}."
         )
         return Finding("kernel_share", text, (first.summary.key, last.summary.key))
 
@@ -194,6 +194,10 @@ class _Teller:
             if groups := order(self._cells, estimate):
                 return groups[0][0]
         return None
+
+    def _with(self, cell: Measured) -> str:
+        """Behind what is done so: `with X25519`, `(direct, X25519)`."""
+        return f"({self._name(cell)})" if len(self._varied) > 1 else f"with {self._name(cell)}"
 
     def _name(self, cell: Measured) -> str:
         levels = cell.summary.factors

@@ -1,9 +1,9 @@
-"""Runs a plan: block by block, a fresh server for each deployment of a block, every finished trial
-kept at once.
+"""Runs a plan: block by block, a fresh server for each deployment of a block (for each trial, where
+the server ages), every finished trial kept at once.
 """
 
 import datetime
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import groupby
 
@@ -14,6 +14,7 @@ from tlslab.lab.events import Pace
 from tlslab.lab.probing import probe_cells
 from tlslab.lab.serving import SETUP_FAILED, START_FAILED, NotStarted, serving
 from tlslab.lab.trial import SERVER_DIED, Bench
+from tlslab.lab.warm_up import warm_up
 from tlslab.model.deployment import Deployment
 from tlslab.model.errors import CannotRunError
 from tlslab.model.plan import Cell, Plan, PlannedTrial
@@ -51,9 +52,13 @@ class Conductor:
         barred = {trial.cell for trial in earlier if _bars(trial)}
         cells = {cell.key: cell for cell in plan.cells}
         missing = [planned for planned in plan.trials if planned.trial not in done]
-        for (block, _), group in groupby(
-            missing, key=lambda planned: (planned.block, cells[planned.cell].deployment)
-        ):
+
+        def server_of(planned: PlannedTrial) -> tuple[int, Deployment | None, int | None]:
+            cell = cells[planned.cell]
+            own = planned.trial if self._servers.of(cell).ages else None
+            return planned.block, cell.deployment, own
+
+        for (block, _, _), group in groupby(missing, key=server_of):
             todo = [planned for planned in group if planned.cell not in barred]
             if todo:
                 self._run_block(block, todo, plan, folder, barred)
@@ -66,7 +71,7 @@ class Conductor:
         folder: RunFolder,
         barred: set[str],
     ) -> None:
-        """The trials of one block on one server."""
+        """Trials of one block on one server."""
         first = plan.cell(todo[0].cell)
         prepared = self._servers.of(first)
         if prepared.failure:
@@ -76,11 +81,24 @@ class Conductor:
             with serving(self._engine, self._servers.experiment, prepared) as bench:
                 self._tell(events.BlockBegun(block))
                 bench = self._probe(bench, first.deployment, plan)
+                self._warm_up(bench, prepared.info.warm_up_ms, [plan.cell(p.cell) for p in todo])
                 self._run_trials(bench, block, todo, plan, folder, barred)
         except NotStarted as error:
             if len(self._servers.prepared) == 1:
                 raise CannotRunError(error.words, error.remedy) from None
             self._fail(todo, plan, folder, Reason(START_FAILED, error.words))
+
+    def _warm_up(self, bench: Bench, length_ms: int, cells: Sequence[Cell]) -> None:
+        """The load of one cell that the server can do, if its kind needs any."""
+        able = [cell for cell in cells if cell.key not in bench.probed.refused]
+        if length_ms and able:
+            key = able[0].key
+            warm_up(
+                bench,
+                able[0],
+                length_ms,
+                lambda pace: self._tell(events.Rate(key, "capacity", pace)),
+            )
 
     def _run_trials(
         self,

@@ -11,7 +11,7 @@ from tlslab.lab.request import Request
 from tlslab.lab.specs import Aim
 from tlslab.model.deployment import NO_FRONT, Deployment
 from tlslab.model.errors import CannotRunError, UsageError
-from tlslab.model.experiment import Experiment
+from tlslab.model.experiment import MATRIX, Experiment
 from tlslab.model.names import CERTIFICATE_KEYS, OBSOLETE_KEYS
 from tlslab.model.plan import Cell
 from tlslab.model.run import Deployed, TargetInfo
@@ -31,7 +31,8 @@ class Prepared:
     """A deployment ready to be started; `failure` says why it is not, with the server's words.
 
     `start` is None for a server that the lab did not start. `unavailable` are the levels that it
-    lacks, with reasons; `bar` is a reason that holds for all its cells.
+    lacks, with reasons; `bar` is a reason that holds for all its cells. One that `ages` (see
+    `targets.registry.Kind`) is started anew for each trial.
     """
 
     info: TargetInfo
@@ -40,6 +41,7 @@ class Prepared:
     unavailable: Mapping[tuple[str, str], str] = field(default_factory=dict)
     bar: str | None = None
     failure: str = ""
+    ages: bool = False
 
     def refuse(self, cell: Cell) -> str | None:
         """Why the server has not got what a cell needs; None when it has."""
@@ -168,7 +170,7 @@ def _external(request: Request, engine: Engine) -> Servers:
 def _managed(
     request: Request, deployment: Deployment, cells: Sequence[Cell], folder: Path, most: int
 ) -> Prepared:
-    find_kind(deployment.server)
+    kind = find_kind(deployment.server)
     count = deployment.processors or 1
     placement = place(True, count=min(count, len(usable())), most=most)
     keys = _keys(cells)
@@ -197,6 +199,8 @@ def _managed(
         processors=placement.server,
         host="127.0.0.1",
         path=target.path,
+        # The other kinds of experiments know when a server is warm, or have none.
+        warm_up_ms=kind.warm_up_ms if request.experiment.kind == MATRIX else 0,
     )
     aim = Aim(
         "",
@@ -205,7 +209,7 @@ def _managed(
         processors=placement.generator,
         realtime=placement.alone and may_run_in_real_time(),
     )
-    return Prepared(info, aim, target.start, unavailable)
+    return Prepared(info, aim, target.start, unavailable, ages=kind.ages)
 
 
 def _setting(

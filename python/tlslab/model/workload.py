@@ -67,6 +67,10 @@ class Workload:
         steady = self.steady.window.seconds if self.steady else 0.0
         return self.capacity.seconds + self.client_cost.seconds + steady
 
+    def warming_up(self, length_ms: int) -> "Workload":
+        """The same load of new connections for so many milliseconds, all of it counted."""
+        return replace(self, capacity=Window(0, length_ms))
+
     def of(self, factors: Mapping[str, str]) -> "Workload":
         """What a cell with these factors does: its levels of `http`, `resume`, `connections`."""
         http = factors.get("http", self.http)

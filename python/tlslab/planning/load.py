@@ -237,8 +237,8 @@ def resumes_by(resume: str, cell: Cell) -> str:
 def left(plan: LoadPlan, cell: Cell, seed: int, trials: Sequence[Trial]) -> tuple[int, float]:
     """Steps that are still to come, at most, and their windows together in seconds.
 
-    How often a server has to be warmed up is known by the servers before it; for the first one it
-    is the most that it may be.
+    Warm-ups are among them as often as the cell's servers so far took on average; for the first one
+    it is the most that there may be.
     """
     progress = progress_of(plan, trials)
     if progress.given_up:

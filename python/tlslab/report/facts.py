@@ -22,6 +22,7 @@ def facts(summary: Summary) -> tuple[tuple[str, str], ...]:
     document = workload.get("document_bytes", 0)
     pairs = [
         *_servers(environment),
+        ("Under load before its trials", _warm_ups(environment)),
         ("Generator on processors", _listed(environment.generator_processors)),
         ("Document", f"{document:,} bytes" if document else ""),
         ("Connections at once", str(workload.get("connections", ""))),
@@ -57,6 +58,13 @@ def _servers(environment: Environment) -> list[tuple[str, str]]:
         label = f"{each.name}, {cell_label(given)}" if given else each.name
         told.append((f"Server {label}", what))
     return list(dict.fromkeys(told))
+
+
+def _warm_ups(environment: Environment) -> str:
+    """How long each fresh server was warmed up, where one was: `node 5 s`."""
+    targets = [environment.target, *(deployed.target for deployed in environment.deployments)]
+    found = {each.name: each.warm_up_ms for each in targets if each.warm_up_ms}
+    return ", ".join(f"{name} {length / 1000:g} s" for name, length in found.items())
 
 
 def _words(name: str) -> str:

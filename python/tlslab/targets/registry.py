@@ -37,7 +37,9 @@ class Kind:
     `find` looks for it (None: not installed, and `remedy` says what to do); `make` raises
     CannotRunError where it is missing. `factors` are those of FACTORS that it takes; `front` makes
     it as one that terminates TLS before another server (None: it cannot), `plain` is whether it can
-    serve HTTP without TLS behind one; `http2` whether it speaks HTTP/2.
+    serve HTTP without TLS behind one; `http2` whether it speaks HTTP/2; `warm_up_ms` how long a
+    fresh one has to be under load until it costs what it will, as a runtime that compiles;
+    `ages` whether it then costs more and more, so that each trial has a fresh one.
     """
 
     name: str
@@ -48,6 +50,8 @@ class Kind:
     front: Callable[[Setting], Front] | None = None
     plain: bool = False
     http2: bool = True
+    warm_up_ms: int = 0
+    ages: bool = False
 
     @property
     def installed(self) -> bool:
@@ -83,8 +87,10 @@ _JAVA = _WORKERS_AND_DH | {"jdk", "connector"}
 
 _KINDS = (
     Kind("reference", _reference, Reference, REMEDY, _WORKERS_AND_DH),
-    Kind("node", _node, Node, Node.remedy, _WORKERS_AND_DH, plain=True),
-    Kind("tomcat", _tomcat, Tomcat, Tomcat.remedy, _JAVA, plain=True),
+    Kind(
+        "node", _node, Node, Node.remedy, _WORKERS_AND_DH, plain=True, warm_up_ms=5_000, ages=True
+    ),
+    Kind("tomcat", _tomcat, Tomcat, Tomcat.remedy, _JAVA, plain=True, warm_up_ms=12_000),
     Kind(
         "nginx", _configured(Nginx), Nginx, Nginx.remedy, _WORKERS_AND_DH, front=Nginx, plain=True
     ),

@@ -24,6 +24,16 @@ def summary() -> Summary:
     return analysis.summarise(made_contents())
 
 
+def measured(benchmark):
+    """The cells of a benchmark, without those with a fault."""
+    contents = made_contents()
+    trials = defaultdict(list)
+    for trial in contents.trials:
+        trials[trial.cell].append(trial)
+    cells = [cell for cell in contents.plan.cells if cell.factors["benchmark"] == benchmark]
+    return [measure(c, trials[c.key], 5) for c in cells if "fault" not in c.factors]
+
+
 def table(summary, name):
     return next(table for table in summary.tables if table.id == name)
 
@@ -75,11 +85,7 @@ def test_the_ratio_of_processors_is_confirmed_or_refuted(summary):
     ],
 )
 def test_only_a_narrow_interval_confirms_a_ratio(low, high, words):
-    contents = made_contents()
-    cells = [cell for cell in contents.plan.cells if cell.key == CLUSTER_SIGN + "2"]
-    trials = [trial for trial in contents.trials if trial.cell == CLUSTER_SIGN + "2"]
-    curves = make_curves([measure(cells[0], trials, 5)])
-    (found,) = costs(curves, 2)
+    (found, *_) = costs(make_curves(measured("sign")), 2)
     known = replace(found, ratio=replace(found.ratio, low=low, high=high))
     (finding,) = findings([], [known], load_published("pix-2024"), 2)
     assert words in finding.text
@@ -148,12 +154,7 @@ def test_one_block_gives_values_without_intervals():
     ],
 )
 def test_a_knee_says_how_much_is_known_of_it(gain, code, words):
-    contents = made_contents()
-    trials = defaultdict(list)
-    for trial in contents.trials:
-        trials[trial.cell].append(trial)
-    planned = [cell for cell in contents.plan.cells if cell.factors["benchmark"] == "sign"]
-    (curve, *_) = make_curves([measure(cell, trials[cell.key], 5) for cell in planned])
+    (curve, *_) = make_curves(measured("sign"))
     at = Estimate(1.0, 1.0, 8.0, 5, "threads", "bootstrap")
     known = replace(curve, knee=Knee(at, linear_to=1, gain=gain, at_end=False))
     (finding,) = findings([known], [], None, 2)

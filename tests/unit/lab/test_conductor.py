@@ -51,16 +51,18 @@ class Lab:
         engine: str,
         experiment: Experiment = EXPERIMENT,
         prepared: Mapping[str, Prepared] | None = None,
+        warm_up_ms: int = 0,
+        ages: bool = False,
     ) -> None:
         self.tmp_path = tmp_path
         self.plan: Plan = make_plan(experiment, 5)
-        info = TargetInfo("fake", True, "fake", "none", (), "127.0.0.1", "/")
+        info = TargetInfo("fake", True, "fake", "none", (), "127.0.0.1", "/", warm_up_ms)
         environment = describe(info, Placement((), ()), ["tlslab"], [])
         path = tmp_path / "run"
         self.folder = RunFolder.create(path, dumps(experiment), self.plan, environment)
         self.servers: list[ServerProcess] = []
         self.events: list[events.Event] = []
-        ready = Prepared(info, Aim("https://unset/"), lambda: self.start())
+        ready = Prepared(info, Aim("https://unset/"), lambda: self.start(), ages=ages)
         all_ = {Deployment("reference"): ready}
         all_ |= {Deployment(name): each for name, each in (prepared or {}).items()}
         servers = Servers(experiment, all_, ())
@@ -90,6 +92,38 @@ def test_all_trials_are_run_in_order_with_a_fresh_server_each_block(
     pace = events.Pace(7.0, 14.0, 3, 0, 1.0, 2.0)
     assert events.Rate(trials[0].cell, "capacity", pace) in lab.events
     assert not psutil.Process().children(recursive=True)
+
+
+def test_a_server_that_has_to_get_warm_is_loaded_before_its_trials(
+    tmp_path: Path, script: Script
+) -> None:
+    log = tmp_path / "windows"
+    note = f"open({str(log)!r}, 'a').write(str(spec['stop']['duration_ms']) + ' ')\n"
+    body = ANSWERS + note + "print(json.dumps(record))"
+    lab = Lab(tmp_path, script(body, refused=("X25519",)), warm_up_ms=5000)
+    lab.carry_out()
+    windows = log.read_text().split()
+    able = [trial for trial in lab.folder.trials() if trial.status == "done"]
+    # Once for each block's server, before its first trial and no run of one.
+    assert windows.count("5000") == 3
+    assert windows[0] == "5000"
+    assert len(windows) == 3 + sum(len(trial.runs) for trial in able)
+    assert all(trial.factors["group"] != "X25519" for trial in able)
+
+
+def test_a_server_that_ages_is_a_fresh_one_for_each_trial(tmp_path: Path, script: Script) -> None:
+    lab = Lab(tmp_path, script(ANSWERS + "print(json.dumps(record))"), ages=True)
+    lab.carry_out()
+    assert [t.trial for t in lab.folder.trials()] == [p.trial for p in lab.plan.trials]
+    assert len({server.pid for server in lab.servers}) == len(lab.plan.trials)
+    assert not any(server.alive() for server in lab.servers)
+
+
+def test_a_warm_up_that_fails_costs_no_trial(tmp_path: Path, script: Script) -> None:
+    refuses = "'5000' if spec['stop']['duration_ms'] == 5000 else record"
+    lab = Lab(tmp_path, script(ANSWERS + f"print(json.dumps({refuses}))"), warm_up_ms=5000)
+    lab.carry_out()
+    assert {trial.status for trial in lab.folder.trials()} == {"done"}
 
 
 REFUSAL = {"schema": "tlslab.error/1", "class": "alert_handshake_failure", "message": "no group"}

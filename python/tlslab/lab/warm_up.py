@@ -1,0 +1,19 @@
+"""Load on a fresh server that is no trial: some cost less and less until they have run a while."""
+
+from collections.abc import Callable
+
+from tlslab.lab.events import Pace
+from tlslab.lab.specs import run_spec
+from tlslab.lab.trial import Bench, run_engine
+from tlslab.model.errors import EngineError
+from tlslab.model.plan import Cell
+
+
+def warm_up(bench: Bench, cell: Cell, length_ms: int, on_rate: Callable[[Pace], None]) -> None:
+    """New connections of a cell for so many milliseconds; what fails, the trials will tell."""
+    workload = bench.workload.of(cell.factors).warming_up(length_ms)
+    spec = run_spec(bench.aim, cell.profile, workload, "capacity")
+    try:
+        run_engine(bench, spec, on_rate)
+    except EngineError:
+        return
