@@ -46,10 +46,13 @@ class Server:
 
 @dataclass(frozen=True)
 class Page:
-    """What is served: a document of so many bytes, over HTTP/1.1 and, if so, HTTP/2."""
+    """What is served: a document of so many bytes, over HTTP/1.1 and, if so, HTTP/2, and with a
+    certificate for which key.
+    """
 
     document_bytes: int
     http2: bool = False
+    key: str = KEY
 
 
 # What one connection per request is measured with.
@@ -64,7 +67,7 @@ def serving(folder: Path, page: Page = PAGE, facts: str | None = None) -> Iterat
     """
     program = require(find_nginx(), "nginx", "run scripts/install-debian.sh bench")
     authority = Authority(folder)
-    certificate = authority.issue(KEY)
+    certificate = authority.issue(page.key)
     ca_file = folder / "ca.pem"
     ca_file.write_text(authority.trust_pem, "ascii")
     (folder / "documents").mkdir(exist_ok=True)

@@ -27,6 +27,10 @@ const LITTLES_LAW_LIMIT: f64 = 0.02;
 /// the clock and the counting.
 const CLOCK_BLUR_S: f64 = 5e-6;
 
+/// How long, in seconds, a worker may once be kept off its processor between the two: a turn of the
+/// kernel's scheduler on a busy machine. It is in the books of one connection and not of another.
+const PREEMPTION_S: f64 = 0.01;
+
 /// How late connections of an open loop may start, in milliseconds, but for one in a thousand.
 const LATE_LIMIT_MS: f64 = 1.0;
 
@@ -194,7 +198,8 @@ fn measured_loop(evidence: &Evidence<'_>, service_s: f64) -> (f64, f64, f64) {
     let Flight { before, unfinished, .. } = evidence.flight;
     let ended = evidence.outcomes.completed as f64 * service_s;
     let implied = (ended + seconds(unfinished) - seconds(before)) / evidence.seconds;
-    (evidence.flight.mean(evidence.seconds), implied, CLOCK_BLUR_S / service_s)
+    let blur = CLOCK_BLUR_S / service_s + PREEMPTION_S / evidence.seconds;
+    (evidence.flight.mean(evidence.seconds), implied, blur)
 }
 
 fn late_arrivals(evidence: &Evidence<'_>) -> Option<Verdict> {

@@ -154,6 +154,27 @@ fn in_an_open_loop_littles_law_is_an_identity() {
     assert_eq!(ramp(70), [VerdictCode::LittlesLaw]);
 }
 
+#[test]
+fn a_worker_kept_off_its_processor_once_does_not_break_littles_law() {
+    // A turn of the scheduler, 4 ms, in the time in flight and not in the service time.
+    let preempted = |count: u64, seconds: f64| {
+        judge(|made| {
+            let flown = count * 2 * SECOND / 1000;
+            made.outcomes = Outcomes { attempts: count, completed: count, ..Outcomes::default() };
+            made.flight =
+                Flight { within: u128::from(flown + SECOND / 250), before: 0, unfinished: 0 };
+            (made.connections, made.seconds, made.requests) = (None, seconds, count);
+        })
+    };
+    assert_eq!(preempted(3, 0.006), [VerdictCode::Valid]);
+    // Two books that differ by much more than that are wrong.
+    let wrong = judge(|made| {
+        open(made);
+        made.flight.within *= 2;
+    });
+    assert_eq!(wrong, [VerdictCode::LittlesLaw]);
+}
+
 impl Flight {
     fn times(self, factor: u64) -> Self {
         let factor = u128::from(factor);

@@ -65,7 +65,7 @@ fn secrets_are_written_to_a_private_file_and_only_if_a_flag_says_so() {
     let path = std::env::temp_dir().join(format!("tlslab-keylog-{}", std::process::id()));
     let flags = ["--json", "-n", "3", "--tls", "1.2", "--ca", ca.path(), &url];
     let silent = load().args(flags).env("SSLKEYLOGFILE", &path).output().unwrap();
-    assert_eq!((silent.status.code(), path.exists()), (Some(0), false));
+    assert_eq!((silent.status.code(), path.exists()), (Some(0), false), "{silent:?}");
 
     let log = Temporary::at(path);
     let said = record(&run(&[&flags[..], &["--keylog", log.path()]].concat()));
