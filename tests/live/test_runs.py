@@ -50,17 +50,31 @@ def test_a_workload_over_http_2_is_that_on_every_connection(
             assert record["bytes"]["body"] == 100 * record["requests"]
 
 
-def test_a_fresh_node_is_under_load_before_its_first_trial(
-    tlslab: Tlslab, small: Small, tmp_path: Path
+@pytest.mark.parametrize(
+    ("target", "warm_up_ms", "fresh_per_trial", "told"),
+    [
+        ("node", 5_000, True, "node 5 s, anew for each trial"),
+        ("tomcat", 12_000, False, "tomcat 12 s"),
+    ],
+)
+def test_a_fresh_runtime_is_under_load_before_its_first_trial(
+    target: str,
+    warm_up_ms: int,
+    fresh_per_trial: bool,
+    told: str,
+    tlslab: Tlslab,
+    small: Small,
+    tmp_path: Path,
 ) -> None:
-    ended = tlslab.run("run", small(blocks=1), "--target", "node", "--out", "r")
+    ended = tlslab.run("run", small(blocks=1), "--target", target, "--out", "r")
     assert_finished(ended, tmp_path / "r")
     environment = json.loads((tmp_path / "r" / "environment.json").read_text())
-    assert environment["target"]["warm_up_ms"] == 5000
+    assert environment["target"]["warm_up_ms"] == warm_up_ms
+    assert environment["target"]["fresh_per_trial"] == fresh_per_trial
     begun = datetime.fromisoformat(environment["created"])
     first = datetime.fromisoformat(json.loads(trials(tmp_path / "r")[0])["started"])
-    assert (first - begun).total_seconds() >= 5
-    assert "node 5 s" in (tmp_path / "r" / "report.html").read_text()
+    assert (first - begun).total_seconds() >= warm_up_ms / 1000
+    assert told in (tmp_path / "r" / "report.html").read_text()
 
 
 def test_every_connection_of_a_trial_is_in_its_books(

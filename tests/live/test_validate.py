@@ -10,6 +10,9 @@ from harness import Tlslab
 # the 50 ms of work that the response waits for.
 LOOSE_US = 25_000
 
+# The capture must lose nothing.
+pytestmark = pytest.mark.alone
+
 
 @pytest.mark.parametrize("backend", ["rustls", "openssl"])
 def test_every_completed_connection_is_in_the_capture(tlslab: Tlslab, backend: str) -> None:

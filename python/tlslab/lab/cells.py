@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tlslab.experiment import dumps
 from tlslab.lab import events
-from tlslab.lab.conductor import Conductor, RunTrial
+from tlslab.lab.conductor import Conductor, RunTrial, sharing
 from tlslab.lab.deployments import Servers, prepare
 from tlslab.lab.engine import Engine
 from tlslab.lab.environment import describe
@@ -49,7 +49,7 @@ def run_cells(
                 target=servers.target.name,
                 folder=folder.path,
                 done=len(folder.trials()),
-                seconds_per_trial=seconds_per_trial,
+                seconds_per_trial=seconds_per_trial + warm_up_seconds(plan, servers),
             )
         )
         if request.hook is not None:
@@ -61,6 +61,12 @@ def run_cells(
         except KeyboardInterrupt:
             interrupted = True
     return Result(folder.path, summarise(folder), interrupted)
+
+
+def warm_up_seconds(plan: Plan, servers: Servers) -> float:
+    """The time for which fresh servers are warmed up, shared out over the trials, in seconds."""
+    starts = [servers.of(plan.cell(group[0].cell)) for group in sharing(plan.trials, plan, servers)]
+    return sum(each.info.warm_up_ms for each in starts) / 1000 / max(1, len(plan.trials))
 
 
 def most_connections(experiment: Experiment) -> int:

@@ -1,9 +1,9 @@
 """Runs a plan: block by block, a fresh server for each deployment of a block (for each trial, where
-the server ages), every finished trial kept at once.
+the server gets slower with age), every finished trial kept at once.
 """
 
 import datetime
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
 
@@ -23,6 +23,21 @@ from tlslab.model.record import Reason, RunKind, Trial
 from tlslab.store import RunFolder
 
 RunTrial = Callable[[Bench, PlannedTrial, Cell, Callable[[RunKind, Pace], None]], Trial]
+
+
+def sharing(
+    trials: Sequence[PlannedTrial], plan: Plan, servers: Servers
+) -> Iterator[list[PlannedTrial]]:
+    """The trials in their order, those together that share one start of a server."""
+    cells = {cell.key: cell for cell in plan.cells}
+
+    def server_of(planned: PlannedTrial) -> tuple[int, Deployment | None, int | None]:
+        cell = cells[planned.cell]
+        own = planned.trial if servers.of(cell).info.fresh_per_trial else None
+        return planned.block, cell.deployment, own
+
+    for _, group in groupby(trials, key=server_of):
+        yield list(group)
 
 
 class Conductor:
@@ -50,18 +65,11 @@ class Conductor:
         earlier = folder.trials()
         done = {trial.trial for trial in earlier}
         barred = {trial.cell for trial in earlier if _bars(trial)}
-        cells = {cell.key: cell for cell in plan.cells}
         missing = [planned for planned in plan.trials if planned.trial not in done]
-
-        def server_of(planned: PlannedTrial) -> tuple[int, Deployment | None, int | None]:
-            cell = cells[planned.cell]
-            own = planned.trial if self._servers.of(cell).ages else None
-            return planned.block, cell.deployment, own
-
-        for (block, _, _), group in groupby(missing, key=server_of):
+        for group in sharing(missing, plan, self._servers):
             todo = [planned for planned in group if planned.cell not in barred]
             if todo:
-                self._run_block(block, todo, plan, folder, barred)
+                self._run_block(todo[0].block, todo, plan, folder, barred)
 
     def _run_block(
         self,

@@ -31,8 +31,7 @@ class Prepared:
     """A deployment ready to be started; `failure` says why it is not, with the server's words.
 
     `start` is None for a server that the lab did not start. `unavailable` are the levels that it
-    lacks, with reasons; `bar` is a reason that holds for all its cells. One that `ages` (see
-    `targets.registry.Kind`) is started anew for each trial.
+    lacks, with reasons; `bar` is a reason that holds for all its cells.
     """
 
     info: TargetInfo
@@ -41,7 +40,6 @@ class Prepared:
     unavailable: Mapping[tuple[str, str], str] = field(default_factory=dict)
     bar: str | None = None
     failure: str = ""
-    ages: bool = False
 
     def refuse(self, cell: Cell) -> str | None:
         """Why the server has not got what a cell needs; None when it has."""
@@ -191,6 +189,7 @@ def _managed(
     except CannotRunError as error:
         words = f"{error.message}: {error.remedy}" if error.remedy else error.message
         return Prepared(info, aim, failure=words)
+    matrix = request.experiment.kind == MATRIX
     info = TargetInfo(
         name=target.name,
         managed=True,
@@ -200,7 +199,8 @@ def _managed(
         host="127.0.0.1",
         path=target.path,
         # The other kinds of experiments know when a server is warm, or have none.
-        warm_up_ms=kind.warm_up_ms if request.experiment.kind == MATRIX else 0,
+        warm_up_ms=kind.warm_up_ms if matrix else 0,
+        fresh_per_trial=kind.ages and matrix,
     )
     aim = Aim(
         "",
@@ -209,7 +209,7 @@ def _managed(
         processors=placement.generator,
         realtime=placement.alone and may_run_in_real_time(),
     )
-    return Prepared(info, aim, target.start, unavailable, ages=kind.ages)
+    return Prepared(info, aim, target.start, unavailable)
 
 
 def _setting(

@@ -19,7 +19,8 @@ class TargetInfo:
     product and version, `backend` its TLS library; both may come from the server and are hostile.
     `processors` are those that the lab pinned it to; `managed` tells whether the lab started it.
     `warm_up_ms` is how long each fresh one was under load, by new connections, before its first
-    trial, in milliseconds.
+    trial, in milliseconds; `fresh_per_trial` whether each trial had one of its own, and not each
+    block.
     """
 
     name: str
@@ -30,6 +31,7 @@ class TargetInfo:
     host: str
     path: str
     warm_up_ms: int = 0
+    fresh_per_trial: bool = False
 
 
 @dataclass(frozen=True)

@@ -61,10 +61,15 @@ def _servers(environment: Environment) -> list[tuple[str, str]]:
 
 
 def _warm_ups(environment: Environment) -> str:
-    """How long each fresh server was warmed up, where one was: `node 5 s`."""
+    """How long each fresh server was warmed up, where one was: `node 5 s, anew for each trial`."""
     targets = [environment.target, *(deployed.target for deployed in environment.deployments)]
-    found = {each.name: each.warm_up_ms for each in targets if each.warm_up_ms}
-    return ", ".join(f"{name} {length / 1000:g} s" for name, length in found.items())
+    told = [
+        f"{each.name} {each.warm_up_ms / 1000:g} s"
+        + (", anew for each trial" if each.fresh_per_trial else "")
+        for each in targets
+        if each.warm_up_ms
+    ]
+    return "; ".join(dict.fromkeys(told))
 
 
 def _words(name: str) -> str:

@@ -12,6 +12,7 @@ import pytest
 
 from tlslab.experiment import dumps, load, with_levels
 from tlslab.lab import events
+from tlslab.lab.cells import warm_up_seconds
 from tlslab.lab.conductor import Conductor
 from tlslab.lab.deployments import Prepared, Servers
 from tlslab.lab.engine import Engine
@@ -52,21 +53,23 @@ class Lab:
         experiment: Experiment = EXPERIMENT,
         prepared: Mapping[str, Prepared] | None = None,
         warm_up_ms: int = 0,
-        ages: bool = False,
+        fresh_per_trial: bool = False,
     ) -> None:
         self.tmp_path = tmp_path
         self.plan: Plan = make_plan(experiment, 5)
-        info = TargetInfo("fake", True, "fake", "none", (), "127.0.0.1", "/", warm_up_ms)
+        info = TargetInfo(
+            "fake", True, "fake", "none", (), "127.0.0.1", "/", warm_up_ms, fresh_per_trial
+        )
         environment = describe(info, Placement((), ()), ["tlslab"], [])
         path = tmp_path / "run"
         self.folder = RunFolder.create(path, dumps(experiment), self.plan, environment)
         self.servers: list[ServerProcess] = []
         self.events: list[events.Event] = []
-        ready = Prepared(info, Aim("https://unset/"), lambda: self.start(), ages=ages)
+        ready = Prepared(info, Aim("https://unset/"), lambda: self.start())
         all_ = {Deployment("reference"): ready}
         all_ |= {Deployment(name): each for name, each in (prepared or {}).items()}
-        servers = Servers(experiment, all_, ())
-        self.conductor = Conductor(Engine(engine), servers, self.events.append, run_trial)
+        self.deployed = Servers(experiment, all_, ())
+        self.conductor = Conductor(Engine(engine), self.deployed, self.events.append, run_trial)
 
     def start(self) -> Running:
         command = [sys.executable, "-c", "import time; time.sleep(60)"]
@@ -112,11 +115,21 @@ def test_a_server_that_has_to_get_warm_is_loaded_before_its_trials(
 
 
 def test_a_server_that_ages_is_a_fresh_one_for_each_trial(tmp_path: Path, script: Script) -> None:
-    lab = Lab(tmp_path, script(ANSWERS + "print(json.dumps(record))"), ages=True)
+    lab = Lab(tmp_path, script(ANSWERS + "print(json.dumps(record))"), fresh_per_trial=True)
     lab.carry_out()
     assert [t.trial for t in lab.folder.trials()] == [p.trial for p in lab.plan.trials]
     assert len({server.pid for server in lab.servers}) == len(lab.plan.trials)
     assert not any(server.alive() for server in lab.servers)
+
+
+@pytest.mark.parametrize(("fresh_per_trial", "starts"), [(False, 3), (True, None)])
+def test_the_time_that_is_left_counts_the_warm_ups(
+    fresh_per_trial: bool, starts: int | None, tmp_path: Path, script: Script
+) -> None:
+    lab = Lab(tmp_path, script(""), warm_up_ms=5000, fresh_per_trial=fresh_per_trial)
+    trials = len(lab.plan.trials)
+    expected = 5.0 * (starts or trials) / trials
+    assert warm_up_seconds(lab.plan, lab.deployed) == pytest.approx(expected)
 
 
 def test_a_warm_up_that_fails_costs_no_trial(tmp_path: Path, script: Script) -> None:
