@@ -35,6 +35,17 @@ pub enum Turn {
     Ended(Outcome),
 }
 
+/// What of a server's next message has come when a connection has to wait for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wait {
+    /// Nothing.
+    Begin,
+    /// So many bytes, of which none is of the response: session tickets.
+    Tickets(u64),
+    /// A part.
+    Rest,
+}
+
 /// What a worker lends its connections while they run.
 pub struct Context<'w, C> {
     /// What to do.
@@ -218,6 +229,28 @@ impl<S: Session> Connection<S> {
             Some(client) => client.seen().clone(),
             None => self.response.seen(),
         }
+    }
+
+    /// What has come of the message that the connection waits for; of its first response, if any.
+    pub fn wait(&self) -> Wait {
+        let came = self.since_handshake();
+        match self.step {
+            Step::Connect => Wait::Begin,
+            Step::Handshake if self.socket.received == 0 => Wait::Begin,
+            Step::FirstByte if came == 0 => Wait::Begin,
+            Step::FirstByte => Wait::Tickets(came),
+            Step::Handshake | Step::Body => Wait::Rest,
+        }
+    }
+
+    /// Bytes received since the handshake was done.
+    pub fn since_handshake(&self) -> u64 {
+        self.socket.received - self.handshake_bytes.1
+    }
+
+    /// The bytes that the server's part of the handshake had, if it was one flight.
+    pub fn flight(&self) -> Option<u64> {
+        self.facts.filter(|facts| !facts.hello_retry_request).map(|_| self.handshake_bytes.1)
     }
 
     /// The step that the connection is in.

@@ -25,6 +25,8 @@ pub struct Socket {
     drained: bool,
     /// The poller has seen the end of the stream behind what is left to receive.
     ended: bool,
+    /// See [`Socket::wake_at`].
+    wakes_at: u32,
 }
 
 impl Socket {
@@ -51,7 +53,7 @@ impl Socket {
             })
         };
         set_up().map_err(|e: io::Error| failure(&e, Step::Connect))?;
-        Self::begin(socket, address)
+        Self::begin(socket, address, 1)
     }
 
     /// Resets the connection, as dropping the socket would, and begins the next one on the same
@@ -69,15 +71,15 @@ impl Socket {
         }
         .map_err(|e| failure(&e, Step::Connect))?;
         self.socket.connect(&nowhere).map_err(|e| failure(&e, Step::Connect))?;
-        Self::begin(self.socket, address)
+        Self::begin(self.socket, address, self.wakes_at)
     }
 
-    fn begin(socket: socket2::Socket, address: SocketAddr) -> Result<Self, Failure> {
+    fn begin(socket: socket2::Socket, address: SocketAddr, wakes_at: u32) -> Result<Self, Failure> {
         match socket.connect(&address.into()) {
             Err(e) if e.raw_os_error() != Some(libc::EINPROGRESS) => {
                 Err(failure(&e, Step::Connect))
             }
-            _ => Ok(Self { socket, sent: 0, received: 0, drained: true, ended: false }),
+            _ => Ok(Self { socket, sent: 0, received: 0, drained: true, ended: false, wakes_at }),
         }
     }
 
@@ -98,6 +100,23 @@ impl Socket {
     pub fn local_port(&self) -> u16 {
         let address = self.socket.local_addr().ok().and_then(|address| address.as_socket());
         address.map_or(0, |address| address.port())
+    }
+
+    /// Has the poller find the socket readable only when so many bytes are there (SO_RCVLOWAT), or
+    /// its end, or an error; also for the connections that it serves later. At first any byte will do.
+    pub fn wake_at(&mut self, bytes: u32) -> io::Result<()> {
+        if bytes == self.wakes_at {
+            return Ok(());
+        }
+        let least = libc::c_int::try_from(bytes).unwrap_or(libc::c_int::MAX);
+        set_option(&self.socket, libc::SOL_SOCKET, libc::SO_RCVLOWAT, least)?;
+        self.wakes_at = bytes;
+        Ok(())
+    }
+
+    /// How many bytes have to be there for the poller to find the socket readable.
+    pub fn wakes_at(&self) -> u32 {
+        self.wakes_at
     }
 
     /// Takes note that the poller found the socket readable, and whether it saw the end of the stream.
@@ -170,12 +189,19 @@ impl Write for Socket {
 
 /// Lets binding to an address leave the port to `connect`.
 fn choose_port_late(socket: &socket2::Socket) -> io::Result<()> {
-    let on: libc::c_int = 1;
-    let length = size_of_val(&on) as libc::socklen_t;
-    // SAFETY: the descriptor is open, and `on` is valid for reads of `length` bytes.
+    set_option(socket, libc::IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT, 1)
+}
+
+fn set_option(
+    socket: &socket2::Socket,
+    level: libc::c_int,
+    name: libc::c_int,
+    value: libc::c_int,
+) -> io::Result<()> {
+    let length = size_of_val(&value) as libc::socklen_t;
+    // SAFETY: the descriptor is open, and `value` is valid for reads of `length` bytes.
     let result = unsafe {
-        let value = std::ptr::from_ref(&on).cast();
-        let (level, name) = (libc::IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT);
+        let value = std::ptr::from_ref(&value).cast();
         libc::setsockopt(socket.as_raw_fd(), level, name, value, length)
     };
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }

@@ -4,6 +4,7 @@ mod arrivals;
 mod gauge;
 mod punctual;
 mod time;
+mod wakes;
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -12,6 +13,7 @@ use std::io;
 pub use self::gauge::Gauge;
 use self::punctual::Punctual;
 use self::time::Mark;
+use self::wakes::Wakes;
 use crate::clock::{Clock, MILLISECOND, Nanos};
 use crate::connection::{Begin, Connection, Context, Script, Turn};
 use crate::mix::Mix;
@@ -86,6 +88,7 @@ pub struct Worker<'r, B: Backend, C> {
     pacing: Option<Pacing>,
     free: Vec<usize>,
     punctual: Punctual,
+    wakes: Wakes,
     /// The session of the next connection, made ahead of its arrival, and how long the last took.
     ahead: Option<B::Session>,
     making: Nanos,
@@ -125,6 +128,7 @@ impl<'r, B: Backend, C: Clock> Worker<'r, B, C> {
             free: if pacing.is_some() { (0..slots).rev().collect() } else { Vec::new() },
             pacing,
             punctual: Punctual::default(),
+            wakes: Wakes::new(share.script, share.mix.is_full()),
             ahead: None,
             making: 0,
             thinking: BinaryHeap::with_capacity(slots),
@@ -205,7 +209,13 @@ impl<'r, B: Backend, C: Clock> Worker<'r, B, C> {
         for index in 0..self.slots.len() {
             let mut slot = std::mem::replace(&mut self.slots[index], Slot::Idle);
             let ended = match &mut slot {
-                Slot::Busy(connection) => self.with_context(|c| connection.expire(now, c)),
+                Slot::Busy(connection) => {
+                    // What has come, if not enough to wake, is looked at now.
+                    if now >= connection.started() + time::SWEEP {
+                        self.wake_at(&mut connection.socket, 1);
+                    }
+                    self.with_context(|c| connection.expire(now, c))
+                }
                 Slot::Resting(until) if now >= *until => {
                     self.refill(index, None);
                     continue;
@@ -233,8 +243,14 @@ impl<'r, B: Backend, C: Clock> Worker<'r, B, C> {
             let changed = self.poller.change(&connection.socket, event.slot, true);
             debug_assert!(changed.is_ok(), "{changed:?}");
         }
+        if turn == Turn::Read && self.wakes.waits(connection.wait(), connection.flight()) {
+            self.wake_at(&mut connection.socket, 1);
+        }
         match (turn, slot) {
             (Turn::Ended(outcome), Slot::Busy(connection)) => {
+                if outcome == Outcome::Completed {
+                    self.wakes.completed(connection.since_handshake());
+                }
                 return self.ended(event.slot, outcome, Some(connection.socket));
             }
             (_, slot) => self.slots[event.slot] = slot,
@@ -301,6 +317,7 @@ impl<'r, B: Backend, C: Clock> Worker<'r, B, C> {
             Ok(connection) => Box::new(connection),
             Err(failure) => return self.not_begun(index, failure, now),
         };
+        self.wake_at(&mut connection.socket, self.wakes.bytes());
         // Where the next arrival is due already, its connect goes before this one's ClientHello.
         let is_next_due = self.pacing.is_some() && self.next_start() <= self.clock.now();
         let turn = if is_next_due {
@@ -317,6 +334,13 @@ impl<'r, B: Backend, C: Clock> Worker<'r, B, C> {
                 let failure = crate::socket::failure(&e, connection.step());
                 self.not_begun(index, failure, now);
             }
+        }
+    }
+
+    /// Says how many bytes of a socket wake this worker.
+    fn wake_at(&mut self, socket: &mut Socket, bytes: u32) {
+        if socket.wake_at(bytes).is_err() {
+            self.wakes.give_up();
         }
     }
 

@@ -9,6 +9,8 @@ use crate::pacing::Curve;
 use crate::spec::RunSpec;
 use crate::tls::{Negotiated, Progress, Session, Urgent};
 
+mod wakes;
+
 /// What was done to sessions, in its order.
 type Log = Rc<RefCell<Vec<String>>>;
 

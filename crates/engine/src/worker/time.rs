@@ -8,7 +8,7 @@ use crate::tls::Backend;
 use crate::usage::thread_cpu;
 
 /// How often deadlines are looked at: far below the second by which they may be late.
-const SWEEP: Nanos = 50 * MILLISECOND;
+pub(super) const SWEEP: Nanos = 50 * MILLISECOND;
 
 /// The length of the slices in which a measurement is recorded.
 const SLICE: Nanos = 100 * MILLISECOND;
