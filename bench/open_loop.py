@@ -49,11 +49,6 @@ MACHINE_LIMIT_US = 40.0
 TIMER_PERIOD_US = 500
 TIMER_PRIORITY = 90
 
-# Of how many actual starts the distances are tested. One processor cannot start two connections at
-# once, so that no two starts are nearer than some 20 microseconds: over many more distances than
-# these the test sees that, and nothing else.
-STARTS = 1000
-
 # The significance level of the Anderson-Darling test, in percent.
 LEVEL = 1.0
 
@@ -63,8 +58,10 @@ class Punctuality:
     """How a run kept to its schedule: times in microseconds, statistics of the distances.
 
     `intended` and `actual` are Anderson-Darling statistics of the distances between intended and
-    between actual starts, against the exponential law; None where that is not the law. `critical`
-    is what they may be at most.
+    between actual starts, against the exponential law; None where that is not the law. Of the
+    actual ones those above `DELAY_LIMIT_US` count, less that: one processor starts one connection
+    after the other, so that no two are nearer than a start takes, and what is left of an
+    exponential law beyond any distance is that law. `critical` is what they may be at most.
     """
 
     law: str
@@ -100,7 +97,8 @@ def punctuality(
     # How many random arrivals a run has is a matter of chance; what was due is what counts.
     random, loop = law == "poisson", record["open_loop"]
     intended_ad, critical = anderson_darling(np.diff(np.sort(intended)))
-    actual_ad, _ = anderson_darling(np.diff(np.sort(started))[:STARTS])
+    apart = np.diff(np.sort(started)) - DELAY_LIMIT_US * 1e3
+    actual_ad, _ = anderson_darling(apart[apart > 0])
     return Punctuality(
         law=law,
         starts=len(delays),

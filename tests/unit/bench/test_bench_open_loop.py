@@ -5,7 +5,6 @@ import pytest
 
 from bench.open_loop import (
     RATE,
-    STARTS,
     Punctuality,
     anderson_darling,
     lateness_p99,
@@ -14,13 +13,23 @@ from bench.open_loop import (
 )
 
 
-def made(law: str, late_us: float = 20.0, random: bool = True) -> Punctuality:
-    """Five seconds of arrivals, each started so late; evenly spaced unless random."""
+def made(
+    law: str, late_us: float = 20.0, random: bool = True, busy_us: float = 0.0, tick_us: float = 0.0
+) -> Punctuality:
+    """Five seconds of arrivals, each started so late; evenly spaced unless random.
+
+    A start takes `busy_us`, in which no other can begin, and waits for the next tick of a clock.
+    """
     generator = np.random.default_rng(1)
     count = 5 * RATE
     distances = generator.exponential(1e9 / RATE, count) if random else np.full(count, 1e9 / RATE)
     intended = np.cumsum(distances).astype(np.int64)
     started = intended + np.int64(late_us * 1e3)
+    for number in range(1, count):
+        started[number] = max(started[number], started[number - 1] + round(busy_us * 1e3))
+    if tick_us:
+        tick = round(tick_us * 1e3)
+        started = (started + tick - 1) // tick * tick
     loop = {"offered_per_s": float(RATE), "achieved_per_s": float(RATE)}
     record = {"cpu": {"user_us": 900_000, "system_us": 100_000}, "seconds": 5.0, "open_loop": loop}
     return punctuality(law, record, intended, started)
@@ -43,10 +52,19 @@ def test_arrivals_that_are_not_random_do_not_pass_for_it() -> None:
     assert list(made("poisson", random=False).bars().values()) == [True, True, False, False]
 
 
+def test_that_a_start_takes_its_time_is_not_held_against_the_law() -> None:
+    assert all(made("poisson", late_us=0.0, busy_us=40.0).bars().values())
+
+
+def test_starts_at_the_ticks_of_a_clock_do_not_pass_for_random_ones() -> None:
+    ticking = made("poisson", late_us=0.0, tick_us=1000.0).bars()
+    assert not ticking["actual starts pass Anderson-Darling"]
+
+
 def test_the_test_sees_a_wrong_law_in_a_thousand_distances() -> None:
     generator = np.random.default_rng(2)
-    right, critical = anderson_darling(generator.exponential(1.0, STARTS))
-    wrong, _ = anderson_darling(generator.gamma(2.0, 0.5, STARTS))
+    right, critical = anderson_darling(generator.exponential(1.0, 1000))
+    wrong, _ = anderson_darling(generator.gamma(2.0, 0.5, 1000))
     assert right <= critical < wrong
 
 
