@@ -97,7 +97,7 @@ def punctuality(
     # How many random arrivals a run has is a matter of chance; what was due is what counts.
     random, loop = law == "poisson", record["open_loop"]
     intended_ad, critical = anderson_darling(np.diff(np.sort(intended)))
-    apart = np.diff(np.sort(started)) / 1e3 - DELAY_LIMIT_US
+    apart = np.diff(np.sort(started.astype(np.float64))) / 1e3 - DELAY_LIMIT_US
     actual_ad, _ = anderson_darling(apart[apart > 0])
     return Punctuality(
         law=law,
