@@ -104,7 +104,7 @@ def foreign_share(run: TrialRun, processors: Processors) -> float:
     if not busy:
         return 0.0
     own = (run.server.user_us + run.server.system_us) / (run.server.seconds * 1e6)
-    if set(processors.server) & set(processors.generator):
+    if set(processors.server) & set(processors.generator) and run.record.seconds > 0:
         own += run.record.cpu.total_us / (run.record.seconds * 1e6)
     return max(0.0, sum(busy) - own) / len(busy)
 

@@ -202,4 +202,7 @@ def outcome(trial: Trial) -> str:
     run = trial.runs.get("capacity") or next(iter(trial.runs.values()), None)
     if run is None:
         return trial.status
+    # On a machine that is busy enough a measurement is over before the generator has its turn.
+    if run.record.seconds <= 0:
+        return "nothing was measured: the machine was too busy"
     return f"{run.record.outcomes.completed / run.record.seconds:,.0f} connections/s"

@@ -1,13 +1,15 @@
 """What a watcher of a run gets to see."""
 
 import io
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from rich.console import Console
 from rich.progress import Progress
 
-from tlslab.cli.progress import Lines, Live, speed
+from made_run import made_run
+from tlslab.cli.progress import Lines, Live, outcome, speed
 from tlslab.experiment import load
 from tlslab.lab import events
 from tlslab.model.plan import Plan
@@ -89,3 +91,11 @@ def test_what_has_no_server_is_against_none(plan: Plan) -> None:
 def test_a_second_tells_requests_and_failures_where_there_are_any() -> None:
     pace = events.Pace(100.0, 1000.0, 8, 3, None, None)
     assert speed(pace) == "100 connections/s, 1,000 requests/s, 8 in flight, 3 failed"
+
+
+def test_a_measurement_that_was_over_before_it_began_has_no_rate() -> None:
+    trial = next(trial for trial in made_run().trials if "capacity" in trial.runs)
+    assert outcome(trial).endswith(" connections/s")
+    run = trial.runs["capacity"]
+    over = replace(run, record=replace(run.record, seconds=0.0))
+    assert "nothing was measured" in outcome(replace(trial, runs={"capacity": over}))
