@@ -114,11 +114,6 @@ impl Socket {
         Ok(())
     }
 
-    /// How many bytes have to be there for the poller to find the socket readable.
-    pub fn wakes_at(&self) -> u32 {
-        self.wakes_at
-    }
-
     /// Takes note that the poller found the socket readable, and whether it saw the end of the stream.
     pub fn became_readable(&mut self, ended: bool) {
         self.drained = false;

@@ -1,8 +1,8 @@
 //! How much has to come from a server before it wakes its worker.
 //!
 //! A server of TLS 1.3 sends session tickets (RFC 8446, section 4.6.1) between the handshake and its
-//! response. They come one by one and each wakes the client, which cannot do anything with them yet:
-//! two or three times the work of a system call, and for the server an interrupt to another processor.
+//! response. They come one by one and each wakes the client, which cannot do anything with them yet,
+//! and costs the server an interrupt to another processor (docs/adr/0042).
 //! SO_RCVLOWAT (socket(7)) has the kernel wake a worker only when there is more than the tickets that
 //! earlier connections got; the end of the stream and errors wake it all the same. What a connection
 //! notes does not change: its response wakes it as soon as it would have otherwise.
