@@ -1,10 +1,11 @@
-"""Study R on a real nginx: every family of suites, every Diffie-Hellman size, both HTTPs."""
+"""Study R on real servers: every family of suites, every Diffie-Hellman size, both HTTPs."""
 
 import json
 from pathlib import Path
 from typing import Any
 
-from harness import Tlslab
+import pytest
+from harness import Tlslab, trials
 
 from tlslab.experiment import dumps, load, with_levels
 from tlslab.model.experiment import Experiment
@@ -56,6 +57,27 @@ def test_the_whole_study_on_nginx(tlslab: Tlslab, tmp_path: Path) -> None:
     _check_summary(summary)
     page = (tmp_path / "out" / "report.html").read_text("utf-8")
     assert "ssl_ciphers" in page
+
+
+@pytest.mark.parametrize("server", ["nginx", "apache", "haproxy", "node"])
+def test_as_many_connections_as_the_study_has_are_open_before_the_first_request(
+    server: str, tlslab: Tlslab, tmp_path: Path
+) -> None:
+    # Apache keeps a thread for each connection that has asked for nothing yet.
+    opened = load("suites", quick=False).workload.steady.connections
+    study = load("suites", quick=True)
+    steady = Steady(Window(100, 300), connections=opened)
+    one = with_levels(study, {"suite": FAMILIES[:1], "http": ("2", "1.1"), "dh_bits": ("none",)})
+    workload = type(one.workload)(**{**vars(one.workload), "steady": steady})
+    text = dumps(Experiment(**{**vars(one), "blocks": 1, "workload": workload}))
+    (tmp_path / "opened.toml").write_text(text, "utf-8")
+    ended = tlslab.run("run", "opened.toml", "--target", server, "--out", "out")
+    assert ended.code in (0, 1), ended.err
+    made = [json.loads(line) for line in trials(tmp_path / "out")]
+    assert [trial["status"] for trial in made] == ["done", "done"], [t["reason"] for t in made]
+    for trial in made:
+        outcomes = trial["runs"]["steady"]["record"]["outcomes"]
+        assert outcomes["in_flight_at_stop"] == opened
 
 
 def _check_runs(trial: dict[str, Any]) -> None:

@@ -21,10 +21,11 @@ MODULE_FOLDERS = (
     "/usr/local/apache2/modules",
 )
 
-# Threads of each process. One is busy for as long as a handshake takes, also while it waits for the
-# client; connections beyond them wait to be accepted. Every thread costs the lab's accounting a
-# look at each reading, so that there are not as many as connections.
-THREADS = 64
+# Threads of each process. One is busy from the moment that a connection is accepted until it has
+# had its first request, also while it waits for that; connections beyond them wait to be accepted.
+# So there are more than the connections that any shipped experiment opens before its first request
+# (128), and no more, since every thread costs the lab's accounting a look at each reading.
+THREADS = 160
 
 TEST_S = 10.0
 
