@@ -43,8 +43,17 @@ STUDIES = (
 )
 
 
+# Its signing nodes have to answer within a second, and other tests take their processors.
+ALONE = frozenset({"concurrency"})
+
+
+def _parameter(study: Study) -> Any:
+    marks = (pytest.mark.alone,) if study.name in ALONE else ()
+    return pytest.param(study, id=study.name, marks=marks)
+
+
 @pytest.mark.timeout(SECONDS + 60)
-@pytest.mark.parametrize("study", STUDIES, ids=lambda study: study.name)
+@pytest.mark.parametrize("study", [_parameter(study) for study in STUDIES])
 def test_a_quick_study_is_carried_out_whole(study: Study, tlslab: Tlslab, tmp_path: Path) -> None:
     child = tlslab.start("run", study.name, "--quick", "--out", "r", *study.flags)
     ended = tlslab.finish(child, SECONDS)
