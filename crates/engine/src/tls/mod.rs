@@ -205,7 +205,7 @@ pub trait Session {
     /// Gives up the room that only a session at work needs. The connection rests from here on.
     fn rest(&mut self) {}
 
-    /// The certificates that the server sent, DER, its own first.
+    /// The certificates that the server sent, DER, its own first; none where the session looks at none.
     fn peer_certificates(&self) -> Vec<Vec<u8>>;
 
     /// The library's own words on the last failure, for a person; empty when it has none.

@@ -1,6 +1,7 @@
 //! Two back ends agree: against the same server, on every cell that both can do, with the offer
 //! pinned, they negotiate the same facts and receive the same bytes; and what their ClientHellos do
-//! not have in common is known to the byte.
+//! not have in common is known to the byte. The lean client agrees with both, and sends what rustls
+//! sends.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -12,7 +13,7 @@ use tlslab_engine::check::check;
 use tlslab_engine::names::{Group, TlsVersion};
 use tlslab_engine::record::RunRecord;
 use tlslab_engine::serve::{KeyKind, ServeSpec, Server, ServerBackend, self_signed};
-use tlslab_engine::spec::{BackendChoice, RunSpec, Stop, TlsSpec};
+use tlslab_engine::spec::{Authenticate, BackendChoice, KeyShare, RunSpec, Stop, TlsSpec};
 use tlslab_engine::tls::TrustAnchors;
 
 /// Connections of each run.
@@ -101,6 +102,12 @@ fn run(server: &Server, trust: &TrustAnchors, cell: &TlsSpec, backend: BackendCh
     record
 }
 
+/// The same as `--lean` runs it.
+fn sampled(cell: &TlsSpec) -> TlsSpec {
+    let (authenticate, key_share) = (Authenticate::Sampled, KeyShare::Reused);
+    TlsSpec { authenticate, key_share, ..cell.clone() }
+}
+
 #[test]
 fn the_same_is_negotiated_and_the_same_bytes_are_received() {
     for (kind, signatures) in [(KeyKind::EcdsaP256, 1), (KeyKind::Rsa2048, 0)] {
@@ -123,6 +130,15 @@ fn the_same_is_negotiated_and_the_same_bytes_are_received() {
                 (sent, bytes.received - bytes.handshake_received, bytes.head, bytes.body)
             };
             assert_eq!(after(&fast), after(&complete), "{cell:?}");
+            if cell.versions == [TlsVersion::Tls13] {
+                let lean = run(&server, &trust, &sampled(&cell), BackendChoice::Rustls);
+                assert_eq!(lean.authenticated, 1);
+                assert_eq!(lean.facts, fast.facts, "{cell:?}");
+                let apart = received(&fast).abs_diff(received(&lean));
+                assert!(apart <= signatures * DER * COUNT, "{apart} bytes, {cell:?}");
+                assert_eq!(sent(&lean), sent(&fast), "{cell:?}");
+                assert_eq!(after(&lean), after(&fast), "{cell:?}");
+            }
         }
     }
 }

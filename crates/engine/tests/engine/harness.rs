@@ -6,9 +6,12 @@ use std::time::{Duration, Instant};
 
 use tlslab_engine::check::{Checked, check};
 use tlslab_engine::error::RunError;
+use tlslab_engine::names::{Group, TlsVersion};
 use tlslab_engine::record::{CountedName, RunRecord, StepResult};
 use tlslab_engine::run::run;
-use tlslab_engine::spec::{BackendChoice, CheckedSpec, Deadlines, RunSpec, Stop};
+use tlslab_engine::spec::{
+    Authenticate, BackendChoice, CheckedSpec, Deadlines, KeyShare, RunSpec, Stop, TlsSpec,
+};
 use tlslab_engine::tls::TrustAnchors;
 use tlslab_engine::watch::{Observer, Progress};
 use tlslab_testkit::certificates::Authority;
@@ -36,6 +39,18 @@ pub fn impatient(address: SocketAddr, backend: BackendChoice) -> RunSpec {
     let deadlines =
         Deadlines { connect_ms: step, handshake_ms: step, first_byte_ms: step, body_ms: step };
     RunSpec { deadlines, connections: 4, ..spec(address, backend) }
+}
+
+/// The same as `--lean` with TLS 1.3 and one group runs it: one connection in 128 is verified.
+pub fn lean(spec: RunSpec) -> RunSpec {
+    let tls = TlsSpec {
+        versions: vec![TlsVersion::Tls13],
+        groups: vec![Group::X25519],
+        authenticate: Authenticate::Sampled,
+        key_share: KeyShare::Reused,
+        ..spec.tls
+    };
+    RunSpec { tls, ..spec }
 }
 
 /// Trusts the authority.

@@ -29,7 +29,7 @@ fn ticket_length(records: &[u8]) -> Option<usize> {
 }
 
 /// Splits off a field whose length stands in front of it, in so many bytes.
-fn split(bytes: &[u8], width: usize) -> Option<(&[u8], &[u8])> {
+pub(super) fn split(bytes: &[u8], width: usize) -> Option<(&[u8], &[u8])> {
     let (length, rest) = bytes.split_at_checked(width)?;
     let length = length.iter().fold(0, |length, byte| length << 8 | usize::from(*byte));
     rest.split_at_checked(length)

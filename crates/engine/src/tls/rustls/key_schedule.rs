@@ -14,9 +14,9 @@ use rustls::crypto::hmac::Tag;
 use rustls::crypto::tls13::{Hkdf, HkdfExpander, OkmBlock, OutputLengthError};
 use sha2::{Digest, Sha256, Sha384};
 
-static WITH_SHA256: LazyLock<Schedule<Hmac<Sha256>>> =
+pub(super) static WITH_SHA256: LazyLock<Schedule<Hmac<Sha256>>> =
     LazyLock::new(|| Schedule::new(&Sha256::digest([])));
-static WITH_SHA384: LazyLock<Schedule<Hmac<Sha384>>> =
+pub(super) static WITH_SHA384: LazyLock<Schedule<Hmac<Sha384>>> =
     LazyLock::new(|| Schedule::new(&Sha384::digest([])));
 
 /// HKDF (RFC 5869) with a hash; `None` for one that no suite of TLS 1.3 has here.
@@ -29,12 +29,12 @@ pub fn implementation(hash: HashAlgorithm) -> Option<&'static dyn Hkdf> {
 }
 
 /// What an HMAC has to be able to do here.
-trait Keyed: Mac + KeyInit + Clone + Send + Sync + 'static {}
+pub(super) trait Keyed: Mac + KeyInit + Clone + Send + Sync + 'static {}
 
 impl<M: Mac + KeyInit + Clone + Send + Sync + 'static> Keyed for M {}
 
 /// HKDF over an HMAC.
-struct Schedule<M> {
+pub(super) struct Schedule<M> {
     /// HKDF-Extract(0, 0): the early secret of a connection without a PSK.
     early: Expander<M>,
     /// Its Derive-Secret(., "derived", ""), the salt of the handshake secret; and an HMAC with that
@@ -45,7 +45,12 @@ struct Schedule<M> {
 
 /// HKDF-Expand with a secret, which is the key of an HMAC.
 #[derive(Clone)]
-struct Expander<M>(M);
+pub(super) struct Expander<M>(M);
+
+/// The longest HkdfLabel that is needed (RFC 8446, section 7.1): its lengths, prefix, label, and a hash.
+const LONGEST_INFO: usize = 2 + 1 + LABEL_PREFIX.len() + 12 + 1 + OkmBlock::MAX_LEN;
+
+const LABEL_PREFIX: &[u8] = b"tls13 ";
 
 impl<M: Keyed> Schedule<M> {
     fn new(hash_of_nothing: &[u8]) -> Self {
@@ -57,12 +62,66 @@ impl<M: Keyed> Schedule<M> {
         Self { early, salt, salted }
     }
 
+    /// The handshake secret of a connection without a PSK.
+    pub(super) fn handshake_secret(&self, shared: &[u8]) -> Expander<M> {
+        Expander(extract(self.salted.clone(), shared))
+    }
+
     fn with_salt(&self, salt: Option<&[u8]>) -> M {
         match salt {
             Some(salt) if salt == self.salt.as_ref() => self.salted.clone(),
             Some(salt) => keyed(salt),
             None => keyed(zeros::<M>()),
         }
+    }
+}
+
+impl<M: Keyed> Expander<M> {
+    /// Expands this secret.
+    pub(super) fn of(secret: &OkmBlock) -> Self {
+        Self(keyed(secret.as_ref()))
+    }
+
+    /// The HMAC whose key this secret is.
+    pub(super) fn into_mac(self) -> M {
+        self.0
+    }
+
+    /// The master secret behind this handshake secret, given the hash of nothing.
+    pub(super) fn master_secret(&self, hash_of_nothing: &[u8]) -> Self {
+        let salt = self.expand_label(b"derived", hash_of_nothing);
+        Self(extract(keyed(salt.as_ref()), zeros::<M>()))
+    }
+
+    /// HKDF-Expand-Label (RFC 8446, section 7.1), as long as the hash.
+    pub(super) fn expand_label(&self, label: &[u8], context: &[u8]) -> OkmBlock {
+        let mut output = [0; OkmBlock::MAX_LEN];
+        let output = &mut output[..M::output_size()];
+        self.expand_label_into(label, context, output);
+        OkmBlock::new(output)
+    }
+
+    /// HKDF-Expand-Label, of at most the hash's length.
+    pub(super) fn expand_label_into(&self, label: &[u8], context: &[u8], output: &mut [u8]) {
+        debug_assert!(output.len() <= M::output_size());
+        let (length, name) = (output.len() as u16, LABEL_PREFIX.len() + label.len());
+        let mut info = [0; LONGEST_INFO + 1];
+        let mut end = 0;
+        let mut append = |bytes: &[u8]| {
+            info[end..end + bytes.len()].copy_from_slice(bytes);
+            end += bytes.len();
+        };
+        append(&length.to_be_bytes());
+        append(&[name as u8]);
+        append(LABEL_PREFIX);
+        append(label);
+        append(&[context.len() as u8]);
+        append(context);
+        // The number of HKDF-Expand's only block (RFC 5869, section 2.3).
+        append(&[1]);
+        let mut mac = self.0.clone();
+        mac.update(&info[..end]);
+        output.copy_from_slice(&mac.finalize().into_bytes()[..output.len()]);
     }
 }
 

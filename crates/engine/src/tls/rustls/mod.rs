@@ -9,6 +9,7 @@ mod flight;
 pub(crate) mod key_exchange;
 mod key_memo;
 mod key_schedule;
+mod lean;
 mod random;
 mod session;
 pub(crate) mod signed_with;
@@ -25,6 +26,7 @@ use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, SupportedCipherSuite, SupportedProtocolVersion};
 
 use self::client_identity::OneIdentity;
+use self::lean::Template;
 use self::random::Random;
 use self::suites::CIPHER_SUITES;
 use self::tickets::{Ticket, Tickets};
@@ -33,7 +35,7 @@ use super::pool::Pool;
 use super::{Backend, BackendError, Offer, SAMPLING_PERIOD, USUAL_GROUPS};
 use crate::names::{CipherSuite, Group, SignatureScheme, TlsVersion};
 use crate::outcome::Failure;
-use crate::spec::{Authenticate, HelloRetry, Resume};
+use crate::spec::{Authenticate, HelloRetry, KeyShare, Resume};
 
 pub use self::key_exchange::GROUPS;
 pub use self::session::RustlsSession;
@@ -48,6 +50,8 @@ pub struct RustlsBackend {
     /// Does not; for the connections between two samples.
     trusting: Arc<ClientConfig>,
     server_names: Vec<ServerName<'static>>,
+    /// What the lean client of each name begins with; empty where it cannot do what is asked for.
+    lean: Vec<Arc<Template>>,
     /// Whose turn it is.
     next_name: usize,
     authenticate: Authenticate,
@@ -71,9 +75,11 @@ impl RustlsBackend {
         let trusting = Verifier::none(algorithms, schemes);
         let server_names = offer
             .names(NAME, |name| ServerName::try_from(name.to_owned()).map_err(|e| e.to_string()))?;
+        let trusting = config(offer, &provider, trusting)?;
         Ok(Self {
             verifying: config(offer, &provider, verifying)?,
-            trusting: config(offer, &provider, trusting)?,
+            lean: templates(offer, &trusting, &server_names),
+            trusting,
             server_names,
             next_name: 0,
             authenticate: offer.authenticate,
@@ -85,10 +91,12 @@ impl RustlsBackend {
 
     /// A session that puts what it can be resumed by into the pool, if anything is to be resumed.
     fn session(&mut self, verify: bool, ticket: Option<Ticket>) -> Result<RustlsSession, Failure> {
-        let config = if verify { &self.verifying } else { &self.trusting };
-        let config = Arc::clone(config);
         let name = self.next_name;
         self.next_name = (name + 1) % self.server_names.len();
+        if let (false, Some(template)) = (verify, self.lean.get(name)) {
+            return Ok(RustlsSession::lean(Arc::clone(template), name));
+        }
+        let config = Arc::clone(if verify { &self.verifying } else { &self.trusting });
         let server_name = self.server_names[name].clone();
         let mut session = RustlsSession::new(config, server_name, verify, name, ticket)?;
         if self.resume != Resume::None {
@@ -124,6 +132,25 @@ impl Backend for RustlsBackend {
     fn keep(&mut self, sessions: usize) {
         self.pool.keep(sessions);
     }
+}
+
+/// What the lean client begins with, for each name: where connections are full handshakes of TLS 1.3
+/// with one group, whose share stays the same, and nothing is wanted of them but that.
+fn templates(
+    offer: &Offer,
+    config: &Arc<ClientConfig>,
+    server_names: &[ServerName<'static>],
+) -> Vec<Arc<Template>> {
+    let is_lean = offer.authenticate == Authenticate::Sampled
+        && offer.key_share == KeyShare::Reused
+        && offer.versions == [TlsVersion::Tls13]
+        && offer.client_identity.is_none()
+        && offer.resume == Resume::None
+        && offer.hello_retry.is_none()
+        && offer.key_log.is_none();
+    let template = |name| Template::new(config, name).map(Arc::new);
+    let templates = is_lean.then(|| server_names.iter().map(template).collect());
+    templates.flatten().unwrap_or_default()
 }
 
 /// Whether the library has a suite.

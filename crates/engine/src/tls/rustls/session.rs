@@ -1,8 +1,10 @@
-//! One rustls connection over the unbuffered interface.
+//! One connection of this back end: rustls over the unbuffered interface, or the lean client.
 //!
 //! The unbuffered interface leaves the buffers to the caller: here one receive buffer serves all
 //! connections of a worker, and a connection keeps bytes of its own only when a record arrives in
 //! pieces or the socket does not take all at once.
+
+mod processing;
 
 use std::cell::RefCell;
 use std::mem;
@@ -11,12 +13,12 @@ use std::sync::Arc;
 use rustls::client::UnbufferedClientConnection;
 use rustls::pki_types::ServerName;
 use rustls::unbuffered::{ConnectionState, EncryptError};
-use rustls::{CertificateError, ClientConfig, Error};
+use rustls::{ClientConfig, Error};
 
-use super::client_hello::offers_ticket;
 use super::client_identity::take_shown;
 use super::facts::{Own, negotiated};
 use super::flight::{Early, encode, encode_flight, encrypt_early};
+use super::lean::{Lean, Template};
 use super::signed_with;
 use super::tickets::{self, Ticket};
 use crate::names::SignatureScheme;
@@ -41,9 +43,17 @@ thread_local! {
     static INCOMING: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
+/// What speaks TLS. In a box, since a connection is moved before it comes to rest.
+enum Machine {
+    /// rustls.
+    Library(Box<UnbufferedClientConnection>),
+    /// The client of connections that are not sampled.
+    Lean(Box<Lean>),
+}
+
 /// One connection.
 pub struct RustlsSession {
-    connection: UnbufferedClientConnection,
+    machine: Machine,
     /// Received, and not yet a whole record or message.
     partial: Vec<u8>,
     /// Encoded, and not yet sent.
@@ -78,17 +88,30 @@ impl RustlsSession {
         let connection =
             tickets::resuming(ticket, || UnbufferedClientConnection::new(config, server_name))
                 .map_err(|_| Failure::TlsProtocol)?;
-        Ok(Self {
-            connection,
+        let mut session = Self::with(Machine::Library(Box::new(connection)), asked_name);
+        session.own.ticket_offered = resumes;
+        session.own.early.limit = limit;
+        session.own.authenticated = authenticated;
+        Ok(session)
+    }
+
+    /// A connection that is not sampled.
+    pub(super) fn lean(template: Arc<Template>, asked_name: usize) -> Self {
+        Self::with(Machine::Lean(Box::new(Lean::new(template))), asked_name)
+    }
+
+    fn with(machine: Machine, asked_name: usize) -> Self {
+        Self {
+            machine,
             partial: Vec::new(),
             outgoing: Vec::new(),
             plaintext: Vec::new(),
             own: Own {
                 signature_scheme: None,
                 client_authenticated: false,
-                ticket_offered: resumes,
-                early: Early { limit, ..Early::default() },
-                authenticated,
+                ticket_offered: false,
+                early: Early::default(),
+                authenticated: false,
             },
             asked_name,
             ready: false,
@@ -97,21 +120,12 @@ impl RustlsSession {
             fruitless: 0,
             pool: None,
             error: None,
-        })
+        }
     }
 
     /// Puts what the server gives to resume by into this pool.
     pub(super) fn keep_tickets(&mut self, pool: Pool<Ticket>) {
         self.pool = Some(pool);
-    }
-
-    /// Makes the ClientHello, if it is not made yet.
-    fn begin(&mut self) -> Result<(), Failure> {
-        self.process(&mut [], &mut [], None)?;
-        if !self.outgoing.is_empty() {
-            self.own.ticket_offered = self.own.ticket_offered && offers_ticket(&self.outgoing);
-        }
-        Ok(())
     }
 
     /// Receives once and processes what has arrived; plaintext goes into the room as far as it fits.
@@ -148,8 +162,11 @@ impl RustlsSession {
             }
             self.partial.clear();
             let filled = kept + length;
-            let (used, read) =
-                self.process(&mut buffer[..filled], room, urgent.filter(|_| cuttable))?;
+            let incoming = &mut buffer[..filled];
+            let (used, read) = match self.machine {
+                Machine::Library(_) => self.process(incoming, room, urgent.filter(|_| cuttable))?,
+                Machine::Lean(_) => self.process_lean(incoming, room, urgent)?,
+            };
             // Fetched at once: the next connection of this worker notes its own.
             if let Some(scheme) = signed_with::take() {
                 self.own.signature_scheme = Some(SignatureScheme::from_code_point(scheme));
@@ -164,81 +181,6 @@ impl RustlsSession {
             self.partial.extend_from_slice(&buffer[used..filled]);
             Ok(Some(read))
         })
-    }
-
-    /// Drives the connection as far as these bytes carry it. Gives how many of them it used, and how
-    /// much plaintext went into the room. Between two records it stops for what is urgent.
-    fn process(
-        &mut self,
-        incoming: &mut [u8],
-        room: &mut [u8],
-        urgent: Urgent<'_>,
-    ) -> Result<(usize, usize), Failure> {
-        let (mut used, mut read) = (0, 0);
-        let mut end = if urgent.is_some() { record_end(incoming, 0) } else { incoming.len() };
-        loop {
-            let status = self.connection.process_tls_records(&mut incoming[used..end]);
-            let discard = status.discard;
-            let done = match status.state {
-                Ok(ConnectionState::EncodeTlsData(mut flight)) => {
-                    let begin = self.outgoing.len();
-                    encode_flight(&mut self.outgoing, &mut flight);
-                    self.own.early.notice(&self.outgoing[begin..]);
-                    false
-                }
-                Ok(ConnectionState::TransmitTlsData(flight)) => {
-                    flight.done();
-                    false
-                }
-                Ok(ConnectionState::ReadTraffic(mut traffic)) => {
-                    while let Some(record) = traffic.next_record() {
-                        let record = record.map_err(|_| Failure::TlsProtocol)?;
-                        let fits = record.payload.len().min(room.len() - read);
-                        let (now, later) = record.payload.split_at(fits);
-                        room[read..read + fits].copy_from_slice(now);
-                        read += fits;
-                        self.plaintext.extend_from_slice(later);
-                    }
-                    false
-                }
-                Ok(ConnectionState::PeerClosed | ConnectionState::Closed) => {
-                    self.end = Some(Progress::Closed);
-                    true
-                }
-                Ok(ConnectionState::WriteTraffic(_)) => {
-                    self.ready = true;
-                    true
-                }
-                Ok(_) => true,
-                Err(error) => return Err(self.fail(error)),
-            };
-            used += discard;
-            if done && end == incoming.len() {
-                return Ok((used, read));
-            }
-            if done {
-                self.stopped = used == end && !self.ready && urgent.is_some_and(|urgent| urgent());
-                if self.stopped {
-                    return Ok((used, read));
-                }
-                end = record_end(incoming, end);
-            }
-        }
-    }
-
-    fn fail(&mut self, error: Error) -> Failure {
-        let signed = signed_with::take().is_some();
-        take_shown();
-        let failure = match &error {
-            Error::AlertReceived(alert) => Failure::Alert(u8::from(*alert)),
-            Error::InvalidCertificate(CertificateError::BadSignature) if signed => {
-                Failure::Signature
-            }
-            Error::InvalidCertificate(_) | Error::NoCertificatesPresented => Failure::Certificate,
-            _ => Failure::TlsProtocol,
-        };
-        self.error = Some(error);
-        failure
     }
 
     fn send_outgoing(&mut self, socket: &mut Socket, step: Step) -> Result<Progress, Failure> {
@@ -265,8 +207,9 @@ impl Session for RustlsSession {
         if plaintext.is_empty() {
             return Ok(0);
         }
+        let Machine::Library(connection) = &mut self.machine else { return Ok(0) };
         loop {
-            match self.connection.process_tls_records(&mut []).state {
+            match connection.process_tls_records(&mut []).state {
                 Ok(ConnectionState::EncodeTlsData(mut flight)) => {
                     encode_flight(&mut self.outgoing, &mut flight);
                 }
@@ -307,12 +250,24 @@ impl Session for RustlsSession {
     }
 
     fn facts(&self) -> Negotiated {
-        negotiated(&self.connection, &self.own)
+        match &self.machine {
+            Machine::Library(connection) => negotiated(connection, &self.own),
+            Machine::Lean(lean) => lean.facts(),
+        }
     }
 
     fn write(&mut self, socket: &mut Socket, plaintext: &[u8]) -> Result<Progress, Failure> {
+        let connection = match &mut self.machine {
+            Machine::Library(connection) => connection,
+            Machine::Lean(_) if self.end.is_some() => return Ok(Progress::Closed),
+            Machine::Lean(lean) => {
+                lean.write(plaintext, &mut self.outgoing)?;
+                self.send_outgoing(socket, Step::FirstByte)?;
+                return Ok(Progress::Done(plaintext.len()));
+            }
+        };
         let Ok(ConnectionState::WriteTraffic(mut traffic)) =
-            self.connection.process_tls_records(&mut self.partial).state
+            connection.process_tls_records(&mut self.partial).state
         else {
             return Ok(Progress::Closed);
         };
@@ -374,19 +329,16 @@ impl Session for RustlsSession {
     }
 
     fn peer_certificates(&self) -> Vec<Vec<u8>> {
-        let certificates = self.connection.peer_certificates().unwrap_or_default();
+        let Machine::Library(connection) = &self.machine else { return Vec::new() };
+        let certificates = connection.peer_certificates().unwrap_or_default();
         certificates.iter().map(|certificate| certificate.as_ref().to_vec()).collect()
     }
 
     fn explain(&self) -> String {
-        self.error.as_ref().map(ToString::to_string).unwrap_or_default()
+        match (&self.error, &self.machine) {
+            (Some(error), _) => error.to_string(),
+            (None, Machine::Lean(lean)) => lean.error().to_owned(),
+            (None, Machine::Library(_)) => String::new(),
+        }
     }
-}
-
-/// Where the record that begins at `begin` ends (RFC 8446, section 5.1); what has arrived of it.
-fn record_end(incoming: &[u8], begin: usize) -> usize {
-    let length = incoming
-        .get(begin + 3..begin + 5)
-        .map_or(0, |bytes| usize::from(u16::from_be_bytes([bytes[0], bytes[1]])));
-    incoming.len().min(begin + 5 + length)
 }

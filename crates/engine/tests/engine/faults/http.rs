@@ -4,7 +4,7 @@ use tlslab_testkit::certificates::Authority;
 use tlslab_testkit::peers::script::Act::{Flood, Receive, Send};
 use tlslab_testkit::peers::{Fault, answering, secured};
 
-use super::{completes, fails, head, settings};
+use super::{ALL, completes, fails, head, settings};
 
 #[test]
 fn responses_that_break_http_are_refused() {
@@ -67,5 +67,5 @@ fn responses_that_break_http_are_refused() {
 fn what_is_no_text_in_a_field_does_no_harm() {
     let authority = Authority::new("tlslab test");
     let response = b"HTTP/1.1 200 OK\r\nServer: \xff\xfe\xc0\r\nContent-Length: 1\r\n\r\nx";
-    completes(&authority, "invalid UTF-8", &answering(&settings(&authority), response));
+    completes(&ALL, &authority, "invalid UTF-8", &answering(&settings(&authority), response));
 }

@@ -1,14 +1,14 @@
-//! Servers that fail in every way that is known, under load, by both back ends: each failure has
-//! its class, the books balance, nothing panics, nothing hangs and nothing grows.
+//! Servers that fail in every way that is known, under load, by both back ends and by `--lean`: each
+//! failure has its class, the books balance, nothing panics, nothing hangs and nothing grows.
 
 mod endings;
 mod http;
 mod tls;
 
 use crate::alone::measured_alone;
-use crate::harness::{BACKENDS, impatient};
+use crate::harness::{BACKENDS, impatient, lean};
 use tlslab_engine::outcome::Outcomes;
-use tlslab_engine::spec::BackendChoice;
+use tlslab_engine::spec::{BackendChoice, RunSpec};
 use tlslab_testkit::certificates::{Authority, Key};
 use tlslab_testkit::peers::{Fault, Peer};
 use tlslab_testkit::tls_server::{Settings, Version};
@@ -31,30 +31,54 @@ fn settings_of_old(authority: &Authority) -> Settings {
     Settings { version: Some(Version::Tls12), ..settings(authority) }
 }
 
+/// Who meets a fault.
+#[derive(Debug, Clone, Copy)]
+enum Client {
+    Full(BackendChoice),
+    /// As `--lean` does: the run's first connection is full, the others are not. Of TLS 1.3 alone.
+    Lean,
+}
+
+const FULL: [Client; 2] = [Client::Full(BACKENDS[0]), Client::Full(BACKENDS[1])];
+const ALL: [Client; 3] = [FULL[0], FULL[1], Client::Lean];
+
 /// The books of a run whose preflight went well and whose connections all met the fault.
-fn books(authority: &Authority, fault: Fault, backend: BackendChoice) -> Outcomes {
+fn books(authority: &Authority, fault: Fault, client: Client) -> Outcomes {
     // Without a version of its own, so that a fault may be of any.
     let welcome = Settings { version: None, ..settings(authority) };
     let peer = Peer::start(&welcome, 1, fault);
-    let record = measured_alone(impatient(peer.address(), backend), authority);
+    let spec: RunSpec = match client {
+        Client::Full(backend) => impatient(peer.address(), backend),
+        Client::Lean => lean(impatient(peer.address(), BackendChoice::Rustls)),
+    };
+    let record = measured_alone(spec, authority);
     assert_eq!(record.outcomes.attempts, CONNECTIONS);
     record.outcomes
 }
 
 /// Every connection fails, and as what.
 fn fails(authority: &Authority, name: &str, class: &str, fault: &Fault) {
-    for backend in BACKENDS {
-        let outcomes = books(authority, fault.clone(), backend);
+    fail(&ALL, authority, name, class, fault);
+}
+
+/// The same where `--lean` does not look: certificates, or another version than TLS 1.3.
+fn fails_in_full(authority: &Authority, name: &str, class: &str, fault: &Fault) {
+    fail(&FULL, authority, name, class, fault);
+}
+
+fn fail(clients: &[Client], authority: &Authority, name: &str, class: &str, fault: &Fault) {
+    for client in clients {
+        let outcomes = books(authority, fault.clone(), *client);
         let failed = [(class.to_owned(), CONNECTIONS)].into();
-        assert_eq!(outcomes.failed, failed, "{name}, {backend:?}");
+        assert_eq!(outcomes.failed, failed, "{name}, {client:?}");
     }
 }
 
-/// Every connection completes, whatever is odd about it.
-fn completes(authority: &Authority, name: &str, fault: &Fault) {
-    for backend in BACKENDS {
-        let outcomes = books(authority, fault.clone(), backend);
-        assert_eq!(outcomes.completed, CONNECTIONS, "{name}, {backend:?}: {outcomes:?}");
+/// Every connection of these clients completes, whatever is odd about it.
+fn completes(clients: &[Client], authority: &Authority, name: &str, fault: &Fault) {
+    for client in clients {
+        let outcomes = books(authority, fault.clone(), *client);
+        assert_eq!(outcomes.completed, CONNECTIONS, "{name}, {client:?}: {outcomes:?}");
     }
 }
 

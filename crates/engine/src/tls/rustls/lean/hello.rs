@@ -1,0 +1,166 @@
+//! The hellos: the client's, made once by rustls and copied; the server's, read.
+
+use std::sync::Arc;
+
+use rustls::ClientConfig;
+use rustls::client::UnbufferedClientConnection;
+use rustls::crypto::{SecureRandom, SupportedKxGroup};
+use rustls::pki_types::ServerName;
+use rustls::unbuffered::ConnectionState;
+
+use super::secrets::{SUITES, Suite};
+use super::{HANDSHAKE, HEADER};
+use crate::tls::rustls::client_hello::split;
+use crate::tls::rustls::flight::encode_flight;
+use crate::tls::rustls::random::Random;
+
+/// Handshake messages (RFC 8446, section 4).
+const CLIENT_HELLO: u8 = 1;
+
+/// Handshake header and version lie before a hello's random (section 4.1.2).
+const RANDOM: usize = 4 + 2;
+const RANDOM_LENGTH: usize = 32;
+
+/// The longest session ID; rustls sends that (appendix D.4).
+const SESSION_ID_LENGTH: usize = 32;
+const SESSION_ID: usize = RANDOM + RANDOM_LENGTH + 1;
+
+const TLS12: [u8; 2] = [3, 3];
+const TLS13: [u8; 2] = [3, 4];
+
+/// Extensions of a ServerHello (sections 4.2.1 and 4.2.8).
+const SUPPORTED_VERSIONS: u16 = 43;
+const KEY_SHARE: u16 = 51;
+
+/// What all ClientHellos of a worker for one server name have in common.
+pub struct Template {
+    /// The whole record.
+    record: Vec<u8>,
+    /// The one group that is offered, whose key stays the same.
+    pub group: &'static dyn SupportedKxGroup,
+    suites: Vec<u16>,
+    /// The application protocols that are offered.
+    pub alpn: Vec<Vec<u8>>,
+}
+
+impl Template {
+    /// Of a configuration that offers TLS 1.3 only, and one group, whose share stays the same;
+    /// `None` if its ClientHello is not what this client can copy.
+    pub fn new(config: &Arc<ClientConfig>, server_name: &ServerName<'static>) -> Option<Self> {
+        let [group] = config.crypto_provider().kx_groups[..] else { return None };
+        let record = client_hello(config, server_name)?;
+        let suites = config.crypto_provider().cipher_suites.iter();
+        let suites: Vec<u16> =
+            suites.filter(|s| s.tls13().is_some()).map(|s| s.suite().into()).collect();
+        let message = record.get(HEADER..)?;
+        let length = u16::from_be_bytes([record[3], record[4]]);
+        let is_plain = record[0] == HANDSHAKE
+            && usize::from(length) == message.len()
+            && message[0] == CLIENT_HELLO
+            && usize::from(*message.get(SESSION_ID - 1)?) == SESSION_ID_LENGTH
+            && suites.iter().all(|suite| find(*suite).is_some());
+        is_plain.then(|| Self { record, group, suites, alpn: config.alpn_protocols.clone() })
+    }
+
+    /// Appends a ClientHello with a random and a session ID of its own, in its record. Gives the
+    /// session ID; `None` when there are no random bytes.
+    pub fn append(&self, outgoing: &mut Vec<u8>) -> Option<[u8; SESSION_ID_LENGTH]> {
+        let begin = outgoing.len() + HEADER;
+        outgoing.extend_from_slice(&self.record);
+        let message = &mut outgoing[begin..];
+        Random.fill(&mut message[RANDOM..RANDOM + RANDOM_LENGTH]).ok()?;
+        let session_id = message[SESSION_ID..].first_chunk_mut()?;
+        Random.fill(session_id).ok()?;
+        Some(*session_id)
+    }
+
+    /// What a ServerHello's body says to such a ClientHello; an error in words if it is none that a
+    /// full handshake goes on from.
+    pub fn read_answer<'m>(
+        &self,
+        session_id: &[u8],
+        body: &'m [u8],
+    ) -> Result<Answer<'m>, &'static str> {
+        let cut = "the ServerHello is cut short";
+        let rest = body.strip_prefix(&TLS12).ok_or("the ServerHello has no legacy version")?;
+        let (random, rest) = rest.split_at_checked(RANDOM_LENGTH).ok_or(cut)?;
+        if random == HELLO_RETRY_REQUEST {
+            return Err("the server asks for another key share, and none is offered");
+        }
+        let (echo, rest) = split(rest, 1).ok_or(cut)?;
+        if echo != session_id {
+            return Err("the server does not repeat the session ID");
+        }
+        let (suite, rest) = rest.split_first_chunk().ok_or(cut)?;
+        let suite = u16::from_be_bytes(*suite);
+        let rest = rest.strip_prefix(&[0]).ok_or("the server compresses")?;
+        let (extensions, rest) = split(rest, 2).ok_or(cut)?;
+        if !rest.is_empty() {
+            return Err("something lies behind the ServerHello's extensions");
+        }
+        let (mut version, mut share) = (None, None);
+        for_each_extension(extensions, |number, content| match number {
+            SUPPORTED_VERSIONS => version.replace(content).is_none(),
+            KEY_SHARE => share.replace(content).is_none(),
+            _ => false,
+        })?;
+        if version != Some(&TLS13) {
+            return Err("the server does not take TLS 1.3, and nothing else is offered");
+        }
+        let (group, share) =
+            share.and_then(|share| share.split_first_chunk()).ok_or("the server sends no share")?;
+        let (share, rest) = split(share, 2).ok_or(cut)?;
+        if *group != u16::from(self.group.name()).to_be_bytes() || !rest.is_empty() {
+            return Err("the server's key share is not of the group that is offered");
+        }
+        let suite = find(suite)
+            .filter(|suite| self.suites.contains(&suite.code_point))
+            .ok_or("the server chooses a cipher suite that is not offered")?;
+        Ok(Answer { suite, share })
+    }
+}
+
+/// What a server has chosen.
+pub struct Answer<'m> {
+    pub suite: &'static Suite,
+    pub share: &'m [u8],
+}
+
+/// Reads extensions, each one's number and content; an error in words if one is cut short, or not
+/// taken.
+pub fn for_each_extension<'m>(
+    mut extensions: &'m [u8],
+    mut take: impl FnMut(u16, &'m [u8]) -> bool,
+) -> Result<(), &'static str> {
+    while !extensions.is_empty() {
+        let (number, rest) = extensions.split_first_chunk().ok_or("an extension is cut short")?;
+        let (content, rest) = split(rest, 2).ok_or("an extension is cut short")?;
+        if !take(u16::from_be_bytes(*number), content) {
+            return Err("the server sends an extension that it was not asked for, or one twice");
+        }
+        extensions = rest;
+    }
+    Ok(())
+}
+
+fn find(suite: u16) -> Option<&'static Suite> {
+    SUITES.iter().find(|known| known.code_point == suite)
+}
+
+/// What rustls sends at first.
+fn client_hello(config: &Arc<ClientConfig>, server_name: &ServerName<'static>) -> Option<Vec<u8>> {
+    let mut connection =
+        UnbufferedClientConnection::new(Arc::clone(config), server_name.clone()).ok()?;
+    let mut record = Vec::new();
+    match connection.process_tls_records(&mut []).state {
+        Ok(ConnectionState::EncodeTlsData(mut flight)) => encode_flight(&mut record, &mut flight),
+        _ => return None,
+    }
+    Some(record)
+}
+
+/// The random of a HelloRetryRequest: SHA-256 of that word (section 4.1.3).
+pub(super) const HELLO_RETRY_REQUEST: [u8; RANDOM_LENGTH] = [
+    0xcf, 0x21, 0xad, 0x74, 0xe5, 0x9a, 0x61, 0x11, 0xbe, 0x1d, 0x8c, 0x02, 0x1e, 0x65, 0xb8, 0x91,
+    0xc2, 0xa2, 0x11, 0x16, 0x7a, 0xbb, 0x8c, 0x5e, 0x07, 0x9e, 0x09, 0xe2, 0xc8, 0xa8, 0x33, 0x9c,
+];

@@ -1,0 +1,61 @@
+//! Records under a traffic key (RFC 8446, sections 5.2 to 5.4), in one direction.
+
+use aws_lc_rs::aead::{Aad, LessSafeKey, NONCE_LEN, Nonce};
+
+use super::HEADER;
+
+/// Content type of what is encrypted, as seen from outside.
+pub const APPLICATION_DATA: u8 = 23;
+
+/// The most plaintext that one record holds.
+pub const RECORD: usize = 1 << 14;
+
+/// The key of one direction, and how many records it has protected.
+pub struct Protection {
+    key: LessSafeKey,
+    iv: [u8; NONCE_LEN],
+    sequence: u64,
+}
+
+impl Protection {
+    /// For the first record under this key.
+    pub fn new(key: LessSafeKey, iv: [u8; NONCE_LEN]) -> Self {
+        Self { key, iv, sequence: 0 }
+    }
+
+    /// The nonce of the next record: its number, over the IV.
+    fn nonce(&mut self) -> Nonce {
+        let mut nonce = self.iv;
+        let number = self.sequence.to_be_bytes();
+        nonce.iter_mut().skip(NONCE_LEN - number.len()).zip(number).for_each(|(n, s)| *n ^= s);
+        self.sequence = self.sequence.wrapping_add(1);
+        Nonce::assume_unique_for_key(nonce)
+    }
+
+    /// Decrypts a record in place: its content type and its content. `None` when it is not authentic,
+    /// too long, or has no content type behind its padding.
+    pub fn open<'r>(&mut self, header: [u8; HEADER], body: &'r mut [u8]) -> Option<(u8, &'r [u8])> {
+        let nonce = self.nonce();
+        let inner = &*self.key.open_in_place(nonce, Aad::from(header), body).ok()?;
+        let end = inner.iter().rposition(|byte| *byte != 0)?;
+        (end <= RECORD).then(|| (inner[end], &inner[..end]))
+    }
+
+    /// Appends a record with this content, of [`RECORD`] bytes at most. `None` when it cannot be
+    /// encrypted.
+    pub fn seal(&mut self, kind: u8, content: &[u8], outgoing: &mut Vec<u8>) -> Option<()> {
+        debug_assert!(content.len() <= RECORD);
+        let length = content.len() + 1 + self.key.algorithm().tag_len();
+        let [high, low] = u16::try_from(length).ok()?.to_be_bytes();
+        let header = [APPLICATION_DATA, 3, 3, high, low];
+        outgoing.extend_from_slice(&header);
+        let begin = outgoing.len();
+        outgoing.extend_from_slice(content);
+        outgoing.push(kind);
+        let nonce = self.nonce();
+        let inner = &mut outgoing[begin..];
+        let tag = self.key.seal_in_place_separate_tag(nonce, Aad::from(header), inner).ok()?;
+        outgoing.extend_from_slice(tag.as_ref());
+        Some(())
+    }
+}

@@ -1,0 +1,318 @@
+//! Against a server of rustls; against one that says what it should not in `peer`.
+
+mod peer;
+
+use std::io::{Read, Write};
+
+use proptest::prelude::*;
+use rustls::client::UnbufferedClientConnection;
+use rustls::crypto::SecureRandom;
+use rustls::pki_types::{PrivateKeyDer, ServerName};
+use rustls::server::{ServerConnection, WebPkiClientVerifier};
+use rustls::{ClientConfig, RootCertStore, ServerConfig};
+use sha2::{Digest, Sha256};
+
+use self::peer::Peer;
+use super::hello::for_each_extension;
+use super::secrets::SUITES;
+use super::*;
+use crate::names::{Group, SignatureScheme};
+use crate::spec::KeyShare;
+use crate::tls::Alpn;
+use crate::tls::rustls::client_hello::split;
+use crate::tls::rustls::key_exchange::implementation;
+use crate::tls::rustls::random::Random;
+use crate::tls::rustls::suites::CIPHER_SUITES;
+use crate::tls::rustls::verifier::Verifier;
+
+/// The groups that differ in what their shares look like.
+const GROUPS: [Group; 3] = [Group::X25519, Group::P256, Group::X25519MlKem768];
+
+fn config(group: Group, suites: &[u16]) -> Arc<ClientConfig> {
+    let mut provider = rustls::crypto::aws_lc_rs::default_provider();
+    provider.kx_groups = vec![implementation(group, KeyShare::Reused).unwrap()];
+    provider.cipher_suites = CIPHER_SUITES.clone();
+    provider.cipher_suites.retain(|suite| suites.contains(&suite.suite().into()));
+    let algorithms = provider.signature_verification_algorithms;
+    let verifier = Verifier::none(algorithms, algorithms.supported_schemes());
+    let mut config = ClientConfig::builder_with_provider(Arc::new(provider))
+        .with_protocol_versions(&[&rustls::version::TLS13])
+        .unwrap()
+        .dangerous()
+        .with_custom_certificate_verifier(Arc::new(verifier))
+        .with_no_client_auth();
+    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    Arc::new(config)
+}
+
+fn name() -> ServerName<'static> {
+    ServerName::try_from("localhost").unwrap()
+}
+
+fn template(group: Group) -> Arc<Template> {
+    let suites = SUITES.each_ref().map(|suite| suite.code_point);
+    Arc::new(Template::new(&config(group, &suites), &name()).unwrap())
+}
+
+fn server_config(asks: bool) -> ServerConfig {
+    let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    let chain = vec![made.cert.der().clone()];
+    let key = PrivateKeyDer::try_from(made.signing_key.serialize_der()).unwrap();
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
+        .with_protocol_versions(&[&rustls::version::TLS12, &rustls::version::TLS13])
+        .unwrap();
+    let builder = if asks {
+        let mut roots = RootCertStore::empty();
+        roots.add(chain[0].clone()).unwrap();
+        let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider);
+        builder.with_client_cert_verifier(verifier.allow_unauthenticated().build().unwrap())
+    } else {
+        builder.with_no_client_auth()
+    };
+    let mut config = builder.with_single_cert(chain, key).unwrap();
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    config
+}
+
+fn server(config: ServerConfig) -> ServerConnection {
+    ServerConnection::new(Arc::new(config)).unwrap()
+}
+
+/// A client that has begun, and its ClientHello's record.
+fn begun(template: &Arc<Template>) -> (Lean, Vec<u8>) {
+    let mut client = Lean::new(Arc::clone(template));
+    let mut hello = Vec::new();
+    client.begin(&mut hello).unwrap();
+    (client, hello)
+}
+
+/// Gives all whole records to the client, and takes them off; what it says, and what it read.
+fn feed(
+    client: &mut Lean,
+    bytes: &mut Vec<u8>,
+    outgoing: &mut Vec<u8>,
+) -> Result<Vec<u8>, Failure> {
+    let mut plaintext = Vec::new();
+    while let Some(length) = record_length(bytes)? {
+        if bytes.len() < length {
+            break;
+        }
+        let mut record: Vec<u8> = bytes.drain(..length).collect();
+        match client.record(&mut record, outgoing)? {
+            Event::Nothing => {}
+            Event::Plaintext(read) => plaintext.extend_from_slice(read),
+            Event::Closed => return Err(Failure::Closed(crate::outcome::Step::Body)),
+        }
+    }
+    Ok(plaintext)
+}
+
+/// Carries bytes to and fro until neither side has any; what the client read, and the server.
+fn exchange(
+    client: &mut Lean,
+    server: &mut ServerConnection,
+    outgoing: &mut Vec<u8>,
+) -> (Vec<u8>, Vec<u8>) {
+    let (mut plaintext, mut received, mut incoming) = (Vec::new(), Vec::new(), Vec::new());
+    while !outgoing.is_empty() || server.wants_write() {
+        let mut sent = &outgoing[..];
+        while !sent.is_empty() {
+            server.read_tls(&mut sent).unwrap();
+            let state = server.process_new_packets().unwrap();
+            let before = received.len();
+            received.resize(before + state.plaintext_bytes_to_read(), 0);
+            server.reader().read_exact(&mut received[before..]).unwrap();
+        }
+        outgoing.clear();
+        while server.wants_write() {
+            server.write_tls(&mut incoming).unwrap();
+        }
+        plaintext.extend(feed(client, &mut incoming, outgoing).unwrap());
+    }
+    assert!(incoming.is_empty());
+    (plaintext, received)
+}
+
+/// A connection whose handshake is done.
+fn connected(template: &Arc<Template>, config: ServerConfig) -> (Lean, ServerConnection) {
+    let (mut client, mut outgoing) = begun(template);
+    let mut server = server(config);
+    exchange(&mut client, &mut server, &mut outgoing);
+    assert!(client.is_ready() && !server.is_handshaking(), "{}", client.error());
+    (client, server)
+}
+
+/// Sends both ways.
+fn converse(client: &mut Lean, server: &mut ServerConnection) {
+    let mut outgoing = Vec::new();
+    let request: Vec<u8> = (0..40_000_u32).map(|number| number as u8).collect();
+    client.write(&request, &mut outgoing).unwrap();
+    assert_eq!(exchange(client, server, &mut outgoing), (Vec::new(), request.clone()));
+    server.writer().write_all(&request).unwrap();
+    assert_eq!(exchange(client, server, &mut outgoing), (request, Vec::new()));
+}
+
+#[test]
+fn a_handshake_and_what_follows_with_every_suite_and_several_groups() {
+    for group in GROUPS {
+        for suite in &SUITES {
+            let config = config(group, &[suite.code_point]);
+            let template = Arc::new(Template::new(&config, &name()).unwrap());
+            let (mut client, mut server) = connected(&template, server_config(false));
+            let facts = client.facts();
+            assert_eq!(facts.suite, CipherSuite::from_code_point(suite.code_point));
+            assert_eq!(facts.group, Some(KeyExchangeGroup::Named(group.code_point())));
+            assert_eq!(facts.signature_scheme, Some(SignatureScheme::from_code_point(0x0403)));
+            assert_eq!(facts.alpn, Some(Alpn::of(b"http/1.1")));
+            assert!(!facts.authenticated && !facts.client_authenticated);
+            converse(&mut client, &mut server);
+            server.send_close_notify();
+            let mut end = Vec::new();
+            server.write_tls(&mut end).unwrap();
+            assert_eq!(client.record(&mut end, &mut Vec::new()), Ok(Event::Closed));
+        }
+    }
+}
+
+#[test]
+fn messages_may_lie_across_records() {
+    let mut config = server_config(false);
+    config.max_fragment_size = Some(64);
+    let (mut client, mut server) = connected(&template(Group::X25519), config);
+    converse(&mut client, &mut server);
+}
+
+#[test]
+fn a_server_that_asks_for_a_certificate_gets_none() {
+    let (mut client, mut server) = connected(&template(Group::X25519), server_config(true));
+    assert!(server.peer_certificates().is_none_or(<[_]>::is_empty));
+    converse(&mut client, &mut server);
+}
+
+#[test]
+fn keys_are_updated_as_often_as_the_server_likes() {
+    let (mut client, mut server) = connected(&template(Group::X25519), server_config(false));
+    for _ in 0..3 {
+        server.refresh_traffic_keys().unwrap();
+        converse(&mut client, &mut server);
+    }
+}
+
+#[test]
+fn its_client_hello_is_that_of_rustls_but_for_what_is_drawn_anew() {
+    let suites = SUITES.each_ref().map(|suite| suite.code_point);
+    let config = config(Group::X25519, &suites);
+    let template = Arc::new(Template::new(&config, &name()).unwrap());
+    let (_, first) = begun(&template);
+    let (_, second) = begun(&template);
+    let same = |range: std::ops::Range<usize>| first[range.clone()] == second[range];
+    assert!(same(0..11) && !same(11..43) && same(43..44) && !same(44..76) && same(76..first.len()));
+    let mut library = UnbufferedClientConnection::new(config, name()).unwrap();
+    let mut theirs = Vec::new();
+    if let Ok(rustls::unbuffered::ConnectionState::EncodeTlsData(mut flight)) =
+        library.process_tls_records(&mut []).state
+    {
+        crate::tls::rustls::flight::encode_flight(&mut theirs, &mut flight);
+    }
+    // rustls shuffles its extensions.
+    let sorted = |hello: &[u8]| {
+        let (_, rest) = split(&hello[76..], 2).unwrap();
+        let (extensions, _) = split(&rest[2..], 2).unwrap();
+        let mut all = Vec::new();
+        for_each_extension(extensions, |number, content| {
+            all.push((number, content.to_vec()));
+            true
+        })
+        .unwrap();
+        all.sort();
+        all
+    };
+    assert_eq!(first.len(), theirs.len());
+    assert_eq!(first[..11], theirs[..11]);
+    assert_eq!(sorted(&first), sorted(&theirs));
+}
+
+#[test]
+fn the_random_of_a_hello_retry_request_is_the_hash_of_its_name() {
+    assert_eq!(super::hello::HELLO_RETRY_REQUEST[..], Sha256::digest(b"HelloRetryRequest")[..]);
+}
+
+#[test]
+fn an_alert_in_place_of_a_server_hello_is_named() {
+    let mut config = server_config(false);
+    config.alpn_protocols = vec![b"other".to_vec()];
+    let (mut client, outgoing) = begun(&template(Group::X25519));
+    let mut server = server(config);
+    server.read_tls(&mut &outgoing[..]).unwrap();
+    server.process_new_packets().unwrap_err();
+    let mut incoming = Vec::new();
+    while server.wants_write() {
+        server.write_tls(&mut incoming).unwrap();
+    }
+    // no_application_protocol (RFC 7301, section 3.2).
+    assert_eq!(feed(&mut client, &mut incoming, &mut Vec::new()), Err(Failure::Alert(120)));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn a_flight_that_was_tampered_with_completes_nothing(place in 0_usize..900, bit in 0_u8..8) {
+        let (mut client, outgoing) = begun(&template(Group::X25519));
+        let mut server = server(server_config(false));
+        server.read_tls(&mut &outgoing[..]).unwrap();
+        server.process_new_packets().unwrap();
+        let mut flight = Vec::new();
+        while server.wants_write() {
+            server.write_tls(&mut flight).unwrap();
+        }
+        let finished = flight.len();
+        let place = place % finished;
+        let hello = record_length(&flight).unwrap().unwrap_or(0);
+        flight[place] ^= 1 << bit;
+        // The minor version of a record that is not encrypted means nothing (RFC 8446, section 5.1):
+        // that of the ServerHello and of the record for middle boxes behind it.
+        let is_free = [2, hello + 2].contains(&place);
+        let said = feed(&mut client, &mut flight, &mut Vec::new());
+        prop_assert!(is_free || said.is_err() || !client.is_ready());
+        prop_assert!(!is_free || client.is_ready());
+    }
+
+    #[test]
+    fn no_bytes_make_it_panic(mut bytes in prop::collection::vec(any::<u8>(), 0..600), ready in any::<bool>()) {
+        let mut peer = Peer::new();
+        if ready {
+            peer.say_all_but_finished();
+            peer.finish().unwrap();
+        }
+        let mut record = peer.seal(HANDSHAKE, &bytes);
+        let _ = peer.client.record(&mut record, &mut Vec::new());
+        let (mut client, _) = begun(&template(Group::X25519));
+        let _ = feed(&mut client, &mut bytes, &mut Vec::new());
+    }
+}
+
+#[test]
+fn what_is_no_record_is_told_by_its_header() {
+    for (begin, length) in [
+        (&[22, 3, 3, 0][..], Ok(None)),
+        (&[22, 3, 1, 0, 2, 9], Ok(Some(7))),
+        (&[23, 3, 3, 0x41, 0], Ok(Some(5 + 0x4100))),
+        (&[23, 3, 3, 0x41, 1], Err(Failure::TlsProtocol)),
+        (b"SSH-2", Err(Failure::TlsProtocol)),
+        (b"HTTP/", Err(Failure::TlsProtocol)),
+        (&[24, 3, 3, 0, 2], Err(Failure::TlsProtocol)),
+        (&[22, 2, 0, 0, 2], Err(Failure::TlsProtocol)),
+    ] {
+        assert_eq!(record_length(begin), length, "{begin:?}");
+    }
+}
+
+#[test]
+fn draws_are_not_repeated() {
+    let mut drawn = [0; 32];
+    Random.fill(&mut drawn).unwrap();
+    let (first, _) = begun(&template(Group::X25519));
+    assert_ne!(first.session_id, drawn);
+}

@@ -1,0 +1,242 @@
+//! Against a server of the tests' own, which says what no library would.
+
+use rustls::crypto::ActiveKeyExchange;
+
+use super::*;
+use crate::tls::rustls::lean::messages::{
+    CERTIFICATE, CERTIFICATE_REQUEST, CERTIFICATE_VERIFY, ENCRYPTED_EXTENSIONS, FINISHED,
+    NEW_SESSION_TICKET, SERVER_HELLO,
+};
+use crate::tls::rustls::lean::secrets::Side;
+
+/// A server of our own, made of the client's parts.
+pub struct Peer {
+    pub client: Lean,
+    secrets: Box<dyn Secrets>,
+    keys: Protection,
+}
+
+/// A ServerHello's body.
+fn server_hello(client: &Lean, exchange: &dyn ActiveKeyExchange) -> Vec<u8> {
+    let share = exchange.pub_key();
+    let mut body = vec![3, 3];
+    body.extend([7; 32]);
+    body.push(32);
+    body.extend(client.session_id);
+    body.extend([0x13, 0x01, 0, 0, 46, 0, 43, 0, 2, 3, 4, 0, 51, 0, 36, 0, 29, 0, 32]);
+    body.extend(share);
+    body
+}
+
+fn message(kind: u8, body: &[u8]) -> Vec<u8> {
+    let [_, high, middle, low] = (body.len() as u32).to_be_bytes();
+    [&[kind, high, middle, low], body].concat()
+}
+
+/// A record that is not encrypted.
+fn plain(kind: u8, content: &[u8]) -> Vec<u8> {
+    let [high, low] = (content.len() as u16).to_be_bytes();
+    [&[kind, 3, 3, high, low], content].concat()
+}
+
+impl Peer {
+    /// As far as the ServerHello.
+    pub fn new() -> Self {
+        let (mut client, hello) = begun(&template(Group::X25519));
+        let own = implementation(Group::X25519, KeyShare::Reused).unwrap().start().unwrap();
+        let body = server_hello(&client, &*own);
+        let answer = message(SERVER_HELLO, &body);
+        let theirs = client.template.group.start().unwrap();
+        let shared = own.complete(theirs.pub_key()).unwrap();
+        let secrets = SUITES[0].begin(shared.secret_bytes(), [&hello[HEADER..], &answer]);
+        let keys = SUITES[0].protect(secrets.traffic(Side::Server)).unwrap();
+        let mut record = plain(HANDSHAKE, &answer);
+        assert_eq!(client.record(&mut record, &mut Vec::new()), Ok(Event::Nothing));
+        Self { client, secrets, keys }
+    }
+
+    pub fn seal(&mut self, kind: u8, content: &[u8]) -> Vec<u8> {
+        let mut record = Vec::new();
+        self.keys.seal(kind, content, &mut record).unwrap();
+        record
+    }
+
+    /// Says a message of the handshake, in a record of its own.
+    fn say(&mut self, kind: u8, body: &[u8]) -> Result<(), Failure> {
+        let message = message(kind, body);
+        self.secrets.add(&message);
+        let mut record = self.seal(HANDSHAKE, &message);
+        self.client.record(&mut record, &mut Vec::new()).map(|_| ())
+    }
+
+    /// Says messages up to the CertificateVerify.
+    pub fn say_all_but_finished(&mut self) {
+        self.say(ENCRYPTED_EXTENSIONS, &[0, 0]).unwrap();
+        self.say(CERTIFICATE, &[0, 0, 0, 1, 9]).unwrap();
+        self.say(CERTIFICATE_VERIFY, &[4, 3, 0, 1, 9]).unwrap();
+    }
+
+    pub fn finish(&mut self) -> Result<(), Failure> {
+        let content = self.secrets.finished(Side::Server);
+        self.say(FINISHED, content.as_ref())
+    }
+}
+
+#[test]
+fn the_peer_of_these_tests_can_do_it_right() {
+    let mut peer = Peer::new();
+    peer.say_all_but_finished();
+    peer.finish().unwrap();
+    assert!(peer.client.is_ready());
+}
+
+#[test]
+fn a_finished_that_does_not_fit_is_refused() {
+    let mut peer = Peer::new();
+    peer.say_all_but_finished();
+    let mut content = peer.secrets.finished(Side::Server).as_ref().to_vec();
+    content[31] ^= 1;
+    assert_eq!(peer.say(FINISHED, &content), Err(Failure::TlsProtocol));
+    assert!(!peer.client.is_ready());
+    for wrong in [&content[..31], &[], &[0; 48]] {
+        let mut peer = Peer::new();
+        peer.say_all_but_finished();
+        assert_eq!(peer.say(FINISHED, wrong), Err(Failure::TlsProtocol));
+    }
+}
+
+#[test]
+fn no_message_may_be_missing_out_of_turn_or_there_twice() {
+    let right = [ENCRYPTED_EXTENSIONS, CERTIFICATE, CERTIFICATE_VERIFY, FINISHED];
+    for place in 0..right.len() {
+        for wrong in 0..=u8::MAX {
+            let asks = place == 1 && wrong == CERTIFICATE_REQUEST;
+            if wrong == right[place] || asks {
+                continue;
+            }
+            let mut peer = Peer::new();
+            let bodies: [&[u8]; 3] = [&[0, 0], &[0, 0, 0, 1, 9], &[4, 3, 0, 1, 9]];
+            for (kind, body) in right.iter().zip(bodies).take(place) {
+                peer.say(*kind, body).unwrap();
+            }
+            assert_eq!(peer.say(wrong, &[0, 0, 0, 1, 9]), Err(Failure::TlsProtocol), "{wrong}");
+            assert!(!peer.client.is_ready());
+        }
+    }
+}
+
+#[test]
+fn what_messages_may_not_hold_is_refused() {
+    let refused = |kinds: &[(u8, &[u8])]| {
+        let mut peer = Peer::new();
+        let (last, before) = kinds.split_last().unwrap();
+        before.iter().for_each(|(kind, body)| peer.say(*kind, body).unwrap());
+        peer.say(last.0, last.1).unwrap_err()
+    };
+    let extensions: (u8, &[u8]) = (ENCRYPTED_EXTENSIONS, &[0, 0]);
+    // A protocol that is not offered, two of them, and lengths that are wrong.
+    for body in [
+        &[0, 9, 0, 16, 0, 5, 0, 3, 2, b'h', b'3'][..],
+        &[0, 9, 0, 16, 0, 5, 0, 3, 2, b'h', b'2', b'x'],
+        &[0, 10, 0, 16, 0, 6, 0, 4, 2, b'h', b'2', 0],
+        &[0, 1, 0],
+        &[0],
+        &[],
+        &[0, 0, 0],
+    ] {
+        assert_eq!(refused(&[(ENCRYPTED_EXTENSIONS, body)]), Failure::TlsProtocol, "{body:?}");
+    }
+    let certificate: (u8, &[u8]) = (CERTIFICATE, &[0, 0, 0, 1, 9]);
+    assert_eq!(refused(&[extensions, (CERTIFICATE, &[0, 0, 0, 0])]), Failure::Certificate);
+    for body in [&[][..], &[0], &[0, 0, 0], &[1, 9, 0, 0, 0]] {
+        assert_eq!(refused(&[extensions, (CERTIFICATE, body)]), Failure::TlsProtocol);
+    }
+    for body in [&[][..], &[4]] {
+        let kinds = [extensions, certificate, (CERTIFICATE_VERIFY, body)];
+        assert_eq!(refused(&kinds), Failure::TlsProtocol);
+    }
+    let asks: (u8, &[u8]) = (CERTIFICATE_REQUEST, &[0, 0, 0]);
+    assert_eq!(refused(&[extensions, asks, asks]), Failure::TlsProtocol);
+    assert_eq!(refused(&[extensions, (CERTIFICATE_REQUEST, &[1, 5])]), Failure::TlsProtocol);
+    assert_eq!(refused(&[extensions, (CERTIFICATE_REQUEST, &[])]), Failure::TlsProtocol);
+}
+
+#[test]
+fn nothing_goes_on_behind_a_change_of_keys_in_one_record() {
+    let mut peer = Peer::new();
+    peer.say_all_but_finished();
+    let mut both = message(FINISHED, peer.secrets.finished(Side::Server).as_ref());
+    both.extend(message(NEW_SESSION_TICKET, &[0; 16]));
+    let mut record = peer.seal(HANDSHAKE, &both);
+    assert!(peer.client.record(&mut record, &mut Vec::new()).is_err());
+}
+
+#[test]
+fn only_what_may_come_unencrypted_does() {
+    let mut empty = Vec::new();
+    let mut peer = Peer::new();
+    let client = &mut peer.client;
+    assert_eq!(client.record(&mut plain(20, &[1]), &mut empty), Ok(Event::Nothing));
+    for mut record in [
+        plain(20, &[2]),
+        plain(20, &[]),
+        plain(20, &[1, 1]),
+        plain(ALERT, &[2, 40]),
+        plain(HANDSHAKE, &[8, 0, 0, 2, 0, 0]),
+        plain(24, &[1]),
+        plain(APPLICATION_DATA, &[]),
+        plain(APPLICATION_DATA, &[0; 64]),
+    ] {
+        let mut peer = Peer::new();
+        assert_eq!(peer.client.record(&mut record, &mut empty), Err(Failure::TlsProtocol));
+    }
+    let (mut client, _) = begun(&template(Group::X25519));
+    assert!(client.record(&mut plain(APPLICATION_DATA, &[0; 64]), &mut empty).is_err());
+    let (mut client, _) = begun(&template(Group::X25519));
+    assert_eq!(client.record(&mut plain(ALERT, &[2, 40]), &mut empty), Err(Failure::Alert(40)));
+    // After the handshake there are no more records for middle boxes.
+    peer.say_all_but_finished();
+    peer.finish().unwrap();
+    assert!(peer.client.record(&mut plain(20, &[1]), &mut empty).is_err());
+}
+
+#[test]
+fn content_has_a_type_and_no_plaintext_comes_before_the_finished() {
+    let mut peer = Peer::new();
+    for (kind, content) in [(0, &[][..]), (APPLICATION_DATA, b"early"), (HANDSHAKE, &[])] {
+        let mut other = Peer::new();
+        let mut record = other.seal(kind, content);
+        assert!(other.client.record(&mut record, &mut Vec::new()).is_err(), "{kind}");
+    }
+    let mut record = peer.seal(ALERT, &[1, USER_CANCELED]);
+    assert_eq!(peer.client.record(&mut record, &mut Vec::new()), Ok(Event::Nothing));
+    let mut record = peer.seal(ALERT, &[2, 80]);
+    assert_eq!(peer.client.record(&mut record, &mut Vec::new()), Err(Failure::Alert(80)));
+}
+
+#[test]
+fn a_server_hello_that_is_not_an_answer_is_refused() {
+    let (client, _) = begun(&template(Group::X25519));
+    let own = implementation(Group::X25519, KeyShare::Reused).unwrap().start().unwrap();
+    let right = server_hello(&client, &*own);
+    let read = |body: &[u8]| client.template.read_answer(&client.session_id, body).map(|_| ());
+    read(&right).unwrap();
+    for length in 0..right.len() {
+        read(&right[..length]).unwrap_err();
+    }
+    read(&[&right[..], &[0]].concat()).unwrap_err();
+    // Only the random and the share's value may be anything.
+    let free = |place: usize| (2..34).contains(&place) || place >= right.len() - 32;
+    for place in (0..right.len()).filter(|place| !free(*place)) {
+        for bit in 0..8 {
+            let mut wrong = right.clone();
+            wrong[place] ^= 1 << bit;
+            // Another suite that is offered is an answer, too.
+            let is_suite = place == 68 && (1..=3).contains(&wrong[place]);
+            assert_eq!(read(&wrong).is_err(), !is_suite, "bit {bit} of byte {place}");
+        }
+    }
+    let mut retry = right.clone();
+    retry[2..34].copy_from_slice(&crate::tls::rustls::lean::hello::HELLO_RETRY_REQUEST);
+    assert!(read(&retry).unwrap_err().contains("another key share"));
+}

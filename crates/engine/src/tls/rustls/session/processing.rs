@@ -1,0 +1,146 @@
+//! What a session does with what has arrived: rustls' way, and the lean client's.
+
+use rustls::unbuffered::ConnectionState;
+use rustls::{CertificateError, Error};
+
+use super::{Machine, RustlsSession};
+use crate::outcome::Failure;
+use crate::tls::rustls::client_hello::offers_ticket;
+use crate::tls::rustls::client_identity::take_shown;
+use crate::tls::rustls::flight::encode_flight;
+use crate::tls::rustls::lean::{Event, record_length};
+use crate::tls::rustls::signed_with;
+use crate::tls::{Progress, Urgent};
+
+impl RustlsSession {
+    /// Makes the ClientHello, if it is not made yet.
+    pub(super) fn begin(&mut self) -> Result<(), Failure> {
+        if let Machine::Lean(lean) = &mut self.machine {
+            return lean.begin(&mut self.outgoing);
+        }
+        self.process(&mut [], &mut [], None)?;
+        if !self.outgoing.is_empty() {
+            self.own.ticket_offered = self.own.ticket_offered && offers_ticket(&self.outgoing);
+        }
+        Ok(())
+    }
+
+    /// The same as [`Self::process`], by the lean client, which keeps nothing of a record.
+    pub(super) fn process_lean(
+        &mut self,
+        incoming: &mut [u8],
+        room: &mut [u8],
+        urgent: Urgent<'_>,
+    ) -> Result<(usize, usize), Failure> {
+        let Machine::Lean(lean) = &mut self.machine else { return Ok((0, 0)) };
+        let (mut used, mut read) = (0, 0);
+        while self.end.is_none()
+            && let Some(length) = record_length(&incoming[used..])?
+            && let Some(record) = incoming.get_mut(used..used + length)
+        {
+            match lean.record(record, &mut self.outgoing)? {
+                Event::Nothing => {}
+                Event::Plaintext(payload) => {
+                    read += deliver(payload, &mut room[read..], &mut self.plaintext);
+                }
+                Event::Closed => self.end = Some(Progress::Closed),
+            }
+            used += length;
+            self.ready = lean.is_ready();
+            self.stopped =
+                used < incoming.len() && !self.ready && urgent.is_some_and(|urgent| urgent());
+            if self.stopped {
+                break;
+            }
+        }
+        Ok((used, read))
+    }
+
+    /// Drives the connection as far as these bytes carry it. Gives how many of them it used, and how
+    /// much plaintext went into the room. Between two records it stops for what is urgent.
+    pub(super) fn process(
+        &mut self,
+        incoming: &mut [u8],
+        room: &mut [u8],
+        urgent: Urgent<'_>,
+    ) -> Result<(usize, usize), Failure> {
+        let Machine::Library(connection) = &mut self.machine else { return Ok((0, 0)) };
+        let (mut used, mut read) = (0, 0);
+        let mut end = if urgent.is_some() { record_end(incoming, 0) } else { incoming.len() };
+        loop {
+            let status = connection.process_tls_records(&mut incoming[used..end]);
+            let discard = status.discard;
+            let done = match status.state {
+                Ok(ConnectionState::EncodeTlsData(mut flight)) => {
+                    let begin = self.outgoing.len();
+                    encode_flight(&mut self.outgoing, &mut flight);
+                    self.own.early.notice(&self.outgoing[begin..]);
+                    false
+                }
+                Ok(ConnectionState::TransmitTlsData(flight)) => {
+                    flight.done();
+                    false
+                }
+                Ok(ConnectionState::ReadTraffic(mut traffic)) => {
+                    while let Some(record) = traffic.next_record() {
+                        let record = record.map_err(|_| Failure::TlsProtocol)?;
+                        read += deliver(record.payload, &mut room[read..], &mut self.plaintext);
+                    }
+                    false
+                }
+                Ok(ConnectionState::PeerClosed | ConnectionState::Closed) => {
+                    self.end = Some(Progress::Closed);
+                    true
+                }
+                Ok(ConnectionState::WriteTraffic(_)) => {
+                    self.ready = true;
+                    true
+                }
+                Ok(_) => true,
+                Err(error) => return Err(self.fail(error)),
+            };
+            used += discard;
+            if done && end == incoming.len() {
+                return Ok((used, read));
+            }
+            if done {
+                self.stopped = used == end && !self.ready && urgent.is_some_and(|urgent| urgent());
+                if self.stopped {
+                    return Ok((used, read));
+                }
+                end = record_end(incoming, end);
+            }
+        }
+    }
+
+    pub(super) fn fail(&mut self, error: Error) -> Failure {
+        let signed = signed_with::take().is_some();
+        take_shown();
+        let failure = match &error {
+            Error::AlertReceived(alert) => Failure::Alert(u8::from(*alert)),
+            Error::InvalidCertificate(CertificateError::BadSignature) if signed => {
+                Failure::Signature
+            }
+            Error::InvalidCertificate(_) | Error::NoCertificatesPresented => Failure::Certificate,
+            _ => Failure::TlsProtocol,
+        };
+        self.error = Some(error);
+        failure
+    }
+}
+
+/// Copies plaintext into the room, and what does not fit behind what is kept; how much was copied.
+fn deliver(payload: &[u8], room: &mut [u8], kept: &mut Vec<u8>) -> usize {
+    let (now, later) = payload.split_at(payload.len().min(room.len()));
+    room[..now.len()].copy_from_slice(now);
+    kept.extend_from_slice(later);
+    now.len()
+}
+
+/// Where the record that begins at `begin` ends (RFC 8446, section 5.1); what has arrived of it.
+fn record_end(incoming: &[u8], begin: usize) -> usize {
+    let length = incoming
+        .get(begin + 3..begin + 5)
+        .map_or(0, |bytes| usize::from(u16::from_be_bytes([bytes[0], bytes[1]])));
+    incoming.len().min(begin + 5 + length)
+}
