@@ -67,7 +67,7 @@ def test_as_many_connections_as_the_study_has_are_open_before_the_first_request(
     opened = load("suites", quick=False).workload.steady.connections
     study = load("suites", quick=True)
     steady = Steady(Window(100, 300), connections=opened)
-    one = with_levels(study, {"suite": FAMILIES[:1], "http": ("2", "1.1"), "dh_bits": ("none",)})
+    one = with_levels(study, {"suite": FAMILIES[:1], "http": ("2", "1.1")})
     workload = type(one.workload)(**{**vars(one.workload), "steady": steady})
     text = dumps(Experiment(**{**vars(one), "blocks": 1, "workload": workload}))
     (tmp_path / "opened.toml").write_text(text, "utf-8")
