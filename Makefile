@@ -66,9 +66,9 @@ test-python: setup java ## the tests of the lab, on real servers
 	@scripts/build-signer.sh >/dev/null
 	$(ANNOUNCE) say "Python tests of parts, on all processors (about 2 minutes)"
 	$(BIN)/python -m pytest -n auto --dist loadfile --ignore tests/browser --ignore tests/live
-	$(ANNOUNCE) say "Python tests on real servers, two at a time (about 15 minutes)"
+	$(ANNOUNCE) say "Python tests on real servers, two at a time (about 12 minutes)"
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not alone" tests/live tests/browser
-	$(ANNOUNCE) say "Python tests that nothing may disturb (about 2 minutes)"
+	$(ANNOUNCE) say "Python tests that nothing may disturb (about 5 minutes)"
 	$(BIN)/python -m pytest -m alone tests/live
 
 fuzz: ## run each fuzz target for a minute

@@ -10,6 +10,7 @@ use super::answer::{Answer, Refusal};
 use super::hello::extension;
 use super::registry::{self, Protocol};
 use crate::hostile::harmless;
+use crate::tls::HELLO_RETRY_REQUEST;
 
 /// What the server sent, up to where a client would have to do something.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -65,12 +66,6 @@ const SERVER_KEY_EXCHANGE: u8 = 12;
 const CERTIFICATE_REQUEST: u8 = 13;
 const SERVER_HELLO_DONE: u8 = 14;
 const CERTIFICATE_STATUS: u8 = 22;
-
-/// The random by which a ServerHello is a HelloRetryRequest (RFC 8446, section 4.1.3).
-const RETRY: [u8; 32] = [
-    0xcf, 0x21, 0xad, 0x74, 0xe5, 0x9a, 0x61, 0x11, 0xbe, 0x1d, 0x8c, 0x02, 0x1e, 0x65, 0xb8, 0x91,
-    0xc2, 0xa2, 0x11, 0x16, 0x7a, 0xbb, 0x8c, 0x5e, 0x07, 0x9e, 0x09, 0xe2, 0xc8, 0xa8, 0x33, 0x9c,
-];
 
 /// Takes the bytes of an answer as they come, until it is complete.
 #[derive(Debug, Default)]
@@ -191,7 +186,7 @@ impl Flight {
             None => hello.version.0,
         };
         let tls13 = self.protocol() == Some(Protocol::Tls13);
-        self.retry = tls13 && hello.random == RETRY;
+        self.retry = tls13 && hello.random == HELLO_RETRY_REQUEST;
         if tls13 {
             self.group = match self.extension(extension::KEY_SHARE) {
                 Some(&[a, b, ..]) => Some(u16::from_be_bytes([a, b])),
@@ -277,7 +272,7 @@ mod tests {
     #[test]
     fn a_hello_retry_request_names_suite_and_group() {
         let extensions = [0, 43, 0, 2, 3, 4, 0, 51, 0, 2, 0, 24];
-        let bytes = server_hello(0x0303, RETRY, 0x1302, &extensions);
+        let bytes = server_hello(0x0303, HELLO_RETRY_REQUEST, 0x1302, &extensions);
         let Some(Answer::Flight(flight)) = Reader::default().feed(&bytes) else { panic!() };
         assert_eq!(flight.protocol(), Some(Protocol::Tls13));
         assert_eq!((flight.suite, flight.group, flight.retry), (0x1302, Some(24), true));

@@ -277,3 +277,61 @@ fn versions(offer: &Offer) -> Result<Vec<&'static SupportedProtocolVersion>, Bac
     };
     asked.iter().map(implementation).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tls::TrustAnchors;
+
+    /// As `--lean --tls 1.3 --group X25519` has it.
+    fn offer() -> Offer {
+        Offer {
+            versions: vec![TlsVersion::Tls13],
+            suites: vec![],
+            groups: vec![Group::X25519],
+            signature_schemes: vec![],
+            server_names: vec!["a.test".to_owned(), "b.test".to_owned()],
+            alpn: vec![],
+            client_identity: None,
+            trust: TrustAnchors::Anyone,
+            authenticate: Authenticate::Sampled,
+            key_share: KeyShare::Reused,
+            key_log: None,
+            allow_obsolete: false,
+            resume: Resume::None,
+            early_data: false,
+            hello_retry: None,
+        }
+    }
+
+    /// Which of the first connections the lean client does.
+    fn lean(offer: &Offer) -> Vec<bool> {
+        let mut backend = RustlsBackend::new(offer).unwrap();
+        (0..2 * SAMPLING_PERIOD).map(|_| backend.open().unwrap().is_lean()).collect()
+    }
+
+    #[test]
+    fn connections_that_are_not_sampled_are_the_lean_clients() {
+        let sampled = |number: &u32| number.is_multiple_of(SAMPLING_PERIOD);
+        let expected: Vec<_> = (0..2 * SAMPLING_PERIOD).map(|number| !sampled(&number)).collect();
+        for group in GROUPS {
+            assert_eq!(lean(&Offer { groups: vec![group], ..offer() }), expected, "{group}");
+        }
+    }
+
+    #[test]
+    fn what_it_cannot_do_stays_with_the_library() {
+        for other in [
+            Offer { versions: vec![], ..offer() },
+            Offer { versions: vec![TlsVersion::Tls12, TlsVersion::Tls13], ..offer() },
+            Offer { groups: vec![], ..offer() },
+            Offer { groups: vec![Group::X25519, Group::P256], ..offer() },
+            Offer { authenticate: Authenticate::Every, ..offer() },
+            Offer { key_share: KeyShare::Fresh, ..offer() },
+            Offer { resume: Resume::Psk, ..offer() },
+            Offer { hello_retry: Some(HelloRetry::Decoy), ..offer() },
+        ] {
+            assert!(!lean(&other).contains(&true), "{other:?}");
+        }
+    }
+}

@@ -100,6 +100,12 @@ impl RustlsSession {
         Self::with(Machine::Lean(Box::new(Lean::new(template))), asked_name)
     }
 
+    /// Whether the lean client does it.
+    #[cfg(test)]
+    pub(super) fn is_lean(&self) -> bool {
+        matches!(self.machine, Machine::Lean(_))
+    }
+
     fn with(machine: Machine, asked_name: usize) -> Self {
         Self {
             machine,

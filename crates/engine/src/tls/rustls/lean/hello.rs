@@ -10,6 +10,7 @@ use rustls::unbuffered::ConnectionState;
 
 use super::secrets::{SUITES, Suite};
 use super::{HANDSHAKE, HEADER};
+use crate::tls::HELLO_RETRY_REQUEST;
 use crate::tls::rustls::client_hello::split;
 use crate::tls::rustls::flight::encode_flight;
 use crate::tls::rustls::random::Random;
@@ -158,9 +159,3 @@ fn client_hello(config: &Arc<ClientConfig>, server_name: &ServerName<'static>) -
     }
     Some(record)
 }
-
-/// The random of a HelloRetryRequest: SHA-256 of that word (section 4.1.3).
-pub(super) const HELLO_RETRY_REQUEST: [u8; RANDOM_LENGTH] = [
-    0xcf, 0x21, 0xad, 0x74, 0xe5, 0x9a, 0x61, 0x11, 0xbe, 0x1d, 0x8c, 0x02, 0x1e, 0x65, 0xb8, 0x91,
-    0xc2, 0xa2, 0x11, 0x16, 0x7a, 0xbb, 0x8c, 0x5e, 0x07, 0x9e, 0x09, 0xe2, 0xc8, 0xa8, 0x33, 0x9c,
-];

@@ -32,6 +32,9 @@ const LONGEST_MESSAGE: usize = 1 << 16;
 /// The extension of an application protocol (RFC 7301).
 const ALPN: u16 = 16;
 
+/// Without a key for what comes next nothing unencrypted may take its place.
+const NO_KEY: &str = "the server's records cannot be decrypted";
+
 impl Lean {
     /// Takes all messages that are whole; gives their length.
     pub(super) fn messages(
@@ -107,7 +110,8 @@ impl Lean {
         let shared = exchange.and_then(|exchange| exchange.complete(share).ok());
         let shared = self.or(shared, "the server's key share is invalid")?;
         let secrets = suite.begin(shared.secret_bytes(), [&self.hello, message]);
-        self.receiving = suite.protect(secrets.traffic(Side::Server));
+        let receiving = suite.protect(secrets.traffic(Side::Server));
+        self.receiving = Some(self.or(receiving, NO_KEY)?);
         self.hello = Vec::new();
         self.suite = Some(suite);
         self.handshake = Some(secrets);
@@ -168,7 +172,8 @@ impl Lean {
         finished[MESSAGE_HEADER..].copy_from_slice(content);
         self.seal(HANDSHAKE, finished, outgoing)?;
         self.sending = suite.protect(&traffic[0]);
-        self.receiving = suite.protect(&traffic[1]);
+        let receiving = suite.protect(&traffic[1]);
+        self.receiving = Some(self.or(receiving, NO_KEY)?);
         self.traffic = Some(traffic);
         self.state = State::Ready;
         Ok(())
@@ -181,7 +186,8 @@ impl Lean {
             return self.fail("a KeyUpdate before the handshake is done");
         };
         let server = suite.update(&server);
-        self.receiving = suite.protect(&server);
+        let receiving = suite.protect(&server);
+        self.receiving = Some(self.or(receiving, NO_KEY)?);
         let client = match body {
             [0] => client,
             [1] => {

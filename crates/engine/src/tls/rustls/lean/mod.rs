@@ -169,6 +169,10 @@ impl Lean {
         outgoing: &mut Vec<u8>,
     ) -> Result<Event<'r>, Failure> {
         match kind {
+            // RFC 8446, section 5.1.
+            ALERT | APPLICATION_DATA if !self.message.is_empty() => {
+                self.fail("a record between the parts of a message")
+            }
             APPLICATION_DATA if self.is_ready() => Ok(Event::Plaintext(content)),
             ALERT => match *content {
                 // Anybody on the way can have sent what is not encrypted; rustls does likewise.

@@ -6,7 +6,6 @@ use std::io::{Read, Write};
 
 use proptest::prelude::*;
 use rustls::client::UnbufferedClientConnection;
-use rustls::crypto::SecureRandom;
 use rustls::pki_types::{PrivateKeyDer, ServerName};
 use rustls::server::{ServerConnection, WebPkiClientVerifier};
 use rustls::{ClientConfig, RootCertStore, ServerConfig};
@@ -21,7 +20,6 @@ use crate::spec::KeyShare;
 use crate::tls::Alpn;
 use crate::tls::rustls::client_hello::split;
 use crate::tls::rustls::key_exchange::implementation;
-use crate::tls::rustls::random::Random;
 use crate::tls::rustls::suites::CIPHER_SUITES;
 use crate::tls::rustls::verifier::Verifier;
 
@@ -235,7 +233,7 @@ fn its_client_hello_is_that_of_rustls_but_for_what_is_drawn_anew() {
 
 #[test]
 fn the_random_of_a_hello_retry_request_is_the_hash_of_its_name() {
-    assert_eq!(super::hello::HELLO_RETRY_REQUEST[..], Sha256::digest(b"HelloRetryRequest")[..]);
+    assert_eq!(crate::tls::HELLO_RETRY_REQUEST[..], Sha256::digest(b"HelloRetryRequest")[..]);
 }
 
 #[test]
@@ -307,12 +305,4 @@ fn what_is_no_record_is_told_by_its_header() {
     ] {
         assert_eq!(record_length(begin), length, "{begin:?}");
     }
-}
-
-#[test]
-fn draws_are_not_repeated() {
-    let mut drawn = [0; 32];
-    Random.fill(&mut drawn).unwrap();
-    let (first, _) = begun(&template(Group::X25519));
-    assert_ne!(first.session_id, drawn);
 }

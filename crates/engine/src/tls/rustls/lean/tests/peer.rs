@@ -162,6 +162,15 @@ fn what_messages_may_not_hold_is_refused() {
 }
 
 #[test]
+fn nothing_comes_between_the_parts_of_a_message() {
+    let mut peer = Peer::new();
+    let mut record = peer.seal(HANDSHAKE, &message(ENCRYPTED_EXTENSIONS, &[0, 0])[..3]);
+    assert_eq!(peer.client.record(&mut record, &mut Vec::new()), Ok(Event::Nothing));
+    let mut record = peer.seal(ALERT, &[1, USER_CANCELED]);
+    assert_eq!(peer.client.record(&mut record, &mut Vec::new()), Err(Failure::TlsProtocol));
+}
+
+#[test]
 fn nothing_goes_on_behind_a_change_of_keys_in_one_record() {
     let mut peer = Peer::new();
     peer.say_all_but_finished();
@@ -237,6 +246,6 @@ fn a_server_hello_that_is_not_an_answer_is_refused() {
         }
     }
     let mut retry = right.clone();
-    retry[2..34].copy_from_slice(&crate::tls::rustls::lean::hello::HELLO_RETRY_REQUEST);
+    retry[2..34].copy_from_slice(&crate::tls::HELLO_RETRY_REQUEST);
     assert!(read(&retry).unwrap_err().contains("another key share"));
 }
