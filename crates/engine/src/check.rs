@@ -177,6 +177,7 @@ fn offer(spec: &CheckedSpec, trust: TrustAnchors) -> Offer {
         trust,
         authenticate: tls.authenticate,
         key_share: tls.key_share,
+        client: tls.client,
         key_log: None,
         allow_obsolete: tls.allow_obsolete,
         resume: tls.resume,

@@ -46,6 +46,9 @@ pub struct RunRecord {
     /// Connections whose server was authenticated in full: on themselves, or on the connection whose
     /// session they resumed.
     pub authenticated: u64,
+    /// Completed connections whose handshake the engine's own client made, and not the library.
+    #[serde(default)]
+    pub own_client: u64,
     /// Requests that were answered in full with a 2xx status.
     pub requests: u64,
     /// The length of the measurement in seconds, mean over the workers.

@@ -295,6 +295,7 @@ fn record(
             .map(|own| ClientCertificate { key: own.key_kind(), sha256: own.fingerprint() }),
         kinds: notes.kinds,
         authenticated: notes.authenticated,
+        own_client: notes.own_client,
         requests: notes.requests,
         seconds,
         cpu,

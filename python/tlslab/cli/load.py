@@ -72,13 +72,19 @@ def _record(output: bytes) -> RunRecord | None:
         return None
 
 
+def _client(record: RunRecord) -> str:
+    """Who made the handshakes: a library, or the engine's own client."""
+    by_own = f" ({record.own_client:,} handshakes by tlslab's own client)"
+    return record.backend + (by_own if record.own_client else "")
+
+
 def _table(record: RunRecord, machine: MachineUsage) -> Table:
     completed = record.outcomes.completed
     each = max(completed, 1)
     table = Table(box=None, show_header=False, pad_edge=False)
     rows = [
         ("target", f"{record.spec['url']} ({record.address})"),
-        ("back end", record.backend),
+        ("back end", _client(record)),
         ("handshakes", "; ".join(f"{f.tls} {f.suite} {f.group} x {f.count}" for f in record.facts)),
         ("completed", f"{completed:,} in {record.seconds:.2f} s"),
         ("failed", _counts(record.outcomes.failed)),

@@ -36,7 +36,8 @@ def run_spec(aim: Aim, profile: Profile, workload: Workload, kind: RunKind) -> d
     """The specification of one of a trial's runs.
 
     `capacity` has the lean client (sampled authentication, one key share), `client_cost` the full
-    one; `steady` keeps its connections open.
+    one of the TLS library, since what an ordinary client costs is the question; `steady` keeps
+    its connections open.
     """
     if kind == "steady":
         return _steady_spec(aim, profile, workload)
@@ -55,6 +56,7 @@ def run_spec(aim: Aim, profile: Profile, workload: Workload, kind: RunKind) -> d
         "authenticate": "sampled" if lean else "every",
         # OpenSSL draws a key for every connection.
         "key_share": "reused" if lean and profile.backend != "openssl" else "fresh",
+        "client": "auto" if lean else "library",
     }
     if workload.resume != "none":
         spec["tls"] |= {"resume": workload.resume, "resume_ratio": workload.resume_ratio}

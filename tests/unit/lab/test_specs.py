@@ -20,7 +20,10 @@ def test_capacity_is_lean_and_client_cost_is_full() -> None:
     lean = run_spec(AIM, CELL.profile, EXPERIMENT.workload, "capacity")
     full = run_spec(AIM, CELL.profile, EXPERIMENT.workload, "client_cost")
     assert (lean["tls"]["authenticate"], lean["tls"]["key_share"]) == ("sampled", "reused")
+    assert lean["tls"]["client"] == "auto"
     assert (full["tls"]["authenticate"], full["tls"]["key_share"]) == ("every", "fresh")
+    # What a client costs is to be what an ordinary client costs.
+    assert full["tls"]["client"] == "library"
     assert (lean["stop"], full["stop"]) == ({"duration_ms": 2000}, {"duration_ms": 1000})
     assert lean["cpus"] == [1]
     assert lean["allow"] == ["host"]

@@ -92,6 +92,7 @@ pub struct Recorder {
     completed: u64,
     troubled: u64,
     authenticated: u64,
+    own_client: u64,
     bytes: Bytes,
     kinds: Kinds,
     slices: Vec<Interval>,
@@ -118,6 +119,7 @@ impl Recorder {
             completed: 0,
             troubled: 0,
             authenticated: 0,
+            own_client: 0,
             bytes: Bytes::default(),
             kinds: Kinds::default(),
             slices: Vec::new(),
@@ -159,6 +161,7 @@ impl Recorder {
     pub fn completed(&mut self, at: &Milestones, now: Nanos, facts: Negotiated, bytes: &Bytes) {
         self.completed += 1;
         self.authenticated += u64::from(facts.authenticated);
+        self.own_client += u64::from(facts.own_client);
         self.count_facts(facts);
         self.count_kind(&facts);
         self.bytes.handshake_sent += bytes.handshake_sent;
@@ -225,7 +228,7 @@ impl Recorder {
     }
 
     fn count_facts(&mut self, facts: Negotiated) {
-        let facts = Negotiated { authenticated: false, ..facts };
+        let facts = Negotiated { authenticated: false, own_client: false, ..facts };
         match self.facts.iter().position(|(known, _)| *known == facts) {
             Some(index) => self.facts[index].1 += 1,
             None if self.facts.len() < FACTS_LIMIT => self.facts.push((facts, 1)),
@@ -288,6 +291,7 @@ impl Recorder {
         self.completed += other.completed;
         self.troubled += other.troubled;
         self.authenticated += other.authenticated;
+        self.own_client += other.own_client;
         self.kinds += other.kinds;
         self.merge_bytes(&other.bytes);
         self.merge_slices(&other.slices);

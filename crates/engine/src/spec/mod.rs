@@ -25,7 +25,7 @@ use crate::tls::PROTOCOL_NAME_LIMIT;
 pub use self::client_identity::{ClientIdentity, Secret};
 pub use self::resumption::{HelloRetry, Resume};
 use self::tls::SERVER_NAMES_LIMIT;
-pub use self::tls::{Authenticate, BackendChoice, KeyShare, TlsSpec, Trust};
+pub use self::tls::{Authenticate, BackendChoice, ClientChoice, KeyShare, TlsSpec, Trust};
 
 #[cfg(test)]
 mod laws;

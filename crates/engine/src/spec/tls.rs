@@ -26,6 +26,8 @@ pub struct TlsSpec {
     pub authenticate: Authenticate,
     /// Whether each connection draws a key share of its own.
     pub key_share: KeyShare,
+    /// Who makes the handshakes that the engine has a client of its own for.
+    pub client: ClientChoice,
     /// The name for SNI and for the certificate check; by default the URL's host.
     pub server_name: Option<String>,
     /// Several such names instead, 1,000 at most: connections take them in turn, and the record
@@ -89,6 +91,19 @@ pub enum KeyShare {
     Fresh,
     /// One per worker and group: the client saves the key generation, the server notices nothing.
     Reused,
+}
+
+/// Who makes full handshakes of TLS 1.3 with one group, no certificate of the client's and no key log.
+/// All others are the library's.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ClientChoice {
+    /// The engine's own client, which costs least; the library on the first connection of each worker
+    /// and on one in 128 thereafter. With OpenSSL always the library.
+    #[default]
+    Auto,
+    /// The library on every connection: what the client costs is what that library costs.
+    Library,
 }
 
 /// Whom to trust to have issued the server's certificate.

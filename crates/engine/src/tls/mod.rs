@@ -13,7 +13,7 @@ use crate::identity::Identity;
 use crate::names::{CipherSuite, Group, SignatureScheme, TlsVersion};
 use crate::outcome::Failure;
 use crate::socket::Socket;
-use crate::spec::{Authenticate, HelloRetry, KeyShare, Resume};
+use crate::spec::{Authenticate, ClientChoice, HelloRetry, KeyShare, Resume};
 
 pub mod alpn;
 pub mod choice;
@@ -69,6 +69,8 @@ pub struct Offer {
     pub authenticate: Authenticate,
     /// Whether each connection draws a key share of its own.
     pub key_share: KeyShare,
+    /// Who makes the handshakes that there is a client of our own for.
+    pub client: ClientChoice,
     /// Where to write the secrets of connections.
     pub key_log: Option<Arc<KeyLog>>,
     /// Whether versions before TLS 1.2, RC4, 3DES and short keys may be used.
@@ -248,6 +250,8 @@ pub struct Negotiated {
     /// Whether the server was authenticated in full: on this connection, or on the one whose session
     /// it resumes.
     pub authenticated: bool,
+    /// Whether the engine's own client made the handshake.
+    pub own_client: bool,
 }
 
 /// What became of early data.

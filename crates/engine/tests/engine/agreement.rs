@@ -1,7 +1,7 @@
 //! Two back ends agree: against the same server, on every cell that both can do, with the offer
 //! pinned, they negotiate the same facts and receive the same bytes; and what their ClientHellos do
-//! not have in common is known to the byte. The lean client agrees with both, and sends what rustls
-//! sends.
+//! not have in common is known to the byte. The engine's own client agrees with both, in full and
+//! lean, and sends what rustls sends.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -13,7 +13,9 @@ use tlslab_engine::check::check;
 use tlslab_engine::names::{Group, TlsVersion};
 use tlslab_engine::record::RunRecord;
 use tlslab_engine::serve::{KeyKind, ServeSpec, Server, ServerBackend, self_signed};
-use tlslab_engine::spec::{Authenticate, BackendChoice, KeyShare, RunSpec, Stop, TlsSpec};
+use tlslab_engine::spec::{
+    Authenticate, BackendChoice, ClientChoice, KeyShare, RunSpec, Stop, TlsSpec,
+};
 use tlslab_engine::tls::TrustAnchors;
 
 /// Connections of each run.
@@ -102,8 +104,13 @@ fn run(server: &Server, trust: &TrustAnchors, cell: &TlsSpec, backend: BackendCh
     record
 }
 
+/// The same with the library on every connection.
+fn by_library(cell: &TlsSpec) -> TlsSpec {
+    TlsSpec { client: ClientChoice::Library, ..cell.clone() }
+}
+
 /// The same as `--lean` runs it.
-fn sampled(cell: &TlsSpec) -> TlsSpec {
+fn lean(cell: &TlsSpec) -> TlsSpec {
     let (authenticate, key_share) = (Authenticate::Sampled, KeyShare::Reused);
     TlsSpec { authenticate, key_share, ..cell.clone() }
 }
@@ -117,7 +124,9 @@ fn the_same_is_negotiated_and_the_same_bytes_are_received() {
         let serve = ServeSpec::loopback(ServerBackend::Openssl, vec![made.identity]);
         let server = Server::start(&serve).unwrap();
         for cell in cells(kind) {
-            let [fast, complete] = BACKENDS.map(|backend| run(&server, &trust, &cell, backend));
+            let library = by_library(&cell);
+            let [fast, complete] = BACKENDS.map(|backend| run(&server, &trust, &library, backend));
+            assert_eq!((fast.own_client, complete.own_client), (0, 0));
             assert_eq!(fast.facts, complete.facts, "{cell:?}");
             let received = |record: &RunRecord| record.bytes.handshake_received;
             let apart = received(&fast).abs_diff(received(&complete));
@@ -131,13 +140,16 @@ fn the_same_is_negotiated_and_the_same_bytes_are_received() {
             };
             assert_eq!(after(&fast), after(&complete), "{cell:?}");
             if cell.versions == [TlsVersion::Tls13] {
-                let lean = run(&server, &trust, &sampled(&cell), BackendChoice::Rustls);
-                assert_eq!(lean.authenticated, 1);
-                assert_eq!(lean.facts, fast.facts, "{cell:?}");
-                let apart = received(&fast).abs_diff(received(&lean));
-                assert!(apart <= signatures * DER * COUNT, "{apart} bytes, {cell:?}");
-                assert_eq!(sent(&lean), sent(&fast), "{cell:?}");
-                assert_eq!(after(&lean), after(&fast), "{cell:?}");
+                for (own, authenticated) in [(cell.clone(), COUNT), (lean(&cell), 1)] {
+                    let own = run(&server, &trust, &own, BackendChoice::Rustls);
+                    // The first connection is the library's.
+                    assert_eq!((own.own_client, own.authenticated), (COUNT - 1, authenticated));
+                    assert_eq!(own.facts, fast.facts, "{cell:?}");
+                    let apart = received(&fast).abs_diff(received(&own));
+                    assert!(apart <= signatures * DER * COUNT, "{apart} bytes, {cell:?}");
+                    assert_eq!(sent(&own), sent(&fast), "{cell:?}");
+                    assert_eq!(after(&own), after(&fast), "{cell:?}");
+                }
             }
         }
     }

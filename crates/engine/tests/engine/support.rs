@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use tlslab_engine::names::TlsVersion;
 use tlslab_engine::outcome::Failure;
 use tlslab_engine::socket::Socket;
-use tlslab_engine::spec::{Authenticate, KeyShare, Resume};
+use tlslab_engine::spec::{Authenticate, ClientChoice, KeyShare, Resume};
 use tlslab_engine::tls::openssl::{OpensslBackend, OpensslSession};
 use tlslab_engine::tls::{Backend, Negotiated, Offer, Progress, Session, TrustAnchors};
 use tlslab_testkit::certificates::Authority;
@@ -27,6 +27,7 @@ pub fn offer(authority: &Authority) -> Offer {
         trust: TrustAnchors::Certificates(vec![authority.certificate().to_vec()]),
         authenticate: Authenticate::Every,
         key_share: KeyShare::Fresh,
+        client: ClientChoice::Auto,
         key_log: None,
         allow_obsolete: false,
         resume: Resume::None,

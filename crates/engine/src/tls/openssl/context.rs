@@ -301,6 +301,7 @@ mod tests {
             trust: crate::tls::TrustAnchors::Anyone,
             authenticate: crate::spec::Authenticate::Every,
             key_share: crate::spec::KeyShare::Fresh,
+            client: crate::spec::ClientChoice::Auto,
             key_log: None,
             allow_obsolete: false,
             resume: crate::spec::Resume::None,

@@ -1,4 +1,4 @@
-//! What a ClientHello offers to resume by, read off its own bytes: rustls does not tell.
+//! What a ClientHello holds, read off its own bytes: rustls does not tell.
 
 /// The session_ticket extension (RFC 5077, section 3.2).
 const SESSION_TICKET: u16 = 35;
@@ -9,19 +9,21 @@ const BEFORE_SESSION_ID: usize = 5 + 4 + 2 + 32;
 
 /// Whether the ClientHello of TLS 1.2 that these records begin with offers a ticket.
 pub fn offers_ticket(records: &[u8]) -> bool {
-    ticket_length(records).is_some_and(|length| length > 0)
+    extension(records, SESSION_TICKET).is_some_and(|ticket| !ticket.is_empty())
 }
 
-fn ticket_length(records: &[u8]) -> Option<usize> {
+/// The content of an extension of the ClientHello that these records begin with; `None` if it has no
+/// such extension, or is cut short.
+pub fn extension(records: &[u8], number: u16) -> Option<&[u8]> {
     let rest = records.get(BEFORE_SESSION_ID..)?;
     let (_session_id, rest) = split(rest, 1)?;
     let (_suites, rest) = split(rest, 2)?;
     let (_compression, rest) = split(rest, 1)?;
     let (mut extensions, _) = split(rest, 2)?;
-    while let Some((number, rest)) = extensions.split_first_chunk() {
+    while let Some((found, rest)) = extensions.split_first_chunk() {
         let (content, rest) = split(rest, 2)?;
-        if u16::from_be_bytes(*number) == SESSION_TICKET {
-            return Some(content.len());
+        if u16::from_be_bytes(*found) == number {
+            return Some(content);
         }
         extensions = rest;
     }

@@ -9,7 +9,7 @@ use crate::spec::Resume;
 use crate::tls::{Alpn, EarlyData, HandshakeKind, KeyExchangeGroup, Negotiated};
 
 /// What the session has seen by itself, since rustls does not tell it.
-pub struct Own {
+pub struct Seen {
     /// The scheme of the server's signature.
     pub signature_scheme: Option<SignatureScheme>,
     /// The client has shown a certificate.
@@ -23,7 +23,7 @@ pub struct Own {
 }
 
 /// The facts of a connection whose handshake is done.
-pub fn negotiated(connection: &UnbufferedClientConnection, own: &Own) -> Negotiated {
+pub fn negotiated(connection: &UnbufferedClientConnection, seen: &Seen) -> Negotiated {
     let kind = connection.handshake_kind();
     Negotiated {
         version: match connection.protocol_version() {
@@ -36,25 +36,26 @@ pub fn negotiated(connection: &UnbufferedClientConnection, own: &Own) -> Negotia
         group: connection
             .negotiated_key_exchange_group()
             .map(|group| KeyExchangeGroup::Named(group.name().into())),
-        signature_scheme: own.signature_scheme,
+        signature_scheme: seen.signature_scheme,
         kind: match kind {
             Some(RustlsKind::Resumed) => HandshakeKind::Resumed,
             _ => HandshakeKind::Full,
         },
         hello_retry_request: kind == Some(RustlsKind::FullWithHelloRetryRequest),
         alpn: connection.alpn_protocol().map(Alpn::of),
-        client_authenticated: own.client_authenticated,
+        client_authenticated: seen.client_authenticated,
         resumed_by: match (kind, connection.protocol_version()) {
             (Some(RustlsKind::Resumed), Some(ProtocolVersion::TLSv1_3)) => Resume::Psk,
-            (Some(RustlsKind::Resumed), _) if own.ticket_offered => Resume::Ticket,
+            (Some(RustlsKind::Resumed), _) if seen.ticket_offered => Resume::Ticket,
             (Some(RustlsKind::Resumed), _) => Resume::Id,
             _ => Resume::None,
         },
-        early_data: match (own.early.sent, own.early.accepted) {
+        early_data: match (seen.early.sent, seen.early.accepted) {
             (false, _) => EarlyData::None,
             (true, true) => EarlyData::Accepted,
             (true, false) => EarlyData::Rejected,
         },
-        authenticated: own.authenticated,
+        authenticated: seen.authenticated,
+        own_client: false,
     }
 }

@@ -43,9 +43,11 @@ pub fn implementation(group: Group, share: KeyShare) -> Option<&'static dyn Supp
         (KeyShare::Fresh, Group::MlKem768) => Some(kx_group::MLKEM768),
         _ => None,
     };
-    if stock.is_some() {
-        return stock;
-    }
+    stock.or_else(|| own(group, share))
+}
+
+/// The same without rustls' own groups: X25519 costs less here (`X25519Key`).
+pub fn own(group: Group, share: KeyShare) -> Option<&'static dyn SupportedKxGroup> {
     GROUPS.contains(&group).then(|| {
         let own: &'static OwnGroup =
             Box::leak(Box::new(OwnGroup { group, share, kept: OnceLock::new() }));

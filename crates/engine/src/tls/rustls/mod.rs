@@ -5,11 +5,12 @@ mod client_hello;
 mod client_identity;
 mod decoy;
 mod facts;
+mod failure;
 mod flight;
 pub(crate) mod key_exchange;
 mod key_memo;
 mod key_schedule;
-mod lean;
+mod own;
 mod random;
 mod session;
 pub(crate) mod signed_with;
@@ -26,7 +27,7 @@ use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, SupportedCipherSuite, SupportedProtocolVersion};
 
 use self::client_identity::OneIdentity;
-use self::lean::Template;
+use self::own::{Judge, Template};
 use self::random::Random;
 use self::suites::CIPHER_SUITES;
 use self::tickets::{Ticket, Tickets};
@@ -35,7 +36,7 @@ use super::pool::Pool;
 use super::{Backend, BackendError, Offer, SAMPLING_PERIOD, USUAL_GROUPS};
 use crate::names::{CipherSuite, Group, SignatureScheme, TlsVersion};
 use crate::outcome::Failure;
-use crate::spec::{Authenticate, HelloRetry, KeyShare, Resume};
+use crate::spec::{Authenticate, ClientChoice, HelloRetry, KeyShare, Resume};
 
 pub use self::key_exchange::GROUPS;
 pub use self::session::RustlsSession;
@@ -50,8 +51,8 @@ pub struct RustlsBackend {
     /// Does not; for the connections between two samples.
     trusting: Arc<ClientConfig>,
     server_names: Vec<ServerName<'static>>,
-    /// What the lean client of each name begins with; empty where it cannot do what is asked for.
-    lean: Vec<Arc<Template>>,
+    /// What the client of our own begins with for each name; empty where it cannot do what is asked for.
+    own: Vec<Arc<Template>>,
     /// Whose turn it is.
     next_name: usize,
     authenticate: Authenticate,
@@ -70,15 +71,16 @@ impl RustlsBackend {
         let provider = Arc::new(provider(offer)?);
         let algorithms = provider.signature_verification_algorithms;
         let schemes = signature_schemes(offer, &provider)?;
-        let verifying = Verifier::full(&offer.trust, algorithms, schemes.clone())
+        let verifier = Verifier::full(&offer.trust, algorithms, schemes.clone())
             .map_err(|message| BackendError::Refused { backend: NAME, message })?;
-        let trusting = Verifier::none(algorithms, schemes);
+        let verifier = Arc::new(verifier);
+        let trusting = Arc::new(Verifier::none(algorithms, schemes));
         let server_names = offer
             .names(NAME, |name| ServerName::try_from(name.to_owned()).map_err(|e| e.to_string()))?;
         let trusting = config(offer, &provider, trusting)?;
         Ok(Self {
-            verifying: config(offer, &provider, verifying)?,
-            lean: templates(offer, &trusting, &server_names),
+            verifying: config(offer, &provider, Arc::clone(&verifier))?,
+            own: templates(offer, &trusting, &verifier, &server_names),
             trusting,
             server_names,
             next_name: 0,
@@ -91,11 +93,7 @@ impl RustlsBackend {
 
     /// A session that puts what it can be resumed by into the pool, if anything is to be resumed.
     fn session(&mut self, verify: bool, ticket: Option<Ticket>) -> Result<RustlsSession, Failure> {
-        let name = self.next_name;
-        self.next_name = (name + 1) % self.server_names.len();
-        if let (false, Some(template)) = (verify, self.lean.get(name)) {
-            return Ok(RustlsSession::lean(Arc::clone(template), name));
-        }
+        let name = self.next_name();
         let config = Arc::clone(if verify { &self.verifying } else { &self.trusting });
         let server_name = self.server_names[name].clone();
         let mut session = RustlsSession::new(config, server_name, verify, name, ticket)?;
@@ -104,18 +102,28 @@ impl RustlsBackend {
         }
         Ok(session)
     }
+
+    /// The name whose turn it is.
+    fn next_name(&mut self) -> usize {
+        let name = self.next_name;
+        self.next_name = (name + 1) % self.server_names.len();
+        name
+    }
 }
 
 impl Backend for RustlsBackend {
     type Session = RustlsSession;
 
+    /// Connections that are sampled are the library's: what the client of our own got wrong would show
+    /// beside them.
     fn open(&mut self) -> Result<RustlsSession, Failure> {
-        let verify = match self.authenticate {
-            Authenticate::Every => true,
-            Authenticate::Sampled => self.opened.is_multiple_of(SAMPLING_PERIOD),
-        };
+        let is_sampled = self.opened.is_multiple_of(SAMPLING_PERIOD);
         self.opened = self.opened.wrapping_add(1);
-        self.session(verify, None)
+        if !is_sampled && !self.own.is_empty() {
+            let name = self.next_name();
+            return Ok(RustlsSession::own(Arc::clone(&self.own[name]), name));
+        }
+        self.session(is_sampled || self.authenticate == Authenticate::Every, None)
     }
 
     /// By the configuration that the session was begun with: rustls resumes by no other.
@@ -134,23 +142,33 @@ impl Backend for RustlsBackend {
     }
 }
 
-/// What the lean client begins with, for each name: where connections are full handshakes of TLS 1.3
-/// with one group, whose share stays the same, and nothing is wanted of them but that.
+/// What the client of our own begins with, for each name: where connections are full handshakes of TLS
+/// 1.3 with one group, and nothing is wanted of them but that.
 fn templates(
     offer: &Offer,
     config: &Arc<ClientConfig>,
+    verifier: &Arc<Verifier>,
     server_names: &[ServerName<'static>],
 ) -> Vec<Arc<Template>> {
-    let is_lean = offer.authenticate == Authenticate::Sampled
-        && offer.key_share == KeyShare::Reused
+    let can = offer.client == ClientChoice::Auto
         && offer.versions == [TlsVersion::Tls13]
         && offer.client_identity.is_none()
         && offer.resume == Resume::None
         && offer.hello_retry.is_none()
         && offer.key_log.is_none();
-    let template = |name| Template::new(config, name).map(Arc::new);
-    let templates = is_lean.then(|| server_names.iter().map(template).collect());
-    templates.flatten().unwrap_or_default()
+    let (true, [group]) = (can, &offer.groups[..]) else { return Vec::new() };
+    let group = match offer.key_share {
+        KeyShare::Fresh => key_exchange::own(*group, KeyShare::Fresh),
+        // The share that the library's connections have as well.
+        KeyShare::Reused => config.crypto_provider().kx_groups.first().copied(),
+    };
+    let Some(group) = group else { return Vec::new() };
+    let judge = |name: &ServerName<'static>| match offer.authenticate {
+        Authenticate::Every => Some(Judge::new(Arc::clone(verifier), name.clone())),
+        Authenticate::Sampled => None,
+    };
+    let template = |name| Template::new(config, name, group, judge(name)).map(Arc::new);
+    server_names.iter().map(template).collect::<Option<_>>().unwrap_or_default()
 }
 
 /// Whether the library has a suite.
@@ -233,14 +251,14 @@ fn lacks(
 fn config(
     offer: &Offer,
     provider: &Arc<CryptoProvider>,
-    verifier: Verifier,
+    verifier: Arc<Verifier>,
 ) -> Result<Arc<ClientConfig>, BackendError> {
     let versions: Vec<_> = versions(offer)?;
     let config = ClientConfig::builder_with_provider(Arc::clone(provider))
         .with_protocol_versions(&versions)
         .map_err(|e| BackendError::Refused { backend: NAME, message: e.to_string() })?
         .dangerous()
-        .with_custom_certificate_verifier(Arc::new(verifier));
+        .with_custom_certificate_verifier(verifier);
     let mut config = match &offer.client_identity {
         Some(identity) => {
             let identity = OneIdentity::new(identity, provider)
@@ -281,9 +299,11 @@ fn versions(offer: &Offer) -> Result<Vec<&'static SupportedProtocolVersion>, Bac
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::identity::Identity;
     use crate::tls::TrustAnchors;
+    use crate::tls::keylog::KeyLog;
 
-    /// As `--lean --tls 1.3 --group X25519` has it.
+    /// As `--tls 1.3 --group X25519` has it.
     fn offer() -> Offer {
         Offer {
             versions: vec![TlsVersion::Tls13],
@@ -294,8 +314,9 @@ mod tests {
             alpn: vec![],
             client_identity: None,
             trust: TrustAnchors::Anyone,
-            authenticate: Authenticate::Sampled,
-            key_share: KeyShare::Reused,
+            authenticate: Authenticate::Every,
+            key_share: KeyShare::Fresh,
+            client: ClientChoice::Auto,
             key_log: None,
             allow_obsolete: false,
             resume: Resume::None,
@@ -304,34 +325,46 @@ mod tests {
         }
     }
 
-    /// Which of the first connections the lean client does.
-    fn lean(offer: &Offer) -> Vec<bool> {
+    /// The same with `--lean`.
+    fn lean() -> Offer {
+        let (authenticate, key_share) = (Authenticate::Sampled, KeyShare::Reused);
+        Offer { authenticate, key_share, ..offer() }
+    }
+
+    /// Which of the first connections the client of our own does.
+    fn own(offer: &Offer) -> Vec<bool> {
         let mut backend = RustlsBackend::new(offer).unwrap();
-        (0..2 * SAMPLING_PERIOD).map(|_| backend.open().unwrap().is_lean()).collect()
+        (0..2 * SAMPLING_PERIOD).map(|_| backend.open().unwrap().is_own()).collect()
     }
 
     #[test]
-    fn connections_that_are_not_sampled_are_the_lean_clients() {
+    fn connections_that_are_not_sampled_are_the_own_clients() {
         let sampled = |number: &u32| number.is_multiple_of(SAMPLING_PERIOD);
         let expected: Vec<_> = (0..2 * SAMPLING_PERIOD).map(|number| !sampled(&number)).collect();
-        for group in GROUPS {
-            assert_eq!(lean(&Offer { groups: vec![group], ..offer() }), expected, "{group}");
+        for offer in [offer(), lean()] {
+            for group in GROUPS {
+                assert_eq!(own(&Offer { groups: vec![group], ..offer.clone() }), expected);
+            }
         }
     }
 
     #[test]
-    fn what_it_cannot_do_stays_with_the_library() {
+    fn what_it_cannot_do_or_must_not_stays_with_the_library() {
+        let made = rcgen::generate_simple_self_signed(["client".to_owned()]).unwrap();
+        let identity = Identity::from_pem(&made.cert.pem(), &made.signing_key.serialize_pem());
         for other in [
+            Offer { client: ClientChoice::Library, ..offer() },
+            Offer { client: ClientChoice::Library, ..lean() },
             Offer { versions: vec![], ..offer() },
             Offer { versions: vec![TlsVersion::Tls12, TlsVersion::Tls13], ..offer() },
             Offer { groups: vec![], ..offer() },
             Offer { groups: vec![Group::X25519, Group::P256], ..offer() },
-            Offer { authenticate: Authenticate::Every, ..offer() },
-            Offer { key_share: KeyShare::Fresh, ..offer() },
             Offer { resume: Resume::Psk, ..offer() },
             Offer { hello_retry: Some(HelloRetry::Decoy), ..offer() },
+            Offer { client_identity: Some(identity.unwrap()), ..offer() },
+            Offer { key_log: Some(Arc::new(KeyLog::new(std::io::sink()))), ..offer() },
         ] {
-            assert!(!lean(&other).contains(&true), "{other:?}");
+            assert!(!own(&other).contains(&true), "{other:?}");
         }
     }
 }

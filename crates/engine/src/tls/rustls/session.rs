@@ -1,4 +1,4 @@
-//! One connection of this back end: rustls over the unbuffered interface, or the lean client.
+//! One connection of this back end: rustls over the unbuffered interface, or a client of its own.
 //!
 //! The unbuffered interface leaves the buffers to the caller: here one receive buffer serves all
 //! connections of a worker, and a connection keeps bytes of its own only when a record arrives in
@@ -16,9 +16,9 @@ use rustls::unbuffered::{ConnectionState, EncryptError};
 use rustls::{ClientConfig, Error};
 
 use super::client_identity::take_shown;
-use super::facts::{Own, negotiated};
+use super::facts::{Seen, negotiated};
 use super::flight::{Early, encode, encode_flight, encrypt_early};
-use super::lean::{Lean, Template};
+use super::own::{OwnClient, Template};
 use super::signed_with;
 use super::tickets::{self, Ticket};
 use crate::names::SignatureScheme;
@@ -47,8 +47,8 @@ thread_local! {
 enum Machine {
     /// rustls.
     Library(Box<UnbufferedClientConnection>),
-    /// The client of connections that are not sampled.
-    Lean(Box<Lean>),
+    /// The client of its own, for what it can do.
+    Own(Box<OwnClient>),
 }
 
 /// One connection.
@@ -60,7 +60,7 @@ pub struct RustlsSession {
     outgoing: Vec<u8>,
     /// Decrypted, and not yet read, since the reader had no room for it.
     plaintext: Vec<u8>,
-    own: Own,
+    seen: Seen,
     /// Which of the offer's server names it asks for.
     asked_name: usize,
     ready: bool,
@@ -89,21 +89,21 @@ impl RustlsSession {
             tickets::resuming(ticket, || UnbufferedClientConnection::new(config, server_name))
                 .map_err(|_| Failure::TlsProtocol)?;
         let mut session = Self::with(Machine::Library(Box::new(connection)), asked_name);
-        session.own.ticket_offered = resumes;
-        session.own.early.limit = limit;
-        session.own.authenticated = authenticated;
+        session.seen.ticket_offered = resumes;
+        session.seen.early.limit = limit;
+        session.seen.authenticated = authenticated;
         Ok(session)
     }
 
-    /// A connection that is not sampled.
-    pub(super) fn lean(template: Arc<Template>, asked_name: usize) -> Self {
-        Self::with(Machine::Lean(Box::new(Lean::new(template))), asked_name)
+    /// A connection by the client of its own.
+    pub(super) fn own(template: Arc<Template>, asked_name: usize) -> Self {
+        Self::with(Machine::Own(Box::new(OwnClient::new(template))), asked_name)
     }
 
-    /// Whether the lean client does it.
+    /// Whether the client of its own does it.
     #[cfg(test)]
-    pub(super) fn is_lean(&self) -> bool {
-        matches!(self.machine, Machine::Lean(_))
+    pub(super) fn is_own(&self) -> bool {
+        matches!(self.machine, Machine::Own(_))
     }
 
     fn with(machine: Machine, asked_name: usize) -> Self {
@@ -112,7 +112,7 @@ impl RustlsSession {
             partial: Vec::new(),
             outgoing: Vec::new(),
             plaintext: Vec::new(),
-            own: Own {
+            seen: Seen {
                 signature_scheme: None,
                 client_authenticated: false,
                 ticket_offered: false,
@@ -171,15 +171,15 @@ impl RustlsSession {
             let incoming = &mut buffer[..filled];
             let (used, read) = match self.machine {
                 Machine::Library(_) => self.process(incoming, room, urgent.filter(|_| cuttable))?,
-                Machine::Lean(_) => self.process_lean(incoming, room, urgent)?,
+                Machine::Own(_) => self.process_own(incoming, room, urgent)?,
             };
             // Fetched at once: the next connection of this worker notes its own.
             if let Some(scheme) = signed_with::take() {
-                self.own.signature_scheme = Some(SignatureScheme::from_code_point(scheme));
+                self.seen.signature_scheme = Some(SignatureScheme::from_code_point(scheme));
             }
-            self.own.client_authenticated |= take_shown();
+            self.seen.client_authenticated |= take_shown();
             if let Some(pool) = &self.pool {
-                tickets::delivered(self.own.authenticated, |ticket| pool.put(ticket));
+                tickets::delivered(self.seen.authenticated, |ticket| pool.put(ticket));
             }
             if filled - used > PARTIAL_LIMIT {
                 return Err(Failure::TlsProtocol);
@@ -209,7 +209,7 @@ impl Session for RustlsSession {
     }
 
     fn send_early(&mut self, plaintext: &[u8]) -> Result<usize, Failure> {
-        let plaintext = &plaintext[..plaintext.len().min(self.own.early.limit)];
+        let plaintext = &plaintext[..plaintext.len().min(self.seen.early.limit)];
         if plaintext.is_empty() {
             return Ok(0);
         }
@@ -220,9 +220,10 @@ impl Session for RustlsSession {
                     encode_flight(&mut self.outgoing, &mut flight);
                 }
                 Ok(ConnectionState::TransmitTlsData(mut flight)) => {
-                    self.own.early.sent = encrypt_early(&mut self.outgoing, &mut flight, plaintext);
+                    self.seen.early.sent =
+                        encrypt_early(&mut self.outgoing, &mut flight, plaintext);
                     flight.done();
-                    return Ok(if self.own.early.sent { plaintext.len() } else { 0 });
+                    return Ok(if self.seen.early.sent { plaintext.len() } else { 0 });
                 }
                 Ok(_) => return Ok(0),
                 Err(error) => return Err(self.fail(error)),
@@ -257,17 +258,17 @@ impl Session for RustlsSession {
 
     fn facts(&self) -> Negotiated {
         match &self.machine {
-            Machine::Library(connection) => negotiated(connection, &self.own),
-            Machine::Lean(lean) => lean.facts(),
+            Machine::Library(connection) => negotiated(connection, &self.seen),
+            Machine::Own(client) => client.facts(),
         }
     }
 
     fn write(&mut self, socket: &mut Socket, plaintext: &[u8]) -> Result<Progress, Failure> {
         let connection = match &mut self.machine {
             Machine::Library(connection) => connection,
-            Machine::Lean(_) if self.end.is_some() => return Ok(Progress::Closed),
-            Machine::Lean(lean) => {
-                lean.write(plaintext, &mut self.outgoing)?;
+            Machine::Own(_) if self.end.is_some() => return Ok(Progress::Closed),
+            Machine::Own(client) => {
+                client.write(plaintext, &mut self.outgoing)?;
                 self.send_outgoing(socket, Step::FirstByte)?;
                 return Ok(Progress::Done(plaintext.len()));
             }
@@ -343,7 +344,7 @@ impl Session for RustlsSession {
     fn explain(&self) -> String {
         match (&self.error, &self.machine) {
             (Some(error), _) => error.to_string(),
-            (None, Machine::Lean(lean)) => lean.error().to_owned(),
+            (None, Machine::Own(client)) => client.error().to_owned(),
             (None, Machine::Library(_)) => String::new(),
         }
     }

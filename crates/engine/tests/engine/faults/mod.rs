@@ -1,12 +1,12 @@
-//! Servers that fail in every way that is known, under load, by both back ends and by `--lean`: each
-//! failure has its class, the books balance, nothing panics, nothing hangs and nothing grows.
+//! Servers that fail in every way that is known, under load, by both back ends, the engine's
+//! own client and `--lean`: each failure has its class, the books balance, nothing panics, nothing hangs and nothing grows.
 
 mod endings;
 mod http;
 mod tls;
 
 use crate::alone::measured_alone;
-use crate::harness::{BACKENDS, impatient, lean};
+use crate::harness::{BACKENDS, impatient, lean, own};
 use tlslab_engine::outcome::Outcomes;
 use tlslab_engine::spec::{BackendChoice, RunSpec};
 use tlslab_testkit::certificates::{Authority, Key};
@@ -34,13 +34,16 @@ fn settings_of_old(authority: &Authority) -> Settings {
 /// Who meets a fault.
 #[derive(Debug, Clone, Copy)]
 enum Client {
-    Full(BackendChoice),
-    /// As `--lean` does: the run's first connection is full, the others are not. Of TLS 1.3 alone.
+    Library(BackendChoice),
+    /// The engine's own client, behind a first connection of rustls. Of TLS 1.3 alone.
+    Own,
+    /// The same as `--lean` does it: it does not look at certificates.
     Lean,
 }
 
-const FULL: [Client; 2] = [Client::Full(BACKENDS[0]), Client::Full(BACKENDS[1])];
-const ALL: [Client; 3] = [FULL[0], FULL[1], Client::Lean];
+const LIBRARIES: [Client; 2] = [Client::Library(BACKENDS[0]), Client::Library(BACKENDS[1])];
+const VERIFYING: [Client; 3] = [LIBRARIES[0], LIBRARIES[1], Client::Own];
+const ALL: [Client; 4] = [LIBRARIES[0], LIBRARIES[1], Client::Own, Client::Lean];
 
 /// The books of a run whose preflight went well and whose connections all met the fault.
 fn books(authority: &Authority, fault: Fault, client: Client) -> Outcomes {
@@ -48,7 +51,8 @@ fn books(authority: &Authority, fault: Fault, client: Client) -> Outcomes {
     let welcome = Settings { version: None, ..settings(authority) };
     let peer = Peer::start(&welcome, 1, fault);
     let spec: RunSpec = match client {
-        Client::Full(backend) => impatient(peer.address(), backend),
+        Client::Library(backend) => impatient(peer.address(), backend),
+        Client::Own => own(impatient(peer.address(), BackendChoice::Rustls)),
         Client::Lean => lean(impatient(peer.address(), BackendChoice::Rustls)),
     };
     let record = measured_alone(spec, authority);
@@ -59,11 +63,6 @@ fn books(authority: &Authority, fault: Fault, client: Client) -> Outcomes {
 /// Every connection fails, and as what.
 fn fails(authority: &Authority, name: &str, class: &str, fault: &Fault) {
     fail(&ALL, authority, name, class, fault);
-}
-
-/// The same where `--lean` does not look: certificates, or another version than TLS 1.3.
-fn fails_in_full(authority: &Authority, name: &str, class: &str, fault: &Fault) {
-    fail(&FULL, authority, name, class, fault);
 }
 
 fn fail(clients: &[Client], authority: &Authority, name: &str, class: &str, fault: &Fault) {

@@ -6,7 +6,7 @@ use tlslab_testkit::peers::script::Act::{Flood, Receive, Send, Wait};
 use tlslab_testkit::peers::{Fault, Peer, bare, compressed, hello_retry, secured};
 use tlslab_testkit::tls_server::{Settings, Version};
 
-use super::{CONNECTIONS, fails, fails_in_full, settings};
+use super::{CONNECTIONS, VERIFYING, fail, fails, settings};
 use crate::alone::measured_alone;
 use crate::harness::{BACKENDS, impatient, measured, spec, trust};
 
@@ -94,7 +94,7 @@ fn handshakes_that_must_not_succeed_do_not() {
     ];
     for (name, class, fault) in &cases {
         match *class {
-            "certificate" => fails_in_full(&authority, name, class, fault),
+            "certificate" => fail(&VERIFYING, &authority, name, class, fault),
             _ => fails(&authority, name, class, fault),
         }
     }

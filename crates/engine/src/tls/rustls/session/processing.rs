@@ -1,44 +1,45 @@
-//! What a session does with what has arrived: rustls' way, and the lean client's.
+//! What a session does with what has arrived: rustls' way, and its own client's.
 
+use rustls::Error;
 use rustls::unbuffered::ConnectionState;
-use rustls::{CertificateError, Error};
 
 use super::{Machine, RustlsSession};
 use crate::outcome::Failure;
 use crate::tls::rustls::client_hello::offers_ticket;
 use crate::tls::rustls::client_identity::take_shown;
+use crate::tls::rustls::failure::failure;
 use crate::tls::rustls::flight::encode_flight;
-use crate::tls::rustls::lean::{Event, record_length};
+use crate::tls::rustls::own::{Event, record_length};
 use crate::tls::rustls::signed_with;
 use crate::tls::{Progress, Urgent};
 
 impl RustlsSession {
     /// Makes the ClientHello, if it is not made yet.
     pub(super) fn begin(&mut self) -> Result<(), Failure> {
-        if let Machine::Lean(lean) = &mut self.machine {
-            return lean.begin(&mut self.outgoing);
+        if let Machine::Own(client) = &mut self.machine {
+            return client.begin(&mut self.outgoing);
         }
         self.process(&mut [], &mut [], None)?;
         if !self.outgoing.is_empty() {
-            self.own.ticket_offered = self.own.ticket_offered && offers_ticket(&self.outgoing);
+            self.seen.ticket_offered = self.seen.ticket_offered && offers_ticket(&self.outgoing);
         }
         Ok(())
     }
 
-    /// The same as [`Self::process`], by the lean client, which keeps nothing of a record.
-    pub(super) fn process_lean(
+    /// The same as [`Self::process`], by its own client, which keeps nothing of a record.
+    pub(super) fn process_own(
         &mut self,
         incoming: &mut [u8],
         room: &mut [u8],
         urgent: Urgent<'_>,
     ) -> Result<(usize, usize), Failure> {
-        let Machine::Lean(lean) = &mut self.machine else { return Ok((0, 0)) };
+        let Machine::Own(client) = &mut self.machine else { return Ok((0, 0)) };
         let (mut used, mut read) = (0, 0);
         while self.end.is_none()
             && let Some(length) = record_length(&incoming[used..])?
             && let Some(record) = incoming.get_mut(used..used + length)
         {
-            match lean.record(record, &mut self.outgoing)? {
+            match client.record(record, &mut self.outgoing)? {
                 Event::Nothing => {}
                 Event::Plaintext(payload) => {
                     read += deliver(payload, &mut room[read..], &mut self.plaintext);
@@ -46,7 +47,7 @@ impl RustlsSession {
                 Event::Closed => self.end = Some(Progress::Closed),
             }
             used += length;
-            self.ready = lean.is_ready();
+            self.ready = client.is_ready();
             self.stopped =
                 used < incoming.len() && !self.ready && urgent.is_some_and(|urgent| urgent());
             if self.stopped {
@@ -74,7 +75,7 @@ impl RustlsSession {
                 Ok(ConnectionState::EncodeTlsData(mut flight)) => {
                     let begin = self.outgoing.len();
                     encode_flight(&mut self.outgoing, &mut flight);
-                    self.own.early.notice(&self.outgoing[begin..]);
+                    self.seen.early.notice(&self.outgoing[begin..]);
                     false
                 }
                 Ok(ConnectionState::TransmitTlsData(flight)) => {
@@ -114,16 +115,8 @@ impl RustlsSession {
     }
 
     pub(super) fn fail(&mut self, error: Error) -> Failure {
-        let signed = signed_with::take().is_some();
         take_shown();
-        let failure = match &error {
-            Error::AlertReceived(alert) => Failure::Alert(u8::from(*alert)),
-            Error::InvalidCertificate(CertificateError::BadSignature) if signed => {
-                Failure::Signature
-            }
-            Error::InvalidCertificate(_) | Error::NoCertificatesPresented => Failure::Certificate,
-            _ => Failure::TlsProtocol,
-        };
+        let failure = failure(&error, signed_with::take().is_some());
         self.error = Some(error);
         failure
     }

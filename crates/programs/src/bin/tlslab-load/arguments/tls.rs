@@ -3,7 +3,7 @@
 use clap::{Args, ValueEnum};
 use tlslab_engine::names::{CipherSuite, Group, SignatureScheme, TlsVersion};
 use tlslab_engine::spec::{
-    Authenticate, BackendChoice, ClientIdentity, KeyShare, Secret, TlsSpec, Trust,
+    Authenticate, BackendChoice, ClientChoice, ClientIdentity, KeyShare, Secret, TlsSpec, Trust,
 };
 
 use super::read_file;
@@ -77,6 +77,11 @@ pub struct TlsArguments {
     #[arg(long, value_enum, default_value = "fresh", value_name = "HOW")]
     key_share: KeyShareName,
 
+    /// Who makes full handshakes of TLS 1.3 with one group: tlslab's own client, which costs least
+    /// (auto), or the TLS library as in all other handshakes
+    #[arg(long, value_enum, default_value = "auto", value_name = "WHO")]
+    client: ClientName,
+
     /// Short for --authenticate sampled --key-share reused: half the client's cost, the same
     /// work for the server
     #[arg(long, conflicts_with_all = ["authenticate", "key_share"])]
@@ -105,6 +110,12 @@ enum KeyShareName {
     Reused,
 }
 
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum ClientName {
+    Auto,
+    Library,
+}
+
 impl TlsArguments {
     /// What the flags ask for.
     pub fn spec(&self) -> Result<TlsSpec, Problem> {
@@ -124,6 +135,10 @@ impl TlsArguments {
             },
             authenticate,
             key_share,
+            client: match self.client {
+                ClientName::Auto => ClientChoice::Auto,
+                ClientName::Library => ClientChoice::Library,
+            },
             server_name: if let [name] = &*self.sni { Some(name.clone()) } else { None },
             server_names: if self.sni.len() > 1 { self.sni.clone() } else { Vec::new() },
             alpn: self.alpn()?,

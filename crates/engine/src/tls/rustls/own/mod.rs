@@ -1,12 +1,14 @@
-//! A client of TLS 1.3 that does no more than a server can notice, for the connections of `--lean`
-//! that are not sampled (`docs/adr/0043`).
+//! A client of TLS 1.3 of our own, that does full handshakes with one group and no more, for all
+//! connections of a run but those that are sampled (`docs/adr/0043`, `0044`).
 //!
-//! It sends what rustls would send: its ClientHello is a copy of one that rustls made, with a random and
-//! a session ID of its own. It derives all keys, verifies the server's Finished, and reads of the rest
-//! what the record needs: suite, group, protocol, scheme of the signature. It does not look at
-//! certificates, which it would not verify in any case, and keeps no tickets. Whatever else there is to
-//! TLS (another version, a second ClientHello, resumption, a client's certificate) stays with rustls.
+//! It sends what rustls would send: its ClientHello is a copy of one that rustls made, with a random, a
+//! session ID and a key share of its own. It derives all keys, verifies the server's Finished, and reads
+//! of the rest what the record needs: suite, group, protocol, scheme of the signature. Certificates and
+//! signature are judged by the verifier that rustls has, or, with `--lean`, not looked at. It keeps no
+//! tickets. Whatever else there is to TLS (another version, a second ClientHello, resumption, a client's
+//! certificate) stays with rustls.
 
+mod authentication;
 mod hello;
 mod messages;
 mod protection;
@@ -14,11 +16,14 @@ mod secrets;
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
 use std::mem;
 use std::sync::Arc;
 
+use rustls::crypto::ActiveKeyExchange;
 use rustls::crypto::tls13::OkmBlock;
 
+pub use self::authentication::Judge;
 pub use self::hello::Template;
 use self::protection::{APPLICATION_DATA, Protection, RECORD};
 use self::secrets::{Secrets, Suite};
@@ -69,12 +74,14 @@ pub enum Event<'r> {
 }
 
 /// One connection.
-pub struct Lean {
+pub struct OwnClient {
     template: Arc<Template>,
     state: State,
     /// The ClientHello, until it is known with which hash the transcript begins.
     hello: Vec<u8>,
     session_id: [u8; 32],
+    /// The key exchange, until the server's share is there.
+    exchange: Option<Box<dyn ActiveKeyExchange>>,
     suite: Option<&'static Suite>,
     handshake: Option<Box<dyn Secrets>>,
     /// In either direction: how records are protected now.
@@ -84,31 +91,35 @@ pub struct Lean {
     traffic: Option<[OkmBlock; 2]>,
     /// What has come of a message that is not whole.
     message: Vec<u8>,
+    /// The body of the server's Certificate, until it is judged.
+    certificate: Vec<u8>,
     /// The server has asked for a certificate.
     is_asked: bool,
     alpn: Option<Alpn>,
     signature_scheme: Option<SignatureScheme>,
-    error: &'static str,
+    error: Cow<'static, str>,
 }
 
-impl Lean {
-    /// Nothing is sent before [`Lean::begin`].
+impl OwnClient {
+    /// Nothing is sent before [`OwnClient::begin`].
     pub fn new(template: Arc<Template>) -> Self {
         Self {
             template,
             state: State::Begin,
             hello: Vec::new(),
             session_id: [0; 32],
+            exchange: None,
             suite: None,
             handshake: None,
             sending: None,
             receiving: None,
             traffic: None,
             message: Vec::new(),
+            certificate: Vec::new(),
             is_asked: false,
             alpn: None,
             signature_scheme: None,
-            error: "",
+            error: "".into(),
         }
     }
 
@@ -118,16 +129,19 @@ impl Lean {
     }
 
     /// What went wrong, in words.
-    pub fn error(&self) -> &'static str {
-        self.error
+    pub fn error(&self) -> &str {
+        &self.error
     }
 
     /// Appends the ClientHello, once.
     pub fn begin(&mut self, outgoing: &mut Vec<u8>) -> Result<(), Failure> {
         if self.state == State::Begin {
             let begin = outgoing.len() + HEADER;
-            let session_id = self.template.append(outgoing);
+            let exchange = self.template.group.start().ok();
+            let exchange = self.or(exchange, "no key can be generated")?;
+            let session_id = self.template.append(exchange.pub_key(), outgoing);
             self.session_id = self.or(session_id, "there are no random bytes")?;
+            self.exchange = Some(exchange);
             self.hello = outgoing[begin..].to_vec();
             self.state = State::ServerHello;
         }
@@ -179,7 +193,7 @@ impl Lean {
                 [_, CLOSE_NOTIFY] if self.receiving.is_some() => Ok(Event::Closed),
                 [_, CLOSE_NOTIFY | USER_CANCELED] => Ok(Event::Nothing),
                 [FATAL, alert] => {
-                    self.error = "the server sent an alert";
+                    self.error = "the server sent an alert".into();
                     Err(Failure::Alert(alert))
                 }
                 _ => self.fail("an alert that only warns, or is none"),
@@ -208,7 +222,7 @@ impl Lean {
 
     fn or<T>(&mut self, value: Option<T>, error: &'static str) -> Result<T, Failure> {
         if value.is_none() {
-            self.error = error;
+            self.error = error.into();
         }
         value.ok_or(Failure::TlsProtocol)
     }
@@ -230,7 +244,8 @@ impl Lean {
             client_authenticated: false,
             resumed_by: Resume::None,
             early_data: EarlyData::None,
-            authenticated: false,
+            authenticated: self.template.judge.is_some(),
+            own_client: true,
         }
     }
 }

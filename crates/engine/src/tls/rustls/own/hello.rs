@@ -1,5 +1,6 @@
 //! The hellos: the client's, made once by rustls and copied; the server's, read.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use rustls::ClientConfig;
@@ -8,10 +9,11 @@ use rustls::crypto::{SecureRandom, SupportedKxGroup};
 use rustls::pki_types::ServerName;
 use rustls::unbuffered::ConnectionState;
 
+use super::authentication::Judge;
 use super::secrets::{SUITES, Suite};
 use super::{HANDSHAKE, HEADER};
 use crate::tls::HELLO_RETRY_REQUEST;
-use crate::tls::rustls::client_hello::split;
+use crate::tls::rustls::client_hello::{extension, split};
 use crate::tls::rustls::flight::encode_flight;
 use crate::tls::rustls::random::Random;
 
@@ -37,18 +39,30 @@ const KEY_SHARE: u16 = 51;
 pub struct Template {
     /// The whole record.
     record: Vec<u8>,
-    /// The one group that is offered, whose key stays the same.
+    /// Where the key share lies in it.
+    share: Range<usize>,
+    /// The one group that is offered.
     pub group: &'static dyn SupportedKxGroup,
     suites: Vec<u16>,
     /// The application protocols that are offered.
     pub alpn: Vec<Vec<u8>>,
+    /// Who judges the server; nobody where it is not to be authenticated.
+    pub judge: Option<Judge>,
 }
 
 impl Template {
-    /// Of a configuration that offers TLS 1.3 only, and one group, whose share stays the same;
-    /// `None` if its ClientHello is not what this client can copy.
-    pub fn new(config: &Arc<ClientConfig>, server_name: &ServerName<'static>) -> Option<Self> {
-        let [group] = config.crypto_provider().kx_groups[..] else { return None };
+    /// Of a configuration that offers TLS 1.3 only, and one group, this one, which may be of another
+    /// implementation; `None` if its ClientHello is not what this client can copy.
+    pub fn new(
+        config: &Arc<ClientConfig>,
+        server_name: &ServerName<'static>,
+        group: &'static dyn SupportedKxGroup,
+        judge: Option<Judge>,
+    ) -> Option<Self> {
+        let [offered] = config.crypto_provider().kx_groups[..] else { return None };
+        if offered.name() != group.name() {
+            return None;
+        }
         let record = client_hello(config, server_name)?;
         let suites = config.crypto_provider().cipher_suites.iter();
         let suites: Vec<u16> =
@@ -60,15 +74,20 @@ impl Template {
             && message[0] == CLIENT_HELLO
             && usize::from(*message.get(SESSION_ID - 1)?) == SESSION_ID_LENGTH
             && suites.iter().all(|suite| find(*suite).is_some());
-        is_plain.then(|| Self { record, group, suites, alpn: config.alpn_protocols.clone() })
+        let share = share(&record, group)?;
+        let alpn = config.alpn_protocols.clone();
+        is_plain.then_some(Self { record, share, group, suites, alpn, judge })
     }
 
-    /// Appends a ClientHello with a random and a session ID of its own, in its record. Gives the
-    /// session ID; `None` when there are no random bytes.
-    pub fn append(&self, outgoing: &mut Vec<u8>) -> Option<[u8; SESSION_ID_LENGTH]> {
-        let begin = outgoing.len() + HEADER;
+    /// Appends a ClientHello with this key share, and a random and a session ID of its own, in its
+    /// record. Gives the session ID; `None` when there are no random bytes, or the share does not fit.
+    pub fn append(&self, share: &[u8], outgoing: &mut Vec<u8>) -> Option<[u8; SESSION_ID_LENGTH]> {
+        let begin = outgoing.len();
         outgoing.extend_from_slice(&self.record);
-        let message = &mut outgoing[begin..];
+        let record = &mut outgoing[begin..];
+        let place = &mut record[self.share.clone()];
+        (place.len() == share.len()).then(|| place.copy_from_slice(share))?;
+        let message = &mut record[HEADER..];
         Random.fill(&mut message[RANDOM..RANDOM + RANDOM_LENGTH]).ok()?;
         let session_id = message[SESSION_ID..].first_chunk_mut()?;
         Random.fill(session_id).ok()?;
@@ -142,6 +161,16 @@ pub fn for_each_extension<'m>(
         extensions = rest;
     }
     Ok(())
+}
+
+/// Where the only key share of a ClientHello lies, in its record (section 4.2.8).
+fn share(record: &[u8], group: &dyn SupportedKxGroup) -> Option<Range<usize>> {
+    let (shares, _) = split(extension(record, KEY_SHARE)?, 2)?;
+    let (number, share) = shares.split_first_chunk()?;
+    let (share, rest) = split(share, 2)?;
+    let is_only = rest.is_empty() && *number == u16::from(group.name()).to_be_bytes();
+    let begin = share.as_ptr().addr() - record.as_ptr().addr();
+    is_only.then_some(begin..begin + share.len())
 }
 
 fn find(suite: u16) -> Option<&'static Suite> {

@@ -3,21 +3,21 @@
 use rustls::crypto::ActiveKeyExchange;
 
 use super::*;
-use crate::tls::rustls::lean::messages::{
+use crate::tls::rustls::own::messages::{
     CERTIFICATE, CERTIFICATE_REQUEST, CERTIFICATE_VERIFY, ENCRYPTED_EXTENSIONS, FINISHED,
     NEW_SESSION_TICKET, SERVER_HELLO,
 };
-use crate::tls::rustls::lean::secrets::Side;
+use crate::tls::rustls::own::secrets::Side;
 
 /// A server of our own, made of the client's parts.
 pub struct Peer {
-    pub client: Lean,
+    pub client: OwnClient,
     secrets: Box<dyn Secrets>,
     keys: Protection,
 }
 
 /// A ServerHello's body.
-fn server_hello(client: &Lean, exchange: &dyn ActiveKeyExchange) -> Vec<u8> {
+fn server_hello(client: &OwnClient, exchange: &dyn ActiveKeyExchange) -> Vec<u8> {
     let share = exchange.pub_key();
     let mut body = vec![3, 3];
     body.extend([7; 32]);
@@ -42,12 +42,17 @@ fn plain(kind: u8, content: &[u8]) -> Vec<u8> {
 impl Peer {
     /// As far as the ServerHello.
     pub fn new() -> Self {
-        let (mut client, hello) = begun(&template(Group::X25519));
+        Self::of(&template(Group::X25519))
+    }
+
+    /// The same to a client of this template, whose group is X25519.
+    pub fn of(template: &Arc<Template>) -> Self {
+        let (mut client, hello) = begun(template);
         let own = implementation(Group::X25519, KeyShare::Reused).unwrap().start().unwrap();
         let body = server_hello(&client, &*own);
         let answer = message(SERVER_HELLO, &body);
-        let theirs = client.template.group.start().unwrap();
-        let shared = own.complete(theirs.pub_key()).unwrap();
+        let theirs = client.exchange.as_ref().unwrap().pub_key().to_vec();
+        let shared = own.complete(&theirs).unwrap();
         let secrets = SUITES[0].begin(shared.secret_bytes(), [&hello[HEADER..], &answer]);
         let keys = SUITES[0].protect(secrets.traffic(Side::Server)).unwrap();
         let mut record = plain(HANDSHAKE, &answer);
@@ -62,7 +67,7 @@ impl Peer {
     }
 
     /// Says a message of the handshake, in a record of its own.
-    fn say(&mut self, kind: u8, body: &[u8]) -> Result<(), Failure> {
+    pub fn say(&mut self, kind: u8, body: &[u8]) -> Result<(), Failure> {
         let message = message(kind, body);
         self.secrets.add(&message);
         let mut record = self.seal(HANDSHAKE, &message);
@@ -74,6 +79,11 @@ impl Peer {
         self.say(ENCRYPTED_EXTENSIONS, &[0, 0]).unwrap();
         self.say(CERTIFICATE, &[0, 0, 0, 1, 9]).unwrap();
         self.say(CERTIFICATE_VERIFY, &[4, 3, 0, 1, 9]).unwrap();
+    }
+
+    /// The hash of what has been said.
+    pub fn transcript(&self) -> Vec<u8> {
+        self.secrets.so_far().as_ref().to_vec()
     }
 
     pub fn finish(&mut self) -> Result<(), Failure> {

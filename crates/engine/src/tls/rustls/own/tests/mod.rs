@@ -1,12 +1,13 @@
 //! Against a server of rustls; against one that says what it should not in `peer`.
 
+mod authentication;
 mod peer;
 
 use std::io::{Read, Write};
 
 use proptest::prelude::*;
 use rustls::client::UnbufferedClientConnection;
-use rustls::pki_types::{PrivateKeyDer, ServerName};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::server::{ServerConnection, WebPkiClientVerifier};
 use rustls::{ClientConfig, RootCertStore, ServerConfig};
 use sha2::{Digest, Sha256};
@@ -19,7 +20,7 @@ use crate::names::{Group, SignatureScheme};
 use crate::spec::KeyShare;
 use crate::tls::Alpn;
 use crate::tls::rustls::client_hello::split;
-use crate::tls::rustls::key_exchange::implementation;
+use crate::tls::rustls::key_exchange::{self, implementation};
 use crate::tls::rustls::suites::CIPHER_SUITES;
 use crate::tls::rustls::verifier::Verifier;
 
@@ -49,13 +50,24 @@ fn name() -> ServerName<'static> {
 
 fn template(group: Group) -> Arc<Template> {
     let suites = SUITES.each_ref().map(|suite| suite.code_point);
-    Arc::new(Template::new(&config(group, &suites), &name()).unwrap())
+    trusting(&config(group, &suites))
+}
+
+/// Of the group as the configuration has it, and without authentication, as `--lean` has it.
+fn trusting(config: &Arc<ClientConfig>) -> Arc<Template> {
+    let group = config.crypto_provider().kx_groups[0];
+    Arc::new(Template::new(config, &name(), group, None).unwrap())
 }
 
 fn server_config(asks: bool) -> ServerConfig {
     let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
-    let chain = vec![made.cert.der().clone()];
-    let key = PrivateKeyDer::try_from(made.signing_key.serialize_der()).unwrap();
+    server_config_of(made.cert.der().to_vec(), made.signing_key.serialize_der(), asks)
+}
+
+/// With this certificate and its key, which asks for a client's certificate or not.
+fn server_config_of(certificate: Vec<u8>, pkcs8: Vec<u8>, asks: bool) -> ServerConfig {
+    let chain = vec![CertificateDer::from(certificate)];
+    let key = PrivateKeyDer::try_from(pkcs8).unwrap();
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
         .with_protocol_versions(&[&rustls::version::TLS12, &rustls::version::TLS13])
@@ -78,8 +90,8 @@ fn server(config: ServerConfig) -> ServerConnection {
 }
 
 /// A client that has begun, and its ClientHello's record.
-fn begun(template: &Arc<Template>) -> (Lean, Vec<u8>) {
-    let mut client = Lean::new(Arc::clone(template));
+fn begun(template: &Arc<Template>) -> (OwnClient, Vec<u8>) {
+    let mut client = OwnClient::new(Arc::clone(template));
     let mut hello = Vec::new();
     client.begin(&mut hello).unwrap();
     (client, hello)
@@ -87,7 +99,7 @@ fn begun(template: &Arc<Template>) -> (Lean, Vec<u8>) {
 
 /// Gives all whole records to the client, and takes them off; what it says, and what it read.
 fn feed(
-    client: &mut Lean,
+    client: &mut OwnClient,
     bytes: &mut Vec<u8>,
     outgoing: &mut Vec<u8>,
 ) -> Result<Vec<u8>, Failure> {
@@ -108,7 +120,7 @@ fn feed(
 
 /// Carries bytes to and fro until neither side has any; what the client read, and the server.
 fn exchange(
-    client: &mut Lean,
+    client: &mut OwnClient,
     server: &mut ServerConnection,
     outgoing: &mut Vec<u8>,
 ) -> (Vec<u8>, Vec<u8>) {
@@ -133,7 +145,7 @@ fn exchange(
 }
 
 /// A connection whose handshake is done.
-fn connected(template: &Arc<Template>, config: ServerConfig) -> (Lean, ServerConnection) {
+fn connected(template: &Arc<Template>, config: ServerConfig) -> (OwnClient, ServerConnection) {
     let (mut client, mut outgoing) = begun(template);
     let mut server = server(config);
     exchange(&mut client, &mut server, &mut outgoing);
@@ -142,7 +154,7 @@ fn connected(template: &Arc<Template>, config: ServerConfig) -> (Lean, ServerCon
 }
 
 /// Sends both ways.
-fn converse(client: &mut Lean, server: &mut ServerConnection) {
+fn converse(client: &mut OwnClient, server: &mut ServerConnection) {
     let mut outgoing = Vec::new();
     let request: Vec<u8> = (0..40_000_u32).map(|number| number as u8).collect();
     client.write(&request, &mut outgoing).unwrap();
@@ -155,15 +167,14 @@ fn converse(client: &mut Lean, server: &mut ServerConnection) {
 fn a_handshake_and_what_follows_with_every_suite_and_several_groups() {
     for group in GROUPS {
         for suite in &SUITES {
-            let config = config(group, &[suite.code_point]);
-            let template = Arc::new(Template::new(&config, &name()).unwrap());
+            let template = trusting(&config(group, &[suite.code_point]));
             let (mut client, mut server) = connected(&template, server_config(false));
             let facts = client.facts();
             assert_eq!(facts.suite, CipherSuite::from_code_point(suite.code_point));
             assert_eq!(facts.group, Some(KeyExchangeGroup::Named(group.code_point())));
             assert_eq!(facts.signature_scheme, Some(SignatureScheme::from_code_point(0x0403)));
             assert_eq!(facts.alpn, Some(Alpn::of(b"http/1.1")));
-            assert!(!facts.authenticated && !facts.client_authenticated);
+            assert!(!facts.authenticated && !facts.client_authenticated && facts.own_client);
             converse(&mut client, &mut server);
             server.send_close_notify();
             let mut end = Vec::new();
@@ -201,7 +212,7 @@ fn keys_are_updated_as_often_as_the_server_likes() {
 fn its_client_hello_is_that_of_rustls_but_for_what_is_drawn_anew() {
     let suites = SUITES.each_ref().map(|suite| suite.code_point);
     let config = config(Group::X25519, &suites);
-    let template = Arc::new(Template::new(&config, &name()).unwrap());
+    let template = trusting(&config);
     let (_, first) = begun(&template);
     let (_, second) = begun(&template);
     let same = |range: std::ops::Range<usize>| first[range.clone()] == second[range];
@@ -229,6 +240,28 @@ fn its_client_hello_is_that_of_rustls_but_for_what_is_drawn_anew() {
     assert_eq!(first.len(), theirs.len());
     assert_eq!(first[..11], theirs[..11]);
     assert_eq!(sorted(&first), sorted(&theirs));
+}
+
+#[test]
+fn a_fresh_share_is_another_one_for_each_connection() {
+    for group in GROUPS {
+        let config = config(group, &[0x1301]);
+        let fresh = key_exchange::own(group, KeyShare::Fresh).unwrap();
+        let template = Arc::new(Template::new(&config, &name(), fresh, None).unwrap());
+        let [first, second] = [(); 2].map(|()| {
+            let (client, hello) = begun(&template);
+            let share = client.exchange.unwrap().pub_key().to_vec();
+            let times = hello.windows(share.len()).filter(|window| *window == share).count();
+            assert_eq!(times, 1, "{group}");
+            share
+        });
+        assert_ne!(first, second);
+        let (mut client, mut server) = connected(&template, server_config(false));
+        converse(&mut client, &mut server);
+        // A template is of one group only.
+        let other = key_exchange::own(Group::P521, KeyShare::Fresh).unwrap();
+        assert!(Template::new(&config, &name(), other, None).is_none());
+    }
 }
 
 #[test]

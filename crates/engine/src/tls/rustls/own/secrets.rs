@@ -3,6 +3,7 @@
 
 use aws_lc_rs::aead::{self, LessSafeKey, NONCE_LEN, UnboundKey};
 use hmac::{Hmac, Mac};
+use rustls::crypto::hash;
 use rustls::crypto::tls13::OkmBlock;
 use sha2::{Digest, Sha256, Sha384};
 
@@ -77,6 +78,9 @@ pub trait Secrets: Send {
 
     /// The secret under which the rest of the handshake is encrypted.
     fn traffic(&self, side: Side) -> &OkmBlock;
+
+    /// The hash of the transcript so far.
+    fn so_far(&self) -> hash::Output;
 
     /// The content of a side's Finished, over the transcript so far (section 4.4.4).
     fn finished(&self, side: Side) -> OkmBlock;
@@ -155,6 +159,10 @@ impl<H: Hash> Secrets for Running<H> {
 
     fn traffic(&self, side: Side) -> &OkmBlock {
         &self.traffic[usize::from(side == Side::Server)]
+    }
+
+    fn so_far(&self) -> hash::Output {
+        hash::Output::new(&self.transcript.clone().finalize())
     }
 
     fn finished(&self, side: Side) -> OkmBlock {

@@ -1,10 +1,12 @@
 //! The messages of the handshake and those behind it (RFC 8446, section 4).
 
+use std::mem;
+
 use rustls::crypto::tls13::OkmBlock;
 
 use super::hello::{Answer, for_each_extension};
 use super::secrets::{Secrets, Side};
-use super::{CHANGE_CIPHER_SPEC, HANDSHAKE, HEADER, Lean, State};
+use super::{CHANGE_CIPHER_SPEC, HANDSHAKE, HEADER, OwnClient, State};
 use crate::names::SignatureScheme;
 use crate::outcome::Failure;
 use crate::tls::Alpn;
@@ -35,7 +37,7 @@ const ALPN: u16 = 16;
 /// Without a key for what comes next nothing unencrypted may take its place.
 const NO_KEY: &str = "the server's records cannot be decrypted";
 
-impl Lean {
+impl OwnClient {
     /// Takes all messages that are whole; gives their length.
     pub(super) fn messages(
         &mut self,
@@ -79,10 +81,15 @@ impl Lean {
             }
             (State::Certificate, CERTIFICATE) => match body {
                 [0, 0, 0, 0] => {
-                    self.error = "the server has no certificate";
+                    self.error = "the server has no certificate".into();
                     return Err(Failure::Certificate);
                 }
-                [0, _, _, _, ..] => self.state = State::CertificateVerify,
+                [0, _, _, _, ..] => {
+                    if self.template.judge.is_some() {
+                        self.certificate = body.to_vec();
+                    }
+                    self.state = State::CertificateVerify;
+                }
                 _ => return self.fail("a Certificate that is cut short"),
             },
             (State::CertificateVerify, CERTIFICATE_VERIFY) => {
@@ -90,6 +97,7 @@ impl Lean {
                     self.or(body.first_chunk(), "a CertificateVerify that is cut short")?;
                 let scheme = SignatureScheme::from_code_point(u16::from_be_bytes(*scheme));
                 self.signature_scheme = Some(scheme);
+                self.authenticate(body)?;
                 self.state = State::Finished;
             }
             (State::Finished, FINISHED) => return self.server_finished(message, body, outgoing),
@@ -106,8 +114,7 @@ impl Lean {
             Ok(answer) => answer,
             Err(error) => return self.fail(error),
         };
-        let exchange = self.template.group.start().ok();
-        let shared = exchange.and_then(|exchange| exchange.complete(share).ok());
+        let shared = self.exchange.take().and_then(|exchange| exchange.complete(share).ok());
         let shared = self.or(shared, "the server's key share is invalid")?;
         let secrets = suite.begin(shared.secret_bytes(), [&self.hello, message]);
         let receiving = suite.protect(secrets.traffic(Side::Server));
@@ -140,6 +147,19 @@ impl Lean {
         let (name, _) = self.or(chosen, "the server chooses a protocol that is not offered")?;
         self.alpn = Some(Alpn::of(name));
         Ok(())
+    }
+
+    /// Judges the server by its certificates and its signature, where that is wanted.
+    fn authenticate(&mut self, proof: &[u8]) -> Result<(), Failure> {
+        let certificate = mem::take(&mut self.certificate);
+        let Some(judge) = &self.template.judge else { return Ok(()) };
+        let Some(secrets) = &self.handshake else {
+            return self.fail("a CertificateVerify without a ServerHello");
+        };
+        judge.judge(&certificate, proof, &secrets.so_far()).map_err(|refusal| {
+            self.error = refusal.words;
+            refusal.failure
+        })
     }
 
     /// Verifies the server's Finished and answers with the client's.
