@@ -69,7 +69,7 @@ class _Load:
         server = self.server
         command = [require_program("tlslab-load"), "--json", "-c", str(CONNECTIONS)]
         command += ["-d", f"{SECONDS:g}s", "--tls", "1.3", "--group", GROUP, "--suite", SUITE]
-        command += ["--sigalg", "rsa_pss_rsae_sha256", "--backend", backend]
+        command += ["--sigalg", "rsa_pss_rsae_sha256", "--backend", backend, "--client", "library"]
         before = read_process(server.worker)
         done = run([*command, "--ca", str(server.ca_file), server.url], SECONDS, server.worker)
         after = read_process(server.worker)

@@ -23,11 +23,11 @@ use crate::outcome::Outcome;
 use crate::poller::{Poller, Ready};
 use crate::record::{Environment, Preflight};
 use crate::run::versions;
-use crate::spec::{CheckedSpec, RunSpec};
-use crate::tls::Backend;
+use crate::spec::{CheckedSpec, ClientChoice, RunSpec};
 use crate::tls::choice::Choice;
 use crate::tls::openssl::OpensslBackend;
 use crate::tls::rustls::RustlsBackend;
+use crate::tls::{Backend, Offer};
 
 /// The identifier of this wire format; a change that old readers would misread changes the number.
 pub const HOLD_SCHEMA: &str = "tlslab.hold/1";
@@ -135,7 +135,8 @@ pub fn hold(
         failed: BTreeMap::new(),
         interrupted: false,
     };
-    let offer = &checked.offer;
+    // The memory that is told is that of the library that the record names.
+    let offer = &Offer { client: ClientChoice::Library, ..checked.offer.clone() };
     Ok(match checked.backend {
         Choice::Rustls => {
             Holder::new(RustlsBackend::new(offer)?, &script, interrupt, blank)?.run(plan, told)

@@ -93,7 +93,7 @@ def _hold(
     aim = Aim(server.url, server.trust, allow=request.allow)
     profile = Profile(tls="1.3", groups=(GROUP,)) if server.managed else Profile()
     spec = preflight_spec(aim, profile) | {"sources": list(request.sources)}
-    spec["tls"] |= {"backend": backend, "client": "library"}
+    spec["tls"]["backend"] = backend
     record = engine.hold(spec, request.levels, DWELL_S, listen)
     return BackendScale(
         backend=record.backend,

@@ -94,7 +94,7 @@ pub enum KeyShare {
 }
 
 /// Who makes full handshakes of TLS 1.3 with one group, no certificate of the client's and no key log.
-/// All others are the library's.
+/// All others are the library's, and so are connections that are held.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ClientChoice {

@@ -23,7 +23,7 @@ thread_local! {
 /// A chain that has passed.
 struct Passed {
     /// The verifier that let it pass: its trust anchors are part of the question.
-    verifier: usize,
+    verifier: u64,
     /// So is the name.
     name: ServerName<'static>,
     at: UnixTime,
@@ -33,7 +33,7 @@ struct Passed {
 
 /// Whether this verifier has let exactly this chain pass a moment ago, on this thread.
 pub fn has_passed(
-    verifier: usize,
+    verifier: u64,
     name: &ServerName<'_>,
     end_entity: &CertificateDer<'_>,
     intermediates: &[CertificateDer<'_>],
@@ -54,7 +54,7 @@ pub fn has_passed(
 
 /// Keeps in mind that this verifier has let this chain pass.
 pub fn remember(
-    verifier: usize,
+    verifier: u64,
     name: &ServerName<'_>,
     end_entity: &CertificateDer<'_>,
     intermediates: &[CertificateDer<'_>],

@@ -51,7 +51,7 @@ pub struct RustlsBackend {
     /// Does not; for the connections between two samples.
     trusting: Arc<ClientConfig>,
     server_names: Vec<ServerName<'static>>,
-    /// What the client of our own begins with for each name; empty where it cannot do what is asked for.
+    /// What the engine's own client begins with for each name; empty where it cannot do what is asked for.
     own: Vec<Arc<Template>>,
     /// Whose turn it is.
     next_name: usize,
@@ -114,14 +114,14 @@ impl RustlsBackend {
 impl Backend for RustlsBackend {
     type Session = RustlsSession;
 
-    /// Connections that are sampled are the library's: what the client of our own got wrong would show
-    /// beside them.
+    /// Connections that are sampled are the library's: what the engine's own client got wrong would
+    /// show beside them.
     fn open(&mut self) -> Result<RustlsSession, Failure> {
         let is_sampled = self.opened.is_multiple_of(SAMPLING_PERIOD);
         self.opened = self.opened.wrapping_add(1);
         if !is_sampled && !self.own.is_empty() {
             let name = self.next_name();
-            return Ok(RustlsSession::own(Arc::clone(&self.own[name]), name));
+            return RustlsSession::own(Arc::clone(&self.own[name]), name);
         }
         self.session(is_sampled || self.authenticate == Authenticate::Every, None)
     }
@@ -142,7 +142,7 @@ impl Backend for RustlsBackend {
     }
 }
 
-/// What the client of our own begins with, for each name: where connections are full handshakes of TLS
+/// What the engine's own client begins with, for each name: where connections are full handshakes of TLS
 /// 1.3 with one group, and nothing is wanted of them but that.
 fn templates(
     offer: &Offer,
@@ -331,7 +331,7 @@ mod tests {
         Offer { authenticate, key_share, ..offer() }
     }
 
-    /// Which of the first connections the client of our own does.
+    /// Which of the first connections the engine's own client does.
     fn own(offer: &Offer) -> Vec<bool> {
         let mut backend = RustlsBackend::new(offer).unwrap();
         (0..2 * SAMPLING_PERIOD).map(|_| backend.open().unwrap().is_own()).collect()

@@ -1,4 +1,5 @@
-//! One connection of this back end: rustls over the unbuffered interface, or a client of its own.
+//! One connection of this back end: rustls over the unbuffered interface, or the engine's
+//! own client.
 //!
 //! The unbuffered interface leaves the buffers to the caller: here one receive buffer serves all
 //! connections of a worker, and a connection keeps bytes of its own only when a record arrives in
@@ -47,7 +48,7 @@ thread_local! {
 enum Machine {
     /// rustls.
     Library(Box<UnbufferedClientConnection>),
-    /// The client of its own, for what it can do.
+    /// The engine's own client, for what it can do.
     Own(Box<OwnClient>),
 }
 
@@ -95,12 +96,12 @@ impl RustlsSession {
         Ok(session)
     }
 
-    /// A connection by the client of its own.
-    pub(super) fn own(template: Arc<Template>, asked_name: usize) -> Self {
-        Self::with(Machine::Own(Box::new(OwnClient::new(template))), asked_name)
+    /// A connection by the engine's own client.
+    pub(super) fn own(template: Arc<Template>, asked_name: usize) -> Result<Self, Failure> {
+        Ok(Self::with(Machine::Own(Box::new(OwnClient::new(template)?)), asked_name))
     }
 
-    /// Whether the client of its own does it.
+    /// Whether the engine's own client does it.
     #[cfg(test)]
     pub(super) fn is_own(&self) -> bool {
         matches!(self.machine, Machine::Own(_))

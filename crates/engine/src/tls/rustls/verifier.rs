@@ -1,6 +1,7 @@
 //! How the rustls back end authenticates a server.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustls::ProtocolVersion::{TLSv1_2, TLSv1_3};
 use rustls::client::WebPkiServerVerifier;
@@ -26,6 +27,8 @@ enum Check {
 /// A server verifier that notes the signature scheme.
 #[derive(Debug)]
 pub struct Verifier {
+    /// No other verifier of this process has it.
+    number: u64,
     check: Check,
     algorithms: WebPkiSupportedAlgorithms,
     schemes: Vec<SignatureScheme>,
@@ -42,12 +45,12 @@ impl Verifier {
             TrustAnchors::Anyone => Check::Signature,
             TrustAnchors::Certificates(anchors) => Check::Full(webpki(anchors, algorithms)?),
         };
-        Ok(Self { check, algorithms, schemes })
+        Ok(Self { number: number(), check, algorithms, schemes })
     }
 
     /// Verifies nothing: for the connections between two samples.
     pub fn none(algorithms: WebPkiSupportedAlgorithms, schemes: Vec<SignatureScheme>) -> Self {
-        Self { check: Check::Nothing, algorithms, schemes }
+        Self { number: number(), check: Check::Nothing, algorithms, schemes }
     }
 
     /// Notes the scheme; says whether the signature is to be verified.
@@ -55,6 +58,11 @@ impl Verifier {
         signed_with::note(signed);
         !matches!(self.check, Check::Nothing)
     }
+}
+
+fn number() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
 fn webpki(
@@ -86,8 +94,7 @@ impl ServerCertVerifier for Verifier {
         let Check::Full(webpki) = &self.check else {
             return Ok(ServerCertVerified::assertion());
         };
-        let identity = std::ptr::from_ref(self) as usize;
-        if chain_memo::has_passed(identity, server_name, end_entity, intermediates, now) {
+        if chain_memo::has_passed(self.number, server_name, end_entity, intermediates, now) {
             return Ok(ServerCertVerified::assertion());
         }
         let verified = webpki.verify_server_cert(
@@ -97,7 +104,7 @@ impl ServerCertVerifier for Verifier {
             ocsp_response,
             now,
         )?;
-        chain_memo::remember(identity, server_name, end_entity, intermediates, now);
+        chain_memo::remember(self.number, server_name, end_entity, intermediates, now);
         Ok(verified)
     }
 

@@ -154,15 +154,15 @@ fn a_run_by_time_ends_in_time_whatever_its_connections_do() {
     let endless: Vec<Act> =
         vec![Receive, Send(head("Content-Length: 1099511627776")), Flood(vec![b'x'; 16 * 1024])];
     for fault in [bare(vec![Wait]), bare(vec![Reset]), secured(&settings, endless)] {
-        for backend in BACKENDS {
+        for client in ALL {
             let peer = Peer::start(&settings, 1, fault.clone());
-            let mut spec = impatient(peer.address(), backend);
+            let mut spec = client.spec(peer.address());
             spec.stop = Stop::DurationMs(300);
             // Longer than the run: what is under way has to be broken off.
             spec.deadlines.handshake_ms = 60_000;
             spec.deadlines.body_ms = 60_000;
             let record = measured(spec, trust(&authority));
-            assert_eq!(record.outcomes.completed, 0, "{backend:?}");
+            assert_eq!(record.outcomes.completed, 0, "{client:?}");
         }
     }
 }

@@ -5,6 +5,8 @@ mod endings;
 mod http;
 mod tls;
 
+use std::net::SocketAddr;
+
 use crate::alone::measured_alone;
 use crate::harness::{BACKENDS, impatient, lean, own};
 use tlslab_engine::outcome::Outcomes;
@@ -50,14 +52,34 @@ fn books(authority: &Authority, fault: Fault, client: Client) -> Outcomes {
     // Without a version of its own, so that a fault may be of any.
     let welcome = Settings { version: None, ..settings(authority) };
     let peer = Peer::start(&welcome, 1, fault);
-    let spec: RunSpec = match client {
-        Client::Library(backend) => impatient(peer.address(), backend),
-        Client::Own => own(impatient(peer.address(), BackendChoice::Rustls)),
-        Client::Lean => lean(impatient(peer.address(), BackendChoice::Rustls)),
-    };
-    let record = measured_alone(spec, authority);
+    let record = measured_alone(client.spec(peer.address()), authority);
     assert_eq!(record.outcomes.attempts, CONNECTIONS);
     record.outcomes
+}
+
+impl Client {
+    /// A run of it, with short deadlines.
+    fn spec(self, address: SocketAddr) -> RunSpec {
+        match self {
+            Self::Library(backend) => impatient(address, backend),
+            Self::Own => own(impatient(address, BackendChoice::Rustls)),
+            Self::Lean => lean(impatient(address, BackendChoice::Rustls)),
+        }
+    }
+}
+
+#[test]
+fn the_clients_are_who_they_are_called() {
+    let authority = Authority::new("tlslab test");
+    let peer = Peer::honest(&settings(&authority));
+    for client in ALL {
+        let record = measured_alone(client.spec(peer.address()), &authority);
+        let by_own = match client {
+            Client::Library(_) => 0,
+            Client::Own | Client::Lean => CONNECTIONS - 1,
+        };
+        assert_eq!((record.outcomes.completed, record.own_client), (CONNECTIONS, by_own));
+    }
 }
 
 /// Every connection fails, and as what.

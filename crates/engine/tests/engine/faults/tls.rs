@@ -6,9 +6,9 @@ use tlslab_testkit::peers::script::Act::{Flood, Receive, Send, Wait};
 use tlslab_testkit::peers::{Fault, Peer, bare, compressed, hello_retry, secured};
 use tlslab_testkit::tls_server::{Settings, Version};
 
-use super::{CONNECTIONS, VERIFYING, fail, fails, settings};
+use super::{ALL, CONNECTIONS, VERIFYING, fail, fails, settings};
 use crate::alone::measured_alone;
-use crate::harness::{BACKENDS, impatient, measured, spec, trust};
+use crate::harness::{measured, trust};
 
 /// A flood of zero bytes: neither a record nor anything else.
 const ZEROS: [u8; 64] = [0; 64];
@@ -104,13 +104,13 @@ fn handshakes_that_must_not_succeed_do_not() {
 fn a_version_that_was_not_asked_for_is_an_alert() {
     let authority = Authority::new("tlslab test");
     let other = Settings { version: Some(Version::Tls12), ..settings(&authority) };
-    for backend in BACKENDS {
+    for client in ALL {
         let peer = Peer::start(&settings(&authority), 1, secured(&other, vec![Wait]));
-        let mut spec = impatient(peer.address(), backend);
+        let mut spec = client.spec(peer.address());
         spec.tls.versions = vec!["1.3".parse().unwrap()];
         let record = measured(spec, trust(&authority));
         let failed = [("alert_protocol_version".to_owned(), CONNECTIONS)].into();
-        assert_eq!(record.outcomes.failed, failed, "{backend:?}");
+        assert_eq!(record.outcomes.failed, failed, "{client:?}");
     }
 }
 
@@ -134,10 +134,10 @@ fn a_chain_beyond_64_kib_is_not_taken_in() {
 /// Runs whose every server, the first included, has this certificate.
 fn served_by(identity: Identity, authority: &Authority) {
     let server = Settings { identities: vec![identity], ..settings(authority) };
-    for backend in BACKENDS {
+    for client in ALL {
         let peer = Peer::honest(&server);
-        let record = measured_alone(spec(peer.address(), backend), authority);
-        assert_eq!(record.outcomes.completed, CONNECTIONS, "{backend:?}");
+        let record = measured_alone(client.spec(peer.address()), authority);
+        assert_eq!(record.outcomes.completed, CONNECTIONS, "{client:?}");
         let subject = record.preflight.certificate.unwrap().subject;
         assert!(!subject.contains('\0') && subject.chars().count() <= 256, "{subject}");
     }

@@ -13,7 +13,7 @@ use super::authentication::Judge;
 use super::secrets::{SUITES, Suite};
 use super::{HANDSHAKE, HEADER};
 use crate::tls::HELLO_RETRY_REQUEST;
-use crate::tls::rustls::client_hello::{extension, split};
+use crate::tls::rustls::client_hello::{extension, extensions, split};
 use crate::tls::rustls::flight::encode_flight;
 use crate::tls::rustls::random::Random;
 
@@ -31,9 +31,18 @@ const SESSION_ID: usize = RANDOM + RANDOM_LENGTH + 1;
 const TLS12: [u8; 2] = [3, 3];
 const TLS13: [u8; 2] = [3, 4];
 
-/// Extensions of a ServerHello (sections 4.2.1 and 4.2.8).
+/// Extensions of a ServerHello (sections 4.2.1, 4.2.8 and 4.2.11).
 const SUPPORTED_VERSIONS: u16 = 43;
 const KEY_SHARE: u16 = 51;
+const PRE_SHARED_KEY: u16 = 41;
+
+/// Extensions that only TLS 1.2 has: ec_point_formats, extended_master_secret, session_ticket and
+/// renegotiation_info.
+const OF_TLS12: [u16; 4] = [11, 23, 35, 0xff01];
+
+/// Extensions of EncryptedExtensions that are looked at (RFC 6066, section 3; RFC 7301).
+const SERVER_NAME: u16 = 0;
+const ALPN: u16 = 16;
 
 /// What all ClientHellos of a worker for one server name have in common.
 pub struct Template {
@@ -44,8 +53,10 @@ pub struct Template {
     /// The one group that is offered.
     pub group: &'static dyn SupportedKxGroup,
     suites: Vec<u16>,
+    /// The numbers of its extensions.
+    extensions: Vec<u16>,
     /// The application protocols that are offered.
-    pub alpn: Vec<Vec<u8>>,
+    alpn: Vec<Vec<u8>>,
     /// Who judges the server; nobody where it is not to be authenticated.
     pub judge: Option<Judge>,
 }
@@ -75,8 +86,14 @@ impl Template {
             && usize::from(*message.get(SESSION_ID - 1)?) == SESSION_ID_LENGTH
             && suites.iter().all(|suite| find(*suite).is_some());
         let share = share(&record, group)?;
+        let mut offered = Vec::new();
+        for_each_extension(extensions(&record)?, |number, _| {
+            offered.push(number);
+            true
+        })
+        .ok()?;
         let alpn = config.alpn_protocols.clone();
-        is_plain.then_some(Self { record, share, group, suites, alpn, judge })
+        is_plain.then_some(Self { record, share, group, suites, extensions: offered, alpn, judge })
     }
 
     /// Appends a ClientHello with this key share, and a random and a session ID of its own, in its
@@ -92,6 +109,36 @@ impl Template {
         let session_id = message[SESSION_ID..].first_chunk_mut()?;
         Random.fill(session_id).ok()?;
         Some(*session_id)
+    }
+
+    /// The application protocol that EncryptedExtensions choose, if they do; an error in words where
+    /// they hold what may not be there (sections 4.2 and 4.3.1).
+    pub fn read_extensions<'m>(&self, body: &'m [u8]) -> Result<Option<&'m [u8]>, &'static str> {
+        let (list, rest) = split(body, 2).ok_or("the extensions are cut short")?;
+        if !rest.is_empty() {
+            return Err("something lies behind the extensions");
+        }
+        let (mut protocols, mut seen) = (None, Vec::new());
+        for_each_extension(list, |number, content| {
+            let is_plain = [SUPPORTED_VERSIONS, KEY_SHARE, PRE_SHARED_KEY].contains(&number);
+            let may_be = self.extensions.contains(&number)
+                && !is_plain
+                && !OF_TLS12.contains(&number)
+                && !seen.contains(&number)
+                && (number != SERVER_NAME || content.is_empty());
+            seen.push(number);
+            if number == ALPN {
+                protocols = Some(content);
+            }
+            may_be
+        })?;
+        let Some(protocols) = protocols else { return Ok(None) };
+        // A list of one (RFC 7301, section 3.1).
+        split(protocols, 2)
+            .and_then(|(list, rest)| rest.is_empty().then_some(split(list, 1)?))
+            .filter(|(name, rest)| rest.is_empty() && self.alpn.iter().any(|known| known == name))
+            .map(|(name, _)| Some(name))
+            .ok_or("the server chooses a protocol that is not offered")
     }
 
     /// What a ServerHello's body says to such a ClientHello; an error in words if it is none that a
@@ -156,7 +203,7 @@ pub fn for_each_extension<'m>(
         let (number, rest) = extensions.split_first_chunk().ok_or("an extension is cut short")?;
         let (content, rest) = split(rest, 2).ok_or("an extension is cut short")?;
         if !take(u16::from_be_bytes(*number), content) {
-            return Err("the server sends an extension that it was not asked for, or one twice");
+            return Err("an extension that was not asked for, is there twice, or is malformed");
         }
         extensions = rest;
     }

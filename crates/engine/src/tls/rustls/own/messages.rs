@@ -4,10 +4,10 @@ use std::mem;
 
 use rustls::crypto::tls13::OkmBlock;
 
+use super::authentication::{for_each_certificate, scheme};
 use super::hello::{Answer, for_each_extension};
 use super::secrets::{Secrets, Side};
 use super::{CHANGE_CIPHER_SPEC, HANDSHAKE, HEADER, OwnClient, State};
-use crate::names::SignatureScheme;
 use crate::outcome::Failure;
 use crate::tls::Alpn;
 use crate::tls::rustls::client_hello::split;
@@ -29,10 +29,19 @@ const KEY_UPDATE: u8 = 24;
 const MESSAGE_HEADER: usize = 4;
 
 /// The longest message that is let in; rustls has the same bound.
-const LONGEST_MESSAGE: usize = 1 << 16;
+pub(super) const LONGEST_MESSAGE: usize = 0xffff;
 
-/// The extension of an application protocol (RFC 7301).
-const ALPN: u16 = 16;
+/// How many KeyUpdates may come in a row, without a byte of plaintext; rustls lets as many in.
+pub(super) const KEY_UPDATES: u8 = 32;
+
+/// The extension that a CertificateRequest must have (section 4.3.2).
+const SIGNATURE_ALGORITHMS: u16 = 13;
+
+/// The most extensions of a CertificateRequest: there are not so many that it may have.
+const EXTENSIONS: usize = 64;
+
+/// A Certificate with none, the answer to a CertificateRequest (section 4.4.2).
+const NO_CERTIFICATE: [u8; 8] = [CERTIFICATE, 0, 0, 4, 0, 0, 0, 0];
 
 /// Without a key for what comes next nothing unencrypted may take its place.
 const NO_KEY: &str = "the server's records cannot be decrypted";
@@ -72,31 +81,21 @@ impl OwnClient {
                 self.encrypted_extensions(body)?;
                 self.state = State::Certificate;
             }
-            // An empty context, as in every handshake, is what the answer repeats.
-            (State::Certificate, CERTIFICATE_REQUEST) if !self.is_asked && !body.is_empty() => {
-                if body[0] != 0 {
-                    return self.fail("a CertificateRequest with a context");
-                }
+            (State::Certificate, CERTIFICATE_REQUEST) if !self.is_asked => {
+                self.read(is_request(body))?;
                 self.is_asked = true;
             }
-            (State::Certificate, CERTIFICATE) => match body {
-                [0, 0, 0, 0] => {
-                    self.error = "the server has no certificate".into();
-                    return Err(Failure::Certificate);
+            (State::Certificate, CERTIFICATE) => {
+                let mut certificates = 0;
+                self.read(for_each_certificate(body, |_| certificates += 1))?;
+                self.has_certificate = certificates > 0;
+                if self.template.judge.is_some() {
+                    self.certificate = body.to_vec();
                 }
-                [0, _, _, _, ..] => {
-                    if self.template.judge.is_some() {
-                        self.certificate = body.to_vec();
-                    }
-                    self.state = State::CertificateVerify;
-                }
-                _ => return self.fail("a Certificate that is cut short"),
-            },
+                self.state = State::CertificateVerify;
+            }
             (State::CertificateVerify, CERTIFICATE_VERIFY) => {
-                let scheme =
-                    self.or(body.first_chunk(), "a CertificateVerify that is cut short")?;
-                let scheme = SignatureScheme::from_code_point(u16::from_be_bytes(*scheme));
-                self.signature_scheme = Some(scheme);
+                self.signature_scheme = Some(self.read(scheme(body))?);
                 self.authenticate(body)?;
                 self.state = State::Finished;
             }
@@ -110,10 +109,8 @@ impl OwnClient {
     }
 
     fn server_hello(&mut self, message: &[u8], body: &[u8]) -> Result<(), Failure> {
-        let Answer { suite, share } = match self.template.read_answer(&self.session_id, body) {
-            Ok(answer) => answer,
-            Err(error) => return self.fail(error),
-        };
+        let answer = self.template.read_answer(&self.session_id, body);
+        let Answer { suite, share } = self.read(answer)?;
         let shared = self.exchange.take().and_then(|exchange| exchange.complete(share).ok());
         let shared = self.or(shared, "the server's key share is invalid")?;
         let secrets = suite.begin(shared.secret_bytes(), [&self.hello, message]);
@@ -127,31 +124,18 @@ impl OwnClient {
     }
 
     fn encrypted_extensions(&mut self, body: &[u8]) -> Result<(), Failure> {
-        let mut protocols = None;
-        let read = split(body, 2).filter(|(_, rest)| rest.is_empty()).ok_or("a length is wrong");
-        let read = read.and_then(|(extensions, _)| {
-            for_each_extension(extensions, |number, content| {
-                number != ALPN || protocols.replace(content).is_none()
-            })
-        });
-        if let Err(error) = read {
-            return self.fail(error);
-        }
-        let Some(protocols) = protocols else { return Ok(()) };
-        // A list of one (RFC 7301, section 3.1).
-        let chosen = split(protocols, 2)
-            .and_then(|(list, rest)| rest.is_empty().then_some(split(list, 1)?))
-            .filter(|(name, rest)| {
-                rest.is_empty() && self.template.alpn.iter().any(|offered| offered == name)
-            });
-        let (name, _) = self.or(chosen, "the server chooses a protocol that is not offered")?;
-        self.alpn = Some(Alpn::of(name));
+        let chosen = self.template.read_extensions(body);
+        self.alpn = self.read(chosen)?.map(Alpn::of);
         Ok(())
     }
 
     /// Judges the server by its certificates and its signature, where that is wanted.
     fn authenticate(&mut self, proof: &[u8]) -> Result<(), Failure> {
         let certificate = mem::take(&mut self.certificate);
+        if !self.has_certificate {
+            self.error = "the server has no certificate".into();
+            return Err(Failure::Certificate);
+        }
         let Some(judge) = &self.template.judge else { return Ok(()) };
         let Some(secrets) = &self.handshake else {
             return self.fail("a CertificateVerify without a ServerHello");
@@ -159,7 +143,9 @@ impl OwnClient {
         judge.judge(&certificate, proof, &secrets.so_far()).map_err(|refusal| {
             self.error = refusal.words;
             refusal.failure
-        })
+        })?;
+        self.authenticated = true;
+        Ok(())
     }
 
     /// Verifies the server's Finished and answers with the client's.
@@ -179,18 +165,16 @@ impl OwnClient {
         let traffic = secrets.application();
         outgoing.extend_from_slice(&FOR_MIDDLE_BOXES);
         self.sending = suite.protect(secrets.traffic(Side::Client));
-        if self.is_asked {
-            let none = [CERTIFICATE, 0, 0, 4, 0, 0, 0, 0];
-            self.seal(HANDSHAKE, &none, outgoing)?;
-            secrets.add(&none);
-        }
+        let none: &[u8] = if self.is_asked { &NO_CERTIFICATE } else { &[] };
+        secrets.add(none);
         let content = secrets.finished(Side::Client);
         let content = content.as_ref();
-        let mut finished = [0; MESSAGE_HEADER + OkmBlock::MAX_LEN];
-        let finished = &mut finished[..MESSAGE_HEADER + content.len()];
-        finished[..MESSAGE_HEADER].copy_from_slice(&[FINISHED, 0, 0, content.len() as u8]);
-        finished[MESSAGE_HEADER..].copy_from_slice(content);
-        self.seal(HANDSHAKE, finished, outgoing)?;
+        let (before, length) = (none.len() + MESSAGE_HEADER, content.len());
+        let mut flight = [0; NO_CERTIFICATE.len() + MESSAGE_HEADER + OkmBlock::MAX_LEN];
+        flight[..none.len()].copy_from_slice(none);
+        flight[none.len()..before].copy_from_slice(&[FINISHED, 0, 0, length as u8]);
+        flight[before..before + length].copy_from_slice(content);
+        self.seal(HANDSHAKE, &flight[..before + length], outgoing)?;
         self.sending = suite.protect(&traffic[0]);
         let receiving = suite.protect(&traffic[1]);
         self.receiving = Some(self.or(receiving, NO_KEY)?);
@@ -202,23 +186,32 @@ impl OwnClient {
     /// Goes on to the server's next keys, and to the client's if it is asked to (RFC 8446, section
     /// 4.6.3).
     fn key_update(&mut self, body: &[u8], outgoing: &mut Vec<u8>) -> Result<(), Failure> {
-        let (Some(suite), Some([client, server])) = (self.suite, self.traffic.take()) else {
-            return self.fail("a KeyUpdate before the handshake is done");
-        };
-        let server = suite.update(&server);
-        let receiving = suite.protect(&server);
-        self.receiving = Some(self.or(receiving, NO_KEY)?);
-        let client = match body {
-            [0] => client,
-            [1] => {
-                self.seal(HANDSHAKE, &[KEY_UPDATE, 0, 0, 1, 0], outgoing)?;
-                let client = suite.update(&client);
-                self.sending = suite.protect(&client);
-                client
-            }
+        self.key_updates += 1;
+        if self.key_updates > KEY_UPDATES {
+            return self.fail("one KeyUpdate after the other");
+        }
+        match body {
+            [0] => {}
+            [1] => self.renew(outgoing)?,
             _ => return self.fail("a KeyUpdate that asks for something unknown"),
+        }
+        let (Some(suite), Some([_, server])) = (self.suite, &mut self.traffic) else {
+            return self.fail(NO_KEY);
         };
-        self.traffic = Some([client, server]);
+        *server = suite.update(server);
+        let receiving = suite.protect(server);
+        self.receiving = Some(self.or(receiving, NO_KEY)?);
+        Ok(())
+    }
+
+    /// Goes on to the client's next keys (RFC 8446, section 4.6.3).
+    pub(super) fn renew(&mut self, outgoing: &mut Vec<u8>) -> Result<(), Failure> {
+        self.seal(HANDSHAKE, &[KEY_UPDATE, 0, 0, 1, 0], outgoing)?;
+        let (Some(suite), Some([client, _])) = (self.suite, &mut self.traffic) else {
+            return self.fail(NO_KEY);
+        };
+        *client = suite.update(client);
+        self.sending = suite.protect(client);
         Ok(())
     }
 
@@ -228,4 +221,23 @@ impl OwnClient {
             None => Err(Failure::TlsProtocol),
         }
     }
+}
+
+/// Whether this is the body of a CertificateRequest, as it is in a handshake: without a context, and
+/// with schemes (section 4.3.2). An error in words if not.
+fn is_request(body: &[u8]) -> Result<(), &'static str> {
+    let wrong = "a CertificateRequest that is malformed";
+    let extensions = body.strip_prefix(&[0]).and_then(|rest| split(rest, 2));
+    let (extensions, rest) = extensions.ok_or(wrong)?;
+    let (mut seen, mut has_schemes) = (Vec::new(), false);
+    for_each_extension(extensions, |number, content| {
+        let is_first = !seen.contains(&number);
+        seen.push(number);
+        if number == SIGNATURE_ALGORITHMS {
+            let schemes = split(content, 2).filter(|(_, rest)| rest.is_empty());
+            has_schemes = schemes.is_some_and(|(schemes, _)| schemes.len() >= 2);
+        }
+        is_first && seen.len() <= EXTENSIONS
+    })?;
+    (rest.is_empty() && has_schemes).then_some(()).ok_or(wrong)
 }

@@ -43,10 +43,15 @@ const HANDSHAKE: u8 = 22;
 /// The most that encryption adds to a record's content (RFC 8446, section 5.2).
 const EXPANSION: usize = 256;
 
-/// Alerts that end nothing or end orderly (RFC 8446, section 6.1); all others are fatal.
+/// Alerts that end nothing or end orderly (RFC 8446, section 6.1), and the levels of alerts.
 const CLOSE_NOTIFY: u8 = 0;
 const USER_CANCELED: u8 = 90;
+const WARNING: u8 = 1;
 const FATAL: u8 = 2;
+
+/// How many alerts may only warn, and how many records be there for middle boxes; rustls lets as many in.
+const WARNINGS: u8 = 4;
+const CHANGE_CIPHER_SPECS: u8 = 2;
 
 /// What the client waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,20 +100,30 @@ pub struct OwnClient {
     certificate: Vec<u8>,
     /// The server has asked for a certificate.
     is_asked: bool,
+    has_certificate: bool,
+    /// The server has been judged, and passed.
+    authenticated: bool,
+    /// A record has been decrypted: from here on nothing comes unencrypted.
+    has_decrypted: bool,
+    /// Alerts that only warn, records for middle boxes, and KeyUpdates since the last plaintext.
+    warnings: u8,
+    change_cipher_specs: u8,
+    key_updates: u8,
     alpn: Option<Alpn>,
     signature_scheme: Option<SignatureScheme>,
     error: Cow<'static, str>,
 }
 
 impl OwnClient {
-    /// Nothing is sent before [`OwnClient::begin`].
-    pub fn new(template: Arc<Template>) -> Self {
-        Self {
+    /// Draws its key share, and sends nothing before [`OwnClient::begin`].
+    pub fn new(template: Arc<Template>) -> Result<Self, Failure> {
+        let exchange = template.group.start().map_err(|_| Failure::TlsProtocol)?;
+        Ok(Self {
             template,
             state: State::Begin,
             hello: Vec::new(),
             session_id: [0; 32],
-            exchange: None,
+            exchange: Some(exchange),
             suite: None,
             handshake: None,
             sending: None,
@@ -117,10 +132,16 @@ impl OwnClient {
             message: Vec::new(),
             certificate: Vec::new(),
             is_asked: false,
+            has_certificate: false,
+            authenticated: false,
+            has_decrypted: false,
+            warnings: 0,
+            change_cipher_specs: 0,
+            key_updates: 0,
             alpn: None,
             signature_scheme: None,
             error: "".into(),
-        }
+        })
     }
 
     /// Whether the handshake is done.
@@ -137,11 +158,9 @@ impl OwnClient {
     pub fn begin(&mut self, outgoing: &mut Vec<u8>) -> Result<(), Failure> {
         if self.state == State::Begin {
             let begin = outgoing.len() + HEADER;
-            let exchange = self.template.group.start().ok();
-            let exchange = self.or(exchange, "no key can be generated")?;
-            let session_id = self.template.append(exchange.pub_key(), outgoing);
+            let share = self.exchange.as_ref().map_or(&[][..], |exchange| exchange.pub_key());
+            let session_id = self.template.append(share, outgoing);
             self.session_id = self.or(session_id, "there are no random bytes")?;
-            self.exchange = Some(exchange);
             self.hello = outgoing[begin..].to_vec();
             self.state = State::ServerHello;
         }
@@ -150,6 +169,9 @@ impl OwnClient {
 
     /// Appends plaintext, encrypted.
     pub fn write(&mut self, plaintext: &[u8], outgoing: &mut Vec<u8>) -> Result<(), Failure> {
+        if self.sending.as_ref().is_some_and(Protection::is_worn) {
+            self.renew(outgoing)?;
+        }
         plaintext.chunks(RECORD).try_for_each(|part| self.seal(APPLICATION_DATA, part, outgoing))
     }
 
@@ -165,11 +187,22 @@ impl OwnClient {
         let header = *header;
         match (header[0], &mut self.receiving) {
             (APPLICATION_DATA, Some(receiving)) => match receiving.open(header, body) {
-                Some((kind, content)) => self.content(kind, content, outgoing),
+                Some((kind, content)) => {
+                    self.has_decrypted = true;
+                    self.content(kind, content, outgoing)
+                }
                 None => self.fail("a record that is not authentic"),
             },
             (kind @ (ALERT | HANDSHAKE), None) => self.content(kind, body, outgoing),
-            (CHANGE_CIPHER_SPEC, _) if *body == [1] && self.state != State::Ready => {
+            // A server that refuses the handshake may have no keys yet.
+            (ALERT, Some(_)) if !self.has_decrypted => self.content(ALERT, body, outgoing),
+            (CHANGE_CIPHER_SPEC, _)
+                if *body == [1]
+                    && self.state != State::Ready
+                    && self.message.is_empty()
+                    && self.change_cipher_specs < CHANGE_CIPHER_SPECS =>
+            {
+                self.change_cipher_specs += 1;
                 Ok(Event::Nothing)
             }
             _ => self.fail("a record of a type that has no place here"),
@@ -187,17 +220,11 @@ impl OwnClient {
             ALERT | APPLICATION_DATA if !self.message.is_empty() => {
                 self.fail("a record between the parts of a message")
             }
-            APPLICATION_DATA if self.is_ready() => Ok(Event::Plaintext(content)),
-            ALERT => match *content {
-                // Anybody on the way can have sent what is not encrypted; rustls does likewise.
-                [_, CLOSE_NOTIFY] if self.receiving.is_some() => Ok(Event::Closed),
-                [_, CLOSE_NOTIFY | USER_CANCELED] => Ok(Event::Nothing),
-                [FATAL, alert] => {
-                    self.error = "the server sent an alert".into();
-                    Err(Failure::Alert(alert))
-                }
-                _ => self.fail("an alert that only warns, or is none"),
-            },
+            APPLICATION_DATA if self.is_ready() => {
+                self.key_updates = 0;
+                Ok(Event::Plaintext(content))
+            }
+            ALERT => self.alert(content),
             HANDSHAKE if !content.is_empty() => {
                 if self.message.is_empty() {
                     let used = self.messages(content, outgoing)?;
@@ -206,13 +233,36 @@ impl OwnClient {
                     let mut begun = mem::take(&mut self.message);
                     begun.extend_from_slice(content);
                     let used = self.messages(&begun, outgoing)?;
-                    begun.drain(..used);
-                    self.message = begun;
+                    // What is whole gives its room back.
+                    if used < begun.len() {
+                        begun.drain(..used);
+                        self.message = begun;
+                    }
                 }
                 Ok(Event::Nothing)
             }
             _ => self.fail("a record with a content that has no place here"),
         }
+    }
+
+    /// What an alert means (RFC 8446, section 6). What is not encrypted anybody on the way can have
+    /// sent: so nothing but the handshake's end makes a close_notify the end of the session. All of
+    /// this as rustls has it.
+    fn alert(&mut self, content: &[u8]) -> Result<Event<'static>, Failure> {
+        let [level, alert] = *content else { return self.fail("an alert that is none") };
+        if alert == CLOSE_NOTIFY && self.is_ready() && [WARNING, FATAL].contains(&level) {
+            return Ok(Event::Closed);
+        }
+        // Before it is known which version of TLS it is, there are alerts that only warn.
+        if level == WARNING && (alert == USER_CANCELED || self.receiving.is_none()) {
+            self.warnings += 1;
+            if self.warnings <= WARNINGS {
+                return Ok(Event::Nothing);
+            }
+            return self.fail("one alert that only warns after the other");
+        }
+        self.error = "the server sent an alert".into();
+        Err(Failure::Alert(alert))
     }
 
     fn seal(&mut self, kind: u8, content: &[u8], outgoing: &mut Vec<u8>) -> Result<(), Failure> {
@@ -225,6 +275,11 @@ impl OwnClient {
             self.error = error.into();
         }
         value.ok_or(Failure::TlsProtocol)
+    }
+
+    /// What was read of a message; where that is an error in words, the failure that it is.
+    fn read<T>(&mut self, read: Result<T, &'static str>) -> Result<T, Failure> {
+        read.or_else(|error| self.fail(error))
     }
 
     fn fail<T>(&mut self, error: &'static str) -> Result<T, Failure> {
@@ -244,7 +299,7 @@ impl OwnClient {
             client_authenticated: false,
             resumed_by: Resume::None,
             early_data: EarlyData::None,
-            authenticated: self.template.judge.is_some(),
+            authenticated: self.authenticated,
             own_client: true,
         }
     }

@@ -10,6 +10,9 @@ pub const APPLICATION_DATA: u8 = 23;
 /// The most plaintext that one record holds.
 pub const RECORD: usize = 1 << 14;
 
+/// How many records one key protects; rustls has the same bound for AES-GCM (RFC 8446, section 5.5).
+const RECORDS: u64 = 1 << 24;
+
 /// The key of one direction, and how many records it has protected.
 pub struct Protection {
     key: LessSafeKey,
@@ -32,13 +35,24 @@ impl Protection {
         Nonce::assume_unique_for_key(nonce)
     }
 
+    /// Whether it is time for another key.
+    pub fn is_worn(&self) -> bool {
+        self.sequence >= RECORDS
+    }
+
+    /// As if so many records had been protected.
+    #[cfg(test)]
+    pub fn wear(&mut self) {
+        self.sequence = RECORDS;
+    }
+
     /// Decrypts a record in place: its content type and its content. `None` when it is not authentic,
     /// too long, or has no content type behind its padding.
     pub fn open<'r>(&mut self, header: [u8; HEADER], body: &'r mut [u8]) -> Option<(u8, &'r [u8])> {
         let nonce = self.nonce();
         let inner = &*self.key.open_in_place(nonce, Aad::from(header), body).ok()?;
         let end = inner.iter().rposition(|byte| *byte != 0)?;
-        (end <= RECORD).then(|| (inner[end], &inner[..end]))
+        (inner.len() <= RECORD + 1).then(|| (inner[end], &inner[..end]))
     }
 
     /// Appends a record with this content, of [`RECORD`] bytes at most. `None` when it cannot be

@@ -1,4 +1,4 @@
-//! What a session does with what has arrived: rustls' way, and its own client's.
+//! What a session does with what has arrived: rustls' way, and the engine's own client's.
 
 use rustls::Error;
 use rustls::unbuffered::ConnectionState;
@@ -26,7 +26,7 @@ impl RustlsSession {
         Ok(())
     }
 
-    /// The same as [`Self::process`], by its own client, which keeps nothing of a record.
+    /// The same as [`Self::process`], by the engine's own client, which keeps nothing of a record.
     pub(super) fn process_own(
         &mut self,
         incoming: &mut [u8],

@@ -5,7 +5,7 @@ use aws_lc_rs::signature::{ECDSA_P256_SHA256_ASN1_SIGNING, EcdsaKeyPair};
 
 use super::*;
 use crate::tls::TrustAnchors;
-use crate::tls::rustls::own::messages::{CERTIFICATE, CERTIFICATE_VERIFY, ENCRYPTED_EXTENSIONS};
+use crate::tls::rustls::own::messages::{CERTIFICATE, CERTIFICATE_VERIFY};
 use crate::tls::rustls::signed_with;
 
 /// A certificate for `localhost`, and its key.
@@ -56,7 +56,7 @@ fn judging(trusted: &Owner, name: &str) -> Arc<Template> {
 /// A server that has shown this chain, in the words of a Certificate.
 fn shown(template: &Arc<Template>, chain: &[u8]) -> Peer {
     let mut peer = Peer::of(template);
-    peer.say(ENCRYPTED_EXTENSIONS, &[0, 0]).unwrap();
+    peer.say_first(1);
     peer.say(CERTIFICATE, chain).unwrap();
     peer
 }
@@ -109,13 +109,32 @@ fn no_bit_of_the_transcript_or_of_the_signature_may_be_another() {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn no_bytes_pass_for_a_server(
+        chain in prop::collection::vec(any::<u8>(), 0..200),
+        proof in prop::collection::vec(any::<u8>(), 0..80),
+    ) {
+        let owner = Owner::new();
+        let template = judging(&owner, "localhost");
+        let judge = template.judge.as_ref().unwrap();
+        let hash = rustls::crypto::hash::Output::new(&[7; 32]);
+        prop_assert!(judge.judge(&chain, &proof, &hash).is_err());
+        prop_assert!(judge.judge(&owner.chain(), &proof, &hash).is_err());
+    }
+}
+
 #[test]
 fn messages_whose_lengths_are_wrong_are_none() {
     let owner = Owner::new();
     let template = judging(&owner, "localhost");
     let whole = owner.chain();
     for chain in [&whole[..whole.len() - 1], &[&whole[..], &[0]].concat()] {
-        assert_eq!(said(&template, chain, &owner), Err(Failure::TlsProtocol));
+        let mut peer = Peer::of(&template);
+        peer.say_first(1);
+        assert_eq!(peer.say(CERTIFICATE, chain), Err(Failure::TlsProtocol));
     }
     for change in [-1, 1] {
         let mut peer = shown(&template, &whole);

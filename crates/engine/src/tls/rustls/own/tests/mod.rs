@@ -91,7 +91,7 @@ fn server(config: ServerConfig) -> ServerConnection {
 
 /// A client that has begun, and its ClientHello's record.
 fn begun(template: &Arc<Template>) -> (OwnClient, Vec<u8>) {
-    let mut client = OwnClient::new(Arc::clone(template));
+    let mut client = OwnClient::new(Arc::clone(template)).unwrap();
     let mut hello = Vec::new();
     client.begin(&mut hello).unwrap();
     (client, hello)
@@ -189,7 +189,23 @@ fn messages_may_lie_across_records() {
     let mut config = server_config(false);
     config.max_fragment_size = Some(64);
     let (mut client, mut server) = connected(&template(Group::X25519), config);
+    // No room is kept for them.
+    assert_eq!(client.message.capacity(), 0);
     converse(&mut client, &mut server);
+}
+
+#[test]
+fn a_key_that_is_worn_is_renewed() {
+    let (mut client, mut server) = connected(&template(Group::X25519), server_config(false));
+    let mut outgoing = Vec::new();
+    client.renew(&mut outgoing).unwrap();
+    exchange(&mut client, &mut server, &mut outgoing);
+    converse(&mut client, &mut server);
+    client.sending.as_mut().unwrap().wear();
+    client.write(b"x", &mut outgoing).unwrap();
+    // A KeyUpdate of 5 bytes and a byte of plaintext, each in a record that adds 22.
+    assert_eq!(outgoing.len(), 27 + 23);
+    assert!(!client.sending.as_ref().unwrap().is_worn());
 }
 
 #[test]
@@ -269,6 +285,74 @@ fn the_random_of_a_hello_retry_request_is_the_hash_of_its_name() {
     assert_eq!(crate::tls::HELLO_RETRY_REQUEST[..], Sha256::digest(b"HelloRetryRequest")[..]);
 }
 
+/// What the client says to an alert in the clear, before the ServerHello or behind it.
+fn says_to(alert: [u8; 2], times: usize, behind: bool) -> Result<(), Failure> {
+    let (mut client, outgoing) = begun(&template(Group::X25519));
+    let mut incoming = if behind { server_hello_to(&outgoing) } else { Vec::new() };
+    (0..times).for_each(|_| incoming.extend([&[21, 3, 3, 0, 2], &alert[..]].concat()));
+    feed(&mut client, &mut incoming, &mut Vec::new()).map(|_| ())
+}
+
+/// The same of rustls.
+fn rustls_says_to(alert: [u8; 2], times: usize, behind: bool) -> Result<(), Failure> {
+    use rustls::unbuffered::ConnectionState;
+    let suites = SUITES.each_ref().map(|suite| suite.code_point);
+    let mut library =
+        UnbufferedClientConnection::new(config(Group::X25519, &suites), name()).unwrap();
+    let (mut incoming, mut outgoing, mut used) = (Vec::new(), Vec::new(), 0);
+    loop {
+        let status = library.process_tls_records(&mut incoming[used..]);
+        used += status.discard;
+        match status.state {
+            Ok(ConnectionState::EncodeTlsData(mut flight)) => {
+                crate::tls::rustls::flight::encode_flight(&mut outgoing, &mut flight);
+            }
+            Ok(ConnectionState::TransmitTlsData(flight)) => {
+                flight.done();
+                if incoming.is_empty() && behind {
+                    incoming = server_hello_to(&outgoing);
+                }
+                if used == 0 {
+                    (0..times).for_each(|_| {
+                        incoming.extend([&[21, 3, 3, 0, 2], &alert[..]].concat());
+                    });
+                }
+            }
+            Ok(_) => return Ok(()),
+            Err(error) => return Err(crate::tls::rustls::failure::failure(&error, false)),
+        }
+    }
+}
+
+/// The first record of a server's answer.
+fn server_hello_to(hello: &[u8]) -> Vec<u8> {
+    let mut server = server(server_config(false));
+    server.read_tls(&mut &hello[..]).unwrap();
+    server.process_new_packets().unwrap();
+    let mut flight = Vec::new();
+    while server.wants_write() {
+        server.write_tls(&mut flight).unwrap();
+    }
+    flight.truncate(record_length(&flight).unwrap().unwrap());
+    flight
+}
+
+#[test]
+fn alerts_in_the_clear_mean_what_they_mean_to_rustls() {
+    for level in 0..=3 {
+        for alert in [CLOSE_NOTIFY, 40, USER_CANCELED, 112] {
+            for behind in [false, true] {
+                for times in [1, 4, 5] {
+                    let alert = [level, alert];
+                    let (ours, theirs) =
+                        (says_to(alert, times, behind), rustls_says_to(alert, times, behind));
+                    assert_eq!(ours, theirs, "{alert:?}, {times} times, behind: {behind}");
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn an_alert_in_place_of_a_server_hello_is_named() {
     let mut config = server_config(false);
@@ -311,12 +395,9 @@ proptest! {
     }
 
     #[test]
-    fn no_bytes_make_it_panic(mut bytes in prop::collection::vec(any::<u8>(), 0..600), ready in any::<bool>()) {
+    fn no_bytes_make_it_panic(mut bytes in prop::collection::vec(any::<u8>(), 0..600), said in 0_usize..5) {
         let mut peer = Peer::new();
-        if ready {
-            peer.say_all_but_finished();
-            peer.finish().unwrap();
-        }
+        peer.say_first(said);
         let mut record = peer.seal(HANDSHAKE, &bytes);
         let _ = peer.client.record(&mut record, &mut Vec::new());
         let (mut client, _) = begun(&template(Group::X25519));

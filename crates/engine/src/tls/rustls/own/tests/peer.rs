@@ -39,6 +39,13 @@ fn plain(kind: u8, content: &[u8]) -> Vec<u8> {
     [&[kind, 3, 3, high, low], content].concat()
 }
 
+/// What a server says behind its ServerHello, in turn, up to the Finished.
+pub const RIGHT: [(u8, &[u8]); 3] = [
+    (ENCRYPTED_EXTENSIONS, &[0, 0]),
+    (CERTIFICATE, &[0, 0, 0, 6, 0, 0, 1, 9, 0, 0]),
+    (CERTIFICATE_VERIFY, &[4, 3, 0, 1, 9]),
+];
+
 impl Peer {
     /// As far as the ServerHello.
     pub fn new() -> Self {
@@ -76,9 +83,15 @@ impl Peer {
 
     /// Says messages up to the CertificateVerify.
     pub fn say_all_but_finished(&mut self) {
-        self.say(ENCRYPTED_EXTENSIONS, &[0, 0]).unwrap();
-        self.say(CERTIFICATE, &[0, 0, 0, 1, 9]).unwrap();
-        self.say(CERTIFICATE_VERIFY, &[4, 3, 0, 1, 9]).unwrap();
+        self.say_first(RIGHT.len());
+    }
+
+    /// Says so many messages behind the ServerHello; the fourth is the Finished.
+    pub fn say_first(&mut self, count: usize) {
+        RIGHT.iter().take(count).for_each(|(kind, body)| self.say(*kind, body).unwrap());
+        if count > RIGHT.len() {
+            self.finish().unwrap();
+        }
     }
 
     /// The hash of what has been said.
@@ -125,11 +138,9 @@ fn no_message_may_be_missing_out_of_turn_or_there_twice() {
                 continue;
             }
             let mut peer = Peer::new();
-            let bodies: [&[u8]; 3] = [&[0, 0], &[0, 0, 0, 1, 9], &[4, 3, 0, 1, 9]];
-            for (kind, body) in right.iter().zip(bodies).take(place) {
-                peer.say(*kind, body).unwrap();
-            }
-            assert_eq!(peer.say(wrong, &[0, 0, 0, 1, 9]), Err(Failure::TlsProtocol), "{wrong}");
+            peer.say_first(place);
+            let body = RIGHT[1].1;
+            assert_eq!(peer.say(wrong, body), Err(Failure::TlsProtocol), "{wrong}");
             assert!(!peer.client.is_ready());
         }
     }
@@ -143,10 +154,16 @@ fn what_messages_may_not_hold_is_refused() {
         before.iter().for_each(|(kind, body)| peer.say(*kind, body).unwrap());
         peer.say(last.0, last.1).unwrap_err()
     };
-    let extensions: (u8, &[u8]) = (ENCRYPTED_EXTENSIONS, &[0, 0]);
-    // A protocol that is not offered, two of them, and lengths that are wrong.
+    let [extensions, certificate, _] = RIGHT;
+    // A protocol that is not offered, two of them, and lengths that are wrong; what was not asked for,
+    // what belongs into the ServerHello or to TLS 1.2, a name with content, and one twice.
     for body in [
-        &[0, 9, 0, 16, 0, 5, 0, 3, 2, b'h', b'3'][..],
+        &[0, 4, 0, 99, 0, 0][..],
+        &[0, 6, 0, 43, 0, 2, 3, 4],
+        &[0, 4, 0, 23, 0, 0],
+        &[0, 5, 0, 0, 0, 1, 9],
+        &[0, 8, 0, 0, 0, 0, 0, 0, 0, 0],
+        &[0, 9, 0, 16, 0, 5, 0, 3, 2, b'h', b'3'],
         &[0, 9, 0, 16, 0, 5, 0, 3, 2, b'h', b'2', b'x'],
         &[0, 10, 0, 16, 0, 6, 0, 4, 2, b'h', b'2', 0],
         &[0, 1, 0],
@@ -156,19 +173,72 @@ fn what_messages_may_not_hold_is_refused() {
     ] {
         assert_eq!(refused(&[(ENCRYPTED_EXTENSIONS, body)]), Failure::TlsProtocol, "{body:?}");
     }
-    let certificate: (u8, &[u8]) = (CERTIFICATE, &[0, 0, 0, 1, 9]);
-    assert_eq!(refused(&[extensions, (CERTIFICATE, &[0, 0, 0, 0])]), Failure::Certificate);
-    for body in [&[][..], &[0], &[0, 0, 0], &[1, 9, 0, 0, 0]] {
+    let none = [extensions, (CERTIFICATE, &[0, 0, 0, 0]), RIGHT[2]];
+    assert_eq!(refused(&none), Failure::Certificate);
+    for body in [&[][..], &[0], &[0, 0, 0], &[1, 9, 0, 0, 0], &[0, 0, 0, 1, 9]] {
         assert_eq!(refused(&[extensions, (CERTIFICATE, body)]), Failure::TlsProtocol);
     }
-    for body in [&[][..], &[4]] {
+    for body in [&[][..], &[4], &[4, 3, 0], &[4, 3, 0, 1], &[4, 3, 0, 1, 9, 9]] {
         let kinds = [extensions, certificate, (CERTIFICATE_VERIFY, body)];
         assert_eq!(refused(&kinds), Failure::TlsProtocol);
     }
-    let asks: (u8, &[u8]) = (CERTIFICATE_REQUEST, &[0, 0, 0]);
+    let whole = [0, 0, 8, 0, 13, 0, 4, 0, 2, 4, 3];
+    let asks: (u8, &[u8]) = (CERTIFICATE_REQUEST, &whole);
     assert_eq!(refused(&[extensions, asks, asks]), Failure::TlsProtocol);
-    assert_eq!(refused(&[extensions, (CERTIFICATE_REQUEST, &[1, 5])]), Failure::TlsProtocol);
-    assert_eq!(refused(&[extensions, (CERTIFICATE_REQUEST, &[])]), Failure::TlsProtocol);
+    for length in 0..whole.len() {
+        let cut = (CERTIFICATE_REQUEST, &whole[..length]);
+        assert_eq!(refused(&[extensions, cut]), Failure::TlsProtocol);
+    }
+    // With a context, with something behind it, without schemes, and with them twice.
+    let schemes = &whole[3..];
+    for body in [
+        [&[1, 5], &whole[1..]].concat(),
+        [&whole[..], &[0]].concat(),
+        vec![0, 0, 0],
+        vec![0, 0, 6, 0, 13, 0, 2, 0, 0],
+        [&[0, 0, 16], schemes, schemes].concat(),
+    ] {
+        let wrong = (CERTIFICATE_REQUEST, &body[..]);
+        assert_eq!(refused(&[extensions, wrong]), Failure::TlsProtocol, "{body:?}");
+    }
+}
+
+#[test]
+fn a_message_is_as_long_as_rustls_lets_it_be() {
+    use crate::tls::rustls::own::messages::LONGEST_MESSAGE;
+    for (length, class) in [(LONGEST_MESSAGE, None), (LONGEST_MESSAGE + 1, Some(()))] {
+        let mut peer = Peer::new();
+        let begin = message(ENCRYPTED_EXTENSIONS, &vec![0; length])[..4].to_vec();
+        let mut record = peer.seal(HANDSHAKE, &begin);
+        let said = peer.client.record(&mut record, &mut Vec::new());
+        assert_eq!(said.err().map(|_| ()), class, "{length} bytes");
+    }
+}
+
+#[test]
+fn key_updates_without_end_are_refused() {
+    use crate::tls::rustls::own::messages::KEY_UPDATES;
+    const KEY_UPDATE: [u8; 5] = [24, 0, 0, 1, 0];
+    let mut peer = Peer::new();
+    peer.say_first(4);
+    let [_, server] = peer.client.traffic.as_ref().unwrap();
+    let mut traffic = OkmBlock::new(server.as_ref());
+    for number in 0..=KEY_UPDATES {
+        let mut keys = SUITES[0].protect(&traffic).unwrap();
+        let mut record = Vec::new();
+        keys.seal(HANDSHAKE, &KEY_UPDATE, &mut record).unwrap();
+        let said = peer.client.record(&mut record, &mut Vec::new());
+        assert_eq!(said.is_ok(), number < KEY_UPDATES, "{number}");
+        traffic = SUITES[0].update(&traffic);
+    }
+}
+
+#[test]
+fn a_close_notify_ends_nothing_before_the_finished() {
+    let mut peer = Peer::new();
+    peer.say_all_but_finished();
+    let mut record = peer.seal(ALERT, &[1, CLOSE_NOTIFY]);
+    assert_eq!(peer.client.record(&mut record, &mut Vec::new()), Err(Failure::Alert(0)));
 }
 
 #[test]
@@ -176,8 +246,10 @@ fn nothing_comes_between_the_parts_of_a_message() {
     let mut peer = Peer::new();
     let mut record = peer.seal(HANDSHAKE, &message(ENCRYPTED_EXTENSIONS, &[0, 0])[..3]);
     assert_eq!(peer.client.record(&mut record, &mut Vec::new()), Ok(Event::Nothing));
-    let mut record = peer.seal(ALERT, &[1, USER_CANCELED]);
-    assert_eq!(peer.client.record(&mut record, &mut Vec::new()), Err(Failure::TlsProtocol));
+    for between in [plain(20, &[1]), peer.seal(ALERT, &[1, USER_CANCELED])] {
+        let mut between = between;
+        assert_eq!(peer.client.record(&mut between, &mut Vec::new()), Err(Failure::TlsProtocol));
+    }
 }
 
 #[test]
@@ -195,12 +267,15 @@ fn only_what_may_come_unencrypted_does() {
     let mut empty = Vec::new();
     let mut peer = Peer::new();
     let client = &mut peer.client;
-    assert_eq!(client.record(&mut plain(20, &[1]), &mut empty), Ok(Event::Nothing));
+    for _ in 0..2 {
+        assert_eq!(client.record(&mut plain(20, &[1]), &mut empty), Ok(Event::Nothing));
+    }
+    assert!(client.record(&mut plain(20, &[1]), &mut empty).is_err());
     for mut record in [
         plain(20, &[2]),
         plain(20, &[]),
         plain(20, &[1, 1]),
-        plain(ALERT, &[2, 40]),
+        plain(ALERT, &[2]),
         plain(HANDSHAKE, &[8, 0, 0, 2, 0, 0]),
         plain(24, &[1]),
         plain(APPLICATION_DATA, &[]),
@@ -213,6 +288,11 @@ fn only_what_may_come_unencrypted_does() {
     assert!(client.record(&mut plain(APPLICATION_DATA, &[0; 64]), &mut empty).is_err());
     let (mut client, _) = begun(&template(Group::X25519));
     assert_eq!(client.record(&mut plain(ALERT, &[2, 40]), &mut empty), Err(Failure::Alert(40)));
+    // Nor alerts, once a record was encrypted.
+    let mut told = Peer::new();
+    told.say_first(1);
+    let mut alert = plain(ALERT, &[2, 40]);
+    assert_eq!(told.client.record(&mut alert, &mut empty), Err(Failure::TlsProtocol));
     // After the handshake there are no more records for middle boxes.
     peer.say_all_but_finished();
     peer.finish().unwrap();
