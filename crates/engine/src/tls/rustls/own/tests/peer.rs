@@ -131,10 +131,10 @@ fn a_finished_that_does_not_fit_is_refused() {
 #[test]
 fn no_message_may_be_missing_out_of_turn_or_there_twice() {
     let right = [ENCRYPTED_EXTENSIONS, CERTIFICATE, CERTIFICATE_VERIFY, FINISHED];
-    for place in 0..right.len() {
+    for (place, next) in right.into_iter().enumerate() {
         for wrong in 0..=u8::MAX {
             let asks = place == 1 && wrong == CERTIFICATE_REQUEST;
-            if wrong == right[place] || asks {
+            if wrong == next || asks {
                 continue;
             }
             let mut peer = Peer::new();
