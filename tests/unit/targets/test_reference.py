@@ -12,17 +12,15 @@ from tlslab.targets import reference as reference_module
 from tlslab.targets.base import Setting
 
 SERVER = """
-import json, signal, sys, time
+import json, signal, sys
+# Waited for, and not handled: a handler could be called in the middle of a print.
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
 full = 0
-def stats(*_):
-    global full
-    full += 5
-    print(json.dumps({"event": "stats", "stats": {"handshakes": {"full": full}}}), flush=True)
-signal.signal(signal.SIGUSR1, stats)
 print("not an event", flush=True)
 print(json.dumps({"event": "ready", "address": "127.0.0.1:4433", "argv": sys.argv}), flush=True)
-while True:
-    time.sleep(1)
+while signal.sigwait([signal.SIGUSR1]):
+    full += 5
+    print(json.dumps({"event": "stats", "stats": {"handshakes": {"full": full}}}), flush=True)
 """
 
 
@@ -55,19 +53,16 @@ def test_a_server_that_does_not_start_is_told_with_its_words(tmp_path: Path) -> 
 
 
 LATE = """
-import json, signal, time
+import json, signal
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
 told = 1
 def event(full):
     return json.dumps({"event": "stats", "stats": {"handshakes": {"full": full}}})
-def stats(*_):
-    global told
-    told += 1
-    print(event(told), flush=True)
-signal.signal(signal.SIGUSR1, stats)
 ready = json.dumps({"event": "ready", "address": "127.0.0.1:4433"})
 print(ready + "\\n" + event(told), flush=True)
-while True:
-    time.sleep(1)
+while signal.sigwait([signal.SIGUSR1]):
+    told += 1
+    print(event(told), flush=True)
 """
 
 
