@@ -35,9 +35,9 @@ class Aim:
 def run_spec(aim: Aim, profile: Profile, workload: Workload, kind: RunKind) -> dict[str, Any]:
     """The specification of one of a trial's runs.
 
-    `capacity` has the lean client (sampled authentication, one key share), `client_cost` the full
-    one of the TLS library, since what an ordinary client costs is the question; `steady` keeps
-    its connections open.
+    `capacity` has the lean client (sampled authentication, one key share); `client_cost` and
+    `steady`, which keeps its connections open, the full one of the TLS library, since they tell
+    what an ordinary client needs.
     """
     if kind == "steady":
         return _steady_spec(aim, profile, workload)
@@ -78,6 +78,7 @@ def _steady_spec(aim: Aim, profile: Profile, workload: Workload) -> dict[str, An
         "load": {"open_within_ms": steady.open_within_ms},
     }
     spec["http"] |= {"streams": steady.streams if http == "2" else 1}
+    spec["tls"]["client"] = "library"
     return spec
 
 

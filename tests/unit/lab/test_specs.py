@@ -68,6 +68,7 @@ def test_connections_that_are_kept_open_carry_as_many_requests_as_fit() -> None:
     assert spec["requests_per_connection"] == "unlimited"
     assert (spec["connections"], spec["warmup_ms"], spec["stop"]) == (128, 10, {"duration_ms": 200})
     assert spec["http"] == {"version": "2", "streams": 10}
+    assert spec["tls"]["client"] == "library"
     plain = replace(workload, steady=replace(steady, http=None))
     assert run_spec(AIM, CELL.profile, plain, "steady")["http"] == {"version": "1.1", "streams": 1}
 

@@ -12,7 +12,7 @@ use openssl::x509::X509;
 use tlslab_engine::check::check;
 use tlslab_engine::names::{Group, TlsVersion};
 use tlslab_engine::record::RunRecord;
-use tlslab_engine::serve::{KeyKind, ServeSpec, Server, ServerBackend, self_signed};
+use tlslab_engine::serve::{ClientAuth, KeyKind, ServeSpec, Server, ServerBackend, self_signed};
 use tlslab_engine::spec::{
     Authenticate, BackendChoice, ClientChoice, KeyShare, RunSpec, Stop, TlsSpec,
 };
@@ -152,6 +152,26 @@ fn the_same_is_negotiated_and_the_same_bytes_are_received() {
                 }
             }
         }
+    }
+}
+
+#[test]
+fn a_server_that_asks_for_a_certificate_gets_the_same_answer() {
+    let made = self_signed(KeyKind::EcdsaP256).unwrap();
+    let authority = X509::from_pem(made.authority.as_bytes()).unwrap().to_der().unwrap();
+    let trust = TrustAnchors::Certificates(vec![authority]);
+    let client_auth = ClientAuth::from_pem(&made.authority, false);
+    let serve = ServeSpec::loopback(ServerBackend::Openssl, vec![made.identity]);
+    let server = Server::start(&ServeSpec { client_auth, ..serve }).unwrap();
+    let (scheme, suite) = ("ecdsa_secp256r1_sha256", "TLS_AES_128_GCM_SHA256");
+    let cell = pinned(TlsVersion::Tls13, suite, Group::X25519, scheme);
+    let library = run(&server, &trust, &by_library(&cell), BackendChoice::Rustls);
+    for own in [cell.clone(), lean(&cell)] {
+        let own = run(&server, &trust, &own, BackendChoice::Rustls);
+        assert_eq!((library.own_client, own.own_client), (0, COUNT - 1));
+        assert_eq!(own.facts, library.facts);
+        let sent = |record: &RunRecord| (record.bytes.handshake_sent, record.bytes.sent);
+        assert_eq!(sent(&own), sent(&library));
     }
 }
 

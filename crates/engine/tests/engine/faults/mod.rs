@@ -1,5 +1,6 @@
 //! Servers that fail in every way that is known, under load, by both back ends, the engine's
-//! own client and `--lean`: each failure has its class, the books balance, nothing panics, nothing hangs and nothing grows.
+//! own client and `--lean`: each failure has its class, the books balance, nothing panics, nothing
+//! hangs and nothing grows.
 
 mod endings;
 mod http;

@@ -47,8 +47,8 @@ impl Judge {
         Self { verifier, name }
     }
 
-    /// Judges by the bodies of Certificate and CertificateVerify, and by the hash of the transcript
-    /// up to the former.
+    /// Judges by the bodies of Certificate and CertificateVerify, the latter as [`scheme`] takes it,
+    /// and by the hash of the transcript up to the former.
     pub fn judge(
         &self,
         certificate: &[u8],
@@ -61,7 +61,6 @@ impl Judge {
         let [server, others @ ..] = &chain[..] else {
             return Err(refused(&Error::NoCertificatesPresented, false));
         };
-        scheme(proof).map_err(malformed)?;
         let signed = DigitallySignedStruct::read_bytes(proof)
             .map_err(|_| malformed("a CertificateVerify that cannot be read"))?;
         // What is stapled is not looked at, here as there.

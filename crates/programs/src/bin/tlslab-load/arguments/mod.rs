@@ -288,7 +288,7 @@ pub fn processors(text: &str) -> Result<Processors, String> {
 mod tests {
     use super::*;
     use tlslab_engine::names::Group;
-    use tlslab_engine::spec::{Authenticate, BodyCheck, HttpVersion, KeyShare};
+    use tlslab_engine::spec::{Authenticate, BodyCheck, ClientChoice, HttpVersion, KeyShare};
 
     #[test]
     fn times_have_units() {
@@ -315,7 +315,11 @@ mod tests {
         assert_eq!((spec.connections, spec.tls.groups), (8, vec![Group::P384]));
         assert_eq!(spec.tls.authenticate, Authenticate::Sampled);
         assert_eq!(spec.tls.key_share, KeyShare::Reused);
+        assert_eq!(spec.tls.client, ClientChoice::Auto);
         assert_eq!(spec.stop, Stop::DurationMs(10_000));
+        let flags = ["tlslab-load", "--client", "library", "https://localhost/"];
+        let spec = Arguments::try_parse_from(flags).unwrap().spec().unwrap();
+        assert_eq!(spec.tls.client, ClientChoice::Library);
     }
 
     #[test]

@@ -82,8 +82,8 @@ pub struct TlsArguments {
     #[arg(long, value_enum, default_value = "auto", value_name = "WHO")]
     client: ClientName,
 
-    /// Short for --authenticate sampled --key-share reused: half the client's cost, the same
-    /// work for the server
+    /// Short for --authenticate sampled --key-share reused: some two thirds of the client's cost,
+    /// the same work for the server
     #[arg(long, conflicts_with_all = ["authenticate", "key_share"])]
     lean: bool,
 

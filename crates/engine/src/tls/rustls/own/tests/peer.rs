@@ -5,7 +5,7 @@ use rustls::crypto::ActiveKeyExchange;
 use super::*;
 use crate::tls::rustls::own::messages::{
     CERTIFICATE, CERTIFICATE_REQUEST, CERTIFICATE_VERIFY, ENCRYPTED_EXTENSIONS, FINISHED,
-    NEW_SESSION_TICKET, SERVER_HELLO,
+    KEY_UPDATES, LONGEST_MESSAGE, NEW_SESSION_TICKET, SERVER_HELLO,
 };
 use crate::tls::rustls::own::secrets::Side;
 
@@ -205,7 +205,6 @@ fn what_messages_may_not_hold_is_refused() {
 
 #[test]
 fn a_message_is_as_long_as_rustls_lets_it_be() {
-    use crate::tls::rustls::own::messages::LONGEST_MESSAGE;
     for (length, class) in [(LONGEST_MESSAGE, None), (LONGEST_MESSAGE + 1, Some(()))] {
         let mut peer = Peer::new();
         let begin = message(ENCRYPTED_EXTENSIONS, &vec![0; length])[..4].to_vec();
@@ -217,7 +216,6 @@ fn a_message_is_as_long_as_rustls_lets_it_be() {
 
 #[test]
 fn key_updates_without_end_are_refused() {
-    use crate::tls::rustls::own::messages::KEY_UPDATES;
     const KEY_UPDATE: [u8; 5] = [24, 0, 0, 1, 0];
     let mut peer = Peer::new();
     peer.say_first(4);
