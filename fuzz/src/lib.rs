@@ -15,10 +15,19 @@ mod engine {
     pub mod spec;
     pub mod target;
 
-    /// What a specification needs to know of the handshakes.
+    /// What a specification needs to know of the handshakes; and what a server says in them.
     pub mod tls {
         mod alpn;
+        mod hello_retry_request;
         pub use alpn::{HTTP_1_1, HTTP_2, PROTOCOL_NAME_LIMIT};
+        pub use hello_retry_request::HELLO_RETRY_REQUEST;
+        pub mod rustls {
+            mod client_hello;
+            pub mod own {
+                pub mod laws;
+                mod reading;
+            }
+        }
     }
 
     /// The reference server's side.
@@ -36,6 +45,7 @@ mod engine {
     pub mod spec_laws;
 }
 
+pub use engine::tls::rustls::own::laws as own_laws;
 pub use engine::{
     clock, hostile, http, http_laws, names, obsolete, outcome, serve, spec, spec_laws, target, tls,
 };

@@ -18,12 +18,14 @@ use crate::spec::{Authenticate, ClientChoice, HelloRetry, KeyShare, Resume};
 pub mod alpn;
 pub mod choice;
 pub mod expectation;
+mod hello_retry_request;
 pub mod keylog;
 pub mod openssl;
 mod pool;
 pub mod rustls;
 
 pub use alpn::{Alpn, HTTP_1_1, HTTP_2, PROTOCOL_NAME_LIMIT};
+pub(crate) use hello_retry_request::HELLO_RETRY_REQUEST;
 pub use keylog::KeyLog;
 
 /// What a call on a session has achieved.
@@ -122,13 +124,6 @@ pub const SAMPLING_PERIOD: u32 = 128;
 /// a byte of plaintext: the largest certificate message that is let in, and what goes with it. More is
 /// a flood of messages that carry nothing.
 pub(crate) const FRUITLESS_LIMIT: usize = 192 * 1024;
-
-/// The random by which a ServerHello is a HelloRetryRequest: SHA-256 of that word (RFC 8446, section
-/// 4.1.3).
-pub(crate) const HELLO_RETRY_REQUEST: [u8; 32] = [
-    0xcf, 0x21, 0xad, 0x74, 0xe5, 0x9a, 0x61, 0x11, 0xbe, 0x1d, 0x8c, 0x02, 0x1e, 0x65, 0xb8, 0x91,
-    0xc2, 0xa2, 0x11, 0x16, 0x7a, 0xbb, 0x8c, 0x5e, 0x07, 0x9e, 0x09, 0xe2, 0xc8, 0xa8, 0x33, 0x9c,
-];
 
 /// What a person is told of such a flood.
 pub(crate) const FLOOD: &str = "the peer floods the connection with messages that carry nothing";

@@ -9,7 +9,7 @@ use ::openssl::ssl::{SslContextBuilder, SslRef, SslSessionRef};
 use foreign_types::ForeignTypeRef;
 use openssl_sys as sys;
 
-use crate::tls::EarlyData;
+use crate::tls::{EarlyData, HELLO_RETRY_REQUEST};
 
 /// `SSL_CTRL_SET_MAX_CERT_LIST` of openssl/ssl.h.
 const SET_MAX_CERT_LIST: c_int = 51;
@@ -50,12 +50,6 @@ const MESSAGE_LIMIT: usize = 32;
 
 /// Where a ServerHello's random lies: behind message type, length and version.
 const RANDOM: std::ops::Range<usize> = 6..38;
-
-/// The random by which a ServerHello is a HelloRetryRequest (RFC 8446, section 4.1.3).
-const HELLO_RETRY_REQUEST: [u8; 32] = [
-    0xcf, 0x21, 0xad, 0x74, 0xe5, 0x9a, 0x61, 0x11, 0xbe, 0x1d, 0x8c, 0x02, 0x1e, 0x65, 0xb8, 0x91,
-    0xc2, 0xa2, 0x11, 0x16, 0x7a, 0xbb, 0x8c, 0x5e, 0x07, 0x9e, 0x09, 0xe2, 0xc8, 0xa8, 0x33, 0x9c,
-];
 
 type MessageCallback = unsafe extern "C" fn(
     write: c_int,

@@ -12,19 +12,18 @@ pub fn offers_ticket(records: &[u8]) -> bool {
     extension(records, SESSION_TICKET).is_some_and(|ticket| !ticket.is_empty())
 }
 
-/// All its extensions, each with its number and its length.
+/// All its extensions, each with its number and its length, behind the length of all.
 pub fn extensions(records: &[u8]) -> Option<&[u8]> {
     let rest = records.get(BEFORE_SESSION_ID..)?;
     let (_session_id, rest) = split(rest, 1)?;
     let (_suites, rest) = split(rest, 2)?;
-    let (_compression, rest) = split(rest, 1)?;
-    split(rest, 2).map(|(extensions, _)| extensions)
+    split(rest, 1).map(|(_compression, extensions)| extensions)
 }
 
 /// The content of an extension of the ClientHello that these records begin with; `None` if it has no
 /// such extension, or is cut short.
 pub fn extension(records: &[u8], number: u16) -> Option<&[u8]> {
-    let mut extensions = extensions(records)?;
+    let (mut extensions, _) = split(extensions(records)?, 2)?;
     while let Some((found, rest)) = extensions.split_first_chunk() {
         let (content, rest) = split(rest, 2)?;
         if u16::from_be_bytes(*found) == number {

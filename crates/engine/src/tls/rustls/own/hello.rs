@@ -10,39 +10,21 @@ use rustls::pki_types::ServerName;
 use rustls::unbuffered::ConnectionState;
 
 use super::authentication::Judge;
+use super::reading::{
+    CLIENT_HELLO, HANDSHAKE, HEADER, KEY_SHARE, RANDOM_LENGTH, ServerHello, encrypted_extensions,
+    for_each_extension, server_hello,
+};
 use super::secrets::{SUITES, Suite};
-use super::{HANDSHAKE, HEADER};
-use crate::tls::HELLO_RETRY_REQUEST;
 use crate::tls::rustls::client_hello::{extension, extensions, split};
 use crate::tls::rustls::flight::encode_flight;
 use crate::tls::rustls::random::Random;
 
-/// Handshake messages (RFC 8446, section 4).
-const CLIENT_HELLO: u8 = 1;
-
 /// Handshake header and version lie before a hello's random (section 4.1.2).
 const RANDOM: usize = 4 + 2;
-const RANDOM_LENGTH: usize = 32;
 
 /// The longest session ID; rustls sends that (appendix D.4).
 const SESSION_ID_LENGTH: usize = 32;
 const SESSION_ID: usize = RANDOM + RANDOM_LENGTH + 1;
-
-const TLS12: [u8; 2] = [3, 3];
-const TLS13: [u8; 2] = [3, 4];
-
-/// Extensions of a ServerHello (sections 4.2.1, 4.2.8 and 4.2.11).
-const SUPPORTED_VERSIONS: u16 = 43;
-const KEY_SHARE: u16 = 51;
-const PRE_SHARED_KEY: u16 = 41;
-
-/// Extensions that only TLS 1.2 has: ec_point_formats, extended_master_secret, session_ticket and
-/// renegotiation_info.
-const OF_TLS12: [u16; 4] = [11, 23, 35, 0xff01];
-
-/// Extensions of EncryptedExtensions that are looked at (RFC 6066, section 3; RFC 7301).
-const SERVER_NAME: u16 = 0;
-const ALPN: u16 = 16;
 
 /// What all ClientHellos of a worker for one server name have in common.
 pub struct Template {
@@ -112,33 +94,14 @@ impl Template {
     }
 
     /// The application protocol that EncryptedExtensions choose, if they do; an error in words where
-    /// they hold what may not be there (sections 4.2 and 4.3.1).
+    /// they hold what was not offered.
     pub fn read_extensions<'m>(&self, body: &'m [u8]) -> Result<Option<&'m [u8]>, &'static str> {
-        let (list, rest) = split(body, 2).ok_or("the extensions are cut short")?;
-        if !rest.is_empty() {
-            return Err("something lies behind the extensions");
-        }
-        let (mut protocols, mut seen) = (None, Vec::new());
-        for_each_extension(list, |number, content| {
-            let is_plain = [SUPPORTED_VERSIONS, KEY_SHARE, PRE_SHARED_KEY].contains(&number);
-            let may_be = self.extensions.contains(&number)
-                && !is_plain
-                && !OF_TLS12.contains(&number)
-                && !seen.contains(&number)
-                && (number != SERVER_NAME || content.is_empty());
-            seen.push(number);
-            if number == ALPN {
-                protocols = Some(content);
+        match encrypted_extensions(body, &self.extensions)? {
+            Some(name) if !self.alpn.iter().any(|known| known == name) => {
+                Err("the server chooses a protocol that is not offered")
             }
-            may_be
-        })?;
-        let Some(protocols) = protocols else { return Ok(None) };
-        // A list of one (RFC 7301, section 3.1).
-        split(protocols, 2)
-            .and_then(|(list, rest)| rest.is_empty().then_some(split(list, 1)?))
-            .filter(|(name, rest)| rest.is_empty() && self.alpn.iter().any(|known| known == name))
-            .map(|(name, _)| Some(name))
-            .ok_or("the server chooses a protocol that is not offered")
+            chosen => Ok(chosen),
+        }
     }
 
     /// What a ServerHello's body says to such a ClientHello; an error in words if it is none that a
@@ -148,36 +111,8 @@ impl Template {
         session_id: &[u8],
         body: &'m [u8],
     ) -> Result<Answer<'m>, &'static str> {
-        let cut = "the ServerHello is cut short";
-        let rest = body.strip_prefix(&TLS12).ok_or("the ServerHello has no legacy version")?;
-        let (random, rest) = rest.split_at_checked(RANDOM_LENGTH).ok_or(cut)?;
-        if random == HELLO_RETRY_REQUEST {
-            return Err("the server asks for another key share, and none is offered");
-        }
-        let (echo, rest) = split(rest, 1).ok_or(cut)?;
-        if echo != session_id {
-            return Err("the server does not repeat the session ID");
-        }
-        let (suite, rest) = rest.split_first_chunk().ok_or(cut)?;
-        let suite = u16::from_be_bytes(*suite);
-        let rest = rest.strip_prefix(&[0]).ok_or("the server compresses")?;
-        let (extensions, rest) = split(rest, 2).ok_or(cut)?;
-        if !rest.is_empty() {
-            return Err("something lies behind the ServerHello's extensions");
-        }
-        let (mut version, mut share) = (None, None);
-        for_each_extension(extensions, |number, content| match number {
-            SUPPORTED_VERSIONS => version.replace(content).is_none(),
-            KEY_SHARE => share.replace(content).is_none(),
-            _ => false,
-        })?;
-        if version != Some(&TLS13) {
-            return Err("the server does not take TLS 1.3, and nothing else is offered");
-        }
-        let (group, share) =
-            share.and_then(|share| share.split_first_chunk()).ok_or("the server sends no share")?;
-        let (share, rest) = split(share, 2).ok_or(cut)?;
-        if *group != u16::from(self.group.name()).to_be_bytes() || !rest.is_empty() {
+        let ServerHello { suite, group, share } = server_hello(body, session_id)?;
+        if group != u16::from(self.group.name()) {
             return Err("the server's key share is not of the group that is offered");
         }
         let suite = find(suite)
@@ -191,23 +126,6 @@ impl Template {
 pub struct Answer<'m> {
     pub suite: &'static Suite,
     pub share: &'m [u8],
-}
-
-/// Reads extensions, each one's number and content; an error in words if one is cut short, or not
-/// taken.
-pub fn for_each_extension<'m>(
-    mut extensions: &'m [u8],
-    mut take: impl FnMut(u16, &'m [u8]) -> bool,
-) -> Result<(), &'static str> {
-    while !extensions.is_empty() {
-        let (number, rest) = extensions.split_first_chunk().ok_or("an extension is cut short")?;
-        let (content, rest) = split(rest, 2).ok_or("an extension is cut short")?;
-        if !take(u16::from_be_bytes(*number), content) {
-            return Err("an extension that was not asked for, is there twice, or is malformed");
-        }
-        extensions = rest;
-    }
-    Ok(())
 }
 
 /// Where the only key share of a ClientHello lies, in its record (section 4.2.8).

@@ -4,26 +4,19 @@ use std::mem;
 
 use rustls::crypto::tls13::OkmBlock;
 
-use super::authentication::{for_each_certificate, scheme};
-use super::hello::{Answer, for_each_extension};
+use super::hello::Answer;
+use super::reading::{
+    CERTIFICATE, CERTIFICATE_REQUEST, CERTIFICATE_VERIFY, CHANGE_CIPHER_SPEC, ENCRYPTED_EXTENSIONS,
+    FINISHED, HANDSHAKE, HEADER, KEY_UPDATE, NEW_SESSION_TICKET, SERVER_HELLO, certificate_request,
+    certificate_verify, for_each_certificate, new_session_ticket,
+};
 use super::secrets::{Secrets, Side};
-use super::{CHANGE_CIPHER_SPEC, HANDSHAKE, HEADER, OwnClient, State};
+use super::{OwnClient, State};
 use crate::outcome::Failure;
 use crate::tls::Alpn;
-use crate::tls::rustls::client_hello::split;
 
 /// A change_cipher_spec record, for middle boxes (RFC 8446, appendix D.4).
 const FOR_MIDDLE_BOXES: [u8; HEADER + 1] = [CHANGE_CIPHER_SPEC, 3, 3, 0, 1, 1];
-
-/// Handshake messages (RFC 8446, section 4).
-pub(super) const SERVER_HELLO: u8 = 2;
-pub(super) const NEW_SESSION_TICKET: u8 = 4;
-pub(super) const ENCRYPTED_EXTENSIONS: u8 = 8;
-pub(super) const CERTIFICATE: u8 = 11;
-pub(super) const CERTIFICATE_REQUEST: u8 = 13;
-pub(super) const CERTIFICATE_VERIFY: u8 = 15;
-pub(super) const FINISHED: u8 = 20;
-const KEY_UPDATE: u8 = 24;
 
 /// A message's header: its type, and its length in three bytes.
 const MESSAGE_HEADER: usize = 4;
@@ -33,12 +26,6 @@ pub(super) const LONGEST_MESSAGE: usize = 0xffff;
 
 /// How many KeyUpdates may come in a row, without a byte of plaintext; rustls lets as many in.
 pub(super) const KEY_UPDATES: u8 = 32;
-
-/// The extension that a CertificateRequest must have (section 4.3.2).
-const SIGNATURE_ALGORITHMS: u16 = 13;
-
-/// The most extensions of a CertificateRequest: there are not so many that it may have.
-const EXTENSIONS: usize = 64;
 
 /// A Certificate with none, the answer to a CertificateRequest (section 4.4.2).
 const NO_CERTIFICATE: [u8; 8] = [CERTIFICATE, 0, 0, 4, 0, 0, 0, 0];
@@ -82,7 +69,7 @@ impl OwnClient {
                 self.state = State::Certificate;
             }
             (State::Certificate, CERTIFICATE_REQUEST) if !self.is_asked => {
-                self.read(is_request(body))?;
+                self.read(certificate_request(body))?;
                 self.is_asked = true;
             }
             (State::Certificate, CERTIFICATE) => {
@@ -95,12 +82,12 @@ impl OwnClient {
                 self.state = State::CertificateVerify;
             }
             (State::CertificateVerify, CERTIFICATE_VERIFY) => {
-                self.signature_scheme = Some(self.read(scheme(body))?);
+                self.signature_scheme = Some(self.read(certificate_verify(body))?);
                 self.authenticate(body)?;
                 self.state = State::Finished;
             }
             (State::Finished, FINISHED) => return self.server_finished(message, body, outgoing),
-            (State::Ready, NEW_SESSION_TICKET) => return Ok(()),
+            (State::Ready, NEW_SESSION_TICKET) => return self.read(new_session_ticket(body)),
             (State::Ready, KEY_UPDATE) => return self.key_update(body, outgoing),
             _ => return self.fail("a handshake message that has no place here"),
         }
@@ -221,23 +208,4 @@ impl OwnClient {
             None => Err(Failure::TlsProtocol),
         }
     }
-}
-
-/// Whether this is the body of a CertificateRequest, as it is in a handshake: without a context, and
-/// with schemes (section 4.3.2). An error in words if not.
-fn is_request(body: &[u8]) -> Result<(), &'static str> {
-    let wrong = "a CertificateRequest that is malformed";
-    let extensions = body.strip_prefix(&[0]).and_then(|rest| split(rest, 2));
-    let (extensions, rest) = extensions.ok_or(wrong)?;
-    let (mut seen, mut has_schemes) = (Vec::new(), false);
-    for_each_extension(extensions, |number, content| {
-        let is_first = !seen.contains(&number);
-        seen.push(number);
-        if number == SIGNATURE_ALGORITHMS {
-            let schemes = split(content, 2).filter(|(_, rest)| rest.is_empty());
-            has_schemes = schemes.is_some_and(|(schemes, _)| schemes.len() >= 2);
-        }
-        is_first && seen.len() <= EXTENSIONS
-    })?;
-    (rest.is_empty() && has_schemes).then_some(()).ok_or(wrong)
 }

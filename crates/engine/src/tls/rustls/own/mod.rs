@@ -10,8 +10,11 @@
 
 mod authentication;
 mod hello;
+#[cfg(test)]
+mod laws;
 mod messages;
 mod protection;
+mod reading;
 mod secrets;
 #[cfg(test)]
 mod tests;
@@ -25,23 +28,14 @@ use rustls::crypto::tls13::OkmBlock;
 
 pub use self::authentication::Judge;
 pub use self::hello::Template;
-use self::protection::{APPLICATION_DATA, Protection, RECORD};
+use self::protection::Protection;
+pub use self::reading::record_length;
+use self::reading::{ALERT, APPLICATION_DATA, CHANGE_CIPHER_SPEC, HANDSHAKE, HEADER, RECORD};
 use self::secrets::{Secrets, Suite};
 use crate::names::{CipherSuite, SignatureScheme, TlsVersion};
 use crate::outcome::Failure;
 use crate::spec::Resume;
 use crate::tls::{Alpn, EarlyData, HandshakeKind, KeyExchangeGroup, Negotiated};
-
-/// Length of a record's header (RFC 8446, section 5.1).
-pub const HEADER: usize = 5;
-
-/// Content types (RFC 8446, section 5.1).
-const CHANGE_CIPHER_SPEC: u8 = 20;
-const ALERT: u8 = 21;
-const HANDSHAKE: u8 = 22;
-
-/// The most that encryption adds to a record's content (RFC 8446, section 5.2).
-const EXPANSION: usize = 256;
 
 /// Alerts that end nothing or end orderly (RFC 8446, section 6.1), and the levels of alerts.
 const CLOSE_NOTIFY: u8 = 0;
@@ -303,17 +297,4 @@ impl OwnClient {
             own_client: true,
         }
     }
-}
-
-/// The length of the record that these bytes begin with, its header included; `None` while that is
-/// unknown, an error when they begin with no record, or with one that is longer than any may be.
-pub fn record_length(bytes: &[u8]) -> Result<Option<usize>, Failure> {
-    let Some(&[kind, major, _, high, low]) = bytes.first_chunk::<HEADER>() else {
-        return Ok(None);
-    };
-    let length = usize::from(u16::from_be_bytes([high, low]));
-    let is_record = (CHANGE_CIPHER_SPEC..=APPLICATION_DATA).contains(&kind)
-        && major == 3
-        && length <= RECORD + EXPANSION;
-    is_record.then_some(Some(HEADER + length)).ok_or(Failure::TlsProtocol)
 }

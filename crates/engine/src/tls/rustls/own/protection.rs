@@ -2,13 +2,7 @@
 
 use aws_lc_rs::aead::{Aad, LessSafeKey, NONCE_LEN, Nonce};
 
-use super::HEADER;
-
-/// Content type of what is encrypted, as seen from outside.
-pub const APPLICATION_DATA: u8 = 23;
-
-/// The most plaintext that one record holds.
-pub const RECORD: usize = 1 << 14;
+use super::reading::{APPLICATION_DATA, HEADER, RECORD};
 
 /// How many records one key protects; rustls has the same bound for AES-GCM (RFC 8446, section 5.5).
 const RECORDS: u64 = 1 << 24;

@@ -5,7 +5,7 @@ use aws_lc_rs::signature::{ECDSA_P256_SHA256_ASN1_SIGNING, EcdsaKeyPair};
 
 use super::*;
 use crate::tls::TrustAnchors;
-use crate::tls::rustls::own::messages::{CERTIFICATE, CERTIFICATE_VERIFY};
+use crate::tls::rustls::own::reading::{CERTIFICATE, CERTIFICATE_VERIFY};
 use crate::tls::rustls::signed_with;
 
 /// A certificate for `localhost`, and its key.

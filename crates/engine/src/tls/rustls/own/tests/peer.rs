@@ -3,9 +3,10 @@
 use rustls::crypto::ActiveKeyExchange;
 
 use super::*;
-use crate::tls::rustls::own::messages::{
+use crate::tls::rustls::own::messages::{KEY_UPDATES, LONGEST_MESSAGE};
+use crate::tls::rustls::own::reading::{
     CERTIFICATE, CERTIFICATE_REQUEST, CERTIFICATE_VERIFY, ENCRYPTED_EXTENSIONS, FINISHED,
-    KEY_UPDATES, LONGEST_MESSAGE, NEW_SESSION_TICKET, SERVER_HELLO,
+    NEW_SESSION_TICKET, SERVER_HELLO,
 };
 use crate::tls::rustls::own::secrets::Side;
 
@@ -200,6 +201,17 @@ fn what_messages_may_not_hold_is_refused() {
     ] {
         let wrong = (CERTIFICATE_REQUEST, &body[..]);
         assert_eq!(refused(&[extensions, wrong]), Failure::TlsProtocol, "{body:?}");
+    }
+}
+
+#[test]
+fn a_session_ticket_is_read_though_none_is_kept() {
+    // Lifetime and age, no nonce, a ticket of one byte, no extensions.
+    let ticket = [&[0; 9][..], &[0, 1, 7], &[0, 0]].concat();
+    for (length, said) in [(ticket.len(), Ok(())), (12, Err(Failure::TlsProtocol))] {
+        let mut peer = Peer::new();
+        peer.say_first(4);
+        assert_eq!(peer.say(NEW_SESSION_TICKET, &ticket[..length]), said);
     }
 }
 

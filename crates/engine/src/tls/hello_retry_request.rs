@@ -1,0 +1,18 @@
+//! By what a HelloRetryRequest is told from a ServerHello.
+
+/// The random by which it is one: SHA-256 of that word (RFC 8446, section 4.1.3).
+pub const HELLO_RETRY_REQUEST: [u8; 32] = [
+    0xcf, 0x21, 0xad, 0x74, 0xe5, 0x9a, 0x61, 0x11, 0xbe, 0x1d, 0x8c, 0x02, 0x1e, 0x65, 0xb8, 0x91,
+    0xc2, 0xa2, 0x11, 0x16, 0x7a, 0xbb, 0x8c, 0x5e, 0x07, 0x9e, 0x09, 0xe2, 0xc8, 0xa8, 0x33, 0x9c,
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sha2::{Digest, Sha256};
+
+    #[test]
+    fn it_is_the_hash_of_its_name() {
+        assert_eq!(HELLO_RETRY_REQUEST[..], Sha256::digest(b"HelloRetryRequest")[..]);
+    }
+}
