@@ -1,8 +1,7 @@
 """What does a second worker cost? Client CPU per connection with 1 and with 2 workers.
 
-Workers that share nothing need as much per connection each as one alone. The workers share the
-generator's processor, on which they are what the server leaves them to do: its own processor is busy
-all the time with either number of them (ADR 0041).
+Workers that share nothing need as much per connection each as one alone. They share the generator's
+processor, while the server's own is busy all the time with either number of them (ADR 0041).
 """
 
 import tempfile

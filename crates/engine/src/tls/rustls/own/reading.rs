@@ -157,17 +157,16 @@ pub fn encrypted_extensions<'m>(
 /// 4.3.2).
 pub fn certificate_request(body: &[u8]) -> Result<(), &'static str> {
     let wrong = "a CertificateRequest that is malformed";
+    let list = body.strip_prefix(&[0]).ok_or(wrong)?;
     let mut has_schemes = false;
-    let behind = for_each_extension(body.strip_prefix(&[0]).ok_or(wrong)?, |number, content| {
-        match number {
-            SIGNATURE_ALGORITHMS => {
-                has_schemes = whole(content, 2).is_some_and(are_numbers);
-                has_schemes
-            }
-            CERTIFICATE_AUTHORITIES => whole(content, 2).is_some_and(are_names),
-            COMPRESS_CERTIFICATE => whole(content, 1).is_some_and(are_numbers),
-            _ => true,
+    let behind = for_each_extension(list, |number, content| match number {
+        SIGNATURE_ALGORITHMS => {
+            has_schemes = whole(content, 2).is_some_and(are_numbers);
+            has_schemes
         }
+        CERTIFICATE_AUTHORITIES => whole(content, 2).is_some_and(are_names),
+        COMPRESS_CERTIFICATE => whole(content, 1).is_some_and(are_numbers),
+        _ => true,
     })?;
     (behind.is_empty() && has_schemes).then_some(()).ok_or(wrong)
 }
