@@ -211,6 +211,8 @@ fn a_session_ticket_is_read_though_none_is_kept() {
     for (length, said) in [(ticket.len(), Ok(())), (12, Err(Failure::TlsProtocol))] {
         let mut peer = Peer::new();
         peer.say_first(4);
+        let [_, server] = peer.client.traffic.as_ref().unwrap();
+        peer.keys = SUITES[0].protect(server).unwrap();
         assert_eq!(peer.say(NEW_SESSION_TICKET, &ticket[..length]), said);
     }
 }
