@@ -2,7 +2,10 @@ import pytest
 
 from made_benchmarks import TEXT
 from tlslab.experiment import dumps, load, loads, with_levels
+from tlslab.lab.benchmark.run import mean_seconds
 from tlslab.model.errors import ExperimentError, UsageError
+from tlslab.planning import make_plan
+from tlslab.planning.faults import add_faults
 
 
 def test_the_shipped_experiment_is_written_and_read_back():
@@ -39,3 +42,12 @@ def test_levels_are_set_as_for_every_kind():
     assert experiment.levels("runtime") == ("jdk-25",)
     with pytest.raises(UsageError, match="unknown factor"):
         with_levels(experiment, {"group": ("X25519",)})
+
+
+def test_time_left_tells_forks_the_engines_trials_and_faults_apart():
+    chosen = {"runtime": ("jdk-25", "engine"), "threads": ("2",), "keys": ("cluster",)}
+    experiment = with_levels(load("concurrency"), chosen | {"benchmark": ("handshake-tls12",)})
+    plan = add_faults(make_plan(experiment, 1), experiment)
+    # Of each block: a fork of both modes, one of the engine's, eight loads with faults.
+    expected = (203 + 50.2 + 8 * 31.5) / 10
+    assert mean_seconds(plan, experiment.settings) == pytest.approx(expected)

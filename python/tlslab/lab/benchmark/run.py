@@ -10,6 +10,7 @@ from pathlib import Path
 
 from tlslab.experiment import dumps
 from tlslab.lab import events
+from tlslab.lab.benchmark.in_memory import WARMUP_S
 from tlslab.lab.benchmark.jmh import find_jar
 from tlslab.lab.benchmark.keystores import KeyStore, KeyStores
 from tlslab.lab.benchmark.material import make_material
@@ -25,14 +26,14 @@ from tlslab.lab.results import summarise
 from tlslab.model.benchmark import ENGINE, BenchmarkSettings
 from tlslab.model.errors import UsageError
 from tlslab.model.experiment import Experiment, Factor
-from tlslab.model.plan import Plan
+from tlslab.model.plan import Cell, Plan
 from tlslab.model.run import TargetInfo
 from tlslab.planning import make_plan
 from tlslab.planning.faults import add_faults
 from tlslab.store import RunFolder
 from tlslab.targets.jdk import find_jdks
 
-# Starting two virtual machines for each mode, opening keys, writing results.
+# Starting two virtual machines for each process of JMH's, opening keys, writing results.
 FORK_OVERHEAD_S = 1.5
 
 TARGET = "in memory"
@@ -57,7 +58,7 @@ def run_benchmarks(request: Request, observer: events.Observer) -> Result:
             observer(events.Warned(warning))
         folder, plan = _open(request, experiment, runtimes, opened, warnings)
         settings: BenchmarkSettings = experiment.settings
-        seconds = settings.seconds + len(settings.modes) * FORK_OVERHEAD_S
+        seconds = mean_seconds(plan, settings)
         observer(events.RunBegun(plan, None, folder.path, len(folder.trials()), seconds))
         engine = Engine(require_program("tlslab-load"))
         bench = Bench(engine, runtimes, stores, material, settings, jar, folder.path)
@@ -88,6 +89,20 @@ def with_runtimes(
         for name, level in experiment.baseline.items()
     }
     return replace(experiment, factors=factors, baseline=baseline)
+
+
+def mean_seconds(plan: Plan, settings: BenchmarkSettings) -> float:
+    """How long a trial takes on average, in seconds: forks, the engine's, loads with a fault."""
+
+    def of(cell: Cell) -> float:
+        if settings.faults is not None and "fault" in cell.factors:
+            return settings.faults.seconds + FORK_OVERHEAD_S
+        if cell.factors["runtime"] == ENGINE:
+            return settings.iterations * settings.iteration_ms / 1000 + WARMUP_S
+        return settings.seconds + len(settings.modes) * FORK_OVERHEAD_S
+
+    lengths = [of(plan.cell(trial.cell)) for trial in plan.trials]
+    return sum(lengths) / max(1, len(lengths))
 
 
 def carry_out(bench: Bench, plan: Plan, folder: RunFolder, observer: events.Observer) -> None:
