@@ -36,18 +36,17 @@ run() {
     fi
 }
 
-# One more at once than there are processors: each has its time, and most of a processor.
-at_once=$(($(nproc) + 1))
+# As many at once as there are processors.
 targets=("$@")
 [ ${#targets[@]} -gt 0 ] || mapfile -t targets < <("$tools/bin/cargo-fuzz" list)
 code=0
 while [ ${#targets[@]} -gt 0 ]; do
     ids=()
-    for target in "${targets[@]:0:at_once}"; do
+    for target in "${targets[@]:0:$(nproc)}"; do
         run "$target" &
         ids+=($!)
     done
     for id in "${ids[@]}"; do wait "$id" || code=1; done
-    targets=("${targets[@]:at_once}")
+    targets=("${targets[@]:$(nproc)}")
 done
 exit $code
