@@ -100,10 +100,10 @@ format: setup ## format Rust and Python
 schema: setup ## write schema/ anew from the Rust and Python types
 	@scripts/schema.sh write
 
-bench: setup ## measure the generator against its rivals, interleaved, on one nginx, and in memory (about 20 minutes)
+bench: setup ## measure the generator against its rivals, interleaved, on one nginx, and in memory (about 25 minutes)
 	@scripts/install-debian.sh bench
 	code=0
-	for part in rivals keep_alive open_loop engine in_memory; do $(BIN)/python -m bench.$$part || code=$$?; done
+	for part in rivals keep_alive open_loop engine in_memory ordinary; do $(BIN)/python -m bench.$$part || code=$$?; done
 	exit $$code
 
 bench-profile: setup ## where tlslab-load --lean spends its processor time (perf)

@@ -255,6 +255,8 @@ pub(crate) fn script(spec: &CheckedSpec, permit: Permit) -> Script {
         requests: spec.requests_per_connection(),
         think: spec.spec().load.think_us * MICROSECOND,
         handshake_only: spec.spec().handshake_only,
+        close: spec.spec().close,
+        finished: spec.spec().finished,
         early_data: spec.spec().tls.early_data,
         deadlines: [
             deadlines.connect_ms,

@@ -15,6 +15,7 @@ use crate::outcome::{Failure, Mismatch, Outcome, Step};
 use crate::record::Bytes;
 use crate::recorder::{Milestones, Recorder};
 use crate::socket::Socket;
+use crate::spec::{Close, Finished};
 use crate::tls::{EarlyData, HandshakeKind, Negotiated, Progress, Session};
 use crate::trace::TracedConnection;
 
@@ -277,6 +278,12 @@ impl<S: Session> Connection<S> {
         }
     }
 
+    /// Closes in order. The server has answered: whether it reads the close_notify changes no outcome.
+    fn close(&mut self, scratch: &mut [u8]) {
+        let _ = self.session.send_close_notify(&mut self.socket);
+        self.socket.end_with_fin(scratch);
+    }
+
     fn enter<C: Clock>(&mut self, step: Step, now: Nanos, context: &Context<'_, C>) {
         self.step = step;
         self.deadline = now + context.script.deadline(step);
@@ -310,6 +317,10 @@ impl<S: Session> Connection<S> {
             Progress::Closed | Progress::Cut => return Err(Failure::Closed(Step::Handshake)),
         }
         self.at.secured = context.clock.now();
+        if context.script.finished == Finished::Separate {
+            // What does not fit into the socket now leaves with the request.
+            self.session.flush(&mut self.socket)?;
+        }
         let sent = self.socket.sent + self.session.unsent() as u64;
         self.handshake_bytes = (sent, self.socket.received);
         let facts = self.session.facts();
@@ -371,6 +382,9 @@ impl<S: Session> Connection<S> {
     }
 
     fn end<C: Clock>(&mut self, outcome: Outcome, context: &mut Context<'_, C>) -> Turn {
+        if context.script.close == Close::Fin && outcome == Outcome::Completed {
+            self.close(context.plaintext);
+        }
         if let Some(recorder) = &mut context.recorder {
             recorder.names.count(self.session.asked_name(), outcome);
             let now = context.clock.now();

@@ -11,7 +11,7 @@ use crate::outcome::{Failure, Step};
 
 /// A connection's TCP socket, in non-blocking mode.
 ///
-/// Dropping it resets the connection (SO_LINGER 0): that leaves no TIME_WAIT behind, without which a
+/// Dropping it resets the connection (SO_LINGER 0), unless [`Socket::end_with_fin`] was called: that leaves no TIME_WAIT behind, without which a
 /// generator runs out of local ports after some 28,000 connections. A connection is dropped only
 /// after the server's answer was seen, so that the reset hides no failure.
 #[derive(Debug)]
@@ -27,6 +27,8 @@ pub struct Socket {
     ended: bool,
     /// See [`Socket::wake_at`].
     wakes_at: u32,
+    /// Dropping it resets the connection.
+    resets: bool,
 }
 
 impl Socket {
@@ -79,7 +81,15 @@ impl Socket {
             Err(e) if e.raw_os_error() != Some(libc::EINPROGRESS) => {
                 Err(failure(&e, Step::Connect))
             }
-            _ => Ok(Self { socket, sent: 0, received: 0, drained: true, ended: false, wakes_at }),
+            _ => Ok(Self {
+                socket,
+                sent: 0,
+                received: 0,
+                drained: true,
+                ended: false,
+                wakes_at,
+                resets: true,
+            }),
         }
     }
 
@@ -153,6 +163,25 @@ impl Socket {
             Err(e) => Err(e),
         }
     }
+
+    /// Whether dropping it resets the connection, so that it can serve another one.
+    pub fn resets(&self) -> bool {
+        self.resets
+    }
+
+    /// Has dropping the socket send a FIN in place of a reset. What has come and was not read is read
+    /// into the scratch, as far as [`Self::LEFTOVERS`] calls go: with bytes unread the kernel would
+    /// reset the connection all the same (RFC 2525, section 2.17).
+    pub fn end_with_fin(&mut self, scratch: &mut [u8]) {
+        self.resets = self.socket.set_linger(None).is_err();
+        for _ in 0..Self::LEFTOVERS {
+            if !matches!(self.socket.read(scratch), Ok(1..)) {
+                break;
+            }
+        }
+    }
+
+    const LEFTOVERS: u32 = 4;
 
     /// Ends the sending side of the stream; the peer sees its end behind all that was sent.
     pub fn finish_sending(&mut self) -> Result<(), io::Error> {

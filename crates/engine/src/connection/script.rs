@@ -6,6 +6,7 @@ use crate::clock::Nanos;
 use crate::http::body::BodyRule;
 use crate::http::h2;
 use crate::outcome::Step;
+use crate::spec::{Close, Finished};
 use crate::tls::expectation::Expectation;
 
 /// What every connection of a run does.
@@ -25,6 +26,10 @@ pub struct Script {
     pub think: Nanos,
     /// Whether to close as soon as the handshake is done.
     pub handshake_only: bool,
+    /// How a connection that completed is closed.
+    pub close: Close,
+    /// When the client's Finished leaves.
+    pub finished: Finished,
     /// Whether the first request of a connection that resumes goes as early data.
     pub early_data: bool,
     /// The time that each step may take, in the order of [`Step`].

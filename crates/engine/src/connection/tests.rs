@@ -35,6 +35,10 @@ impl Session for Endless {
         Ok(Progress::Done(0))
     }
 
+    fn send_close_notify(&mut self, _: &mut Socket) -> Result<(), Failure> {
+        Ok(())
+    }
+
     fn read(&mut self, _: &mut Socket, plaintext: &mut [u8]) -> Result<Progress, Failure> {
         let bytes = std::mem::replace(&mut self.0, b"x");
         plaintext[..bytes.len()].copy_from_slice(bytes);
@@ -74,6 +78,8 @@ pub fn script(listener: &TcpListener) -> Script {
         requests: Some(1),
         think: 0,
         handshake_only: false,
+        close: Close::Reset,
+        finished: Finished::WithRequest,
         early_data: false,
         deadlines: [1; 4],
         expectation: Expectation::default(),

@@ -7,6 +7,7 @@ mod client_identity;
 mod http;
 pub mod load;
 mod resumption;
+mod shape;
 mod tls;
 
 pub use http::{BodyCheck, HttpSpec, HttpVersion};
@@ -24,6 +25,7 @@ use crate::tls::PROTOCOL_NAME_LIMIT;
 
 pub use self::client_identity::{ClientIdentity, Secret};
 pub use self::resumption::{HelloRetry, Resume};
+pub use self::shape::{Close, Finished};
 use self::tls::SERVER_NAMES_LIMIT;
 pub use self::tls::{Authenticate, BackendChoice, ClientChoice, KeyShare, TlsSpec, Trust};
 
@@ -68,6 +70,12 @@ pub struct RunSpec {
     /// Close each connection as soon as the handshake is done, without a request.
     #[serde(default)]
     pub handshake_only: bool,
+    /// How a connection is closed once it has all that it asked for.
+    #[serde(default)]
+    pub close: Close,
+    /// When the client's Finished leaves.
+    #[serde(default)]
+    pub finished: Finished,
     /// The HTTP that is spoken.
     #[serde(default)]
     pub http: HttpSpec,

@@ -198,6 +198,9 @@ pub trait Session {
     /// Sends what the session has taken and not sent; `Done` when nothing is left.
     fn flush(&mut self, socket: &mut Socket) -> Result<Progress, Failure>;
 
+    /// Says that nothing more will be sent (RFC 8446, section 6.1), as far as the socket takes it.
+    fn send_close_notify(&mut self, socket: &mut Socket) -> Result<(), Failure>;
+
     /// Receives plaintext into the buffer; `Done(n)` with `n > 0` bytes.
     fn read(&mut self, socket: &mut Socket, plaintext: &mut [u8]) -> Result<Progress, Failure>;
 

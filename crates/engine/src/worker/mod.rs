@@ -251,7 +251,8 @@ impl<'r, B: Backend, C: Clock> Worker<'r, B, C> {
                 if outcome == Outcome::Completed {
                     self.wakes.completed(connection.since_handshake());
                 }
-                return self.ended(event.slot, outcome, Some(connection.socket));
+                let socket = Some(connection.socket).filter(Socket::resets);
+                return self.ended(event.slot, outcome, socket);
             }
             (_, slot) => self.slots[event.slot] = slot,
         }

@@ -22,5 +22,6 @@ mod openssl_failures;
 mod primitives;
 mod probe;
 mod resumption;
+mod segments;
 mod serve;
 mod support;

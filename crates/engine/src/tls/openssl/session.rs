@@ -203,6 +203,14 @@ impl Session for OpensslSession {
         Ok(if self.send(socket)? { Progress::Done(0) } else { Progress::WantWrite })
     }
 
+    fn send_close_notify(&mut self, socket: &mut Socket) -> Result<(), Failure> {
+        // The first call sends, the second one would wait for the server's (SSL_shutdown(3)).
+        if let Err(error) = self.stream.shutdown() {
+            return Err(self.end(&error, socket));
+        }
+        self.send(socket).map(|_| ())
+    }
+
     fn read(&mut self, socket: &mut Socket, plaintext: &mut [u8]) -> Result<Progress, Failure> {
         let progress = match self.advance(socket, |stream| stream.ssl_read(plaintext)) {
             Err(Failure::Closed(_)) => Progress::Cut,

@@ -299,6 +299,24 @@ impl Session for RustlsSession {
         self.send_outgoing(socket, Step::FirstByte)
     }
 
+    fn send_close_notify(&mut self, socket: &mut Socket) -> Result<(), Failure> {
+        match &mut self.machine {
+            Machine::Own(client) => client.close(&mut self.outgoing)?,
+            Machine::Library(connection) => {
+                if let Ok(ConnectionState::WriteTraffic(mut traffic)) =
+                    connection.process_tls_records(&mut self.partial).state
+                {
+                    encode(&mut self.outgoing, |buffer| match traffic.queue_close_notify(buffer) {
+                        Ok(length) => Ok(length),
+                        Err(EncryptError::InsufficientSize(needs)) => Err(needs.required_size),
+                        Err(EncryptError::EncryptExhausted) => Ok(0),
+                    });
+                }
+            }
+        }
+        self.send_outgoing(socket, Step::Body).map(|_| ())
+    }
+
     fn read(&mut self, socket: &mut Socket, plaintext: &mut [u8]) -> Result<Progress, Failure> {
         loop {
             if !self.plaintext.is_empty() {

@@ -169,6 +169,11 @@ impl OwnClient {
         plaintext.chunks(RECORD).try_for_each(|part| self.seal(APPLICATION_DATA, part, outgoing))
     }
 
+    /// Appends a close_notify.
+    pub fn close(&mut self, outgoing: &mut Vec<u8>) -> Result<(), Failure> {
+        self.seal(ALERT, &[WARNING, CLOSE_NOTIFY], outgoing)
+    }
+
     /// Takes a whole record, with its header; appends what there is to answer.
     pub fn record<'r>(
         &mut self,

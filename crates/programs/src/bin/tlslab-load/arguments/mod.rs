@@ -4,6 +4,7 @@ mod http;
 mod load;
 mod probe;
 mod resumption;
+mod shape;
 mod tls;
 
 use std::fs;
@@ -17,6 +18,7 @@ use tlslab_engine::spec::{Deadlines, RequestsPerConnection, RunSpec, SPEC_SCHEMA
 
 use self::load::LoadArguments;
 use self::probe::ProbeArguments;
+use self::shape::ShapeArguments;
 use self::tls::TlsArguments;
 use crate::hold;
 use crate::problem::Problem;
@@ -68,6 +70,9 @@ pub struct Arguments {
     /// Close each connection once the handshake is done, without a request
     #[arg(long)]
     handshake_only: bool,
+
+    #[command(flatten)]
+    shape: ShapeArguments,
 
     #[command(flatten)]
     http: http::HttpArguments,
@@ -192,6 +197,8 @@ impl Arguments {
             },
             requests_per_connection: self.requests_per_connection,
             handshake_only: self.handshake_only,
+            close: self.shape.close(),
+            finished: self.shape.finished(),
             http: self.http.spec(),
             load,
             tls: self.tls.spec()?,

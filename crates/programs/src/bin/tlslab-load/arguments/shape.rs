@@ -1,0 +1,45 @@
+//! Flags for the segments in which a handshake and a connection's end leave.
+
+use clap::{Args, ValueEnum};
+use tlslab_engine::spec::{Close, Finished};
+
+/// Where the default spares work, an ordinary client's way can be had as well.
+#[derive(Debug, Args)]
+pub struct ShapeArguments {
+    /// How a connection is closed: by a TCP reset, which leaves no TIME_WAIT behind, or, as browsers
+    /// do, by a close_notify and a FIN (some 28,000 connections a minute from each --source address)
+    #[arg(long, value_enum, default_value = "reset", value_name = "reset|fin")]
+    close: CloseName,
+
+    /// When the client's Finished leaves: in one segment with the first request, or in its own
+    #[arg(long, value_enum, default_value = "with-request", value_name = "with-request|separate")]
+    finished: FinishedName,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum CloseName {
+    Reset,
+    Fin,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum FinishedName {
+    WithRequest,
+    Separate,
+}
+
+impl ShapeArguments {
+    pub fn close(&self) -> Close {
+        match self.close {
+            CloseName::Reset => Close::Reset,
+            CloseName::Fin => Close::Fin,
+        }
+    }
+
+    pub fn finished(&self) -> Finished {
+        match self.finished {
+            FinishedName::WithRequest => Finished::WithRequest,
+            FinishedName::Separate => Finished::Separate,
+        }
+    }
+}
