@@ -12,17 +12,19 @@ use crate::guard::{self, Permit};
 use crate::http::body::{BodyRule, from_hexadecimal};
 use crate::http::{h1, h2};
 use crate::identity::{Identity, IdentityError};
-use crate::names::TlsVersion;
-use crate::outcome::{Failure, Outcome};
-use crate::preflight::{PreflightError, Tried, certificate_group, preflight, resumed};
+use crate::names::{Group, TlsVersion};
+use crate::outcome::{Failure, Mismatch, Outcome};
+use crate::preflight::{PreflightError, Tried, certificate_group, minimal, preflight, resumed};
 use crate::record::Preflight;
-use crate::spec::{BodyCheck, CheckedSpec, HttpVersion, Resume, TlsSpec};
+use crate::spec::{BodyCheck, CheckedSpec, ClientChoice, HttpVersion, Resume, TlsSpec};
 use crate::target::Target;
 use crate::tls::choice::{Choice, choose};
 use crate::tls::expectation::Expectation;
 use crate::tls::openssl::OpensslBackend;
 use crate::tls::rustls::RustlsBackend;
-use crate::tls::{Backend, BackendError, KeyLog, Offer, TrustAnchors};
+use crate::tls::{
+    Backend, BackendError, KeyExchangeGroup, KeyLog, Offer, TrustAnchors, USUAL_GROUPS,
+};
 
 /// A target that has been found to be what was asked for.
 #[derive(Debug, Clone)]
@@ -37,6 +39,8 @@ pub struct Checked {
     pub(crate) offer: Offer,
     /// How the bodies of responses are checked.
     pub(crate) body: BodyRule,
+    /// What was found on the way that a reader of the record has to know.
+    pub(crate) notes: Vec<String>,
 }
 
 /// Resolves, permits and tries the target with one connection; all that can be known to be wrong
@@ -76,9 +80,62 @@ fn check_permitted(
     let hash = spec.spec().http.check_body == BodyCheck::Hash;
     let body = BodyRule::Learn { hash };
     let script = Script { requests: Some(1), body, ..script(spec, permit) };
-    let preflight = try_all_names(spec, backend, &offer, &script)?;
+    let mut notes = Vec::new();
+    let preflight = match try_all_names(spec, backend, &offer, &script) {
+        Err(RunError::Preflight { error, .. }) if let Some(group) = retried(spec, &error) => {
+            notes.push(send_share(group, &mut offer));
+            try_all_names(spec, backend, &offer, &script)?
+        }
+        other => other?,
+    };
+    if backend == Choice::Rustls {
+        notes.extend(minimal_client_or_library(spec, &mut offer, &script)?);
+    }
     let body = body_rule(spec.spec().http.check_body, &preflight);
-    Ok(Checked { permit, backend, preflight, offer, body })
+    Ok(Checked { permit, backend, preflight, offer, body, notes })
+}
+
+/// Tries the minimal client, if the run is to have it, with each server name. It is stricter than the
+/// library: where the server does what only the library lets pass, the library makes all connections,
+/// and a note says why.
+fn minimal_client_or_library(
+    spec: &CheckedSpec,
+    offer: &mut Offer,
+    script: &Script,
+) -> Result<Option<String>, BackendError> {
+    for name in spec.server_names() {
+        let backend = RustlsBackend::new(&asking_for(name, offer))?;
+        let Some(Err(error)) = minimal(&backend, script) else { continue };
+        offer.client = ClientChoice::Library;
+        let why = failed(spec, name, error);
+        return Ok(Some(format!(
+            "the library made all connections: the minimal client could not be used ({why})"
+        )));
+    }
+    Ok(None)
+}
+
+/// The group for which the server asked by a HelloRetryRequest, where the choice was the client's own.
+fn retried(spec: &CheckedSpec, error: &PreflightError) -> Option<Group> {
+    let is_free = spec.spec().tls.groups.is_empty();
+    let is_retried = error.outcome == Outcome::Unexpected(Mismatch::HelloRetryRequest);
+    match error.negotiated?.group? {
+        KeyExchangeGroup::Named(code_point) if is_free && is_retried => {
+            Group::from_code_point(code_point)
+        }
+        _ => None,
+    }
+}
+
+/// Has each connection send the key share that the server takes, with the other groups behind it, so
+/// that no connection of the run needs a HelloRetryRequest. Gives the note on it.
+fn send_share(group: Group, offer: &mut Offer) -> String {
+    let others = USUAL_GROUPS.into_iter().filter(|other| *other != group);
+    offer.groups = std::iter::once(group).chain(others).collect();
+    format!(
+        "no group was asked for; the server asked for a key share of {group} by a \
+         HelloRetryRequest, so that all connections send that one first"
+    )
 }
 
 /// One connection for each server name, and a second one if sessions are to be resumed; gives what

@@ -66,6 +66,9 @@ pub enum RunError {
         /// The time that they had.
         ms: u64,
     },
+    /// A worker panicked: a fault of this program.
+    #[error("a worker panicked: {0}")]
+    Panicked(String),
     /// A worker may not run in real time.
     #[error("cannot run in real time: {0}")]
     Realtime(#[source] io::Error),
@@ -97,6 +100,7 @@ impl RunError {
             Self::Source { .. } => "source".to_owned(),
             Self::Pin { .. } => "pin".to_owned(),
             Self::NotOpen { .. } => "not_open".to_owned(),
+            Self::Panicked(_) => "panic".to_owned(),
             Self::Realtime(_) => "realtime".to_owned(),
             Self::System(e) => crate::socket::failure(e, Step::Connect).to_string(),
         }

@@ -9,7 +9,8 @@ use crate::outcome::{Failure, Mismatch, Outcome};
 use crate::poller::Poller;
 use crate::record::{Certificate, Preflight};
 use crate::socket;
-use crate::tls::{Backend, HandshakeKind, Session};
+use crate::tls::rustls::RustlsBackend;
+use crate::tls::{Backend, HandshakeKind, Negotiated, Session};
 
 /// What a server's certificate strings are cut to; they end up in records and reports.
 const NAME_LIMIT: usize = 256;
@@ -23,6 +24,8 @@ pub struct PreflightError {
     pub explanation: String,
     /// The status of the response, if that was the trouble.
     pub status: Option<u16>,
+    /// What was negotiated, if the handshake was done.
+    pub negotiated: Option<Negotiated>,
 }
 
 /// What the connection saw, with the certificates that the server sent; or why it did not do what was
@@ -34,6 +37,13 @@ pub fn preflight<B: Backend>(backend: &mut B, script: &Script) -> Tried {
     try_session(|| backend.open(), HandshakeKind::Full, script)
 }
 
+/// Makes one connection by the minimal client, with a full handshake; `None` where the run has no use
+/// for it.
+pub fn minimal(backend: &RustlsBackend, script: &Script) -> Option<Tried> {
+    let session = backend.open_minimal()?;
+    Some(try_session(|| session, HandshakeKind::Full, script))
+}
+
 /// Makes another connection, which resumes the session of the one before.
 pub fn resumed<B: Backend>(backend: &mut B, script: &Script) -> Tried {
     match backend.resume().map_err(failed)? {
@@ -42,13 +52,19 @@ pub fn resumed<B: Backend>(backend: &mut B, script: &Script) -> Tried {
             outcome: Outcome::Unexpected(Mismatch::Kind),
             explanation: "the server gave nothing to resume by".to_owned(),
             status: None,
+            negotiated: None,
         }),
     }
 }
 
 fn failed(failure: Failure) -> PreflightError {
     let explanation = String::new();
-    PreflightError { outcome: Outcome::Failed(failure), explanation, status: None }
+    PreflightError {
+        outcome: Outcome::Failed(failure),
+        explanation,
+        status: None,
+        negotiated: None,
+    }
 }
 
 fn try_session<S: Session>(
@@ -66,6 +82,7 @@ fn try_session<S: Session>(
             outcome,
             explanation: explain(outcome, &connection),
             status: (response.status != 0).then_some(response.status),
+            negotiated: connection.facts(),
         });
     }
     let facts = connection.facts().ok_or_else(|| failed(Failure::TlsProtocol))?;

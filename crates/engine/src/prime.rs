@@ -16,8 +16,11 @@ use crate::tls::{Backend, Session};
 /// Connections under way at once: enough to hide a round trip, too few to be a load.
 const AT_ONCE: usize = 16;
 
-/// Connections that may fail, or bring nothing to resume by, before priming is given up.
-const FRUITLESS: u64 = 32;
+/// Connections in a row that may fail, or bring nothing to resume by, before priming is given up.
+///
+/// In TLS 1.2 a session is there when the handshake is done, and its connection completes later: as many
+/// connections in a row as are under way at once may complete without bringing anything new.
+const FRUITLESS: usize = 2 * AT_ONCE;
 
 /// How often deadlines and the interrupt are looked at.
 const LOOK: Nanos = 20 * MILLISECOND;
@@ -108,8 +111,9 @@ struct Priming<'r, S> {
     plaintext: Vec<u8>,
     started: u64,
     completed: u64,
-    fruitless: u64,
-    /// What there was to resume when the last connection completed.
+    /// Connections in a row that failed or brought nothing.
+    fruitless: usize,
+    /// What there was to resume when a connection last ended.
     resumable: usize,
 }
 
@@ -130,7 +134,7 @@ impl<S: Session> Priming<'_, S> {
                     self.poller.add(&connection.socket, index, true)?;
                     self.slots[index] = Some(Box::new(connection));
                 }
-                Err(failure) => self.brought_nothing(Outcome::Failed(failure))?,
+                Err(failure) => self.ended(Outcome::Failed(failure), backend.resumable())?,
             }
         }
         Ok(())
@@ -152,8 +156,7 @@ impl<S: Session> Priming<'_, S> {
                 connection.socket.became_readable(event.ended);
             }
             match connection.advance(&mut self.context()) {
-                Turn::Ended(Outcome::Completed) => self.completed(backend.resumable())?,
-                Turn::Ended(other) => self.brought_nothing(other)?,
+                Turn::Ended(outcome) => self.ended(outcome, backend.resumable())?,
                 Turn::Write => {
                     self.poller.change(&connection.socket, event.slot, true)?;
                     self.slots[event.slot] = Some(connection);
@@ -161,34 +164,33 @@ impl<S: Session> Priming<'_, S> {
                 Turn::Read | Turn::Think(_) => self.slots[event.slot] = Some(connection),
             }
         }
-        self.expire()
+        self.expire(backend.resumable())
     }
 
-    /// Notes a connection that did as asked, and whether it brought anything.
-    fn completed(&mut self, resumable: usize) -> Result<(), RunError> {
-        self.completed += 1;
-        if resumable <= self.resumable {
-            return self.brought_nothing(Outcome::Completed);
+    /// Notes how a connection ended, and whether anything to resume by has come since the last one.
+    fn ended(&mut self, outcome: Outcome, resumable: usize) -> Result<(), RunError> {
+        if outcome == Outcome::Completed {
+            self.completed += 1;
         }
-        self.resumable = resumable;
-        Ok(())
+        if resumable > self.resumable {
+            self.resumable = resumable;
+            self.fruitless = 0;
+            return Ok(());
+        }
+        self.fruitless += 1;
+        if self.fruitless > FRUITLESS { Err(RunError::Priming(outcome)) } else { Ok(()) }
     }
 
-    fn expire(&mut self) -> Result<(), RunError> {
+    fn expire(&mut self, resumable: usize) -> Result<(), RunError> {
         let now = MonotonicClock.now();
         for index in 0..self.slots.len() {
             let Some(mut connection) = self.slots[index].take() else { continue };
             match connection.expire(now, &mut self.context()) {
-                Some(Turn::Ended(outcome)) => self.brought_nothing(outcome)?,
+                Some(Turn::Ended(outcome)) => self.ended(outcome, resumable)?,
                 _ => self.slots[index] = Some(connection),
             }
         }
         Ok(())
-    }
-
-    fn brought_nothing(&mut self, outcome: Outcome) -> Result<(), RunError> {
-        self.fruitless += 1;
-        if self.fruitless > FRUITLESS { Err(RunError::Priming(outcome)) } else { Ok(()) }
     }
 
     fn context(&mut self) -> Context<'_, MonotonicClock> {

@@ -1,10 +1,11 @@
 //! A whole run: guard, preflight, workers, merge.
 
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::mem;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Barrier, Mutex};
-use std::thread;
+use std::thread::{self, ScopedJoinHandle};
 use std::time::Duration;
 
 use crate::check::{Checked, script};
@@ -84,12 +85,16 @@ fn load<B: Backend>(
             watch(spec.spec(), &checked.permit, &gauges, gate.start(), observer, interrupt, || {
                 workers.iter().all(|worker| worker.is_finished())
             });
-        let reports: Vec<_> = workers.into_iter().map(|w| w.join().expect("no panics")).collect();
+        let reports: Vec<_> = workers.into_iter().map(ScopedJoinHandle::join).collect();
         (reports, ending)
     });
     if let Some(error) = first_error.into_inner().expect("no panics") {
         return Err(error);
     }
+    let reports: Vec<_> = reports
+        .into_iter()
+        .collect::<Result<_, _>>()
+        .map_err(|panic| RunError::Panicked(words(panic.as_ref())))?;
     if ending == Ending::Exceeded {
         let address = checked.permit.address.ip();
         return Err(RunError::Exceeded(GuardError::PublicWithoutProof { address }));
@@ -104,6 +109,12 @@ fn load<B: Backend>(
         observer.trace(Trace::joined(traces));
     }
     Ok(record(spec, checked, &reports, ending == Ending::Interrupted))
+}
+
+/// What a thread that panicked said.
+fn words(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(ToString::to_string);
+    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default()
 }
 
 /// Lets all workers begin at one instant.
@@ -132,11 +143,40 @@ impl Gate {
         self.start.load(Ordering::SeqCst)
     }
 
-    /// Says that a worker is ready; returns the instant at which it begins.
-    fn pass(&self) -> Nanos {
-        self.barrier.wait();
-        self.barrier.wait();
-        self.start()
+    /// A worker's way through, to be taken once.
+    fn pass(&self) -> Pass<'_> {
+        Pass { gate: self, is_open: true }
+    }
+}
+
+/// A worker's way through the gate. A worker that panics goes through it, too, as one that cannot
+/// begin: the others would wait for it for ever.
+struct Pass<'g> {
+    gate: &'g Gate,
+    is_open: bool,
+}
+
+impl Pass<'_> {
+    /// Says that the worker is ready; returns the instant at which it begins.
+    fn go(mut self) -> Nanos {
+        self.through();
+        self.gate.start()
+    }
+
+    fn through(&mut self) {
+        if mem::take(&mut self.is_open) {
+            self.gate.barrier.wait();
+            self.gate.barrier.wait();
+        }
+    }
+}
+
+impl Drop for Pass<'_> {
+    fn drop(&mut self) {
+        if self.is_open {
+            self.gate.failed.store(true, Ordering::SeqCst);
+        }
+        self.through();
     }
 }
 
@@ -156,6 +196,7 @@ fn work<B: Backend>(
     make: &impl Fn() -> Result<B, BackendError>,
 ) -> Result<Report, RunError> {
     let spec = job.spec;
+    let pass = gate.pass();
     let pinned = processor(spec, index).map_or(Ok(()), |processor| {
         pin(processor).map_err(|source| RunError::Pin { processor, source })
     });
@@ -169,7 +210,7 @@ fn work<B: Backend>(
     if ready.is_err() {
         gate.failed.store(true, Ordering::SeqCst);
     }
-    let start = gate.pass();
+    let start = pass.go();
     let (backend, primed) = ready?;
     if gate.failed.load(Ordering::SeqCst) {
         // There will be no record: nothing is to be loaded for it.
@@ -288,7 +329,12 @@ fn record(
         environment: environment(),
         address: checked.permit.address.to_string(),
         preflight: checked.preflight.clone(),
-        notes: remarks(&checked.offer, &checked.preflight.facts, &notes.facts),
+        notes: checked
+            .notes
+            .iter()
+            .cloned()
+            .chain(remarks(&checked.offer, &checked.preflight.facts, &notes.facts))
+            .collect(),
         facts: notes.facts,
         server_names: notes.server_names,
         client_certificate: own
@@ -324,3 +370,6 @@ pub fn versions() -> BTreeMap<String, String> {
     .map(|(name, version)| (name.to_owned(), version.to_owned()))
     .into()
 }
+
+#[cfg(test)]
+mod tests;

@@ -13,6 +13,7 @@ mod http2;
 mod http2_kinds;
 mod in_memory;
 mod keylog;
+mod learned;
 mod load;
 mod names;
 mod obsolete;

@@ -343,3 +343,32 @@ fn a_share_that_the_server_lacks_is_asked_to_be_replaced_and_one_that_it_has_is_
         assert_eq!(error.class(), "unexpected_hello_retry_request", "{error}");
     }
 }
+
+#[test]
+fn sessions_of_tls12_are_collected_for_any_number_of_connections_and_a_long_response() {
+    for server_backend in SERVERS {
+        let (server, trust) = reference(server_backend, ALL);
+        for backend in BACKENDS {
+            for resume in [Resume::Id, Resume::Ticket] {
+                for connections in [1, 40, 100] {
+                    let count = 2 * u64::from(connections);
+                    let spec = resuming(server.address(), backend, resume, count);
+                    let url = format!("https://{}/bytes/20000", server.address());
+                    let record = measured(RunSpec { connections, url, ..spec }, trust.clone());
+                    assert_resumed(&record, count, 0);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_thousand_connections_resume_in_tls12() {
+    let (server, trust) = reference(ServerBackend::Openssl, ALL);
+    for backend in BACKENDS {
+        let spec = resuming(server.address(), backend, Resume::Ticket, 1000);
+        let url = format!("https://{}/bytes/20000", server.address());
+        let record = measured(RunSpec { connections: 1000, url, ..spec }, trust.clone());
+        assert_resumed(&record, 1000, 0);
+    }
+}

@@ -53,9 +53,8 @@ impl Problem {
     pub fn report(&self, json: bool) -> io::Result<()> {
         // Parts of the message come from the server.
         let (message, remedy) = (harmless(&self.message, MESSAGE_LIMIT), remedy(&self.class));
-        let then = if remedy.is_empty() { String::new() } else { format!("; {remedy}") };
         // First of all for people: it may be standard output that is the problem.
-        writeln!(io::stderr(), "tlslab-load: {message}{then}")?;
+        writeln!(io::stderr(), "tlslab-load: {message}; {remedy}")?;
         if json {
             let error = json!({
                 "schema": "tlslab.error/1",
@@ -104,7 +103,26 @@ fn remedy(class: &str) -> &'static str {
         }
         "timeout_name" => "see that the name server answers, or give the host's address",
         _ if class.starts_with("timeout_") => "see that the server answers, or raise --timeout",
-        _ => "",
+        "unreachable" => "see that there is a route to the host (ip route get ADDRESS)",
+        "no_tickets" => {
+            "have the server send tickets or keep sessions, or ask for another kind with --resume"
+        }
+        "signature" => "see that the server's certificate and key belong together",
+        "http_protocol" | "stream_reset" => {
+            "see that the server speaks the HTTP asked for (--http), and what its log says"
+        }
+        "truncated" => "have the server send a Content-Length, or a close_notify at the end",
+        "body" => "see that the page is always the same, or leave --check-body off",
+        "usage" => "see --help",
+        "output" => "see that there is room, and the right to write there",
+        "panic" => "this is a fault of tlslab-load: please report it with the command line",
+        _ if class.starts_with("alert_") => {
+            "see the server's log for why it refused, and --probe for what it accepts"
+        }
+        _ if ["reset", "closed_", "go_away"].iter().any(|start| class.starts_with(start)) => {
+            "see the server's log for why it ended the connection"
+        }
+        _ => "see what the operating system says of it (dmesg, ulimit -a)",
     }
 }
 
@@ -137,7 +155,7 @@ impl From<clap::Error> for Problem {
         let text = error.to_string();
         let paragraph = text.lines().take_while(|line| !line.is_empty()).map(str::trim);
         let line = paragraph.collect::<Vec<_>>().join(" ");
-        Self::usage(format!("{} (see --help)", line.trim_start_matches("error: ")))
+        Self::usage(line.trim_start_matches("error: ").to_owned())
     }
 }
 
