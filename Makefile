@@ -61,6 +61,7 @@ test: dev ## install what tests need, then run all tests
 	$(MAKE) --no-print-directory test-rust
 	$(MAKE) --no-print-directory test-java
 	$(MAKE) --no-print-directory test-python
+	$(MAKE) --no-print-directory test-pythons
 
 test-rust: setup ## the tests of the engine and its programs
 	@$(ANNOUNCE) begin "Rust tests (some minutes the first time)"
@@ -85,6 +86,11 @@ test-python: dev java ## the tests of the lab, on real servers
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not alone" tests/live tests/browser
 	$(ANNOUNCE) say "Python tests that nothing may disturb (about 5 minutes)"
 	$(BIN)/python -m pytest -m alone tests/live
+
+test-pythons: dev ## the wheel and the tests of parts on the other Pythons that are here
+	@$(ANNOUNCE) begin "the other Pythons (about 1 minute each)"
+	scripts/test-pythons.sh
+	$(ANNOUNCE) end "the other Pythons"
 
 fuzz: ## run each fuzz target for a minute
 	@scripts/install-debian.sh fuzz

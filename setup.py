@@ -1,4 +1,4 @@
-"""What pyproject.toml cannot say: the wheel carries programs, no module of one version of Python."""
+"""What pyproject.toml cannot say: the wheel has programs, no module of one version of Python."""
 
 from setuptools import setup
 from setuptools.command.bdist_wheel import bdist_wheel

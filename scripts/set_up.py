@@ -16,7 +16,7 @@ from progress import Cargo, Command, Progress
 ROOT = Path(__file__).parents[1]
 VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
-# Says that the packages of the lock file are in .venv; the Makefile has one of its own for the rest.
+# Says that the packages of the lock file are in .venv; the Makefile has another for the rest.
 STAMP = VENV / ".python"
 PIP = ("-m", "pip", "--quiet", "--disable-pip-version-check", "install")
 

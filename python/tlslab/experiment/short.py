@@ -1,4 +1,4 @@
-"""Experiments cut down until they only show that a command works: what TLSLAB_SHORT_RUNS=1 asks for.
+"""Experiments cut down until they only show that a command works, by TLSLAB_SHORT_RUNS=1.
 
 Nothing measured in so short a time means anything; the tests of the documentation run every
 command that it shows in this way.
@@ -43,7 +43,10 @@ def shortened(experiment: Experiment) -> Experiment:
         blocks=1,
         factors=tuple(_fewer(factor, experiment) for factor in experiment.factors),
         workload=replace(
-            work, capacity=_short(work.capacity), client_cost=_short(work.client_cost), steady=steady
+            work,
+            capacity=_short(work.capacity),
+            client_cost=_short(work.client_cost),
+            steady=steady,
         ),
         settings=_settings(experiment.settings),
     )
