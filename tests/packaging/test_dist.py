@@ -1,4 +1,4 @@
-"""What `make dist` makes is installed into empty environments, in every way that docs/install.md has."""
+"""What `make dist` makes, installed into empty environments in every way of docs/install.md."""
 
 import os
 import subprocess
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.timeout(900)
 
 
 def run(*command: object, **environment: str) -> str:
-    """What a command says; it must end with 0, and knows nothing of the environment of the tests."""
+    """What a command says; it must end with 0, and knows nothing of the tests' environment."""
     kept = {name: value for name, value in os.environ.items() if name not in ("VIRTUAL_ENV",)}
     done = subprocess.run(
         [str(word) for word in command],
