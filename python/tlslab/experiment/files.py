@@ -10,6 +10,7 @@ from tlslab.experiment.writing import toml
 from tlslab.model.errors import UsageError
 from tlslab.model.experiment import MATRIX, Exclusion, Experiment, Only, Pin
 from tlslab.model.names import BACKENDS, CERTIFICATE_KEYS, SIGNATURE_SCHEMES
+from tlslab.model.suggest import did_you_mean
 from tlslab.toml_table import Table, parse
 
 SCHEMA = "tlslab.experiment/1"
@@ -43,9 +44,10 @@ def load(name: str, quick: bool = False) -> Experiment:
         raise UsageError(f"{name}: not a text in UTF-8") from None
     except OSError as error:
         known = ", ".join(shipped())
+        meant = did_you_mean(name, shipped())
         raise UsageError(
             f"no experiment '{name}': {error.strerror}",
-            f"give a file, or one of the shipped experiments: {known}",
+            f"{meant} give a file, or one of the shipped experiments: {known}".lstrip(),
         ) from None
 
 

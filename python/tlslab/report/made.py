@@ -1,12 +1,16 @@
 """A summary's own tables, figures and texts for a terminal."""
 
+from collections.abc import Sequence
+
 from rich import box
+from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
 from tlslab.model.finding import Summary
+from tlslab.report import view
 from tlslab.report.numbers import Grid, Place, figure_grid, lying, table_grid
 from tlslab.report.plain import plain
 
@@ -15,6 +19,9 @@ _ROWS = 24
 _COLUMNS = 7
 
 _LIMIT = 1000
+
+# A word of so many columns is not folded.
+_NAME = 16
 
 # As wide as a table may want to be.
 _UNBOUND = 10_000
@@ -53,28 +60,92 @@ def new_table(title: str) -> Table:
 
 
 class _Fitting:
-    """A grid as a table; one that is too wide lies on its side, if that is less wide."""
+    """A grid as a table that fits: upright, else on its side, else in parts below each other.
+
+    Names are folded where they have to be; numbers are never broken, and no column is left out.
+    """
 
     def __init__(self, title: str, grid: Grid) -> None:
-        self._upright = _table(title, grid)
-        self._lying = _table(title, lying(grid))
+        self._title = title
+        self._grid = grid
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        unbound = options.update(max_width=_UNBOUND)
-        upright, lies = (
-            Measurement.get(console, unbound, table).maximum
-            for table in (self._upright, self._lying)
-        )
-        yield self._lying if lies < upright > options.max_width else self._upright
+        upright, lies = self._grid, lying(self._grid)
+        widths = [_least(console, options, _table("", each)) for each in (upright, lies)]
+        if widths[0] <= options.max_width:
+            wants = _most(console, options, _table("", upright))
+            better = wants > options.max_width and widths[1] <= options.max_width
+            lies_wants = _most(console, options, _table("", lies))
+            if better and lies_wants <= options.max_width:
+                upright = lies
+            yield _table(self._title, upright)
+        elif widths[1] <= options.max_width:
+            yield _table(self._title, lies)
+        else:
+            yield from self._parts(console, options)
+
+    def _parts(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """As many tables as are needed, each with the first column and some of the others."""
+        left = list(range(1, len(self._grid.columns)))
+        title = self._title
+        while left:
+            some = left[:1]
+            for index in left[1:]:
+                part = _columns(self._grid, (0, *some, index))
+                if _least(console, options, _table("", part)) > options.max_width:
+                    break
+                some.append(index)
+            yield _table(title, _columns(self._grid, (0, *some)))
+            left = left[len(some) :]
+            title = f"{self._title} (continued)"
+
+
+def _columns(grid: Grid, wanted: Sequence[int]) -> Grid:
+    """Some columns of a grid."""
+    rows = tuple(tuple(row[index] for index in wanted) for row in grid.rows)
+    return Grid(tuple(grid.columns[index] for index in wanted), rows)
+
+
+def _least(console: Console, options: ConsoleOptions, table: Table) -> int:
+    """The least width at which no number is broken."""
+    return Measurement.get(console, options.update(max_width=_UNBOUND), table).minimum
+
+
+def _most(console: Console, options: ConsoleOptions, table: Table) -> int:
+    """The width at which nothing is folded."""
+    return Measurement.get(console, options.update(max_width=_UNBOUND), table).maximum
 
 
 def _table(title: str, grid: Grid) -> Table:
     table = new_table(title)
-    for column, number in zip(grid.columns, grid.numbers, strict=True):
-        table.add_column(plain(column), justify="right" if number else "left", overflow="fold")
+    for index, (column, number) in enumerate(zip(grid.columns, grid.numbers, strict=True)):
+        texts = [row[index].value for row in grid.rows]
+        figures = [row[index].value for row in grid.rows if row[index].number]
+        whole = texts if number else figures
+        least = max(
+            [*map(_longest_line, whole), min(_NAME, max(map(_longest_word, texts), default=0))]
+        )
+        table.add_column(
+            plain(column),
+            justify="right" if number else "left",
+            overflow="fold",
+            min_width=max(least, min(_NAME, _longest_word_of(column))),
+        )
     for row in grid.rows:
         table.add_row(*(_place(place) for place in row))
     return table
+
+
+def _longest_line(value: view.Value) -> int:
+    return max(cell_len(value.text), cell_len(value.interval))
+
+
+def _longest_word(value: view.Value) -> int:
+    return _longest_word_of(value.text)
+
+
+def _longest_word_of(text: str) -> int:
+    return max((cell_len(word) for word in plain(text, _LIMIT).split()), default=1)
 
 
 def _grid(title: str, caption: str, grid: Grid) -> list[RenderableType]:

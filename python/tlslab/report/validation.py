@@ -36,7 +36,7 @@ def render_validation(validation: Validation) -> RenderableType:
         "tcpdump ms",
         "by",
         "agrees",
-        "each by us",
+        "each by µs",
     ):
         justify: Literal["left", "right"] = "left" if name in ("time", "", "agrees") else "right"
         table.add_column(name, justify=justify, no_wrap=True)
@@ -87,7 +87,7 @@ def _notes(validation: Validation) -> list[Text]:
     notes = [
         f"{plain(validation.target)}, back end {plain(validation.backend)}"
         + (f", {validation.pause_ms} ms of work per response" if validation.pause_ms else ""),
-        "resolution of this machine in us, p50 and p99: how far a program's reading of the clock "
+        "resolution of this machine in µs, p50 and p99: how far a program's reading of the clock "
         f"lies from the packet's own time, by connects and datagrams apart from the tool: {finest}",
     ]
     for rate in validation.rates:
