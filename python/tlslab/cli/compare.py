@@ -54,12 +54,14 @@ def command(
 
 def _conclude(summary: Summary) -> int:
     """Why the exit code is what it is; the exit code."""
-    verdicts = [each.verdict for each in summary.comparisons]
-    usable = sum(verdict != "not_comparable" for verdict in verdicts)
-    told = f"{usable} of {counted(len(verdicts), 'ratio')} may be relied on"
-    if not verdicts:
-        told = "no cell has a value in both runs"
-    return conclude(told, 0 if usable else EXIT_VERDICT)
+    ratios = summary.comparisons
+    if not ratios:
+        return conclude("no cell has a value in both runs", EXIT_VERDICT)
+    bare = sum(each.verdict == "not_comparable" for each in ratios)
+    told = counted(len(ratios), "ratio")
+    if bare:
+        told += f", {bare} of them without a verdict (one trial, a lower bound, an invalid cell)"
+    return conclude(told, 0)
 
 
 def _read(path: Path) -> Summary:

@@ -10,12 +10,13 @@ from typing import Annotated
 import typer
 
 from tlslab.cli.allow import read_allow_file
-from tlslab.cli.console import out
+from tlslab.cli.console import conclude, out
 from tlslab.cli.load_table import load_table
 from tlslab.lab.accounting import Meter
 from tlslab.lab.programs import require_program
 from tlslab.model.errors import StoreError
 from tlslab.model.record import MachineUsage, RunRecord
+from tlslab.model.wording import counted
 from tlslab.store import from_json
 from tlslab.targets.guard import bound
 
@@ -43,13 +44,14 @@ def command(
     as_is = has(given, _OTHER + _FORMS)
     code, output, machine = _run([program, *engine_arguments(given, read_allow_file())])
     record = None if as_is else _record(output)
-    if record is not None:
-        out.print(load_table(record, machine))
-    else:
+    if as_is:
         sys.stdout.flush()
         sys.stdout.buffer.write(output)
         sys.stdout.buffer.flush()
-    raise typer.Exit(code)
+        raise typer.Exit(code)
+    if record is not None:
+        out.print(load_table(record, machine))
+    raise typer.Exit(conclude(_reason(code, record), code))
 
 
 def engine_arguments(given: Sequence[str], allowed: Sequence[str]) -> list[str]:
@@ -89,6 +91,23 @@ def _run(command_line: list[str]) -> tuple[int, bytes, MachineUsage]:
             child.wait()
         meter.end()
     return child.returncode, output, meter.machine()
+
+
+def _reason(code: int, record: RunRecord | None) -> str:
+    """Why the engine's exit code is what it is."""
+    match code:
+        case 0 if record is not None and record.verdicts:
+            return f"valid, with {counted(len(record.verdicts), 'remark')} above"
+        case 0:
+            return "valid"
+        case 1:
+            return "a verdict is against the result, see above"
+        case 2:
+            return "wrong usage"
+        case 130:
+            return "interrupted"
+        case _:
+            return "it could not be done"
 
 
 def _record(output: bytes) -> RunRecord | None:
