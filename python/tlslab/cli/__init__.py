@@ -9,6 +9,7 @@ from typing import Any
 import typer
 
 from tlslab.cli.app import app
+from tlslab.cli.completion import prepare_completion
 from tlslab.cli.console import any_encoding, conclude, show_error
 from tlslab.model.errors import TlslabError
 from tlslab.model.suggest import did_you_mean
@@ -30,6 +31,7 @@ def main() -> None:
     """
     signal.signal(signal.SIGTERM, _interrupt)
     any_encoding()
+    prepare_completion()
     sys.exit(run(sys.argv[1:]))
 
 
@@ -65,7 +67,7 @@ def _meant(error: Any) -> str:
     """A known option or command like the one that was typed."""
     command: Any = getattr(error.ctx, "command", None)
     typed = getattr(error, "option_name", None)
-    if typed is not None:
+    if typed is not None and command is not None:
         known = [name for param in command.get_params(error.ctx) for name in param.opts]
         return did_you_mean(typed, [name for name in known if name.startswith("--")])
     commands = getattr(command, "commands", None)

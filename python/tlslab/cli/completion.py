@@ -1,5 +1,6 @@
 """`tlslab completion`: commands, options, targets and experiments by the tabulator key."""
 
+import os
 from enum import StrEnum
 from typing import Annotated
 
@@ -7,6 +8,8 @@ import typer
 from typer import completion
 
 from tlslab.cli.options import Version
+
+COMPLETE = "_TLSLAB_COMPLETE"
 
 
 class Shell(StrEnum):
@@ -24,6 +27,15 @@ def command(
     """Print the completion script of a shell: `source <(tlslab completion bash)`."""
     typer.echo(
         completion.get_completion_script(  # type: ignore[attr-defined]
-            prog_name="tlslab", complete_var="_TLSLAB_COMPLETE", shell=shell.value
+            prog_name="tlslab", complete_var=COMPLETE, shell=shell.value
         )
     )
+
+
+def prepare_completion() -> None:
+    """Makes the shells known to the parser, where it is a shell that asks.
+
+    typer does so by itself only for applications that have its own two options for it.
+    """
+    if COMPLETE in os.environ:
+        completion.get_completion_inspect_parameters()

@@ -43,7 +43,7 @@ def _grid(rate: RateResult) -> Grid:
 def _rows(phase: PhaseResult) -> list[tuple[Place, ...]]:
     label, n = _word(_LABELS[phase.phase]), _number(f"{phase.n:,}")
     differences = (phase.difference_median_us, phase.difference_p99_us)
-    rows = []
+    rows: list[tuple[Place, ...]] = []
     for comparison, difference in zip(phase.comparisons, differences, strict=False):
         first = (label, n) if not rows else (_word(" "), _word(" "))
         quantile = _word(f"p{100 * comparison.quantile:.0f}")
