@@ -11,6 +11,7 @@ from tlslab.experiment.writing import toml
 from tlslab.model.errors import UsageError
 from tlslab.model.experiment import MATRIX, Exclusion, Experiment, Only, Pin
 from tlslab.model.names import BACKENDS, CERTIFICATE_KEYS, SIGNATURE_SCHEMES
+from tlslab.model.suggest import did_you_mean
 from tlslab.toml_table import Table, parse
 
 SCHEMA = "tlslab.experiment/1"
@@ -50,9 +51,10 @@ def _load(name: str, quick: bool) -> Experiment:
         raise UsageError(f"{name}: not a text in UTF-8") from None
     except OSError as error:
         known = ", ".join(shipped())
+        meant = did_you_mean(name, shipped())
         raise UsageError(
             f"no experiment '{name}': {error.strerror}",
-            f"give a file, or one of the shipped experiments: {known}",
+            f"{meant} give a file, or one of the shipped experiments: {known}".lstrip(),
         ) from None
 
 
