@@ -65,7 +65,7 @@ began=$(date +%s)
 printf '\n== Debian packages: %s (about 1 minute)\n' "${missing[*]}"
 "${as_root[@]}" apt-get update -qq
 "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
-    apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+    apt-get install -o DPkg::Lock::Timeout=300 -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 for service in "${services[@]}"; do
     command -v systemctl >/dev/null && "${as_root[@]}" systemctl --quiet disable "$service" 2>/dev/null || true
 done

@@ -41,6 +41,7 @@ def main() -> int:
             packages = beside.submit(_packages, progress)
             _must(progress, Cargo(["build", "--release", "--locked", "--bins"]), "cargo")
             packages.result()
+            progress.say("package", "package tlslab")
             editable = ("--no-build-isolation", "--no-deps", "--editable", ".")
             _must(progress, Command([PYTHON, *PIP, *editable]), "package")
     except FailedError as failed:
