@@ -6,46 +6,62 @@ SHELL := bash
 
 VENV := .venv
 BIN := $(VENV)/bin
-PYTHON ?= python3.11
+# The newest that tlslab is tested on and that is here.
+PYTHON ?= $(shell scripts/find-python.sh)
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 # The recipe's own process id tells its begin and its end from those of others.
 ANNOUNCE = scripts/announce.sh $$$$
+# A title, then the time that has passed and the command's last words, on one line that moves.
+PROGRESS = $(or $(wildcard $(BIN)/python),$(PYTHON)) scripts/progress.py
 
-.PHONY: help setup demo tomcat java test test-rust test-java test-python fuzz check format schema bench bench-profile bench-instructions clean
+# The programs of Debian's that the studies run.
+STUDIES := nginx apache2 haproxy node softhsm2-util pkcs11-tool ip setpriv taskset tcpdump openssl mvn javac
+
+.PHONY: help setup dev studies-setup dist demo tomcat java test test-rust test-java test-python test-pythons fuzz check format schema bench bench-profile bench-instructions clean
 
 help: ## list the tasks
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
 
-setup: $(VENV)/.installed ## install everything: virtual environment, both programs, the package
+setup: $(VENV)/.installed ## install what users need: virtual environment, both programs, the package (3 minutes the first time)
 
-$(VENV)/.python: pyproject.toml requirements.lock
-	@$(ANNOUNCE) begin "virtual environment and Python packages (about 1 minute)"
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
+$(VENV)/.installed: $(RUST_SOURCES) .cargo/config.toml pyproject.toml requirements.lock
+	@python=$$(test ! -x $(BIN)/python || echo $(BIN)/python)
+	$${python:-$(PYTHON)} scripts/set_up.py
 	touch $@
-	$(ANNOUNCE) end "Python packages"
+	echo '== the programs are in $(BIN): export PATH="$$PWD/$(BIN):$$PATH"'
 
-$(VENV)/.installed: $(VENV)/.python $(RUST_SOURCES) pyproject.toml
-	@$(ANNOUNCE) begin "tlslab, tlslab-load and tlslab-serve (about 5 minutes the first time: OpenSSL and aws-lc are compiled)"
-	cargo build --release --locked --quiet --workspace --bins
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps --editable .
+# What the checks and the tests need beside it.
+$(VENV)/.dev: $(VENV)/.installed requirements-test.lock requirements-dev.lock
+	@$(PROGRESS) "Python packages of the checks and tests" -- $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -r requirements-test.lock -r requirements-dev.lock
 	touch $@
-	$(ANNOUNCE) end "tlslab is in $(BIN)/tlslab"
+
+dev: $(VENV)/.dev ## what the checks and the tests need beside it: pytest, mypy, ruff, ...
+
+studies-setup: setup ## everything that the five studies need: servers, Tomcat, the Java benchmarks, the signing node (5 minutes the first time)
+	@$(PROGRESS) "servers from Debian (nginx, Apache, HAProxy, Node.js, SoftHSM, Java)" -- scripts/install-debian.sh only $(STUDIES)
+	$(PROGRESS) "Tomcat and its OpenSSL library" -- scripts/install-java.sh
+	$(PROGRESS) "benchmarks in Java" -- scripts/build-java.sh
+	$(PROGRESS) "signing node in Go" -- scripts/build-signer.sh
 
 demo: setup ## the main job in under a minute: which group is fastest on the reference server?
 	@$(ANNOUNCE) begin "tlslab run groups --quick (under a minute)"
 	$(BIN)/tlslab run groups --quick --out runs/demo-$$(date -u +%Y%m%dT%H%M%SZ)
 	$(ANNOUNCE) end "demo"
 
+dist: dev ## a wheel and an sdist in dist/
+	@$(PROGRESS) "wheel and sdist" -- scripts/dist.sh
+	ls -1 dist/*
+
 tomcat: ## fetch Tomcat and build its OpenSSL library, for the study of runtimes (about 1 minute)
 	@scripts/install-java.sh
 
-test: setup ## install what tests need, then run all tests
+test: dev ## install what tests need, then run all tests
 	@scripts/install-debian.sh
 	scripts/install-java.sh
 	$(MAKE) --no-print-directory test-rust
 	$(MAKE) --no-print-directory test-java
 	$(MAKE) --no-print-directory test-python
+	$(MAKE) --no-print-directory test-pythons
 
 test-rust: setup ## the tests of the engine and its programs
 	@$(ANNOUNCE) begin "Rust tests (some minutes the first time)"
@@ -62,7 +78,7 @@ test-java: ## build the benchmarks and run their own tests
 	scripts/build-java.sh test
 	$(ANNOUNCE) end "Java tests"
 
-test-python: setup java ## the tests of the lab, on real servers
+test-python: dev java ## the tests of the lab, on real servers
 	@scripts/build-signer.sh >/dev/null
 	$(ANNOUNCE) say "Python tests of parts, on all processors (about 2 minutes)"
 	$(BIN)/python -m pytest -n auto --dist loadfile --ignore tests/browser --ignore tests/live
@@ -71,13 +87,18 @@ test-python: setup java ## the tests of the lab, on real servers
 	$(ANNOUNCE) say "Python tests that nothing may disturb (about 5 minutes)"
 	$(BIN)/python -m pytest -m alone tests/live
 
+test-pythons: dev ## the wheel and the tests of parts on the other Pythons that are here
+	@$(ANNOUNCE) begin "the other Pythons (about 1 minute each)"
+	scripts/test-pythons.sh
+	$(ANNOUNCE) end "the other Pythons"
+
 fuzz: ## run each fuzz target for a minute
 	@scripts/install-debian.sh fuzz
 	$(ANNOUNCE) begin "fuzz targets (about 5 minutes the first time)"
 	scripts/fuzz.sh 60
 	$(ANNOUNCE) end "fuzz targets"
 
-check: setup ## formatters, linters, types, import rules, schema drift
+check: dev ## formatters, linters, types, import rules, schema drift
 	@$(ANNOUNCE) begin "checks (about 2 minutes the first time)"
 	cargo fmt --all --check
 	cargo fmt --manifest-path fuzz/Cargo.toml --check
@@ -91,13 +112,13 @@ check: setup ## formatters, linters, types, import rules, schema drift
 	$(BIN)/python -m bench.instructions --quick
 	$(ANNOUNCE) end "checks"
 
-format: setup ## format Rust and Python
+format: dev ## format Rust and Python
 	cargo fmt --all
 	cargo fmt --manifest-path fuzz/Cargo.toml
 	$(BIN)/ruff format --quiet .
 	$(BIN)/ruff check --quiet --fix .
 
-schema: setup ## write schema/ anew from the Rust and Python types
+schema: dev ## write schema/ anew from the Rust and Python types
 	@scripts/schema.sh write
 
 bench: setup ## measure the generator against its rivals, interleaved, on one nginx, and in memory (about 25 minutes)

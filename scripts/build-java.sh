@@ -13,8 +13,17 @@ jar=target/benchmarks.jar
 
 has() { [ -f "$jar" ] && [ "$(cat "target/$1.stamp" 2>/dev/null)" = "$sources" ]; }
 
-# What is in the local repository is not looked for anywhere else.
-maven() { mvn -q -B -o "$@" 2>/dev/null || mvn -q -B "$@"; }
+# What is in the local repository is not looked for anywhere else. Maven tells its errors on standard
+# output: what it lacks without a network is no error, and is not shown.
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+maven() {
+    mvn -q -B -o "$@" >"$log" 2>&1 || mvn -q -B "$@" >"$log" 2>&1 || {
+        echo "Maven could not do it; its last words:" >&2
+        tail -n 40 "$log" >&2
+        exit 3
+    }
+}
 
 if ! has built; then
     maven package -DskipTests

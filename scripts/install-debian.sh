@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that tests need and that are missing; with "bench" those of the benches as
-# well, with "fuzz" those of the fuzz targets only, with "java" those of Tomcat and tomcat-native only.
+# well, with "fuzz" those of the fuzz targets only, with "java" those of Tomcat and tomcat-native only, with
+# "only PROGRAM..." those that bring these programs.
 set -euo pipefail
 
 # program or file that shows that it is there : package that brings it
@@ -17,6 +18,13 @@ fi
 if [ "${1:-}" = bench ]; then
     needed+=(ab:apache2-utils wrk:wrk h2load:nghttp2-client httperf:httperf perf:linux-perf
         cyclictest:rt-tests)
+fi
+if [ "${1:-}" = only ]; then
+    wanted=()
+    for entry in "${needed[@]}"; do
+        [[ " ${*:2} " != *" ${entry%%:*} "* ]] || wanted+=("$entry")
+    done
+    needed=("${wanted[@]}")
 fi
 
 missing=()
@@ -57,7 +65,7 @@ began=$(date +%s)
 printf '\n== Debian packages: %s (about 1 minute)\n' "${missing[*]}"
 "${as_root[@]}" apt-get update -qq
 "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
-    apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+    apt-get install -o DPkg::Lock::Timeout=300 -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 for service in "${services[@]}"; do
     command -v systemctl >/dev/null && "${as_root[@]}" systemctl --quiet disable "$service" 2>/dev/null || true
 done

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from tlslab.model.errors import ExperimentError
+from tlslab.model.suggest import did_you_mean
 
 Path = tuple[str | int, ...]
 
@@ -51,7 +52,7 @@ class Table:
         self._source = source
         self._lines = lines
 
-    def error(self, message: str, key: str | None = None) -> ExperimentError:
+    def error(self, message: str, key: str | None = None, remedy: str = "") -> ExperimentError:
         """A fault at a key of this table, or of the table as a whole; to be raised."""
         path = self.path if key is None else (*self.path, key)
         name = ".".join(str(part) for part in path)
@@ -59,13 +60,14 @@ class Table:
         while at and at not in self._lines:
             at = at[:-1]
         text = f"{name}: {message}" if name else message
-        return ExperimentError(self._source, self._lines.get(at), text)
+        return ExperimentError(self._source, self._lines.get(at), text, remedy)
 
     def only(self, *allowed: str) -> None:
         """Refuses keys other than these."""
         for key in self.data:
             if key not in allowed:
-                raise self.error(f"unknown key; allowed: {', '.join(allowed)}", key)
+                message = f"unknown key; allowed: {', '.join(allowed)}"
+                raise self.error(message, key, did_you_mean(key, allowed))
 
     def __contains__(self, key: str) -> bool:
         return key in self.data
@@ -162,7 +164,8 @@ class Table:
         values = self.strings(key)
         for value in values:
             if value not in known and not (accept and accept(value)):
-                raise self.error(f"unknown name '{value}'; known: {', '.join(known)}", key)
+                message = f"unknown name '{value}'; known: {', '.join(known)}"
+                raise self.error(message, key, did_you_mean(value, known))
         return values
 
     def table(self, key: str) -> "Table":

@@ -2,13 +2,26 @@
 
 import signal
 import sys
+from collections.abc import Sequence
 from types import FrameType
+from typing import Any
+
+import typer
 
 from tlslab.cli.app import app
-from tlslab.cli.console import show_error
+from tlslab.cli.completion import prepare_completion
+from tlslab.cli.console import any_encoding, conclude, show_error
 from tlslab.model.errors import TlslabError
+from tlslab.model.suggest import did_you_mean
 
 __all__ = ["main"]
+
+EXIT_INTERRUPTED = 130
+
+# The parser's errors, by the only one of its exceptions that typer exports.
+_ParserError: Any = typer.BadParameter.__mro__[2]
+
+_WHY = {2: "wrong usage", 3: "it could not be done"}
 
 
 def main() -> None:
@@ -17,11 +30,57 @@ def main() -> None:
     0 done and valid, 1 done but a verdict failed, 2 wrong usage, 3 could not run, 130 interrupted.
     """
     signal.signal(signal.SIGTERM, _interrupt)
+    any_encoding()
+    prepare_completion()
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Runs a command; its exit code. The last line says why that is what it is."""
     try:
-        app()
+        code = app(args=list(arguments), prog_name="tlslab", standalone_mode=False)
     except TlslabError as error:
         show_error(error.message, error.remedy)
-        sys.exit(error.exit_code)
+        return conclude(_WHY[error.exit_code], error.exit_code)
+    except _ParserError as error:
+        return _wrong_usage(error)
+    except (KeyboardInterrupt, typer.Abort):
+        return conclude("interrupted", EXIT_INTERRUPTED)
+    return code if isinstance(code, int) else 0
+
+
+def _wrong_usage(error: Any) -> int:
+    """What the parser refuses, in the words of all our errors, with what was probably meant."""
+    if type(error).__name__ == "NoArgsIsHelpError":
+        error.show()
+        return int(error.exit_code)
+    words = error.format_message().split(" (Possible options")[0].split(" Did you mean")[0]
+    words = words.rstrip(".")
+    path = error.ctx.command_path if error.ctx is not None else "tlslab"
+    meant = _meant(error)
+    more = f"`{path} -h` tells what there is"
+    show_error(words[:1].lower() + words[1:], f"{meant} {more}" if meant else more)
+    return conclude(_WHY[2], 2)
+
+
+def _meant(error: Any) -> str:
+    """A known option or command like the one that was typed."""
+    command: Any = getattr(error.ctx, "command", None)
+    typed = getattr(error, "option_name", None)
+    if typed is not None and command is not None:
+        known = [name for param in command.get_params(error.ctx) for name in param.opts]
+        return did_you_mean(typed, [name for name in known if name.startswith("--")])
+    commands = getattr(command, "commands", None)
+    rest = [*getattr(error.ctx, "_protected_args", ()), *getattr(error.ctx, "args", ())]
+    if commands and (typed := rest[0] if rest else _quoted(error.message)):
+        return did_you_mean(typed, commands)
+    return ""
+
+
+def _quoted(text: str) -> str:
+    """The first name in quotes."""
+    parts = text.split("'")
+    return parts[1] if len(parts) > 2 else ""
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:

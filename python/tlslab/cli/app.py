@@ -1,12 +1,10 @@
 """The commands, put together."""
 
-from typing import Annotated
-
 import typer
 
-from tlslab import __version__
 from tlslab.cli import (
     compare,
+    completion,
     doctor,
     experiments,
     load,
@@ -17,38 +15,38 @@ from tlslab.cli import (
     targets,
     validate,
 )
-from tlslab.cli.console import out
+from tlslab.cli.options import Version
+
+_HELP = {"help_option_names": ["-h", "--help"]}
 
 app = typer.Typer(
     help="A laboratory for TLS performance: what TLS settings cost, server and client apart.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
+    context_settings=_HELP,
 )
-app.command("run")(run.command)
-app.command("report")(report.command)
-app.command("compare")(compare.command)
-app.command("probe")(probe.command)
-app.command("scale")(scale.command)
-app.command("validate")(validate.command)
-app.command("targets")(targets.command)
-app.command("doctor")(doctor.command)
-app.command("experiments")(experiments.command)
+app.command("run", context_settings=_HELP)(run.command)
+app.command("report", context_settings=_HELP)(report.command)
+app.command("compare", context_settings=_HELP)(compare.command)
+app.command("probe", context_settings=_HELP)(probe.command)
+app.command("scale", context_settings=_HELP)(scale.command)
+app.command("validate", context_settings=_HELP)(validate.command)
+app.command("targets", context_settings=_HELP)(targets.command)
+app.command("doctor", context_settings=_HELP)(doctor.command)
+app.command("experiments", context_settings=_HELP)(experiments.command)
+app.command("completion", context_settings=_HELP)(completion.command)
+# Its arguments, -h and -V among them, are those of the engine.
 app.command(
-    "load", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False}
+    "load",
+    context_settings={
+        "ignore_unknown_options": True,
+        "allow_interspersed_args": False,
+        "help_option_names": [],
+    },
 )(load.command)
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
-        out.print(f"tlslab {__version__}", highlight=False)
-        raise typer.Exit
-
-
 @app.callback()
-def root(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
-    ] = False,
-) -> None:
+def root(_version: Version = False) -> None:
     """Options that hold for all commands."""

@@ -1,13 +1,17 @@
 """`tlslab doctor`: is this machine fit to measure?"""
 
+import json
 from typing import Annotated
 
 import typer
 from rich.table import Table
 
-from tlslab.cli.console import out
+from tlslab.cli.console import conclude, out
+from tlslab.cli.options import AsJson, Version
 from tlslab.lab.preflight import Check, check_all
 from tlslab.model.errors import CannotRunError
+from tlslab.model.wording import counted
+from tlslab.store import to_json
 
 MARKS = {"ok": "[green]ok[/]", "warning": "[yellow]warning[/]", "hard": "[bold red]fault[/]"}
 
@@ -16,17 +20,33 @@ def command(
     connections: Annotated[
         int, typer.Option("-c", "--connections", min=1, help="Connections in flight.")
     ] = 64,
+    as_json: AsJson = False,
+    _version: Version = False,
 ) -> None:
     """Check the machine; each fault with its remedy. Ends with 3 when a run could not start."""
     checks = check_all(connections)
-    out.print(_table(checks))
-    if any(check.level == "hard" for check in checks):
-        raise typer.Exit(CannotRunError.exit_code)
+    if as_json:
+        typer.echo(json.dumps([to_json(check) for check in checks]))
+    else:
+        out.print(_table(checks))
+    raise typer.Exit(_conclude(checks))
+
+
+def _conclude(checks: tuple[Check, ...]) -> int:
+    """Why the exit code is what it is; the exit code."""
+    faults = sum(check.level == "hard" for check in checks)
+    warnings = sum(check.level == "warning" for check in checks)
+    told = f"{counted(faults, 'fault')}, {counted(warnings, 'warning')}"
+    if faults:
+        return conclude(f"{told}: no run can start here", CannotRunError.exit_code)
+    return conclude(f"{told}: runs can start here", 0)
 
 
 def _table(checks: tuple[Check, ...]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="dim")
-    for heading in ("check", "", "finding", "remedy"):
+    table.add_column("check", no_wrap=True)
+    table.add_column("", no_wrap=True)
+    for heading in ("finding", "remedy"):
         table.add_column(heading, overflow="fold")
     for check in checks:
         table.add_row(check.name, MARKS[check.level], check.message, check.remedy)

@@ -1,18 +1,38 @@
 """`tlslab experiments`: what can be run."""
 
+import json
+
+import typer
 from rich.table import Table
 
 from tlslab.cli.console import out
+from tlslab.cli.options import AsJson, Version
 from tlslab.experiment import load, shipped
+from tlslab.store import to_json
 
 
-def command() -> None:
+def command(as_json: AsJson = False, _version: Version = False) -> None:
     """List the shipped experiments."""
+    found = {name: load(name) for name in shipped()}
+    if as_json:
+        data = [
+            {
+                "name": name,
+                "title": each.title,
+                "kind": each.kind,
+                "factors": {factor.name: list(factor.levels) for factor in each.factors},
+                "blocks": each.blocks,
+                "workload": to_json(each.workload),
+            }
+            for name, each in found.items()
+        ]
+        typer.echo(json.dumps(data))
+        return
     table = Table(box=None, pad_edge=False, header_style="dim")
-    for heading in ("name", "question", "factors"):
-        table.add_column(heading, overflow="fold")
-    for name in shipped():
-        experiment = load(name)
-        factors = "; ".join(f"{f.name}: {', '.join(f.levels)}" for f in experiment.factors)
-        table.add_row(name, experiment.title, factors)
+    table.add_column("name", no_wrap=True)
+    for heading in ("question", "factors"):
+        table.add_column(heading, overflow="fold", min_width=20)
+    for name, each in found.items():
+        factors = "; ".join(f"{f.name}: {', '.join(f.levels)}" for f in each.factors)
+        table.add_row(name, each.title, factors)
     out.print(table)

@@ -3,39 +3,68 @@
 import json
 import signal
 import subprocess
-from typing import Annotated, Any
+import sys
+from collections.abc import Sequence
+from typing import Annotated
 
 import typer
-from rich.table import Table
-from rich.text import Text
 
 from tlslab.cli.allow import read_allow_file
-from tlslab.cli.console import out
+from tlslab.cli.console import conclude, out
+from tlslab.cli.load_table import load_table
 from tlslab.lab.accounting import Meter
 from tlslab.lab.programs import require_program
 from tlslab.model.errors import StoreError
 from tlslab.model.record import MachineUsage, RunRecord
-from tlslab.report import plain
+from tlslab.model.wording import counted
 from tlslab.store import from_json
 from tlslab.targets.guard import bound
+
+# Modes without a record of a run; what they print is passed on as it is.
+_OTHER = ("--preflight", "--probe", "--hold", "--in-memory", "--primitives", "--print-schema")
+
+# Those that connect to nobody else's server, and take no hosts to allow.
+_ALONE = ("--in-memory", "--primitives", "--print-schema", "-h", "--help", "-V", "--version")
+
+# Where the user has asked the engine for a form of its own.
+_FORMS = ("--json", "--format", "-h", "--help", "-V", "--version")
+
+_LIVE = ("--progress", "--events")
 
 
 def command(
     arguments: Annotated[
-        list[str], typer.Argument(metavar="URL ...", help="As for tlslab-load; see its --help.")
-    ],
+        list[str] | None,
+        typer.Argument(metavar="URL ...", help="As for tlslab-load: tlslab load -h has them."),
+    ] = None,
 ) -> None:
     """Load a server with tlslab-load, and tell what the whole machine did meanwhile."""
+    given = arguments or ["--help"]
     program = require_program("tlslab-load")
-    if any(argument in ("--help", "-h", "--json", "--events") for argument in arguments):
-        raise typer.Exit(subprocess.run([program, *arguments], check=False).returncode)
-    allowed = [word for host in read_allow_file() for word in ("--allow", host)]
-    live = [] if "--progress" in arguments else ["--progress"]
-    code, output, machine = _run([program, "--json", *live, *allowed, *arguments])
-    record = _record(output)
+    as_is = has(given, _OTHER + _FORMS)
+    code, output, machine = _run([program, *engine_arguments(given, read_allow_file())])
+    record = None if as_is else _record(output)
+    if as_is:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(output)
+        sys.stdout.buffer.flush()
+        raise typer.Exit(code)
     if record is not None:
-        out.print(_table(record, machine))
-    raise typer.Exit(code)
+        out.print(load_table(record, machine))
+    raise typer.Exit(conclude(_reason(code, record), code))
+
+
+def engine_arguments(given: Sequence[str], allowed: Sequence[str]) -> list[str]:
+    """The engine's command line: what was given, the allowed hosts, the record asked for."""
+    hosts = [] if has(given, _ALONE) else [word for host in allowed for word in ("--allow", host)]
+    own = [] if has(given, _OTHER + _FORMS) else ["--json"]
+    live = [] if has(given, _LIVE + _OTHER + _FORMS) else ["--progress"]
+    return [*own, *live, *hosts, *given]
+
+
+def has(arguments: Sequence[str], options: Sequence[str]) -> bool:
+    """Whether one of the options is among the arguments."""
+    return any(word in options or word.partition("=")[0] in options for word in arguments)
 
 
 def _run(command_line: list[str]) -> tuple[int, bytes, MachineUsage]:
@@ -64,85 +93,26 @@ def _run(command_line: list[str]) -> tuple[int, bytes, MachineUsage]:
     return child.returncode, output, meter.machine()
 
 
+def _reason(code: int, record: RunRecord | None) -> str:
+    """Why the engine's exit code is what it is."""
+    match code:
+        case 0 if record is not None and record.verdicts:
+            return f"valid, with {counted(len(record.verdicts), 'remark')} above"
+        case 0:
+            return "valid"
+        case 1:
+            return "a verdict is against the result, see above"
+        case 2:
+            return "wrong usage"
+        case 130:
+            return "interrupted"
+        case _:
+            return "it could not be done"
+
+
 def _record(output: bytes) -> RunRecord | None:
     """The record; None when there is none, of which the engine itself has told why."""
     try:
         return from_json(json.loads(output), RunRecord)
     except (ValueError, StoreError):
         return None
-
-
-def _client(record: RunRecord) -> str:
-    """Who made the handshakes: a library, or the engine's own client."""
-    by_own = f" ({record.own_client:,} handshakes by tlslab's own client)"
-    return record.backend + (by_own if record.own_client else "")
-
-
-def _table(record: RunRecord, machine: MachineUsage) -> Table:
-    completed = record.outcomes.completed
-    each = max(completed, 1)
-    table = Table(box=None, show_header=False, pad_edge=False)
-    rows = [
-        ("target", f"{record.spec['url']} ({record.address})"),
-        ("back end", _client(record)),
-        ("handshakes", "; ".join(f"{f.tls} {f.suite} {f.group} x {f.count}" for f in record.facts)),
-        ("completed", f"{completed:,} in {record.seconds:.2f} s"),
-        ("failed", _counts(record.outcomes.failed)),
-        ("unexpected", _counts(record.outcomes.unexpected)),
-        ("rate", f"{completed / record.seconds:,.0f} connections/s" if record.seconds else "-"),
-        *_open_loop(record),
-        *_steps(record),
-        (
-            "client CPU",
-            f"{record.cpu.total_us / each:.1f} us per connection "
-            f"({record.cpu.user_us / each:.1f} user, {record.cpu.system_us / each:.1f} system)",
-        ),
-        *_times(record),
-        ("machine", _machine(machine)),
-        *(("verdict", f"{verdict.code}: {verdict.message}") for verdict in record.verdicts),
-    ]
-    for name, value in rows:
-        table.add_row(Text(name, style="dim"), Text(plain(value)))
-    return table
-
-
-def _counts(counts: Any) -> str:
-    return ", ".join(f"{name} {count:,}" for name, count in counts.items()) or "none"
-
-
-def _open_loop(record: RunRecord) -> list[tuple[str, str]]:
-    if record.open_loop is None:
-        return []
-    loop = record.open_loop
-    words = (
-        f"{loop.arrivals:,} due, {loop.offered_per_s:,.1f}/s; {loop.started:,} started, "
-        f"{loop.achieved_per_s:,.1f}/s; {loop.blocked:,} blocked, "
-        f"{loop.waiting_at_stop:,} still waiting"
-    )
-    return [("arrivals", words)]
-
-
-def _steps(record: RunRecord) -> list[tuple[str, str]]:
-    rows = []
-    for step in record.steps:
-        level = f"{step.connections} at once" if step.rate is None else f"{step.rate:g}/s"
-        times = step.summaries["service" if step.rate is None else "response"]
-        failed = sum(step.failed.values()) + sum(step.unexpected.values())
-        rate = step.completed / step.seconds if step.seconds else 0.0
-        words = f"{rate:,.0f} connections/s, {failed:,} failed, "
-        rows.append((f"step {level}", words + f"p50 {times.p50_ms:.2f}, p99 {times.p99_ms:.2f} ms"))
-    return rows
-
-
-def _times(record: RunRecord) -> list[tuple[str, str]]:
-    return [
-        (f"{name} ms", f"p50 {times.p50_ms:.2f}, p95 {times.p95_ms:.2f}, p99 {times.p99_ms:.2f}")
-        for name, times in record.summaries.items()
-    ]
-
-
-def _machine(machine: MachineUsage) -> str:
-    """The whole machine's processors over the engine's lifetime, warm-up and start included."""
-    shares = ", ".join(f"{100 * each.busy:.0f} %" for each in machine.per_processor)
-    steal = 100 * machine.steal_us / max(machine.seconds * 1e6, 1) / len(machine.per_processor)
-    return f"processors busy {shares}; steal {steal:.1f} %"

@@ -1,11 +1,69 @@
 """Options that several commands have in common."""
 
+import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
+from urllib.parse import urlsplit
 
 import typer
 
-Target = Annotated[str, typer.Option(help="reference, nginx, or a URL https://HOST[:PORT]/PATH.")]
+from tlslab import __version__
+from tlslab.experiment import shipped
+from tlslab.model.errors import UsageError
+from tlslab.targets import MANAGED
+
+SERVERS = ", ".join(MANAGED)
+
+EXPERIMENTS = ", ".join(shipped())
+
+# `host:port`, an address, or a name with a dot, with a path perhaps: what only a server can be.
+_HOST = r"\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+"
+_PLACE = re.compile(
+    rf"(?:(?:{_HOST}):\d{{1,5}}|\[[0-9A-Fa-f:.]+\]|localhost|[^/\s,:]+\.[^/\s,:]+)(/\S*)?"
+)
+
+
+def complete_target(incomplete: str) -> Iterator[str]:
+    """The servers whose names begin like this."""
+    return (name for name in MANAGED if name.startswith(incomplete))
+
+
+def complete_experiment(incomplete: str) -> Iterator[str]:
+    """The shipped experiments whose names begin like this."""
+    return (name for name in shipped() if name.startswith(incomplete))
+
+
+def as_url(target: str) -> str:
+    """A target as the lab knows it: a name as it is; `localhost:8443` is an HTTPS URL."""
+    if "://" in target or target in MANAGED or not _PLACE.fullmatch(target):
+        return target
+    return f"https://{target}" + ("" if "/" in target else "/")
+
+
+def as_place(target: str) -> str:
+    """`HOST[:PORT]` of a target that may be an HTTPS URL. Raises UsageError."""
+    if "://" not in target:
+        return target.partition("/")[0]
+    parts = urlsplit(target)
+    if parts.scheme != "https" or not parts.netloc:
+        raise UsageError(f"{target}: give HOST[:PORT] or https://HOST[:PORT]/")
+    return parts.netloc
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"tlslab {__version__}")
+        raise typer.Exit
+
+
+Target = Annotated[
+    str,
+    typer.Option(
+        help=f"{SERVERS}, or a running server: https://HOST[:PORT]/PATH or HOST:PORT.",
+        autocompletion=complete_target,
+    ),
+]
 Allow = Annotated[list[str] | None, typer.Option(metavar="HOST", help="A host that may be loaded.")]
 Authorities = Annotated[
     Path | None, typer.Option("--ca", help="PEM file of the authorities to trust.")
@@ -14,3 +72,9 @@ Insecure = Annotated[
     bool, typer.Option("--insecure", help="Trust any certificate; signatures are checked.")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="JSON, and nothing else.")]
+Version = Annotated[
+    bool,
+    typer.Option(
+        "-V", "--version", callback=_show_version, is_eager=True, help="Show the version."
+    ),
+]

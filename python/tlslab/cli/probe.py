@@ -2,13 +2,16 @@
 
 import subprocess
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from tlslab.cli.allow import read_allow_file
-from tlslab.cli.options import Authorities
+from tlslab.cli.console import conclude
+from tlslab.cli.options import AsJson, Authorities, Version, as_place
 from tlslab.lab.programs import require_program
+from tlslab.lab.trust import whom_to_trust
 from tlslab.model.errors import CannotRunError, UsageError
 from tlslab.targets.guard import bound
 
@@ -16,7 +19,9 @@ EXIT_INTERRUPTED = 130
 
 
 def command(
-    target: Annotated[str, typer.Argument(metavar="HOST[:PORT]", help="By default port 443.")],
+    target: Annotated[
+        str, typer.Argument(metavar="HOST[:PORT]", help="Or a URL; by default port 443.")
+    ],
     only: Annotated[
         str | None,
         typer.Option(
@@ -25,7 +30,7 @@ def command(
             "compression, renegotiation, protections.",
         ),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    as_json: AsJson = False,
     sni: Annotated[str | None, typer.Option(help="The name to ask for, if not HOST.")] = None,
     ca: Authorities = None,
     insecure: Annotated[
@@ -44,21 +49,28 @@ def command(
     timeout: Annotated[
         str | None, typer.Option(metavar="TIME", help="For each connection (by default 5s).")
     ] = None,
+    _version: Version = False,
 ) -> None:
     """Find out what a server accepts, by few and short connections."""
     options = {
         "--probe-only": only,
         "--sni": sni,
-        "--ca": ca,
+        "--ca": _checked(ca),
         "--probe-connections": connections,
         "--probe-rate": rate,
         "--timeout": timeout,
     }
     arguments = [f"{name}={value}" for name, value in options.items() if value is not None]
     hosts = (*(allow or ()), *read_allow_file())
-    flags = [name for name, on in (("--json", json), ("--insecure", insecure)) if on]
+    flags = [name for name, on in (("--json", as_json), ("--insecure", insecure)) if on]
     allowed = [f"--allow={host}" for host in hosts]
-    _run([f"--probe={target}", *arguments, *flags, *allowed])
+    _run([f"--probe={as_place(target)}", *arguments, *flags, *allowed])
+
+
+def _checked(authority: Path | None) -> Path | None:
+    """The file of the authorities, which holds a certificate. Raises UsageError."""
+    whom_to_trust(authority, insecure=False)
+    return authority
 
 
 def _run(arguments: list[str]) -> None:
@@ -68,11 +80,12 @@ def _run(arguments: list[str]) -> None:
         ended = subprocess.run(
             [*bound("KILL"), program, *arguments],
             capture_output=True,
-            text=True,
+            encoding="utf-8",
+            errors="replace",
             check=False,
         )
     except KeyboardInterrupt:
-        raise typer.Exit(EXIT_INTERRUPTED) from None
+        raise typer.Exit(conclude("interrupted", EXIT_INTERRUPTED)) from None
     # The engine has made harmless all that a server said.
     sys.stdout.write(ended.stdout)
     if ended.returncode != 0:

@@ -1,4 +1,7 @@
-"""Shows a run as it goes: a live line on a terminal, plain lines elsewhere."""
+"""Shows a run as it goes: a live line on a terminal, plain lines elsewhere.
+
+Warnings are not told here: they stand in the report, once, when all are known.
+"""
 
 import time
 from collections.abc import Callable, Iterator
@@ -10,8 +13,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 
 from tlslab.cli.console import err
 from tlslab.cli.steps import begun_words, ended_words, steps_opening, time_left
+from tlslab.cli.words import by_reason, duration
 from tlslab.lab import events
 from tlslab.model.record import Trial
+from tlslab.model.wording import counted
 from tlslab.report import plain
 
 
@@ -50,8 +55,7 @@ class _Clock:
         """The time left, in words."""
         here = self.done - self.first
         each = (time.monotonic() - self._begin) / here if here >= 3 else self._planned
-        seconds = round(each * (self.total - self.done))
-        return f"{seconds // 60} min {seconds % 60:02d} s" if seconds >= 60 else f"{seconds} s"
+        return duration(each * (self.total - self.done))
 
 
 class Lines:
@@ -68,8 +72,6 @@ class Lines:
 
     def _lines(self, event: events.Event) -> Iterator[str]:
         match event:
-            case events.Warned(message):
-                yield f"warning: {message}"
             case events.RunBegun():
                 self._clock = _Clock(event)
                 yield from opening(event, self._clock)
@@ -83,7 +85,7 @@ class Lines:
                 yield f"{ended_words(trial, left)}; {time_left(left)} left"
             case events.Skipped(trials, reason) if trials and self._clock:
                 self._clock.total -= trials
-                yield f"{reason}: {_count(trials, 'trial')} left out"
+                yield f"{reason}: {counted(trials, 'trial')} left out"
 
 
 class Live:
@@ -97,8 +99,6 @@ class Live:
     def __call__(self, event: events.Event) -> None:
         """Brings the bar up to date."""
         match event:
-            case events.Warned(message):
-                self._say(f"warning: {message}")
             case events.RunBegun():
                 self._begin(event)
             case events.TrialBegun(_, cell):
@@ -152,7 +152,7 @@ class Live:
             self._update(left=f"{self._clock.left()} left")
 
     def _skip(self, trials: int, reason: str) -> None:
-        self._say(f"{reason}: {_count(trials, 'trial')} left out")
+        self._say(f"{reason}: {counted(trials, 'trial')} left out")
         if self._clock is not None and self._task is not None:
             self._clock.total -= trials
             self._progress.update(self._task, total=self._clock.total)
@@ -167,14 +167,13 @@ def opening(event: events.RunBegun, clock: _Clock) -> Iterator[str]:
     plan = event.plan
     against = "" if event.target is None else f" against {event.target}"
     yield (
-        f"{len(plan.cells)} cells x {plan.blocks} blocks{against}, seed {plan.seed}; "
-        f"about {clock.left()}; results in {event.folder}"
+        f"{counted(len(plan.cells), 'cell')} × {counted(plan.blocks, 'block')}{against}, "
+        f"seed {plan.seed}; about {clock.left()}; results in {event.folder}"
     )
     if event.done:
-        yield f"{_count(event.done, 'trial')} done before"
-    for reason in dict.fromkeys(excluded.reason for excluded in plan.excluded):
-        count = sum(excluded.reason == reason for excluded in plan.excluded)
-        yield f"left out: {_count(count, 'cell')}: {reason}"
+        yield f"{counted(event.done, 'trial')} done before"
+    for reason, count in by_reason(plan.excluded):
+        yield f"left out: {counted(count, 'cell')}: {reason}"
 
 
 def speed(pace: events.Pace) -> str:
@@ -187,10 +186,6 @@ def speed(pace: events.Pace) -> str:
     if pace.failed:
         parts.append(f"{pace.failed:,} failed")
     return ", ".join(parts)
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def outcome(trial: Trial) -> str:

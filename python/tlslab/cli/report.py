@@ -9,7 +9,9 @@ from typing import Annotated
 import typer
 
 from tlslab import report
-from tlslab.cli.console import out
+from tlslab.cli.console import conclude, out, say, write_utf8
+from tlslab.cli.ending import exit_code, reason
+from tlslab.cli.options import AsJson, Version
 from tlslab.lab.results import analyse
 from tlslab.model.errors import UsageError
 from tlslab.store import RunFolder, to_json
@@ -38,19 +40,31 @@ def command(
             "a name like plotly.min.js is a file beside it.",
         ),
     ] = None,
+    as_json: AsJson = False,
+    _version: Version = False,
 ) -> None:
-    """Analyse a run folder anew and print its report; nothing is written to the folder."""
+    """Analyse a run folder anew and print its report; nothing is written to the folder.
+
+    Ends as the run did: with 1 when a cell has no result that may be used.
+    """
+    if as_json:
+        format_ = Format.json
     if plotly is not None and format_ != Format.html:
         raise UsageError("--plotly goes with --format html")
     if plotly is not None and (not plotly or plotly.startswith("http:")):
         raise UsageError("--plotly: a file's name or an https: address, which the page may fetch")
-    summary = analyse(RunFolder.open(folder))
+    run = RunFolder.open(folder)
+    summary = analyse(run)
     match format_:
         case Format.text:
             out.print(report.render_text(summary))
         case Format.html:
-            sys.stdout.write(report.render_html(summary, plotly))
+            write_utf8(report.render_html(summary, plotly))
         case Format.json:
             sys.stdout.write(json.dumps(to_json(summary), allow_nan=False, indent=1) + "\n")
         case Format.ab:
             sys.stdout.write(report.render_ab(summary))
+    for damage in run.damages():
+        say(f"warning: {damage}")
+    why = reason([cell.verdict for cell in summary.cells])
+    raise typer.Exit(conclude(why, exit_code(summary)))

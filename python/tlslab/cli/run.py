@@ -1,53 +1,89 @@
 """`tlslab run`: an experiment from plan to report."""
 
-import shlex
+import json
 import sys
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from tlslab import report
+from tlslab.cli import dry
 from tlslab.cli.allow import read_allow_file
-from tlslab.cli.console import err, out, show_error
-from tlslab.cli.options import Allow, Authorities, Insecure
+from tlslab.cli.console import conclude, err, out, say
+from tlslab.cli.ending import EXIT_INTERRUPTED, exit_code, reason
+from tlslab.cli.options import (
+    EXPERIMENTS,
+    SERVERS,
+    Allow,
+    AsJson,
+    Authorities,
+    Insecure,
+    Version,
+    complete_experiment,
+    complete_target,
+)
+from tlslab.cli.parts import provide
 from tlslab.cli.progress import watch
+from tlslab.cli.resumed import folder_experiment, taken_over
 from tlslab.cli.wanted import (
-    parse_levels,
+    Changes,
+    changed,
     parse_targets,
-    with_jdks,
-    with_load_options,
     with_targets,
 )
-from tlslab.experiment import load, with_levels
+from tlslab.experiment import load
 from tlslab.lab.run import Request, Result, execute
 from tlslab.model.errors import UsageError
-from tlslab.model.finding import Summary
+from tlslab.model.experiment import Experiment
+from tlslab.store import RunFolder, to_json
 from tlslab.targets.external import READY_S, TIMEOUT_S, parse_hook
 
-EXIT_VERDICT = 1
-
-EXIT_INTERRUPTED = 130
-
-# Cells with these verdicts have results that may be used; `unsupported` is a result, too.
-GOOD_VERDICTS = ("valid", "at_least", "unsupported")
-
-
+Name = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="EXPERIMENT",
+        help=f"{EXPERIMENTS}, or a file in TOML; not needed with --resume.",
+        autocompletion=complete_experiment,
+    ),
+]
 Targets = Annotated[
     list[str] | None,
     typer.Option(
         metavar="NAME,NAME|URL",
-        help="Servers to start (tlslab targets lists them), or a URL https://HOST[:PORT]/PATH.",
+        help=f"Servers to start ({SERVERS}), or a running one: https://HOST[:PORT]/PATH or "
+        "HOST:PORT.",
+        autocompletion=complete_target,
     ),
 ]
 Levels = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="FACTOR=LEVEL,LEVEL", help="Other levels for a factor."),
 ]
-Quick = Annotated[bool, typer.Option(help="The experiment's short form.")]
+Quick = Annotated[bool, typer.Option("--quick", help="The experiment's short form.")]
+Blocks = Annotated[
+    int | None,
+    typer.Option(min=1, max=1000, help="Passes over all cells, each in an order of its own."),
+]
+Seconds = Annotated[
+    float | None,
+    typer.Option(min=0.1, max=3600, help="The length of each measurement, without its warm-up."),
+]
+Status = Annotated[
+    str | None,
+    typer.Option(
+        metavar="2xx|302|401|any",
+        help="The HTTP status that a response has to have, or several: 200,302 (2xx by default).",
+    ),
+]
+Dry = Annotated[
+    bool, typer.Option("--dry-run", help="Show the plan and its length; start and write nothing.")
+]
 Out = Annotated[Path | None, typer.Option("--out", help="The run folder to make.")]
 Resume = Annotated[
-    Path | None, typer.Option(help="A run folder whose missing trials are to be run.")
+    Path | None,
+    typer.Option(metavar="DIR", help="Run what is missing in a run folder, as it was begun."),
 ]
 Seed = Annotated[int | None, typer.Option(min=0, help="The seed of the trials' order.")]
 ObjectiveText = Annotated[
@@ -75,13 +111,22 @@ ConfigureTimeout = Annotated[
 Ready = Annotated[
     float, typer.Option(min=0, metavar="SECONDS", help="What the server may take after it.")
 ]
+Yes = Annotated[
+    bool,
+    typer.Option("--yes", "-y", help="Build or fetch what is missing for it, without asking."),
+]
 
 
 def command(
-    experiment: Annotated[str, typer.Argument(help="A shipped experiment or a file in TOML.")],
+    context: typer.Context,
+    experiment: Name = None,
     target: Targets = None,
     set_: Levels = None,
     quick: Quick = False,
+    blocks: Blocks = None,
+    seconds: Seconds = None,
+    expect_status: Status = None,
+    dry_run: Dry = False,
     out_dir: Out = None,
     resume: Resume = None,
     allow: Allow = None,
@@ -94,66 +139,74 @@ def command(
     configure: Configure = None,
     configure_timeout: ConfigureTimeout = TIMEOUT_S,
     ready: Ready = READY_S,
+    yes: Yes = False,
+    as_json: AsJson = False,
+    _version: Version = False,
 ) -> None:
-    """Run an experiment and report on it."""
+    """Run an experiment and report on it.
+
+    Ends with 0 when every cell has a result that may be used, with 1 when one has not.
+    """
     if out_dir is not None and resume is not None:
         raise UsageError("--out and --resume exclude each other: a resumed run stays where it is")
-    wanted = with_levels(load(experiment, quick), parse_levels(set_ or []))
-    wanted = with_jdks(wanted, tuple(jdk or ()))
-    wanted = with_load_options(wanted, objective, allow_obsolete)
-    wanted, targets = with_targets(wanted, parse_targets(target or []))
-    factors = [factor.name for factor in wanted.factors]
-    hook = None if configure is None else parse_hook(configure, factors, configure_timeout)
+    options = dict(context.params)
+    if experiment is None:
+        if resume is None:
+            raise UsageError("which experiment?", f"give {EXPERIMENTS}, or a file in TOML")
+        wanted = folder_experiment(RunFolder.open(resume))
+        options |= taken_over(context, resume)
+    else:
+        changes = Changes(
+            tuple(set_ or ()), tuple(jdk or ()), objective, allow_obsolete, blocks, seconds,
+            expect_status,
+        )  # fmt: skip
+        wanted = changed(load(experiment, quick), changes)
+    request = _request(wanted, options)
+    if dry_run:
+        raise typer.Exit(dry.show(request, as_json))
+    provide(request, yes)
+    with watch() as observer:
+        result = execute(request, observer)
+    if as_json:
+        typer.echo(json.dumps(to_json(result.summary), allow_nan=False))
+    else:
+        out.print(report.render_text(result.summary))
+    raise typer.Exit(_conclude(result, as_json))
+
+
+def _request(experiment: Experiment, options: dict[str, Any]) -> Request:
+    """What is asked for, by the values of the options. Raises UsageError."""
+    experiment, targets = with_targets(experiment, parse_targets(options["target"] or []))
+    factors = [factor.name for factor in experiment.factors]
+    configure = options["configure"]
+    timeout_s = options["configure_timeout"]
     request = Request(
-        experiment=wanted,
+        experiment=experiment,
         targets=targets,
         command=("tlslab", *sys.argv[1:]),
-        out=out_dir,
-        resume=resume,
-        allow=(*(allow or ()), *read_allow_file()),
-        seed=seed,
-        authority=ca,
-        insecure=insecure,
-        hook=hook,
-        ready_s=ready,
-        jdks=tuple(jdk or ()),
+        out=options["out_dir"],
+        resume=options["resume"],
+        allow=tuple(options["allow"] or ()),
+        seed=options["seed"],
+        authority=options["ca"],
+        insecure=options["insecure"],
+        hook=None if configure is None else parse_hook(configure, factors, timeout_s),
+        ready_s=options["ready"],
+        jdks=tuple(options["jdk"] or ()),
     )
-    try:
-        with watch() as observer:
-            result = execute(request, observer)
-    except KeyboardInterrupt:
-        show_error("interrupted before a trial was finished", "")
-        raise typer.Exit(EXIT_INTERRUPTED) from None
-    out.print(report.render_text(result.summary))
-    raise typer.Exit(_conclude(result))
+    # Before anything else, so that a file that is not there is no late surprise.
+    request.trust()
+    return replace(request, allow=(*request.allow, *read_allow_file()))
 
 
-def _conclude(result: Result) -> int:
-    """Says where the results are; the exit code."""
+def _conclude(result: Result, as_json: bool) -> int:
+    """Says where the results are, and why the exit code is what it is; the exit code."""
+    if as_json:
+        for warning in report.warning_lines(result.summary):
+            say(f"warning: {warning}")
     err.print(f"report: {result.folder / 'report.html'}", soft_wrap=True, markup=False)
     if result.interrupted:
-        again = shlex.join([*_without_out(sys.argv[1:]), "--resume", str(result.folder)])
-        err.print(f"interrupted; the rest: tlslab {again}", soft_wrap=True, markup=False)
-        return EXIT_INTERRUPTED
-    return exit_code(result.summary)
-
-
-def exit_code(summary: Summary) -> int:
-    """0 when every cell has a usable result and one at least was measured, else 1."""
-    verdicts = [cell.verdict for cell in summary.cells]
-    measured = any(verdict in ("valid", "at_least") for verdict in verdicts)
-    return 0 if measured and all(v in GOOD_VERDICTS for v in verdicts) else EXIT_VERDICT
-
-
-def _without_out(arguments: list[str]) -> list[str]:
-    """The arguments without --out and --resume, which a resumed run states anew."""
-    kept: list[str] = []
-    skip = False
-    for argument in arguments:
-        if skip:
-            skip = False
-        elif argument in ("--out", "--resume"):
-            skip = True
-        elif not argument.startswith(("--out=", "--resume=")):
-            kept.append(argument)
-    return kept
+        say(f"the rest: {report.resume_command(result.folder)}")
+        return conclude("interrupted", EXIT_INTERRUPTED)
+    code = exit_code(result.summary)
+    return conclude(reason([cell.verdict for cell in result.summary.cells]), code)

@@ -6,11 +6,20 @@ from typing import Annotated
 import typer
 
 from tlslab.cli.allow import read_allow_file
-from tlslab.cli.console import err, out
-from tlslab.cli.options import Allow, AsJson, Authorities, Insecure, Target
+from tlslab.cli.console import conclude, err, out
+from tlslab.cli.options import (
+    Allow,
+    AsJson,
+    Authorities,
+    Insecure,
+    Target,
+    Version,
+    as_url,
+)
 from tlslab.lab.scale import Request, scale
 from tlslab.model.errors import UsageError
 from tlslab.model.scale import Reading
+from tlslab.model.suggest import did_you_mean
 from tlslab.report.scale import render_scale
 from tlslab.store import to_json
 
@@ -34,6 +43,7 @@ def command(
     ca: Authorities = None,
     insecure: Insecure = False,
     as_json: AsJson = False,
+    _version: Version = False,
 ) -> None:
     """Measure the memory of idle connections, client and server apart.
 
@@ -41,9 +51,10 @@ def command(
     """
     backends = tuple(backend or BACKENDS)
     if unknown := set(backends) - set(BACKENDS):
-        raise UsageError(f"--backend {unknown.pop()}: give rustls or openssl")
+        name = unknown.pop()
+        raise UsageError(f"--backend {name}: give rustls or openssl", did_you_mean(name, BACKENDS))
     request = Request(
-        target=target,
+        target=as_url(target),
         levels=parse_levels(levels),
         backends=backends,
         sources=tuple(part.strip() for part in source.split(",") if part.strip()),
@@ -56,7 +67,8 @@ def command(
         typer.echo(json.dumps(to_json(found) | {"valid": found.valid}))
     else:
         out.print(render_scale(found))
-    raise typer.Exit(0 if found.valid else EXIT_LOST)
+    told = "every connection lasted" if found.valid else "a connection did not last, see above"
+    raise typer.Exit(conclude(told, 0 if found.valid else EXIT_LOST))
 
 
 def parse_levels(text: str) -> tuple[int, ...]:

@@ -2,9 +2,11 @@
 
 from collections.abc import Iterator, Mapping
 
+from tlslab.cli.words import by_reason, duration
 from tlslab.lab import events
 from tlslab.model.load import Step
 from tlslab.model.record import Trial
+from tlslab.model.wording import counted
 
 _STAGES = {
     "warm_up": "warm-up",
@@ -20,19 +22,18 @@ def steps_opening(event: events.StepsBegun) -> Iterator[str]:
     """What is going to happen."""
     plan, left = event.plan, event.left
     yield (
-        f"{len(plan.cells)} cells against {event.target}, seed {plan.seed}; {left.steps} steps at "
-        f"most, about {time_left(left)}; results in {event.folder}"
+        f"{counted(len(plan.cells), 'cell')} against {event.target}, seed {plan.seed}; "
+        f"{counted(left.steps, 'step')} at most, about {time_left(left)}; results in {event.folder}"
     )
     if left.done:
-        yield f"{left.done} steps done before"
-    for reason in dict.fromkeys(excluded.reason for excluded in plan.excluded):
-        yield f"left out: {reason}"
+        yield f"{counted(left.done, 'step')} done before"
+    for reason, count in by_reason(plan.excluded):
+        yield f"left out: {counted(count, 'cell')}: {reason}"
 
 
 def time_left(left: events.Left) -> str:
     """The time left, in words."""
-    seconds = round(left.seconds)
-    return f"{seconds // 60} min {seconds % 60:02d} s" if seconds >= 60 else f"{seconds} s"
+    return duration(left.seconds)
 
 
 def begun_words(step: Step) -> str:
@@ -51,7 +52,7 @@ def step_outcome(trial: Trial) -> str:
     if trial.reason is not None:
         return f"{trial.status}: {trial.reason.class_}: {trial.reason.message}"
     if trial.validation is not None:
-        return f"{trial.validation.matched:,} connections compared"
+        return f"{counted(trial.validation.matched, 'connection')} compared"
     record = next(iter(trial.runs.values())).record
     rate = record.outcomes.completed / record.seconds if record.seconds else 0.0
     said = f"{rate:,.0f} connections/s"

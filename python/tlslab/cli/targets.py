@@ -1,6 +1,6 @@
 """`tlslab targets`: which servers are on this machine, and what can each do?"""
 
-import json as json_text
+import json
 import sys
 from collections.abc import Iterator
 from typing import Annotated
@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tlslab.cli.console import out
+from tlslab.cli.options import SERVERS, AsJson, Version, complete_target
 from tlslab.lab.engine import Engine
 from tlslab.lab.programs import require_program
 from tlslab.lab.survey import survey
@@ -20,15 +21,21 @@ from tlslab.targets import MANAGED, find_kind
 
 def command(
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="[NAME]...", help="By default all there are.")
+        list[str] | None,
+        typer.Argument(
+            metavar="[NAME]...",
+            help=f"By default all there are: {SERVERS}.",
+            autocompletion=complete_target,
+        ),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    as_json: AsJson = False,
+    _version: Version = False,
 ) -> None:
     """List the servers that the lab can start here, with what each was seen to accept."""
     kinds = {name: find_kind(name) for name in names or MANAGED}
     found = survey(Engine(require_program("tlslab-load")), kinds)
-    if json:
-        sys.stdout.write(json_text.dumps([to_json(each) for each in found], indent=2) + "\n")
+    if as_json:
+        sys.stdout.write(json.dumps([to_json(each) for each in found], indent=2) + "\n")
         return
     out.print(_table(found))
 

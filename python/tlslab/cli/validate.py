@@ -6,8 +6,16 @@ from typing import Annotated
 import typer
 
 from tlslab.cli.allow import read_allow_file
-from tlslab.cli.console import err, out
-from tlslab.cli.options import Allow, AsJson, Authorities, Insecure, Target
+from tlslab.cli.console import conclude, err, out
+from tlslab.cli.options import (
+    Allow,
+    AsJson,
+    Authorities,
+    Insecure,
+    Target,
+    Version,
+    as_url,
+)
 from tlslab.lab.validate import Request, validate
 from tlslab.model.errors import UsageError
 from tlslab.model.validation import RateResult
@@ -34,6 +42,7 @@ def command(
     ca: Authorities = None,
     insecure: Insecure = False,
     as_json: AsJson = False,
+    _version: Version = False,
 ) -> None:
     """Compare reported times with a packet capture of the same connections.
 
@@ -41,7 +50,7 @@ def command(
     more than this machine's resolution.
     """
     request = Request(
-        target=target,
+        target=as_url(target),
         rates=parse_rates(rates),
         seconds=seconds,
         pause_ms=pause_ms,
@@ -56,7 +65,8 @@ def command(
         typer.echo(json.dumps(to_json(validation) | {"passed": validation.passed}))
     else:
         out.print(render_validation(validation))
-    raise typer.Exit(0 if validation.passed else EXIT_DISAGREES)
+    told = "the times agree" if validation.passed else "the times do not all agree, see above"
+    raise typer.Exit(conclude(told, 0 if validation.passed else EXIT_DISAGREES))
 
 
 def parse_rates(text: str) -> tuple[float, ...]:

@@ -1,17 +1,100 @@
 """The experiment and the servers that a command line asks for."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
+from tlslab.cli.options import as_url
 from tlslab.experiment import with_levels
 from tlslab.experiment.load import required_objective
+from tlslab.experiment.workload import required_status
 from tlslab.model.benchmark import BenchmarkSettings
 from tlslab.model.errors import UsageError
 from tlslab.model.experiment import Experiment
 from tlslab.model.load import LoadPlan
+from tlslab.model.workload import NO_WINDOW, Window
+from tlslab.targets import find_kind
 from tlslab.targets.jdk import expand
 
 DEFAULT_TARGET = "reference"
+
+# The stages of a load experiment whose windows are measurements, and not a search for them.
+_MEASURED = ("maximum", "open_loop", "remedies")
+
+
+@dataclass(frozen=True)
+class Changes:
+    """What the options change in an experiment; see `tlslab run --help`."""
+
+    settings: tuple[str, ...] = ()
+    jdks: tuple[Path, ...] = ()
+    objective: str | None = None
+    allow_obsolete: bool = False
+    blocks: int | None = None
+    seconds: float | None = None
+    expect_status: str | None = None
+
+
+def changed(experiment: Experiment, changes: Changes) -> Experiment:
+    """The experiment as the options have it. Raises UsageError."""
+    experiment = with_levels(experiment, parse_levels(list(changes.settings)))
+    experiment = with_jdks(experiment, changes.jdks)
+    experiment = with_load_options(experiment, changes.objective, changes.allow_obsolete)
+    if changes.blocks is not None:
+        experiment = with_blocks(experiment, changes.blocks)
+    if changes.seconds is not None:
+        experiment = with_seconds(experiment, changes.seconds)
+    if changes.expect_status is not None:
+        status = required_status(changes.expect_status)
+        if isinstance(experiment.settings, BenchmarkSettings):
+            raise UsageError("--expect-status is for experiments with a server")
+        workload = replace(experiment.workload, expect_status=status)
+        experiment = replace(experiment, workload=workload)
+    return experiment
+
+
+def with_blocks(experiment: Experiment, blocks: int) -> Experiment:
+    """The experiment with so many passes; a load experiment repeats its measurements so often."""
+    load = experiment.settings
+    if not isinstance(load, LoadPlan):
+        return replace(experiment, blocks=blocks)
+    changes: dict[str, Any] = {
+        "maximum": replace(load.maximum, trials=blocks, most=max(blocks, load.maximum.most)),
+        "open_loop": replace(load.open_loop, trials=blocks),
+    }
+    if load.remedies is not None:
+        changes["remedies"] = replace(load.remedies, trials=blocks)
+    return replace(experiment, settings=replace(load, **changes))
+
+
+def with_seconds(experiment: Experiment, seconds: float) -> Experiment:
+    """The experiment with measurements of this length; warm-ups and searches are left as they are.
+
+    A benchmark's iterations share the time.
+    """
+    measure_ms = round(seconds * 1000)
+
+    def longer(window: Window) -> Window:
+        return window if window == NO_WINDOW else replace(window, measure_ms=measure_ms)
+
+    settings = experiment.settings
+    if isinstance(settings, BenchmarkSettings):
+        each = max(10, round(measure_ms / settings.iterations))
+        return replace(experiment, settings=replace(settings, iteration_ms=each))
+    if isinstance(settings, LoadPlan):
+        stages = {name: getattr(settings, name) for name in _MEASURED}
+        new = {
+            name: replace(stage, window=longer(stage.window))
+            for name, stage in stages.items()
+            if stage is not None
+        }
+        return replace(experiment, settings=replace(settings, **new))
+    work = experiment.workload
+    steady = work.steady and replace(work.steady, window=longer(work.steady.window))
+    work = replace(
+        work, capacity=longer(work.capacity), client_cost=longer(work.client_cost), steady=steady
+    )
+    return replace(experiment, workload=work)
 
 
 def with_jdks(experiment: Experiment, given: tuple[Path, ...]) -> Experiment:
@@ -44,13 +127,19 @@ def with_load_options(
 
 
 def parse_targets(given: list[str]) -> tuple[str, ...]:
-    """`--target` options, each a URL or names with commas between them; none twice."""
+    """`--target` options, each a URL or names with commas between them; none twice.
+
+    `localhost:8443` is the URL https://localhost:8443/. Raises UsageError for unknown names.
+    """
     names = [
-        part.strip()
+        as_url(part.strip())
         for each in given
         for part in ([each] if "://" in each else each.split(","))
         if part.strip()
     ]
+    for name in names:
+        if "://" not in name:
+            find_kind(name)
     return tuple(dict.fromkeys(names))
 
 

@@ -15,6 +15,7 @@ from tlslab.model.names import (
     find_suite,
     is_key,
 )
+from tlslab.model.suggest import did_you_mean
 from tlslab.model.workload import RESUMPTIONS
 from tlslab.toml_table import Table
 
@@ -115,7 +116,11 @@ def _levels(table: Table, name: str, rule: Rule) -> tuple[str, ...]:
     """Levels by their own names, as files have them; numbers may stand without quotes."""
     for level in (levels := table.levels(name)):
         if level not in rule.known and not (rule.accepts and rule.accepts(level)):
-            raise table.error(f"unknown name '{level}'; known: {rule.allowed}", name)
+            raise table.error(
+                f"unknown name '{level}'; known: {rule.allowed}",
+                name,
+                did_you_mean(level, rule.known),
+            )
     return levels
 
 
@@ -138,7 +143,8 @@ def change_levels(
     levels = {factor.name: factor.levels for factor in experiment.factors}
     for name, wanted in changes.items():
         if name not in rules:
-            raise UsageError(f"unknown factor '{name}'; known: {', '.join(rules)}")
+            message = f"unknown factor '{name}'; known: {', '.join(rules)}"
+            raise UsageError(message, did_you_mean(name, rules))
         levels[name] = tuple(dict.fromkeys(_level(name, level, rules[name]) for level in wanted))
     elsewhere = {(only.factor, only.otherwise) for only in experiment.only}
     baseline = {
@@ -152,5 +158,6 @@ def change_levels(
 def _level(factor: str, level: str, rule: Rule) -> str:
     name = rule.level(level)
     if name is None:
-        raise UsageError(f"unknown {factor} '{level}'; known: {rule.allowed}")
+        message = f"unknown {factor} '{level}'; known: {rule.allowed}"
+        raise UsageError(message, did_you_mean(level, rule.known))
     return name

@@ -6,10 +6,12 @@ from pathlib import Path
 
 from tlslab.experiment.factors import RULES, change_levels, read_baseline, read_factors
 from tlslab.experiment.kinds import KINDS, Kind
+from tlslab.experiment.short import asked_for, shortened
 from tlslab.experiment.writing import toml
 from tlslab.model.errors import UsageError
 from tlslab.model.experiment import MATRIX, Exclusion, Experiment, Only, Pin
 from tlslab.model.names import BACKENDS, CERTIFICATE_KEYS, SIGNATURE_SCHEMES
+from tlslab.model.suggest import did_you_mean
 from tlslab.toml_table import Table, parse
 
 SCHEMA = "tlslab.experiment/1"
@@ -31,8 +33,14 @@ def shipped() -> tuple[str, ...]:
 def load(name: str, quick: bool = False) -> Experiment:
     """The shipped experiment of that name, or the one in the file of that name.
 
-    Raises UsageError when there is neither, ExperimentError when the file is faulty.
+    Cut down to next to nothing where TLSLAB_SHORT_RUNS asks for it. Raises UsageError when there is
+    neither, ExperimentError when the file is faulty.
     """
+    experiment = _load(name, quick)
+    return shortened(experiment) if asked_for() else experiment
+
+
+def _load(name: str, quick: bool) -> Experiment:
     if name in shipped():
         text = (resources.files("tlslab") / "experiments" / f"{name}.toml").read_text("utf-8")
         return loads(text, f"{name}.toml", quick)
@@ -43,9 +51,10 @@ def load(name: str, quick: bool = False) -> Experiment:
         raise UsageError(f"{name}: not a text in UTF-8") from None
     except OSError as error:
         known = ", ".join(shipped())
+        meant = did_you_mean(name, shipped())
         raise UsageError(
             f"no experiment '{name}': {error.strerror}",
-            f"give a file, or one of the shipped experiments: {known}",
+            f"{meant} give a file, or one of the shipped experiments: {known}".lstrip(),
         ) from None
 
 

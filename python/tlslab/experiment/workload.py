@@ -1,7 +1,10 @@
 """The table [workload]: what every connection does, and how long the runs take."""
 
+import re
+
 from tlslab.experiment.factors import HTTP_VERSIONS
 from tlslab.experiment.writing import toml
+from tlslab.model.errors import UsageError
 from tlslab.model.workload import NO_WINDOW, RESUMPTIONS, Steady, Window, Workload
 from tlslab.toml_table import Table
 
@@ -14,8 +17,20 @@ WINDOWS = ("capacity", "client_cost")
 
 _KEYS = (
     "document_bytes", "connections", "requests_per_connection", "http", "streams", *WINDOWS,
-    "resume", "resume_ratio", "steady",
+    "resume", "resume_ratio", "steady", "expect_status",
 )  # fmt: skip
+
+STATUS_FORM = "has the form 2xx, 302, any, or several like 200,302"
+
+_STATUS = re.compile(r"any|[1-5](?:xx|[0-9]{2})(?:,[1-5](?:xx|[0-9]{2}))*")
+
+
+def required_status(text: str) -> str:
+    """What `--expect-status` asks for, without blanks. Raises UsageError."""
+    status = "".join(text.lower().split())
+    if not _STATUS.fullmatch(status):
+        raise UsageError(f"--expect-status {text}: {STATUS_FORM}")
+    return status
 
 
 def read_workload(root: Table, changes: Table, windows: bool = True) -> Workload:
@@ -48,9 +63,19 @@ def read_workload(root: Table, changes: Table, windows: bool = True) -> Workload
         resume=resume,
         resume_ratio=ratio.share("resume_ratio") if "resume_ratio" in ratio else 1.0,
         steady=_steady(place("steady")),
+        expect_status=_status(place("expect_status")),
     )
     _check_streams(workload, place("streams"))
     return workload
+
+
+def _status(table: Table) -> str:
+    if "expect_status" not in table:
+        return "2xx"
+    status = table.text("expect_status")
+    if not _STATUS.fullmatch(status):
+        raise table.error(STATUS_FORM, "expect_status")
+    return status
 
 
 def _check_streams(workload: Workload, table: Table) -> None:
@@ -120,6 +145,8 @@ def write_workload(workload: Workload) -> list[str]:
     if workload.resume != "none":
         lines.append(f"resume = {toml(workload.resume)}")
         lines.append(f"resume_ratio = {workload.resume_ratio}")
+    if workload.expect_status != "2xx":
+        lines.append(f"expect_status = {toml(workload.expect_status)}")
     for name in WINDOWS:
         if (window := getattr(workload, name)) != NO_WINDOW:
             lines += ["", f"[workload.{name}]", *write_window(window)]

@@ -151,7 +151,13 @@ def _external(request: Request, engine: Engine) -> Servers:
     if request.experiment.levels("server") or len(request.targets) > 1:
         raise UsageError("a URL cannot be compared with other targets in one run")
     generator = place(managed=False).generator
-    aim = Aim(url=url, trust=request.trust(), allow=request.allow, processors=generator)
+    aim = Aim(
+        url=url,
+        trust=request.trust(),
+        allow=request.allow,
+        processors=generator,
+        expect_status=request.experiment.workload.expect_status,
+    )
     found = discover(engine, aim, request.experiment)
     if request.hook is not None:
         found = found.reconfigured(request.hook.fields, request.experiment)
@@ -208,6 +214,7 @@ def _managed(
         SERVER_NAME,
         processors=placement.generator,
         realtime=placement.alone and may_run_in_real_time(),
+        expect_status=request.experiment.workload.expect_status,
     )
     return Prepared(info, aim, target.start, unavailable)
 

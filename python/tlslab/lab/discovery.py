@@ -42,7 +42,10 @@ def discover(engine: Engine, aim: Aim, experiment: Experiment) -> Discovered:
     reached, does not pass verification, or answers with an error.
     """
     workload = experiment.workload
-    first, _ = engine.preflight(preflight_spec(aim, Profile(), workload.http))
+    try:
+        first, _ = engine.preflight(preflight_spec(aim, Profile(), workload.http))
+    except EngineError as error:
+        raise with_status_remedy(error) from None
     levels = {factor.name: factor.levels for factor in experiment.factors}
     unavailable: dict[tuple[str, str], str] = {}
     found = _served(engine, aim, workload, levels.get("tls", ()), unavailable)
@@ -54,6 +57,22 @@ def discover(engine: Engine, aim: Aim, experiment: Experiment) -> Discovered:
         others = tuple(level for level in levels["key"] if level not in served)
         experiment = _with_keys(experiment, served + others)
     return Discovered(_info(aim, first), experiment, unavailable)
+
+
+def with_status_remedy(error: EngineError) -> EngineError:
+    """The error with a remedy that fits the status that the server answered with."""
+    found = re.search(r"status ([1-5][0-9]{2})", error.message)
+    if error.class_ != "http_status" or found is None:
+        return error
+    status = found[1]
+    ask = f"--expect-status {status} measures this answer"
+    if status.startswith("3"):
+        remedy = f"it redirects: give the URL that it leads to, or {ask}"
+    elif status in ("401", "403"):
+        remedy = f"it asks for a login: give a page that needs none, or {ask}"
+    else:
+        remedy = f"give the path of a page that is there, or {ask}"
+    return EngineError(error.class_, error.message, remedy)
 
 
 def _served(

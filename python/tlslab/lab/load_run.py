@@ -47,7 +47,7 @@ def run_load(request: Request, observer: events.Observer) -> Result:
             observer(events.Warned(warning))
         warnings += servers.warnings()
         folder, plan = open_run(
-            request, servers, engine, warnings, observer, lambda plan: _without_order(plan, extra)
+            request, servers, engine, warnings, observer, lambda plan: without_order(plan, extra)
         )
         trials: dict[str, list[Trial]] = {cell.key: [] for cell in plan.cells}
         for trial in folder.trials():
@@ -75,8 +75,8 @@ def allow_files(connections: int) -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))
 
 
-def _without_order(plan: Plan, extra: tuple[Cell, ...]) -> Plan:
-    """The cells, without an order of trials: that is found on the way."""
+def without_order(plan: Plan, extra: tuple[Cell, ...]) -> Plan:
+    """The cells and one more, without an order of trials: that is found on the way."""
     return replace(plan, trials=(), cells=(*plan.cells, *extra))
 
 

@@ -25,7 +25,7 @@ OTHER_FILES = 64
 # A load above this share of the processors disturbs what is measured.
 LOAD_LIMIT = 0.25
 STEAL_LIMIT = 0.01
-STEAL_WINDOW_S = 0.5
+COMPANY_WINDOW_S = 0.5
 
 
 @dataclass(frozen=True)
@@ -54,8 +54,7 @@ def check_run(connections: int, targets: Sequence[str], managed: bool) -> tuple[
         check_files(connections),
         check_ports(connections),
         check_processors(managed),
-        check_load(),
-        check_steal(),
+        *check_company(),
         *check_governor(),
     )
 
@@ -132,27 +131,33 @@ def check_processors(managed: bool) -> Check:
     return Check("processors", "warning", message, "use a machine with 2 processors or more")
 
 
-def check_load() -> Check:
-    """Work that others have on this machine."""
-    load = os.getloadavg()[0]
-    limit = LOAD_LIMIT * len(os.sched_getaffinity(0))
-    message = f"the load average of the last minute is {load:.2f}"
-    if load <= limit:
-        return Check("load", "ok", message)
-    return Check("load", "warning", message, "end other work, or wait until it is done")
+def check_company() -> Iterator[Check]:
+    """What others do to this machine's processors now, over half a second in which we sleep.
 
-
-def check_steal() -> Check:
-    """Processor time that the hypervisor gives to other machines, over half a second."""
+    The load average of the last minute is no reason by itself: what has ended disturbs nothing.
+    """
     before = psutil.cpu_times()
-    time.sleep(STEAL_WINDOW_S)
+    time.sleep(COMPANY_WINDOW_S)
     after = psutil.cpu_times()
     whole = sum(after) - sum(before) or 1.0
-    stolen = (getattr(after, "steal", 0.0) - getattr(before, "steal", 0.0)) / whole
+
+    def share(*names: str) -> float:
+        return sum(getattr(after, n, 0.0) - getattr(before, n, 0.0) for n in names) / whole
+
+    count = len(os.sched_getaffinity(0))
+    stolen = share("steal")
+    busy = max(0.0, 1 - share("idle", "iowait") - stolen)
+    message = f"other programs use {busy * count:.1f} of {count} processors now"
+    if busy <= LOAD_LIMIT:
+        yield Check("load", "ok", message)
+    else:
+        yield Check("load", "warning", message, "end other work, or wait until it is done")
     message = f"{100 * stolen:.1f} % of the processor time is stolen by the hypervisor"
     if stolen <= STEAL_LIMIT:
-        return Check("steal", "ok", message)
-    return Check("steal", "warning", message, "use a machine of your own, or one with less company")
+        yield Check("steal", "ok", message)
+    else:
+        remedy = "use a machine of your own, or one with less company"
+        yield Check("steal", "warning", message, remedy)
 
 
 def check_governor() -> Iterator[Check]:

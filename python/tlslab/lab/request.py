@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from tlslab.model.errors import UsageError
+from tlslab.lab.trust import whom_to_trust
 from tlslab.model.experiment import Experiment
 from tlslab.model.finding import Summary
 from tlslab.targets.external import READY_S, Hook
@@ -38,16 +38,7 @@ class Request:
 
     def trust(self) -> str:
         """Whom to trust for a server that the lab did not start. Raises UsageError."""
-        if self.insecure:
-            return "anyone"
-        if self.authority is None:
-            return "system"
-        try:
-            return self.authority.read_text("ascii")
-        except (OSError, UnicodeDecodeError) as error:
-            raise UsageError(
-                f"--ca {self.authority}: {getattr(error, 'strerror', 'not PEM')}"
-            ) from None
+        return whom_to_trust(self.authority, self.insecure)
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from tlslab.lab.request import Request, Result
 from tlslab.lab.results import read_contents, summarise
 from tlslab.lab.trial import run_trial
 from tlslab.model.experiment import BENCHMARK, LOAD, MATRIX
+from tlslab.model.workload import Workload
 
 __all__ = ["RUNNERS", "Request", "Result", "execute", "read_contents", "summarise"]
 
@@ -19,10 +20,13 @@ RUN_OVERHEAD_S = 0.2
 
 def run_matrix(request: Request, observer: events.Observer) -> Result:
     """The kind `matrix`: each trial is a cell's runs of fixed length."""
-    workload = request.experiment.workload
+    return run_cells(request, observer, run_trial, matrix_seconds(request.experiment.workload))
+
+
+def matrix_seconds(workload: Workload) -> float:
+    """The length of a trial, in seconds."""
     runs = 3 if workload.steady else 2
-    seconds = workload.trial_seconds + runs * RUN_OVERHEAD_S
-    return run_cells(request, observer, run_trial, seconds)
+    return workload.trial_seconds + runs * RUN_OVERHEAD_S
 
 
 # How an experiment of each kind is run. A new kind is a file in this package and a line here.

@@ -11,6 +11,9 @@ from tlslab.model.workload import Workload
 
 SCHEMA = "tlslab.spec/1"
 
+# The engine's own default, which is not repeated in specifications.
+EXPECTED_STATUS = "2xx"
+
 # The engine takes shorter Diffie-Hellman parameters only from those who allow it in so many words.
 SAFE_DH_BITS = 2048
 
@@ -22,6 +25,7 @@ class Aim:
     `trust` is `system`, `anyone` or a text in PEM; `server_name` overrides the URL's host for SNI
     and the certificate check; `allow` lists hosts beside loopback ones that the user has allowed.
     `realtime`: open loops are kept in real time, ahead of all else on the generator's processors.
+    `expect_status` is the status that a response must have.
     """
 
     url: str
@@ -30,6 +34,7 @@ class Aim:
     allow: tuple[str, ...] = ()
     processors: tuple[int, ...] = ()
     realtime: bool = False
+    expect_status: str = EXPECTED_STATUS
 
 
 def run_spec(aim: Aim, profile: Profile, workload: Workload, kind: RunKind) -> dict[str, Any]:
@@ -91,10 +96,14 @@ def preflight_spec(aim: Aim, profile: Profile, http: str = "1.1") -> dict[str, A
         "schema": SCHEMA,
         "url": aim.url,
         "stop": {"count": 1},
-        "http": {"version": http},
+        "http": {"version": http, **_status(aim)},
         "tls": tls,
         "allow": list(aim.allow),
     }
+
+
+def _status(aim: Aim) -> dict[str, str]:
+    return {} if aim.expect_status == EXPECTED_STATUS else {"expect_status": aim.expect_status}
 
 
 def tls_spec(profile: Profile) -> dict[str, Any]:

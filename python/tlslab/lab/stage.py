@@ -5,8 +5,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tlslab.model.errors import UsageError
-from tlslab.targets import MANAGED, Running, Setting, Target
+from tlslab.lab.trust import whom_to_trust
+from tlslab.targets import Running, Setting, Target, find_kind
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Server:
 def staged(stage: Stage) -> Iterator[Server]:
     """The server for as long as the block lasts. Raises UsageError and CannotRunError."""
     if "://" in stage.target:
-        yield Server(stage.target, _trust(stage), None)
+        yield Server(stage.target, whom_to_trust(stage.authority, stage.insecure), None)
         return
     target = _managed(stage)
     target.prepare()
@@ -71,16 +71,4 @@ def _managed(stage: Stage) -> Target:
         idle_s=stage.idle_s,
         pause_ms=stage.pause_ms,
     )
-    if stage.target not in MANAGED:
-        known = ", ".join(MANAGED)
-        raise UsageError(f"--target {stage.target}: give {known} or https://HOST[:PORT]/PATH")
-    return MANAGED[stage.target].make(setting)
-
-
-def _trust(stage: Stage) -> str:
-    if stage.authority is not None:
-        try:
-            return stage.authority.read_text("ascii")
-        except (OSError, UnicodeDecodeError) as error:
-            raise UsageError(f"--ca {stage.authority}: {error}") from None
-    return "anyone" if stage.insecure else "system"
+    return find_kind(stage.target).make(setting)

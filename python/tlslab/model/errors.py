@@ -32,9 +32,9 @@ class UsageError(TlslabError):
 class ExperimentError(UsageError):
     """A fault in an experiment file, with file and line (counted from 1) where they are known."""
 
-    def __init__(self, source: str, line: int | None, message: str) -> None:
+    def __init__(self, source: str, line: int | None, message: str, remedy: str = "") -> None:
         place = source if line is None else f"{source}:{line}"
-        super().__init__(f"{place}: {message}")
+        super().__init__(f"{place}: {message}", remedy)
         self.line = line
 
 

@@ -94,3 +94,8 @@ def with_interval(estimate: Estimate) -> str:
     if estimate.low is None or estimate.high is None:
         return f"{figure(estimate.value)} (one trial, no interval)"
     return f"{figure(estimate.value)} (95 %: {figure(estimate.low)} to {figure(estimate.high)})"
+
+
+def counted(number: int, what: str) -> str:
+    """A number with its noun: `1 cell`, `1,024 connections`."""
+    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"

@@ -47,7 +47,8 @@ class Workload:
     tells what the handshake costs a real client. `http` is the version, `streams` the requests
     under way at once on a connection, more than one with HTTP/2 only. `resume` is how connections
     resume an earlier session, `resume_ratio` the share of them that do. Where there is a `steady`,
-    a trial has a third run with connections that are kept open.
+    a trial has a third run with connections that are kept open. `expect_status` is the status that
+    a response must have: `2xx`, `302`, `any`, or several with commas between them.
     """
 
     document_bytes: int
@@ -60,6 +61,7 @@ class Workload:
     resume: str = "none"
     resume_ratio: float = 1.0
     steady: Steady | None = None
+    expect_status: str = "2xx"
 
     @property
     def trial_seconds(self) -> float:

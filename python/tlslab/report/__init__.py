@@ -5,8 +5,16 @@ eye, jinja2 escapes for HTML, `charts` escapes for Plotly.
 """
 
 from tlslab.report.ab import render_ab
+from tlslab.report.facts import resume_command
 from tlslab.report.html import render_html
 from tlslab.report.plain import plain
-from tlslab.report.text import render_text
+from tlslab.report.text import render_text, warning_lines
 
-__all__ = ["plain", "render_ab", "render_html", "render_text"]
+__all__ = [
+    "plain",
+    "render_ab",
+    "render_html",
+    "render_text",
+    "resume_command",
+    "warning_lines",
+]

@@ -1,18 +1,51 @@
 """Where and how a run was made, as names and values, and how to make it again."""
 
 import shlex
+from collections.abc import Sequence
+from pathlib import Path
 
 from tlslab.model.finding import Summary
 from tlslab.model.run import Environment
 from tlslab.model.wording import cell_label
 
+# Options of a run that belong to that one run: a folder is not overwritten, nor resumed twice.
+_ONCE = ("--out", "--resume")
+
 
 def redo_command(summary: Summary) -> str:
-    """The command that makes the same run again: what was typed, with the seed that was drawn."""
-    command = list(summary.environment.command)
-    if not any(part == "--seed" or part.startswith("--seed=") for part in command):
+    """The command that makes the same run again, in a folder of its own.
+
+    What was typed, with the seed that was drawn and without the folder that was named.
+    """
+    return shlex.join(redo_words(summary))
+
+
+def redo_words(summary: Summary) -> list[str]:
+    """The words of that command."""
+    command = without_options(summary.environment.command, _ONCE)
+    seeded = any(part == "--seed" or part.startswith("--seed=") for part in command)
+    if command[1:2] == ["run"] and not seeded:
         command += ["--seed", str(summary.experiment.seed)]
-    return shlex.join(command)
+    return command
+
+
+def without_options(command: Sequence[str], names: Sequence[str]) -> list[str]:
+    """A command line without these options and their values."""
+    kept: list[str] = []
+    skip = False
+    for word in command:
+        if skip:
+            skip = False
+        elif word in names:
+            skip = True
+        elif not word.startswith(tuple(f"{name}=" for name in names)):
+            kept.append(word)
+    return kept
+
+
+def resume_command(folder: Path) -> str:
+    """The command that runs what is missing in a run folder."""
+    return shlex.join(["tlslab", "run", "--resume", str(folder)])
 
 
 def facts(summary: Summary) -> tuple[tuple[str, str], ...]:

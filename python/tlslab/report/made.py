@@ -1,12 +1,16 @@
 """A summary's own tables, figures and texts for a terminal."""
 
+from collections.abc import Sequence
+from typing import Literal
+
 from rich import box
+from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
-from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
 from tlslab.model.finding import Summary
+from tlslab.report import view
 from tlslab.report.numbers import Grid, Place, figure_grid, lying, table_grid
 from tlslab.report.plain import plain
 
@@ -16,8 +20,8 @@ _COLUMNS = 7
 
 _LIMIT = 1000
 
-# As wide as a table may want to be.
-_UNBOUND = 10_000
+# A word of so many columns is not folded.
+_NAME = 16
 
 
 def made_parts(summary: Summary) -> list[RenderableType]:
@@ -53,28 +57,131 @@ def new_table(title: str) -> Table:
 
 
 class _Fitting:
-    """A grid as a table; one that is too wide lies on its side, if that is less wide."""
+    """A grid as a table that fits: upright, else on its side, else in parts below each other.
+
+    Names are folded where they have to be; numbers are never broken, and no column is left out.
+    """
 
     def __init__(self, title: str, grid: Grid) -> None:
-        self._upright = _table(title, grid)
-        self._lying = _table(title, lying(grid))
+        self._title = title
+        self._grid = grid
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        unbound = options.update(max_width=_UNBOUND)
-        upright, lies = (
-            Measurement.get(console, unbound, table).maximum
-            for table in (self._upright, self._lying)
-        )
-        yield self._lying if lies < upright > options.max_width else self._upright
+        width = options.max_width
+        both = [Fit(self._grid), Fit(lying(self._grid))]
+        for fit in both:
+            if fit.most <= width:
+                yield fit.table(self._title, width)
+                return
+        for fit in both:
+            if fit.least <= width:
+                yield fit.table(self._title, width)
+                return
+        yield from self._parts(width)
+
+    def _parts(self, width: int) -> RenderResult:
+        """As many tables as are needed, each with the columns that name the rows."""
+        names = _naming(self._grid, width // 2)
+        left = [index for index in range(len(self._grid.columns)) if index not in names]
+        title = self._title
+        while left:
+            some = left[:1]
+            for index in left[1:]:
+                if Fit(_columns(self._grid, (*names, *some, index))).least > width:
+                    break
+                some.append(index)
+            yield Fit(_columns(self._grid, (*names, *some))).table(title, width)
+            left = left[len(some) :]
+            title = f"{self._title} (continued)"
 
 
-def _table(title: str, grid: Grid) -> Table:
-    table = new_table(title)
-    for column, number in zip(grid.columns, grid.numbers, strict=True):
-        table.add_column(plain(column), justify="right" if number else "left", overflow="fold")
-    for row in grid.rows:
-        table.add_row(*(_place(place) for place in row))
-    return table
+class Fit:
+    """How wide a grid's columns must be, so that nothing is broken, and want to be."""
+
+    def __init__(self, grid: Grid) -> None:
+        self._grid = grid
+        self._ranges = [_range(grid, index) for index in range(len(grid.columns))]
+
+    @property
+    def least(self) -> int:
+        """The least width at which no number is broken."""
+        return sum(least for least, _ in self._ranges) + self._frame
+
+    @property
+    def most(self) -> int:
+        """The width at which nothing is folded."""
+        return sum(most for _, most in self._ranges) + self._frame
+
+    @property
+    def _frame(self) -> int:
+        """What a table has beside the content of its columns: a blank at each edge, gaps of two."""
+        return 2 * len(self._ranges)
+
+    def table(self, title: str, width: int) -> Table:
+        """The table, no wider than this where its least width allows."""
+        table = new_table(title)
+        grid = self._grid
+        widths = self._widths(width)
+        for index, number in enumerate(grid.numbers):
+            justify: Literal["left", "right"] = "right" if number else "left"
+            column = plain(grid.columns[index])
+            table.add_column(column, justify=justify, overflow="fold", width=widths[index])
+        for row in grid.rows:
+            table.add_row(*(_place(place) for place in row))
+        return table
+
+    def _widths(self, width: int) -> list[int]:
+        """What each column gets: its least width, and what is left over in equal shares."""
+        widths = [least for least, _ in self._ranges]
+        spare = width - self._frame - sum(widths)
+        while spare > 0:
+            wanting = [i for i, (_, most) in enumerate(self._ranges) if widths[i] < most]
+            if not wanting:
+                break
+            for index in wanting[:spare]:
+                widths[index] += 1
+            spare -= len(wanting[:spare])
+        return widths
+
+
+def _naming(grid: Grid, width: int) -> tuple[int, ...]:
+    """The columns that say what a row is about: the first, and the words that follow it."""
+    names = [0]
+    for index in range(1, len(grid.columns)):
+        if grid.numbers[index] or Fit(_columns(grid, (*names, index))).least > width:
+            break
+        names.append(index)
+    return tuple(names)
+
+
+def _columns(grid: Grid, wanted: Sequence[int]) -> Grid:
+    """Some columns of a grid."""
+    rows = tuple(tuple(row[index] for index in wanted) for row in grid.rows)
+    return Grid(tuple(grid.columns[index] for index in wanted), rows)
+
+
+def _range(grid: Grid, index: int) -> tuple[int, int]:
+    """The least width of a column's content, and the one at which nothing is folded."""
+    head = plain(grid.columns[index])
+    places = [row[index] for row in grid.rows]
+    lines = [_longest_line(place.value) for place in places]
+    figures = [_longest_line(place.value) for place in places if place.number]
+    words = [_longest_word(place.value.text) for place in places]
+    folded = min(_NAME, max([_longest_word(head), *words]))
+    return max([1, folded, *figures]), max([1, cell_len(head), *lines])
+
+
+def _longest_line(value: view.Value) -> int:
+    return max(cell_len(plain(value.text)), cell_len(value.interval))
+
+
+def _longest_word(text: str) -> int:
+    return max((cell_len(word) for word in plain(text).split()), default=1)
+
+
+def fitting(title: str, grid: Grid) -> RenderableType:
+    """A grid as a table that fits any width, with nothing broken and nothing left out."""
+    return _Fitting(title, grid)
 
 
 def _grid(title: str, caption: str, grid: Grid) -> list[RenderableType]:

@@ -9,7 +9,9 @@ from rich.text import Text
 
 from tlslab.model.finding import Summary
 from tlslab.report import view
-from tlslab.report.facts import redo_command
+from tlslab.report.commands import Command
+from tlslab.report.facts import redo_words
+from tlslab.report.legend import legend
 from tlslab.report.made import made_parts, new_table
 from tlslab.report.plain import plain
 
@@ -32,10 +34,11 @@ def render_text(summary: Summary) -> RenderableType:
     """Tables, one for each setting, with the sentences that belong to them; then all the rest."""
     parts: list[RenderableType] = [Text(plain(summary.experiment.title), style="bold"), Text()]
     sections = view.sections(summary)
-    for section in sections:
+    for number, section in enumerate(sections):
         parts += [
             _SectionTable(section),
             *([_kept_open(section)] if section.kept_open else []),
+            *([_Legend(summary, sections)] if number == 0 else []),
             *(_sentence(section.told(finding)) for finding in section.findings),
             Text(),
         ]
@@ -45,12 +48,39 @@ def render_text(summary: Summary) -> RenderableType:
     parts += _published(summary)
     failed = [f"{name} ({verdict}): {why}" for name, verdict, why in view.without_result(summary)]
     parts += _listing("Cells without a valid result", failed, "red")
-    parts += _listing(
-        "Not tried or not supported", [f"{a}: {b}" for a, b in view.left_out(summary)]
-    )
-    parts += _listing("Warnings", [_warning(each) for each in view.warnings(summary)], "yellow")
-    parts.append(Text(f"again: {plain(redo_command(summary), 2000)}", style="dim"))
+    parts += _listing("Not tried or not supported", _left_out(summary))
+    parts += _listing("Warnings", warning_lines(summary), "yellow")
+    parts.append(Command("again: ", redo_words(summary)))
     return Group(*parts)
+
+
+def warning_lines(summary: Summary) -> list[str]:
+    """The warnings of a run, a line each, the gravest first."""
+    return [_warning(each) for each in view.warnings(summary)]
+
+
+def _left_out(summary: Summary) -> list[str]:
+    """Cells that were not tried, those with the same reason together."""
+    by_reason: dict[str, list[str]] = {}
+    for name, reason in view.left_out(summary):
+        by_reason.setdefault(reason, []).append(name)
+    total = len(summary.cells) + len(summary.excluded)
+    return [
+        f"{view.Caution(reason, tuple(names), total).about}: {reason}"
+        for reason, names in by_reason.items()
+    ]
+
+
+@dataclass(frozen=True)
+class _Legend:
+    """What the first table's columns and terms mean; and what there was no room for."""
+
+    summary: Summary
+    sections: tuple[view.Section, ...]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        for line in legend(self.summary, self.sections, options.max_width >= _WIDE):
+            yield Text(f"  {plain(line, 1000)}", style="dim")
 
 
 @dataclass(frozen=True)

@@ -1,13 +1,13 @@
 """A validation as a table: the tool's times, tcpdump's, and whether they agree."""
 
-from typing import Literal
-
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from tlslab.model.validation import Comparison, PhaseResult, RateResult, Validation
+from tlslab.report.made import fitting
+from tlslab.report.numbers import Grid, Place
 from tlslab.report.plain import plain
+from tlslab.report.view import MICRO, Value
 
 _LABELS = {
     "connect": "connect: SYN to SYN-ACK",
@@ -17,66 +17,57 @@ _LABELS = {
 }
 
 _WORDS = {
-    "1 %": ("within 1 %", "green"),
-    "resolution": ("within resolution", "green"),
-    "no": ("differs", "red"),
-    "too few": ("too few", "yellow"),
+    "1 %": "within 1 %",
+    "resolution": "within resolution",
+    "no": "differs",
+    "too few": "too few",
 }
 
 
 def render_validation(validation: Validation) -> RenderableType:
-    """The table of study C's appendix, for each rate and phase, and what it rests on."""
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    for name in (
-        "conn/s",
-        "n",
-        "time",
-        "",
-        "tlslab ms",
-        "tcpdump ms",
-        "by",
-        "agrees",
-        "each by us",
-    ):
-        justify: Literal["left", "right"] = "left" if name in ("time", "", "agrees") else "right"
-        table.add_column(name, justify=justify, no_wrap=True)
-    for rate in validation.rates:
-        for number, phase in enumerate(rate.phases):
-            for cells in _rows(rate if number == 0 else None, phase):
-                table.add_row(*cells)
-    return Group(table, Text(), *_notes(validation))
+    """The table of study C's appendix, for each rate, and what it rests on."""
+    tables = [fitting(_title(rate), _grid(rate)) for rate in validation.rates]
+    return Group(*tables, Text(), *_notes(validation))
 
 
-def _rows(rate: RateResult | None, phase: PhaseResult) -> list[list[Text]]:
-    """Two lines of the table, one for each quantile; the rate stands before the first of all."""
-    rows = []
+def _title(rate: RateResult) -> str:
+    return f"{rate.achieved:,.0f} connections/s"
+
+
+def _grid(rate: RateResult) -> Grid:
+    """Two rows for each phase, one for each quantile."""
+    heads = ("time", "", "n", "tlslab ms", "tcpdump ms", "by", "agrees", f"each by {MICRO}")
+    return Grid(heads, tuple(row for phase in rate.phases for row in _rows(phase)))
+
+
+def _rows(phase: PhaseResult) -> list[tuple[Place, ...]]:
+    label, n = _word(_LABELS[phase.phase]), _number(f"{phase.n:,}")
     differences = (phase.difference_median_us, phase.difference_p99_us)
-    for number, (comparison, difference) in enumerate(
-        zip(phase.comparisons, differences, strict=False)
-    ):
-        first = number == 0
-        rows.append(
-            [
-                Text(f"{rate.achieved:,.0f}" if rate and first else ""),
-                Text(f"{phase.n:,}" if first else ""),
-                Text(_LABELS[phase.phase] if first else ""),
-                *_comparison(comparison),
-                Text(f"{difference:+,.0f}"),
-            ]
-        )
-    return rows or [[Text(""), Text("0"), Text(_LABELS[phase.phase])]]
+    rows: list[tuple[Place, ...]] = []
+    for comparison, difference in zip(phase.comparisons, differences, strict=False):
+        first = (label, n) if not rows else (_word(" "), _word(" "))
+        quantile = _word(f"p{100 * comparison.quantile:.0f}")
+        each = _number(f"{difference:+,.0f}")
+        rows.append((first[0], quantile, first[1], *_comparison(comparison), each))
+    return rows or [(label, _word(" "), _number("0"), *[_word("")] * 5)]
 
 
-def _comparison(comparison: Comparison) -> list[Text]:
-    words, style = _WORDS[comparison.agrees]
-    by = f"{100 * (comparison.ratio - 1):+.2f} %" if comparison.ratio < 2 else "> 2 x"
-    return [
-        Text(f"p{100 * comparison.quantile:.0f}"),
-        Text(f"{comparison.tool_ms:,.3f}"),
-        Text(f"{comparison.capture_ms:,.3f}"),
-        Text(by),
-        Text(words, style=style),
-    ]
+def _comparison(comparison: Comparison) -> tuple[Place, ...]:
+    by = f"{100 * (comparison.ratio - 1):+.2f} %" if comparison.ratio < 2 else "> 2 ×"
+    return (
+        _number(f"{comparison.tool_ms:,.3f}"),
+        _number(f"{comparison.capture_ms:,.3f}"),
+        _number(by),
+        _word(_WORDS[comparison.agrees]),
+    )
+
+
+def _word(text: str) -> Place:
+    return Place(Value(text), False)
+
+
+def _number(text: str) -> Place:
+    return Place(Value(text), True)
 
 
 def _notes(validation: Validation) -> list[Text]:
@@ -87,7 +78,7 @@ def _notes(validation: Validation) -> list[Text]:
     notes = [
         f"{plain(validation.target)}, back end {plain(validation.backend)}"
         + (f", {validation.pause_ms} ms of work per response" if validation.pause_ms else ""),
-        "resolution of this machine in us, p50 and p99: how far a program's reading of the clock "
+        "resolution of this machine in µs, p50 and p99: how far a program's reading of the clock "
         f"lies from the packet's own time, by connects and datagrams apart from the tool: {finest}",
     ]
     for rate in validation.rates:
@@ -96,5 +87,4 @@ def _notes(validation: Validation) -> list[Text]:
                 f"invalid at {rate.rate:g}/s: {rate.completed} completed, {rate.matched} found in "
                 f"the capture, {rate.missing} missing there, {rate.dropped} packets dropped"
             )
-    verdict = "the times agree" if validation.passed else "the times do not all agree"
-    return [*(Text(note, style="dim") for note in notes), Text(verdict, style="bold")]
+    return [Text(note, style="dim") for note in notes]

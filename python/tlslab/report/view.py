@@ -35,6 +35,15 @@ VERDICTS = {
 
 MICRO = "µs"
 
+# The most cells that a warning names.
+_NAMED = 3
+
+# Warnings of cells by what they do to the numbers: those that nobody may use come first.
+_GRAVITY = {"failed": 0, "invalid": 1, "at_least": 3, "valid": 4, "unsupported": 5}
+
+# What the machine may have done to them stands between.
+_OF_THE_RUN = 2
+
 
 @dataclass(frozen=True)
 class Value:
@@ -131,17 +140,23 @@ class PublishedRow:
 class Caution:
     """A statement, and the cells that it is about; none when it is about the whole run.
 
-    The figures in it are those of the first of the cells.
+    The figures in it are those of the first of the cells; `total` is the number of all cells.
     """
 
     message: str
     cells: tuple[str, ...]
+    total: int = 0
 
     @property
     def about(self) -> str:
-        """The cells in words."""
+        """The cells in words: `all 20 cells`, or how many, with the names of the first few."""
         first, *others = self.cells
-        return first + (f"; likewise: {'; '.join(others)}" if others else "")
+        if others and len(self.cells) == self.total:
+            return f"all {self.total} cells; the figures are those of {first}"
+        if len(others) < _NAMED:
+            return first + (f"; likewise: {'; '.join(others)}" if others else "")
+        named = "; ".join(self.cells[:_NAMED])
+        return f"{len(self.cells)} of {self.total} cells: {named}; and {len(others) - 2} more"
 
 
 def value(found: Estimate) -> Value:
@@ -286,19 +301,23 @@ def _comparable(found: Comparison | None) -> Value | None:
 
 
 def warnings(summary: Summary) -> tuple[Caution, ...]:
-    """Everything that the reader must know: of the run, then of cells, alike ones together."""
-    general = [Caution(text, ()) for text in summary.environment.warnings]
+    """Everything that the reader must know, alike statements together, the gravest first."""
     matrix = summary.experiment.kind == "matrix"
+    told = [(_OF_THE_RUN, Caution(text, ())) for text in summary.environment.warnings]
     if matrix:
-        general += [Caution(f.text, ()) for f in summary.findings if not f.cells]
-    by_code: dict[str, tuple[str, list[str]]] = {}
+        told += [(_OF_THE_RUN, Caution(f.text, ())) for f in summary.findings if not f.cells]
+    by_code: dict[str, tuple[str, list[CellSummary]]] = {}
     elsewhere = {"unsupported"} if matrix else {"unsupported", "invalid", "failed"}
     for cell in summary.cells:
         for reason in cell.reasons:
             if cell.verdict not in elsewhere:
                 _, cells = by_code.setdefault(reason.code, (reason.message, []))
-                cells.append(cell_label(cell.factors))
-    return (*general, *(Caution(text, tuple(cells)) for text, cells in by_code.values()))
+                cells.append(cell)
+    for text, cells in by_code.values():
+        names = tuple(cell_label(cell.factors) for cell in cells)
+        gravity = min(_GRAVITY[cell.verdict] for cell in cells)
+        told.append((gravity, Caution(text, names, len(summary.cells))))
+    return tuple(caution for _, caution in sorted(told, key=lambda each: each[0]))
 
 
 def without_result(summary: Summary) -> tuple[tuple[str, str, str], ...]:

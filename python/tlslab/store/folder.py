@@ -9,6 +9,7 @@ trial begins: what was finished survives a kill -9. A torn last line is no trial
 
 import json
 import os
+import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import fields
@@ -20,6 +21,7 @@ from tlslab.model.finding import Summary
 from tlslab.model.plan import Plan
 from tlslab.model.record import Trial
 from tlslab.model.run import Environment
+from tlslab.model.wording import counted
 from tlslab.store.codec import from_json, to_json
 
 T = TypeVar("T")
@@ -35,6 +37,10 @@ ENVIRONMENT = "environment.json"
 TRIALS = "trials.jsonl"
 SUMMARY = "summary.json"
 REPORT = "report.html"
+
+DAMAGED = "the folder is damaged or was copied in part: take a whole copy, or measure anew"
+TAKE_OUT = "take out this line and use the others; --resume runs its trial again"
+NO_ROOM = "make room, or choose another folder with --out"
 
 
 class RunFolder:
@@ -61,13 +67,16 @@ class RunFolder:
     @classmethod
     def open(cls, path: Path) -> "RunFolder":
         """An existing folder; refused when there is no run in it."""
+        if not path.is_dir():
+            raise StoreError(f"{path} is no run folder: there is no such folder")
         if not (path / PLAN).is_file():
-            raise StoreError(f"{path} holds no run: it has no {PLAN}")
+            remedy = DAMAGED if (path / TRIALS).exists() else ""
+            raise StoreError(f"{path} holds no run: it has no {PLAN}", remedy)
         return cls(path)
 
     def experiment_text(self) -> str:
         """The experiment as it was run, in TOML."""
-        with _file_errors(self.path / EXPERIMENT):
+        with _file_errors(self.path / EXPERIMENT, DAMAGED):
             return (self.path / EXPERIMENT).read_text("utf-8")
 
     def plan(self) -> Plan:
@@ -86,6 +95,21 @@ class RunFolder:
         """Whether the run was ever summarised."""
         return (self.path / SUMMARY).is_file()
 
+    def damages(self) -> tuple[str, ...]:
+        """What is missing of the trials, in a sentence each; none for a folder that is whole."""
+        path = self.path / TRIALS
+        rest = f"tlslab run --resume {shlex.quote(str(self.path))} runs what is missing"
+        if not path.exists():
+            return (f"{path} is not there: no trial was finished; {rest}",)
+        with _file_errors(path, DAMAGED):
+            data = path.read_bytes()
+        if not data:
+            return (f"{path} is empty: no trial was finished, or they are lost; {rest}",)
+        if not data.endswith(b"\n"):
+            whole = counted(data.count(b"\n"), "trial")
+            return (f"{path}: the last line is cut off; {whole} before it whole; {rest}",)
+        return ()
+
     def trials(self) -> tuple[Trial, ...]:
         """All finished trials, in the order in which they were run."""
         return tuple(self._trials())
@@ -94,7 +118,7 @@ class RunFolder:
         path = self.path / TRIALS
         if not path.exists():
             return
-        with _file_errors(path):
+        with _file_errors(path, DAMAGED):
             lines = path.read_bytes().split(b"\n")
         # What follows the last newline was cut off by a kill or a full disk, or is empty.
         for number, line in enumerate(lines[:-1], start=1):
@@ -103,7 +127,7 @@ class RunFolder:
                 _check_schema(data, TRIAL_SCHEMA)
                 yield from_json(data, Trial)
             except (ValueError, StoreError) as error:
-                raise StoreError(f"{path}:{number}: {error}") from None
+                raise StoreError(f"{path}:{number}: {error}", TAKE_OUT) from None
 
     def append(self, trial: Trial) -> None:
         """Adds a finished trial and forces it to the disk."""
@@ -152,7 +176,7 @@ class RunFolder:
 
     def _read_json(self, name: str, schema: str, kind: type[T]) -> T:
         path = self.path / name
-        with _file_errors(path):
+        with _file_errors(path, DAMAGED):
             text = path.read_text("utf-8")
         try:
             data = json.loads(text)
@@ -160,7 +184,7 @@ class RunFolder:
             known = {field.name for field in fields(kind)}  # type: ignore[arg-type]
             return from_json({k: v for k, v in data.items() if k in known}, kind)
         except (ValueError, StoreError) as error:
-            raise StoreError(f"{path}: {error}") from None
+            raise StoreError(f"{path}: {error}", DAMAGED) from None
 
 
 def _append_whole(handle: int, line: bytes) -> None:
@@ -198,13 +222,15 @@ def _check_schema(data: Any, schema: str) -> None:
 
 
 @contextmanager
-def _file_errors(path: Path) -> Iterator[None]:
+def _file_errors(path: Path, remedy: str | None = None) -> Iterator[None]:
     """Turns errors of the file system into one line that names the file."""
     try:
         yield
     except UnicodeDecodeError:
-        raise StoreError(f"{path}: not a text in UTF-8") from None
+        raise StoreError(f"{path}: not a text in UTF-8", remedy or DAMAGED) from None
+    except FileNotFoundError as error:
+        words = error.strerror if remedy is None else f"{path.name} is missing"
+        place = path if remedy is None else path.parent
+        raise StoreError(f"{place}: {words}", remedy or NO_ROOM) from None
     except OSError as error:
-        raise StoreError(
-            f"{path}: {error.strerror or error}", "make room, or choose another folder with --out"
-        ) from None
+        raise StoreError(f"{path}: {error.strerror or error}", remedy or NO_ROOM) from None

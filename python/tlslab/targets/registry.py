@@ -6,6 +6,7 @@ from types import MappingProxyType
 
 from tlslab.model.deployment import NO_FRONT, Deployment
 from tlslab.model.errors import CannotRunError, UsageError
+from tlslab.model.suggest import did_you_mean
 from tlslab.targets.apache import Apache
 from tlslab.targets.base import Front, Setting, Target
 from tlslab.targets.configured import ConfiguredServer
@@ -112,7 +113,9 @@ MANAGED: Mapping[str, Kind] = MappingProxyType({kind.name: kind for kind in _KIN
 def find_kind(name: str) -> Kind:
     """The kind of that name. Raises UsageError, with the names that there are."""
     if name not in MANAGED:
-        raise UsageError(f"unknown target '{name}'", f"known: {', '.join(MANAGED)}")
+        known = f"known: {', '.join(MANAGED)}; a running server is https://HOST[:PORT]/PATH"
+        meant = did_you_mean(name, MANAGED)
+        raise UsageError(f"unknown target '{name}'", f"{meant} {known}".lstrip())
     return MANAGED[name]
 
 

@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tlslab.cli import allow, run
-from tlslab.cli.run import _without_out
+from tlslab.cli import allow, ending
 from tlslab.cli.wanted import parse_levels, parse_targets, with_jdks, with_targets
 from tlslab.experiment import load, with_levels
 from tlslab.model.errors import UsageError
@@ -43,11 +42,6 @@ def test_several_targets_are_a_factor_and_one_is_none() -> None:
         with_targets(with_levels(groups, {"server": ("nginx",)}), ("https://host/",))
 
 
-def test_a_resumed_run_is_told_without_its_old_folder() -> None:
-    arguments = ["run", "groups", "--out", "a", "--quick", "--resume=b"]
-    assert _without_out(arguments) == ["run", "groups", "--quick"]
-
-
 def test_the_allow_file_has_one_host_a_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -77,7 +71,7 @@ def test_the_exit_code_follows_the_verdicts(verdicts: list[str], code: int) -> N
     class Summary:
         cells = tuple(Cell(verdict) for verdict in verdicts)
 
-    assert run.exit_code(Summary()) == code  # type: ignore[arg-type]
+    assert ending.exit_code(Summary()) == code  # type: ignore[arg-type]
 
 
 def test_a_java_installation_is_for_experiments_on_java() -> None:

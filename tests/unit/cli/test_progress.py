@@ -48,8 +48,7 @@ def test_plain_lines_tell_plan_exclusions_trials_and_time_left(plan: Plan) -> No
     for event in story(plan):
         observer(event)
     assert lines == [
-        "warning: something: do this",
-        "5 cells x 5 blocks against reference, seed 7; about 44 s; results in runs/x",
+        "5 cells × 5 blocks against reference, seed 7; about 44 s; results in runs/x",
         "3 trials done before",
         "left out: 1 cell: not  [31mthere",
         f"[4/25] {plan.trials[3].cell}: failed: reset: the server ]0;title  hung up; 42 s left",
@@ -79,13 +78,13 @@ def test_long_runs_are_told_in_minutes() -> None:
     lines: list[str] = []
     whole = make_plan(load("groups"), 1)
     Lines(lines.append)(events.RunBegun(whole, "nginx", Path("r"), 0, 4.2))
-    assert "22 cells x 10 blocks against nginx, seed 1; about 15 min 24 s" in lines[0]
+    assert "22 cells × 10 blocks against nginx, seed 1; about 15 min 24 s" in lines[0]
 
 
 def test_what_has_no_server_is_against_none(plan: Plan) -> None:
     lines: list[str] = []
     Lines(lines.append)(events.RunBegun(plan, None, Path("r"), 0, 2.0))
-    assert lines[0].startswith("5 cells x 5 blocks, seed 7; about ")
+    assert lines[0].startswith("5 cells × 5 blocks, seed 7; about ")
 
 
 def test_a_second_tells_requests_and_failures_where_there_are_any() -> None:

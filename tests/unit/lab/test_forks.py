@@ -84,4 +84,4 @@ def test_a_missing_jar_has_a_remedy(monkeypatch):
     monkeypatch.setenv("TLSLAB_BENCHMARKS_JAR", "/nowhere.jar")
     with pytest.raises(CannotRunError, match="nowhere") as caught:
         find_jar()
-    assert "make java" in caught.value.remedy
+    assert "scripts/build-java.sh" in caught.value.remedy

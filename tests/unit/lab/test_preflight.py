@@ -41,11 +41,27 @@ def test_more_connections_than_ports_cannot_be() -> None:
     assert preflight.check_ports(1).level == "ok"
 
 
-def test_other_work_on_the_machine_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def company(monkeypatch: pytest.MonkeyPatch, **passed: float) -> dict[str, Check]:
+    """The checks of a window in which so much processor time of each kind has passed."""
+    times = psutil.cpu_times()._replace(user=0.0, idle=0.0, iowait=0.0, steal=0.0)
+    readings = iter([times, times._replace(**passed)])
+    monkeypatch.setattr(psutil, "cpu_times", lambda: next(readings))
+    monkeypatch.setattr(preflight, "COMPANY_WINDOW_S", 0)
+    return {check.name: check for check in preflight.check_company()}
+
+
+def test_other_work_on_the_machine_is_told_while_it_lasts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What has ended is in the load average of the last minute, and disturbs nothing."""
     monkeypatch.setattr(os, "getloadavg", lambda: (9.0, 9.0, 9.0))
-    assert preflight.check_load().level == "warning"
-    monkeypatch.setattr(os, "getloadavg", lambda: (0.0, 9.0, 9.0))
-    assert preflight.check_load().level == "ok"
+    checks = company(monkeypatch, user=0.1, idle=0.9)
+    assert [check.level for check in checks.values()] == ["ok", "ok"]
+
+
+def test_work_that_takes_the_processors_now_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    check = company(monkeypatch, user=0.5, idle=0.5)["load"]
+    assert check.level == "warning"
+    assert check.message.startswith("other programs use ")
+    assert check.remedy
 
 
 def test_a_single_processor_is_told_where_it_matters(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -54,14 +70,11 @@ def test_a_single_processor_is_told_where_it_matters(monkeypatch: pytest.MonkeyP
     assert preflight.check_processors(managed=False).level == "ok"
 
 
-def test_stolen_time_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    times = psutil.cpu_times()
-    readings = iter([times._replace(steal=0.0), times._replace(steal=sum(times))])
-    monkeypatch.setattr(psutil, "cpu_times", lambda: next(readings))
-    monkeypatch.setattr(preflight, "STEAL_WINDOW_S", 0)
-    check = preflight.check_steal()
-    assert check.level == "warning"
-    assert check.remedy
+def test_stolen_time_is_told_and_is_nobodys_work_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    checks = company(monkeypatch, steal=0.5, idle=0.5)
+    assert checks["steal"].level == "warning"
+    assert checks["steal"].remedy
+    assert checks["load"].level == "ok"
 
 
 def test_a_saving_governor_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

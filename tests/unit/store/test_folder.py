@@ -99,3 +99,40 @@ def test_a_file_in_the_way_is_one_clear_line(tmp_path: Path) -> None:
         RunFolder.create(tmp_path / "file" / "run", "", PLAN, ENVIRONMENT)
     assert caught.value.exit_code == 3
     assert "\n" not in caught.value.message
+
+
+def test_what_is_lost_of_the_trials_is_told(folder: RunFolder) -> None:
+    path = folder.path / "trials.jsonl"
+    assert "is not there" in folder.damages()[0]
+    path.write_text("")
+    assert "is empty" in folder.damages()[0]
+    folder.append(TRIAL)
+    assert folder.damages() == ()
+    path.write_bytes(path.read_bytes() + b'{"schema')
+    (told,) = folder.damages()
+    assert "the last line is cut off; 1 trial before it" in told
+    assert f"--resume {folder.path}" in told
+
+
+@pytest.mark.parametrize("name", ["environment.json", "experiment.toml"])
+def test_a_missing_file_is_named_with_a_remedy_that_fits(folder: RunFolder, name: str) -> None:
+    (folder.path / name).unlink()
+    read = folder.environment if name == "environment.json" else folder.experiment_text
+    with pytest.raises(StoreError, match=f"{name} is missing") as caught:
+        read()
+    assert "make room" not in caught.value.remedy
+    assert "damaged" in caught.value.remedy
+
+
+@pytest.mark.parametrize("kept", [0, 1, 100])
+def test_a_torn_file_is_named_as_damaged(folder: RunFolder, kept: int) -> None:
+    path = folder.path / "environment.json"
+    path.write_bytes(path.read_bytes()[:kept])
+    with pytest.raises(StoreError, match=r"environment\.json") as caught:
+        folder.environment()
+    assert "damaged" in caught.value.remedy
+
+
+def test_no_folder_is_no_run_folder(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="no such folder"):
+        RunFolder.open(tmp_path / "none")

@@ -16,7 +16,7 @@ from tlslab.analysis.concurrency.published import Beside
 from tlslab.model.figure import DataTable, TableCell
 
 # Estimates in the tables of all cells.
-_RATES = {RATE: "per s", CLIENT_CPU: "general us", SIGNERS_CPU: "signing us"}
+_RATES = {RATE: "per s", CLIENT_CPU: "general µs", SIGNERS_CPU: "signing µs"}
 _TIMES = {MEAN: "mean ms"} | {percentile_name(name): f"{name} ms" for name in PERCENTILES.values()}
 
 
@@ -77,7 +77,7 @@ def _processors(found: Sequence[Costs]) -> DataTable:
         "keep one general one busy. The last column sets the fitted peak against the rate "
         "at which these costs would fill the machine's processors.",
         columns=(
-            "benchmark", "on", "general us", "signing us", "signing per general",
+            "benchmark", "on", "general µs", "signing µs", "signing per general",
             "of the processors' limit",
         ),
         rows=tuple(
@@ -105,7 +105,7 @@ def _drawing(curves: Sequence[Curve]) -> DataTable:
         title="Signing without drawing the message",
         caption="Mean times in milliseconds, and processor time in microseconds, at the fewest "
         "threads; differences are paired by block.",
-        columns=("on", "drawing ms", "drawn and signed ms", "signed ms", "signed us"),
+        columns=("on", "drawing ms", "drawn and signed ms", "signed ms", "signed µs"),
         rows=tuple(rows),
     )
 

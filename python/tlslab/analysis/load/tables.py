@@ -34,7 +34,7 @@ def tables(cells: Sequence[LoadCell], plan: LoadPlan) -> tuple[DataTable, ...]:
 
 def _maxima(named: Sequence[tuple[str, LoadCell]], plan: LoadPlan) -> DataTable:
     columns = [
-        "server", "search", "at once", "connections/s at most", "server us/connection",
+        "server", "search", "at once", "connections/s at most", "server µs/connection",
         "server busy", "generator busy", "memory MB", "verdict",
     ]  # fmt: skip
     if plan.objective is not None:
@@ -151,7 +151,7 @@ def _remedies(name: str, cell: LoadCell, number: int) -> DataTable:
             "Closed loops at the concurrency of the maximum. The ratio is of requests/s, to the "
             "first line of its sort, paired by repetition. 'At least': the generator was the limit."
         ),
-        columns=("remedy", "connections/s", "requests/s", "server us/request", "times", ""),
+        columns=("remedy", "connections/s", "requests/s", "server µs/request", "times", ""),
         rows=rows,
     )
 

@@ -14,7 +14,7 @@ from tlslab.store.jmh import read_jmh
 from tlslab.targets.jdk import PICKED_UP, Jdk
 from tlslab.targets.process import ServerProcess
 
-JAR_REMEDY = "build it with `make java` (it needs Maven and a JDK)"
+JAR_REMEDY = "scripts/build-java.sh builds it (it needs Maven and a JDK)"
 
 # Beside its iterations a fork starts two virtual machines, opens its keys, writes its results.
 SLACK_S = 90.0
@@ -57,14 +57,23 @@ class Fork:
     settings: BenchmarkSettings
 
 
+def has_jar() -> bool:
+    """Whether the benchmarks are there."""
+    return _jar().is_file()
+
+
+def _jar() -> Path:
+    given = os.environ.get("TLSLAB_BENCHMARKS_JAR")
+    source = Path(__file__).resolve().parents[4] / "java" / "target" / "benchmarks.jar"
+    return Path(given) if given else source
+
+
 def find_jar() -> Path:
     """The benchmarks, as the build leaves them. Raises CannotRunError with the remedy.
 
     `TLSLAB_BENCHMARKS_JAR` names another place than `java/target` of the source.
     """
-    given = os.environ.get("TLSLAB_BENCHMARKS_JAR")
-    source = Path(__file__).resolve().parents[4] / "java" / "target" / "benchmarks.jar"
-    jar = Path(given) if given else source
+    jar = _jar()
     if not jar.is_file():
         raise CannotRunError(f"the benchmarks {jar} are missing", JAR_REMEDY)
     return jar

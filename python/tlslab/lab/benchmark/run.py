@@ -19,6 +19,7 @@ from tlslab.lab.benchmark.trial import LASTING, Bench, run_trial
 from tlslab.lab.engine import Engine
 from tlslab.lab.environment import describe
 from tlslab.lab.placement import Placement
+from tlslab.lab.preflight import check_company
 from tlslab.lab.private import private_folder
 from tlslab.lab.programs import require_program
 from tlslab.lab.request import Request, Result
@@ -134,11 +135,7 @@ def _warnings(stores: Sequence[KeyStore], runtimes: Runtimes, experiment: Experi
     levels = experiment.levels("runtime")
     told = [f"{store.name}: {store.failure}" for store in stores if store.failure]
     told += [broken.reason for name, broken in runtimes.broken.items() if name in levels]
-    processors = len(os.sched_getaffinity(0))
-    load = os.getloadavg()[0]
-    if load > 0.3 * processors:
-        told.append(f"the machine is busy (load {load:.1f} on {processors} processors): wait")
-    return told
+    return told + [check.text for check in check_company() if check.level == "warning"]
 
 
 def _open(

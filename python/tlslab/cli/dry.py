@@ -1,0 +1,75 @@
+"""`tlslab run --dry-run`: the plan, what is left out of it, and how long it would take."""
+
+import json
+from collections.abc import Iterator
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from tlslab.cli.console import conclude, out
+from tlslab.cli.words import by_reason, duration
+from tlslab.lab.foresee import Foreseen, foresee
+from tlslab.lab.request import Request
+from tlslab.model.errors import UsageError
+from tlslab.model.plan import Plan
+from tlslab.model.wording import cell_label, counted
+from tlslab.report import plain
+from tlslab.store import to_json
+
+
+def show(request: Request, as_json: bool) -> int:
+    """Prints the plan; the exit code. Raises UsageError where no cell is left to run."""
+    if request.resume is not None:
+        raise UsageError("--dry-run shows a new plan: the one of --resume is in its folder")
+    found = foresee(request)
+    if not found.plan.cells:
+        reasons = "; ".join(reason for reason, _ in by_reason(found.plan.excluded))
+        raise UsageError(f"no cell is left to run: {reasons}")
+    if as_json:
+        data = {"schema": "tlslab.dry-run/1", **to_json(found)}
+        typer.echo(json.dumps(data, allow_nan=False))
+        return 0
+    _print(request, found)
+    return conclude("nothing was started, nothing was written", 0)
+
+
+def _print(request: Request, found: Foreseen) -> None:
+    experiment = request.experiment
+    out.print(Text(plain(experiment.title), style="bold"))
+    for line in _length(request, found):
+        out.print(Text(plain(line, 1000)))
+    out.print()
+    out.print(_cells(found.plan))
+    for reason, count in by_reason(found.plan.excluded):
+        out.print(Text(f"left out: {counted(count, 'cell')}: {plain(reason)}"))
+    for unknown in found.unknown:
+        out.print(Text(f"known only when it runs: {plain(unknown, 1000)}", style="yellow"))
+
+
+def _length(request: Request, found: Foreseen) -> Iterator[str]:
+    plan = found.plan
+    against = "" if request.experiment.kind == "benchmark" else f" against {_targets(request)}"
+    about = f"about {duration(found.seconds)}"
+    if found.at_most:
+        yield f"{counted(len(plan.cells), 'cell')}{against}: {found.trials} steps at most, {about}"
+    else:
+        yield (
+            f"{counted(len(plan.cells), 'cell')} × {counted(plan.blocks, 'block')}{against}: "
+            f"{counted(found.trials, 'trial')}, {about}"
+        )
+    if request.seed is not None:
+        yield f"seed {request.seed}"
+
+
+def _targets(request: Request) -> str:
+    return ", ".join(request.experiment.levels("server") or request.targets)
+
+
+def _cells(plan: Plan) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    table.add_column("", justify="right", no_wrap=True)
+    table.add_column("cell", overflow="fold")
+    for number, cell in enumerate(plan.cells, start=1):
+        table.add_row(str(number), Text(plain(cell_label(cell.factors))))
+    return table

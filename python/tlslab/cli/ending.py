@@ -1,0 +1,45 @@
+"""What a summary's exit code is, and the last line that says why."""
+
+from collections.abc import Sequence
+
+from tlslab.model.finding import Summary
+
+EXIT_VERDICT = 1
+
+EXIT_INTERRUPTED = 130
+
+# Cells with these verdicts have results that may be used; `unsupported` is a result, too.
+GOOD_VERDICTS = ("valid", "at_least", "unsupported")
+
+_WORDS = {
+    "invalid": "invalid",
+    "failed": "without a result",
+    "unsupported": "unsupported",
+    "at_least": "with lower bounds",
+}
+
+
+def exit_code(summary: Summary) -> int:
+    """0 when every cell has a usable result and one at least was measured, else 1."""
+    verdicts = [cell.verdict for cell in summary.cells]
+    measured = any(verdict in ("valid", "at_least") for verdict in verdicts)
+    return 0 if measured and all(v in GOOD_VERDICTS for v in verdicts) else EXIT_VERDICT
+
+
+def reason(verdicts: Sequence[str]) -> str:
+    """Why the exit code is what it is: `3 of 20 cells invalid, see above`."""
+    total = len(verdicts)
+    if not total:
+        return "no cell was measured"
+    told = [
+        (verdicts.count(verdict), words) for verdict, words in _WORDS.items() if verdict in verdicts
+    ]
+    if not told:
+        return "the cell is valid" if total == 1 else f"all {total} cells valid"
+    (first, words), *others = told
+    of = "the only cell" if total == 1 else f"{first} of {total} cells"
+    line = ", ".join([f"{of} {words}", *(f"{number} {word}" for number, word in others)])
+    measured = any(verdict in ("valid", "at_least") for verdict in verdicts)
+    if measured and all(verdict in GOOD_VERDICTS for verdict in verdicts):
+        return line
+    return f"{line}, see above"

@@ -1,0 +1,134 @@
+"""What `tlslab load` prints: a run's record beside the use of the whole machine, as a table.
+
+What was asked for leads: connections, or requests where connections are kept open. What nothing was
+measured of is `-`, never 0.
+"""
+
+from collections.abc import Iterator, Mapping
+
+from rich.table import Table
+from rich.text import Text
+
+from tlslab.model.record import MachineUsage, RunRecord, TimeSummary
+from tlslab.model.wording import counted
+from tlslab.report import plain
+
+NOTHING = "-"
+
+Rows = Iterator[tuple[str, str]]
+
+
+def load_table(record: RunRecord, machine: MachineUsage) -> Table:
+    """The table of a record."""
+    table = Table(box=None, show_header=False, pad_edge=False)
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, value in _rows(record, machine):
+        table.add_row(Text(name, style="dim"), Text(plain(value, 1000)))
+    return table
+
+
+def _rows(record: RunRecord, machine: MachineUsage) -> Rows:
+    yield from _rates(record)
+    yield from _open_loop(record)
+    yield from _steps(record)
+    yield from _times(record.summaries)
+    yield "failed", _counts(record.outcomes.failed)
+    yield "unexpected", _counts(record.outcomes.unexpected)
+    yield "client CPU", _client_cost(record)
+    yield "machine", _machine(machine)
+    yield "target", f"{record.spec['url']} ({record.address})"
+    yield "back end", _client(record)
+    facts = "; ".join(f"{f.tls} {f.suite} {f.group} × {f.count:,}" for f in record.facts)
+    yield "handshakes", facts or NOTHING
+    for verdict in record.verdicts:
+        yield "verdict", f"{verdict.code}: {verdict.message}"
+
+
+def kept_open(record: RunRecord) -> bool:
+    """Whether connections were asked to stay open: their requests are what counts then."""
+    return record.spec.get("requests_per_connection") == "unlimited"
+
+
+def _rates(record: RunRecord) -> Rows:
+    """What was asked for, then the rest, with its rate."""
+    connections = _rate(record.outcomes.completed, record.seconds, "connection")
+    requests = _rate(record.requests, record.seconds, "request")
+    if kept_open(record):
+        yield "requests", requests
+        held = record.outcomes.in_flight_at_stop
+        yield "connections", f"{counted(held, 'connection')} kept open"
+        return
+    yield "connections", connections
+    if record.requests > record.outcomes.completed:
+        yield "requests", requests
+
+
+def _rate(number: int, seconds: float, what: str) -> str:
+    if not number or not seconds:
+        return f"{NOTHING} (none was completed in {seconds:.2f} s)"
+    return f"{number / seconds:,.0f} {what}s/s ({counted(number, what)} in {seconds:.2f} s)"
+
+
+def _client_cost(record: RunRecord) -> str:
+    """The client's processor time for what was asked for."""
+    number = record.requests if kept_open(record) else record.outcomes.completed
+    what = "request" if kept_open(record) else "connection"
+    if not number:
+        return NOTHING
+    cpu = record.cpu
+    return (
+        f"{cpu.total_us / number:.1f} µs per {what} "
+        f"({cpu.user_us / number:.1f} user, {cpu.system_us / number:.1f} system)"
+    )
+
+
+def _client(record: RunRecord) -> str:
+    """Who made the handshakes: a library, or the engine's own client."""
+    by_own = f" ({counted(record.own_client, 'handshake')} by tlslab's own client)"
+    return record.backend + (by_own if record.own_client else "")
+
+
+def _counts(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} {count:,}" for name, count in counts.items()) or "none"
+
+
+def _open_loop(record: RunRecord) -> Rows:
+    if record.open_loop is None:
+        return
+    loop = record.open_loop
+    yield (
+        "arrivals",
+        f"{loop.arrivals:,} due, {loop.offered_per_s:,.1f}/s; {loop.started:,} started, "
+        f"{loop.achieved_per_s:,.1f}/s; {loop.blocked:,} blocked, "
+        f"{loop.waiting_at_stop:,} still waiting",
+    )
+
+
+def _steps(record: RunRecord) -> Rows:
+    for step in record.steps:
+        level = f"{step.connections} at once" if step.rate is None else f"{step.rate:g}/s"
+        times = step.summaries["service" if step.rate is None else "response"]
+        failed = sum(step.failed.values()) + sum(step.unexpected.values())
+        rate = f"{step.completed / step.seconds:,.0f}" if step.completed and step.seconds else "-"
+        yield f"step {level}", f"{rate} connections/s, {failed:,} failed, {_quantiles(times)}"
+
+
+def _times(summaries: Mapping[str, TimeSummary]) -> Rows:
+    """Times that have values; how few values one has decides which quantiles are told of it."""
+    for name, times in summaries.items():
+        if times.n:
+            yield f"{name} ms", _quantiles(times)
+
+
+def _quantiles(times: TimeSummary) -> str:
+    if not times.n:
+        return NOTHING
+    return f"p50 {times.p50_ms:.2f}, p95 {times.p95_ms:.2f}, p99 {times.p99_ms:.2f} ms"
+
+
+def _machine(machine: MachineUsage) -> str:
+    """The whole machine's processors over the engine's lifetime, warm-up and start included."""
+    shares = ", ".join(f"{100 * each.busy:.0f} %" for each in machine.per_processor)
+    steal = 100 * machine.steal_us / max(machine.seconds * 1e6, 1) / len(machine.per_processor)
+    return f"processors busy {shares}; steal {steal:.1f} %"

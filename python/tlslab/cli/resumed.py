@@ -1,0 +1,59 @@
+"""What `tlslab run --resume DIR` goes on with: the experiment and the options of the folder."""
+
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from tlslab.experiment import loads
+from tlslab.model.errors import UsageError
+from tlslab.model.experiment import Experiment
+from tlslab.store import RunFolder
+
+# What decides the plan; it is in the folder.
+_DECIDED = ("target", "set_", "quick", "blocks", "seconds", "objective", "allow_obsolete",
+            "expect_status", "out_dir")  # fmt: skip
+
+# What is asked of this machine and its servers, which may have changed since.
+_TAKEN_OVER = ("allow", "ca", "insecure", "jdk", "configure", "configure_timeout", "ready")
+
+
+def folder_experiment(folder: RunFolder) -> Experiment:
+    """The experiment as it was begun."""
+    return loads(folder.experiment_text(), str(folder.path / "experiment.toml"))
+
+
+def taken_over(context: typer.Context, path: Path) -> dict[str, Any]:
+    """The options of the folder's own command, where this command line does not give them.
+
+    Raises UsageError for options that would change the plan, StoreError for a damaged folder.
+    """
+    given = context.params
+    for param in context.command.params:
+        name = param.name or ""
+        if name in _DECIDED and not _is_default(context, name):
+            raise UsageError(
+                f"{param.opts[0]} would change the plan that {path} holds",
+                "a resumed run goes on as it was begun: leave the option out, or begin a new run",
+            )
+    earlier = options_of(context, RunFolder.open(path).environment().command)
+    return {
+        name: earlier[name] if _is_default(context, name) and name in earlier else given[name]
+        for name in ("target", *_TAKEN_OVER)
+    }
+
+
+def options_of(context: typer.Context, command: tuple[str, ...]) -> dict[str, Any]:
+    """The options of an earlier `tlslab run ...`, by their parameters' names."""
+    words = list(command[2:]) if command[1:2] == ("run",) else []
+    parsed = context.command.make_context("run", words, resilient_parsing=True)
+    return {name: _plain(value) for name, value in parsed.params.items()}
+
+
+def _plain(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _is_default(context: typer.Context, name: str) -> bool:
+    source = context.get_parameter_source(name)
+    return source is None or source.name.startswith("DEFAULT")

@@ -1,0 +1,27 @@
+"""Words that several commands use."""
+
+from collections.abc import Iterable
+
+from tlslab.model.plan import Excluded
+
+
+def duration(seconds: float) -> str:
+    """A time in words: `44 s`, `1 min 05 s`, `3 h 20 min`, `2 days 4 h`."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02d} s"
+    hours, minutes = divmod(round(whole / 60), 60)
+    if hours < 48:
+        return f"{hours} h {minutes:02d} min"
+    days, hours = divmod(round(hours + minutes / 60), 24)
+    return f"{days} days {hours} h"
+
+
+def by_reason(excluded: Iterable[Excluded]) -> list[tuple[str, int]]:
+    """Why cells are left out, with how many are for each reason, most first."""
+    counts: dict[str, int] = {}
+    for each in excluded:
+        counts[each.reason] = counts.get(each.reason, 0) + 1
+    return sorted(counts.items(), key=lambda item: -item[1])

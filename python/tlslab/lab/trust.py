@@ -1,0 +1,29 @@
+"""Whom to trust for a server that the lab did not start."""
+
+from pathlib import Path
+
+from tlslab.model.errors import UsageError
+
+# RFC 7468 and OpenSSL's own form, which has the same certificate within.
+_BEGINS = ("-----BEGIN CERTIFICATE-----", "-----BEGIN TRUSTED CERTIFICATE-----")
+
+
+def whom_to_trust(authority: Path | None, insecure: bool) -> str:
+    """`anyone`, `system`, or the authorities of a file in PEM. Raises UsageError."""
+    if insecure:
+        return "anyone"
+    if authority is None:
+        return "system"
+    try:
+        text = authority.read_bytes().decode("utf-8")
+    except OSError as error:
+        raise UsageError(f"--ca {authority}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        text = ""
+    if not any(begin in text for begin in _BEGINS):
+        raise UsageError(
+            f"--ca {authority}: the file holds no certificate",
+            "give a file in PEM, with -----BEGIN CERTIFICATE-----; "
+            "openssl x509 -inform der -in FILE turns a DER file into one",
+        )
+    return text

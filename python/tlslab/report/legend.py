@@ -1,0 +1,45 @@
+"""What the columns and terms of the first table mean, in a line each: those that it has."""
+
+from collections.abc import Iterator
+
+from tlslab.model.finding import Summary
+from tlslab.report import view
+
+
+def legend(summary: Summary, sections: tuple[view.Section, ...], wide: bool) -> Iterator[str]:
+    """The lines below the first table; `wide`: whether it has all its columns."""
+    rows = [row for section in sections for row in section.rows]
+    baseline = summary.experiment.baseline
+    if any("=" in row.rank for row in rows):
+        yield "#: the rank; 1= and the like is shared: the difference is within the intervals"
+    if any(_without_interval(row) for row in rows):
+        yield "no interval: one trial alone has none; --blocks 2 gives one"
+    if any(row.ratio is not None for row in rows):
+        name = view.varied_label(baseline, baseline)
+        yield f"ratio: to {name}, the baseline, block by block; below it its interval of 95 %"
+    if any(row.indistinct for row in rows):
+        yield "no difference: the ratio's interval includes 1"
+    if any(row.value(view.SERVER) or row.value(view.CLIENT) for row in rows):
+        yield (
+            f"server {view.MICRO}, client {view.MICRO}: processor time for each connection; below "
+            "it its parts in the program and in the kernel (user + system)"
+        )
+    if any(row.limit(cost) for row in rows for cost in view.LIMITS):
+        yield (
+            "× limit: how many times as much that is as the least possible: the sum of the "
+            "cryptography, the records and the bare TCP connection, measured on this machine"
+        )
+    if any(row.cell.lower_bounds or row.cell.verdict == "at_least" for row in rows):
+        yield "≥, lower bound: the generator was the limit; the server may do more"
+    if any(section.kept_open for section in sections):
+        yield "connections kept open: requests only, without a handshake each"
+    if not wide:
+        yield (
+            "left out for want of room: bytes of handshake, handshake ms; they are in "
+            "report.html, and here from 112 columns on"
+        )
+
+
+def _without_interval(row: view.Row) -> bool:
+    found = row.value(view.RATE)
+    return found is not None and found.interval == "no interval"

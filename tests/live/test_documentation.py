@@ -1,0 +1,133 @@
+"""Every command that README, tutorial and how-to show is run as it stands, in its order.
+
+Each document has a fresh folder that looks like a checkout, and one shell for all of its blocks.
+TLSLAB_SHORT_RUNS cuts the lab's runs down. A block below `<!-- not run: REASON -->` is left out.
+"""
+
+import os
+import re
+import signal
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tlslab.experiment.short import VARIABLE
+
+ROOT = Path(__file__).parents[2]
+
+# Blocks that cannot be run here, by document: one more is a decision, and so is one less.
+NOT_RUN = {
+    "README.md": 1,
+    "docs/tutorial.md": 1,
+    "docs/how-to.md": 6,
+}
+
+LIMIT_S = 900
+
+# Ends whatever is still at work in the background, and says which lines failed.
+PROLOGUE = """\
+set -uo pipefail
+__failed() { printf '%s\\t%s\\n' "$1" "$2" >>"$FAILURES"; }
+trap '__failed "$?" "$BASH_COMMAND"' ERR
+"""
+
+# A run whose windows are cut to nothing, and an open loop beside other tests, may say that its
+# results are not valid: exit code 1.
+MAY_SAY_INVALID = re.compile(
+    r"tlslab (run|validate|scale|compare|report|doctor)\b|tlslab-load .*--rate\b"
+)
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block of shell commands, with the reason why it is not run, if it is not."""
+
+    commands: str
+    reason: str | None
+
+
+def blocks(text: str) -> list[Block]:
+    """The blocks marked `sh` of a document, in its order."""
+    found = re.findall(
+        r"(?:^<!-- not run: (.+?) -->\n+)?^```sh\n(.*?)^```$", text, re.MULTILINE | re.DOTALL
+    )
+    return [Block(commands, reason or None) for reason, commands in found]
+
+
+def failures(lines: list[str]) -> list[str]:
+    """What failed, without the runs that only say that so short a run is not valid."""
+    split = [line.partition("\t") for line in lines]
+    return [
+        f"{command} (exit code {code})"
+        for code, _, command in split
+        if not (code == "1" and MAY_SAY_INVALID.match(command))
+    ]
+
+
+def checkout(folder: Path) -> Path:
+    """A folder with what a user finds in a checkout after `make studies-setup`."""
+    for name in (".venv", ".cache", "java", "scripts", "python", "Makefile", "docs"):
+        if (ROOT / name).exists():
+            (folder / name).symlink_to(ROOT / name)
+    return folder
+
+
+@pytest.mark.parametrize("document", NOT_RUN)
+def test_blocks_that_are_not_run_are_few_and_have_a_reason(document: str) -> None:
+    left_out = [b for b in blocks((ROOT / document).read_text("utf-8")) if b.reason is not None]
+    assert len(left_out) == NOT_RUN[document]
+    assert all(len(block.reason or "") > 10 for block in left_out)
+
+
+def test_no_block_escapes_for_want_of_a_name() -> None:
+    for document in NOT_RUN:
+        text = (ROOT / document).read_text("utf-8")
+        fences = re.findall(r"^```(.*)$", text, re.MULTILINE)[::2]
+        assert set(fences) <= {"sh", "", "json", "toml"}, document
+
+
+@pytest.mark.timeout(LIMIT_S + 60)
+@pytest.mark.parametrize("document", NOT_RUN)
+def test_every_command_of_a_document_works_as_it_stands(document: str, tmp_path: Path) -> None:
+    folder = checkout(tmp_path)
+    wanted = [b.commands for b in blocks((ROOT / document).read_text("utf-8")) if not b.reason]
+    assert wanted
+    log, failed = tmp_path / "log", tmp_path / "failed"
+    failed.touch()
+    environment = {
+        **os.environ,
+        VARIABLE: "1",
+        "FAILURES": str(failed),
+        "TMPDIR": str(tmp_path),
+        "XDG_CONFIG_HOME": str(tmp_path / "config"),
+    }
+    with log.open("wb") as output:
+        shell = subprocess.Popen(
+            ["bash", "-c", PROLOGUE + "\n".join(wanted)],
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        try:
+            shell.wait(LIMIT_S)
+        finally:
+            end(shell.pid)
+    said = log.read_text("utf-8", "replace")[-6000:]
+    assert failures(failed.read_text("utf-8").splitlines()) == [], said
+    assert shell.returncode in (0, 1), said
+
+
+def end(session: int) -> None:
+    """Ends what the document has left at work: the servers of its session."""
+    for process in psutil.process_iter():
+        try:
+            if os.getsid(process.pid) == session:
+                process.send_signal(signal.SIGKILL)
+        except (ProcessLookupError, psutil.NoSuchProcess):
+            continue

@@ -1,0 +1,171 @@
+"""Wrong usage, versions, help and completion: alike on every command."""
+
+import io
+import json
+import subprocess
+import sys
+
+import pytest
+from typer.main import get_command
+
+from tlslab import __version__, cli
+from tlslab.cli import console
+from tlslab.cli.app import app
+from tlslab.cli.options import EXPERIMENTS, as_place, as_url
+from tlslab.experiment import shipped
+from tlslab.model.errors import UsageError
+from tlslab.model.suggest import did_you_mean, nearest
+from tlslab.targets import MANAGED
+
+COMMANDS = tuple(get_command(app).commands)  # type: ignore[attr-defined]
+OWN = tuple(name for name in COMMANDS if name != "load")
+
+
+def ended(*arguments: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str, list[str]]:
+    """Exit code, standard output, and the lines of standard error."""
+    code = cli.run(arguments)
+    out, err = capsys.readouterr()
+    return code, out, err.splitlines()
+
+
+@pytest.fixture(autouse=True)
+def plain_streams(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(console.err, "_width", 4000)
+
+
+@pytest.mark.parametrize("flag", ["-h", "--help"])
+@pytest.mark.parametrize("command", [(), *((name,) for name in OWN)])
+def test_every_command_has_help(
+    command: tuple[str, ...], flag: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, err = ended(*command, flag, capsys=capsys)
+    assert (code, err) == (0, [])
+    assert "Usage: tlslab" in out
+
+
+@pytest.mark.parametrize("flag", ["-V", "--version"])
+@pytest.mark.parametrize("command", [(), *((name,) for name in OWN)])
+def test_every_command_tells_the_version(
+    command: tuple[str, ...], flag: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert ended(*command, flag, capsys=capsys) == (0, f"tlslab {__version__}\n", [])
+
+
+def test_the_help_of_run_names_all_that_exists(capsys: pytest.CaptureFixture[str]) -> None:
+    out = "".join(ended("run", "-h", capsys=capsys)[1].split()).replace("│", "")
+    for name in (*MANAGED, *shipped()):
+        assert name in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "meant"),
+    [
+        (["--versoin"], "no such option: --versoin", "'--version'"),
+        (["rnu", "groups"], "no such command 'rnu'", "'run'"),
+        (["run", "groups", "--quik"], "no such option: --quik", "'--quick'"),
+        (["run", "gruops"], "no experiment 'gruops'", "'groups'"),
+        (["run", "groups", "--target", "ngnix"], "unknown target 'ngnix'", "'nginx'"),
+        (["run", "groups", "--set", "gruop=X25519"], "unknown factor 'gruop'", "'group'"),
+        (["run", "groups", "--set", "group=x25591"], "unknown group 'x25591'", "'X25519'"),
+        (["targets", "hapoxy"], "unknown target 'hapoxy'", "'haproxy'"),
+        (["scale", "--backend", "opensll"], "--backend opensll", "'openssl'"),
+    ],
+)
+def test_a_slip_is_told_with_what_was_meant(
+    arguments: list[str], error: str, meant: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, err = ended(*arguments, capsys=capsys)
+    assert (code, out) == (2, "")
+    assert err[0].startswith(f"error: {error}")
+    assert f"did you mean {meant}?" in err[1]
+    assert err[1].startswith("  help: ")
+    assert err[2:] == ["wrong usage: exit 2"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["run"], ["run", "groups", "--blocks", "0"], ["report"], ["run", "groups", "--seed"]],
+)
+def test_other_wrong_usage_is_told_in_the_same_form(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, _, err = ended(*arguments, capsys=capsys)
+    assert code == 2
+    assert [line.split(":")[0] for line in err] == ["error", "  help", "wrong usage"]
+
+
+def test_another_word_is_no_slip() -> None:
+    assert nearest("X25519", ["x25519"]) == "x25519"
+    assert did_you_mean("postgres", MANAGED) == ""
+
+
+@pytest.mark.parametrize(
+    ("target", "url"),
+    [
+        ("localhost:8443", "https://localhost:8443/"),
+        ("localhost:8443/index.html", "https://localhost:8443/index.html"),
+        ("127.0.0.1", "https://127.0.0.1/"),
+        ("[::1]:8443", "https://[::1]:8443/"),
+        ("www.example.org", "https://www.example.org/"),
+        ("https://h/x", "https://h/x"),
+        ("nginx", "nginx"),
+        ("ngnix", "ngnix"),
+    ],
+)
+def test_a_host_with_a_port_is_an_https_url(target: str, url: str) -> None:
+    assert as_url(target) == url
+
+
+def test_a_url_is_a_place_where_a_place_is_expected() -> None:
+    assert as_place("https://localhost:8443/x?y") == "localhost:8443"
+    assert as_place("localhost:8443") == "localhost:8443"
+    with pytest.raises(UsageError, match="https://HOST"):
+        as_place("http://localhost/")
+
+
+def test_a_stream_of_any_encoding_is_spelt_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    raw = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(raw, "ascii"))
+    console.any_encoding()
+    sys.stdout.write("≥ 3 µs × 2 … 你")
+    sys.stdout.flush()
+    assert raw.getvalue() == b">= 3 us x 2 ... ?"
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "ascii", "cp1252", "utf-8"])
+def test_no_encoding_makes_a_traceback(encoding: str) -> None:
+    line = [sys.executable, "-m", "tlslab", "run", "groups", "--quick", "--dry-run"]
+    done = subprocess.run(line, capture_output=True, env={"PYTHONIOENCODING": encoding}, check=True)
+    assert b"Traceback" not in done.stderr
+    assert b"6 cells" in done.stdout
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_each_shell_has_a_completion_script(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = ended("completion", shell, capsys=capsys)
+    assert code == 0
+    assert "_TLSLAB_COMPLETE" in out
+
+
+def test_bash_completes_commands_options_experiments_and_targets() -> None:
+    def completed(*words: str) -> set[str]:
+        variables = {
+            "_TLSLAB_COMPLETE": "complete_bash",
+            "COMP_WORDS": " ".join(words),
+            "COMP_CWORD": str(len(words) - 1),
+        }
+        line = [sys.executable, "-m", "tlslab"]
+        return set(
+            subprocess.run(line, env=variables, capture_output=True, text=True).stdout.split()
+        )
+
+    assert "run" in completed("tlslab", "r")
+    assert completed("tlslab", "run", "gr") == {"groups"}
+    assert "--dry-run" in completed("tlslab", "run", "--dr")
+    assert completed("tlslab", "run", "groups", "--target", "ng") == {"nginx"}
+
+
+def test_experiments_are_told_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = ended("experiments", "--json", capsys=capsys)
+    assert (code, err) == (0, [])
+    assert ", ".join(each["name"] for each in json.loads(out)) == EXPERIMENTS

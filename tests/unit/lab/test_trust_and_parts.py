@@ -1,0 +1,114 @@
+"""Whom to trust, and what a run needs that is missing."""
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from tlslab.cli.parts import provide
+from tlslab.experiment import load, with_levels
+from tlslab.lab import parts
+from tlslab.lab.discovery import with_status_remedy
+from tlslab.lab.parts import Part, make, missing_parts
+from tlslab.lab.request import Request
+from tlslab.lab.trust import whom_to_trust
+from tlslab.model.errors import CannotRunError, EngineError, UsageError
+
+
+@pytest.mark.parametrize("content", [b"", b"-----BEGIN PRIVATE KEY-----", b"\x30\x82\xff\xfe"])
+def test_a_file_without_a_certificate_is_named(content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "ca.pem"
+    path.write_bytes(content)
+    with pytest.raises(UsageError, match=r"ca\.pem: the file holds no certificate") as caught:
+        whom_to_trust(path, insecure=False)
+    assert "BEGIN CERTIFICATE" in caught.value.remedy
+
+
+def test_words_around_a_certificate_do_no_harm(tmp_path: Path) -> None:
+    path = tmp_path / "ca.pem"
+    path.write_text("Müller's own\n-----BEGIN CERTIFICATE-----\n", "utf-8")
+    assert "BEGIN CERTIFICATE" in whom_to_trust(path, insecure=False)
+    assert whom_to_trust(None, insecure=False) == "system"
+    assert whom_to_trust(path, insecure=True) == "anyone"
+
+
+@pytest.mark.parametrize(
+    ("status", "words"),
+    [("302", "it redirects"), ("401", "asks for a login"), ("404", "a page that is there")],
+)
+def test_a_status_has_a_remedy_that_fits(status: str, words: str) -> None:
+    error = with_status_remedy(EngineError("http_status", f"h answered with status {status}"))
+    assert words in error.remedy
+    assert f"--expect-status {status}" in error.remedy
+    other = EngineError("reset", "h answered with status 302 once", "r")
+    assert with_status_remedy(other).remedy == "r"
+
+
+def test_the_parts_of_a_study_are_found_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TLSLAB_BENCHMARKS_JAR", "/nowhere.jar")
+    monkeypatch.setenv("TLSLAB_SIGNER", "/nowhere")
+    study = Request(load("concurrency", quick=True), ("reference",), ("tlslab",))
+    names = [part.name for part in missing_parts(study)]
+    assert names[:2] == ["benchmarks.jar", "tlslab-signer"]
+    few = with_levels(study.experiment, {"runtime": ("engine",), "keys": ("memory",)})
+    assert missing_parts(Request(few, ("reference",), ("tlslab",))) == ()
+
+
+def test_tomcat_is_a_part_of_its_study(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("CATALINA_HOME", str(tmp_path))
+    study = Request(load("runtimes", quick=True), ("tomcat",), ("tlslab",))
+    found = {part.name: part.commands for part in missing_parts(study)}
+    assert found["tomcat"] == "scripts/install-java.sh"
+    assert missing_parts(Request(load("groups"), ("https://h/",), ("tlslab",))) == ()
+
+
+def test_outside_of_a_checkout_nothing_is_offered(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("TLSLAB_BENCHMARKS_JAR", "/nowhere.jar")
+    monkeypatch.setattr(parts, "SCRIPTS", tmp_path)
+    study = Request(load("concurrency", quick=True), ("reference",), ("tlslab",))
+    assert missing_parts(study) == ()
+
+
+def test_without_a_terminal_and_without_yes_nothing_is_made(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("TLSLAB_BENCHMARKS_JAR", "/nowhere.jar")
+    monkeypatch.setattr("sys.argv", ["tlslab", "run", "concurrency", "--quick"])
+    study = Request(load("concurrency", quick=True), ("reference",), ("tlslab",))
+    with pytest.raises(CannotRunError, match=r"benchmarks\.jar") as caught:
+        provide(study, yes=False)
+    assert caught.value.exit_code == 3
+    assert "tlslab run concurrency --quick --yes" in caught.value.remedy
+    assert "scripts/build-java.sh" in caught.value.remedy
+
+
+def script(folder: Path, text: str) -> Part:
+    path = folder / "build.sh"
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    os.chmod(path, path.stat().st_mode | stat.S_IXUSR)
+    return Part("part", "a part", 1, (("build.sh", "word"),))
+
+
+def test_a_part_is_made_by_its_script_without_its_words(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(parts, "SCRIPTS", tmp_path)
+    told: list[str] = []
+    make(script(tmp_path, f'echo pages; echo "$1" >{tmp_path}/made'), told.append)
+    assert told == []
+    assert (tmp_path / "made").read_text() == "word\n"
+
+
+def test_a_part_that_cannot_be_made_is_told_in_the_scripts_last_words(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(parts, "SCRIPTS", tmp_path)
+    told: list[str] = []
+    with pytest.raises(CannotRunError, match=r"scripts/build\.sh ended with 3") as caught:
+        make(script(tmp_path, "seq 1000; echo no compiler >&2; exit 3"), told.append)
+    assert told[-1] == "  no compiler"
+    assert len(told) <= 12
+    assert "scripts/build.sh word" in caught.value.remedy

@@ -1,0 +1,157 @@
+"""At 80, 100 and 130 columns: nothing wider, no number broken in two, no column lost unsaid."""
+
+import io
+import re
+from collections.abc import Callable
+from functools import cache
+
+import pytest
+from rich.console import Console, RenderableType
+
+import made_benchmarks
+from made_load import made_load_run
+from made_run import World, made_run
+from tlslab.analysis import load as load_analysis
+from tlslab.analysis import summarise
+from tlslab.analysis.overlay import Side, overlay
+from tlslab.experiment import load, with_levels
+from tlslab.model.experiment import Experiment
+from tlslab.model.finding import Summary
+from tlslab.model.scale import BackendScale, Reading, Scale, Slope
+from tlslab.model.validation import (
+    PHASES,
+    Comparison,
+    PhaseResult,
+    RateResult,
+    Resolution,
+    Validation,
+)
+from tlslab.report import render_text
+from tlslab.report.scale import render_scale
+from tlslab.report.validation import render_validation
+
+WIDTHS = (80, 100, 130)
+
+# Wide enough for every table; sentences stand in one line.
+ENDLESS = 2000
+
+# What the narrow table of a section leaves out, and says so.
+LEFT_OUT = "left out for want of room: bytes of handshake, handshake ms"
+
+
+@cache
+def groups() -> Summary:
+    return summarise(made_run(World(unsupported=frozenset({"X448"}))))
+
+
+def of(experiment: Experiment) -> Summary:
+    return summarise(made_run(World(target="reference"), experiment=experiment))
+
+
+@cache
+def suites() -> Summary:
+    few = {"suite": ("TLS_AES_128_GCM_SHA256", "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384")}
+    return of(with_levels(load("groups", quick=True), {**few, "tls": ("1.3", "1.2")}))
+
+
+@cache
+def servers() -> Summary:
+    return of(with_levels(load("offload", quick=True), {"group": ("X25519",)}))
+
+
+@cache
+def capacity() -> Summary:
+    return load_analysis.summarise(made_load_run())
+
+
+@cache
+def comparison() -> Summary:
+    return overlay(Side("the one before", capacity()), Side("the one after", capacity()))
+
+
+@cache
+def concurrency() -> Summary:
+    return summarise(made_benchmarks.made_contents())
+
+
+def printed(thing: RenderableType, width: int) -> str:
+    console = Console(file=io.StringIO(), width=width, force_terminal=False)
+    console.print(thing)
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+def numbers(text: str) -> set[str]:
+    """Words that are a number, or an interval, and nothing else."""
+    return set(re.findall(r"(?<!\S)[+≥-]?\d[\d,.]*(?:–\d[\d,.]*)?(?!\S)", text))
+
+
+def words(text: str) -> set[str]:
+    """Words of letters: those of the tables' heads among them."""
+    return set(re.findall(r"[^\W\d_]{3,}", text))
+
+
+MADE: list[Callable[[], Summary]] = [
+    groups, suites, servers, capacity, comparison, concurrency,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("make", MADE)
+def test_a_report_fits_whole(make: Callable[[], Summary], width: int) -> None:
+    summary = make()
+    whole, text = printed(render_text(summary), ENDLESS), printed(render_text(summary), width)
+    assert max(map(len, text.splitlines())) <= width
+    assert "…" not in text
+    lost = numbers(whole) - numbers(text)
+    if LEFT_OUT in " ".join(text.split()):
+        assert width < 112
+        told = [cell.estimates for cell in summary.cells]
+        unsaid = {f"{each['wire_bytes_per_handshake'].value:,.0f}" for each in told if each}
+        lost -= unsaid
+        lost = {number for number in lost if not is_time(number, summary)}
+    assert lost == set()
+    assert words(whole) - words(text) <= {"bytes", "handshake"}
+
+
+def is_time(number: str, summary: Summary) -> bool:
+    """Whether a number is a handshake's time, which is left out with its column."""
+    times = [
+        cell.estimates[name].value
+        for cell in summary.cells
+        for name in ("handshake_ms_p50", "handshake_ms_p99")
+        if name in cell.estimates
+    ]
+    value = float(number.replace(",", ""))
+    return any(abs(value - each) <= 0.051 for each in times)
+
+
+def validation() -> Validation:
+    compared = tuple(
+        Comparison(quantile, 1234.567, 1230.001, 1.0037, "resolution") for quantile in (0.5, 0.99)
+    )
+    phases = tuple(PhaseResult(name, 12345, compared, -1234.0, 12345.0) for name in PHASES)
+    resolution = Resolution(median_us=12.0, p99_us=345.0, n=1000)
+    rate = RateResult(2000.0, 1999.0, resolution, 20000, 20000, 0, 90000, 0, phases)
+    return Validation("tlslab.validation/1", "reference", "rustls", 100, (rate,))
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_a_validation_fits_whole(width: int) -> None:
+    whole, text = (printed(render_validation(validation()), each) for each in (ENDLESS, width))
+    assert max(map(len, text.splitlines())) <= width
+    assert "…" not in text
+    assert numbers(whole) <= numbers(text)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_memory_fits_whole(width: int) -> None:
+    readings = tuple(Reading(n, n * 9000, n * 31000, n * 12345) for n in (1000, 10_000, 100_000))
+    slopes = tuple(
+        Slope(what, 9216.0, 9200.0, 9300.0, 3) for what in ("client", "server", "kernel")
+    )
+    backend = BackendScale("rustls", 100_000, 100_000, 0, {}, readings, slopes)
+    scale = Scale("tlslab.scale/1", "reference", "tlslab-serve", (backend,))
+    whole, text = (printed(render_scale(scale), each) for each in (ENDLESS, width))
+    assert max(map(len, text.splitlines())) <= width
+    assert numbers(whole) <= numbers(text)

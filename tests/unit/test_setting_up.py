@@ -1,0 +1,104 @@
+"""What sets a checkout up: which Python is taken, and the line that moves meanwhile."""
+
+import importlib.util
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PROGRESS = ROOT / "scripts" / "progress.py"
+FIND_PYTHON = ROOT / "scripts" / "find-python.sh"
+
+
+@pytest.fixture(scope="module")
+def progress() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("progress", PROGRESS)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def pretend(folder: Path, name: str, version: str, code: int = 0) -> None:
+    """A Python that says it is of this version, or fails as a shim without its Python does."""
+    python = folder / name
+    python.write_text(f'#!/bin/sh\ncase "$2" in *"!= \'{version}\'"*) exit {code};; esac\nexit 1\n')
+    python.chmod(0o755)
+
+
+def found(folder: Path, *versions: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [str(FIND_PYTHON), *versions],
+        env={"PATH": f"{folder}:/usr/bin:/bin", "HOME": str(folder), "PYENV_ROOT": str(folder)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_the_newest_python_that_runs_is_taken(tmp_path: Path) -> None:
+    pretend(tmp_path, "python3.11", "3.11")
+    pretend(tmp_path, "python3.12", "3.12")
+    pretend(tmp_path, "python3.13", "3.13", code=127)
+    assert found(tmp_path).stdout.strip() == str(tmp_path / "python3.12")
+    assert found(tmp_path, "3.11").stdout.strip() == str(tmp_path / "python3.11")
+
+
+def test_a_python_of_pyenv_counts(tmp_path: Path) -> None:
+    pretend(tmp_path, "python3.11", "3.11")
+    installed = tmp_path / "versions" / "3.13.0" / "bin"
+    installed.mkdir(parents=True)
+    pretend(installed, "python3", "3.13")
+    assert found(tmp_path).stdout.strip() == str(installed / "python3")
+
+
+def test_without_a_python_the_remedy_is_said(tmp_path: Path) -> None:
+    done = found(tmp_path, "3.99")
+    assert done.returncode == 3
+    assert "install one" in done.stderr
+
+
+def test_the_line_moves_in_a_terminal() -> None:
+    master, slave = pty.openpty()
+    command = [sys.executable, str(PROGRESS), "slow", "--", "sh", "-c", "echo step one; sleep 2"]
+    done = subprocess.run(command, stdout=slave, check=False)
+    os.close(slave)
+    said = os.read(master, 100_000).decode()
+    os.close(master)
+    assert done.returncode == 0
+    moments = [part for part in said.split("\r") if "step one" in part]
+    assert len(moments) >= 2
+    assert moments[0] != moments[-1]
+    assert said.rstrip().endswith("s: slow")
+
+
+def test_a_command_that_succeeds_says_nothing_of_its_own() -> None:
+    command = [sys.executable, str(PROGRESS), "quiet", "--", "echo", "chatter"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0
+    assert "chatter" not in done.stdout + done.stderr
+
+
+def test_a_command_that_fails_shows_its_last_lines_and_keeps_its_code() -> None:
+    script = "for i in $(seq 100); do echo line $i; done; exit 3"
+    command = [sys.executable, str(PROGRESS), "broken", "--", "sh", "-c", script]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 3
+    assert "line 100\n" in done.stderr
+    assert "line 1\n" not in done.stderr
+    assert "failed in" in done.stdout
+
+
+def test_cargo_is_at_so_many_crates(progress: ModuleType) -> None:
+    said = b"   Compiling libc v0.2\n    Building [===>   ] 97/143: openssl-sys(build), cc\r"
+    assert progress.Cargo([]).at(said) == "97 of 143 crates: openssl-sys(build), cc"
+    assert progress.Cargo([]).at(b"  Downloading crates ...\n") == "  Downloading crates ..."
+    assert progress.plain_lines(b"   Compiling a\r    Building [=> ] 1/2: b\rerror: no\n") == [
+        "error: no"
+    ]

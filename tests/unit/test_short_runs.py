@@ -1,0 +1,52 @@
+"""TLSLAB_SHORT_RUNS cuts every shipped experiment down to next to nothing, and it stays one."""
+
+import pytest
+
+from tlslab.experiment import dumps, load, loads, shipped
+from tlslab.experiment.short import LEVELS, MEASURE_MS, VARIABLE, WARMUP_MS, asked_for
+from tlslab.model.benchmark import BenchmarkSettings
+from tlslab.model.experiment import Experiment
+from tlslab.model.load import LoadPlan
+from tlslab.model.workload import Window
+
+
+def windows(experiment: Experiment) -> list[Window]:
+    """All windows that the runs of an experiment have."""
+    work, settings = experiment.workload, experiment.settings
+    found = [work.capacity, work.client_cost]
+    found += [work.steady.window] if work.steady else []
+    if isinstance(settings, LoadPlan):
+        stages = (
+            settings.search, settings.maximum, settings.open_loop, settings.warm_up,
+            settings.remedies, settings.validation,
+        )  # fmt: skip
+        found += [stage.window for stage in stages if stage is not None]
+    return found
+
+
+@pytest.mark.parametrize("quick", [False, True])
+@pytest.mark.parametrize("name", shipped())
+def test_a_short_experiment_is_short(
+    name: str, quick: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = load(name, quick)
+    monkeypatch.setenv(VARIABLE, "1")
+    short = load(name, quick)
+    assert VARIABLE in short.title
+    assert short.blocks == 1
+    assert all(w.warmup_ms <= WARMUP_MS and w.measure_ms <= MEASURE_MS for w in windows(short))
+    for factor in short.factors:
+        assert 1 <= len(factor.levels) <= LEVELS
+        assert set(factor.levels) <= set(whole.levels(factor.name))
+        level = whole.baseline.get(factor.name)
+        assert level not in whole.levels(factor.name) or level in factor.levels
+    if isinstance(short.settings, BenchmarkSettings):
+        assert short.settings.seconds <= 1
+    # What the run folder keeps is read back as it is.
+    assert dumps(loads(dumps(short), name)) == dumps(short)
+
+
+def test_runs_are_short_only_when_they_are_asked_to_be() -> None:
+    assert not asked_for({})
+    assert not asked_for({VARIABLE: "0"})
+    assert asked_for({VARIABLE: "1"})
