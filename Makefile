@@ -11,7 +11,7 @@ RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml
 # The recipe's own process id tells its begin and its end from those of others.
 ANNOUNCE = scripts/announce.sh $$$$
 
-.PHONY: help setup demo tomcat java test test-rust test-java test-python fuzz check format schema bench bench-profile bench-instructions clean
+.PHONY: help setup demo man tomcat java test test-rust test-java test-python fuzz check format schema bench bench-profile bench-instructions clean
 
 help: ## list the tasks
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -36,6 +36,9 @@ demo: setup ## the main job in under a minute: which group is fastest on the ref
 	@$(ANNOUNCE) begin "tlslab run groups --quick (under a minute)"
 	$(BIN)/tlslab run groups --quick --out runs/demo-$$(date -u +%Y%m%dT%H%M%SZ)
 	$(ANNOUNCE) end "demo"
+
+man: setup ## write the manual pages of tlslab into target/man
+	@$(BIN)/python -m tlslab.cli.manual target/man
 
 tomcat: ## fetch Tomcat and build its OpenSSL library, for the study of runtimes (about 1 minute)
 	@scripts/install-java.sh
