@@ -17,7 +17,7 @@ PROGRESS = $(or $(wildcard $(BIN)/python),$(PYTHON)) scripts/progress.py
 # The programs of Debian's that the studies run.
 STUDIES := nginx apache2 haproxy node softhsm2-util pkcs11-tool ip setpriv taskset tcpdump openssl mvn javac
 
-.PHONY: help setup dev studies-setup dist demo tomcat java test test-rust test-java test-python test-pythons fuzz check format schema bench bench-profile bench-instructions clean
+.PHONY: help setup dev studies-setup dist man demo tomcat java test test-rust test-java test-python test-pythons fuzz check format schema bench bench-profile bench-instructions clean
 
 help: ## list the tasks
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -51,6 +51,9 @@ demo: setup ## the main job in under a minute: which group is fastest on the ref
 dist: dev ## a wheel and an sdist in dist/
 	@$(PROGRESS) "wheel and sdist" -- scripts/dist.sh
 	ls -1 dist/*
+
+man: setup ## write the manual pages of tlslab into target/man
+	@$(BIN)/python -m tlslab.cli.manual target/man
 
 tomcat: ## fetch Tomcat and build its OpenSSL library, for the study of runtimes (about 1 minute)
 	@scripts/install-java.sh

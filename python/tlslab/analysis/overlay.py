@@ -23,7 +23,7 @@ from tlslab.model.finding import (
     Summary,
 )
 from tlslab.model.run import Environment
-from tlslab.model.wording import cell_label, figure, ratio_figure
+from tlslab.model.wording import cell_label, counted, figure, ratio_figure
 
 KIND = "comparison"
 
@@ -334,7 +334,8 @@ def _findings(
         yield Finding("answer", text)
     missing = len(first.summary.cells) + len(second.summary.cells) - 2 * len(pairs)
     if missing:
-        text = f"{missing} cells are in one of the runs only, and are left out."
+        verb = "is" if missing == 1 else "are"
+        text = f"{counted(missing, 'cell')} {verb} in one of the runs only, and {verb} left out."
         yield Finding("left_out", text)
 
 

@@ -15,7 +15,7 @@ from tlslab.analysis.measures import (
 )
 from tlslab.model.finding import CellVerdict, Note
 from tlslab.model.record import RunRecord, Trial, TrialRun
-from tlslab.model.wording import figure, percent
+from tlslab.model.wording import counted, figure, percent
 
 # One connection in a thousand: rarer trouble changes no rate by more than it is known to.
 TROUBLE_LIMIT = 0.001
@@ -89,7 +89,10 @@ def run_faults(kind: str, record: RunRecord) -> Iterable[Note]:
     if not books.balanced:
         yield Note("books", f"{kind}: {books.attempts} attempts do not match their outcomes")
     if record.seconds <= 0 or (record.requests == 0 if kind == "steady" else books.completed == 0):
-        yield Note("nothing_completed", f"{kind}: none of {books.attempts} connections completed")
+        yield Note(
+            "nothing_completed",
+            f"{kind}: none of {counted(books.attempts, 'connection')} completed",
+        )
         return
     ended = ended or books.attempts  # Connections that are kept open do not end.
     if books.mismatches > TROUBLE_LIMIT * ended:

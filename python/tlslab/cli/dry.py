@@ -52,7 +52,7 @@ def _length(request: Request, found: Foreseen) -> Iterator[str]:
     against = "" if request.experiment.kind == "benchmark" else f" against {_targets(request)}"
     about = f"about {duration(found.seconds)}"
     if found.at_most:
-        yield f"{counted(len(plan.cells), 'cell')}{against}: {found.trials} steps at most, {about}"
+        yield f"{counted(len(plan.cells), 'cell')}{against}: {counted(found.trials, 'step')} at most, {about}"
     else:
         yield (
             f"{counted(len(plan.cells), 'cell')} × {counted(plan.blocks, 'block')}{against}: "

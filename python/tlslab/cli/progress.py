@@ -200,4 +200,7 @@ def outcome(trial: Trial) -> str:
     # On a machine that is busy enough a measurement is over before the generator has its turn.
     if run.record.seconds <= 0:
         return "nothing was measured: the machine was too busy"
-    return f"{run.record.outcomes.completed / run.record.seconds:,.0f} connections/s"
+    completed = run.record.outcomes.completed
+    if not completed:
+        return "no connection was completed"
+    return f"{completed / run.record.seconds:,.0f} connections/s"

@@ -64,11 +64,15 @@ Levels = Annotated[
 Quick = Annotated[bool, typer.Option("--quick", help="The experiment's short form.")]
 Blocks = Annotated[
     int | None,
-    typer.Option(min=1, max=1000, help="Passes over all cells, each in an order of its own."),
+    typer.Option(
+        metavar="N", min=1, max=1000, help="Passes over all cells, each in an order of its own."
+    ),
 ]
 Seconds = Annotated[
     float | None,
-    typer.Option(min=0.1, max=3600, help="The length of each measurement, without its warm-up."),
+    typer.Option(
+        metavar="S", min=0.1, max=3600, help="The length of each measurement, without its warm-up."
+    ),
 ]
 Status = Annotated[
     str | None,
@@ -80,12 +84,14 @@ Status = Annotated[
 Dry = Annotated[
     bool, typer.Option("--dry-run", help="Show the plan and its length; start and write nothing.")
 ]
-Out = Annotated[Path | None, typer.Option("--out", help="The run folder to make.")]
+Out = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="The run folder to make.")]
 Resume = Annotated[
     Path | None,
     typer.Option(metavar="DIR", help="Run what is missing in a run folder, as it was begun."),
 ]
-Seed = Annotated[int | None, typer.Option(min=0, help="The seed of the trials' order.")]
+Seed = Annotated[
+    int | None, typer.Option(metavar="N", min=0, help="The seed of the trials' order.")
+]
 ObjectiveText = Annotated[
     str | None,
     typer.Option(metavar="p99<50ms", help="What response times a load experiment must meet."),

@@ -20,6 +20,7 @@ from tlslab.lab.scale import Request, scale
 from tlslab.model.errors import UsageError
 from tlslab.model.scale import Reading
 from tlslab.model.suggest import did_you_mean
+from tlslab.model.wording import counted
 from tlslab.report.scale import render_scale
 from tlslab.store import to_json
 
@@ -83,4 +84,4 @@ def parse_levels(text: str) -> tuple[int, ...]:
 
 
 def _tell(backend: str, reading: Reading) -> None:
-    err.print(f"{backend}: {reading.connections:,} connections held", markup=False)
+    err.print(f"{backend}: {counted(reading.connections, 'connection')} held", markup=False)

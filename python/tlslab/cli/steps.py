@@ -54,9 +54,11 @@ def step_outcome(trial: Trial) -> str:
     if trial.validation is not None:
         return f"{counted(trial.validation.matched, 'connection')} compared"
     record = next(iter(trial.runs.values())).record
-    rate = record.outcomes.completed / record.seconds if record.seconds else 0.0
+    if not (record.outcomes.completed and record.seconds):
+        return "no connection was completed"
+    rate = record.outcomes.completed / record.seconds
     said = f"{rate:,.0f} connections/s"
-    if (response := record.summaries.get("response")) is not None:
+    if (response := record.summaries.get("response")) is not None and response.n:
         said += f", response p50 {response.p50_ms:.1f} p99 {response.p99_ms:.1f} ms"
     return said
 

@@ -15,6 +15,7 @@ from tlslab.model.experiment import MATRIX, Experiment
 from tlslab.model.names import CERTIFICATE_KEYS, OBSOLETE_KEYS
 from tlslab.model.plan import Cell
 from tlslab.model.run import Deployed, TargetInfo
+from tlslab.model.wording import counted
 from tlslab.planning import make_cells, refuse_levels
 from tlslab.targets import Running, Setting, build, find_kind, lacking
 from tlslab.targets.certificates import SERVER_NAME
@@ -104,7 +105,7 @@ class Servers:
                 told.append(f"{name_of(deployment)} could not be set up: {each.failure}")
             if set(each.info.processors) & set(self.generator):
                 told.append(
-                    f"{name_of(deployment)} with {len(each.info.processors)} processors shares the "
+                    f"{name_of(deployment)} with {counted(len(each.info.processors), 'processor')} shares the "
                     "last one with the generator: its rates are too low; use a machine with more "
                     "processors"
                 )
@@ -183,7 +184,7 @@ def _managed(
     aim = Aim("", processors=placement.generator)
     info = TargetInfo(name_of(deployment), True, "", "", placement.server, "127.0.0.1", "")
     if count > len(usable()):
-        reason = f"this machine has {len(usable())} processors, {count} are asked for"
+        reason = f"this machine has {counted(len(usable()), 'processor')}, {count} are asked for"
         return Prepared(info, aim, bar=reason)
     if lacks := lacking(deployment):
         return Prepared(info, aim, bar=lacks)

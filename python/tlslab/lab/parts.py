@@ -3,6 +3,7 @@
 In a checkout scripts build or fetch each of them; elsewhere the user has to.
 """
 
+import shlex
 import shutil
 import subprocess
 import tempfile
@@ -44,7 +45,13 @@ class Part:
     @property
     def commands(self) -> str:
         """What to type to have it."""
-        return " && ".join(" ".join(("scripts/" + line[0], *line[1:])) for line in self.scripts)
+        return " && ".join(shlex.join((_typed(line[0]), *line[1:])) for line in self.scripts)
+
+
+def _typed(script: str) -> str:
+    """A script as it is typed where the user is."""
+    path = SCRIPTS / script
+    return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
 
 
 def missing_parts(request: Request) -> tuple[Part, ...]:

@@ -15,6 +15,7 @@ from typing import Literal
 import psutil
 
 from tlslab.lab.programs import REMEDY, find_program
+from tlslab.model.wording import counted
 from tlslab.targets import MANAGED
 
 Level = Literal["ok", "warning", "hard"]
@@ -119,14 +120,14 @@ def check_ports(connections: int) -> Check:
     if connections > ports // 2:
         message = f"{connections} connections take most of the {ports} local ports"
         return Check("ports", "warning", message, remedy)
-    return Check("ports", "ok", f"{ports} local ports for {connections} connections")
+    return Check("ports", "ok", f"{ports} local ports for {counted(connections, 'connection')}")
 
 
 def check_processors(managed: bool) -> Check:
     """One processor for the server and one for the generator."""
     count = len(os.sched_getaffinity(0))
     if count >= 2 or not managed:
-        return Check("processors", "ok", f"{count} processors")
+        return Check("processors", "ok", counted(count, "processor"))
     message = "server and generator share the only processor: rates say nothing of the server alone"
     return Check("processors", "warning", message, "use a machine with 2 processors or more")
 
@@ -147,7 +148,7 @@ def check_company() -> Iterator[Check]:
     count = len(os.sched_getaffinity(0))
     stolen = share("steal")
     busy = max(0.0, 1 - share("idle", "iowait") - stolen)
-    message = f"other programs use {busy * count:.1f} of {count} processors now"
+    message = f"other programs use {busy * count:.1f} of {counted(count, 'processor')} now"
     if busy <= LOAD_LIMIT:
         yield Check("load", "ok", message)
     else:

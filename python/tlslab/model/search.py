@@ -12,7 +12,7 @@ from typing import Literal
 
 from tlslab.model.load import SearchRules
 from tlslab.model.record import TrialRun
-from tlslab.model.wording import figure, percent
+from tlslab.model.wording import counted, figure, percent
 
 # A worker that computes all but a twentieth of its time has a queue: it sets the rate.
 GENERATOR_BOUND = 0.95
@@ -188,7 +188,7 @@ def _grow(
         return Next(min(rules.most, max(top + 1, math.ceil(top * rules.growth))))
     if beyond or not _rises(good, best, rules.step):
         return None
-    message = f"the rate still rose at {top} connections, the limit of the search"
+    message = f"the rate still rose at {counted(top, 'connection')}, the limit of the search"
     return Doomed("still_rising", message, best)
 
 
@@ -234,7 +234,7 @@ def _conclude(best: Level, peak: Level, rules: SearchRules) -> SearchState:
     if best.runs < rules.repeats:
         return Next(best.connections)
     message = (
-        f"the rate of {figure(best.rate)}/s is known to {percent(blur)} after {best.runs} runs, "
+        f"the rate of {figure(best.rate)}/s is known to {percent(blur)} after {counted(best.runs, 'run')}, "
         f"a step is {percent(rules.step)}"
     )
     return Doomed("noise", message, best)

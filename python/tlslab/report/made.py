@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tlslab.model.finding import Summary
+from tlslab.model.wording import counted
 from tlslab.report import view
 from tlslab.report.numbers import Grid, Place, figure_grid, lying, table_grid
 from tlslab.report.plain import plain
@@ -35,7 +36,7 @@ def made_parts(summary: Summary) -> list[RenderableType]:
             unit = f"{figure.y_title}. " if figure.y_title not in " ".join(grid.columns) else ""
             parts += _grid(figure.title, f"{unit}{figure.caption}", grid)
         else:
-            count = f"{plain(figure.title)}: {len(grid.rows)} points, drawn on the page"
+            count = f"{plain(figure.title)}: {counted(len(grid.rows), 'point')}, drawn on the page"
             parts += [Text(count, style="dim"), Text()]
     for text in summary.texts:
         parts += [Text(plain(text.title), style="bold cyan"), *_caption(text.caption)]

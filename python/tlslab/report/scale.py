@@ -5,6 +5,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tlslab.model.scale import BackendScale, Scale, Slope
+from tlslab.model.wording import counted
 from tlslab.report.plain import plain
 
 _LABELS = {
@@ -40,7 +41,7 @@ def _notes(backend: BackendScale) -> list[Text]:
         notes.append(Text("one level gives no slope", style="yellow"))
     if not backend.valid:
         failed = ", ".join(f"{count} {name}" for name, count in backend.failed.items()) or "none"
-        words = f"of {backend.attempts} connections {backend.alive} were held, {backend.lost} lost"
+        words = f"of {counted(backend.attempts, 'connection')} {backend.alive} were held, {backend.lost} lost"
         notes.append(Text(plain(f"{words}, failed: {failed}"), style="red"))
     return notes
 

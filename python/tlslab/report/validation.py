@@ -4,6 +4,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from tlslab.model.validation import Comparison, PhaseResult, RateResult, Validation
+from tlslab.model.wording import counted
 from tlslab.report.made import fitting
 from tlslab.report.numbers import Grid, Place
 from tlslab.report.plain import plain
@@ -85,6 +86,6 @@ def _notes(validation: Validation) -> list[Text]:
         if not rate.valid:
             notes.append(
                 f"invalid at {rate.rate:g}/s: {rate.completed} completed, {rate.matched} found in "
-                f"the capture, {rate.missing} missing there, {rate.dropped} packets dropped"
+                f"the capture, {rate.missing} missing there, {counted(rate.dropped, 'packet')} dropped"
             )
     return [Text(note, style="dim") for note in notes]

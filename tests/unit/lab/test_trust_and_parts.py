@@ -56,6 +56,7 @@ def test_the_parts_of_a_study_are_found_missing(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_tomcat_is_a_part_of_its_study(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(parts.SCRIPTS.parent)
     monkeypatch.setenv("CATALINA_HOME", str(tmp_path))
     study = Request(load("runtimes", quick=True), ("tomcat",), ("tlslab",))
     found = {part.name: part.commands for part in missing_parts(study)}
@@ -111,4 +112,4 @@ def test_a_part_that_cannot_be_made_is_told_in_the_scripts_last_words(
         make(script(tmp_path, "seq 1000; echo no compiler >&2; exit 3"), told.append)
     assert told[-1] == "  no compiler"
     assert len(told) <= 12
-    assert "scripts/build.sh word" in caught.value.remedy
+    assert "build.sh word" in caught.value.remedy

@@ -23,6 +23,7 @@ from tlslab.model.finding import CellSummary, Comparison, Note, Summary
 from tlslab.model.plan import Cell
 from tlslab.model.record import Trial
 from tlslab.model.run import RunContents
+from tlslab.model.wording import counted
 
 COMPARED = (RATE, CLIENT_CPU)
 
@@ -102,8 +103,8 @@ def _method(
     settings: BenchmarkSettings, blocks: int, study: PublishedConcurrency | None
 ) -> tuple[str, ...]:
     told = [
-        f"{blocks} blocks; in each every cell once, in an order drawn anew. A trial is a fork: a "
-        f"fresh virtual machine for each of {len(settings.modes)} modes "
+        f"{counted(blocks, 'block')}; in each every cell once, in an order drawn anew. A trial is "
+        f"a fork: a fresh virtual machine for each of {len(settings.modes)} modes "
         f"({', '.join(settings.modes)}), {settings.warmup_iterations} iterations of "
         f"{settings.warmup_ms / 1000:g} s discarded, {settings.iterations} of "
         f"{settings.iteration_ms / 1000:g} s counted. Means and intervals are over forks.",

@@ -19,6 +19,7 @@ from tlslab.model.plan import Cell
 from tlslab.model.record import CountedFacts, Facts, Trial
 from tlslab.model.run import Environment
 from tlslab.model.search import Doomed, Level, Next, SearchState, pooled, search_state
+from tlslab.model.wording import counted
 
 
 @dataclass(frozen=True)
@@ -187,7 +188,7 @@ def _judge(
             notes.append(Note("incomplete", "the search had not ended when the run did"))
         return ("invalid" if maxima else "failed"), tuple(notes)
     bad = [note for trial in maxima for note in _faults(trial)]
-    notes += [Note(note.code, f"{len(bad)} trials: {note.message}") for note in bad[:1]]
+    notes += [Note(note.code, f"{counted(len(bad), 'trial')}: {note.message}") for note in bad[:1]]
     if 2 * len(usable) < len(maxima):
         return "invalid", tuple(notes)
     busy = max(client_busy(trial.runs["maximum"]) for trial in usable)
@@ -223,7 +224,7 @@ def _failures(trials: Sequence[Trial]) -> Iterable[Note]:
     counts = Counter(reason.class_ for reason in reasons)
     for name, count in counts.items():
         message = next(reason.message for reason in reasons if reason.class_ == name)
-        yield Note(f"trial_{name}", f"{count} of {len(trials)} steps failed: {message}")
+        yield Note(f"trial_{name}", f"{count} of {counted(len(trials), 'step')} failed: {message}")
 
 
 def _negotiated(counted: Sequence[CountedFacts]) -> Facts | None:

@@ -15,6 +15,7 @@ from tlslab.model.finding import Summary
 from tlslab.model.load import LoadPlan
 from tlslab.model.record import Trial
 from tlslab.model.run import RunContents
+from tlslab.model.wording import counted
 
 
 def measured_cells(contents: RunContents, plan: LoadPlan) -> list[LoadCell]:
@@ -66,8 +67,8 @@ def method(plan: LoadPlan) -> tuple[str, ...]:
         f"{search.growth:g} times as many each time, up to {search.most}; halfway between where "
         f"the rate changes by more than {search.step:.0%}. It converges when more connections "
         "bring no more, and is doomed when the generator, errors, the limit or noise end it first.",
-        f"Maximum: {maximum.trials} trials of {maximum.window.measure_ms / 1000:g} s at that "
-        f"concurrency, {maximum.most} at most, until the 95 % interval is narrower than "
+        f"Maximum: {counted(maximum.trials, 'trial')} of {maximum.window.measure_ms / 1000:g} s "
+        f"at that concurrency, {maximum.most} at most, until the 95 % interval is narrower than "
         f"{maximum.width:.0%} of the mean.",
         f"Response times: open loops ({load.arrivals} arrivals) of "
         f"{load.window.measure_ms / 1000:g} s at {shares} of the maximum, rounded down, "

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from tlslab.lab.benchmark.material import Material
 from tlslab.model.errors import CannotRunError
+from tlslab.model.wording import counted
 from tlslab.targets.signer import ClusterSetting, SigningCluster, signing_cluster
 from tlslab.targets.softhsm import make_token
 
@@ -114,7 +115,7 @@ def cluster_store(cluster: SigningCluster) -> KeyStore:
     }
     flags = [f"--signers={cluster.description}"]
     flags += [f"--allow={address}" for address in cluster.addresses]
-    words = f"{len(cluster.nodes)} nodes of {cluster.software}; {cluster.note}"
+    words = f"{counted(len(cluster.nodes), 'node')} of {cluster.software}; {cluster.note}"
     return KeyStore("cluster", settings, flags=tuple(flags), cluster=cluster, words=words)
 
 

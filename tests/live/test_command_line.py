@@ -1,0 +1,188 @@
+"""The command line on real servers: resuming, making again, JSON everywhere, reasons at the end."""
+
+import json
+import shlex
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from harness import Ended, Own, Tlslab, assert_finished, trials, wait_for_trials
+
+Small = Callable[..., str]
+
+
+def last_line(ended: Ended) -> str:
+    return ended.err.splitlines()[-1]
+
+
+def again(ended: Ended) -> list[str]:
+    """The printed command, as a shell takes it."""
+    text = ended.out[ended.out.rindex("again: ") + len("again: ") :]
+    return shlex.split(text.replace("\\\n", ""))
+
+
+@pytest.mark.parametrize("target", ["reference", "nginx"])
+def test_resume_alone_goes_on_with_what_is_in_the_folder(
+    tlslab: Tlslab, small: Small, target: str, tmp_path: Path
+) -> None:
+    """The file is gone by then, and --set was never repeated."""
+    arguments = ["run", small(blocks=20), "--target", target, "--set", "group=P-256,P-384"]
+    child = tlslab.start(*arguments, "--blocks", "3", "--seconds", "0.4", "--out", "r")
+    wait_for_trials(tmp_path / "r", 1)
+    child.send_signal(signal.SIGINT)
+    broken_off = tlslab.finish(child)
+    assert broken_off.code == 130
+    assert "tlslab run --resume r" in broken_off.err
+    assert last_line(broken_off) == "interrupted: exit 130"
+    (tmp_path / "small.toml").unlink()
+    ended = tlslab.run("run", "--resume", "r")
+    assert_finished(ended, tmp_path / "r")
+    assert len(trials(tmp_path / "r")) == 6
+    plan = json.loads((tmp_path / "r" / "plan.json").read_text())
+    assert (len(plan["cells"]), plan["blocks"]) == (2, 3)
+    assert "measure_ms = 400" in (tmp_path / "r" / "experiment.toml").read_text()
+
+
+def test_resume_alone_takes_over_whom_to_trust(
+    tlslab: Tlslab, small: Small, own_nginx: Own, tmp_path: Path
+) -> None:
+    place = urlsplit(own_nginx.url)
+    where = ["--target", f"{place.netloc}{place.path}", "--ca", str(own_nginx.ca)]
+    first = tlslab.run("run", small(blocks=1), *where, "--set", "key=rsa-2048", "--out", "r")
+    assert_finished(first, tmp_path / "r")
+    path = tmp_path / "r" / "trials.jsonl"
+    path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:1]))
+    assert_finished(tlslab.run("run", "--resume", "r"), tmp_path / "r")
+    other = tlslab.run("run", "--resume", "r", "--target", "nginx")
+    assert other.code == 2
+    assert "would change the plan" in other.errors[0]
+
+
+def test_the_printed_command_can_be_run_again(tlslab: Tlslab, small: Small, tmp_path: Path) -> None:
+    first = tlslab.run("run", small(blocks=1), "--out", "r")
+    assert_finished(first, tmp_path / "r")
+    command = again(first)
+    assert command[:2] == ["tlslab", "run"]
+    second = tlslab.run(*command[1:])
+    (made,) = (tmp_path / "runs").iterdir()
+    assert_finished(second, made)
+    plans = [json.loads((each / "plan.json").read_text()) for each in (tmp_path / "r", made)]
+    assert plans[0] == plans[1]
+
+
+def test_report_ends_as_the_run_did_and_tells_what_is_lost(
+    tlslab: Tlslab, small: Small, tmp_path: Path
+) -> None:
+    ran = tlslab.run("run", small(blocks=1), "--out", "r")
+    told = tlslab.run("report", "r")
+    assert (told.code, last_line(told)) == (ran.code, last_line(ran))
+    assert last_line(told).endswith(f"exit {told.code}")
+    path = tmp_path / "r" / "trials.jsonl"
+    whole = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(whole[0] + whole[1][:50])
+    torn = tlslab.run("report", "r")
+    assert torn.code == 1
+    assert "the last line is cut off; 1 trial before it whole" in torn.err
+    assert "1 of 2 cells" in last_line(torn)
+    path.write_bytes(b"")
+    empty = tlslab.run("compare", "r", "r")
+    assert empty.code == 3
+    assert "trials.jsonl is empty" in empty.errors[0]
+    (tmp_path / "r" / "environment.json").unlink()
+    lost = tlslab.run("report", "r")
+    assert lost.code == 3
+    assert "environment.json is missing" in lost.errors[0]
+    assert "make room" not in lost.err
+
+
+def test_every_command_has_json_and_nothing_else(
+    tlslab: Tlslab, small: Small, own_reference: Own
+) -> None:
+    ca = ["--ca", str(own_reference.ca)]
+    ran = tlslab.run("run", small(blocks=1), "--out", "r", "--json")
+    assert len(json.loads(ran.out)["cells"]) == 2
+    lines = [
+        ["report", "r"],
+        ["compare", "r", "r"],
+        ["run", small(), "--dry-run"],
+        ["probe", own_reference.url, *ca, "--only", "versions"],
+        ["load", "-n", "8", "-c", "2", *ca, own_reference.url],
+        ["targets", "reference", "nginx"],
+        ["doctor"],
+        ["experiments"],
+        ["scale", "--levels", "10,20,30", "--backend", "rustls"],
+    ]
+    for line in lines:
+        ended = tlslab.run(*line, "--json") if line[0] != "load" else tlslab.run(
+            line[0], "--json", *line[1:]
+        )  # fmt: skip
+        assert ended.code in (0, 1, 3), (line, ended.err)
+        assert json.loads(ended.out), line
+
+
+def test_a_plan_is_shown_and_nothing_is_started(
+    tlslab: Tlslab, small: Small, tmp_path: Path
+) -> None:
+    ended = tlslab.run("run", small(blocks=3), "--target", "nginx", "--dry-run", "--seconds", "5")
+    assert ended.code == 0
+    assert "2 cells × 3 blocks against nginx: 6 trials, about 1 min" in ended.out
+    assert last_line(ended) == "nothing was started, nothing was written: exit 0"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["private", "small.toml"]
+    assert list(tlslab.private.iterdir()) == []
+
+
+def test_warnings_come_once_and_never_before_wrong_usage(
+    tlslab: Tlslab, small: Small, tmp_path: Path
+) -> None:
+    wrong = tlslab.run("run", small(), "--target", "ngnix")
+    assert "warning" not in wrong.err
+    assert "processor" not in wrong.err
+    ran = tlslab.run("run", small(blocks=1), "--out", "r")
+    summary = json.loads((tmp_path / "r" / "summary.json").read_text())
+    for warning in summary["environment"]["warnings"]:
+        assert (ran.out + ran.err).count(warning) == 1
+
+
+def test_load_keeps_its_record_when_it_is_interrupted_in_json_as_well(
+    tlslab: Tlslab, own_reference: Own
+) -> None:
+    line = ["load", "--json", "--events", "-d", "60s", "-c", "4", "--ca", str(own_reference.ca)]
+    child = tlslab.start(*line, own_reference.url)
+    assert child.stderr is not None
+    for event in child.stderr:
+        if '"progress"' in event:
+            break
+    child.send_signal(signal.SIGINT)
+    began = time.monotonic()
+    ended = tlslab.finish(child)
+    assert time.monotonic() - began < 30
+    assert ended.code == 130
+    assert json.loads(ended.out)["outcomes"]["completed"] > 0
+
+
+def test_load_reads_the_allow_file_in_every_form(tlslab: Tlslab, tmp_path: Path) -> None:
+    """A name that is nobody's (RFC 6761): allowed, it is looked up; else it is refused at once."""
+    file = tmp_path / "config" / "tlslab" / "allow"
+    file.parent.mkdir(parents=True)
+    file.write_text("192.0.2.1\n")
+    line = ["-n", "1", "--timeout", "200ms", "https://192.0.2.1/"]
+    for form in ([], ["--json"]):
+        ended = tlslab.run("load", *form, *line, XDG_CONFIG_HOME=str(tmp_path / "config"))
+        assert ended.code == 3
+        assert "--allow" not in ended.err, ended.err
+        refused = tlslab.run("load", *form, *line, XDG_CONFIG_HOME="/none")
+        assert "--allow" in refused.err
+
+
+def test_load_tells_requests_where_connections_are_kept_open(
+    tlslab: Tlslab, own_nginx: Own
+) -> None:
+    line = ["-c", "4", "-d", "500ms", "--requests-per-connection", "unlimited"]
+    ended = tlslab.run("load", *line, "--ca", str(own_nginx.ca), own_nginx.url)
+    assert ended.out.lstrip().startswith("requests")
+    assert "0.0/s" not in ended.out
+    assert "p50 0.00" not in ended.out
+    assert last_line(ended).endswith(f"exit {ended.code}")
