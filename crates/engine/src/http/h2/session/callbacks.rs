@@ -3,7 +3,7 @@
 
 use super::{Broken, Events, FrameHead, GoAway, Kind};
 use libnghttp2_sys as sys;
-use std::ffi::{c_int, c_void};
+use std::ffi::{CStr, c_int, c_void};
 use std::slice;
 
 fn code(result: Result<(), Broken>) -> c_int {
@@ -80,11 +80,13 @@ pub unsafe extern "C" fn frame<E: Events>(
 pub unsafe extern "C" fn violation<E: Events>(
     _: *mut sys::nghttp2_session,
     _: *const sys::nghttp2_frame,
-    _: c_int,
+    error: c_int,
     user: *mut c_void,
 ) -> c_int {
-    // SAFETY: see the module.
-    unsafe { &mut *user.cast::<E>() }.violation();
+    // SAFETY: see the module; the library's words for an error are static.
+    let (events, words) =
+        unsafe { (&mut *user.cast::<E>(), CStr::from_ptr(sys::nghttp2_strerror(error))) };
+    events.violation(words.to_str().unwrap_or_default());
     0
 }
 
