@@ -250,8 +250,8 @@ impl Outcomes {
     /// Whether the accounting identity holds, and the reasons of each class add up to it.
     pub fn balanced(&self) -> bool {
         let is_whole = |class: &str| {
-            let reasons = self.reasons.iter().filter(|counted| counted.class == class);
-            reasons.map(|counted| counted.count).sum::<u64>() == self.of_class(class)
+            let reasons = self.reasons_of(class).map(|counted| counted.count);
+            reasons.sum::<u64>() == self.of_class(class)
         };
         self.attempts == self.ended() + self.in_flight_at_stop
             && self.reasons.iter().all(|counted| is_whole(&counted.class))
@@ -265,6 +265,11 @@ impl Outcomes {
     /// All connections that ended during the measurement, however they ended.
     pub fn ended(&self) -> u64 {
         self.completed + self.failures() + self.unexpected.values().sum::<u64>()
+    }
+
+    /// The reasons of a class, most frequent first.
+    pub fn reasons_of(&self, class: &str) -> impl Iterator<Item = &CountedReason> {
+        self.reasons.iter().filter(move |counted| counted.class == class)
     }
 
     /// All failed connections.

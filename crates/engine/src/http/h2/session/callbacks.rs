@@ -14,12 +14,20 @@ fn code(result: Result<(), Broken>) -> c_int {
 }
 
 pub unsafe extern "C" fn begin<E: Events>(
-    _: *mut sys::nghttp2_session,
+    session: *mut sys::nghttp2_session,
     head: *const sys::nghttp2_frame_hd,
     user: *mut c_void,
 ) -> c_int {
     // SAFETY: see the module.
     let (events, head) = unsafe { (&mut *user.cast::<E>(), &*head) };
+    // The library passes over what is left of priorities, this error among it (RFC 9113, section 6.3).
+    if u32::from(head.type_) == sys::NGHTTP2_PRIORITY && head.stream_id == 0 {
+        events.violation("PRIORITY of stream 0");
+        // SAFETY: see the module; a session may be terminated from within its callbacks.
+        return unsafe {
+            sys::nghttp2_session_terminate_session(session, sys::NGHTTP2_PROTOCOL_ERROR)
+        };
+    }
     code(events.begin(&FrameHead::of(head)))
 }
 
