@@ -12,6 +12,7 @@ mod engine {
     pub mod names;
     pub mod obsolete;
     pub mod outcome;
+    pub mod reason;
     pub mod spec;
     pub mod target;
 
@@ -25,6 +26,7 @@ mod engine {
             mod client_hello;
             pub mod own {
                 pub mod laws;
+                mod fault;
                 mod reading;
             }
         }

@@ -31,6 +31,25 @@ def test_an_interruption_keeps_what_was_finished(
         assert cell["trials"] == done.count(cell["key"]) or cell["reasons"]
 
 
+def test_a_run_is_resumed_by_one_at_a_time(tlslab: Tlslab, small: Small, tmp_path: Path) -> None:
+    arguments = ["run", small(blocks=20)]
+    child = tlslab.start(*arguments, "--out", "r", "--seed", "11")
+    wait_for_trials(tmp_path / "r", 1)
+    for flags in (["--resume", "r"], ["--out", "r"]):
+        second = tlslab.start(*arguments, *flags)
+        _, said = second.communicate(timeout=60)
+        (line,) = [line for line in said.splitlines() if line.startswith("error: ")]
+        assert second.returncode == 3
+        assert f"(process {child.pid}) is at work on this run" in line
+    child.kill()
+    child.communicate()
+    before = len(trials(tmp_path / "r"))
+    child = tlslab.start(*arguments, "--resume", "r")
+    wait_for_trials(tmp_path / "r", before + 1)
+    child.send_signal(signal.SIGINT)
+    assert tlslab.finish(child).code == 130
+
+
 def test_an_interruption_before_the_first_trial(tlslab: Tlslab, small: Small) -> None:
     child = tlslab.start("run", small(measure_ms=30_000), "--out", "r")
     tlslab.named("tlslab-load")

@@ -12,6 +12,7 @@ use crate::http::h1::ResponseReader;
 use crate::http::h2;
 use crate::names::TlsVersion;
 use crate::outcome::{Failure, Mismatch, Outcome, Step};
+use crate::reason::Reason;
 use crate::record::Bytes;
 use crate::recorder::{Milestones, Recorder};
 use crate::socket::Socket;
@@ -107,6 +108,8 @@ pub struct Connection<S> {
     /// The instant at which the next request may be sent, while the connection waits for it.
     thinks_until: Option<Nanos>,
     response: ResponseReader,
+    /// What is wrong with the response, if anything is; with HTTP/1.1 only.
+    fault: Option<Reason>,
     /// In place of the request and the response above, with HTTP/2.
     http2: Option<Box<h2::Client>>,
     /// Reads left in this turn.
@@ -163,6 +166,7 @@ impl<S: Session> Connection<S> {
             request_sent: false,
             thinks_until: None,
             response: ResponseReader::new(script.body),
+            fault: None,
             http2: None,
             reads: 0,
         }
@@ -185,7 +189,10 @@ impl<S: Session> Connection<S> {
                 Ok(Next::Go) => {}
                 Ok(Next::Stop(Turn::Ended(outcome))) => return self.end(outcome, context),
                 Ok(Next::Stop(turn)) => return turn,
-                Err(failure) => return self.end(Outcome::Failed(failure), context),
+                Err(failure) => {
+                    self.tell(failure);
+                    return self.end(Outcome::Failed(failure), context);
+                }
             }
         }
     }
@@ -381,12 +388,40 @@ impl<S: Session> Connection<S> {
         self.unexpected.map_or(Outcome::Completed, Outcome::Unexpected)
     }
 
+    /// Tells the server why the connection ends, as far as that goes without waiting: by an alert
+    /// (RFC 8446, section 6.2) or by HTTP/2 (RFC 9113, section 5.4). Whether it arrives changes
+    /// nothing for us.
+    fn tell(&mut self, failure: Failure) {
+        if failure == Failure::HttpProtocol {
+            let _ = self.send_requests();
+        }
+        if self.session.unsent() > 0 {
+            let _ = self.session.flush(&mut self.socket);
+        }
+    }
+
+    /// Why it ended as it did, where more is known than its class says.
+    pub fn reason(&self, outcome: Outcome) -> Option<Reason> {
+        match outcome {
+            // What an alert means its class says.
+            Outcome::Completed | Outcome::Failed(Failure::Alert(_)) => None,
+            Outcome::Failed(failure) if failure.is_of_http() => match &self.http2 {
+                Some(client) => client.reason(),
+                None => self.fault.clone(),
+            },
+            _ => self.session.reason(),
+        }
+    }
+
     fn end<C: Clock>(&mut self, outcome: Outcome, context: &mut Context<'_, C>) -> Turn {
         if context.script.close == Close::Fin && outcome == Outcome::Completed {
             self.close(context.plaintext);
         }
         if let Some(recorder) = &mut context.recorder {
             recorder.names.count(self.session.asked_name(), outcome);
+            if let Some(reason) = self.reason(outcome) {
+                recorder.reasons.note(outcome, &reason, self.socket.local_port());
+            }
             let now = context.clock.now();
             if recorder.trace.is_wanted() {
                 recorder.trace.keep(self.traced(now, Some(outcome)));

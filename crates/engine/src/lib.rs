@@ -30,6 +30,7 @@ mod prime;
 pub mod primitives;
 pub mod probe;
 mod processor;
+pub mod reason;
 pub mod record;
 mod recorder;
 pub mod run;

@@ -6,6 +6,8 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::reason::CountedReason;
+
 /// A step of a connection, for time-outs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[allow(missing_docs, reason = "the steps of a connection, in order")]
@@ -100,6 +102,32 @@ pub enum Failure {
     System(i32),
 }
 
+impl Failure {
+    /// Whether it is HTTP that tells more about it, and not TLS.
+    pub fn is_of_http(self) -> bool {
+        match self {
+            Self::HttpProtocol
+            | Self::HttpStatus
+            | Self::Body
+            | Self::StreamReset
+            | Self::GoAway(_) => true,
+            Self::Refused
+            | Self::Unreachable
+            | Self::Reset
+            | Self::Closed(_)
+            | Self::Truncated
+            | Self::TimedOut(_)
+            | Self::Alert(_)
+            | Self::Certificate
+            | Self::Signature
+            | Self::TlsProtocol
+            | Self::FilesExhausted
+            | Self::PortsExhausted
+            | Self::System(_) => false,
+        }
+    }
+}
+
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -166,7 +194,7 @@ pub fn alert_name(number: u8) -> Option<&'static str> {
 }
 
 /// The name of an HTTP/2 error code (IANA "HTTP/2 Error Code").
-fn http2_error_name(code: u32) -> Option<&'static str> {
+pub fn http2_error_name(code: u32) -> Option<&'static str> {
     Some(match code {
         0 => "no_error",
         1 => "protocol_error",
@@ -212,17 +240,36 @@ pub struct Outcomes {
     pub failed: BTreeMap<String, u64>,
     /// Connections whose handshake was not the one asked for, by the fact that differed.
     pub unexpected: BTreeMap<String, u64>,
+    /// Why they failed, more exactly than their class says. Where a class is among them at all, the
+    /// counts of its reasons add up to its own.
+    #[serde(default)]
+    pub reasons: Vec<CountedReason>,
 }
 
 impl Outcomes {
-    /// Whether the accounting identity holds.
+    /// Whether the accounting identity holds, and the reasons of each class add up to it.
     pub fn balanced(&self) -> bool {
+        let is_whole = |class: &str| {
+            let reasons = self.reasons_of(class).map(|counted| counted.count);
+            reasons.sum::<u64>() == self.of_class(class)
+        };
         self.attempts == self.ended() + self.in_flight_at_stop
+            && self.reasons.iter().all(|counted| is_whole(&counted.class))
+    }
+
+    /// Connections of this class, of failures or of unexpected handshakes.
+    pub fn of_class(&self, class: &str) -> u64 {
+        self.failed.get(class).or_else(|| self.unexpected.get(class)).copied().unwrap_or(0)
     }
 
     /// All connections that ended during the measurement, however they ended.
     pub fn ended(&self) -> u64 {
         self.completed + self.failures() + self.unexpected.values().sum::<u64>()
+    }
+
+    /// The reasons of a class, most frequent first.
+    pub fn reasons_of(&self, class: &str) -> impl Iterator<Item = &CountedReason> {
+        self.reasons.iter().filter(move |counted| counted.class == class)
     }
 
     /// All failed connections.
@@ -241,6 +288,7 @@ impl Outcomes {
         for (fact, count) in &other.unexpected {
             *self.unexpected.entry(fact.clone()).or_default() += count;
         }
+        self.reasons.extend_from_slice(&other.reasons);
     }
 }
 

@@ -151,7 +151,10 @@ fn explain<S: Session>(outcome: Outcome, connection: &Connection<S>) -> String {
                 facts.kind_in_words()
             )
         }
-        _ => connection.session().explain(),
+        _ => match connection.reason(outcome) {
+            Some(reason) => reason.in_one_line(),
+            None => connection.session().explain(),
+        },
     }
 }
 

@@ -108,7 +108,7 @@ fn nothing_completed(evidence: &Evidence<'_>) -> Option<Verdict> {
 fn troubles(evidence: &Evidence<'_>) -> Option<Verdict> {
     let count = evidence.outcomes.failures();
     exceeds(count, evidence.outcomes).then(|| {
-        let classes = listed(&evidence.outcomes.failed);
+        let classes = listed(&evidence.outcomes.failed, evidence.outcomes);
         let message =
             format!("{count} of {} connections failed: {classes}", evidence.outcomes.ended());
         Verdict { code: VerdictCode::Failures, message }
@@ -118,7 +118,7 @@ fn troubles(evidence: &Evidence<'_>) -> Option<Verdict> {
 fn unexpected(evidence: &Evidence<'_>) -> Option<Verdict> {
     let count = evidence.outcomes.unexpected.values().sum();
     exceeds(count, evidence.outcomes).then(|| {
-        let facts = listed(&evidence.outcomes.unexpected);
+        let facts = listed(&evidence.outcomes.unexpected, evidence.outcomes);
         let ended = evidence.outcomes.ended();
         let message = format!("{count} of {ended} handshakes were not the one asked for: {facts}");
         Verdict { code: VerdictCode::Unexpected, message }
@@ -146,9 +146,14 @@ fn exceeds(count: u64, outcomes: &Outcomes) -> bool {
     count as f64 > TROUBLE_LIMIT * outcomes.ended() as f64
 }
 
-fn listed(counts: &std::collections::BTreeMap<String, u64>) -> String {
-    let parts: Vec<_> = counts.iter().map(|(class, count)| format!("{class} {count}")).collect();
-    parts.join(", ")
+/// Each class with its count, and with the most frequent of its reasons.
+fn listed(counts: &std::collections::BTreeMap<String, u64>, outcomes: &Outcomes) -> String {
+    let part = |(class, count): (&String, &u64)| match outcomes.reasons_of(class).next() {
+        Some(most) if most.count == *count => format!("{class} {count}: {}", most.reason),
+        Some(most) => format!("{class} {count}, {} of them: {}", most.count, most.reason),
+        None => format!("{class} {count}"),
+    };
+    counts.iter().map(part).collect::<Vec<_>>().join(", ")
 }
 
 fn saturated(evidence: &Evidence<'_>) -> Option<Verdict> {

@@ -14,7 +14,7 @@ from tlslab.analysis.measures import (
     steal_share,
 )
 from tlslab.model.finding import CellVerdict, Note
-from tlslab.model.record import RunRecord, Trial, TrialRun
+from tlslab.model.record import FailureReason, Outcomes, RunRecord, Trial, TrialRun
 from tlslab.model.wording import counted, figure, percent
 
 # One connection in a thousand: rarer trouble changes no rate by more than it is known to.
@@ -97,17 +97,29 @@ def run_faults(kind: str, record: RunRecord) -> Iterable[Note]:
     ended = ended or books.attempts  # Connections that are kept open do not end.
     if books.mismatches > TROUBLE_LIMIT * ended:
         yield Note(
-            "unexpected", f"{kind}: other handshakes than asked for: {_listed(books.unexpected)}"
+            "unexpected",
+            f"{kind}: other handshakes than asked for: {_listed(books.unexpected, books)}",
         )
     if books.failures > TROUBLE_LIMIT * ended:
-        yield Note("failures", f"{kind}: connections failed: {_listed(books.failed)}")
+        yield Note("failures", f"{kind}: connections failed: {_listed(books.failed, books)}")
     if (note := _littles_law(kind, record)) is not None:
         yield note
 
 
-def _listed(counts: Mapping[str, int]) -> str:
+def _listed(counts: Mapping[str, int], books: Outcomes) -> str:
+    """Each class with its count, and with the most frequent of its reasons."""
     items = sorted(counts.items(), key=lambda item: -item[1])
-    return ", ".join(f"{name} {count}" for name, count in items)
+    return ", ".join(
+        f"{name} {count}{_most(books.reasons_of(name), count)}" for name, count in items
+    )
+
+
+def _most(reasons: Sequence[FailureReason], count: int) -> str:
+    if not reasons:
+        return ""
+    most = reasons[0]
+    share = "" if most.count == count else f", {most.count} of them"
+    return f"{share}: {most.reason}"
 
 
 def _littles_law(kind: str, record: RunRecord) -> Note | None:

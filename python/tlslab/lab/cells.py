@@ -106,7 +106,7 @@ def open_run(
     """
     target = servers.target
     if request.resume is not None:
-        folder = RunFolder.open(request.resume)
+        folder = RunFolder.resume(request.resume)
         _refuse_other(folder, request, servers)
         return folder, folder.plan()
     seed = random.SystemRandom().getrandbits(32) if request.seed is None else request.seed

@@ -87,14 +87,40 @@ class Preflight:
 
 
 @dataclass(frozen=True)
+class FailedConnection:
+    """One connection that failed: its port on the generator's side, and what else is known of it.
+
+    The words may be the server's, and hostile.
+    """
+
+    local_port: int
+    words: str
+
+
+@dataclass(frozen=True)
+class FailureReason:
+    """How many connections of a class failed for one reason, the first few as examples."""
+
+    class_: str
+    reason: str
+    count: int
+    examples: tuple[FailedConnection, ...] = ()
+
+
+@dataclass(frozen=True)
 class Outcomes:
-    """The books over all connections of a measurement."""
+    """The books over all connections of a measurement.
+
+    `reasons` say more of the classes in `failed` and `unexpected`: where a class is among them, the
+    counts of its reasons add up to its own.
+    """
 
     attempts: int
     completed: int
     in_flight_at_stop: int
     failed: Mapping[str, int]
     unexpected: Mapping[str, int]
+    reasons: tuple[FailureReason, ...] = ()
 
     @property
     def failures(self) -> int:
@@ -108,9 +134,22 @@ class Outcomes:
 
     @property
     def balanced(self) -> bool:
-        """Whether attempts = completed + failed + unexpected + in flight, exactly."""
+        """Whether attempts = completed + failed + unexpected + in flight, exactly.
+
+        And whether the reasons of each class that has any add up to it.
+        """
         ended = self.completed + self.failures + self.mismatches
-        return self.attempts == ended + self.in_flight_at_stop
+        counts = {**self.unexpected, **self.failed}
+        explained = {each.class_ for each in self.reasons}
+        whole = all(
+            sum(each.count for each in self.reasons_of(name)) == counts.get(name, 0)
+            for name in explained
+        )
+        return whole and self.attempts == ended + self.in_flight_at_stop
+
+    def reasons_of(self, class_: str) -> tuple[FailureReason, ...]:
+        """The reasons of a class, most frequent first."""
+        return tuple(each for each in self.reasons if each.class_ == class_)
 
 
 @dataclass(frozen=True)

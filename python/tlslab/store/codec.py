@@ -16,7 +16,7 @@ from tlslab.model.errors import StoreError
 from tlslab.model.estimate import Estimate
 from tlslab.model.figure import TableCell
 from tlslab.model.probe import Refusal
-from tlslab.model.record import Reason
+from tlslab.model.record import FailureReason, Reason
 
 T = TypeVar("T")
 
@@ -24,13 +24,14 @@ T = TypeVar("T")
 def _converter() -> Converter:
     converter = Converter()
     renamed = override(rename="class")
-    for kind in (Reason, Refusal):
+    for kind in (Reason, Refusal, FailureReason):
         converter.register_structure_hook(
             kind, make_dict_structure_fn(kind, converter, class_=renamed)
         )
-    converter.register_unstructure_hook(
-        Reason, make_dict_unstructure_fn(Reason, converter, class_=renamed)
-    )
+    for kind in (Reason, FailureReason):
+        converter.register_unstructure_hook(
+            kind, make_dict_unstructure_fn(kind, converter, class_=renamed)
+        )
     converter.register_structure_hook(
         TableCell,
         lambda cell, _: converter.structure(cell, Estimate) if isinstance(cell, dict) else cell,

@@ -7,6 +7,7 @@ report.html.
 trial begins: what was finished survives a kill -9. A torn last line is no trial.
 """
 
+import errno
 import json
 import os
 import shlex
@@ -23,6 +24,7 @@ from tlslab.model.record import Trial
 from tlslab.model.run import Environment
 from tlslab.model.wording import counted
 from tlslab.store.codec import from_json, to_json
+from tlslab.store.lock import Lock
 
 T = TypeVar("T")
 
@@ -46,19 +48,21 @@ NO_ROOM = "make room, or choose another folder with --out"
 class RunFolder:
     """One run's folder. All errors of the file system are raised as StoreError."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, lock: Lock | None = None) -> None:
         self.path = path
+        self._lock = lock
 
     @classmethod
     def create(
         cls, path: Path, experiment: str, plan: Plan, environment: Environment
     ) -> "RunFolder":
-        """Makes a new folder; one that already holds a run is refused."""
-        folder = cls(path)
-        if (path / PLAN).exists():
-            raise StoreError(f"{path} already holds a run", "choose another --out, or --resume it")
+        """Makes a new folder, for this process alone; one that already holds a run is refused."""
         with _file_errors(path):
             path.mkdir(parents=True, exist_ok=True)
+            _sync(path.parent)
+            folder = cls(path, Lock(path))
+        if (path / PLAN).exists():
+            raise StoreError(f"{path} already holds a run", "choose another --out, or --resume it")
         folder._write(EXPERIMENT, experiment)
         folder._write_json(ENVIRONMENT, ENVIRONMENT_SCHEMA, environment)
         folder._write_json(PLAN, PLAN_SCHEMA, plan)
@@ -73,6 +77,14 @@ class RunFolder:
             remedy = DAMAGED if (path / TRIALS).exists() else ""
             raise StoreError(f"{path} holds no run: it has no {PLAN}", remedy)
         return cls(path)
+
+    @classmethod
+    def resume(cls, path: Path) -> "RunFolder":
+        """An existing folder, to go on with, by this process alone."""
+        folder = cls.open(path)
+        with _file_errors(path):
+            folder._lock = Lock(path)
+        return folder
 
     def experiment_text(self) -> str:
         """The experiment as it was run, in TOML."""
@@ -135,11 +147,14 @@ class RunFolder:
         line = json.dumps(data, allow_nan=False, separators=(",", ":")).encode() + b"\n"
         path = self.path / TRIALS
         with _file_errors(path):
+            is_new = not path.exists()
             handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
             try:
                 _append_whole(handle, line)
             finally:
                 os.close(handle)
+            if is_new:
+                _sync(self.path)
 
     def write_summary(self, summary: Summary, report: str) -> None:
         """Writes the summary and the page made of it, in place of older ones."""
@@ -170,6 +185,7 @@ class RunFolder:
                     handle.flush()
                     os.fsync(handle.fileno())
                 draft.replace(path)
+                _sync(self.path)
             except OSError:
                 draft.unlink(missing_ok=True)
                 raise
@@ -185,6 +201,19 @@ class RunFolder:
             return from_json({k: v for k, v in data.items() if k in known}, kind)
         except (ValueError, StoreError) as error:
             raise StoreError(f"{path}: {error}", DAMAGED) from None
+
+
+def _sync(folder: Path) -> None:
+    """Forces a folder's list of names to the disk: a file that is safe needs a name that is."""
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(handle)
+    except OSError as error:
+        # Some file systems have nothing to do here, and say so.
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):
+            raise
+    finally:
+        os.close(handle)
 
 
 def _append_whole(handle: int, line: bytes) -> None:

@@ -9,7 +9,16 @@ from made_run import World, made_run
 from tlslab.analysis import summarise
 from tlslab.experiment import load, with_levels
 from tlslab.model.finding import CellSummary
-from tlslab.model.record import CpuTime, Outcomes, Reason, RunRecord, ServerUsage, Trial
+from tlslab.model.record import (
+    CpuTime,
+    FailedConnection,
+    FailureReason,
+    Outcomes,
+    Reason,
+    RunRecord,
+    ServerUsage,
+    Trial,
+)
 
 KEY = "tls=1.3,key=ecdsa-p256,group=P-256"
 
@@ -56,6 +65,32 @@ def test_a_run_without_fault_is_valid() -> None:
 def test_books_must_balance_exactly() -> None:
     cell = cell_after(books(lambda o: replace(o, attempts=o.attempts + 1)))
     assert (cell.verdict, codes(cell), cell.trials) == ("invalid", ["books"], 0)
+
+
+def test_what_failed_is_told_with_its_reason() -> None:
+    def change(outcomes: Outcomes) -> Outcomes:
+        failed = {"tls_protocol": 100, "reset": 300}
+        reasons = (
+            FailureReason("reset", "by the server", 300),
+            FailureReason("tls_protocol", "bad_record_mac", 70, (FailedConnection(40_000, ""),)),
+            FailureReason("tls_protocol", "other", 30),
+        )
+        completed = outcomes.completed - 400
+        return replace(outcomes, completed=completed, failed=failed, reasons=reasons)
+
+    (note,) = cell_after(books(change)).reasons
+    assert note.code == "failures"
+    assert "reset 300: by the server, tls_protocol 100, 70 of them: bad_record_mac" in note.message
+
+
+def test_reasons_that_do_not_add_up_are_a_fault_of_the_books() -> None:
+    def change(outcomes: Outcomes) -> Outcomes:
+        reasons = (FailureReason("reset", "by the server", 2),)
+        return replace(
+            outcomes, completed=outcomes.completed - 3, failed={"reset": 3}, reasons=reasons
+        )
+
+    assert codes(cell_after(books(change))) == ["books"]
 
 
 @pytest.mark.parametrize(("name", "code"), [("failed", "failures"), ("unexpected", "unexpected")])

@@ -10,6 +10,8 @@ from pathlib import Path
 import psutil
 import pytest
 
+from tlslab.lab.benchmark.jmh import guarded
+from tlslab.lab.benchmark.keystores import KeyStore
 from tlslab.targets.guard import Guard, bound
 from tlslab.targets.process import ServerProcess, runs
 
@@ -73,6 +75,23 @@ def test_a_command_whose_lab_is_dead_already_does_not_begin(
     assert not made.exists()
     assert subprocess.run([*bound("KILL"), *command], check=False).returncode == 0
     assert made.exists()
+
+
+def test_a_jvm_whose_lab_is_dead_already_does_not_begin(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = tmp_path / "made"
+    monkeypatch.setenv("JAVA_TOOL_OPTIONS", "-Xmx1m")
+    script = f'test -z "$JAVA_TOOL_OPTIONS" && echo "$GIVEN" > {made}'
+    keys = KeyStore("memory", environment={"GIVEN": "a b"})
+    monkeypatch.setattr(os, "getpid", lambda: 1)
+    orphan = guarded(["sh", "-c", script], keys)
+    monkeypatch.undo()
+    assert subprocess.run(orphan, check=False).returncode != 0
+    assert not made.exists()
+    monkeypatch.setenv("JAVA_TOOL_OPTIONS", "-Xmx1m")
+    done = subprocess.run(guarded(["sh", "-c", script], keys), check=False)
+    assert (done.returncode, made.read_text()) == (0, "a b\n")
 
 
 def test_a_bound_command_keeps_its_words_and_its_exit_code() -> None:

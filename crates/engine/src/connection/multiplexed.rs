@@ -81,7 +81,7 @@ impl<S: Session> Connection<S> {
     }
 
     /// Sends what is to be sent; what to wait for if that is not possible now.
-    fn send_requests(&mut self) -> Result<Option<Turn>, Failure> {
+    pub(super) fn send_requests(&mut self) -> Result<Option<Turn>, Failure> {
         while let Some(client) = &mut self.http2 {
             let plaintext = client.outgoing()?;
             if plaintext.is_empty() {

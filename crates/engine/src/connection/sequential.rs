@@ -4,6 +4,7 @@ use super::{Connection, Context, Next, Script, Turn};
 use crate::clock::{Clock, Nanos};
 use crate::http::h1::ResponseReader;
 use crate::outcome::{Failure, Step};
+use crate::reason::Reason;
 use crate::socket;
 use crate::tls::{Progress, Session};
 
@@ -61,9 +62,10 @@ impl<S: Session> Connection<S> {
                     }
                     self.enter(Step::Body, self.at.answered, context);
                 }
-                self.response
-                    .take(&context.plaintext[..length])
-                    .map_err(|_| Failure::HttpProtocol)?
+                let taken = self.response.take(&context.plaintext[..length]);
+                taken.map_err(|error| {
+                    self.found(Failure::HttpProtocol, Reason::named(error.to_string()))
+                })?
             }
             Progress::WantRead => return Ok(Next::Stop(Turn::Read)),
             Progress::WantWrite => return Ok(Next::Stop(Turn::Write)),
@@ -78,12 +80,19 @@ impl<S: Session> Connection<S> {
         if complete { self.finish_request(context) } else { Ok(Next::Go) }
     }
 
+    /// Keeps why a response is no good.
+    fn found(&mut self, failure: Failure, reason: Reason) -> Failure {
+        self.fault = Some(reason);
+        failure
+    }
+
     fn finish_request<C: Clock>(&mut self, context: &mut Context<'_, C>) -> Result<Next, Failure> {
         if !(200..300).contains(&self.response.status()) {
-            return Err(Failure::HttpStatus);
+            let status = self.response.status().to_string();
+            return Err(self.found(Failure::HttpStatus, Reason::named(status)));
         }
         if !self.response.body.holds() {
-            return Err(Failure::Body);
+            return Err(self.found(Failure::Body, self.response.body.fault()));
         }
         let now = context.clock.now();
         if let Some(recorder) = &mut context.recorder
@@ -137,7 +146,10 @@ impl<S: Session> Connection<S> {
         }
         match self.session.read(&mut self.socket, context.plaintext)? {
             Progress::WantRead | Progress::WantWrite => {}
-            Progress::Done(_) => return Err(Failure::HttpProtocol),
+            Progress::Done(_) => {
+                let words = "a response that nothing was asked for";
+                return Err(self.found(Failure::HttpProtocol, Reason::named(words)));
+            }
             Progress::Closed | Progress::Cut => return Err(Failure::Closed(Step::FirstByte)),
         }
         self.thinks_until = None;

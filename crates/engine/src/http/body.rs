@@ -1,5 +1,6 @@
 //! Whether a response's body is the one that should have come.
 
+use crate::reason::Reason;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use sha2::{Digest as _, Sha256};
@@ -92,6 +93,20 @@ impl BodyMeter {
             BodyRule::Learn { .. } => self.stated.is_none() || self.stated == self.digest(),
             BodyRule::Hash(expected) => self.digest() == Some(self.stated.unwrap_or(expected)),
         }
+    }
+
+    /// Why a body that is complete is not the one that should have come.
+    pub fn fault(&self) -> Reason {
+        let name = match self.rule {
+            BodyRule::Length(_) => "another length than that of the first response",
+            _ if self.stated.is_some() => "another digest than its Repr-Digest field states",
+            _ => "another digest than that of the first response",
+        };
+        let words = match self.rule {
+            BodyRule::Length(length) => format!("{} bytes in place of {length}", self.bytes),
+            _ => format!("{} bytes", self.bytes),
+        };
+        Reason::named(name).with(words)
     }
 }
 

@@ -48,6 +48,7 @@ impl Recorder {
             ..Outcomes::default()
         };
         whole.book(&mut outcomes);
+        outcomes.reasons = self.reasons.of(&outcomes);
         Conclusion {
             outcomes,
             facts: self.counted_facts(),

@@ -4,12 +4,14 @@ mod conclusion;
 mod histograms;
 mod names;
 mod part;
+mod reasons;
 mod second;
 
 use self::histograms::Time;
 pub use self::histograms::{empty_histogram, encoded, summary};
 use self::names::Names;
 use self::part::Part;
+use self::reasons::Reasons;
 pub use self::second::{Percentiles, Second};
 use crate::clock::{Nanos, SECOND};
 use crate::outcome::Outcome;
@@ -81,6 +83,8 @@ pub struct Recorder {
     facts: Vec<(Negotiated, u64)>,
     /// How connections ended, by the server name that they asked for.
     pub names: Names,
+    /// Why connections failed.
+    pub reasons: Reasons,
     /// Connections in flight when the measurement began.
     carried: u64,
     /// Connections in flight when it ended.
@@ -112,6 +116,7 @@ impl Recorder {
             step: 0,
             facts: Vec::new(),
             names: Names::default(),
+            reasons: Reasons::default(),
             carried: 0,
             in_flight_at_stop: 0,
             arrivals: ArrivalBooks::default(),
@@ -279,6 +284,7 @@ impl Recorder {
             }
         }
         self.names.merge(&other.names);
+        self.reasons.merge(&other.reasons);
         self.carried += other.carried;
         self.in_flight_at_stop += other.in_flight_at_stop;
         self.arrivals.due += other.arrivals.due;

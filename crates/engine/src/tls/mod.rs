@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::identity::Identity;
 use crate::names::{CipherSuite, Group, SignatureScheme, TlsVersion};
 use crate::outcome::Failure;
+use crate::reason::Reason;
 use crate::socket::Socket;
 use crate::spec::{Authenticate, ClientChoice, HelloRetry, KeyShare, Resume};
 
@@ -215,9 +216,14 @@ pub trait Session {
     /// The certificates that the server sent, DER, its own first; none where the session looks at none.
     fn peer_certificates(&self) -> Vec<Vec<u8>>;
 
-    /// The library's own words on the last failure, for a person; empty when it has none.
+    /// Why the session failed, where more is known than the failure's class says.
+    fn reason(&self) -> Option<Reason> {
+        None
+    }
+
+    /// The same in words for a person; empty where no more is known.
     fn explain(&self) -> String {
-        String::new()
+        self.reason().map(|reason| reason.in_one_line()).unwrap_or_default()
     }
 }
 

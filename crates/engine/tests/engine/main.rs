@@ -22,6 +22,7 @@ mod openssl_client;
 mod openssl_failures;
 mod primitives;
 mod probe;
+mod reasons;
 mod resumption;
 mod segments;
 mod serve;

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use openssl::md::Md;
 use openssl::pkey::Id;
 use openssl::pkey_ctx::{HkdfMode, PkeyCtx};
-use openssl::ssl::SslContextBuilder;
+use openssl::ssl::{SslContextBuilder, SslStream};
 use openssl::symm::{Cipher, encrypt_aead};
 
 use super::Fault;
@@ -36,26 +36,38 @@ pub enum Forgery {
     Falsified,
     /// Padding only: a record of the greatest size without a content type, which RFC 8446 forbids.
     Untyped,
+    /// A byte more than a record may hold.
+    Overlong,
+    /// A message of the handshake that is done.
+    Late,
+    /// A KeyUpdate that asks for something unknown.
+    UnknownUpdate,
+    /// A NewSessionTicket that is cut short.
+    CutTicket,
 }
 
 /// Makes the handshake with TLS_AES_128_GCM_SHA256, and floods the client with such records then.
 pub fn flood(settings: &Settings, forgery: Forgery) -> Fault {
     let settings = Settings { version: Some(Version::Tls13), ..settings.clone() };
     Arc::new(move |mut socket: TcpStream| {
-        let Some(mut sealer) = handshake(&settings, &socket) else { return };
+        let Some((_, mut sealer)) = handshake(&settings, &socket) else { return };
         while socket.write_all(&sealer.records(forgery)).is_ok() {}
     })
 }
 
-/// The handshake on a handle of its own, whose session is forgotten: only its secret is kept.
-fn handshake(settings: &Settings, socket: &TcpStream) -> Option<Sealer> {
+/// The handshake on a handle of its own: its session, which reads what the client says, and what
+/// seals in its place.
+pub(super) fn handshake(
+    settings: &Settings,
+    socket: &TcpStream,
+) -> Option<(SslStream<TcpStream>, Sealer)> {
     let mut context = tls_server::context(settings);
     context.set_ciphersuites("TLS_AES_128_GCM_SHA256").unwrap();
     context.set_num_tickets(0).unwrap();
     let secret = note_secret(&mut context, SECRET);
-    tls_server::accept(&context.build(), socket.try_clone().unwrap())?;
+    let session = tls_server::accept(&context.build(), socket.try_clone().unwrap())?;
     let secret = secret.lock().unwrap().take()?;
-    Some(Sealer::new(secret))
+    Some((session, Sealer::new(secret)))
 }
 
 /// Where the secret with this label in the key log will stand, once a session has it.
@@ -93,27 +105,35 @@ impl Sealer {
 
     /// A handful of records, one behind the other.
     fn records(&mut self, forgery: Forgery) -> Vec<u8> {
-        let one = |sealer: &mut Self| match forgery {
-            Forgery::Empty => sealer.seal(&[], APPLICATION_DATA),
-            Forgery::Alerts => sealer.seal(&[1, 90], ALERT),
+        (0..16).flat_map(|_| self.one(forgery)).collect()
+    }
+
+    /// One such record.
+    pub(super) fn one(&mut self, forgery: Forgery) -> Vec<u8> {
+        match forgery {
+            Forgery::Empty => self.seal(&[], APPLICATION_DATA),
+            Forgery::Alerts => self.seal(&[1, 90], ALERT),
             Forgery::KeyUpdates => {
-                let record = sealer.seal(&[24, 0, 0, 1, 1], HANDSHAKE);
-                sealer.secret = sealer.expand("traffic upd", 32);
-                sealer.sequence = 0;
+                let record = self.seal(&[24, 0, 0, 1, 1], HANDSHAKE);
+                self.secret = self.expand("traffic upd", 32);
+                self.sequence = 0;
                 record
             }
-            Forgery::Tickets => sealer.seal(&ticket(), HANDSHAKE),
+            Forgery::Tickets => self.seal(&ticket(), HANDSHAKE),
             Forgery::Falsified => {
-                let mut record = sealer.seal(b"HTTP/1.1 200 OK\r\n", APPLICATION_DATA);
+                let mut record = self.seal(b"HTTP/1.1 200 OK\r\n", APPLICATION_DATA);
                 *record.last_mut().unwrap() ^= 1;
                 record
             }
-            Forgery::Untyped => sealer.seal(&vec![0; 16 * 1024], 0),
-        };
-        (0..16).flat_map(|_| one(self)).collect()
+            Forgery::Untyped => self.seal(&vec![0; 16 * 1024], 0),
+            Forgery::Overlong => self.seal(&vec![b'x'; 16 * 1024 + 1], APPLICATION_DATA),
+            Forgery::Late => self.seal(&[8, 0, 0, 2, 0, 0], HANDSHAKE),
+            Forgery::UnknownUpdate => self.seal(&[24, 0, 0, 1, 9], HANDSHAKE),
+            Forgery::CutTicket => self.seal(&[4, 0, 0, 2, 0, 0], HANDSHAKE),
+        }
     }
 
-    /// One record, of at most 16 KiB.
+    /// One record.
     pub(super) fn seal(&mut self, content: &[u8], kind: u8) -> Vec<u8> {
         let (key, mut nonce) = (self.expand("key", 16), self.expand("iv", 12));
         for (byte, part) in nonce[4..].iter_mut().zip(self.sequence.to_be_bytes()) {

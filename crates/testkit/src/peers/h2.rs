@@ -8,6 +8,8 @@ pub const DATA: u8 = 0;
 /// See [`DATA`].
 pub const HEADERS: u8 = 1;
 /// See [`DATA`].
+pub const PRIORITY: u8 = 2;
+/// See [`DATA`].
 pub const RST_STREAM: u8 = 3;
 /// See [`DATA`].
 pub const SETTINGS: u8 = 4;
@@ -62,6 +64,36 @@ pub fn goaway(last_stream: u32, code: u32) -> Vec<u8> {
 /// A RST_STREAM frame.
 pub fn reset(stream: u32, code: u32) -> Vec<u8> {
     frame(RST_STREAM, 0, stream, &code.to_be_bytes())
+}
+
+/// An error that a client has told, or that it is alive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Said {
+    /// A GOAWAY with this code.
+    GoAway(u32),
+    /// A RST_STREAM with this code, of this stream.
+    Reset(u32, u32),
+    /// An answer to a PING.
+    Pong,
+}
+
+/// What of this a client has said, in turn, in plaintext that begins with its preface.
+pub fn said(plaintext: &[u8]) -> Vec<Said> {
+    let number = |bytes: &[u8]| u32::from_be_bytes(*bytes.first_chunk().unwrap());
+    let mut rest = plaintext.get(PREFACE..).unwrap_or_default();
+    let mut all = Vec::new();
+    while let Some(head) = rest.first_chunk::<HEAD>() {
+        let length = u32::from_be_bytes([0, head[0], head[1], head[2]]) as usize;
+        let Some((payload, behind)) = rest[HEAD..].split_at_checked(length) else { break };
+        match (head[3], head[4]) {
+            (GOAWAY, _) => all.push(Said::GoAway(number(&payload[4..]))),
+            (RST_STREAM, _) => all.push(Said::Reset(number(&head[5..]), number(payload))),
+            (PING, 1) => all.push(Said::Pong),
+            _ => {}
+        }
+        rest = behind;
+    }
+    all
 }
 
 /// A header field that is not to be kept, without compression. The value has up to 126 bytes.

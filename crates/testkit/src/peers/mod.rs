@@ -13,14 +13,15 @@ pub mod script;
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use openssl::ssl::{Ssl, SslContext, SslStream};
 
 use crate::tls_server::{self, PATIENCE, Settings};
+use forge::Forgery;
 use script::{Act, play};
 
 /// What a peer does to one connection.
@@ -164,6 +165,48 @@ pub fn secured(settings: &Settings, acts: Vec<Act>) -> Fault {
 /// Makes the handshake, waits for the request, and answers with these bytes; then silence.
 pub fn answering(settings: &Settings, bytes: impl Into<Vec<u8>>) -> Fault {
     secured(settings, vec![Act::Receive, Act::Send(bytes.into()), Act::Wait])
+}
+
+/// What clients have said to a peer, one after the other.
+pub type Notes<T> = Arc<Mutex<Vec<T>>>;
+
+/// Makes the handshake, plays, and notes all that the client says up to its end.
+pub fn heard(settings: &Settings, acts: Vec<Act>, notes: Notes<Vec<u8>>) -> Fault {
+    let context = tls_server::context(settings).build();
+    Arc::new(move |socket| {
+        let handle = socket.try_clone().unwrap();
+        let Some(mut stream) = tls_server::accept(&context, socket) else { return };
+        let mut said = vec![0; 16 * 1024];
+        let begun = stream.read(&mut said).unwrap_or_default();
+        said.truncate(begun);
+        play(&mut stream, &handle, &acts);
+        // A client that has said why it leaves may reset the connection behind that.
+        let _ = stream.read_to_end(&mut said);
+        notes.lock().unwrap().push(said);
+    })
+}
+
+/// Makes the handshake, waits for the request, sends such a record, and notes the alert that comes
+/// back, in the words of OpenSSL; nothing for a client that sends none.
+pub fn alerted(settings: &Settings, forgery: Forgery, notes: Notes<String>) -> Fault {
+    let settings = settings.clone();
+    Arc::new(move |mut socket| {
+        set_patience(&socket);
+        let Some((mut stream, mut sealer)) = forge::handshake(&settings, &socket) else { return };
+        let mut room = [0; 4096];
+        if stream.read(&mut room).is_err() || socket.write_all(&sealer.one(forgery)).is_err() {
+            return;
+        }
+        let ended = loop {
+            match stream.ssl_read(&mut room) {
+                Ok(1..) => {}
+                Ok(0) => return,
+                Err(error) => break error,
+            }
+        };
+        let reasons = ended.ssl_error().into_iter().flat_map(|stack| stack.errors());
+        notes.lock().unwrap().extend(reasons.filter_map(|e| e.reason()).map(str::to_owned).take(1));
+    })
 }
 
 /// Serves well, and knows no session of any connection before: its key for tickets is new each time.

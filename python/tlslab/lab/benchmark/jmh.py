@@ -11,6 +11,7 @@ from tlslab.lab.benchmark.keystores import KeyStore
 from tlslab.model.benchmark import MODES, BenchmarkRun, BenchmarkSettings, Mode
 from tlslab.model.errors import CannotRunError, StoreError
 from tlslab.store.jmh import read_jmh
+from tlslab.targets.guard import bound
 from tlslab.targets.jdk import PICKED_UP, Jdk
 from tlslab.targets.process import ServerProcess
 
@@ -125,7 +126,7 @@ def guarded(line: Sequence[str], keys: KeyStore) -> list[str]:
     """A JVM's command line that ends with the lab, in an environment that adds no options."""
     unset = [part for name in PICKED_UP for part in ("-u", name)]
     assigned = [f"{name}={value}" for name, value in keys.environment.items()]
-    return ["setpriv", "--pdeathsig", "TERM", "--", "env", *unset, *assigned, *line]
+    return [*bound("TERM"), "env", *unset, *assigned, *line]
 
 
 def _wait(popen: "subprocess.Popen[bytes]", seconds: float) -> int | None:

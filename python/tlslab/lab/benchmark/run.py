@@ -147,7 +147,7 @@ def _open(
 ) -> tuple[RunFolder, Plan]:
     """The folder to resume, if it is of the same experiment, or else a new one."""
     if request.resume is not None:
-        folder = RunFolder.open(request.resume)
+        folder = RunFolder.resume(request.resume)
         if folder.experiment_text() != dumps(experiment):
             raise UsageError(f"{folder.path} holds another experiment than the one asked for")
         if request.seed not in (None, folder.plan().seed):

@@ -3,6 +3,7 @@
 //! [`Client`] is fed with plaintext and makes plaintext; [`session`] is nghttp2 behind a safe
 //! interface, [`streams`] is what is kept of each request under way.
 
+mod farewell;
 pub mod session;
 pub mod streams;
 
@@ -13,6 +14,7 @@ use super::Seen;
 use super::body::BodyRule;
 use crate::clock::Nanos;
 use crate::outcome::{Failure, Step};
+use crate::reason::Reason;
 use crate::target::Target;
 
 /// The most streams that a connection may be asked to have open at once; servers allow 100 to 256.
@@ -67,6 +69,8 @@ pub struct Client {
     sent: usize,
     /// The session may have something to send that is not made yet.
     to_make: bool,
+    /// Why the connection ends, if it does by a failure.
+    reason: Option<Reason>,
 }
 
 impl Client {
@@ -81,7 +85,15 @@ impl Client {
         ];
         session.settings(&settings, WINDOW).map_err(refused)?;
         let streams = Streams::new(rule);
-        Ok(Self { session, streams, allowed: 1, outgoing: Vec::new(), sent: 0, to_make: true })
+        Ok(Self {
+            session,
+            streams,
+            allowed: 1,
+            outgoing: Vec::new(),
+            sent: 0,
+            to_make: true,
+            reason: None,
+        })
     }
 
     /// How many requests may be begun now, when so many are to be under way at once. Until the
@@ -123,17 +135,27 @@ impl Client {
     /// # Errors
     /// The server broke the protocol, reset a stream, answered with another status than 2xx or
     /// another body than expected, or ended the connection with an error. The first failed request
-    /// ends the connection, as in HTTP/1.1.
+    /// ends the connection, as in HTTP/1.1. Where the server has broken the protocol,
+    /// [`Client::outgoing`] then tells it so, and nothing comes behind.
     pub fn take(&mut self, bytes: &[u8], now: Nanos) -> Result<(), Failure> {
         self.streams.at(now);
         let taken = self.session.receive(&mut self.streams, bytes).map_err(refused);
+        let done = self.streams.trouble().and(taken).and_then(|()| self.answer());
+        if let Err(failure) = done {
+            self.part(failure);
+        }
+        done
+    }
+
+    /// Makes what the session has to say to what has arrived.
+    fn answer(&mut self) -> Result<(), Failure> {
         if !self.session.wants_to_send() {
-            return self.streams.trouble().and(taken);
+            return Ok(());
         }
         self.to_make = true;
         // What the session itself refuses it tells when it makes its answer.
         let answered = self.outgoing().map(|_| ());
-        self.streams.trouble().and(taken).and(answered)?;
+        self.streams.trouble().and(answered)?;
         if self.streams.has_settings() {
             self.allowed = self.session.peer_streams();
         }
@@ -171,6 +193,11 @@ impl Client {
     /// or none.
     pub fn step(&self) -> Step {
         self.streams.step()
+    }
+
+    /// Why the connection has failed, if it has.
+    pub fn reason(&self) -> Option<Reason> {
+        self.reason.clone()
     }
 
     /// The response that was completed last, or failed.

@@ -111,8 +111,8 @@ pub trait Events {
     /// The peer will end the connection. Streams above the last one are closed next.
     fn go_away(&mut self, notice: GoAway) -> Result<(), Broken>;
 
-    /// A frame has arrived that breaks the protocol.
-    fn violation(&mut self);
+    /// A frame has arrived that breaks the protocol; in the library's words, how.
+    fn violation(&mut self, words: &'static str);
 
     /// A stream is over, with this error code (RFC 9113, section 7).
     fn closed(&mut self, stream: i32, code: u32);
@@ -280,6 +280,13 @@ impl<E: Events> Session<E> {
             let last = sys::nghttp2_session_get_last_proc_stream_id(raw);
             sys::nghttp2_submit_goaway(raw, 0, last, sys::NGHTTP2_NO_ERROR, ptr::null(), 0)
         };
+        if done == 0 { Ok(()) } else { Err(Broken) }
+    }
+
+    /// Ends the connection with this error code (RFC 9113, section 7), which is told next.
+    pub fn terminate(&mut self, code: u32) -> Result<(), Broken> {
+        // SAFETY: the session is valid.
+        let done = unsafe { sys::nghttp2_session_terminate_session(self.raw.as_ptr(), code) };
         if done == 0 { Ok(()) } else { Err(Broken) }
     }
 

@@ -6,7 +6,8 @@ use super::session::{Broken, Events, FrameHead, GoAway, Kind};
 use crate::clock::Nanos;
 use crate::http::body::{BodyMeter, BodyRule};
 use crate::http::{HEAD_LIMIT, INTERIM_LIMIT, Seen, server_name};
-use crate::outcome::{Failure, Step};
+use crate::outcome::{Failure, Step, http2_error_name};
+use crate::reason::Reason;
 
 /// The most frames that may come without anything of a response between them: SETTINGS, PING, RST of
 /// streams that are gone, empty DATA. An honest server sends a handful.
@@ -14,6 +15,11 @@ const IDLE_LIMIT: u32 = 256;
 
 /// What each field of a header list costs beyond its own bytes (RFC 9113, section 6.5.2).
 const FIELD_OVERHEAD: usize = 32;
+
+/// Error codes (RFC 9113, section 7).
+const PROTOCOL_ERROR: u32 = libnghttp2_sys::NGHTTP2_PROTOCOL_ERROR;
+/// The code for a server that keeps us busy with nothing.
+pub const ENHANCE_YOUR_CALM: u32 = libnghttp2_sys::NGHTTP2_ENHANCE_YOUR_CALM;
 
 /// A completed request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,6 +45,27 @@ pub enum Overdue {
     Until(Nanos),
 }
 
+/// What is known of a failure.
+#[derive(Debug)]
+pub struct Fault {
+    /// The code with which it ends the connection (RFC 9113, section 5.4.1), where the session does
+    /// not end it by itself.
+    pub code: Option<u32>,
+    /// Why.
+    pub reason: Reason,
+}
+
+impl Fault {
+    fn told(reason: Reason) -> Self {
+        Self { code: None, reason }
+    }
+}
+
+/// An error code's name, or its number.
+pub fn error_name(code: u32) -> String {
+    http2_error_name(code).map_or_else(|| code.to_string(), str::to_owned)
+}
+
 /// A request under way.
 #[derive(Debug)]
 struct Stream {
@@ -52,19 +79,21 @@ struct Stream {
     server: Option<String>,
     /// All of the response has arrived.
     complete: bool,
+    /// The server has taken the stream back before that.
+    reset: bool,
 }
 
 impl Stream {
-    fn take_field(&mut self, name: &[u8], value: &[u8]) -> Result<(), Broken> {
+    fn take_field(&mut self, name: &[u8], value: &[u8]) -> Result<(), &'static str> {
         match name {
             b"server" => self.server = server_name(value),
             b"repr-digest" => self.body.state(value),
             _ => {
                 let number = str::from_utf8(value).ok().and_then(|text| text.parse().ok());
-                self.status = number.ok_or(Broken)?;
+                self.status = number.ok_or("a status that is no number")?;
                 self.interim += u32::from((100..200).contains(&self.status));
                 if self.interim > INTERIM_LIMIT {
-                    return Err(Broken);
+                    return Err("too many interim responses");
                 }
             }
         }
@@ -88,7 +117,7 @@ pub struct Streams {
     idle: u32,
     has_settings: bool,
     notice: Option<GoAway>,
-    trouble: Option<Failure>,
+    trouble: Option<(Failure, Fault)>,
 }
 
 impl Streams {
@@ -126,6 +155,7 @@ impl Streams {
             body: BodyMeter::new(self.rule),
             server: None,
             complete: false,
+            reset: false,
         });
     }
 
@@ -156,7 +186,12 @@ impl Streams {
 
     /// The first failure, if there was one.
     pub fn trouble(&self) -> Result<(), Failure> {
-        self.trouble.map_or(Ok(()), Err)
+        self.trouble.as_ref().map_or(Ok(()), |(failure, _)| Err(*failure))
+    }
+
+    /// What is known of the first failure.
+    pub fn fault(&self) -> Option<&Fault> {
+        self.trouble.as_ref().map(|(_, fault)| fault)
     }
 
     /// The response that was completed last, or failed.
@@ -185,8 +220,14 @@ impl Streams {
         self.under_way.iter_mut().find(|stream| stream.id == id)
     }
 
-    fn fail(&mut self, failure: Failure) {
-        self.trouble.get_or_insert(failure);
+    fn fail(&mut self, failure: Failure, fault: Fault) {
+        self.trouble.get_or_insert((failure, fault));
+    }
+
+    /// The server has broken a rule that the session leaves to us.
+    fn refuse<T>(&mut self, code: u32, words: &'static str) -> Result<T, Broken> {
+        self.fail(Failure::HttpProtocol, Fault { code: Some(code), reason: Reason::named(words) });
+        Err(Broken)
     }
 
     /// A response has arrived in full: is it a good one?
@@ -200,8 +241,10 @@ impl Streams {
         };
         match stream.status {
             200..300 if stream.body.holds() => self.done.push_back(done),
-            200..300 => self.fail(Failure::Body),
-            _ => self.fail(Failure::HttpStatus),
+            200..300 => self.fail(Failure::Body, Fault::told(stream.body.fault())),
+            status => {
+                self.fail(Failure::HttpStatus, Fault::told(Reason::named(status.to_string())))
+            }
         }
         if self.rule.learns() {
             self.seen = Seen {
@@ -219,7 +262,7 @@ impl Events for Streams {
         let now = self.now;
         let carries = match frame.kind {
             // Push is switched off (RFC 9113, section 8.4).
-            Kind::PushPromise => return Err(Broken),
+            Kind::PushPromise => return self.refuse(PROTOCOL_ERROR, "a push, which is off"),
             Kind::Headers | Kind::Continuation => {
                 if frame.kind == Kind::Headers {
                     self.list = 0;
@@ -236,13 +279,16 @@ impl Events for Streams {
             _ => false,
         };
         self.idle = if carries { 0 } else { self.idle + 1 };
-        if self.idle > IDLE_LIMIT { Err(Broken) } else { Ok(()) }
+        if self.idle > IDLE_LIMIT {
+            return self.refuse(ENHANCE_YOUR_CALM, "a flood of frames that carry nothing");
+        }
+        Ok(())
     }
 
     fn field(&mut self, id: i32, name: &[u8], value: &[u8]) -> Result<(), Broken> {
         self.list += name.len() + value.len() + FIELD_OVERHEAD;
         if self.list > HEAD_LIMIT {
-            return Err(Broken);
+            return self.refuse(ENHANCE_YOUR_CALM, "a header list of more than 64 KiB");
         }
         let wanted = match name {
             b":status" => true,
@@ -252,7 +298,8 @@ impl Events for Streams {
         if !wanted {
             return Ok(());
         }
-        self.find(id).map_or(Ok(()), |stream| stream.take_field(name, value))
+        let taken = self.find(id).map_or(Ok(()), |stream| stream.take_field(name, value));
+        taken.or_else(|words| self.refuse(PROTOCOL_ERROR, words))
     }
 
     fn data(&mut self, id: i32, bytes: &[u8]) -> Result<(), Broken> {
@@ -269,7 +316,7 @@ impl Events for Streams {
                 self.find(id).into_iter().for_each(|stream| stream.complete = true);
             }
             Kind::ResetStream if self.find(id).is_some_and(|stream| !stream.complete) => {
-                self.fail(Failure::StreamReset);
+                self.find(id).into_iter().for_each(|stream| stream.reset = true);
             }
             Kind::Settings if !frame.is_acknowledgement() => self.has_settings = true,
             _ => {}
@@ -281,25 +328,29 @@ impl Events for Streams {
     /// processed, and is neither answered nor failed (RFC 9113, section 6.8).
     fn go_away(&mut self, notice: GoAway) -> Result<(), Broken> {
         if notice.code != libnghttp2_sys::NGHTTP2_NO_ERROR {
-            self.fail(Failure::GoAway(notice.code));
+            let fault = Fault::told(Reason::named(error_name(notice.code)));
+            self.fail(Failure::GoAway(notice.code), fault);
         }
         self.under_way.retain(|stream| stream.id <= notice.last_stream);
         self.notice = Some(notice);
         Ok(())
     }
 
-    fn violation(&mut self) {
-        self.fail(Failure::HttpProtocol);
+    fn violation(&mut self, words: &'static str) {
+        self.fail(Failure::HttpProtocol, Fault::told(Reason::named(words)));
     }
 
-    fn closed(&mut self, id: i32, _: u32) {
+    fn closed(&mut self, id: i32, code: u32) {
         let Some(index) = self.under_way.iter().position(|stream| stream.id == id) else { return };
         let stream = self.under_way.swap_remove(index);
         if stream.complete {
             self.judge(&stream);
+        } else if stream.reset {
+            self.fail(Failure::StreamReset, Fault::told(Reason::named(error_name(code))));
         } else {
             // Not by the server's RST_STREAM, which is noted already: the session refuses it.
-            self.fail(Failure::HttpProtocol);
+            let fault = Fault::told(Reason::named("a stream that breaks the protocol"));
+            self.fail(Failure::HttpProtocol, fault);
         }
     }
 

@@ -43,7 +43,7 @@ impl Events for Answers {
         Ok(())
     }
 
-    fn violation(&mut self) {
+    fn violation(&mut self, _: &'static str) {
         panic!("the client broke the protocol");
     }
 

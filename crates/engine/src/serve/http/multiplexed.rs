@@ -216,7 +216,7 @@ impl Events for Exchanges {
     }
 
     /// The session answers by itself: the stream or the connection is ended.
-    fn violation(&mut self) {}
+    fn violation(&mut self, _: &'static str) {}
 
     fn closed(&mut self, stream: i32, _: u32) {
         self.open.retain(|exchange| exchange.stream != stream);

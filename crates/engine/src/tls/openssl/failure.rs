@@ -50,6 +50,11 @@ fn words(error: &Error) -> String {
     error.reason().map_or_else(|| error.to_string(), str::to_owned)
 }
 
+/// Whether the library's words say more of a failure than its class does.
+pub fn says_more(failure: Failure) -> bool {
+    matches!(failure, Failure::TlsProtocol | Failure::Certificate | Failure::Signature)
+}
+
 /// The first reason of an error stack in words.
 pub fn first_words(errors: &ErrorStack) -> String {
     errors.errors().first().map_or_else(|| "unknown error".to_owned(), words)

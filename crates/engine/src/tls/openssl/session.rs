@@ -5,6 +5,7 @@ use std::io;
 use ::openssl::ssl::{self, ErrorCode, ShutdownState, Ssl, SslStream};
 
 use crate::outcome::{Failure, Step};
+use crate::reason::Reason;
 use crate::socket::{self, Socket};
 use crate::spec::Resume;
 use crate::tls::pool::Pool;
@@ -29,6 +30,8 @@ pub struct OpensslSession {
     /// Bytes received since the session last got on.
     fruitless: usize,
     explanation: String,
+    /// The explanation is one of a fault, that others may have, too.
+    is_fault: bool,
 }
 
 impl OpensslSession {
@@ -47,6 +50,7 @@ impl OpensslSession {
             step: Step::Handshake,
             fruitless: 0,
             explanation: String::new(),
+            is_fault: false,
         })
     }
 
@@ -129,6 +133,7 @@ impl OpensslSession {
 
     fn flooded(&mut self) -> Failure {
         FLOOD.clone_into(&mut self.explanation);
+        self.is_fault = true;
         Failure::TlsProtocol
     }
 
@@ -145,6 +150,7 @@ impl OpensslSession {
     fn end(&mut self, error: &ssl::Error, socket: &mut Socket) -> Failure {
         let (class, explanation) = self.fail(error);
         self.explanation = explanation;
+        self.is_fault = failure::says_more(class);
         // The alert that says why; the connection is lost, whether it arrives or not.
         let _ = self.stream.get_mut().send(socket);
         class
@@ -170,6 +176,7 @@ impl Session for OpensslSession {
         self.stream.write_early_data(plaintext).map_err(|error| {
             let (class, explanation) = self.fail(&error);
             self.explanation = explanation;
+            self.is_fault = failure::says_more(class);
             class
         })
     }
@@ -229,6 +236,10 @@ impl Session for OpensslSession {
     fn peer_certificates(&self) -> Vec<Vec<u8>> {
         let chain = self.stream.ssl().peer_cert_chain();
         chain.into_iter().flatten().filter_map(|certificate| certificate.to_der().ok()).collect()
+    }
+
+    fn reason(&self) -> Option<Reason> {
+        self.is_fault.then(|| Reason::named(self.explanation.clone()))
     }
 
     fn explain(&self) -> String {

@@ -18,12 +18,14 @@ use rustls::{ClientConfig, Error};
 
 use super::client_identity::take_shown;
 use super::facts::{Seen, negotiated};
+use super::failure::reason;
 use super::flight::{Early, encode, encode_flight, encrypt_early};
 use super::own::{OwnClient, Template};
 use super::signed_with;
 use super::tickets::{self, Ticket};
 use crate::names::SignatureScheme;
 use crate::outcome::{Failure, Step};
+use crate::reason::Reason;
 use crate::socket::{self, Socket};
 use crate::tls::pool::Pool;
 use crate::tls::{FLOOD, FRUITLESS_LIMIT, Negotiated, Progress, Session, Urgent};
@@ -74,6 +76,8 @@ pub struct RustlsSession {
     /// Where to put what the server gives to resume by.
     pool: Option<Pool<Ticket>>,
     error: Option<Error>,
+    /// Whether the record that the error is about was authentic, where that is known.
+    whole: Option<bool>,
 }
 
 impl RustlsSession {
@@ -127,6 +131,7 @@ impl RustlsSession {
             fruitless: 0,
             pool: None,
             error: None,
+            whole: None,
         }
     }
 
@@ -164,8 +169,7 @@ impl RustlsSession {
             }
             self.fruitless += length;
             if self.fruitless > FRUITLESS_LIMIT {
-                self.error = Some(Error::General(FLOOD.to_owned()));
-                return Err(Failure::TlsProtocol);
+                return Err(self.give_up(FLOOD));
             }
             self.partial.clear();
             let filled = kept + length;
@@ -183,7 +187,7 @@ impl RustlsSession {
                 tickets::delivered(self.seen.authenticated, |ticket| pool.put(ticket));
             }
             if filled - used > PARTIAL_LIMIT {
-                return Err(Failure::TlsProtocol);
+                return Err(self.give_up("a message without an end"));
             }
             self.partial.extend_from_slice(&buffer[used..filled]);
             Ok(Some(read))
@@ -227,7 +231,7 @@ impl Session for RustlsSession {
                     return Ok(if self.seen.early.sent { plaintext.len() } else { 0 });
                 }
                 Ok(_) => return Ok(0),
-                Err(error) => return Err(self.fail(error)),
+                Err(error) => return Err(self.fail(error, None)),
             }
         }
     }
@@ -289,7 +293,7 @@ impl Session for RustlsSession {
             }
         });
         if exhausted {
-            return Err(Failure::TlsProtocol);
+            return Err(self.give_up("the keys are worn out"));
         }
         self.send_outgoing(socket, Step::FirstByte)?;
         Ok(Progress::Done(plaintext.len()))
@@ -333,7 +337,7 @@ impl Session for RustlsSession {
                 return Ok(Progress::WantRead);
             };
             if self.outgoing.len() > OUTGOING_LIMIT {
-                return Err(Failure::TlsProtocol);
+                return Err(self.give_up("a peer that has us answer and reads nothing"));
             }
             self.send_outgoing(socket, Step::Body)?;
             if read > 0 {
@@ -360,11 +364,11 @@ impl Session for RustlsSession {
         certificates.iter().map(|certificate| certificate.as_ref().to_vec()).collect()
     }
 
-    fn explain(&self) -> String {
+    fn reason(&self) -> Option<Reason> {
         match (&self.error, &self.machine) {
-            (Some(error), _) => error.to_string(),
-            (None, Machine::Own(client)) => client.error().to_owned(),
-            (None, Machine::Library(_)) => String::new(),
+            (Some(error), _) => Some(reason(error, self.whole)),
+            (None, Machine::Own(client)) => client.reason(),
+            (None, Machine::Library(_)) => None,
         }
     }
 }

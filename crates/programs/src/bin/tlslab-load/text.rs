@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use tlslab_engine::outcome::Outcomes;
 use tlslab_engine::record::{CountedName, HISTOGRAMS, OPEN_HISTOGRAMS, RunRecord, StepResult};
 
 /// The record in a few lines.
@@ -40,9 +41,7 @@ pub fn summary(record: &RunRecord) -> String {
         let share = kinds.resumed_share() * 100.0;
         let _ = writeln!(text, "  {} resumed ({share:.2} %), {} full", kinds.resumed, kinds.full);
     }
-    for (class, count) in record.outcomes.failed.iter().chain(&record.outcomes.unexpected) {
-        let _ = writeln!(text, "  {count} {class}");
-    }
+    text.push_str(&troubles(&record.outcomes));
     for name in &record.server_names {
         let CountedName { name, completed, failed, unexpected } = name;
         let _ =
@@ -88,6 +87,27 @@ pub fn summary(record: &RunRecord) -> String {
     }
     for verdict in &record.verdicts {
         let _ = writeln!(text, "verdict: {}", verdict.message);
+    }
+    text
+}
+
+/// The most reasons of a class that are shown; the record has them all.
+const REASONS: usize = 5;
+
+/// What went wrong, by class, with the reasons behind it.
+fn troubles(outcomes: &Outcomes) -> String {
+    let mut text = String::new();
+    for (class, count) in outcomes.failed.iter().chain(&outcomes.unexpected) {
+        let _ = writeln!(text, "  {count} {class}");
+        for counted in outcomes.reasons_of(class).take(REASONS) {
+            let example = counted.examples.iter().find(|example| !example.words.is_empty());
+            let words = example.map(|example| format!(": {}", example.words)).unwrap_or_default();
+            let _ = writeln!(text, "    {} {}{words}", counted.count, counted.reason);
+        }
+        let more = outcomes.reasons_of(class).count().saturating_sub(REASONS);
+        if more > 0 {
+            let _ = writeln!(text, "    and {more} more reasons, in the record");
+        }
     }
     text
 }

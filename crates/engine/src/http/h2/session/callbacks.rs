@@ -3,7 +3,7 @@
 
 use super::{Broken, Events, FrameHead, GoAway, Kind};
 use libnghttp2_sys as sys;
-use std::ffi::{c_int, c_void};
+use std::ffi::{CStr, c_int, c_void};
 use std::slice;
 
 fn code(result: Result<(), Broken>) -> c_int {
@@ -14,12 +14,20 @@ fn code(result: Result<(), Broken>) -> c_int {
 }
 
 pub unsafe extern "C" fn begin<E: Events>(
-    _: *mut sys::nghttp2_session,
+    session: *mut sys::nghttp2_session,
     head: *const sys::nghttp2_frame_hd,
     user: *mut c_void,
 ) -> c_int {
     // SAFETY: see the module.
     let (events, head) = unsafe { (&mut *user.cast::<E>(), &*head) };
+    // The library passes over what is left of priorities, this error among it (RFC 9113, section 6.3).
+    if u32::from(head.type_) == sys::NGHTTP2_PRIORITY && head.stream_id == 0 {
+        events.violation("PRIORITY of stream 0");
+        // SAFETY: see the module; a session may be terminated from within its callbacks.
+        return unsafe {
+            sys::nghttp2_session_terminate_session(session, sys::NGHTTP2_PROTOCOL_ERROR)
+        };
+    }
     code(events.begin(&FrameHead::of(head)))
 }
 
@@ -80,11 +88,13 @@ pub unsafe extern "C" fn frame<E: Events>(
 pub unsafe extern "C" fn violation<E: Events>(
     _: *mut sys::nghttp2_session,
     _: *const sys::nghttp2_frame,
-    _: c_int,
+    error: c_int,
     user: *mut c_void,
 ) -> c_int {
-    // SAFETY: see the module.
-    unsafe { &mut *user.cast::<E>() }.violation();
+    // SAFETY: see the module; the library's words for an error are static.
+    let (events, words) =
+        unsafe { (&mut *user.cast::<E>(), CStr::from_ptr(sys::nghttp2_strerror(error))) };
+    events.violation(words.to_str().unwrap_or_default());
     0
 }
 

@@ -1,18 +1,19 @@
 //! Whether a server is who it should be: its certificates and its signature (RFC 8446, sections 4.4.2
 //! and 4.4.3), judged by the back end's verifier as those of a connection of rustls are.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use rustls::client::danger::ServerCertVerifier;
 use rustls::crypto::hash;
 use rustls::internal::msgs::codec::Codec;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::{DigitallySignedStruct, Error};
+use rustls::{AlertDescription, DigitallySignedStruct, Error};
 
+use super::fault::{DECODE_ERROR, DECRYPT_ERROR, Fault, ILLEGAL_PARAMETER};
 use super::reading::for_each_certificate;
 use crate::outcome::Failure;
-use crate::tls::rustls::failure::failure;
+use crate::reason::Reason;
+use crate::tls::rustls::failure::{failure, reason};
 use crate::tls::rustls::signed_with;
 use crate::tls::rustls::verifier::Verifier;
 
@@ -26,11 +27,12 @@ pub struct Judge {
     name: ServerName<'static>,
 }
 
-/// Why a server is refused: the class, and words.
+/// Why a server is refused: the class, the alert that it gets, and the reason.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Refusal {
     pub failure: Failure,
-    pub words: Cow<'static, str>,
+    pub alert: u8,
+    pub reason: Reason,
 }
 
 impl Judge {
@@ -53,7 +55,7 @@ impl Judge {
             return Err(refused(&Error::NoCertificatesPresented, false));
         };
         let signed = DigitallySignedStruct::read_bytes(proof)
-            .map_err(|_| malformed("a CertificateVerify that cannot be read"))?;
+            .map_err(|_| malformed("a CertificateVerify that cannot be read".into()))?;
         // What is stapled is not looked at, here as there.
         self.verifier
             .verify_server_cert(server, others, &self.name, &[], UnixTime::now())
@@ -66,10 +68,18 @@ impl Judge {
     }
 }
 
-fn malformed(words: &'static str) -> Refusal {
-    Refusal { failure: Failure::TlsProtocol, words: words.into() }
+fn malformed(fault: Fault) -> Refusal {
+    let Fault { alert, .. } = fault;
+    Refusal { failure: Failure::TlsProtocol, alert, reason: fault.into() }
 }
 
 fn refused(error: &Error, signed: bool) -> Refusal {
-    Refusal { failure: failure(error, signed), words: error.to_string().into() }
+    let failure = failure(error, signed);
+    let alert = match error {
+        Error::NoCertificatesPresented => DECODE_ERROR,
+        _ if failure == Failure::Signature => DECRYPT_ERROR,
+        Error::InvalidCertificate(why) => AlertDescription::from(why.clone()).into(),
+        _ => ILLEGAL_PARAMETER,
+    };
+    Refusal { failure, alert, reason: reason(error, Some(true)) }
 }

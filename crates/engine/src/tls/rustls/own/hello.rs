@@ -10,6 +10,7 @@ use rustls::pki_types::ServerName;
 use rustls::unbuffered::ConnectionState;
 
 use super::authentication::Judge;
+use super::fault::{Fault, illegal};
 use super::reading::{
     CLIENT_HELLO, HANDSHAKE, HEADER, KEY_SHARE, RANDOM_LENGTH, ServerHello, encrypted_extensions,
     for_each_extension, server_hello,
@@ -71,7 +72,7 @@ impl Template {
         let mut offered = Vec::new();
         for_each_extension(extensions(&record)?, |number, _| {
             offered.push(number);
-            true
+            Ok(())
         })
         .ok()?;
         let alpn = config.alpn_protocols.clone();
@@ -93,31 +94,27 @@ impl Template {
         Some(*session_id)
     }
 
-    /// The application protocol that EncryptedExtensions choose, if they do; an error in words where
-    /// they hold what was not offered.
-    pub fn read_extensions<'m>(&self, body: &'m [u8]) -> Result<Option<&'m [u8]>, &'static str> {
+    /// The application protocol that EncryptedExtensions choose, if they do; a fault where they hold
+    /// what was not offered.
+    pub fn read_extensions<'m>(&self, body: &'m [u8]) -> Result<Option<&'m [u8]>, Fault> {
         match encrypted_extensions(body, &self.extensions)? {
             Some(name) if !self.alpn.iter().any(|known| known == name) => {
-                Err("the server chooses a protocol that is not offered")
+                Err(illegal("the server chooses a protocol that is not offered"))
             }
             chosen => Ok(chosen),
         }
     }
 
-    /// What a ServerHello's body says to such a ClientHello; an error in words if it is none that a
-    /// full handshake goes on from.
-    pub fn read_answer<'m>(
-        &self,
-        session_id: &[u8],
-        body: &'m [u8],
-    ) -> Result<Answer<'m>, &'static str> {
+    /// What a ServerHello's body says to such a ClientHello; a fault if it is none that a full
+    /// handshake goes on from.
+    pub fn read_answer<'m>(&self, session_id: &[u8], body: &'m [u8]) -> Result<Answer<'m>, Fault> {
         let ServerHello { suite, group, share } = server_hello(body, session_id)?;
         if group != u16::from(self.group.name()) {
-            return Err("the server's key share is not of the group that is offered");
+            return Err(illegal("the server's key share is not of the group that is offered"));
         }
         let suite = find(suite)
             .filter(|suite| self.suites.contains(&suite.code_point))
-            .ok_or("the server chooses a cipher suite that is not offered")?;
+            .ok_or(illegal("the server chooses a cipher suite that is not offered"))?;
         Ok(Answer { suite, share })
     }
 }

@@ -4,6 +4,7 @@ use std::mem;
 
 use rustls::crypto::tls13::OkmBlock;
 
+use super::fault::{DECRYPT_ERROR, Fault, INTERNAL_ERROR, illegal, unexpected};
 use super::hello::Answer;
 use super::reading::{
     CERTIFICATE, CERTIFICATE_REQUEST, CERTIFICATE_VERIFY, CHANGE_CIPHER_SPEC, ENCRYPTED_EXTENSIONS,
@@ -31,7 +32,10 @@ pub(super) const KEY_UPDATES: u8 = 32;
 const NO_CERTIFICATE: [u8; 8] = [CERTIFICATE, 0, 0, 4, 0, 0, 0, 0];
 
 /// Without a key for what comes next nothing unencrypted may take its place.
-const NO_KEY: &str = "the server's records cannot be decrypted";
+const NO_KEY: Fault = Fault::new(INTERNAL_ERROR, "the server's records cannot be decrypted");
+
+/// The handshake was another one for the server (section 4.4.4).
+const UNFIT: Fault = Fault::new(DECRYPT_ERROR, "the server's Finished does not fit the handshake");
 
 impl OwnClient {
     /// Takes all messages that are whole; gives their length.
@@ -44,7 +48,7 @@ impl OwnClient {
         while let Some(&[kind, high, middle, low]) = bytes[used..].first_chunk::<MESSAGE_HEADER>() {
             let length = u32::from_be_bytes([0, high, middle, low]) as usize;
             if length > LONGEST_MESSAGE {
-                return self.fail("a message of more than 64 KiB");
+                return self.fail("a message of more than 64 KiB".into());
             }
             let Some(message) = bytes[used..].get(..MESSAGE_HEADER + length) else { break };
             used += message.len();
@@ -53,7 +57,7 @@ impl OwnClient {
             // Where keys change, so does the record (RFC 8446, section 5.1).
             let changes = kind == KEY_UPDATE || before == State::ServerHello || kind == FINISHED;
             if changes && used < bytes.len() {
-                return self.fail("a record that goes on behind a change of keys");
+                return self.fail(unexpected("a record that goes on behind a change of keys"));
             }
         }
         Ok(used)
@@ -89,7 +93,7 @@ impl OwnClient {
             (State::Finished, FINISHED) => return self.server_finished(message, body, outgoing),
             (State::Ready, NEW_SESSION_TICKET) => return self.read(new_session_ticket(body)),
             (State::Ready, KEY_UPDATE) => return self.key_update(body, outgoing),
-            _ => return self.fail("a handshake message that has no place here"),
+            _ => return self.fail(unexpected("a handshake message that has no place here")),
         }
         self.secrets()?.add(message);
         Ok(())
@@ -99,7 +103,7 @@ impl OwnClient {
         let answer = self.template.read_answer(&self.session_id, body);
         let Answer { suite, share } = self.read(answer)?;
         let shared = self.exchange.take().and_then(|exchange| exchange.complete(share).ok());
-        let shared = self.or(shared, "the server's key share is invalid")?;
+        let shared = self.or(shared, illegal("the server's key share is invalid"))?;
         let secrets = suite.begin(shared.secret_bytes(), [&self.hello, message]);
         let receiving = suite.protect(secrets.traffic(Side::Server));
         self.receiving = Some(self.or(receiving, NO_KEY)?);
@@ -120,15 +124,15 @@ impl OwnClient {
     fn authenticate(&mut self, proof: &[u8]) -> Result<(), Failure> {
         let certificate = mem::take(&mut self.certificate);
         if !self.has_certificate {
-            self.error = "the server has no certificate".into();
+            let _ = self.fail::<()>("the server has no certificate".into());
             return Err(Failure::Certificate);
         }
         let Some(judge) = &self.template.judge else { return Ok(()) };
         let Some(secrets) = &self.handshake else {
-            return self.fail("a CertificateVerify without a ServerHello");
+            return self.fail(unexpected("a CertificateVerify without a ServerHello"));
         };
         judge.judge(&certificate, proof, &secrets.so_far()).map_err(|refusal| {
-            self.error = refusal.words;
+            self.fault = Some((refusal.alert, refusal.reason));
             refusal.failure
         })?;
         self.authenticated = true;
@@ -142,12 +146,12 @@ impl OwnClient {
         body: &[u8],
         outgoing: &mut Vec<u8>,
     ) -> Result<(), Failure> {
-        let (Some(mut secrets), Some(suite)) = (self.handshake.take(), self.suite) else {
-            return self.fail("a Finished without a ServerHello");
-        };
-        if !secrets.is_finished(Side::Server, body) {
-            return self.fail("the server's Finished does not fit the handshake");
+        if !self.handshake.as_ref().is_some_and(|own| own.is_finished(Side::Server, body)) {
+            return self.fail(UNFIT);
         }
+        let (Some(mut secrets), Some(suite)) = (self.handshake.take(), self.suite) else {
+            return self.fail(unexpected("a Finished without a ServerHello"));
+        };
         secrets.add(message);
         let traffic = secrets.application();
         outgoing.extend_from_slice(&FOR_MIDDLE_BOXES);
@@ -175,12 +179,13 @@ impl OwnClient {
     fn key_update(&mut self, body: &[u8], outgoing: &mut Vec<u8>) -> Result<(), Failure> {
         self.key_updates += 1;
         if self.key_updates > KEY_UPDATES {
-            return self.fail("one KeyUpdate after the other");
+            return self.fail(unexpected("one KeyUpdate after the other"));
         }
         match body {
             [0] => {}
             [1] => self.renew(outgoing)?,
-            _ => return self.fail("a KeyUpdate that asks for something unknown"),
+            [_] => return self.fail(illegal("a KeyUpdate that asks for something unknown")),
+            _ => return self.fail("a KeyUpdate of a wrong length".into()),
         }
         let (Some(suite), Some([_, server])) = (self.suite, &mut self.traffic) else {
             return self.fail(NO_KEY);

@@ -9,6 +9,7 @@
 //! certificate) stays with rustls.
 
 mod authentication;
+mod fault;
 mod hello;
 #[cfg(test)]
 mod laws;
@@ -19,7 +20,6 @@ mod secrets;
 #[cfg(test)]
 mod tests;
 
-use std::borrow::Cow;
 use std::mem;
 use std::sync::Arc;
 
@@ -27,13 +27,15 @@ use rustls::crypto::ActiveKeyExchange;
 use rustls::crypto::tls13::OkmBlock;
 
 pub use self::authentication::Judge;
+pub use self::fault::INTERNAL_ERROR;
+use self::fault::{Fault, unexpected};
 pub use self::hello::Template;
 use self::protection::Protection;
-pub use self::reading::record_length;
 use self::reading::{ALERT, APPLICATION_DATA, CHANGE_CIPHER_SPEC, HANDSHAKE, HEADER, RECORD};
-use self::secrets::{Secrets, Suite};
+use self::secrets::{Secrets, Side, Suite};
 use crate::names::{CipherSuite, SignatureScheme, TlsVersion};
 use crate::outcome::Failure;
+use crate::reason::Reason;
 use crate::spec::Resume;
 use crate::tls::{Alpn, EarlyData, HandshakeKind, KeyExchangeGroup, Negotiated};
 
@@ -46,6 +48,8 @@ const FATAL: u8 = 2;
 /// How many alerts may only warn, and how many records be there for middle boxes; rustls lets as many in.
 const WARNINGS: u8 = 4;
 const CHANGE_CIPHER_SPECS: u8 = 2;
+
+const NO_RANDOM: Fault = Fault::new(INTERNAL_ERROR, "there are no random bytes");
 
 /// What the client waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -105,7 +109,10 @@ pub struct OwnClient {
     key_updates: u8,
     alpn: Option<Alpn>,
     signature_scheme: Option<SignatureScheme>,
-    error: Cow<'static, str>,
+    /// What the server has done wrong: the alert that it gets, and why.
+    fault: Option<(u8, Reason)>,
+    /// An alert has been sent: nothing comes behind it.
+    has_ended: bool,
 }
 
 impl OwnClient {
@@ -134,7 +141,8 @@ impl OwnClient {
             key_updates: 0,
             alpn: None,
             signature_scheme: None,
-            error: "".into(),
+            fault: None,
+            has_ended: false,
         })
     }
 
@@ -143,9 +151,45 @@ impl OwnClient {
         self.state == State::Ready
     }
 
-    /// What went wrong, in words.
-    pub fn error(&self) -> &str {
-        &self.error
+    /// What went wrong.
+    pub fn reason(&self) -> Option<Reason> {
+        self.fault.as_ref().map(|(_, reason)| reason.clone())
+    }
+
+    /// Appends a fatal alert, once (RFC 8446, section 6.2): encrypted, as soon as there are keys.
+    pub fn end_with(&mut self, alert: u8, outgoing: &mut Vec<u8>) {
+        if mem::replace(&mut self.has_ended, true) || self.state == State::Begin {
+            return;
+        }
+        if let (None, Some(suite), Some(secrets)) = (&self.sending, self.suite, &self.handshake) {
+            self.sending = suite.protect(secrets.traffic(Side::Client));
+        }
+        let content = [FATAL, alert];
+        match &mut self.sending {
+            // Without the key of its direction nothing can be said.
+            Some(sending) => drop(sending.seal(ALERT, &content, outgoing)),
+            None => outgoing.extend([&[ALERT, 3, 3, 0, 2], &content[..]].concat()),
+        }
+    }
+
+    /// The length of the record that these bytes begin with, if it is known.
+    pub fn record_length(
+        &mut self,
+        bytes: &[u8],
+        outgoing: &mut Vec<u8>,
+    ) -> Result<Option<usize>, Failure> {
+        let length = self.read(reading::record_length(bytes));
+        if length.is_err() {
+            self.say_why(outgoing);
+        }
+        length
+    }
+
+    /// Tells the server what it has done wrong.
+    fn say_why(&mut self, outgoing: &mut Vec<u8>) {
+        if let Some((alert, _)) = self.fault {
+            self.end_with(alert, outgoing);
+        }
     }
 
     /// Appends the ClientHello, once.
@@ -154,7 +198,7 @@ impl OwnClient {
             let begin = outgoing.len() + HEADER;
             let share = self.exchange.as_ref().map_or(&[][..], |exchange| exchange.pub_key());
             let session_id = self.template.append(share, outgoing);
-            self.session_id = self.or(session_id, "there are no random bytes")?;
+            self.session_id = self.or(session_id, NO_RANDOM)?;
             self.hello = outgoing[begin..].to_vec();
             self.state = State::ServerHello;
         }
@@ -174,23 +218,35 @@ impl OwnClient {
         self.seal(ALERT, &[WARNING, CLOSE_NOTIFY], outgoing)
     }
 
-    /// Takes a whole record, with its header; appends what there is to answer.
+    /// Takes a whole record, with its header; appends what there is to answer, be it an alert.
     pub fn record<'r>(
         &mut self,
         record: &'r mut [u8],
         outgoing: &mut Vec<u8>,
     ) -> Result<Event<'r>, Failure> {
+        let taken = self.take_record(record, outgoing);
+        if taken.is_err() {
+            self.say_why(outgoing);
+        }
+        taken
+    }
+
+    fn take_record<'r>(
+        &mut self,
+        record: &'r mut [u8],
+        outgoing: &mut Vec<u8>,
+    ) -> Result<Event<'r>, Failure> {
         let Some((header, body)) = record.split_first_chunk_mut::<HEADER>() else {
-            return self.fail("a record without a header");
+            return self.fail("a record without a header".into());
         };
         let header = *header;
         match (header[0], &mut self.receiving) {
             (APPLICATION_DATA, Some(receiving)) => match receiving.open(header, body) {
-                Some((kind, content)) => {
+                Ok((kind, content)) => {
                     self.has_decrypted = true;
                     self.content(kind, content, outgoing)
                 }
-                None => self.fail("a record that is not authentic"),
+                Err(fault) => self.fail(fault),
             },
             (kind @ (ALERT | HANDSHAKE), None) => self.content(kind, body, outgoing),
             // A server that refuses the handshake may have no keys yet.
@@ -204,7 +260,7 @@ impl OwnClient {
                 self.change_cipher_specs += 1;
                 Ok(Event::Nothing)
             }
-            _ => self.fail("a record of a type that has no place here"),
+            _ => self.fail(unexpected("a record of a type that has no place here")),
         }
     }
 
@@ -217,7 +273,7 @@ impl OwnClient {
         match kind {
             // RFC 8446, section 5.1.
             ALERT | APPLICATION_DATA if !self.message.is_empty() => {
-                self.fail("a record between the parts of a message")
+                self.fail(unexpected("a record between the parts of a message"))
             }
             APPLICATION_DATA if self.is_ready() => {
                 self.key_updates = 0;
@@ -240,7 +296,7 @@ impl OwnClient {
                 }
                 Ok(Event::Nothing)
             }
-            _ => self.fail("a record with a content that has no place here"),
+            _ => self.fail(unexpected("a record with a content that has no place here")),
         }
     }
 
@@ -248,7 +304,7 @@ impl OwnClient {
     /// sent: so nothing but the handshake's end makes a close_notify the end of the session. All of
     /// this as rustls has it.
     fn alert(&mut self, content: &[u8]) -> Result<Event<'static>, Failure> {
-        let [level, alert] = *content else { return self.fail("an alert that is none") };
+        let [level, alert] = *content else { return self.fail("an alert that is none".into()) };
         if alert == CLOSE_NOTIFY && self.is_ready() && [WARNING, FATAL].contains(&level) {
             return Ok(Event::Closed);
         }
@@ -258,31 +314,30 @@ impl OwnClient {
             if self.warnings <= WARNINGS {
                 return Ok(Event::Nothing);
             }
-            return self.fail("one alert that only warns after the other");
+            return self.fail(unexpected("one alert that only warns after the other"));
         }
-        self.error = "the server sent an alert".into();
+        // It has ended the session: there is nobody to tell.
+        self.has_ended = true;
         Err(Failure::Alert(alert))
     }
 
     fn seal(&mut self, kind: u8, content: &[u8], outgoing: &mut Vec<u8>) -> Result<(), Failure> {
         let sealed = self.sending.as_mut().and_then(|keys| keys.seal(kind, content, outgoing));
-        self.or(sealed, "a record cannot be encrypted")
+        self.or(sealed, Fault::new(INTERNAL_ERROR, "a record cannot be encrypted"))
     }
 
-    fn or<T>(&mut self, value: Option<T>, error: &'static str) -> Result<T, Failure> {
-        if value.is_none() {
-            self.error = error.into();
-        }
-        value.ok_or(Failure::TlsProtocol)
+    fn or<T>(&mut self, value: Option<T>, fault: Fault) -> Result<T, Failure> {
+        self.read(value.ok_or(fault))
     }
 
-    /// What was read of a message; where that is an error in words, the failure that it is.
-    fn read<T>(&mut self, read: Result<T, &'static str>) -> Result<T, Failure> {
-        read.or_else(|error| self.fail(error))
+    /// What was read of a message; where that is a fault, the failure that it is.
+    fn read<T>(&mut self, read: Result<T, Fault>) -> Result<T, Failure> {
+        read.or_else(|fault| self.fail(fault))
     }
 
-    fn fail<T>(&mut self, error: &'static str) -> Result<T, Failure> {
-        self.or(None, error)
+    fn fail<T>(&mut self, fault: Fault) -> Result<T, Failure> {
+        self.fault = Some((fault.alert, fault.into()));
+        Err(fault.into())
     }
 
     /// What was negotiated, once the handshake is done.

@@ -2,10 +2,16 @@
 
 use aws_lc_rs::aead::{Aad, LessSafeKey, NONCE_LEN, Nonce};
 
+use super::fault::{BAD_RECORD_MAC, Fault, RECORD_OVERFLOW, unexpected};
 use super::reading::{APPLICATION_DATA, HEADER, RECORD};
 
 /// How many records one key protects; rustls has the same bound for AES-GCM (RFC 8446, section 5.5).
 const RECORDS: u64 = 1 << 24;
+
+/// What may be wrong with a record (sections 5.2 and 5.4).
+const FORGED: Fault = Fault::new(BAD_RECORD_MAC, "a record that is not authentic");
+const OVERFLOWS: Fault = Fault::new(RECORD_OVERFLOW, "a record with more than 16 KiB in it");
+const UNTYPED: Fault = unexpected("a record without a content type");
 
 /// The key of one direction, and how many records it has protected.
 pub struct Protection {
@@ -40,13 +46,17 @@ impl Protection {
         self.sequence = RECORDS;
     }
 
-    /// Decrypts a record in place: its content type and its content. `None` when it is not authentic,
-    /// too long, or has no content type behind its padding.
-    pub fn open<'r>(&mut self, header: [u8; HEADER], body: &'r mut [u8]) -> Option<(u8, &'r [u8])> {
+    /// Decrypts a record in place: its content type and its content. An error when it is not
+    /// authentic, too long, or has no content type behind its padding.
+    pub fn open<'r>(
+        &mut self,
+        header: [u8; HEADER],
+        body: &'r mut [u8],
+    ) -> Result<(u8, &'r [u8]), Fault> {
         let nonce = self.nonce();
-        let inner = &*self.key.open_in_place(nonce, Aad::from(header), body).ok()?;
-        let end = inner.iter().rposition(|byte| *byte != 0)?;
-        (inner.len() <= RECORD + 1).then(|| (inner[end], &inner[..end]))
+        let inner = &*self.key.open_in_place(nonce, Aad::from(header), body).map_err(|_| FORGED)?;
+        let end = inner.iter().rposition(|byte| *byte != 0).ok_or(UNTYPED)?;
+        if inner.len() > RECORD + 1 { Err(OVERFLOWS) } else { Ok((inner[end], &inner[..end])) }
     }
 
     /// Appends a record with this content, of [`RECORD`] bytes at most. `None` when it cannot be

@@ -1,9 +1,12 @@
 //! What a server says, read off its bytes and nothing else: records (RFC 8446, section 5.1) and the
-//! bodies of its messages (section 4). Each reader takes a whole body, and gives an error in words
-//! where it is none. They let nothing in that rustls refuses: see `laws`.
+//! bodies of its messages (section 4). Each reader takes a whole body, and gives the fault where
+//! it is none. They let nothing in that rustls refuses: see `laws`.
 
+use super::fault::{
+    Fault, MISSING_EXTENSION, PROTOCOL_VERSION, RECORD_OVERFLOW, UNSUPPORTED_EXTENSION, illegal,
+    unexpected,
+};
 use crate::names::SignatureScheme;
-use crate::outcome::Failure;
 use crate::tls::HELLO_RETRY_REQUEST;
 use crate::tls::rustls::client_hello::split;
 
@@ -61,17 +64,26 @@ const EXTENSIONS: usize = 64;
 /// The only type of a certificate's state (RFC 6066, section 8).
 const OCSP: u8 = 1;
 
+/// Section 4.2: an extension answers one of the client's.
+const UNASKED: Fault = Fault::new(UNSUPPORTED_EXTENSION, "an extension that was not asked for");
+
 /// The length of the record that these bytes begin with, its header included; `None` while that is
 /// unknown, an error when they begin with no record, or with one that is longer than any may be.
-pub fn record_length(bytes: &[u8]) -> Result<Option<usize>, Failure> {
+pub fn record_length(bytes: &[u8]) -> Result<Option<usize>, Fault> {
     let Some(&[kind, major, _, high, low]) = bytes.first_chunk::<HEADER>() else {
         return Ok(None);
     };
     let length = usize::from(u16::from_be_bytes([high, low]));
-    let is_record = (CHANGE_CIPHER_SPEC..=APPLICATION_DATA).contains(&kind)
-        && major == 3
-        && length <= RECORD + EXPANSION;
-    is_record.then_some(Some(HEADER + length)).ok_or(Failure::TlsProtocol)
+    if !(CHANGE_CIPHER_SPEC..=APPLICATION_DATA).contains(&kind) {
+        return Err(unexpected("a record of no known type"));
+    }
+    if major != 3 {
+        return Err("a record of no known version".into());
+    }
+    if length > RECORD + EXPANSION {
+        return Err(Fault::new(RECORD_OVERFLOW, "a record that is longer than any may be"));
+    }
+    Ok(Some(HEADER + length))
 }
 
 /// What a ServerHello chooses, by its numbers.
@@ -83,42 +95,41 @@ pub struct ServerHello<'m> {
 
 /// Reads a ServerHello of TLS 1.3 from which a full handshake goes on, and which repeats this session
 /// ID (section 4.1.3).
-pub fn server_hello<'m>(
-    body: &'m [u8],
-    session_id: &[u8],
-) -> Result<ServerHello<'m>, &'static str> {
+pub fn server_hello<'m>(body: &'m [u8], session_id: &[u8]) -> Result<ServerHello<'m>, Fault> {
     let cut = "the ServerHello is cut short";
-    let rest = body.strip_prefix(&TLS12).ok_or("the ServerHello has no legacy version")?;
+    let no_version = illegal("the ServerHello has no legacy version");
+    let rest = body.strip_prefix(&TLS12).ok_or(no_version)?;
     let (random, rest) = rest.split_at_checked(RANDOM_LENGTH).ok_or(cut)?;
     if random == HELLO_RETRY_REQUEST {
-        return Err("the server asks for another key share, and none is offered");
+        return Err(illegal("the server asks for another key share, and none is offered"));
     }
     let (echo, rest) = split(rest, 1).ok_or(cut)?;
     if echo != session_id {
-        return Err("the server does not repeat the session ID");
+        return Err(illegal("the server does not repeat the session ID"));
     }
     let (suite, rest) = rest.split_first_chunk().ok_or(cut)?;
-    let rest = rest.strip_prefix(&[0]).ok_or("the server compresses")?;
+    let rest = rest.strip_prefix(&[0]).ok_or(illegal("the server compresses"))?;
     let (mut version, mut share) = (None, None);
     let behind = for_each_extension(rest, |number, content| {
         match number {
             SUPPORTED_VERSIONS => version = Some(content),
             KEY_SHARE => share = Some(content),
-            _ => return false,
+            _ => return Err(UNASKED),
         }
-        true
+        Ok(())
     })?;
     if !behind.is_empty() {
-        return Err("something lies behind the ServerHello's extensions");
+        return Err("something lies behind the ServerHello's extensions".into());
     }
     if version != Some(&TLS13) {
-        return Err("the server does not take TLS 1.3, and nothing else is offered");
+        let words = "the server does not take TLS 1.3, and nothing else is offered";
+        return Err(Fault::new(PROTOCOL_VERSION, words));
     }
-    let (group, share) =
-        share.and_then(|share| share.split_first_chunk()).ok_or("the server sends no share")?;
+    let share = share.ok_or(Fault::new(MISSING_EXTENSION, "the server sends no share"))?;
+    let (group, share) = share.split_first_chunk().ok_or(cut)?;
     let (share, behind) = split(share, 2).ok_or(cut)?;
     if share.is_empty() || !behind.is_empty() {
-        return Err("the server's key share has a wrong length");
+        return Err("the server's key share has a wrong length".into());
     }
     Ok(ServerHello { suite: u16::from_be_bytes(*suite), group: u16::from_be_bytes(*group), share })
 }
@@ -128,7 +139,7 @@ pub fn server_hello<'m>(
 pub fn encrypted_extensions<'m>(
     body: &'m [u8],
     offered: &[u16],
-) -> Result<Option<&'m [u8]>, &'static str> {
+) -> Result<Option<&'m [u8]>, Fault> {
     let mut protocols = None;
     let behind = for_each_extension(body, |number, content| {
         if number == ALPN {
@@ -136,13 +147,17 @@ pub fn encrypted_extensions<'m>(
         }
         let is_of_hellos = [SUPPORTED_VERSIONS, KEY_SHARE, PRE_SHARED_KEY].contains(&number);
         let is_bare = [SERVER_NAME, STATUS_REQUEST].contains(&number);
-        offered.contains(&number)
-            && !is_of_hellos
-            && !OF_TLS12.contains(&number)
-            && (!is_bare || content.is_empty())
+        if !offered.contains(&number) {
+            return Err(UNASKED);
+        }
+        // Section 4.2: it has another message that it may be in, or none of TLS 1.3.
+        if is_of_hellos || OF_TLS12.contains(&number) {
+            return Err(illegal("an extension that has no place in EncryptedExtensions"));
+        }
+        well_formed(!is_bare || content.is_empty())
     })?;
     if !behind.is_empty() {
-        return Err("something lies behind the extensions");
+        return Err("something lies behind the extensions".into());
     }
     let Some(protocols) = protocols else { return Ok(None) };
     // A list of one (RFC 7301, section 3.1).
@@ -150,32 +165,36 @@ pub fn encrypted_extensions<'m>(
         .and_then(|list| whole(list, 1))
         .filter(|name| !name.is_empty())
         .map(Some)
-        .ok_or("the server does not choose one protocol")
+        .ok_or("the server does not choose one protocol".into())
 }
 
 /// Reads a CertificateRequest, as it is in a handshake: without a context, and with schemes (section
 /// 4.3.2).
-pub fn certificate_request(body: &[u8]) -> Result<(), &'static str> {
+pub fn certificate_request(body: &[u8]) -> Result<(), Fault> {
     let wrong = "a CertificateRequest that is malformed";
     let list = body.strip_prefix(&[0]).ok_or(wrong)?;
     let mut has_schemes = false;
     let behind = for_each_extension(list, |number, content| match number {
         SIGNATURE_ALGORITHMS => {
             has_schemes = whole(content, 2).is_some_and(are_numbers);
-            has_schemes
+            well_formed(has_schemes)
         }
-        CERTIFICATE_AUTHORITIES => whole(content, 2).is_some_and(are_names),
-        COMPRESS_CERTIFICATE => whole(content, 1).is_some_and(are_numbers),
-        _ => true,
+        CERTIFICATE_AUTHORITIES => well_formed(whole(content, 2).is_some_and(are_names)),
+        COMPRESS_CERTIFICATE => well_formed(whole(content, 1).is_some_and(are_numbers)),
+        _ => Ok(()),
     })?;
-    (behind.is_empty() && has_schemes).then_some(()).ok_or(wrong)
+    if !behind.is_empty() {
+        return Err(wrong.into());
+    }
+    let missing = Fault::new(MISSING_EXTENSION, "a CertificateRequest without schemes");
+    has_schemes.then_some(()).ok_or(missing)
 }
 
 /// Reads the certificates of a Certificate, the server's own first (section 4.4.2).
 pub fn for_each_certificate<'m>(
     body: &'m [u8],
     mut take: impl FnMut(&'m [u8]),
-) -> Result<(), &'static str> {
+) -> Result<(), Fault> {
     let wrong = "a Certificate whose lengths are wrong";
     // In front of the list is the context, which is empty in a handshake.
     let list = body.strip_prefix(&[0]).ok_or(wrong)?;
@@ -184,7 +203,7 @@ pub fn for_each_certificate<'m>(
         let (certificate, rest) = split(list, 3).ok_or(wrong)?;
         // Of what may be said of a certificate, its state alone is asked for (section 4.4.2.1).
         list = for_each_extension(rest, |number, content| {
-            number == STATUS_REQUEST && is_status(content)
+            if number == STATUS_REQUEST { well_formed(is_status(content)) } else { Err(UNASKED) }
         })?;
         take(certificate);
     }
@@ -192,31 +211,31 @@ pub fn for_each_certificate<'m>(
 }
 
 /// The scheme of the signature in a CertificateVerify (section 4.4.3).
-pub fn certificate_verify(body: &[u8]) -> Result<SignatureScheme, &'static str> {
+pub fn certificate_verify(body: &[u8]) -> Result<SignatureScheme, Fault> {
     let wrong = "a CertificateVerify whose lengths are wrong";
     let (scheme, signature) = body.split_first_chunk().ok_or(wrong)?;
     let scheme = SignatureScheme::from_code_point(u16::from_be_bytes(*scheme));
-    whole(signature, 2).map(|_| scheme).ok_or(wrong)
+    whole(signature, 2).map(|_| scheme).ok_or(wrong.into())
 }
 
 /// Reads a NewSessionTicket (section 4.6.1).
-pub fn new_session_ticket(body: &[u8]) -> Result<(), &'static str> {
+pub fn new_session_ticket(body: &[u8]) -> Result<(), Fault> {
     let wrong = "a NewSessionTicket that is malformed";
     let (_lifetime_and_age, rest) = body.split_at_checked(8).ok_or(wrong)?;
     let (_nonce, rest) = split(rest, 1).ok_or(wrong)?;
     let (ticket, rest) = split(rest, 2).ok_or(wrong)?;
     let behind = for_each_extension(rest, |number, content| {
-        number != EARLY_DATA || content.len() == size_of::<u32>()
+        well_formed(number != EARLY_DATA || content.len() == size_of::<u32>())
     })?;
-    (behind.is_empty() && !ticket.is_empty()).then_some(()).ok_or(wrong)
+    (behind.is_empty() && !ticket.is_empty()).then_some(()).ok_or(wrong.into())
 }
 
 /// Reads a list of extensions, in front of which stands its length: each one's number and content.
 /// Gives what lies behind. An error if one is cut short, there twice, or not taken.
 pub fn for_each_extension<'m>(
     bytes: &'m [u8],
-    mut take: impl FnMut(u16, &'m [u8]) -> bool,
-) -> Result<&'m [u8], &'static str> {
+    mut take: impl FnMut(u16, &'m [u8]) -> Result<(), Fault>,
+) -> Result<&'m [u8], Fault> {
     let cut = "an extension is cut short";
     let (mut list, behind) = split(bytes, 2).ok_or(cut)?;
     let (mut numbers, mut seen) = ([0; EXTENSIONS], 0);
@@ -225,14 +244,19 @@ pub fn for_each_extension<'m>(
         let number = u16::from_be_bytes(*number);
         let (content, rest) = split(rest, 2).ok_or(cut)?;
         let is_new = seen < EXTENSIONS && !numbers[..seen].contains(&number);
-        if !is_new || !take(number, content) {
-            return Err("an extension that was not asked for, is there twice, or is malformed");
+        if !is_new {
+            return Err(illegal("an extension that is there twice, or one too many"));
         }
+        take(number, content)?;
         numbers[seen] = number;
         seen += 1;
         list = rest;
     }
     Ok(behind)
+}
+
+fn well_formed(is_well_formed: bool) -> Result<(), Fault> {
+    if is_well_formed { Ok(()) } else { Err("an extension that is malformed".into()) }
 }
 
 /// A field whose length stands in front of it, in so many bytes, and behind which nothing lies.

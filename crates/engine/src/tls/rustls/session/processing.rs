@@ -9,7 +9,7 @@ use crate::tls::rustls::client_hello::offers_ticket;
 use crate::tls::rustls::client_identity::take_shown;
 use crate::tls::rustls::failure::failure;
 use crate::tls::rustls::flight::encode_flight;
-use crate::tls::rustls::own::{Event, record_length};
+use crate::tls::rustls::own::{Event, INTERNAL_ERROR};
 use crate::tls::rustls::signed_with;
 use crate::tls::{Progress, Urgent};
 
@@ -36,7 +36,7 @@ impl RustlsSession {
         let Machine::Own(client) = &mut self.machine else { return Ok((0, 0)) };
         let (mut used, mut read) = (0, 0);
         while self.end.is_none()
-            && let Some(length) = record_length(&incoming[used..])?
+            && let Some(length) = client.record_length(&incoming[used..], &mut self.outgoing)?
             && let Some(record) = incoming.get_mut(used..used + length)
         {
             match client.record(record, &mut self.outgoing)? {
@@ -84,7 +84,10 @@ impl RustlsSession {
                 }
                 Ok(ConnectionState::ReadTraffic(mut traffic)) => {
                     while let Some(record) = traffic.next_record() {
-                        let record = record.map_err(|_| Failure::TlsProtocol)?;
+                        let record = match record {
+                            Ok(record) => record,
+                            Err(error) => return Err(self.fail(error, None)),
+                        };
                         read += deliver(record.payload, &mut room[read..], &mut self.plaintext);
                     }
                     false
@@ -98,7 +101,10 @@ impl RustlsSession {
                     true
                 }
                 Ok(_) => true,
-                Err(error) => return Err(self.fail(error)),
+                Err(error) => {
+                    let is_left = holds_record(&incoming[used + discard..end]);
+                    return Err(self.fail(error, self.was_authentic(is_left, discard > 0)));
+                }
             };
             used += discard;
             if done && end == incoming.len() {
@@ -114,11 +120,45 @@ impl RustlsSession {
         }
     }
 
-    pub(super) fn fail(&mut self, error: Error) -> Failure {
+    /// Whether the record that an error is about was authentic. rustls calls two errors by one name:
+    /// a record that cannot be decrypted, which it leaves where it is, and a Finished that does not
+    /// fit, of which nothing is left. `is_left`: a whole record is; `has_taken`: others were taken
+    /// before, of which one may have been a Finished.
+    fn was_authentic(&self, is_left: bool, has_taken: bool) -> Option<bool> {
+        match (is_left, has_taken) {
+            _ if self.ready => Some(false),
+            (false, _) => Some(true),
+            (true, false) => Some(false),
+            (true, true) => None,
+        }
+    }
+
+    /// Keeps why the session fails, and makes the alert that says so to the peer.
+    pub(super) fn fail(&mut self, error: Error, whole: Option<bool>) -> Failure {
         take_shown();
         let failure = failure(&error, signed_with::take().is_some());
-        self.error = Some(error);
+        (self.error, self.whole) = (Some(error), whole);
+        self.make_alert();
         failure
+    }
+
+    /// Ends a session that the library would go on with.
+    pub(super) fn give_up(&mut self, words: &str) -> Failure {
+        self.error = Some(Error::General(words.to_owned()));
+        if let Machine::Own(client) = &mut self.machine {
+            client.end_with(INTERNAL_ERROR, &mut self.outgoing);
+        }
+        Failure::TlsProtocol
+    }
+
+    /// The library has its alert ready when it has failed, and gives it out when it is asked again.
+    fn make_alert(&mut self) {
+        let Machine::Library(connection) = &mut self.machine else { return };
+        while let Ok(ConnectionState::EncodeTlsData(mut flight)) =
+            connection.process_tls_records(&mut []).state
+        {
+            encode_flight(&mut self.outgoing, &mut flight);
+        }
     }
 }
 
@@ -128,6 +168,13 @@ fn deliver(payload: &[u8], room: &mut [u8], kept: &mut Vec<u8>) -> usize {
     room[..now.len()].copy_from_slice(now);
     kept.extend_from_slice(later);
     now.len()
+}
+
+/// Whether these bytes begin with a whole record.
+fn holds_record(bytes: &[u8]) -> bool {
+    bytes.first_chunk().is_some_and(|&[_, _, _, high, low]: &[u8; 5]| {
+        bytes.len() - 5 >= usize::from(u16::from_be_bytes([high, low]))
+    })
 }
 
 /// Where the record that begins at `begin` ends (RFC 8446, section 5.1); what has arrived of it.

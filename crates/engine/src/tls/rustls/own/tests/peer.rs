@@ -68,6 +68,11 @@ impl Peer {
         Self { client, secrets, keys }
     }
 
+    /// The secret of what the client says in the handshake.
+    pub fn client_secret(&self) -> &OkmBlock {
+        self.secrets.traffic(Side::Client)
+    }
+
     pub fn seal(&mut self, kind: u8, content: &[u8]) -> Vec<u8> {
         let mut record = Vec::new();
         self.keys.seal(kind, content, &mut record).unwrap();
@@ -349,5 +354,5 @@ fn a_server_hello_that_is_not_an_answer_is_refused() {
     }
     let mut retry = right.clone();
     retry[2..34].copy_from_slice(&crate::tls::HELLO_RETRY_REQUEST);
-    assert!(read(&retry).unwrap_err().contains("another key share"));
+    assert!(read(&retry).unwrap_err().words.contains("another key share"));
 }

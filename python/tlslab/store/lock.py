@@ -1,0 +1,47 @@
+"""One process at a time goes on with a run.
+
+Two would run the same trials, and each would cut off what the other is writing. The kernel keeps
+the lock and gives it up when its owner dies, however that is: none is ever left behind. Who only
+reads a run folder needs none.
+"""
+
+import fcntl
+import os
+import weakref
+from pathlib import Path
+
+from tlslab.model.errors import StoreError
+
+NAME = ".lock"
+
+# The most of the file that is read: a process id.
+_ID = 32
+
+
+class Lock:
+    """Held from its making to its own end, or to that of its process."""
+
+    def __init__(self, folder: Path) -> None:
+        """Raises StoreError when another process has it, OSError when there can be none."""
+        handle = os.open(folder / NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            os.ftruncate(handle, 0)
+            os.pwrite(handle, f"{os.getpid()}\n".encode(), 0)
+        except BlockingIOError:
+            owner = _owner(handle)
+            os.close(handle)
+            raise StoreError(
+                f"{folder}: another tlslab{owner} is at work on this run",
+                "wait until it has ended, or end it",
+            ) from None
+        except OSError:
+            os.close(handle)
+            raise
+        weakref.finalize(self, os.close, handle)
+
+
+def _owner(handle: int) -> str:
+    """The process that has the lock, as it has noted itself; the file may hold anything."""
+    text = os.pread(handle, _ID, 0).strip()
+    return f" (process {int(text)})" if text.isdigit() else ""
