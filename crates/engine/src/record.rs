@@ -74,6 +74,12 @@ pub struct RunRecord {
     /// Connections in flight, mean over the measurement.
     #[serde(default)]
     pub concurrency: f64,
+    /// Time that connections spent in flight; not in records of earlier versions.
+    #[serde(default)]
+    pub flight: Option<FlightTimes>,
+    /// Connections whose SYN had to be sent again.
+    #[serde(default)]
+    pub slow_connects: SlowConnects,
     /// What the reader must know before using the numbers.
     pub verdicts: Vec<Verdict>,
     /// What the reader should know besides: what was out of the ordinary, and no fault.
@@ -152,6 +158,33 @@ pub struct StepResult {
     pub cpu: CpuTime,
     /// Its histograms in short.
     pub summaries: BTreeMap<String, Summary>,
+}
+
+/// Time that connections spent in flight, added up over them, in seconds. Little's law as an identity:
+/// `within_s` + `before_s` = service times of the completed connections + `troubled_s` +
+/// `unfinished_s`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FlightTimes {
+    /// In the measurement: the integral of the number in flight.
+    pub within_s: f64,
+    /// Before the measurement, by connections that were in flight when it began.
+    pub before_s: f64,
+    /// By connections that failed or were unexpected in the measurement, since their start.
+    pub troubled_s: f64,
+    /// By connections that were in flight when the measurement ended, since their start.
+    pub unfinished_s: f64,
+}
+
+/// Connections that waited a second or more to connect: their SYN had to be sent again, as when the
+/// server's queue of connections to accept (its backlog) is full.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SlowConnects {
+    /// The connections, whether they were established in the end or not.
+    pub count: u64,
+    /// Where the server is on this machine: how often the kernel refused a connection during the run
+    /// because the queue of a listening socket was full (ListenOverflows of /proc/net/netstat; all
+    /// sockets of the machine).
+    pub listen_overflows: Option<u64>,
 }
 
 /// The machine that the generator ran on.
@@ -374,7 +407,7 @@ pub enum VerdictCode {
     Unexpected,
     /// More connections than the limit failed.
     Failures,
-    /// Connections in flight differ from rate times service time (Little's law).
+    /// Time in flight differs from the times that connections took (Little's law).
     LittlesLaw,
     /// An open loop started its connections later than intended.
     LateArrivals,

@@ -7,6 +7,7 @@ use std::sync::{Barrier, Mutex};
 use std::thread;
 use std::time::Duration;
 
+use crate::backlog::{self, Overflows};
 use crate::check::{Checked, script};
 use crate::clock::{Clock, MILLISECOND, MonotonicClock, Nanos};
 use crate::connection::Script;
@@ -19,7 +20,7 @@ use crate::pacing::{Arrivals, Curve};
 use crate::phase::Schedule;
 use crate::prime::{Primed, Wanted, prime};
 use crate::processor::{pin, run_in_real_time};
-use crate::record::{ClientCertificate, CpuTime, RECORD_SCHEMA, RunRecord, WorkerUsage};
+use crate::record::{ClientCertificate, CpuTime, RECORD_SCHEMA, RunRecord, SlowConnects, WorkerUsage};
 use crate::recorder::Recorder;
 use crate::spec::{CheckedSpec, Resume, RunSpec, Stop};
 use crate::tls::choice::Choice;
@@ -60,6 +61,7 @@ fn load<B: Backend>(
     let script = Script { body: checked.body, ..script(spec, checked.permit) };
     let gauges: Vec<Gauge> = (0..threads).map(|_| Gauge::default()).collect();
     let gate = Gate::new(threads);
+    let overflows = Overflows::begin(checked.permit.address);
     let job = Job { spec: spec.spec(), script: &script, permit: &checked.permit, interrupt };
     let first_error = Mutex::new(None);
     if spec.spec().tls.resume != Resume::None {
@@ -103,7 +105,7 @@ fn load<B: Backend>(
         let traces = reports.iter_mut().map(|report| mem::take(&mut report.recorder.trace));
         observer.trace(Trace::joined(traces));
     }
-    Ok(record(spec, checked, &reports, ending == Ending::Interrupted))
+    Ok(record(spec, checked, &reports, overflows, ending == Ending::Interrupted))
 }
 
 /// Lets all workers begin at one instant.
@@ -254,6 +256,7 @@ fn record(
     spec: &CheckedSpec,
     checked: &Checked,
     reports: &[Report],
+    overflows: Overflows,
     interrupted: bool,
 ) -> RunRecord {
     let request = spec.spec();
@@ -271,6 +274,7 @@ fn record(
         summaries: &notes.summaries,
         open_loop: notes.open_loop,
         flight: notes.flight,
+        carried: notes.carried,
         workers: &workers,
         seconds,
         connections: constant_level(request),
@@ -279,6 +283,11 @@ fn record(
         resume_millionths: request.tls.resume_millionths(),
         interrupted,
     });
+    let flight = notes.flight.times();
+    let (count, listen_overflows) = (notes.slow_connects, overflows.since());
+    let slow_connects = SlowConnects { count, listen_overflows };
+    let mut remarks = remarks(&checked.offer, &checked.preflight.facts, &notes.facts);
+    remarks.extend(backlog::note(slow_connects));
     let own = checked.offer.client_identity.as_ref();
     RunRecord {
         schema: RECORD_SCHEMA.to_owned(),
@@ -288,7 +297,7 @@ fn record(
         environment: environment(),
         address: checked.permit.address.to_string(),
         preflight: checked.preflight.clone(),
-        notes: remarks(&checked.offer, &checked.preflight.facts, &notes.facts),
+        notes: remarks,
         facts: notes.facts,
         server_names: notes.server_names,
         client_certificate: own
@@ -306,7 +315,9 @@ fn record(
         intervals: notes.slices,
         open_loop: notes.open_loop,
         steps: notes.steps,
-        concurrency: notes.flight.mean(seconds),
+        concurrency: if seconds > 0.0 { flight.within_s / seconds } else { 0.0 },
+        flight: Some(flight),
+        slow_connects,
         verdicts,
         outcomes: notes.outcomes,
     }

@@ -30,6 +30,8 @@ pub struct Conclusion {
     pub summaries: BTreeMap<String, Summary>,
     pub open_loop: Option<OpenLoop>,
     pub flight: Flight,
+    pub carried: u64,
+    pub slow_connects: u64,
     pub steps: Vec<StepResult>,
     pub slices: Vec<Interval>,
 }
@@ -61,6 +63,8 @@ impl Recorder {
             summaries: whole.histograms.summaries(),
             open_loop: spec.load.rate.is_some().then(|| self.open_loop(whole.started)),
             flight: self.flight,
+            carried: self.carried,
+            slow_connects: self.slow_connects,
             steps,
             slices: self.slices,
         }

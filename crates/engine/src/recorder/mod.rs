@@ -11,10 +11,10 @@ pub use self::histograms::{empty_histogram, encoded, summary};
 use self::names::Names;
 use self::part::Part;
 pub use self::second::{Percentiles, Second};
-use crate::clock::{Nanos, SECOND};
+use crate::clock::{MILLISECOND, Nanos, SECOND};
 use crate::outcome::Outcome;
 use crate::prime::Primed;
-use crate::record::{Bytes, CpuTime, Interval, Kinds};
+use crate::record::{Bytes, CpuTime, FlightTimes, Interval, Kinds};
 use crate::tls::{EarlyData, HandshakeKind, Negotiated};
 use crate::trace::Trace;
 
@@ -53,24 +53,45 @@ pub struct ArrivalBooks {
     pub window: Nanos,
 }
 
-/// Time that connections spent in flight, added up over them, in nanoseconds: what Little's law says
-/// must be equal to the sum of their service times.
-#[derive(Debug, Clone, Copy, Default)]
+/// Time that connections spent in flight, added up over them, in nanoseconds. Little's law as an
+/// identity, whatever the load did: `within` + `before` = service times of what completed +
+/// `troubled` + `unfinished`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Flight {
-    /// In the measurement.
+    /// In the measurement: the integral of the number in flight.
     pub within: u128,
     /// Before the measurement, by connections that were in flight when it began.
     pub before: u128,
+    /// By connections that failed or were unexpected in the measurement, since their start.
+    pub troubled: u128,
     /// By connections that were in flight when the measurement ended, since their start.
     pub unfinished: u128,
 }
 
 impl Flight {
-    /// Connections in flight, mean over a measurement of so many seconds.
-    pub fn mean(&self, seconds: f64) -> f64 {
-        if seconds > 0.0 { self.within as f64 / SECOND as f64 / seconds } else { 0.0 }
+    /// The same in the words of a record.
+    pub fn times(&self) -> FlightTimes {
+        let seconds = |nanos: u128| nanos as f64 / SECOND as f64;
+        FlightTimes {
+            within_s: seconds(self.within),
+            before_s: seconds(self.before),
+            troubled_s: seconds(self.troubled),
+            unfinished_s: seconds(self.unfinished),
+        }
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.within += other.within;
+        self.before += other.before;
+        self.troubled += other.troubled;
+        self.unfinished += other.unfinished;
     }
 }
+
+/// From how long on a connection has waited for a retransmission of its SYN, and not for a busy
+/// server: the first one is sent after a second (RFC 6298, section 2.1). What is measured may be short
+/// of the kernel's timer by a tick.
+pub const SLOW_CONNECT: Nanos = 990 * MILLISECOND;
 
 /// One worker's notes.
 #[derive(Debug)]
@@ -89,6 +110,9 @@ pub struct Recorder {
     pub arrivals: ArrivalBooks,
     /// Time in flight.
     pub flight: Flight,
+    /// Connections that waited for [`SLOW_CONNECT`] or longer for their TCP connection, whether they
+    /// got it or not.
+    pub slow_connects: u64,
     completed: u64,
     troubled: u64,
     authenticated: u64,
@@ -116,6 +140,7 @@ impl Recorder {
             in_flight_at_stop: 0,
             arrivals: ArrivalBooks::default(),
             flight: Flight::default(),
+            slow_connects: 0,
             completed: 0,
             troubled: 0,
             authenticated: 0,
@@ -285,9 +310,8 @@ impl Recorder {
         self.arrivals.blocked += other.arrivals.blocked;
         self.arrivals.waiting_at_stop += other.arrivals.waiting_at_stop;
         self.arrivals.window = self.arrivals.window.max(other.arrivals.window);
-        self.flight.within += other.flight.within;
-        self.flight.before += other.flight.before;
-        self.flight.unfinished += other.flight.unfinished;
+        self.flight.merge(&other.flight);
+        self.slow_connects += other.slow_connects;
         self.completed += other.completed;
         self.troubled += other.troubled;
         self.authenticated += other.authenticated;

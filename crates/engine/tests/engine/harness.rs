@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use tlslab_engine::check::{Checked, check};
 use tlslab_engine::error::RunError;
 use tlslab_engine::names::{Group, TlsVersion};
-use tlslab_engine::record::{CountedName, RunRecord, StepResult};
+use tlslab_engine::record::{CountedName, RunRecord, StepResult, VerdictCode};
 use tlslab_engine::run::run;
 use tlslab_engine::spec::{
     Authenticate, BackendChoice, CheckedSpec, Deadlines, KeyShare, RunSpec, Stop, TlsSpec,
@@ -116,6 +116,9 @@ pub fn assert_books(record: &RunRecord) {
     }
     assert!(record.authenticated <= outcomes.completed);
     assert!(record.own_client <= outcomes.completed);
+    // Time in flight is accounted for, whatever the server did.
+    let doubted = record.verdicts.iter().find(|said| said.code == VerdictCode::LittlesLaw);
+    assert_eq!(doubted, None, "{:?}", record.flight);
     assert_names(record);
     assert_arrivals(record);
     assert_steps(record);

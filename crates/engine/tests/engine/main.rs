@@ -3,6 +3,7 @@
 
 mod agreement;
 mod alone;
+mod backlog;
 mod client_certificates;
 mod cuts;
 mod faults;
