@@ -63,6 +63,10 @@ pub struct RunRecord {
     pub histograms: BTreeMap<String, String>,
     /// The same histograms in short.
     pub summaries: BTreeMap<String, Summary>,
+    /// The times apart by the client that made the connections, `library` or `minimal`; empty where one
+    /// client made them all.
+    #[serde(default)]
+    pub clients: BTreeMap<String, ClientTimes>,
     /// The measurement in slices.
     pub intervals: Vec<Interval>,
     /// In an open loop: what became of the arrivals.
@@ -85,6 +89,37 @@ pub struct RunRecord {
     /// What the reader should know besides: what was out of the ordinary, and no fault.
     #[serde(default)]
     pub notes: Vec<String>,
+}
+
+/// Who makes connections: the library, and the engine's minimal client.
+pub const CLIENTS: [&str; 2] = ["library", "minimal"];
+
+/// The times of the connections that one of two clients made. The minimal client leaves some to the
+/// library, which takes longer over them: they would be the tail of the load.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ClientTimes {
+    /// Its completed connections.
+    pub connections: u64,
+    /// Its histograms, as the record's, without `start_delay`.
+    pub histograms: BTreeMap<String, String>,
+    /// The same in short.
+    pub summaries: BTreeMap<String, Summary>,
+}
+
+impl RunRecord {
+    /// The name and the times of the client that carried the load: the one that completed the most
+    /// connections. `None` where one client made them all.
+    pub fn load_client(&self) -> Option<(&str, &ClientTimes)> {
+        let found = self.clients.iter().max_by_key(|(_, times)| times.connections);
+        found.map(|(name, times)| (name.as_str(), times))
+    }
+
+    /// The times to show first, by name: those of the client that carried the load, and what is no
+    /// client's.
+    pub fn load_summary(&self, name: &str) -> Option<Summary> {
+        let of_client = self.load_client().and_then(|(_, times)| times.summaries.get(name));
+        of_client.or_else(|| self.summaries.get(name)).copied()
+    }
 }
 
 /// The names of the histograms of a record and what each holds.

@@ -312,6 +312,7 @@ fn record(
         bytes: notes.bytes,
         histograms: notes.histograms,
         summaries: notes.summaries,
+        clients: notes.clients,
         intervals: notes.slices,
         open_loop: notes.open_loop,
         steps: notes.steps,

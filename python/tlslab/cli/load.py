@@ -14,7 +14,7 @@ from tlslab.cli.console import out
 from tlslab.lab.accounting import Meter
 from tlslab.lab.programs import require_program
 from tlslab.model.errors import StoreError
-from tlslab.model.record import MachineUsage, RunRecord
+from tlslab.model.record import ClientTimes, MachineUsage, RunRecord
 from tlslab.report import plain
 from tlslab.store import from_json
 from tlslab.targets.guard import bound
@@ -98,7 +98,9 @@ def _table(record: RunRecord, machine: MachineUsage) -> Table:
             f"({record.cpu.user_us / each:.1f} user, {record.cpu.system_us / each:.1f} system)",
         ),
         *_times(record),
+        *_clients(record),
         ("machine", _machine(machine)),
+        *(("note", note) for note in record.notes),
         *(("verdict", f"{verdict.code}: {verdict.message}") for verdict in record.verdicts),
     ]
     for name, value in rows:
@@ -137,8 +139,23 @@ def _steps(record: RunRecord) -> list[tuple[str, str]]:
 def _times(record: RunRecord) -> list[tuple[str, str]]:
     return [
         (f"{name} ms", f"p50 {times.p50_ms:.2f}, p95 {times.p95_ms:.2f}, p99 {times.p99_ms:.2f}")
-        for name, times in record.summaries.items()
+        for name, times in record.load_summaries.items()
     ]
+
+
+def _clients(record: RunRecord) -> list[tuple[str, str]]:
+    """Whose times are shown where two clients made connections, and those of the other."""
+    ranked = sorted(record.clients.items(), key=lambda item: -item[1].connections)
+    return [
+        (f"{name} client", f"{times.connections:,} connections, {_handshake(times, place == 0)}")
+        for place, (name, times) in enumerate(ranked)
+    ]
+
+
+def _handshake(times: ClientTimes, shown: bool) -> str:
+    if shown or (handshake := times.summaries.get("handshake")) is None:
+        return "whose times are shown" if shown else "whose times are apart"
+    return f"apart: handshake ms p50 {handshake.p50_ms:.2f}, p99 {handshake.p99_ms:.2f}"
 
 
 def _machine(machine: MachineUsage) -> str:

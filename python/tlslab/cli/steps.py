@@ -55,7 +55,7 @@ def step_outcome(trial: Trial) -> str:
     record = next(iter(trial.runs.values())).record
     rate = record.outcomes.completed / record.seconds if record.seconds else 0.0
     said = f"{rate:,.0f} connections/s"
-    if (response := record.summaries.get("response")) is not None:
+    if (response := record.load_summaries.get("response")) is not None:
         said += f", response p50 {response.p50_ms:.1f} p99 {response.p99_ms:.1f} ms"
     return said
 

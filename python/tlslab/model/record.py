@@ -218,6 +218,15 @@ class OpenLoop:
 
 
 @dataclass(frozen=True)
+class ClientTimes:
+    """The times of the connections that one of two clients made: `connections` of them."""
+
+    connections: int
+    histograms: Mapping[str, str]
+    summaries: Mapping[str, TimeSummary]
+
+
+@dataclass(frozen=True)
 class FlightTimes:
     """Time that connections spent in flight, added up over them, in seconds.
 
@@ -276,7 +285,8 @@ class RunRecord:
     length of the measurement, `cpu` that of the engine's workers in it, `concurrency` the mean
     number of connections in flight. `spec` is the specification as it was run, without the
     client's private key; `own_client` connections had their handshake from the engine's own client.
-    `notes` say what the reader should know beside the verdicts. Records of earlier versions have no
+    `clients` has the times apart by the client that made the connections, `library` or `minimal`,
+    where there were two. `notes` say what the reader should know beside the verdicts. Records of earlier versions have no
     `flight`.
     """
 
@@ -309,6 +319,26 @@ class RunRecord:
     flight: FlightTimes | None = None
     slow_connects: SlowConnects = field(default_factory=SlowConnects)
     kinds: Kinds = field(default_factory=Kinds)
+    clients: Mapping[str, ClientTimes] = field(default_factory=dict)
+
+    @property
+    def load_histograms(self) -> Mapping[str, str]:
+        """Histograms of the client that carried the load, the one with the most connections.
+
+        Beside it the library makes one connection in 128, and takes longer over it: in `histograms`
+        these are the tail. What is no client's (`start_delay`) is that of all connections.
+        """
+        carried = self._load_client()
+        return {**self.histograms, **carried.histograms} if carried else self.histograms
+
+    @property
+    def load_summaries(self) -> Mapping[str, TimeSummary]:
+        """The same in short."""
+        carried = self._load_client()
+        return {**self.summaries, **carried.summaries} if carried else self.summaries
+
+    def _load_client(self) -> ClientTimes | None:
+        return max(self.clients.values(), key=lambda each: each.connections, default=None)
 
 
 @dataclass(frozen=True)

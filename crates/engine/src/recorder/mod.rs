@@ -166,20 +166,22 @@ impl Recorder {
         part.started += 1;
         self.second.started += 1;
         if let Some(delay) = delay {
-            part.histograms.note(Time::StartDelay, delay);
+            part.of(false).note(Time::StartDelay, delay);
         }
     }
 
-    /// Notes a request that was answered in full.
-    pub fn request(&mut self, at: &Milestones, now: Nanos, head: u64, body: u64) {
+    /// Notes a request that was answered in full, on a connection of the minimal client's or the
+    /// library's.
+    pub fn request(&mut self, at: &Milestones, now: Nanos, minimal: bool, head: u64, body: u64) {
         self.bytes.head += head;
         self.bytes.body += body;
         self.second.requests += 1;
         self.second.exchange.saturating_record(now - at.requested);
         let part = &mut self.parts[self.step];
         part.requests += 1;
-        part.histograms.note(Time::FirstByte, at.answered - at.requested);
-        part.histograms.note(Time::Exchange, now - at.requested);
+        let histograms = part.of(minimal);
+        histograms.note(Time::FirstByte, at.answered - at.requested);
+        histograms.note(Time::Exchange, now - at.requested);
     }
 
     /// Notes a connection that did all that was asked.
@@ -197,26 +199,27 @@ impl Recorder {
         self.second.service.saturating_record(now - at.started);
         let part = &mut self.parts[self.step];
         part.completed += 1;
-        part.histograms.note(Time::Connect, at.established - at.started);
-        part.histograms.note(Time::Handshake, at.secured - at.established);
-        part.histograms.note(
+        let histograms = part.of(facts.own_client);
+        histograms.note(Time::Connect, at.established - at.started);
+        histograms.note(Time::Handshake, at.secured - at.established);
+        histograms.note(
             match facts.kind {
                 HandshakeKind::Full => Time::HandshakeFull,
                 HandshakeKind::Resumed => Time::HandshakeResumed,
             },
             at.secured - at.established,
         );
-        part.histograms.note(Time::Established, at.secured - at.started);
-        part.histograms.note(Time::Service, now - at.started);
+        histograms.note(Time::Established, at.secured - at.started);
+        histograms.note(Time::Service, now - at.started);
         if at.intended > 0 {
-            self.responded(at, now);
+            self.responded(at, now, facts.own_client);
         }
     }
 
     /// Notes the times of a completed connection from the instant at which it should have started.
-    fn responded(&mut self, at: &Milestones, now: Nanos) {
+    fn responded(&mut self, at: &Milestones, now: Nanos, minimal: bool) {
         self.second.response.saturating_record(now - at.intended);
-        let histograms = &mut self.parts[self.step].histograms;
+        let histograms = self.parts[self.step].of(minimal);
         histograms.note(Time::ResponseEstablished, at.secured - at.intended);
         histograms.note(Time::Response, now - at.intended);
         if at.first_answered > 0 {

@@ -17,6 +17,7 @@ pub(crate) mod signed_with;
 mod suites;
 mod tickets;
 mod transcript;
+mod trusted_leaf;
 mod verifier;
 
 use std::sync::Arc;
