@@ -20,7 +20,9 @@ use crate::pacing::{Arrivals, Curve};
 use crate::phase::Schedule;
 use crate::prime::{Primed, Wanted, prime};
 use crate::processor::{pin, run_in_real_time};
-use crate::record::{ClientCertificate, CpuTime, RECORD_SCHEMA, RunRecord, SlowConnects, WorkerUsage};
+use crate::record::{
+    ClientCertificate, CpuTime, RECORD_SCHEMA, RunRecord, SlowConnects, WorkerUsage,
+};
 use crate::recorder::Recorder;
 use crate::spec::{CheckedSpec, Resume, RunSpec, Stop};
 use crate::tls::choice::Choice;

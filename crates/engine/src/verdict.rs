@@ -208,7 +208,8 @@ fn lost_connections(evidence: &Evidence<'_>) -> Option<String> {
     }
     let mean = evidence.flight.times().within_s / evidence.seconds;
     let limit = LITTLES_LAW_LIMIT + PREEMPTION_S / evidence.seconds;
-    let message = format!("{kept} connections were to be kept in flight, {mean:.1} were on average");
+    let message =
+        format!("{kept} connections were to be kept in flight, {mean:.1} were on average");
     ((mean / f64::from(kept) - 1.0).abs() > limit).then_some(message)
 }
 

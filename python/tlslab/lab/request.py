@@ -43,11 +43,14 @@ class Request:
         if self.authority is None:
             return "system"
         try:
-            return self.authority.read_text("ascii")
+            text = self.authority.read_text("ascii")
         except (OSError, UnicodeDecodeError) as error:
             raise UsageError(
                 f"--ca {self.authority}: {getattr(error, 'strerror', 'not PEM')}"
             ) from None
+        if "-----BEGIN CERTIFICATE-----" not in text:
+            raise UsageError(f"--ca {self.authority} holds no certificate: give a PEM file of one")
+        return text
 
 
 @dataclass(frozen=True)

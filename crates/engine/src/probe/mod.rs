@@ -34,8 +34,8 @@ use crate::tls::TrustAnchors;
 
 pub use answer::Refusal;
 pub use record::{
-    Accepted, Chain, Compression, FailedProtocol, Named, OfferFound, Order, PROBE_SCHEMA, ProbeRecord,
-    Protections, Protocols, Renegotiation, Resumption, Staple, Suite, VersionFound,
+    Accepted, Chain, Compression, FailedProtocol, Named, OfferFound, Order, PROBE_SCHEMA,
+    ProbeRecord, Protections, Protocols, Renegotiation, Resumption, Staple, Suite, VersionFound,
 };
 pub use registry::Protocol;
 pub use spec::{CheckedProbe, PROBE_SPEC_SCHEMA, ProbeLimits, ProbeOffer, ProbeSpec, Topic};

@@ -25,3 +25,4 @@ mod probe;
 mod resumption;
 mod serve;
 mod support;
+mod trusted_leaf;

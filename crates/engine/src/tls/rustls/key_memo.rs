@@ -81,9 +81,7 @@ impl Keys {
         let places = self.tags.iter().enumerate().filter(|(_, known)| **known == tag);
         places.map(|(place, _)| place).find(|&place| {
             let known = &self.known[place];
-            known.version == version
-                && known.scheme == scheme
-                && known.certificate == certificate
+            known.version == version && known.scheme == scheme && known.certificate == certificate
         })
     }
 

@@ -77,11 +77,12 @@ fn remedy(class: &str) -> &'static str {
         "target_refused" => {
             "for a host that you may load, give --allow HOST (and a public one --proof TOKEN)"
         }
-        "certificate" => "give its CA with --ca FILE, or do not check the chain with --insecure",
-        "tls_protocol" => "see that the port speaks TLS",
-        "no_tls" => {
-            "see that the port speaks TLS; a site that goes by its name needs --sni NAME"
+        "certificate" => {
+            "give its CA, or its own certificate, with --ca FILE and a name that it is for with \
+             --sni NAME, or do not check it with --insecure"
         }
+        "tls_protocol" => "see that the port speaks TLS",
+        "no_tls" => "see that the port speaks TLS; a site that goes by its name needs --sni NAME",
         "alert_handshake_failure" => {
             "the server has nothing in common with what was offered (version, suite, group, scheme)"
         }

@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use time::OffsetDateTime;
 use tlslab_engine::probe::{
-    Accepted, Chain, Compression, FailedProtocol, Named, Order, ProbeRecord, Protections, Protocol, Protocols,
-    Refusal, Renegotiation, Resumption, Suite,
+    Accepted, Chain, Compression, FailedProtocol, Named, Order, ProbeRecord, Protections, Protocol,
+    Protocols, Refusal, Renegotiation, Resumption, Suite,
 };
 
 /// The width of the first column.
