@@ -296,7 +296,11 @@ class _Maker:
         }
         histograms, summaries = {}, {}
         for name, share in shares.items():
-            drawn = self._rng.lognormal(-(TIME_SPREAD**2) / 2, TIME_SPREAD, drawn_n) * service_ms * share
+            drawn = (
+                self._rng.lognormal(-(TIME_SPREAD**2) / 2, TIME_SPREAD, drawn_n)
+                * service_ms
+                * share
+            )
             histogram = HdrHistogram(1, 3600 * 10**9, 3)
             for value in drawn:
                 histogram.record_value(int(value * 1e6))

@@ -1,4 +1,4 @@
-"""Caddy: a server whose sites go by name, and which takes `acme-tls/1` for a challenge of its own."""
+"""Caddy: a server whose sites go by name, and which takes `acme-tls/1` for a challenge."""
 
 import os
 import socket
@@ -54,7 +54,8 @@ def wait_for(server: "subprocess.Popen[bytes]", port: int) -> None:
     """Waits until the server takes connections."""
     deadline = time.monotonic() + 20
     while not answers(port):
-        assert server.poll() is None and time.monotonic() < deadline, "Caddy does not start"
+        assert server.poll() is None, "Caddy does not start"
+        assert time.monotonic() < deadline, "Caddy takes no connections"
         time.sleep(0.05)
 
 

@@ -143,7 +143,9 @@ def _backlog(record: RunRecord) -> Note | None:
         return None
     said = [note for note in record.notes if " to connect" in note]
     count = record.slow_connects.count
-    return Note("backlog", said[0] if said else f"{count} connections waited 1 s or more to connect")
+    return Note(
+        "backlog", said[0] if said else f"{count} connections waited 1 s or more to connect"
+    )
 
 
 def run_warnings(run: TrialRun, processors: Processors) -> Iterable[Note]:
