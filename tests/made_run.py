@@ -22,6 +22,7 @@ from tlslab.model.record import (
     CpuSample,
     CpuTime,
     Facts,
+    FlightTimes,
     Interval,
     MachineUsage,
     Outcomes,
@@ -222,9 +223,12 @@ class _Maker:
         kernel = min(0.5, 40.0 / client_us)
         total_us = completed * client_us
         cpu = CpuTime(round(total_us * (1 - kernel)), round(total_us * kernel))
+        service_s = connections / rate
         histograms, summaries = self._times(
-            connections / rate * 1e3, min(completed, HISTOGRAM_VALUES)
+            service_s * 1e3, min(completed, HISTOGRAM_VALUES), completed
         )
+        # As many in flight before and behind the measurement, for half of their lives.
+        cut_s = connections * service_s / 2
         hybrid = 2272 if cell.factors["group"] == "X25519MLKEM768" else 0
         return RunRecord(
             schema="tlslab.record/1",
@@ -258,6 +262,7 @@ class _Maker:
             histograms=histograms,
             summaries=summaries,
             intervals=self._intervals(completed, cpu, seconds),
+            flight=FlightTimes(completed * service_s, cut_s, 0.0, cut_s),
             verdicts=(Verdict("valid", "nothing is the matter"),),
         )
 
@@ -274,8 +279,13 @@ class _Maker:
             for index in range(slices)
         )
 
-    def _times(self, service_ms: float, n: int) -> tuple[dict[str, str], dict[str, TimeSummary]]:
-        """Histograms of times that make up `service_ms` on average, and the histograms in short."""
+    def _times(
+        self, service_ms: float, drawn_n: int, n: int
+    ) -> tuple[dict[str, str], dict[str, TimeSummary]]:
+        """Histograms of times that make up `service_ms` on average, and the histograms in short.
+
+        Of the `n` values `drawn_n` are drawn.
+        """
         shares = {
             "connect": 0.05,
             "handshake": 0.75,
@@ -286,7 +296,11 @@ class _Maker:
         }
         histograms, summaries = {}, {}
         for name, share in shares.items():
-            drawn = self._rng.lognormal(-(TIME_SPREAD**2) / 2, TIME_SPREAD, n) * service_ms * share
+            drawn = (
+                self._rng.lognormal(-(TIME_SPREAD**2) / 2, TIME_SPREAD, drawn_n)
+                * service_ms
+                * share
+            )
             histogram = HdrHistogram(1, 3600 * 10**9, 3)
             for value in drawn:
                 histogram.record_value(int(value * 1e6))

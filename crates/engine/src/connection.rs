@@ -14,7 +14,7 @@ use crate::names::TlsVersion;
 use crate::outcome::{Failure, Mismatch, Outcome, Step};
 use crate::reason::Reason;
 use crate::record::Bytes;
-use crate::recorder::{Milestones, Recorder};
+use crate::recorder::{Milestones, Recorder, SLOW_CONNECT};
 use crate::socket::Socket;
 use crate::spec::{Close, Finished};
 use crate::tls::{EarlyData, HandshakeKind, Negotiated, Progress, Session};
@@ -261,6 +261,12 @@ impl<S: Session> Connection<S> {
         self.facts.filter(|facts| !facts.hello_retry_request).map(|_| self.handshake_bytes.1)
     }
 
+    /// Whether it has waited so long for its TCP connection that its SYN was sent again.
+    pub fn connects_slowly(&self, now: Nanos) -> bool {
+        let until = if self.at.established == 0 { now } else { self.at.established };
+        until.saturating_sub(self.at.started) >= SLOW_CONNECT
+    }
+
     /// The step that the connection is in.
     pub fn step(&self) -> Step {
         self.step
@@ -425,6 +431,10 @@ impl<S: Session> Connection<S> {
             let now = context.clock.now();
             if recorder.trace.is_wanted() {
                 recorder.trace.keep(self.traced(now, Some(outcome)));
+            }
+            recorder.slow_connects += u64::from(self.connects_slowly(now));
+            if outcome != Outcome::Completed {
+                recorder.flight.troubled += u128::from(now.saturating_sub(self.at.started));
             }
             match (outcome, self.facts) {
                 (Outcome::Completed, Some(facts)) => {

@@ -4,6 +4,7 @@
 //! ([`serve`]). The engine prints nothing, reads no file and knows nothing of experiments; what goes
 //! in is a [`spec::RunSpec`], what comes out is a [`record::RunRecord`].
 
+mod backlog;
 pub mod check;
 pub mod clock;
 mod connection;

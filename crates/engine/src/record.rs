@@ -63,6 +63,10 @@ pub struct RunRecord {
     pub histograms: BTreeMap<String, String>,
     /// The same histograms in short.
     pub summaries: BTreeMap<String, Summary>,
+    /// The times apart by the client that made the connections, `library` or `minimal`; empty where one
+    /// client made them all.
+    #[serde(default)]
+    pub clients: BTreeMap<String, ClientTimes>,
     /// The measurement in slices.
     pub intervals: Vec<Interval>,
     /// In an open loop: what became of the arrivals.
@@ -74,11 +78,48 @@ pub struct RunRecord {
     /// Connections in flight, mean over the measurement.
     #[serde(default)]
     pub concurrency: f64,
+    /// Time that connections spent in flight; not in records of earlier versions.
+    #[serde(default)]
+    pub flight: Option<FlightTimes>,
+    /// Connections whose SYN had to be sent again.
+    #[serde(default)]
+    pub slow_connects: SlowConnects,
     /// What the reader must know before using the numbers.
     pub verdicts: Vec<Verdict>,
     /// What the reader should know besides: what was out of the ordinary, and no fault.
     #[serde(default)]
     pub notes: Vec<String>,
+}
+
+/// Who makes connections: the library, and the engine's minimal client.
+pub const CLIENTS: [&str; 2] = ["library", "minimal"];
+
+/// The times of the connections that one of two clients made. The minimal client leaves some to the
+/// library, which takes longer over them: they would be the tail of the load.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ClientTimes {
+    /// Its completed connections.
+    pub connections: u64,
+    /// Its histograms, as the record's, without `start_delay`.
+    pub histograms: BTreeMap<String, String>,
+    /// The same in short.
+    pub summaries: BTreeMap<String, Summary>,
+}
+
+impl RunRecord {
+    /// The name and the times of the client that carried the load: the one that completed the most
+    /// connections. `None` where one client made them all.
+    pub fn load_client(&self) -> Option<(&str, &ClientTimes)> {
+        let found = self.clients.iter().max_by_key(|(_, times)| times.connections);
+        found.map(|(name, times)| (name.as_str(), times))
+    }
+
+    /// The times to show first, by name: those of the client that carried the load, and what is no
+    /// client's.
+    pub fn load_summary(&self, name: &str) -> Option<Summary> {
+        let of_client = self.load_client().and_then(|(_, times)| times.summaries.get(name));
+        of_client.or_else(|| self.summaries.get(name)).copied()
+    }
 }
 
 /// The names of the histograms of a record and what each holds.
@@ -152,6 +193,33 @@ pub struct StepResult {
     pub cpu: CpuTime,
     /// Its histograms in short.
     pub summaries: BTreeMap<String, Summary>,
+}
+
+/// Time that connections spent in flight, added up over them, in seconds. Little's law as an identity:
+/// `within_s` + `before_s` = service times of the completed connections + `troubled_s` +
+/// `unfinished_s`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FlightTimes {
+    /// In the measurement: the integral of the number in flight.
+    pub within_s: f64,
+    /// Before the measurement, by connections that were in flight when it began.
+    pub before_s: f64,
+    /// By connections that failed or were unexpected in the measurement, since their start.
+    pub troubled_s: f64,
+    /// By connections that were in flight when the measurement ended, since their start.
+    pub unfinished_s: f64,
+}
+
+/// Connections that waited a second or more to connect: their SYN had to be sent again, as when the
+/// server's queue of connections to accept (its backlog) is full.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SlowConnects {
+    /// The connections, whether they were established in the end or not.
+    pub count: u64,
+    /// Where the server is on this machine: how often the kernel refused a connection during the run
+    /// because the queue of a listening socket was full (ListenOverflows of /proc/net/netstat; all
+    /// sockets of the machine).
+    pub listen_overflows: Option<u64>,
 }
 
 /// The machine that the generator ran on.
@@ -374,7 +442,7 @@ pub enum VerdictCode {
     Unexpected,
     /// More connections than the limit failed.
     Failures,
-    /// Connections in flight differ from rate times service time (Little's law).
+    /// Time in flight differs from the times that connections took (Little's law).
     LittlesLaw,
     /// An open loop started its connections later than intended.
     LateArrivals,

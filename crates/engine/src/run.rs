@@ -8,6 +8,7 @@ use std::sync::{Barrier, Mutex};
 use std::thread::{self, ScopedJoinHandle};
 use std::time::Duration;
 
+use crate::backlog::{self, Overflows};
 use crate::check::{Checked, script};
 use crate::clock::{Clock, MILLISECOND, MonotonicClock, Nanos};
 use crate::connection::Script;
@@ -20,7 +21,9 @@ use crate::pacing::{Arrivals, Curve};
 use crate::phase::Schedule;
 use crate::prime::{Primed, Wanted, prime};
 use crate::processor::{pin, run_in_real_time};
-use crate::record::{ClientCertificate, CpuTime, RECORD_SCHEMA, RunRecord, WorkerUsage};
+use crate::record::{
+    ClientCertificate, CpuTime, RECORD_SCHEMA, RunRecord, SlowConnects, WorkerUsage,
+};
 use crate::recorder::Recorder;
 use crate::spec::{CheckedSpec, Resume, RunSpec, Stop};
 use crate::tls::choice::Choice;
@@ -61,6 +64,7 @@ fn load<B: Backend>(
     let script = Script { body: checked.body, ..script(spec, checked.permit) };
     let gauges: Vec<Gauge> = (0..threads).map(|_| Gauge::default()).collect();
     let gate = Gate::new(threads);
+    let overflows = Overflows::begin(checked.permit.address);
     let job = Job { spec: spec.spec(), script: &script, permit: &checked.permit, interrupt };
     let first_error = Mutex::new(None);
     if spec.spec().tls.resume != Resume::None {
@@ -108,7 +112,7 @@ fn load<B: Backend>(
         let traces = reports.iter_mut().map(|report| mem::take(&mut report.recorder.trace));
         observer.trace(Trace::joined(traces));
     }
-    Ok(record(spec, checked, &reports, ending == Ending::Interrupted))
+    Ok(record(spec, checked, &reports, overflows, ending == Ending::Interrupted))
 }
 
 /// What a thread that panicked said.
@@ -295,6 +299,7 @@ fn record(
     spec: &CheckedSpec,
     checked: &Checked,
     reports: &[Report],
+    overflows: Overflows,
     interrupted: bool,
 ) -> RunRecord {
     let request = spec.spec();
@@ -312,6 +317,7 @@ fn record(
         summaries: &notes.summaries,
         open_loop: notes.open_loop,
         flight: notes.flight,
+        carried: notes.carried,
         workers: &workers,
         seconds,
         connections: constant_level(request),
@@ -320,6 +326,12 @@ fn record(
         resume_millionths: request.tls.resume_millionths(),
         interrupted,
     });
+    let flight = notes.flight.times();
+    let (count, listen_overflows) = (notes.slow_connects, overflows.since());
+    let slow_connects = SlowConnects { count, listen_overflows };
+    let mut remarks = remarks(&checked.offer, &checked.preflight.facts, &notes.facts);
+    remarks.extend_from_slice(&checked.notes);
+    remarks.extend(backlog::note(slow_connects));
     let own = checked.offer.client_identity.as_ref();
     RunRecord {
         schema: RECORD_SCHEMA.to_owned(),
@@ -329,12 +341,7 @@ fn record(
         environment: environment(),
         address: checked.permit.address.to_string(),
         preflight: checked.preflight.clone(),
-        notes: checked
-            .notes
-            .iter()
-            .cloned()
-            .chain(remarks(&checked.offer, &checked.preflight.facts, &notes.facts))
-            .collect(),
+        notes: remarks,
         facts: notes.facts,
         server_names: notes.server_names,
         client_certificate: own
@@ -349,10 +356,13 @@ fn record(
         bytes: notes.bytes,
         histograms: notes.histograms,
         summaries: notes.summaries,
+        clients: notes.clients,
         intervals: notes.slices,
         open_loop: notes.open_loop,
         steps: notes.steps,
-        concurrency: notes.flight.mean(seconds),
+        concurrency: if seconds > 0.0 { flight.within_s / seconds } else { 0.0 },
+        flight: Some(flight),
+        slow_connects,
         verdicts,
         outcomes: notes.outcomes,
     }

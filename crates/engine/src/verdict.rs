@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::clock::SECOND;
 use crate::outcome::Outcomes;
-use crate::record::{Kinds, OpenLoop, Summary, Verdict, VerdictCode, WorkerUsage};
+use crate::record::{FlightTimes, Kinds, OpenLoop, Summary, Verdict, VerdictCode, WorkerUsage};
 use crate::recorder::Flight;
 
 /// The share of its processor above which a worker of a closed loop was the bottleneck.
@@ -20,15 +19,15 @@ const BUSY_MEASURABLE: f64 = 0.1;
 /// The share of failed connections, and of unexpected ones, up to which a run is good.
 const TROUBLE_LIMIT: f64 = 0.001;
 
-/// How far connections in flight may differ from rate times service time.
+/// How far service times may differ from the time that their connections were in flight.
 const LITTLES_LAW_LIMIT: f64 = 0.02;
 
-/// What the books of a connection's time may miss, in seconds: what is done between the reading of
+/// What the accounting of a connection's time may miss, in seconds: what is done between the reading of
 /// the clock and the counting.
 const CLOCK_BLUR_S: f64 = 5e-6;
 
 /// How long, in seconds, a worker may once be kept off its processor between the two: a turn of the
-/// kernel's scheduler on a busy machine. It is in the books of one connection and not of another.
+/// kernel's scheduler on a busy machine. It is counted for one connection and not for another.
 const PREEMPTION_S: f64 = 0.01;
 
 /// How late connections of an open loop may start, in milliseconds, but for one in a thousand.
@@ -54,6 +53,8 @@ pub struct Evidence<'r> {
     pub open_loop: Option<OpenLoop>,
     /// Time that connections spent in flight.
     pub flight: Flight,
+    /// Connections in flight when the measurement began.
+    pub carried: u64,
     /// The workers' use of their processors.
     pub workers: &'r [WorkerUsage],
     /// The length of the measurement in seconds.
@@ -168,43 +169,53 @@ fn saturated(evidence: &Evidence<'_>) -> Option<Verdict> {
     (busiest >= limit).then_some(Verdict { code: VerdictCode::ClientSaturated, message })
 }
 
-/// Little's law: connections in flight = rate x service time.
+/// Little's law as an identity: what connections spent in flight in the measurement is the service
+/// times of those that completed, and the parts of the others' lives that fall into it. It holds in a
+/// ramp, with connections that wait beyond the measurement, and with a server that stands still.
 fn littles_law(evidence: &Evidence<'_>) -> Option<Verdict> {
-    let service_s = evidence.summaries["service"].mean_ms / 1000.0;
-    let troubled = evidence.outcomes.ended() != evidence.outcomes.completed;
-    if troubled || service_s <= 0.0 {
+    let message = lost_times(evidence)
+        .or_else(|| wrong_times(evidence))
+        .or_else(|| lost_connections(evidence))?;
+    Some(Verdict { code: VerdictCode::LittlesLaw, message })
+}
+
+/// Each completed connection has a service time.
+fn lost_times(evidence: &Evidence<'_>) -> Option<String> {
+    let (times, completed) = (evidence.summaries["service"].n, evidence.outcomes.completed);
+    (times != completed).then(|| {
+        format!("{completed} connections completed, but {times} service times were recorded")
+    })
+}
+
+/// What was counted in flight over time, set against the times that connections were found to take.
+/// Only the completed ones' times come from a histogram: so they are compared, not the sums.
+fn wrong_times(evidence: &Evidence<'_>) -> Option<String> {
+    let FlightTimes { within_s, before_s, troubled_s, unfinished_s } = evidence.flight.times();
+    let service = evidence.summaries["service"];
+    let found = service.n as f64 * service.mean_ms / 1000.0;
+    let flown = within_s + before_s - troubled_s - unfinished_s;
+    let workers = evidence.workers.len().max(1) as f64;
+    let blur = CLOCK_BLUR_S * evidence.outcomes.attempts as f64 + PREEMPTION_S * workers;
+    let message = format!(
+        "completed connections were in flight for {flown:.3} s in all, but their service times make \
+         {found:.3} s (Little's law)"
+    );
+    ((found - flown).abs() > LITTLES_LAW_LIMIT * flown.max(0.0) + blur).then_some(message)
+}
+
+/// A closed loop keeps as many in flight as it was told to, from its first moment on if it then does,
+/// and unless failed ones make it pause.
+fn lost_connections(evidence: &Evidence<'_>) -> Option<String> {
+    let kept = evidence.connections.filter(|_| evidence.open_loop.is_none())?;
+    let paused = evidence.outcomes.ended() != evidence.outcomes.completed;
+    if paused || evidence.carried != u64::from(kept) || evidence.seconds <= 0.0 {
         return None;
     }
-    let (kept, implied, blur) = match (evidence.connections, evidence.open_loop) {
-        (Some(connections), None) => closed_loop(evidence, f64::from(connections), service_s)?,
-        _ => measured_loop(evidence, service_s),
-    };
-    let message = format!(
-        "{kept:.1} connections were kept in flight, but rate x service time makes {implied:.1}"
-    );
-    ((implied / kept - 1.0).abs() > LITTLES_LAW_LIMIT + blur)
-        .then_some(Verdict { code: VerdictCode::LittlesLaw, message })
-}
-
-/// A closed loop keeps as many in flight as it was told to. Connections cut by the edges of the
-/// measurement blur the mean by about one service time, over the root of their number; with little in
-/// the measurement nothing can be said.
-fn closed_loop(evidence: &Evidence<'_>, kept: f64, service_s: f64) -> Option<(f64, f64, f64)> {
-    let implied = evidence.outcomes.completed as f64 / evidence.seconds * service_s;
-    let blur = service_s / evidence.seconds / kept.sqrt();
-    (evidence.seconds >= 10.0 * service_s).then_some((kept, implied, 3.0 * blur))
-}
-
-/// Where the load changes, those in flight are counted over time, and set against the times that
-/// connections were found to take. With the parts that the edges of the measurement cut off the law
-/// is an identity, in a ramp as well.
-fn measured_loop(evidence: &Evidence<'_>, service_s: f64) -> (f64, f64, f64) {
-    let seconds = |nanos: u128| nanos as f64 / SECOND as f64;
-    let Flight { before, unfinished, .. } = evidence.flight;
-    let ended = evidence.outcomes.completed as f64 * service_s;
-    let implied = (ended + seconds(unfinished) - seconds(before)) / evidence.seconds;
-    let blur = CLOCK_BLUR_S / service_s + PREEMPTION_S / evidence.seconds;
-    (evidence.flight.mean(evidence.seconds), implied, blur)
+    let mean = evidence.flight.times().within_s / evidence.seconds;
+    let limit = LITTLES_LAW_LIMIT + PREEMPTION_S / evidence.seconds;
+    let message =
+        format!("{kept} connections were to be kept in flight, {mean:.1} were on average");
+    ((mean / f64::from(kept) - 1.0).abs() > limit).then_some(message)
 }
 
 fn late_arrivals(evidence: &Evidence<'_>) -> Option<Verdict> {

@@ -14,6 +14,7 @@ use openssl::ssl::{
     SslStream, SslVerifyMode, SslVersion,
 };
 use openssl::x509::X509;
+use socket2::SockRef;
 
 use crate::certificates::Identity;
 use crate::peers::h2;
@@ -52,6 +53,8 @@ pub struct Settings {
     pub early_data: u32,
     /// The length of the body of every response.
     pub body_length: usize,
+    /// How many connections wait to be accepted at most; `None`: as many as the standard library has it.
+    pub backlog: Option<i32>,
     /// Requests that a connection may carry, and how it then ends; `None`: as many as come.
     pub last: Option<(usize, Farewell)>,
 }
@@ -94,6 +97,10 @@ impl TlsServer {
         let context = context(settings).build();
         let (body, last) = (vec![b'x'; settings.body_length], settings.last);
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        if let Some(backlog) = settings.backlog {
+            // On a socket that listens already it sets another length.
+            SockRef::from(&listener).listen(backlog).unwrap();
+        }
         let address = listener.local_addr().unwrap();
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);

@@ -67,7 +67,7 @@ def ab_block(trials: Sequence[Trial]) -> AbBlock | None:
 def _rows(trials: Sequence[Trial]) -> dict[str, TimesRow]:
     rows = {}
     for row, histogram in ROWS.items():
-        merged = Distribution.merge(times(trials, histogram))
+        merged = Distribution.merge(times(trials, histogram, whole=True))
         if merged.n:
             rows[row] = TimesRow(
                 min_ms=float(merged.values[0]),

@@ -85,10 +85,16 @@ class Distribution:
         return math.sqrt(float(np.average(squares, weights=self.counts)))
 
 
-def times(trials: Sequence[Trial], histogram: str) -> list[Distribution]:
-    """One histogram of each trial's capacity run, decoded; empty ones are left out."""
-    runs = (trial.runs.get("capacity") for trial in trials)
-    encoded = (run.record.histograms.get(histogram) for run in runs if run is not None)
+def times(trials: Sequence[Trial], histogram: str, whole: bool = False) -> list[Distribution]:
+    """One histogram of each trial's capacity run, decoded; empty ones are left out.
+
+    Those of the client that carried the load, or of the `whole` load.
+    """
+    records = (run.record for trial in trials if (run := trial.runs.get("capacity")) is not None)
+    encoded = (
+        (record.histograms if whole else record.load_histograms).get(histogram)
+        for record in records
+    )
     decoded = (Distribution.decode(text) for text in encoded if text)
     return [each for each in decoded if each.n]
 

@@ -1,6 +1,5 @@
 """Whether a trial's numbers may be used, and what its reader must know."""
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,8 +19,12 @@ from tlslab.model.wording import counted, figure, percent
 # One connection in a thousand: rarer trouble changes no rate by more than it is known to.
 TROUBLE_LIMIT = 0.001
 
-# Little's law holds exactly in a closed loop, but for the edges of the measurement.
+# How far service times may differ from the time in flight. Beside that, seconds: what lies between
+# two readings of the clock for each connection, and a turn of the scheduler for each worker
+# (the engine's verdict.rs).
 LITTLES_LAW_LIMIT = 0.02
+CLOCK_BLUR_S = 5e-6
+PREEMPTION_S = 0.01
 
 # A worker that computes all but a twentieth of its time has, between its waits, a queue.
 SATURATED = 0.95
@@ -123,31 +126,41 @@ def _most(reasons: Sequence[FailureReason], count: int) -> str:
 
 
 def _littles_law(kind: str, record: RunRecord) -> Note | None:
-    """Connections in flight = rate x mean service time, in a closed loop.
+    """Each completed connection has a service time, and these add up to its time in flight.
 
-    Each of `connections` starts its next one as it ends. Only those that ended in the measurement
-    are known, whole; those at its two edges blur the mean by about one service time over the root
-    of their number, of which three are allowed beside the limit. With fewer than ten service times
-    in the measurement, or when connections failed (they were in flight, too, with times of their
-    own), the law says nothing.
+    The sum is set against what was counted over time: the integral of the number in flight over the
+    measurement, with the parts of other connections' lives taken off. This is an identity, whatever
+    the server did: connections that wait beyond the measurement, or began before it, are in it with
+    the parts that they have in it. Records of earlier versions lack the counts.
     """
-    books, service = record.outcomes, record.summaries.get("service")
-    connections = record.spec.get("connections", 1)
-    if service is None or books.failures or books.mismatches:
+    service, flight = record.summaries.get("service"), record.flight
+    if service is None or flight is None:
         return None
-    if record.open_loop is not None or record.steps:
-        return None  # What is in flight changes; the engine itself checks the law then.
-    mean_s = service.mean_ms / 1000
-    if mean_s <= 0 or record.seconds < 10 * mean_s:
-        return None
-    implied = books.completed / record.seconds * mean_s
-    allowed = LITTLES_LAW_LIMIT + 3 * mean_s / record.seconds / math.sqrt(connections)
-    if abs(implied / connections - 1) <= allowed:
+    books = record.outcomes
+    if service.n != books.completed:
+        message = f"{books.completed} connections completed, {service.n} times were recorded"
+        return Note("littles_law", f"{kind}: {message}")
+    found = service.n * service.mean_ms / 1000
+    flown = flight.within_s + flight.before_s - flight.troubled_s - flight.unfinished_s
+    blur = CLOCK_BLUR_S * books.attempts + PREEMPTION_S * max(len(record.workers), 1)
+    if abs(found - flown) <= LITTLES_LAW_LIMIT * max(flown, 0.0) + blur:
         return None
     message = (
-        f"{connections} connections were in flight, rate x service time makes {figure(implied)}"
+        f"completed connections were in flight for {figure(flown)} s in all, their service times "
+        f"make {figure(found)} s"
     )
     return Note("littles_law", f"{kind}: {message}")
+
+
+def _backlog(record: RunRecord) -> Note | None:
+    """The engine's own words on connections that waited a second or more to connect."""
+    if not record.slow_connects.count:
+        return None
+    said = [note for note in record.notes if " to connect" in note]
+    count = record.slow_connects.count
+    return Note(
+        "backlog", said[0] if said else f"{count} connections waited 1 s or more to connect"
+    )
 
 
 def run_warnings(run: TrialRun, processors: Processors) -> Iterable[Note]:
@@ -172,6 +185,8 @@ def run_warnings(run: TrialRun, processors: Processors) -> Iterable[Note]:
             f"the server was {percent(server)} busy, the generator {percent(client)}: something "
             "else set the rate; try more connections",
         )
+    if (note := _backlog(run.record)) is not None:
+        yield note
     if steal > STEAL_LIMIT:
         yield Note("steal", f"the host took {percent(steal)} of the machine's time for others")
 

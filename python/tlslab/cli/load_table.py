@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from rich.table import Table
 from rich.text import Text
 
-from tlslab.model.record import MachineUsage, RunRecord, TimeSummary
+from tlslab.model.record import ClientTimes, MachineUsage, RunRecord, TimeSummary
 from tlslab.model.wording import counted
 from tlslab.report import plain
 
@@ -32,7 +32,8 @@ def _rows(record: RunRecord, machine: MachineUsage) -> Rows:
     yield from _rates(record)
     yield from _open_loop(record)
     yield from _steps(record)
-    yield from _times(record.summaries)
+    yield from _times(record.load_summaries)
+    yield from _clients(record)
     yield "failed", _counts(record.outcomes.failed)
     yield "unexpected", _counts(record.outcomes.unexpected)
     yield "client CPU", _client_cost(record)
@@ -41,6 +42,8 @@ def _rows(record: RunRecord, machine: MachineUsage) -> Rows:
     yield "back end", _client(record)
     facts = "; ".join(f"{f.tls} {f.suite} {f.group} × {f.count:,}" for f in record.facts)
     yield "handshakes", facts or NOTHING
+    for note in record.notes:
+        yield "note", note
     for verdict in record.verdicts:
         yield "verdict", f"{verdict.code}: {verdict.message}"
 
@@ -119,6 +122,20 @@ def _times(summaries: Mapping[str, TimeSummary]) -> Rows:
     for name, times in summaries.items():
         if times.n:
             yield f"{name} ms", _quantiles(times)
+
+
+def _clients(record: RunRecord) -> Rows:
+    """Whose times are shown where two clients made connections, and those of the other."""
+    ranked = sorted(record.clients.items(), key=lambda item: -item[1].connections)
+    for place, (name, times) in enumerate(ranked):
+        made = counted(times.connections, "connection")
+        yield f"{name} client", f"{made}, {_handshake(times, place == 0)}"
+
+
+def _handshake(times: ClientTimes, shown: bool) -> str:
+    if shown or (handshake := times.summaries.get("handshake")) is None:
+        return "whose times are shown" if shown else "whose times are apart"
+    return f"apart: handshake ms {_quantiles(handshake)}"
 
 
 def _quantiles(times: TimeSummary) -> str:

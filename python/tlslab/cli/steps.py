@@ -58,7 +58,7 @@ def step_outcome(trial: Trial) -> str:
         return "no connection was completed"
     rate = record.outcomes.completed / record.seconds
     said = f"{rate:,.0f} connections/s"
-    if (response := record.summaries.get("response")) is not None and response.n:
+    if (response := record.load_summaries.get("response")) is not None and response.n:
         said += f", response p50 {response.p50_ms:.1f} p99 {response.p99_ms:.1f} ms"
     return said
 

@@ -257,6 +257,43 @@ class OpenLoop:
 
 
 @dataclass(frozen=True)
+class ClientTimes:
+    """The times of the connections that one of two clients made: `connections` of them."""
+
+    connections: int
+    histograms: Mapping[str, str]
+    summaries: Mapping[str, TimeSummary]
+
+
+@dataclass(frozen=True)
+class FlightTimes:
+    """Time that connections spent in flight, added up over them, in seconds.
+
+    `within_s` in the measurement; `before_s` before it, by those in flight when it began;
+    `troubled_s` and `unfinished_s` since their start, by those that failed or were unexpected, and
+    by those in flight at its end. Little's law as an identity: `within_s` + `before_s` = service
+    times of the completed connections + `troubled_s` + `unfinished_s`.
+    """
+
+    within_s: float
+    before_s: float
+    troubled_s: float
+    unfinished_s: float
+
+
+@dataclass(frozen=True)
+class SlowConnects:
+    """`count` connections waited a second or more to connect: their SYN had to be sent again.
+
+    `listen_overflows`: how often a listen queue of this machine overflowed during the run; None
+    where the server is on another one.
+    """
+
+    count: int = 0
+    listen_overflows: int | None = None
+
+
+@dataclass(frozen=True)
 class StepResult:
     """One step of a measurement in steps; `rate` (connections per second) is None in a closed loop.
 
@@ -287,7 +324,9 @@ class RunRecord:
     length of the measurement, `cpu` that of the engine's workers in it, `concurrency` the mean
     number of connections in flight. `spec` is the specification as it was run, without the
     client's private key; `own_client` connections had their handshake from the engine's own client.
-    `notes` say what the reader should know beside the verdicts.
+    `clients` has the times apart by the client that made the connections, `library` or `minimal`,
+    where there were two. `notes` say what the reader should know beside the verdicts. Records of earlier versions have no
+    `flight`.
     """
 
     schema: str
@@ -316,7 +355,29 @@ class RunRecord:
     open_loop: OpenLoop | None = None
     steps: tuple[StepResult, ...] = ()
     concurrency: float = 0.0
+    flight: FlightTimes | None = None
+    slow_connects: SlowConnects = field(default_factory=SlowConnects)
     kinds: Kinds = field(default_factory=Kinds)
+    clients: Mapping[str, ClientTimes] = field(default_factory=dict)
+
+    @property
+    def load_histograms(self) -> Mapping[str, str]:
+        """Histograms of the client that carried the load, the one with the most connections.
+
+        Beside it the library makes one connection in 128, and takes longer over it: in `histograms`
+        these are the tail. What is no client's (`start_delay`) is that of all connections.
+        """
+        carried = self._load_client()
+        return {**self.histograms, **carried.histograms} if carried else self.histograms
+
+    @property
+    def load_summaries(self) -> Mapping[str, TimeSummary]:
+        """The same in short."""
+        carried = self._load_client()
+        return {**self.summaries, **carried.summaries} if carried else self.summaries
+
+    def _load_client(self) -> ClientTimes | None:
+        return max(self.clients.values(), key=lambda each: each.connections, default=None)
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,15 @@
 """Quantiles of merged histograms, their ranks and what they need."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hdrh.histogram import HdrHistogram
 
-from tlslab.analysis.latency import Distribution, needed_n, quantiles, rank_interval
+from made_run import made_run
+from tlslab.analysis.latency import Distribution, needed_n, quantiles, rank_interval, times
+from tlslab.experiment import load, with_levels
+from tlslab.model.record import ClientTimes
 
 
 def encoded(values_ms: np.ndarray) -> str:
@@ -74,3 +79,29 @@ def test_scatter_between_trials_widens_the_interval() -> None:
         return estimate.high - estimate.low
 
     assert width(0.1) > 3 * width(0.0)
+
+
+def test_quantiles_are_those_of_the_client_that_carried_the_load() -> None:
+    few = {"tls": ("1.3",), "key": ("ecdsa-p256",), "group": ("X25519",)}
+    trial = made_run(experiment=with_levels(load("groups"), few)).trials[0]
+    run = trial.runs["capacity"]
+    rng = np.random.default_rng(4)
+    # One connection in 128 is the library's, and takes twice as long.
+    minimal, library = rng.lognormal(0, 0.1, 12_700), 2 * rng.lognormal(0, 0.1, 100)
+    clients = {
+        name: ClientTimes(len(values), {"service": encoded(values)}, {})
+        for name, values in (("library", library), ("minimal", minimal))
+    }
+    both = np.concatenate([minimal, library])
+    histograms = {"service": encoded(both), "start_delay": encoded(minimal / 10)}
+    record = replace(run.record, histograms=histograms, clients=clients)
+    trial = replace(trial, runs={"capacity": replace(run, record=record)})
+    (carried,), (whole,) = times([trial], "service"), times([trial], "service", whole=True)
+    assert (carried.n, whole.n) == (12_700, 12_800)
+    assert carried.quantile(0.999) == pytest.approx(np.quantile(minimal, 0.999), rel=5e-3)
+    assert whole.quantile(0.999) > 1.3 * carried.quantile(0.999)
+    # What is no client's is still there; with one client all times are its own.
+    assert times([trial], "start_delay")[0].n == 12_700
+    alone = replace(record, clients={})
+    trial = replace(trial, runs={"capacity": replace(run, record=alone)})
+    assert times([trial], "service")[0].n == 12_800

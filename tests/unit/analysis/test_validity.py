@@ -17,6 +17,7 @@ from tlslab.model.record import (
     Reason,
     RunRecord,
     ServerUsage,
+    SlowConnects,
     Trial,
 )
 
@@ -47,14 +48,22 @@ def books(change: Callable[[Outcomes], Outcomes]) -> Callable[[Trial], Trial]:
     )
 
 
-def moved(name: str, count: int) -> Callable[[Outcomes], Outcomes]:
-    """Connections that did not complete, booked under `failed` or `unexpected`."""
+def moved(name: str, count: int) -> Callable[[Trial], Trial]:
+    """Connections that did not complete, counted under `failed` or `unexpected`."""
 
-    def change(outcomes: Outcomes) -> Outcomes:
-        fields = {"completed": outcomes.completed - count, name: {"reset": count}}
-        return replace(outcomes, **fields)
+    def change(record: RunRecord) -> RunRecord:
+        completed = record.outcomes.completed - count
+        outcomes = replace(record.outcomes, completed=completed, **{name: {"reset": count}})
+        service, flight = record.summaries["service"], record.flight
+        assert flight is not None
+        return replace(
+            record,
+            outcomes=outcomes,
+            summaries={**record.summaries, "service": replace(service, n=completed)},
+            flight=replace(flight, troubled_s=count * service.mean_ms / 1000),
+        )
 
-    return change
+    return lambda trial: with_record(trial, change)
 
 
 def test_a_run_without_fault_is_valid() -> None:
@@ -95,8 +104,8 @@ def test_reasons_that_do_not_add_up_are_a_fault_of_the_books() -> None:
 
 @pytest.mark.parametrize(("name", "code"), [("failed", "failures"), ("unexpected", "unexpected")])
 def test_trouble_has_a_limit_of_one_in_a_thousand(name: str, code: str) -> None:
-    assert cell_after(books(moved(name, 2))).verdict == "valid"
-    cell = cell_after(books(moved(name, 30)))
+    assert cell_after(moved(name, 2)).verdict == "valid"
+    cell = cell_after(moved(name, 30))
     assert (cell.verdict, codes(cell)) == ("invalid", [code])
     assert "reset 30" in cell.reasons[0].message
 
@@ -109,6 +118,53 @@ def test_littles_law_finds_wrong_times() -> None:
 
     cell = cell_after(lambda trial: with_record(trial, slower))
     assert (cell.verdict, codes(cell)) == ("invalid", ["littles_law"])
+
+
+def test_littles_law_finds_lost_times() -> None:
+    def fewer(record: RunRecord) -> RunRecord:
+        service = record.summaries["service"]
+        summaries = {**record.summaries, "service": replace(service, n=service.n - 1)}
+        return replace(record, summaries=summaries)
+
+    cell = cell_after(lambda trial: with_record(trial, fewer))
+    assert (cell.verdict, codes(cell)) == ("invalid", ["littles_law"])
+
+
+def test_connections_that_wait_beyond_the_measurement_are_no_fault() -> None:
+    """Three of four connections in flight wait all the time for their SYN to be sent again."""
+
+    def crowded(record: RunRecord) -> RunRecord:
+        flight, seconds = record.flight, record.seconds
+        assert flight is not None
+        connections = record.spec["connections"]
+        waiting = 3 * connections
+        said = f"{waiting} connections waited 1 s or more to connect: the server's backlog is short"
+        return replace(
+            record,
+            spec={**record.spec, "connections": connections + waiting},
+            outcomes=replace(
+                record.outcomes,
+                attempts=record.outcomes.attempts + waiting,
+                in_flight_at_stop=record.outcomes.in_flight_at_stop + waiting,
+            ),
+            flight=replace(
+                flight,
+                within_s=flight.within_s + waiting * seconds,
+                before_s=flight.before_s + waiting * 0.5,
+                unfinished_s=flight.unfinished_s + waiting * (seconds + 0.5),
+            ),
+            slow_connects=SlowConnects(waiting, 1234),
+            notes=("another note", said),
+        )
+
+    cell = cell_after(lambda trial: with_record(trial, crowded))
+    assert (cell.verdict, codes(cell)) == ("valid", ["backlog"])
+    assert "waited 1 s or more to connect" in cell.reasons[0].message
+
+
+def test_a_record_of_an_earlier_version_has_no_time_in_flight_to_judge_by() -> None:
+    cell = cell_after(lambda trial: with_record(trial, lambda r: replace(r, flight=None)))
+    assert cell.verdict == "valid"
 
 
 def test_one_bad_trial_of_five_is_left_out_and_two_are_too_many() -> None:

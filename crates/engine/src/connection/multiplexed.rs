@@ -108,7 +108,8 @@ impl<S: Session> Connection<S> {
         {
             let (requested, answered) = (done.requested, done.answered);
             let at = Milestones { requested, answered, ..self.at };
-            recorder.request(&at, done.ended, done.head_bytes, done.body_bytes);
+            let minimal = self.facts.is_some_and(|facts| facts.own_client);
+            recorder.request(&at, done.ended, minimal, done.head_bytes, done.body_bytes);
         }
     }
 

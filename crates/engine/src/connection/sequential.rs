@@ -99,7 +99,8 @@ impl<S: Session> Connection<S> {
             && self.unexpected.is_none()
         {
             let (head, body) = (self.response.head_bytes, self.response.body.bytes);
-            recorder.request(&self.at, now, head, body);
+            let minimal = self.facts.is_some_and(|facts| facts.own_client);
+            recorder.request(&self.at, now, minimal, head, body);
         }
         self.requests_done += 1;
         let open = self.response.keeps_alive();

@@ -16,7 +16,7 @@ use super::answer::Refusal;
 use super::enumerate::{Found, enumerate};
 use super::line::{Line, Stop, refusal};
 use super::registry::{self, Protocol};
-use super::{Prober, Protocols, Renegotiation};
+use super::{Prober, Renegotiation};
 use crate::hostile::harmless;
 use crate::tls::EarlyData;
 use crate::tls::openssl::ffi;
@@ -165,30 +165,6 @@ impl Prober {
         })
     }
 
-    /// The application protocols that the server agrees to, in its newest version.
-    pub(super) fn find_protocols(&mut self) -> Result<Protocols, Stop> {
-        let mut left = PROTOCOLS.to_vec();
-        let mut found = Protocols { accepted: Vec::new(), refusal: None };
-        let Some(&version) = self.versions.first() else { return Ok(found) };
-        while !left.is_empty() {
-            let terms = Terms::new(version).and_then(|terms| terms.protocols(&left));
-            match self.shake(terms)? {
-                Ok(stream) => {
-                    let chosen = stream.ssl().selected_alpn_protocol();
-                    let Some(at) = left.iter().position(|p| Some(p.as_bytes()) == chosen) else {
-                        break;
-                    };
-                    found.accepted.push(left.remove(at).to_owned());
-                }
-                Err(refusal) => {
-                    found.refusal = Some(refusal);
-                    break;
-                }
-            }
-        }
-        Ok(found)
-    }
-
     /// Whether the server has secure renegotiation, and lets a client begin one.
     pub(super) fn find_renegotiation(&mut self) -> Result<Renegotiation, Stop> {
         let Some(version) = self.newest_legacy() else { return Ok(Renegotiation::default()) };
@@ -203,22 +179,6 @@ impl Prober {
         Ok(Renegotiation { secure: Some(secure), client_initiated: Some(renegotiate(&mut stream)) })
     }
 }
-
-/// What is negotiated by ALPN (IANA "TLS ALPN Protocol IDs"), the usual first.
-const PROTOCOLS: [&str; 12] = [
-    "h2",
-    "http/1.1",
-    "http/1.0",
-    "http/0.9",
-    "spdy/3",
-    "acme-tls/1",
-    "dot",
-    "imap",
-    "pop3",
-    "ftp",
-    "xmpp-client",
-    "postgresql",
-];
 
 /// The schemes of TLS 1.3 that this OpenSSL can verify, by kind of key. DSA has none there.
 pub fn known_families() -> Vec<Vec<u16>> {

@@ -18,6 +18,7 @@ mod line;
 mod lists;
 mod offers;
 mod protections;
+mod protocols;
 mod record;
 mod registry;
 mod sessions;
@@ -33,8 +34,8 @@ use crate::tls::TrustAnchors;
 
 pub use answer::Refusal;
 pub use record::{
-    Accepted, Chain, Compression, Named, OfferFound, Order, PROBE_SCHEMA, ProbeRecord, Protections,
-    Protocols, Renegotiation, Resumption, Staple, Suite, VersionFound,
+    Accepted, Chain, Compression, FailedProtocol, Named, OfferFound, Order, PROBE_SCHEMA,
+    ProbeRecord, Protections, Protocols, Renegotiation, Resumption, Staple, Suite, VersionFound,
 };
 pub use registry::Protocol;
 pub use spec::{CheckedProbe, PROBE_SPEC_SCHEMA, ProbeLimits, ProbeOffer, ProbeSpec, Topic};
@@ -141,6 +142,7 @@ fn empty_record(spec: &CheckedProbe, permit: Permit) -> ProbeRecord {
         renegotiation: None,
         protections: None,
         offers: Vec::new(),
+        hints: Vec::new(),
         incomplete: None,
         connections: 0,
         seconds: 0.0,
@@ -187,6 +189,7 @@ impl Prober {
             return Ok(());
         }
         record.versions = self.find_versions()?;
+        record.hints.extend(self.hint_at_names());
         let wanted = |topic| topics.contains(&topic);
         if wanted(Topic::Suites) {
             self.find_suites(&mut record.suites)?;
@@ -216,6 +219,13 @@ impl Prober {
             record.protections = Some(self.find_protections()?);
         }
         Ok(())
+    }
+
+    /// A server whose sites go by name may refuse whoever asks for none, as by an address.
+    fn hint_at_names(&self) -> Option<String> {
+        let hint = "an address has no name to ask for, and the server refuses all versions: if its \
+                    sites go by name, give one with --sni NAME";
+        (self.sni.is_none() && self.versions.is_empty()).then(|| hint.to_owned())
     }
 
     /// A ClientHello of one version that offers all there is, with key shares that most servers take.

@@ -1,5 +1,6 @@
 //! Protections of the handshake, read off ServerHellos; and what RFC 3749 left of compression.
 
+use super::answer::Refusal;
 use super::hello::{COMPRESSIONS, ClientHello, extension};
 use super::line::Stop;
 use super::registry::{self, FALLBACK_SCSV, Protocol};
@@ -11,8 +12,10 @@ const INAPPROPRIATE_FALLBACK: &str = "alert_inappropriate_fallback";
 
 impl Prober {
     pub(super) fn find_protections(&mut self) -> Result<Protections, Stop> {
+        let (fallback_scsv, fallback_refusal) = self.refuses_fallback()?;
         let mut found = Protections {
-            fallback_scsv: self.refuses_fallback()?,
+            fallback_scsv,
+            fallback_refusal,
             hello_retry_request: self.asks_again()?,
             ..Protections::default()
         };
@@ -36,19 +39,25 @@ impl Prober {
         Ok(found)
     }
 
-    /// Offers its second newest version as if by falling back; `None` when it has only one.
-    fn refuses_fallback(&mut self) -> Result<Option<bool>, Stop> {
+    /// Offers its second newest version as if by falling back; `None` when it has only one. Beside that:
+    /// how it refuses, if it does so by anything but the alert that is meant for it.
+    fn refuses_fallback(&mut self) -> Result<(Option<bool>, Option<Refusal>), Stop> {
         let older =
             self.versions.iter().copied().filter(|version| *version != Protocol::Ssl2).nth(1);
-        let Some(version) = older else { return Ok(None) };
+        let Some(version) = older else { return Ok((None, None)) };
         let mut hello = self.hello(version);
         if Some(version) == self.newest_legacy() && !self.legacy_suites.is_empty() {
             hello.suites.clone_from(&self.legacy_suites);
         }
         hello.suites.truncate(self.suites_at_once);
+        let without = hello.clone();
         hello.suites.push(FALLBACK_SCSV);
-        let answer = self.ask(&hello)?;
-        Ok(Some(answer.is_err_and(|refusal| refusal.class == INAPPROPRIATE_FALLBACK)))
+        Ok(match self.ask(&hello)? {
+            Ok(_) => (Some(false), None),
+            Err(refusal) if refusal.class == INAPPROPRIATE_FALLBACK => (Some(true), None),
+            // Is it the fallback that it refuses?
+            Err(refusal) => (Some(false), self.ask(&without)?.is_ok().then_some(refusal)),
+        })
     }
 
     /// Sends no key share at all.

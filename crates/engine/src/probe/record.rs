@@ -46,6 +46,9 @@ pub struct ProbeRecord {
     pub protections: Option<Protections>,
     /// For each offer of the specification, in its order, what the server made of it.
     pub offers: Vec<OfferFound>,
+    /// What may help where the server was hardly told apart from one that has nothing.
+    #[serde(default)]
+    pub hints: Vec<String>,
     /// Why the probe ended before it knew all; null when it did not.
     pub incomplete: Option<String>,
     /// Connections made.
@@ -150,12 +153,26 @@ pub struct Staple {
 }
 
 /// Application-layer protocol negotiation (RFC 7301).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Protocols {
     /// The protocols that it agrees to.
     pub accepted: Vec<String>,
-    /// How it refuses an offer without any of them; null when it goes on without a protocol.
+    /// How it refuses an offer without any of them (the alert no_application_protocol); null when it
+    /// goes on without a protocol.
     pub refusal: Option<Refusal>,
+    /// Protocols whose offer ended the handshake in another way: whether the server has them is not
+    /// known.
+    #[serde(default)]
+    pub failed: Vec<FailedProtocol>,
+}
+
+/// A protocol whose offer ended the handshake.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FailedProtocol {
+    /// The protocol.
+    pub name: String,
+    /// How the handshake ended.
+    pub refusal: Refusal,
 }
 
 /// How sessions are resumed; null: not in a version that the server has.
@@ -208,6 +225,10 @@ pub struct Protections {
     pub encrypt_then_mac: Option<bool>,
     /// Refuses a client that says that it has fallen back (RFC 7507).
     pub fallback_scsv: Option<bool>,
+    /// How it refuses such a client otherwise than by the alert inappropriate_fallback, where it lets
+    /// the same client in that does not say so.
+    #[serde(default)]
+    pub fallback_refusal: Option<Refusal>,
     /// Asks for another key share when none fits, TLS 1.3.
     pub hello_retry_request: Option<bool>,
 }

@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 use std::mem;
 
+use super::histograms::Time;
 use super::part::Part;
 use super::{ArrivalBooks, Flight, Recorder};
 use crate::clock::SECOND;
 use crate::outcome::Outcomes;
 use crate::record::{
-    Bytes, CountedFacts, CountedName, Interval, Kinds, OpenLoop, StepResult, Summary,
+    Bytes, CLIENTS, ClientTimes, CountedFacts, CountedName, Interval, Kinds, OpenLoop, StepResult,
+    Summary,
 };
 use crate::spec::RunSpec;
 use crate::spec::load::Rate;
@@ -28,8 +30,11 @@ pub struct Conclusion {
     pub kinds: Kinds,
     pub histograms: BTreeMap<String, String>,
     pub summaries: BTreeMap<String, Summary>,
+    pub clients: BTreeMap<String, ClientTimes>,
     pub open_loop: Option<OpenLoop>,
     pub flight: Flight,
+    pub carried: u64,
+    pub slow_connects: u64,
     pub steps: Vec<StepResult>,
     pub slices: Vec<Interval>,
 }
@@ -49,6 +54,7 @@ impl Recorder {
         };
         whole.book(&mut outcomes);
         outcomes.reasons = self.reasons.of(&outcomes);
+        let times = whole.whole();
         Conclusion {
             outcomes,
             facts: self.counted_facts(),
@@ -58,10 +64,13 @@ impl Recorder {
             requests: whole.requests,
             bytes: self.bytes,
             kinds: self.kinds,
-            histograms: whole.histograms.encoded(),
-            summaries: whole.histograms.summaries(),
+            histograms: times.encoded(),
+            summaries: times.summaries(),
+            clients: clients(&whole),
             open_loop: spec.load.rate.is_some().then(|| self.open_loop(whole.started)),
             flight: self.flight,
+            carried: self.carried,
+            slow_connects: self.slow_connects,
             steps,
             slices: self.slices,
         }
@@ -105,4 +114,15 @@ impl Recorder {
         facts.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.facts.cmp(&b.facts)));
         facts
     }
+}
+
+/// The times by the client that made the connections; nothing where one client made them all, as the
+/// histograms of all are its own then.
+fn clients(whole: &Part) -> BTreeMap<String, ClientTimes> {
+    let counts = whole.histograms.each_ref().map(|times| times.count(Time::Service));
+    if counts.contains(&0) {
+        return BTreeMap::new();
+    }
+    let named = CLIENTS.iter().zip(&whole.histograms).zip(counts);
+    named.map(|((name, times), count)| ((*name).to_owned(), times.of_client(count))).collect()
 }

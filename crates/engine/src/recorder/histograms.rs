@@ -8,7 +8,7 @@ use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Serializer as _, V2DeflateSerializer};
 
 use crate::clock::{MILLISECOND, Nanos, SECOND};
-use crate::record::{HISTOGRAMS, OPEN_HISTOGRAMS, Summary};
+use crate::record::{ClientTimes, HISTOGRAMS, OPEN_HISTOGRAMS, Summary};
 
 /// The greatest time that a histogram holds, an hour; what takes longer is counted as an hour.
 const HIGHEST: u64 = 3600 * SECOND;
@@ -34,7 +34,7 @@ pub enum Time {
 }
 
 /// One histogram for each kind of time; those of an open loop only where there is one.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Histograms(Vec<Histogram<u64>>);
 
 impl Histograms {
@@ -51,7 +51,9 @@ impl Histograms {
 
     /// Adds others of the same kind to these.
     pub fn merge(&mut self, other: &Self) {
-        for (mine, theirs) in self.0.iter_mut().zip(&other.0) {
+        // What is empty has no memory yet, and is not given any.
+        let filled = self.0.iter_mut().zip(&other.0).filter(|(_, theirs)| !theirs.is_empty());
+        for (mine, theirs) in filled {
             mine.add(theirs).expect("all histograms have the same bounds");
         }
     }
@@ -59,6 +61,20 @@ impl Histograms {
     fn named(&self) -> impl Iterator<Item = (String, &Histogram<u64>)> {
         let names = HISTOGRAMS.iter().chain(&OPEN_HISTOGRAMS).map(|name| (*name).to_owned());
         names.zip(&self.0)
+    }
+
+    /// The same in the form of a record, for one client of two: the delay of a connection's start is no
+    /// client's.
+    pub fn of_client(&self, connections: u64) -> ClientTimes {
+        let delay = OPEN_HISTOGRAMS[0];
+        let (mut histograms, mut summaries) = (self.encoded(), self.summaries());
+        (histograms.remove(delay), summaries.remove(delay));
+        ClientTimes { connections, histograms, summaries }
+    }
+
+    /// How many times of this kind there are.
+    pub fn count(&self, kind: Time) -> u64 {
+        self.0[kind as usize].len()
     }
 
     /// The histograms in the compressed HdrHistogram V2 encoding, base64.

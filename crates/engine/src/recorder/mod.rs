@@ -13,10 +13,10 @@ use self::names::Names;
 use self::part::Part;
 use self::reasons::Reasons;
 pub use self::second::{Percentiles, Second};
-use crate::clock::{Nanos, SECOND};
+use crate::clock::{MILLISECOND, Nanos, SECOND};
 use crate::outcome::Outcome;
 use crate::prime::Primed;
-use crate::record::{Bytes, CpuTime, Interval, Kinds};
+use crate::record::{Bytes, CpuTime, FlightTimes, Interval, Kinds};
 use crate::tls::{EarlyData, HandshakeKind, Negotiated};
 use crate::trace::Trace;
 
@@ -55,24 +55,45 @@ pub struct ArrivalBooks {
     pub window: Nanos,
 }
 
-/// Time that connections spent in flight, added up over them, in nanoseconds: what Little's law says
-/// must be equal to the sum of their service times.
-#[derive(Debug, Clone, Copy, Default)]
+/// Time that connections spent in flight, added up over them, in nanoseconds. Little's law as an
+/// identity, whatever the load did: `within` + `before` = service times of what completed +
+/// `troubled` + `unfinished`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Flight {
-    /// In the measurement.
+    /// In the measurement: the integral of the number in flight.
     pub within: u128,
     /// Before the measurement, by connections that were in flight when it began.
     pub before: u128,
+    /// By connections that failed or were unexpected in the measurement, since their start.
+    pub troubled: u128,
     /// By connections that were in flight when the measurement ended, since their start.
     pub unfinished: u128,
 }
 
 impl Flight {
-    /// Connections in flight, mean over a measurement of so many seconds.
-    pub fn mean(&self, seconds: f64) -> f64 {
-        if seconds > 0.0 { self.within as f64 / SECOND as f64 / seconds } else { 0.0 }
+    /// The same in the words of a record.
+    pub fn times(&self) -> FlightTimes {
+        let seconds = |nanos: u128| nanos as f64 / SECOND as f64;
+        FlightTimes {
+            within_s: seconds(self.within),
+            before_s: seconds(self.before),
+            troubled_s: seconds(self.troubled),
+            unfinished_s: seconds(self.unfinished),
+        }
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.within += other.within;
+        self.before += other.before;
+        self.troubled += other.troubled;
+        self.unfinished += other.unfinished;
     }
 }
+
+/// From how long on a connection has waited for a retransmission of its SYN, and not for a busy
+/// server: the first one is sent after a second (RFC 6298, section 2.1). What is measured may be short
+/// of the kernel's timer by a tick.
+pub const SLOW_CONNECT: Nanos = 990 * MILLISECOND;
 
 /// One worker's notes.
 #[derive(Debug)]
@@ -93,6 +114,9 @@ pub struct Recorder {
     pub arrivals: ArrivalBooks,
     /// Time in flight.
     pub flight: Flight,
+    /// Connections that waited for [`SLOW_CONNECT`] or longer for their TCP connection, whether they
+    /// got it or not.
+    pub slow_connects: u64,
     completed: u64,
     troubled: u64,
     authenticated: u64,
@@ -121,6 +145,7 @@ impl Recorder {
             in_flight_at_stop: 0,
             arrivals: ArrivalBooks::default(),
             flight: Flight::default(),
+            slow_connects: 0,
             completed: 0,
             troubled: 0,
             authenticated: 0,
@@ -146,20 +171,22 @@ impl Recorder {
         part.started += 1;
         self.second.started += 1;
         if let Some(delay) = delay {
-            part.histograms.note(Time::StartDelay, delay);
+            part.of(false).note(Time::StartDelay, delay);
         }
     }
 
-    /// Notes a request that was answered in full.
-    pub fn request(&mut self, at: &Milestones, now: Nanos, head: u64, body: u64) {
+    /// Notes a request that was answered in full, on a connection of the minimal client's or the
+    /// library's.
+    pub fn request(&mut self, at: &Milestones, now: Nanos, minimal: bool, head: u64, body: u64) {
         self.bytes.head += head;
         self.bytes.body += body;
         self.second.requests += 1;
         self.second.exchange.saturating_record(now - at.requested);
         let part = &mut self.parts[self.step];
         part.requests += 1;
-        part.histograms.note(Time::FirstByte, at.answered - at.requested);
-        part.histograms.note(Time::Exchange, now - at.requested);
+        let histograms = part.of(minimal);
+        histograms.note(Time::FirstByte, at.answered - at.requested);
+        histograms.note(Time::Exchange, now - at.requested);
     }
 
     /// Notes a connection that did all that was asked.
@@ -177,26 +204,27 @@ impl Recorder {
         self.second.service.saturating_record(now - at.started);
         let part = &mut self.parts[self.step];
         part.completed += 1;
-        part.histograms.note(Time::Connect, at.established - at.started);
-        part.histograms.note(Time::Handshake, at.secured - at.established);
-        part.histograms.note(
+        let histograms = part.of(facts.own_client);
+        histograms.note(Time::Connect, at.established - at.started);
+        histograms.note(Time::Handshake, at.secured - at.established);
+        histograms.note(
             match facts.kind {
                 HandshakeKind::Full => Time::HandshakeFull,
                 HandshakeKind::Resumed => Time::HandshakeResumed,
             },
             at.secured - at.established,
         );
-        part.histograms.note(Time::Established, at.secured - at.started);
-        part.histograms.note(Time::Service, now - at.started);
+        histograms.note(Time::Established, at.secured - at.started);
+        histograms.note(Time::Service, now - at.started);
         if at.intended > 0 {
-            self.responded(at, now);
+            self.responded(at, now, facts.own_client);
         }
     }
 
     /// Notes the times of a completed connection from the instant at which it should have started.
-    fn responded(&mut self, at: &Milestones, now: Nanos) {
+    fn responded(&mut self, at: &Milestones, now: Nanos, minimal: bool) {
         self.second.response.saturating_record(now - at.intended);
-        let histograms = &mut self.parts[self.step].histograms;
+        let histograms = self.parts[self.step].of(minimal);
         histograms.note(Time::ResponseEstablished, at.secured - at.intended);
         histograms.note(Time::Response, now - at.intended);
         if at.first_answered > 0 {
@@ -291,9 +319,8 @@ impl Recorder {
         self.arrivals.blocked += other.arrivals.blocked;
         self.arrivals.waiting_at_stop += other.arrivals.waiting_at_stop;
         self.arrivals.window = self.arrivals.window.max(other.arrivals.window);
-        self.flight.within += other.flight.within;
-        self.flight.before += other.flight.before;
-        self.flight.unfinished += other.flight.unfinished;
+        self.flight.merge(&other.flight);
+        self.slow_connects += other.slow_connects;
         self.completed += other.completed;
         self.troubled += other.troubled;
         self.authenticated += other.authenticated;

@@ -9,7 +9,8 @@ use super::histograms::Histograms;
 /// The notes on one step of a measurement.
 #[derive(Debug)]
 pub struct Part {
-    pub histograms: Histograms,
+    /// Of the library's connections, and of the minimal client's.
+    pub histograms: [Histograms; 2],
     /// How connections ended other than completed; few kinds, found by walking the list.
     pub troubles: Vec<(Outcome, u64)>,
     pub started: u64,
@@ -25,7 +26,7 @@ pub struct Part {
 impl Part {
     pub fn new(open_loop: bool) -> Self {
         Self {
-            histograms: Histograms::new(open_loop),
+            histograms: [(); 2].map(|()| Histograms::new(open_loop)),
             troubles: Vec::new(),
             started: 0,
             completed: 0,
@@ -51,6 +52,19 @@ impl Part {
         (self.at, self.length, self.cpu) = (from - begin, to - from, cpu);
     }
 
+    /// The histograms of the connections that this client made.
+    pub fn of(&mut self, is_minimal: bool) -> &mut Histograms {
+        &mut self.histograms[usize::from(is_minimal)]
+    }
+
+    /// The histograms of all connections.
+    pub fn whole(&self) -> Histograms {
+        let [library, minimal] = &self.histograms;
+        let mut whole = library.clone();
+        whole.merge(minimal);
+        whole
+    }
+
     /// Whether the measurement has come to it.
     pub fn is_closed(&self) -> bool {
         self.length > 0
@@ -58,7 +72,9 @@ impl Part {
 
     /// Adds another worker's notes on the same step, or on another step, to these.
     pub fn merge(&mut self, other: &Self) {
-        self.histograms.merge(&other.histograms);
+        for (mine, theirs) in self.histograms.iter_mut().zip(&other.histograms) {
+            mine.merge(theirs);
+        }
         for &(outcome, count) in &other.troubles {
             self.trouble(outcome, count);
         }
@@ -97,7 +113,7 @@ impl Part {
             unexpected: books.unexpected,
             requests: self.requests,
             cpu: self.cpu,
-            summaries: self.histograms.summaries(),
+            summaries: self.whole().summaries(),
         }
     }
 }

@@ -24,6 +24,7 @@ pub mod keylog;
 pub mod openssl;
 mod pool;
 pub mod rustls;
+mod turns;
 
 pub use alpn::{Alpn, HTTP_1_1, HTTP_2, PROTOCOL_NAME_LIMIT};
 pub(crate) use hello_retry_request::HELLO_RETRY_REQUEST;
@@ -118,7 +119,8 @@ impl Offer {
     }
 }
 
-/// With [`Authenticate::Sampled`], one connection in so many is authenticated in full.
+/// With [`Authenticate::Sampled`], one connection in so many of each server name is authenticated in
+/// full, the first one included.
 pub const SAMPLING_PERIOD: u32 = 128;
 
 /// The most bytes that a session receives without getting on, be it to the end of the handshake or to

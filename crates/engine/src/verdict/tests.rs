@@ -1,5 +1,8 @@
 use super::*;
+use crate::clock::MILLISECOND;
 use crate::record::CpuTime;
+
+mod simulation;
 
 /// What a test may change about a run of 10,000 connections in two seconds.
 struct Made {
@@ -7,6 +10,7 @@ struct Made {
     summaries: BTreeMap<String, Summary>,
     usage: WorkerUsage,
     flight: Flight,
+    carried: u64,
     open_loop: Option<OpenLoop>,
     connections: Option<u32>,
     requests: u64,
@@ -25,7 +29,8 @@ fn judge(change: impl FnOnce(&mut Made)) -> Vec<VerdictCode> {
         outcomes,
         summaries: [("service".to_owned(), service), ("start_delay".to_owned(), delay)].into(),
         usage: WorkerUsage { processor: None, cpu, seconds: 2.0 },
-        flight: Flight::default(),
+        flight: flight(2 * 10_000, 10, 10),
+        carried: 10,
         open_loop: None,
         connections: Some(10),
         requests: 10_000,
@@ -39,6 +44,7 @@ fn judge(change: impl FnOnce(&mut Made)) -> Vec<VerdictCode> {
         summaries: &made.summaries,
         open_loop: made.open_loop,
         flight: made.flight,
+        carried: made.carried,
         workers: &[made.usage],
         seconds: made.seconds,
         connections: made.connections,
@@ -60,9 +66,18 @@ fn open(made: &mut Made) {
         offered_per_s: 5_000.0,
         achieved_per_s: 5_000.0,
     });
-    let second = u128::from(SECOND);
-    made.flight =
-        Flight { within: 20 * second + second / 100, before: 0, unfinished: second / 100 };
+    (made.flight, made.carried) = (flight(20_010, 0, 10), 0);
+}
+
+/// So many milliseconds in flight.
+fn flight(within: u64, before: u64, unfinished: u64) -> Flight {
+    let nanos = |ms: u64| u128::from(ms * MILLISECOND);
+    Flight {
+        within: nanos(within),
+        before: nanos(before),
+        unfinished: nanos(unfinished),
+        ..Flight::default()
+    }
 }
 
 #[test]
@@ -78,6 +93,8 @@ fn connections_without_end_are_good_if_requests_are_answered() {
             made.outcomes = Outcomes { attempts: 4, in_flight_at_stop: 4, ..Outcomes::default() };
             made.summaries.insert("service".to_owned(), Summary::default());
             made.requests = requests;
+            made.connections = Some(4);
+            (made.flight, made.carried) = (flight(8_000, 400, 8_400), 4);
         })
     };
     assert_eq!(unfinished(900), [VerdictCode::Valid]);
@@ -125,8 +142,10 @@ fn a_published_mean_that_littles_law_refutes_is_caught() {
         let completed = 100_110;
         made.seconds = 30.0;
         made.outcomes = Outcomes { attempts: completed, completed, ..Outcomes::default() };
-        made.summaries.get_mut("service").unwrap().mean_ms = 241.0;
+        let service = made.summaries.get_mut("service").unwrap();
+        (service.n, service.mean_ms) = (completed, 241.0);
         made.connections = Some(2_000);
+        (made.flight, made.carried) = (flight(2_000 * 30_000, 300_000, 300_000), 2_000);
         made.requests = completed;
     });
     assert_eq!(verdict, [VerdictCode::LittlesLaw]);
@@ -144,10 +163,10 @@ fn in_an_open_loop_littles_law_is_an_identity() {
     assert_eq!(mean(2.06), [VerdictCode::LittlesLaw]);
     assert_eq!(mean(1.0), [VerdictCode::LittlesLaw]);
     // A ramp: most of the time in flight is that of connections that have not ended.
-    let ramp = |unfinished: u128| {
+    let ramp = |unfinished: u64| {
         judge(|made| {
             open(made);
-            made.flight = Flight { within: 100, before: 10, unfinished }.times(SECOND);
+            made.flight = flight(100_000, 10_000, 1_000 * unfinished);
         })
     };
     assert_eq!(ramp(90), [VerdictCode::Valid]);
@@ -159,15 +178,14 @@ fn a_worker_kept_off_its_processor_once_does_not_break_littles_law() {
     // A turn of the scheduler, 4 ms, in the time in flight and not in the service time.
     let preempted = |count: u64, seconds: f64| {
         judge(|made| {
-            let flown = count * 2 * SECOND / 1000;
             made.outcomes = Outcomes { attempts: count, completed: count, ..Outcomes::default() };
-            made.flight =
-                Flight { within: u128::from(flown + SECOND / 250), before: 0, unfinished: 0 };
+            made.summaries.get_mut("service").unwrap().n = count;
+            made.flight = flight(2 * count + 4, 0, 0);
             (made.connections, made.seconds, made.requests) = (None, seconds, count);
         })
     };
     assert_eq!(preempted(3, 0.006), [VerdictCode::Valid]);
-    // Two books that differ by much more than that are wrong.
+    // Two accounts that differ by much more than that are wrong.
     let wrong = judge(|made| {
         open(made);
         made.flight.within *= 2;
@@ -175,15 +193,44 @@ fn a_worker_kept_off_its_processor_once_does_not_break_littles_law() {
     assert_eq!(wrong, [VerdictCode::LittlesLaw]);
 }
 
-impl Flight {
-    fn times(self, factor: u64) -> Self {
-        let factor = u128::from(factor);
-        Self {
-            within: self.within * factor,
-            before: self.before * factor,
-            unfinished: self.unfinished * factor,
-        }
-    }
+#[test]
+fn a_connection_that_completes_has_a_service_time() {
+    let lost = judge(|made| made.summaries.get_mut("service").unwrap().n -= 1);
+    assert_eq!(lost, [VerdictCode::LittlesLaw]);
+}
+
+#[test]
+fn a_closed_loop_that_loses_connections_is_told_unless_they_failed() {
+    // Nine of ten in flight, and their times are true.
+    let nine = |made: &mut Made| {
+        made.flight = flight(18_000, 10, 9);
+        made.summaries.get_mut("service").unwrap().mean_ms = 1.8001;
+    };
+    assert_eq!(judge(nine), [VerdictCode::LittlesLaw]);
+    let rested = judge(|made| {
+        nine(made);
+        made.outcomes.failed.insert("reset".to_owned(), 1);
+    });
+    assert_eq!(rested, [VerdictCode::Valid]);
+    // Without a warm-up none is in flight when the measurement begins.
+    let filling = judge(|made| {
+        nine(made);
+        made.carried = 0;
+    });
+    assert_eq!(filling, [VerdictCode::Valid]);
+}
+
+#[test]
+fn failed_connections_were_in_flight_as_well() {
+    let failed = |troubled_ms: u64| {
+        judge(|made| {
+            made.outcomes.failed.insert("timeout_connect".to_owned(), 3);
+            made.flight.troubled = u128::from(troubled_ms * MILLISECOND);
+            made.flight.within += u128::from(3_000 * MILLISECOND);
+        })
+    };
+    assert_eq!(failed(3_000), [VerdictCode::Valid]);
+    assert_eq!(failed(2_000), [VerdictCode::LittlesLaw]);
 }
 
 #[test]

@@ -349,6 +349,8 @@ impl<'r, B: Backend, C: Clock> Worker<'r, B, C> {
     fn not_begun(&mut self, index: usize, failure: Failure, now: Nanos) {
         let outcome = Outcome::Failed(failure);
         if self.phase == Phase::Measure {
+            let took = self.clock.now().saturating_sub(now);
+            self.recorder.flight.troubled += u128::from(took);
             self.recorder.troubled(outcome, None);
             if self.recorder.trace.is_wanted() {
                 self.recorder.trace.keep(TracedConnection::not_begun(now, outcome));

@@ -98,6 +98,7 @@ impl<B: Backend, C: Clock> Worker<'_, B, C> {
         self.phase = Phase::Drain;
         self.recorder.in_flight_at_stop = self.in_flight as u64;
         self.recorder.flight.unfinished = self.flown(now);
+        self.recorder.slow_connects += self.connecting_slowly(now);
         self.trace_in_flight();
         self.usage.cpu = self.slice.cpu - self.measurement.cpu;
         self.usage.seconds = (now - self.measurement.at) as f64 / SECOND as f64;
@@ -130,6 +131,15 @@ impl<B: Backend, C: Clock> Worker<'_, B, C> {
             _ => None,
         });
         busy.map(u128::from).sum()
+    }
+
+    /// Connections in flight that waited for a retransmission of their SYN, or still do.
+    fn connecting_slowly(&self, now: Nanos) -> u64 {
+        let is_slow = |slot: &&Slot<B::Session>| match slot {
+            Slot::Busy(connection) => connection.connects_slowly(now),
+            _ => false,
+        };
+        self.slots.iter().filter(is_slow).count() as u64
     }
 
     fn keep_step(&mut self, now: Nanos) {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use tlslab_engine::check::{Checked, check};
 use tlslab_engine::error::RunError;
 use tlslab_engine::names::{Group, TlsVersion};
-use tlslab_engine::record::{CountedName, RunRecord, StepResult};
+use tlslab_engine::record::{CountedName, RunRecord, StepResult, VerdictCode};
 use tlslab_engine::run::run;
 use tlslab_engine::spec::{
     Authenticate, BackendChoice, CheckedSpec, Deadlines, KeyShare, RunSpec, Stop, TlsSpec,
@@ -116,6 +116,10 @@ pub fn assert_books(record: &RunRecord) {
     }
     assert!(record.authenticated <= outcomes.completed);
     assert!(record.own_client <= outcomes.completed);
+    // Time in flight is accounted for, whatever the server did.
+    let doubted = record.verdicts.iter().find(|said| said.code == VerdictCode::LittlesLaw);
+    assert_eq!(doubted, None, "{:?}", record.flight);
+    assert_clients(record);
     assert_names(record);
     assert_arrivals(record);
     assert_steps(record);
@@ -123,6 +127,27 @@ pub fn assert_books(record: &RunRecord) {
     let (completed, failed) =
         slices.fold((0, 0), |sum, slice| (sum.0 + slice.completed, sum.1 + slice.failed));
     assert_eq!((completed, completed + failed), (outcomes.completed, outcomes.ended()));
+}
+
+/// The times by client add up to those of all, and are apart only where there are two.
+fn assert_clients(record: &RunRecord) {
+    let (minimal, completed) = (record.own_client, record.outcomes.completed);
+    let both = minimal > 0 && minimal < completed;
+    assert_eq!(record.clients.len(), if both { 2 } else { 0 });
+    if both {
+        assert_eq!(record.clients["minimal"].connections, minimal);
+        assert_eq!(record.clients["library"].connections, completed - minimal);
+        for (name, whole) in record.summaries.iter().filter(|(name, _)| *name != "start_delay") {
+            let of = |client: &str| record.clients[client].summaries[name];
+            let (library, minimal) = (of("library"), of("minimal"));
+            assert_eq!(library.n + minimal.n, whole.n, "{name}");
+            assert!(whole.max_ms == library.max_ms.max(minimal.max_ms), "{name}");
+        }
+        let carried = if 2 * minimal > completed { "minimal" } else { "library" };
+        let (client, times) = record.load_client().unwrap();
+        assert!(client == carried || 2 * minimal == completed, "{client}");
+        assert_eq!(record.load_summary("service"), Some(times.summaries["service"]));
+    }
 }
 
 /// The books by name add up to the books of all.

@@ -3,6 +3,7 @@
 
 mod agreement;
 mod alone;
+mod backlog;
 mod client_certificates;
 mod cuts;
 mod faults;
@@ -27,3 +28,4 @@ mod resumption;
 mod segments;
 mod serve;
 mod support;
+mod trusted_leaf;

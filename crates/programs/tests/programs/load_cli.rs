@@ -84,6 +84,26 @@ fn a_target_that_cannot_be_loaded_is_said_in_one_line() {
 }
 
 #[test]
+fn a_ca_file_without_a_certificate_is_told_by_its_name() {
+    let (_, key) = Authority::new("tlslab test").issue(Key::P256).pem();
+    let cut = "-----BEGIN CERTIFICATE-----\nMIIB";
+    let der = Authority::new("tlslab test").certificate().to_vec();
+    for (bytes, words) in [
+        (Vec::new(), "holds no certificate"),
+        (b"no PEM at all\n".to_vec(), "holds no certificate"),
+        (key.into_bytes(), "holds no certificate"),
+        (cut.into(), "is not PEM"),
+        (der, "is not PEM"),
+    ] {
+        let file = Temporary::new(&bytes);
+        let line = refused(&["--ca", file.path(), "https://127.0.0.1:1/"], 2, "usage");
+        assert!(line.contains(file.path()) && line.contains(words), "{line}");
+    }
+    let line = refused(&["--ca", "/no/such/file", "https://127.0.0.1:1/"], 2, "usage");
+    assert!(line.contains("/no/such/file"), "{line}");
+}
+
+#[test]
 fn a_server_that_is_not_the_one_asked_for_is_said_in_one_line() {
     let authority = Authority::new("tlslab test");
     let ca = Temporary::ca(&authority);

@@ -220,6 +220,44 @@ pub fn forgetting(settings: &Settings) -> Fault {
     })
 }
 
+/// Serves well, but for clients whose ClientHello holds these bytes: they get a fatal alert with this
+/// number, or have their connection closed without a word.
+pub fn refusing(settings: &Settings, mark: Vec<u8>, alert: Option<u8>) -> Fault {
+    let context = tls_server::context(settings).build();
+    let (body, last) = (vec![b'x'; settings.body_length], settings.last);
+    Arc::new(move |mut socket| {
+        let hello = first_record(&socket);
+        if !hello.windows(mark.len()).any(|window| window == mark) {
+            if let Some(stream) = tls_server::accept(&context, socket) {
+                tls_server::serve_http(stream, &body, last);
+            }
+            return;
+        }
+        // What was not read would make the end a reset.
+        let _ = socket.read_exact(&mut vec![0; hello.len()]);
+        if let Some(number) = alert {
+            let _ = socket.write_all(&[21, 3, 3, 0, 2, 2, number]);
+        }
+    })
+}
+
+/// The first record that comes, which stays to be read.
+fn first_record(socket: &TcpStream) -> Vec<u8> {
+    const HEADER: usize = 5;
+    const TURNS: u32 = 2_000;
+    let mut seen = vec![0; 20_000];
+    for _ in 0..TURNS {
+        let length = socket.peek(&mut seen).unwrap_or(0);
+        let whole = HEADER + usize::from(u16::from_be_bytes([seen[3], seen[4]]));
+        if length == 0 || length >= HEADER && length >= whole {
+            seen.truncate(length);
+            return seen;
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    Vec::new()
+}
+
 fn after_handshake(context: &SslContext, socket: TcpStream, acts: &[Act]) {
     let handle = socket.try_clone().unwrap();
     if let Some(mut stream) = tls_server::accept(context, socket) {

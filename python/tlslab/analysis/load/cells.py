@@ -139,7 +139,7 @@ def _times(
     maxima: Sequence[Trial], points: Sequence[Point]
 ) -> tuple[dict[str, Estimate], dict[str, str]]:
     """Service times at the maximum, and response times at each fraction: `..._at_60`."""
-    encoded = [t.runs["maximum"].record.histograms.get("service") for t in maxima]
+    encoded = [t.runs["maximum"].record.load_histograms.get("service") for t in maxima]
     parts = [Distribution.decode(text) for text in encoded if text]
     found: dict[str, Estimate] = {}
     missing: dict[str, str] = {}

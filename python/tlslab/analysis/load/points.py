@@ -102,7 +102,7 @@ def point(trial: Trial, processors: Processors, shared: bool) -> Point | None:
 
 
 def _times(run: TrialRun, name: str) -> Distribution:
-    encoded = run.record.histograms.get(name)
+    encoded = run.record.load_histograms.get(name)
     return Distribution.decode(encoded) if encoded else Distribution.merge([])
 
 

@@ -23,6 +23,7 @@ use crate::outcome::Failure;
 use crate::spec::{Authenticate, KeyShare, Resume};
 
 use super::pool::Pool;
+use super::turns::{Turn, Turns};
 use super::{Backend, BackendError, Offer, SAMPLING_PERIOD, TrustAnchors};
 
 use tickets::Ticket;
@@ -45,14 +46,12 @@ pub struct OpensslBackend {
     authenticating: Option<SslContext>,
     /// For the others.
     trusting: SslContext,
-    /// One connection in so many is authenticated.
+    /// One connection in so many of each name is authenticated.
     period: u32,
-    /// Connections opened, modulo the period.
-    opened: u32,
-    /// The names to ask for, in turn.
+    /// The names to ask for.
     names: Vec<ServerName>,
-    /// Whose turn it is.
-    next_name: usize,
+    /// The names in turn, and the connections that are authenticated.
+    turns: Turns,
     resume: Resume,
     pool: Pool<Ticket>,
 }
@@ -101,19 +100,20 @@ impl OpensslBackend {
                 has: "a fresh key share for every connection".to_owned(),
             });
         }
+        let names = offer.names(NAME, ServerName::new)?;
+        let period = match offer.authenticate {
+            Authenticate::Every => 1,
+            Authenticate::Sampled => SAMPLING_PERIOD,
+        };
         let mut backend = Self {
             authenticating: match &offer.trust {
                 TrustAnchors::Certificates(anchors) => Some(context::build(offer, Some(anchors))?),
                 TrustAnchors::Anyone => None,
             },
             trusting: context::build(offer, None)?,
-            period: match offer.authenticate {
-                Authenticate::Every => 1,
-                Authenticate::Sampled => SAMPLING_PERIOD,
-            },
-            opened: 0,
-            names: offer.names(NAME, ServerName::new)?,
-            next_name: 0,
+            period,
+            turns: Turns::new(names.len(), period),
+            names,
             resume: offer.resume,
             pool: Pool::new(),
         };
@@ -124,15 +124,14 @@ impl OpensslBackend {
     /// A session that puts what it can be resumed by into the pool, if anything is to be resumed.
     fn session(
         &mut self,
+        name: usize,
         verify: bool,
         ticket: Option<&Ticket>,
     ) -> Result<OpensslSession, Failure> {
         let authenticating = self.authenticating.as_ref().filter(|_| verify);
         let mut ssl =
             Ssl::new(authenticating.unwrap_or(&self.trusting)).map_err(|_| OUT_OF_MEMORY)?;
-        let name = self.next_name;
         self.names[name].set(&mut ssl).map_err(|_| OUT_OF_MEMORY)?;
-        self.next_name = (name + 1) % self.names.len();
         // As rustls does, which cannot leave it out: a server that staples (RFC 6066, section 8)
         // then sends the same to both.
         ssl.set_status_type(StatusType::OCSP).map_err(|_| OUT_OF_MEMORY)?;
@@ -151,7 +150,7 @@ impl OpensslBackend {
     fn rehearse(&mut self) -> Result<(), BackendError> {
         let refused = |message| BackendError::Refused { backend: NAME, message };
         let mut session = self.open().map_err(|e| refused(e.to_string()))?;
-        (self.opened, self.next_name) = (0, 0);
+        self.turns = Turns::new(self.names.len(), self.period);
         session.rehearse().map_err(refused)
     }
 }
@@ -160,14 +159,14 @@ impl Backend for OpensslBackend {
     type Session = OpensslSession;
 
     fn open(&mut self) -> Result<OpensslSession, Failure> {
-        let due = self.opened == 0;
-        self.opened = (self.opened + 1) % self.period;
-        self.session(due, None)
+        let Turn { name, is_sampled } = self.turns.next();
+        self.session(name, is_sampled, None)
     }
 
+    /// Where sessions are resumed there is one name.
     fn resume(&mut self) -> Result<Option<OpensslSession>, Failure> {
         let Some(ticket) = self.pool.take() else { return Ok(None) };
-        self.session(ticket.authenticated, Some(&ticket)).map(Some)
+        self.session(0, ticket.authenticated, Some(&ticket)).map(Some)
     }
 
     fn resumable(&self) -> usize {

@@ -13,8 +13,9 @@ use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 /// How long an answer is kept; a certificate that expires during a run is noticed this much later.
 const LIFETIME: Duration = Duration::from_secs(1);
 
-/// The most chains that are remembered at once: names of a server that connections take in turn.
-const CHAINS: usize = 64;
+/// The most chains that are remembered at once: at least as many as a run may have server names, since
+/// names that take turns would displace each other's chains before they are needed again.
+const CHAINS: usize = 1024;
 
 thread_local! {
     static PASSED: RefCell<Vec<Passed>> = const { RefCell::new(Vec::new()) };
@@ -63,11 +64,15 @@ pub fn remember(
     let chain = std::iter::once(end_entity).chain(intermediates).map(|c| c.to_vec()).collect();
     let new = Passed { verifier, name: name.to_owned(), at: now, chain };
     PASSED.with_borrow_mut(|passed| {
-        passed.retain(|old| old.verifier != verifier || old.name != *name);
-        if passed.len() == CHAINS {
-            passed.remove(0);
+        let is_same = |old: &Passed| old.verifier == verifier && old.name == *name;
+        let known = passed.iter().position(is_same);
+        if known.is_none() && passed.len() < CHAINS {
+            return passed.push(new);
         }
-        passed.push(new);
+        let oldest = || (0..passed.len()).min_by_key(|&place| passed[place].at.as_secs());
+        if let Some(place) = known.or_else(oldest) {
+            passed[place] = new;
+        }
     });
 }
 

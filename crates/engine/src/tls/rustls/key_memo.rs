@@ -1,8 +1,8 @@
-//! Keeps the server's public key, so that it is not read from the certificate again and again.
+//! Keeps the server's public keys, so that they are not read from its certificates again and again.
 //!
-//! All connections of a run meet the same certificate. Its key is read by the library on the first of
-//! them; on the others the handshake signature is verified with the key that was read then, for
-//! exactly these bytes, this version and this scheme. A signature that does not verify so goes to the
+//! All connections of a run that ask for the same name meet the same certificate. Its key is read by the
+//! library on the first of them; on the others the handshake signature is verified with the key that
+//! was read then, for exactly these bytes, this version and this scheme. A signature that does not verify so goes to the
 //! library's own judgement, which names the error.
 
 use std::cell::RefCell;
@@ -16,8 +16,21 @@ use rustls::client::danger::HandshakeSignatureValid;
 use rustls::pki_types::CertificateDer;
 use rustls::{DigitallySignedStruct, Error, ProtocolVersion, SignatureScheme};
 
+/// The most keys that are kept: at least as many as a run may have server names, since names that take
+/// turns would displace each other's keys before they are needed again.
+const KEYS: usize = 1024;
+
 thread_local! {
-    static KNOWN: RefCell<Option<Known>> = const { RefCell::new(None) };
+    static KNOWN: RefCell<Keys> = const { RefCell::new(Keys::new()) };
+}
+
+/// Keys with which signatures have verified.
+struct Keys {
+    /// The end of each one's certificate, where certificates of one authority differ.
+    tags: Vec<u64>,
+    known: Vec<Known>,
+    /// The place of the key that makes room for another, once there are [`KEYS`].
+    oldest: usize,
 }
 
 /// A key with which a signature has verified.
@@ -37,20 +50,60 @@ pub fn verify(
     signed: &DigitallySignedStruct,
     library: impl FnOnce() -> Result<HandshakeSignatureValid, Error>,
 ) -> Result<HandshakeSignatureValid, Error> {
-    let is_good = KNOWN.with_borrow(|known| {
-        known.as_ref().is_some_and(|known| {
-            known.version == version
-                && known.scheme == signed.scheme
-                && known.certificate == certificate.as_ref()
-                && known.key.verify_sig(message, signed.signature()).is_ok()
+    let is_good = KNOWN.with_borrow(|keys| {
+        keys.of(version, certificate, signed.scheme).is_some_and(|place| {
+            keys.known[place].key.verify_sig(message, signed.signature()).is_ok()
         })
     });
     if is_good {
         return Ok(HandshakeSignatureValid::assertion());
     }
     let valid = library()?;
-    KNOWN.set(read_key(version, certificate, signed.scheme));
+    if let Some(known) = read_key(version, certificate, signed.scheme) {
+        KNOWN.with_borrow_mut(|keys| keys.keep(known));
+    }
     Ok(valid)
+}
+
+impl Keys {
+    const fn new() -> Self {
+        Self { tags: Vec::new(), known: Vec::new(), oldest: 0 }
+    }
+
+    /// The place of the key of this certificate for this version and scheme.
+    fn of(
+        &self,
+        version: ProtocolVersion,
+        certificate: &[u8],
+        scheme: SignatureScheme,
+    ) -> Option<usize> {
+        let tag = tag(certificate);
+        let places = self.tags.iter().enumerate().filter(|(_, known)| **known == tag);
+        places.map(|(place, _)| place).find(|&place| {
+            let known = &self.known[place];
+            known.version == version && known.scheme == scheme && known.certificate == certificate
+        })
+    }
+
+    fn keep(&mut self, known: Known) {
+        let tag = tag(&known.certificate);
+        let same = self.of(known.version, &known.certificate, known.scheme);
+        if same.is_none() && self.known.len() < KEYS {
+            self.tags.push(tag);
+            self.known.push(known);
+            return;
+        }
+        let place = same.unwrap_or(self.oldest);
+        if same.is_none() {
+            self.oldest = (place + 1) % KEYS;
+        }
+        (self.tags[place], self.known[place]) = (tag, known);
+    }
+}
+
+/// The last bytes of a certificate: they are of its signature.
+fn tag(certificate: &[u8]) -> u64 {
+    certificate.last_chunk().map_or(0, |last| u64::from_ne_bytes(*last))
 }
 
 /// The certificate's key; `None` where this scheme's algorithm cannot be told without the library.
@@ -122,10 +175,46 @@ mod tests {
         assert!(verify(TLSv1_3, MESSAGE, &known, &signed(&other_key, MESSAGE), bad).is_err());
         assert!(verify(TLSv1_2, MESSAGE, &known, &signature, bad).is_err());
         assert!(verify(TLSv1_3, MESSAGE, &other, &signature, bad).is_err());
-        // What failed has not displaced what is known; what the library finds good does.
+        // What failed has not displaced what is known, nor has what the library found good.
         verify(TLSv1_3, MESSAGE, &known, &signature, bad).unwrap();
         verify(TLSv1_3, MESSAGE, &other, &signed(&other_key, MESSAGE), good).unwrap();
         assert_eq!(asked.get(), 2);
         verify(TLSv1_3, MESSAGE, &other, &signed(&other_key, MESSAGE), bad).unwrap();
+        verify(TLSv1_3, MESSAGE, &known, &signature, bad).unwrap();
+        // The key of one certificate does not pass for another's.
+        assert!(verify(TLSv1_3, MESSAGE, &other, &signature, bad).is_err());
+    }
+
+    #[test]
+    fn certificates_that_take_turns_are_all_known() {
+        let asked = Cell::new(0);
+        let library = || {
+            asked.set(asked.get() + 1);
+            Ok(HandshakeSignatureValid::assertion())
+        };
+        let servers: Vec<_> = (0..8).map(|_| certificate()).collect();
+        for _ in 0..20 {
+            for (certificate, key) in &servers {
+                verify(TLSv1_3, MESSAGE, certificate, &signed(key, MESSAGE), library).unwrap();
+            }
+        }
+        assert_eq!(asked.get(), servers.len());
+    }
+
+    #[test]
+    fn keys_are_bounded_and_the_oldest_makes_room() {
+        let (made, _) = certificate();
+        let scheme = SignatureScheme::ECDSA_NISTP256_SHA256;
+        let known = |number: usize| {
+            let certificate = number.to_be_bytes().to_vec();
+            Known { certificate, ..read_key(TLSv1_3, &made, scheme).unwrap() }
+        };
+        let mut keys = Keys::new();
+        (0..=KEYS).for_each(|number| keys.keep(known(number)));
+        // Once more what is known already.
+        keys.keep(known(KEYS));
+        let is_known = |number: usize| keys.of(TLSv1_3, &number.to_be_bytes(), scheme).is_some();
+        assert_eq!((keys.known.len(), keys.tags.len()), (KEYS, KEYS));
+        assert!(!is_known(0) && (1..=KEYS).all(is_known));
     }
 }

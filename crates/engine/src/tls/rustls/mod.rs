@@ -17,6 +17,7 @@ pub(crate) mod signed_with;
 mod suites;
 mod tickets;
 mod transcript;
+mod trusted_leaf;
 mod verifier;
 
 use std::sync::Arc;
@@ -33,6 +34,7 @@ use self::suites::CIPHER_SUITES;
 use self::tickets::{Ticket, Tickets};
 use self::verifier::Verifier;
 use super::pool::Pool;
+use super::turns::{Turn, Turns};
 use super::{Backend, BackendError, Offer, SAMPLING_PERIOD, USUAL_GROUPS};
 use crate::names::{CipherSuite, Group, SignatureScheme, TlsVersion};
 use crate::outcome::Failure;
@@ -53,10 +55,9 @@ pub struct RustlsBackend {
     server_names: Vec<ServerName<'static>>,
     /// What the engine's own client begins with for each name; empty where it cannot do what is asked for.
     own: Vec<Arc<Template>>,
-    /// Whose turn it is.
-    next_name: usize,
+    /// The names in turn, and the connections that are sampled.
+    turns: Turns,
     authenticate: Authenticate,
-    opened: u32,
     resume: Resume,
     pool: Pool<Ticket>,
 }
@@ -82,18 +83,21 @@ impl RustlsBackend {
             verifying: config(offer, &provider, Arc::clone(&verifier))?,
             own: templates(offer, &trusting, &verifier, &server_names),
             trusting,
+            turns: Turns::new(server_names.len(), SAMPLING_PERIOD),
             server_names,
-            next_name: 0,
             authenticate: offer.authenticate,
-            opened: 0,
             resume: offer.resume,
             pool: Pool::new(),
         })
     }
 
     /// A session that puts what it can be resumed by into the pool, if anything is to be resumed.
-    fn session(&mut self, verify: bool, ticket: Option<Ticket>) -> Result<RustlsSession, Failure> {
-        let name = self.next_name();
+    fn session(
+        &mut self,
+        name: usize,
+        verify: bool,
+        ticket: Option<Ticket>,
+    ) -> Result<RustlsSession, Failure> {
         let config = Arc::clone(if verify { &self.verifying } else { &self.trusting });
         let server_name = self.server_names[name].clone();
         let mut session = RustlsSession::new(config, server_name, verify, name, ticket)?;
@@ -108,13 +112,6 @@ impl RustlsBackend {
     pub fn open_minimal(&self) -> Option<Result<RustlsSession, Failure>> {
         self.own.first().map(|template| RustlsSession::own(Arc::clone(template), 0))
     }
-
-    /// The name whose turn it is.
-    fn next_name(&mut self) -> usize {
-        let name = self.next_name;
-        self.next_name = (name + 1) % self.server_names.len();
-        name
-    }
 }
 
 impl Backend for RustlsBackend {
@@ -123,20 +120,19 @@ impl Backend for RustlsBackend {
     /// Connections that are sampled are the library's: what the engine's own client got wrong would
     /// show beside them.
     fn open(&mut self) -> Result<RustlsSession, Failure> {
-        let is_sampled = self.opened.is_multiple_of(SAMPLING_PERIOD);
-        self.opened = self.opened.wrapping_add(1);
+        let Turn { name, is_sampled } = self.turns.next();
         if !is_sampled && !self.own.is_empty() {
-            let name = self.next_name();
             return RustlsSession::own(Arc::clone(&self.own[name]), name);
         }
-        self.session(is_sampled || self.authenticate == Authenticate::Every, None)
+        self.session(name, is_sampled || self.authenticate == Authenticate::Every, None)
     }
 
-    /// By the configuration that the session was begun with: rustls resumes by no other.
+    /// By the configuration that the session was begun with: rustls resumes by no other. Where sessions
+    /// are resumed there is one name.
     fn resume(&mut self) -> Result<Option<RustlsSession>, Failure> {
         let Some(ticket) = self.pool.take() else { return Ok(None) };
         let verified = ticket.authenticated();
-        self.session(verified, Some(ticket)).map(Some)
+        self.session(0, verified, Some(ticket)).map(Some)
     }
 
     fn resumable(&self) -> usize {
@@ -345,8 +341,9 @@ mod tests {
 
     #[test]
     fn connections_that_are_not_sampled_are_the_own_clients() {
-        let sampled = |number: &u32| number.is_multiple_of(SAMPLING_PERIOD);
-        let expected: Vec<_> = (0..2 * SAMPLING_PERIOD).map(|number| !sampled(&number)).collect();
+        let mut turns = Turns::new(offer().server_names.len(), SAMPLING_PERIOD);
+        let expected: Vec<_> = (0..2 * SAMPLING_PERIOD).map(|_| !turns.next().is_sampled).collect();
+        assert!(!expected[0] && !expected[1] && expected[2..100].iter().all(|own| *own));
         for offer in [offer(), lean()] {
             for group in GROUPS {
                 assert_eq!(own(&Offer { groups: vec![group], ..offer.clone() }), expected);

@@ -10,7 +10,7 @@ use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer};
 use rustls::{CertificateCompressionAlgorithm, ServerConfig, ServerConnection};
 use tlslab_engine::probe::{Resumption, Topic};
 use tlslab_testkit::certificates::{Authority, Key};
-use tlslab_testkit::peers::{Fault, Peer};
+use tlslab_testkit::peers::{Fault, Peer, refusing};
 use tlslab_testkit::tls_server::Settings;
 
 use super::{probed, serve};
@@ -36,6 +36,32 @@ fn protocols_are_found_in_the_servers_order() {
     let server = serve(&identity(), |_| {}, drop);
     let alpn = probed(server.address(), &[Topic::Alpn]).alpn.unwrap();
     assert_eq!((alpn.accepted.len(), alpn.refusal), (0, None));
+}
+
+/// As Caddy does with `acme-tls/1`, in whatever company it comes.
+#[test]
+fn a_protocol_that_ends_the_handshake_hides_no_other() {
+    let settings =
+        Settings { identities: vec![identity()], alpn: "h2".to_owned(), ..Settings::default() };
+    let of = |mark: &[u8], alert| {
+        let fault = refusing(&settings, mark.to_vec(), alert);
+        let peer = Peer::start(&settings, 0, fault);
+        probed(peer.address(), &[Topic::Alpn]).alpn.unwrap()
+    };
+    for (alert, class) in [(Some(80), "alert_internal_error"), (None, "closed_handshake")] {
+        let alpn = of(b"\x0aacme-tls/1", alert);
+        assert_eq!((alpn.accepted, alpn.refusal), (vec!["h2".to_owned()], None));
+        let failed: Vec<_> =
+            alpn.failed.iter().map(|f| (f.name.as_str(), f.refusal.class.as_str())).collect();
+        assert_eq!(failed, [("acme-tls/1", class)]);
+    }
+    // Of those that are offered together each gets its chance alone.
+    let alpn = of(b"\x06spdy/3", Some(80));
+    assert_eq!((alpn.accepted, alpn.failed.len()), (vec!["h2".to_owned()], 1));
+    // Its own alert means that it has none of them.
+    let alpn = of(b"\x0aacme-tls/1", Some(120));
+    assert_eq!((alpn.accepted.len(), alpn.failed.len()), (1, 0));
+    assert_eq!(alpn.refusal.unwrap().class, "alert_no_application_protocol");
 }
 
 #[test]

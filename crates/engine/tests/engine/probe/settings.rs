@@ -1,11 +1,11 @@
 //! Known settings: exactly these results.
 
 use tlslab_engine::names::{CipherSuite, Group, SignatureScheme, TlsVersion};
-use tlslab_engine::probe::{Order, Protocol, Topic, probe};
+use tlslab_engine::probe::{Order, ProbeSpec, Protocol, Topic, probe};
 use tlslab_engine::serve::ServerBackend::{Openssl, Rustls};
 use tlslab_engine::serve::{KeyKind, ServeSpec, Server, ServerBackend, self_signed};
 use tlslab_testkit::certificates::{Authority, Key};
-use tlslab_testkit::peers::Peer;
+use tlslab_testkit::peers::{Peer, refusing};
 use tlslab_testkit::tls_server::{DhSize, Settings, Version};
 
 use super::{names, of_version, probed, spec, suites, trust, try_probe, versions};
@@ -173,4 +173,41 @@ fn what_is_wrong_with_a_chain_is_said() {
         let [chain] = &record.certificates[..] else { panic!("{record:?}") };
         assert_eq!((chain.problem.as_deref(), chain.name_matches), (problem, name_matches));
     }
+}
+
+#[test]
+fn a_fallback_that_is_refused_otherwise_than_by_its_alert_is_told() {
+    // The value of RFC 7507 at the end of the suites, and one method of compression: none.
+    const FALLBACK: [u8; 4] = [0x56, 0x00, 1, 0];
+    let identities = vec![Authority::new("tlslab").issue(Key::P256)];
+    let settings = Settings { identities, ..Settings::default() };
+    let found = |alert| {
+        let peer = Peer::start(&settings, 0, refusing(&settings, FALLBACK.to_vec(), alert));
+        probed(peer.address(), &[Topic::Protections]).protections.unwrap()
+    };
+    let closing = found(None);
+    assert_eq!(closing.fallback_scsv, Some(false));
+    assert_eq!(closing.fallback_refusal.unwrap().class, "closed_handshake");
+    let refusing = found(Some(86));
+    assert_eq!((refusing.fallback_scsv, refusing.fallback_refusal), (Some(true), None));
+    // A version alone is no fallback, and what refuses that is no protection.
+    let one = Settings { version: Some(Version::Tls12), ..settings.clone() };
+    let peer = Peer::honest(&one);
+    let protections = probed(peer.address(), &[Topic::Protections]).protections.unwrap();
+    assert_eq!((protections.fallback_scsv, protections.fallback_refusal), (None, None));
+}
+
+#[test]
+fn a_server_of_names_that_is_asked_by_its_address_is_told_with_a_hint() {
+    let identity = Authority::new("tlslab").issue(Key::P256);
+    let by_name = vec![("localhost".to_owned(), identity.clone())];
+    let settings = Settings { identities: vec![identity], by_name, ..Settings::default() };
+    let peer = Peer::honest(&settings);
+    let nameless =
+        ProbeSpec { only: vec![Topic::Versions], ..ProbeSpec::of(peer.address().to_string()) };
+    let record = try_probe(nameless).unwrap();
+    assert_eq!(versions(&record), []);
+    assert!(record.hints.len() == 1 && record.hints[0].contains("--sni"), "{:?}", record.hints);
+    let named = probed(peer.address(), &[Topic::Versions]);
+    assert_eq!((versions(&named).is_empty(), named.hints.len()), (false, 0));
 }

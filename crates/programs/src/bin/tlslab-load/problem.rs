@@ -76,8 +76,12 @@ fn remedy(class: &str) -> &'static str {
         "target_refused" => {
             "for a host that you may load, give --allow HOST (and a public one --proof TOKEN)"
         }
-        "certificate" => "give its CA with --ca FILE, or do not check the chain with --insecure",
-        "tls_protocol" | "no_tls" => "see that the port speaks TLS",
+        "certificate" => {
+            "give its CA, or its own certificate, with --ca FILE and a name that it is for with \
+             --sni NAME, or do not check it with --insecure"
+        }
+        "tls_protocol" => "see that the port speaks TLS",
+        "no_tls" => "see that the port speaks TLS; a site that goes by its name needs --sni NAME",
         "alert_handshake_failure" => {
             "the server has nothing in common with what was offered (version, suite, group, scheme)"
         }
@@ -87,6 +91,9 @@ fn remedy(class: &str) -> &'static str {
         }
         "unexpected_client_certificate" => {
             "the server asks for no client certificate: leave --client-cert out, or have it ask"
+        }
+        "alert_unrecognized_name" | "alert_internal_error" => {
+            "if the server's sites go by name, give one that it has with --sni NAME"
         }
         "alert_no_application_protocol" => "the server selects none of these protocols (--alpn)",
         "alert_protocol_version" => "the server does not speak this TLS version",

@@ -71,7 +71,7 @@ pub fn summary(record: &RunRecord) -> String {
     let _ =
         writeln!(text, "{:>19}  {:>9} {:>9} {:>9} {:>9}", "ms", head[0], head[1], head[2], head[3]);
     for name in HISTOGRAMS.iter().chain(&OPEN_HISTOGRAMS) {
-        let Some(s) = record.summaries.get(*name) else { continue };
+        let Some(s) = record.load_summary(name) else { continue };
         // Without resumption the handshake's time by kind says nothing new.
         if name.starts_with("handshake_") && record.kinds.resumed == 0 {
             continue;
@@ -80,6 +80,14 @@ pub fn summary(record: &RunRecord) -> String {
             text,
             "{name:>19}  {:9.3} {:9.3} {:9.3} {:9.3}",
             s.p50_ms, s.p90_ms, s.p99_ms, s.max_ms
+        );
+    }
+    if let Some((client, times)) = record.load_client() {
+        let _ = writeln!(
+            text,
+            "times of {} connections of the {client} client{}",
+            times.connections,
+            others(record, client)
         );
     }
     for note in &record.notes {
@@ -110,6 +118,19 @@ fn troubles(outcomes: &Outcomes) -> String {
         }
     }
     text
+}
+
+/// What is left out of the times: another client's connections, and how long they took.
+fn others(record: &RunRecord, client: &str) -> String {
+    let others = record.clients.iter().filter(|(name, _)| *name != client);
+    let said = others.map(|(name, times)| {
+        let handshake = times.summaries["handshake"];
+        format!(
+            "; {} of the {name}'s are apart: handshake p50 {:.3}, max {:.3}",
+            times.connections, handshake.p50_ms, handshake.max_ms
+        )
+    });
+    said.collect()
 }
 
 /// One step of a measurement in steps: its level, and what came of it.

@@ -1,5 +1,7 @@
 //! Whom to trust: PEM text, or the trust anchors of this machine.
 
+use std::fs;
+
 use rustls_pki_types::CertificateDer;
 use rustls_pki_types::pem::PemObject;
 use tlslab_engine::spec::Trust;
@@ -35,11 +37,30 @@ pub fn anchors_of_probe(trust: &Trust) -> Result<TrustAnchors, Problem> {
     }
 }
 
+/// The text of a file of certificates; a file that holds none is told by its name.
+pub fn from_file(path: &str) -> Result<String, Problem> {
+    let said = |what: String| Problem::usage(format!("--ca '{path}' {what}"));
+    let bytes = fs::read(path).map_err(|e| said(format!("cannot be read: {e}")))?;
+    let text = String::from_utf8(bytes)
+        .map_err(|_| said("is not PEM: convert it (openssl x509 -inform DER)".to_owned()))?;
+    match certificates(&text) {
+        Ok(found) if found.is_empty() => Err(said(
+            "holds no certificate: give the PEM file of the server's CA, or of its own certificate"
+                .to_owned(),
+        )),
+        Ok(_) => Ok(text),
+        Err(error) => Err(said(format!("is not PEM: {error}"))),
+    }
+}
+
+fn certificates(text: &str) -> Result<Vec<Vec<u8>>, rustls_pki_types::pem::Error> {
+    let found = CertificateDer::pem_slice_iter(text.as_bytes());
+    found.map(|certificate| certificate.map(|c| c.as_ref().to_vec())).collect()
+}
+
 fn from_pem(text: &str) -> Result<TrustAnchors, Problem> {
-    let certificates = CertificateDer::pem_slice_iter(text.as_bytes())
-        .map(|certificate| certificate.map(|c| c.as_ref().to_vec()))
-        .collect::<Result<Vec<_>, _>>()
-        .map_err(|e| Problem::usage(format!("the CA is not PEM: {e}")))?;
+    let certificates =
+        certificates(text).map_err(|e| Problem::usage(format!("the CA is not PEM: {e}")))?;
     if certificates.is_empty() {
         return Err(Problem::usage("the CA text holds no certificate".to_owned()));
     }

@@ -9,6 +9,7 @@ use tlslab_engine::spec::{
 use super::read_file;
 use super::resumption::ResumptionArguments;
 use crate::problem::Problem;
+use crate::trust;
 
 /// What to offer and what to insist on.
 #[derive(Debug, Args)]
@@ -158,7 +159,7 @@ impl TlsArguments {
     /// Whom to trust.
     pub fn trust(&self) -> Result<Trust, Problem> {
         Ok(match &self.ca {
-            Some(file) => Trust::Pem(read_file(file)?),
+            Some(file) => Trust::Pem(trust::from_file(file)?),
             None if self.insecure => Trust::Anyone,
             None => Trust::System,
         })

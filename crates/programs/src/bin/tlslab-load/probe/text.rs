@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use time::OffsetDateTime;
 use tlslab_engine::probe::{
-    Accepted, Chain, Compression, Named, Order, ProbeRecord, Protections, Protocol, Protocols,
-    Refusal, Renegotiation, Resumption, Suite,
+    Accepted, Chain, Compression, FailedProtocol, Named, Order, ProbeRecord, Protections, Protocol,
+    Protocols, Refusal, Renegotiation, Resumption, Suite,
 };
 
 /// The width of the first column.
@@ -40,6 +40,7 @@ pub fn table(record: &ProbeRecord) -> String {
     }
     let took = format!("{} in {:.1} s", record.connections, record.seconds);
     table.row("connections", &took);
+    record.hints.iter().for_each(|hint| table.row("hint", hint));
     if let Some(why) = &record.incomplete {
         table.row("incomplete", why);
     }
@@ -120,6 +121,9 @@ impl Table {
         let otherwise =
             found.refusal.as_ref().map_or("goes on without".to_owned(), ToString::to_string);
         self.row("  any other", &otherwise);
+        for FailedProtocol { name, refusal } in &found.failed {
+            self.row(&format!("  {name}"), &format!("not known: the server {refusal}"));
+        }
     }
 
     fn resumption(&mut self, found: &Resumption) {
@@ -165,7 +169,8 @@ impl Table {
     fn protections(&mut self, found: &Protections) {
         self.row("extended master secret", yes(found.extended_master_secret));
         self.row("encrypt-then-MAC", yes(found.encrypt_then_mac));
-        self.row("fallback SCSV", yes(found.fallback_scsv));
+        let refusal = found.fallback_refusal.as_ref().map(short).unwrap_or_default();
+        self.row("fallback SCSV", &format!("{}{refusal}", yes(found.fallback_scsv)));
         self.row("HelloRetryRequest", yes(found.hello_retry_request));
     }
 }
@@ -179,6 +184,15 @@ fn summary<T>(found: &Accepted<T>) -> String {
     };
     let rest = found.refusal.as_ref().map(|r| format!("; to others it {r}")).unwrap_or_default();
     format!("{} accepted, {order}{rest}", found.accepted.len())
+}
+
+/// How a server refuses what it has no alert for.
+fn short(refusal: &Refusal) -> String {
+    match refusal.class.as_str() {
+        "reset" => " (it resets)".to_owned(),
+        class if class.starts_with("closed_") => " (it closes)".to_owned(),
+        _ => format!(" (it {refusal})"),
+    }
 }
 
 fn refused(refusal: &Refusal) -> String {
