@@ -21,6 +21,7 @@ mod openssl_client;
 mod openssl_failures;
 mod primitives;
 mod probe;
+mod requests;
 mod resumption;
 mod serve;
 mod support;
