@@ -213,6 +213,31 @@ mod tests {
     }
 
     #[test]
+    fn what_is_no_request_is_refused() {
+        use SpecError::*;
+        for (http, error) in [
+            (r#"{"method":"G T"}"#, Method("G T".to_owned())),
+            (r#"{"method":"CONNECT"}"#, Method("CONNECT".to_owned())),
+            (r#"{"method":"HEAD","check_body":"length"}"#, BodyOfHead),
+            (r#"{"body":{"base64":"!"}}"#, BodyNotBase64),
+            (r#"{"paths":[{"path":"a"}]}"#, Path("a".to_owned())),
+            (r#"{"paths":[{"path":"/","weight":100001}]}"#, TooManyPaths),
+            (r#"{"paths":[{"path":"/","weight":0}]}"#, Zero { field: "http.paths: weight" }),
+            (r#"{"paths":[{"path":"/"},{"path":"/a"}],"check_body":"length"}"#, BodyOfSeveralPaths),
+        ] {
+            assert_eq!(check(http, ""), Err(error), "{http}");
+        }
+        let early = r#","tls":{"resume":"psk","early_data":true}"#;
+        assert_eq!(check(r#"{"method":"POST"}"#, early), Err(EarlyDataNotSafe));
+        assert_eq!(check(r#"{"method":"HEAD"}"#, early), Ok(()));
+        let field = r#"{"headers":[{"name":"Content-Length","value":"9"}]}"#;
+        assert!(matches!(check(field, ""), Err(Header(_))));
+        let status = r#"{"url":"a","stop":{"count":1},"http":{"expect_status":"ok"}}"#;
+        let error = serde_json::from_str::<RunSpec>(status).unwrap_err().to_string();
+        assert!(error.contains("'ok' names no statuses; write 2xx"), "{error}");
+    }
+
+    #[test]
     fn an_older_specification_speaks_http_1_1() {
         let spec: RunSpec =
             serde_json::from_str(r#"{"url":"https://localhost/","stop":{"count":1}}"#).unwrap();

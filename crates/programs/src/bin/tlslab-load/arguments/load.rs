@@ -39,8 +39,8 @@ pub struct LoadArguments {
     #[arg(long, requires = "rate")]
     realtime: bool,
 
-    /// The seed of --arrivals poisson
-    #[arg(long, default_value_t = 1, value_name = "N", requires = "rate")]
+    /// The seed of --arrivals poisson, and of the order of several URLs
+    #[arg(long, default_value_t = 1, value_name = "N")]
     seed: u64,
 
     /// The length of each step, instead of an equal part of --duration

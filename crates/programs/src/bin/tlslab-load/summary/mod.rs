@@ -28,7 +28,9 @@ pub fn text(record: &RunRecord, server: Option<&ServerUsage>) -> String {
 /// The same in Markdown.
 pub fn markdown(record: &RunRecord, server: Option<&ServerUsage>) -> String {
     let mut text = String::new();
-    headline(record).lines().for_each(|line| line_of(&mut text, &format!("- {}", line.trim())));
+    let lines = headline(record);
+    let lines = lines.lines().map(str::trim).filter(|line| !line.is_empty());
+    lines.for_each(|line| line_of(&mut text, &format!("- {line}")));
     for table in tables::all(record, server) {
         text.push('\n');
         text.push_str(&table.markdown());
