@@ -77,7 +77,7 @@ fn check_permitted(
     let hash = spec.spec().http.check_body == BodyCheck::Hash;
     let body = BodyRule::Learn { hash };
     let script = script(spec, permit);
-    let messages = script.messages.only(0);
+    let messages = only(spec, &spec.pages()[0]);
     let script = Script { requests: Some(1), body, messages, ..script };
     let preflight = try_all_names(spec, backend, &offer, &script)?;
     let body = body_rule(spec.spec().http.check_body, &preflight);
@@ -119,14 +119,19 @@ fn try_all_pages(
     }
     let name = &offer.server_names[0];
     let offer = Offer { resume: Resume::None, ..asking_for(name, offer) };
-    for (index, (page, _)) in spec.pages().iter().enumerate().skip(1) {
-        let script =
-            Script { messages: script.messages.only(index), early_data: false, ..script.clone() };
+    for page in &spec.pages()[1..] {
+        let messages = only(spec, page);
+        let script = Script { messages, early_data: false, ..script.clone() };
         if let Err(error) = one_connection(backend, &offer, &script)? {
-            return Err(failed(spec, &page.path, error));
+            return Err(failed(spec, &page.0.path, error));
         }
     }
     Ok(())
+}
+
+/// The requests of a run that asks for one of its pages only.
+fn only(spec: &CheckedSpec, page: &(Target, u32)) -> Messages {
+    Messages::new(&[(page.0.clone(), 1)], &spec.spec().http, 0)
 }
 
 /// The same offer with one server name.

@@ -139,17 +139,6 @@ impl Messages {
         &self.each[usize::from(self.order[place as usize % self.order.len()])]
     }
 
-    /// How many different requests there are.
-    pub fn count(&self) -> usize {
-        self.each.len()
-    }
-
-    /// The same with one of the requests only.
-    pub fn only(&self, index: usize) -> Self {
-        let content = self.content.clone();
-        Self { each: vec![self.each[index].clone()], order: vec![0], content }
-    }
-
     /// The body of every request, if they have one.
     pub fn content(&self) -> Option<Arc<[u8]>> {
         self.content.clone()
@@ -228,6 +217,5 @@ mod tests {
         assert_eq!((count("/a"), count("/b"), count("/c")), (6, 2, 12));
         assert_eq!(first, paths(&made(1)));
         assert!((2..12).any(|seed| paths(&made(seed)) != first));
-        assert_eq!(made(1).only(1).at(7).request, made(9).each[1].request);
     }
 }
