@@ -9,8 +9,9 @@ use crate::connection::Script;
 use crate::error::RunError;
 use crate::files;
 use crate::guard::{self, Permit};
+use crate::http::StatusSet;
 use crate::http::body::{BodyRule, from_hexadecimal};
-use crate::http::{h1, h2};
+use crate::http::message::{Message, Messages};
 use crate::identity::{Identity, IdentityError};
 use crate::names::{Group, TlsVersion};
 use crate::outcome::{Failure, Mismatch, Outcome};
@@ -55,7 +56,7 @@ pub fn check_logged(
     trust: TrustAnchors,
     key_log: Option<Arc<KeyLog>>,
 ) -> Result<Checked, RunError> {
-    check_permitted(spec, trust, key_log, guard::permit(spec.spec(), spec.target())?)
+    check_permitted(spec, trust, key_log, guard::permit(spec.spec(), spec.peer())?)
 }
 
 /// The same, of a target that is known to be one.
@@ -79,7 +80,9 @@ fn check_permitted(
     let backend = choose(spec.spec().tls.backend, &offer)?;
     let hash = spec.spec().http.check_body == BodyCheck::Hash;
     let body = BodyRule::Learn { hash };
-    let script = Script { requests: Some(1), body, ..script(spec, permit) };
+    let script = script(spec, permit);
+    let messages = only(spec, &spec.pages()[0]);
+    let script = Script { requests: Some(1), body, messages, ..script };
     let mut notes = Vec::new();
     let preflight = match try_all_names(spec, backend, &offer, &script) {
         Err(RunError::Preflight { error, .. }) if let Some(group) = retried(spec, &error) => {
@@ -156,7 +159,36 @@ fn try_all_names(
         let (preflight, _) = tried.map_err(|error| failed(spec, name, error))?;
         first.get_or_insert(preflight);
     }
+    try_all_pages(spec, backend, offer, script)?;
     Ok(first.expect("an offer has a server name"))
+}
+
+/// One connection for each page beyond the first, which has been asked for: an address that is wrong
+/// is told before the load, by its path.
+fn try_all_pages(
+    spec: &CheckedSpec,
+    backend: Choice,
+    offer: &Offer,
+    script: &Script,
+) -> Result<(), RunError> {
+    if script.handshake_only {
+        return Ok(());
+    }
+    let name = &offer.server_names[0];
+    let offer = Offer { resume: Resume::None, ..asking_for(name, offer) };
+    for page in &spec.pages()[1..] {
+        let messages = only(spec, page);
+        let script = Script { messages, early_data: false, ..script.clone() };
+        if let Err(error) = one_connection(backend, &offer, &script)? {
+            return Err(failed(spec, &page.0.path, error));
+        }
+    }
+    Ok(())
+}
+
+/// The requests of a run that asks for one of its pages only.
+fn only(spec: &CheckedSpec, page: &(Target, u32)) -> Messages {
+    Messages::new(&[(page.0.clone(), 1)], &spec.spec().http, 0)
 }
 
 /// The same offer with one server name.
@@ -193,8 +225,13 @@ fn check_sources(spec: &CheckedSpec, permit: &Permit) -> Result<(), RunError> {
 }
 
 fn failed(spec: &CheckedSpec, name: &str, error: PreflightError) -> RunError {
-    let mut target = format!("{}:{}", spec.target().host, spec.target().port);
-    if spec.server_names().len() > 1 {
+    let peer = spec.peer();
+    let bracketed = peer.host.contains(':');
+    let host = if bracketed { format!("[{}]", peer.host) } else { peer.host.clone() };
+    let mut target = format!("{host}:{}", peer.port);
+    if name.starts_with('/') {
+        target += name;
+    } else if spec.server_names().len() > 1 {
         target += &format!(" as {name}");
     }
     RunError::Preflight { target, error }
@@ -252,8 +289,8 @@ fn serves_proof(
 ) -> Result<bool, RunError> {
     let mut script = script(spec, *permit);
     let page = Target { path: guard::proof_path(token), ..spec.target().clone() };
-    script.last_request = h1::request(&page, true);
-    script.http2 = script.http2.map(|(_, streams)| (h2::Request::new(&page), streams));
+    script.messages = Messages::one(Message::get(&page));
+    (script.head_only, script.statuses) = (false, StatusSet::default());
     script.requests = Some(1);
     script.handshake_only = false;
     // The page is asked for in HTTP, whatever protocols the run itself is to offer.
@@ -307,8 +344,9 @@ pub(crate) fn script(spec: &CheckedSpec, permit: Permit) -> Script {
     Script {
         address: permit.address,
         sources: spec.spec().sources.clone(),
-        request: h1::request(spec.target(), false),
-        last_request: h1::request(spec.target(), true),
+        messages: Messages::new(spec.pages(), http, spec.spec().load.seed),
+        head_only: http.method == "HEAD",
+        statuses: http.expect_status.set(),
         requests: spec.requests_per_connection(),
         think: spec.spec().load.think_us * MICROSECOND,
         handshake_only: spec.spec().handshake_only,
@@ -324,8 +362,7 @@ pub(crate) fn script(spec: &CheckedSpec, permit: Permit) -> Script {
         .map(|ms| Nanos::from(ms) * MILLISECOND),
         expectation: Expectation::new(&spec.spec().tls, http.version),
         body: BodyRule::Count,
-        http2: (http.version == HttpVersion::Http2)
-            .then(|| (h2::Request::new(spec.target()), http.streams)),
+        http2: (http.version == HttpVersion::Http2).then_some(http.streams),
     }
 }
 

@@ -102,6 +102,8 @@ pub struct Connection<S> {
     requests_done: u32,
     /// Requests begun; with HTTP/2 only.
     requests_begun: u32,
+    /// The place of its first request in the order of all.
+    place: u32,
     /// Bytes of the current request that the session has taken.
     request_taken: usize,
     request_sent: bool,
@@ -140,7 +142,8 @@ impl<S: Session> Connection<S> {
         if socket.is_established() {
             at.established = clock.now();
         }
-        Ok(Self::new(socket, make_session()?, begin.wanted, script, at))
+        let connection = Self::new(socket, make_session()?, begin.wanted, script, at);
+        Ok(Self { place: script.place(begin.number), ..connection })
     }
 
     fn new(
@@ -162,10 +165,11 @@ impl<S: Session> Connection<S> {
             handshake_bytes: (0, 0),
             requests_done: 0,
             requests_begun: 0,
+            place: 0,
             request_taken: 0,
             request_sent: false,
             thinks_until: None,
-            response: ResponseReader::new(script.body),
+            response: script.reader(),
             fault: None,
             http2: None,
             reads: 0,
@@ -347,7 +351,9 @@ impl<S: Session> Connection<S> {
         self.settle_early_data(facts.early_data, context.script);
         self.enter(Step::FirstByte, self.at.secured, context);
         if context.script.http2.is_some() && !context.script.handshake_only {
-            self.http2 = Some(Box::new(h2::Client::new(context.script.body)?));
+            let Script { body, statuses, messages, .. } = context.script;
+            let client = h2::Client::expecting(*body, *statuses, messages.content())?;
+            self.http2 = Some(Box::new(client));
         }
         Ok(Next::Go)
     }

@@ -81,6 +81,16 @@ pub enum RunError {
 }
 
 impl RunError {
+    /// The status of the response, where another one was expected.
+    pub fn status(&self) -> Option<u16> {
+        match self {
+            Self::Preflight { error, .. } => {
+                error.status.filter(|_| error.outcome == Outcome::Failed(Failure::HttpStatus))
+            }
+            _ => None,
+        }
+    }
+
     /// The class under which the error is reported, a failure class where there is one.
     pub fn class(&self) -> String {
         match self {

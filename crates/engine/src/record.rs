@@ -49,7 +49,7 @@ pub struct RunRecord {
     /// Completed connections whose handshake the engine's own client made, and not the library.
     #[serde(default)]
     pub own_client: u64,
-    /// Requests that were answered in full with a 2xx status.
+    /// Requests that were answered in full, with a status that was asked for (2xx by default).
     pub requests: u64,
     /// The length of the measurement in seconds, mean over the workers.
     pub seconds: f64,

@@ -7,7 +7,7 @@ use crate::spec::SpecError;
 /// The most bytes that a URL may have: a request line longer than this no server accepts.
 const URL_LIMIT: usize = 8 * 1024;
 
-/// Host, port and path of a target.
+/// Host, port and path of a target; `HOST:PORT` alone stands for `https://HOST:PORT/`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
     /// The host as given: a DNS name or an address without brackets.
@@ -18,16 +18,20 @@ pub struct Target {
     pub path: String,
     /// What the Host header carries.
     pub authority: String,
+    /// Whether the URL names a port, the usual one or another.
+    pub(crate) has_port: bool,
 }
 
 impl Target {
     /// Takes a URL apart; an error says what it has to look like.
-    pub(crate) fn parse(text: &str) -> Result<Self, SpecError> {
+    pub fn parse(text: &str) -> Result<Self, SpecError> {
         let refuse = |why: String| SpecError::Url { url: text.chars().take(200).collect(), why };
         if text.len() > URL_LIMIT {
             return Err(refuse(format!("is longer than {URL_LIMIT} bytes")));
         }
-        let url = Url::parse(text)
+        // A host with a port, as every other tool takes it, is a URL of the only scheme there is.
+        let whole = if text.contains("://") { text.to_owned() } else { format!("https://{text}") };
+        let url = Url::parse(&whole)
             .map_err(|e| refuse(format!("{e}; it has the form https://HOST[:PORT]/PATH")))?;
         if url.scheme() != "https" {
             return Err(refuse("only https:// can be measured".to_owned()));
@@ -49,6 +53,14 @@ impl Target {
             None => host.to_owned(),
         };
         let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
-        Ok(Self { host, port, path, authority })
+        Ok(Self { host, port, path, authority, has_port: has_port(&whole) })
     }
+}
+
+/// Whether the authority of a URL that was understood ends with a port. The parser drops the usual one.
+fn has_port(url: &str) -> bool {
+    let authority = url.split("://").nth(1).unwrap_or_default();
+    let authority = authority.split(['/', '?', '#']).next().unwrap_or_default();
+    let port = authority.rsplit_once(':').map(|(_, port)| port);
+    port.is_some_and(|port| !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit()))
 }

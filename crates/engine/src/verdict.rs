@@ -89,10 +89,26 @@ pub fn verdicts(evidence: &Evidence<'_>) -> Vec<Verdict> {
     .flatten()
     .collect();
     if found.is_empty() {
-        let message = "nothing is the matter".to_owned();
-        found.push(Verdict { code: VerdictCode::Valid, message });
+        found.push(Verdict { code: VerdictCode::Valid, message: valid(evidence) });
     }
     found
+}
+
+/// Why a run is good, in a sentence.
+fn valid(evidence: &Evidence<'_>) -> String {
+    let generator = match busiest(evidence) {
+        Some(share) => format!("the generator was {:.0} % busy", share * 100.0),
+        None => "the measurement was too short to say how busy the generator was".to_owned(),
+    };
+    let ended = evidence.outcomes.ended();
+    let lost = ended - evidence.outcomes.completed;
+    match (ended, lost) {
+        // Connections that stay open end after the measurement.
+        (0, _) => format!("valid: {generator}, and no connection failed"),
+        (1, 0) => format!("valid: {generator}, and the one connection completed"),
+        (_, 0) => format!("valid: {generator}, and all {ended} connections completed"),
+        _ => format!("valid: {generator}, and {lost} of {ended} connections did not complete"),
+    }
 }
 
 fn interrupted(evidence: &Evidence<'_>) -> Option<Verdict> {
@@ -157,10 +173,15 @@ fn listed(counts: &std::collections::BTreeMap<String, u64>, outcomes: &Outcomes)
     counts.iter().map(part).collect::<Vec<_>>().join(", ")
 }
 
-fn saturated(evidence: &Evidence<'_>) -> Option<Verdict> {
+/// The share of its processor that the busiest worker used, where that can be told.
+fn busiest(evidence: &Evidence<'_>) -> Option<f64> {
     let busy = |usage: &WorkerUsage| usage.cpu.total_us() as f64 / (usage.seconds * 1e6);
     let measurable = evidence.workers.iter().filter(|usage| usage.seconds >= BUSY_MEASURABLE);
-    let busiest = measurable.map(busy).fold(0.0, f64::max);
+    measurable.map(busy).reduce(f64::max)
+}
+
+fn saturated(evidence: &Evidence<'_>) -> Option<Verdict> {
+    let busiest = busiest(evidence).unwrap_or_default();
     let message = format!(
         "a worker was busy {:.0} % of the time: the generator was the bottleneck, rates are lower bounds",
         busiest * 100.0

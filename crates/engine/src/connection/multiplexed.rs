@@ -69,12 +69,13 @@ impl<S: Session> Connection<S> {
 
     /// Begins as many requests as are wanted, allowed, and left to do.
     fn begin_requests(&mut self, script: &Script) -> Result<(), Failure> {
-        let (Some(client), Some((request, streams))) = (&mut self.http2, &script.http2) else {
+        let (Some(client), Some(streams)) = (&mut self.http2, script.http2) else {
             return Ok(());
         };
         let left = script.requests.map_or(u32::MAX, |requests| requests - self.requests_begun);
-        for _ in 0..client.room(*streams).min(left) {
-            client.begin(request, self.at.requested)?;
+        for _ in 0..client.room(streams).min(left) {
+            let message = script.messages.at(self.place.wrapping_add(self.requests_begun));
+            client.begin(&message.http2, self.at.requested)?;
             self.requests_begun = self.requests_begun.wrapping_add(1);
         }
         Ok(())

@@ -3,8 +3,10 @@
 use std::net::{IpAddr, SocketAddr};
 
 use crate::clock::Nanos;
+use crate::http::StatusSet;
 use crate::http::body::BodyRule;
-use crate::http::h2;
+use crate::http::h1::ResponseReader;
+use crate::http::message::Messages;
 use crate::outcome::Step;
 use crate::spec::{Close, Finished};
 use crate::tls::expectation::Expectation;
@@ -16,10 +18,12 @@ pub struct Script {
     pub address: SocketAddr,
     /// This machine's addresses to connect from, in turn; empty: the system chooses.
     pub sources: Vec<IpAddr>,
-    /// A request that more will follow.
-    pub request: Vec<u8>,
-    /// The last request of a connection.
-    pub last_request: Vec<u8>,
+    /// What is asked for, in order.
+    pub messages: Messages,
+    /// Whether the answers have no body: the method is HEAD.
+    pub head_only: bool,
+    /// The statuses that count as answers.
+    pub statuses: StatusSet,
     /// Requests on a connection; `None`: as many as fit into the run.
     pub requests: Option<u32>,
     /// Between a response and the next request.
@@ -38,8 +42,8 @@ pub struct Script {
     pub expectation: Expectation,
     /// How the body of each response is checked.
     pub body: BodyRule,
-    /// With HTTP/2: the request, and how many may be under way at once.
-    pub http2: Option<(h2::Request, u32)>,
+    /// With HTTP/2: how many requests may be under way at once.
+    pub http2: Option<u32>,
 }
 
 impl Script {
@@ -47,6 +51,20 @@ impl Script {
     pub(super) fn source(&self, number: u64) -> Option<IpAddr> {
         let count = self.sources.len().max(1) as u64;
         self.sources.get((number % count) as usize).copied()
+    }
+
+    /// Where in the order of requests the connection of this number begins. With so many requests on
+    /// each the places of a worker's connections follow each other; with as many as fit, they lie
+    /// apart by a prime.
+    pub(super) fn place(&self, number: u64) -> u32 {
+        const APART: u64 = 7_919;
+        let each = self.requests.map_or(APART, u64::from);
+        number.wrapping_mul(each) as u32
+    }
+
+    /// The reader of a response.
+    pub(super) fn reader(&self) -> ResponseReader {
+        ResponseReader::new(self.body).to_head(self.head_only)
     }
 
     pub(super) fn deadline(&self, step: Step) -> Nanos {

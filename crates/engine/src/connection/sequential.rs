@@ -2,7 +2,6 @@
 
 use super::{Connection, Context, Next, Script, Turn};
 use crate::clock::{Clock, Nanos};
-use crate::http::h1::ResponseReader;
 use crate::outcome::{Failure, Step};
 use crate::reason::Reason;
 use crate::socket;
@@ -11,7 +10,8 @@ use crate::tls::{Progress, Session};
 impl<S: Session> Connection<S> {
     pub(super) fn next_request<'s>(&self, script: &'s Script) -> &'s [u8] {
         let last = script.requests == Some(self.requests_done + 1);
-        if last { &script.last_request } else { &script.request }
+        let message = script.messages.at(self.place.wrapping_add(self.requests_done));
+        if last { &message.last_request } else { &message.request }
     }
 
     pub(super) fn request<C: Clock>(
@@ -87,7 +87,7 @@ impl<S: Session> Connection<S> {
     }
 
     fn finish_request<C: Clock>(&mut self, context: &mut Context<'_, C>) -> Result<Next, Failure> {
-        if !(200..300).contains(&self.response.status()) {
+        if !context.script.statuses.contains(self.response.status()) {
             let status = self.response.status().to_string();
             return Err(self.found(Failure::HttpStatus, Reason::named(status)));
         }
@@ -109,7 +109,7 @@ impl<S: Session> Connection<S> {
             None if !open || context.draining => {}
             Some(_) if !open => return Err(Failure::Closed(Step::FirstByte)),
             _ => {
-                self.response = ResponseReader::new(context.script.body);
+                self.response = context.script.reader();
                 self.request_taken = 0;
                 self.request_sent = false;
                 if context.script.think > 0 {

@@ -1,8 +1,11 @@
 use super::*;
 use crate::clock::ManualClock;
+use crate::http::StatusSet;
 use crate::http::body::BodyRule;
+use crate::http::message::{Message, Messages};
 use crate::names::CipherSuite;
 use crate::spec::Resume;
+use crate::target::Target;
 use crate::tls::Urgent;
 use crate::tls::expectation::Expectation;
 use std::net::TcpListener;
@@ -73,8 +76,9 @@ pub fn script(listener: &TcpListener) -> Script {
     Script {
         address: listener.local_addr().unwrap(),
         sources: Vec::new(),
-        request: Vec::new(),
-        last_request: Vec::new(),
+        messages: Messages::one(Message::get(&Target::parse("https://localhost/").unwrap())),
+        head_only: false,
+        statuses: StatusSet::default(),
         requests: Some(1),
         think: 0,
         handshake_only: false,

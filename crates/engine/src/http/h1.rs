@@ -1,8 +1,8 @@
-//! HTTP/1.1 as a client: the request's bytes and a reader for its response (RFC 9112).
+//! HTTP/1.1 as a client: a reader for responses (RFC 9112). Requests are made in
+//! [`message`](super::message).
 
 use super::body::{BodyMeter, BodyRule};
 use super::{HEAD_LIMIT, INTERIM_LIMIT, Seen, server_name};
-use crate::target::Target;
 
 /// The most header fields that a response may have.
 const FIELD_LIMIT: usize = 128;
@@ -12,18 +12,6 @@ const CHUNK_LINE_LIMIT: usize = 4 * 1024;
 
 /// The most bytes of trailer fields behind a chunked body.
 const TRAILER_LIMIT: usize = 16 * 1024;
-
-/// The bytes of a GET request; `last` says that the connection ends with its response.
-pub fn request(target: &Target, last: bool) -> Vec<u8> {
-    let connection = if last { "Connection: close\r\n" } else { "" };
-    format!(
-        "GET {} HTTP/1.1\r\nHost: {}\r\nUser-Agent: tlslab/{}\r\nAccept: */*\r\n{connection}\r\n",
-        target.path,
-        target.authority,
-        env!("CARGO_PKG_VERSION"),
-    )
-    .into_bytes()
-}
 
 /// How a response broke HTTP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -73,6 +61,8 @@ pub struct ResponseReader {
     interim: u32,
     status: u16,
     keep_alive: bool,
+    /// The request was HEAD: whatever the head says of a body, none follows (RFC 9112, section 6.3).
+    head_only: bool,
     server: Option<String>,
     /// Bytes of the head, interim responses included.
     pub head_bytes: u64,
@@ -95,10 +85,16 @@ impl ResponseReader {
             interim: 0,
             status: 0,
             keep_alive: true,
+            head_only: false,
             server: None,
             head_bytes: 0,
             body: BodyMeter::new(rule),
         }
+    }
+
+    /// The same for the response to a HEAD request, if it is one.
+    pub fn to_head(self, head_only: bool) -> Self {
+        Self { head_only, ..self }
     }
 
     /// Takes bytes as they arrive. `Ok(true)` once the response is complete.
@@ -233,7 +229,7 @@ impl ResponseReader {
             self.body.state(digest);
         }
         self.state = match framing.length {
-            _ if matches!(self.status, 204 | 304) => State::Done,
+            _ if self.head_only || matches!(self.status, 204 | 304) => State::Done,
             _ if framing.chunked => State::ChunkSize,
             Some(0) => State::Done,
             Some(left) => State::Length(left),

@@ -5,6 +5,7 @@ pub mod h1;
 pub mod h2;
 #[cfg(test)]
 mod laws;
+pub mod message;
 
 use crate::hostile::harmless;
 use body::Hash;
@@ -17,6 +18,36 @@ const INTERIM_LIMIT: u32 = 8;
 
 /// The most characters that are kept of the Server field.
 const SERVER_LIMIT: usize = 128;
+
+/// A set of status codes, by one bit each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StatusSet([u64; 10]);
+
+impl StatusSet {
+    /// No status.
+    pub const EMPTY: Self = Self([0; 10]);
+
+    /// Adds a status code; one of 640 or more is in no set.
+    pub fn add(&mut self, status: u16) {
+        if let Some(word) = self.0.get_mut(usize::from(status / 64)) {
+            *word |= 1 << (status % 64);
+        }
+    }
+
+    /// Whether a status code is in the set.
+    pub fn contains(&self, status: u16) -> bool {
+        self.0.get(usize::from(status / 64)).is_some_and(|word| word >> (status % 64) & 1 == 1)
+    }
+}
+
+impl Default for StatusSet {
+    /// Those of success, 200 to 299.
+    fn default() -> Self {
+        let mut set = Self::EMPTY;
+        (200..300).for_each(|status| set.add(status));
+        set
+    }
+}
 
 /// What a single response said, for those who look at it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -191,7 +191,7 @@ pub(super) fn verdicts(
         add(VerdictCode::Interrupted, "interrupted before its end".to_owned());
     }
     if verdicts.is_empty() {
-        let message = "nothing is the matter".to_owned();
+        let message = "valid: nothing failed, and all was what was asked for".to_owned();
         verdicts.push(Verdict { code: VerdictCode::Valid, message });
     }
     verdicts

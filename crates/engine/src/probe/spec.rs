@@ -217,8 +217,11 @@ impl CheckedProbe {
     }
 }
 
-/// Takes `HOST`, `HOST:PORT`, an address of IPv6 with or without brackets.
+/// Takes `HOST`, `HOST:PORT`, an address of IPv6 with or without brackets, or the URL of a page on it.
 fn parse_target(text: &str) -> Result<Target, SpecError> {
+    if text.contains("://") {
+        return Target::parse(text);
+    }
     if text.is_empty() || text.contains(['/', '?', '#', '@', '\\']) {
         let why = "is not HOST or HOST:PORT".to_owned();
         return Err(SpecError::Target { target: text.chars().take(200).collect(), why });
@@ -249,12 +252,15 @@ mod tests {
             ("::1", "::1", 443),
             ("[::1]:1", "::1", 1),
             ("127.0.0.1:65535", "127.0.0.1", 65535),
+            ("https://a:8443/x?y", "a", 8443),
+            ("https://[::1]/", "::1", 443),
         ] {
             assert_eq!(target(text), Ok((host.to_owned(), port)), "{text}");
         }
-        for wrong in ["", "https://a/", "a/b", "u@h", "h:0", "h:99999", "h:x", "a b", "a#"] {
+        for wrong in ["", "a/b", "u@h", "h:0", "h:99999", "h:x", "a b", "a#"] {
             assert!(matches!(target(wrong), Err(SpecError::Target { .. })), "{wrong}");
         }
+        assert!(matches!(target("http://a/"), Err(SpecError::Url { .. })));
     }
 
     #[test]

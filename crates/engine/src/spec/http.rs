@@ -3,6 +3,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::request::{
+    BODY_LIMIT, ExpectStatus, FIELDS_LIMIT, HeaderField, PATHS_LIMIT, RequestBody, WEIGHTS_LIMIT,
+    WeightedPath, is_token,
+};
 use super::{RequestsPerConnection, RunSpec, SpecError};
 use crate::http::h2::STREAMS_LIMIT;
 use crate::tls::{HTTP_1_1, HTTP_2};
@@ -18,11 +22,32 @@ pub struct HttpSpec {
     pub streams: u32,
     /// How response bodies are checked; their bytes are counted in any case.
     pub check_body: BodyCheck,
+    /// The statuses that count as answers: `2xx`, `302`, `401`, `any`, or several with commas. A
+    /// response with another fails its connection, with class `http_status`.
+    pub expect_status: ExpectStatus,
+    /// The method of every request.
+    pub method: String,
+    /// Header fields of every request, beside or in place of the program's own.
+    pub headers: Vec<HeaderField>,
+    /// The body of every request.
+    pub body: Option<RequestBody>,
+    /// Paths to ask for in place of the URL's own, in a seeded order in which each has exactly the
+    /// share of its weight.
+    pub paths: Vec<WeightedPath>,
 }
 
 impl Default for HttpSpec {
     fn default() -> Self {
-        Self { version: HttpVersion::Http11, streams: 1, check_body: BodyCheck::Off }
+        Self {
+            version: HttpVersion::Http11,
+            streams: 1,
+            check_body: BodyCheck::Off,
+            expect_status: ExpectStatus::default(),
+            method: "GET".to_owned(),
+            headers: Vec::new(),
+            body: None,
+            paths: Vec::new(),
+        }
     }
 }
 
@@ -93,6 +118,46 @@ impl HttpSpec {
         if self.version == HttpVersion::Http2 && run.tls.early_data {
             return Err(SpecError::EarlyDataOverHttp2);
         }
+        self.check_request(run)
+    }
+
+    /// What is said by each request.
+    fn check_request(&self, run: &RunSpec) -> Result<(), SpecError> {
+        if !is_token(&self.method) || self.method == "CONNECT" {
+            return Err(SpecError::Method(self.method.chars().take(40).collect()));
+        }
+        let is_safe = matches!(&*self.method, "GET" | "HEAD") && self.body.is_none();
+        if run.tls.early_data && !is_safe {
+            return Err(SpecError::EarlyDataNotSafe);
+        }
+        if self.method == "HEAD" && self.check_body != BodyCheck::Off {
+            return Err(SpecError::BodyOfHead);
+        }
+        if self.headers.len() > FIELDS_LIMIT {
+            return Err(SpecError::TooManyHeaders(self.headers.len()));
+        }
+        if let Some(fault) = self.headers.iter().find_map(HeaderField::fault) {
+            return Err(SpecError::Header(fault));
+        }
+        match self.body.as_ref().map(RequestBody::bytes) {
+            Some(None) => return Err(SpecError::BodyNotBase64),
+            Some(Some(bytes)) if bytes.len() > BODY_LIMIT => return Err(SpecError::BodyTooLong),
+            _ => {}
+        }
+        self.check_paths()
+    }
+
+    fn check_paths(&self) -> Result<(), SpecError> {
+        let weights = self.paths.iter().map(|path| u64::from(path.weight)).sum::<u64>();
+        if self.paths.len() > PATHS_LIMIT || weights > u64::from(WEIGHTS_LIMIT) {
+            return Err(SpecError::TooManyPaths);
+        }
+        if self.paths.iter().any(|path| path.weight == 0) {
+            return Err(SpecError::Zero { field: "http.paths: weight" });
+        }
+        if self.paths.len() > 1 && self.check_body != BodyCheck::Off {
+            return Err(SpecError::BodyOfSeveralPaths);
+        }
         Ok(())
     }
 }
@@ -145,6 +210,31 @@ mod tests {
         assert_eq!(check(r#"{"version":"2"}"#, more), Err(SpecError::EarlyDataOverHttp2));
         assert_eq!(check("{}", more), Ok(()));
         assert_eq!(check(r#"{"version":"2"}"#, r#","tls":{"resume":"psk"}"#), Ok(()));
+    }
+
+    #[test]
+    fn what_is_no_request_is_refused() {
+        use SpecError::*;
+        for (http, error) in [
+            (r#"{"method":"G T"}"#, Method("G T".to_owned())),
+            (r#"{"method":"CONNECT"}"#, Method("CONNECT".to_owned())),
+            (r#"{"method":"HEAD","check_body":"length"}"#, BodyOfHead),
+            (r#"{"body":{"base64":"!"}}"#, BodyNotBase64),
+            (r#"{"paths":[{"path":"a"}]}"#, Path("a".to_owned())),
+            (r#"{"paths":[{"path":"/","weight":100001}]}"#, TooManyPaths),
+            (r#"{"paths":[{"path":"/","weight":0}]}"#, Zero { field: "http.paths: weight" }),
+            (r#"{"paths":[{"path":"/"},{"path":"/a"}],"check_body":"length"}"#, BodyOfSeveralPaths),
+        ] {
+            assert_eq!(check(http, ""), Err(error), "{http}");
+        }
+        let early = r#","tls":{"resume":"psk","early_data":true}"#;
+        assert_eq!(check(r#"{"method":"POST"}"#, early), Err(EarlyDataNotSafe));
+        assert_eq!(check(r#"{"method":"HEAD"}"#, early), Ok(()));
+        let field = r#"{"headers":[{"name":"Content-Length","value":"9"}]}"#;
+        assert!(matches!(check(field, ""), Err(Header(_))));
+        let status = r#"{"url":"a","stop":{"count":1},"http":{"expect_status":"ok"}}"#;
+        let error = serde_json::from_str::<RunSpec>(status).unwrap_err().to_string();
+        assert!(error.contains("'ok' names no statuses; write 2xx"), "{error}");
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! What must be true of the reader of specifications, whatever it is given. Property tests and the
 //! fuzz target `spec_json` hold it to this.
 
-use crate::http::h1;
-use crate::spec::{RunSpec, Secret};
+use crate::http::message::Messages;
+use crate::spec::{RequestBody, RunSpec, Secret};
 
 /// Any bytes are refused, or are a specification that comes back from JSON as it went, but for its
 /// secret, and whose request, if it can be run, is one request and nothing else. Panics where that is not so.
@@ -17,11 +17,18 @@ pub fn hold(bytes: &[u8]) {
     assert_eq!(again, shown);
     let Ok(checked) = spec.clone().checked() else { return };
     assert_eq!(checked.spec(), &spec);
-    for last in [false, true] {
-        let request = h1::request(checked.target(), last);
-        let mut fields = [httparse::EMPTY_HEADER; 16];
-        let mut head = httparse::Request::new(&mut fields);
-        assert_eq!(head.parse(&request), Ok(httparse::Status::Complete(request.len())));
+    let http = &checked.spec().http;
+    let content = http.body.as_ref().and_then(RequestBody::bytes).unwrap_or_default();
+    let messages = Messages::new(checked.pages(), http, checked.spec().load.seed);
+    for place in 0..3 {
+        let message = messages.at(place);
+        for request in [&message.request, &message.last_request] {
+            let mut fields = [httparse::EMPTY_HEADER; 80];
+            let mut head = httparse::Request::new(&mut fields);
+            let length = request.len() - content.len();
+            assert_eq!(head.parse(request), Ok(httparse::Status::Complete(length)));
+            assert_eq!(&request[length..], content);
+        }
     }
 }
 
@@ -31,7 +38,7 @@ mod tests {
     use proptest::prelude::*;
 
     /// Fields of a specification with values that fit, that do not, and that are of another type.
-    const FIELDS: [&str; 28] = [
+    const FIELDS: [&str; 34] = [
         r#""schema":"tlslab.spec/1""#,
         r#""schema":"tlslab.spec/9""#,
         r#""connections":18446744073709551615"#,
@@ -59,6 +66,12 @@ mod tests {
         r#""allow":["a\nb",""]"#,
         r#""proof":"0123456789abcdef""#,
         r#""proof":"../../0123456789""#,
+        r#""http":{"method":"POST","body":{"text":"GET / HTTP/1.1\r\n\r\n"}}"#,
+        r#""http":{"method":"G T","expect_status":"any"}"#,
+        r#""http":{"headers":[{"name":"Host","value":"a\r\nb"}]}"#,
+        r#""http":{"headers":[{"name":"X-A","value":"\u00fc"},{"name":"host","value":""}]}"#,
+        r#""http":{"paths":[{"path":"/a b\r\n","weight":3},{"path":"/?\u0000#x"}]}"#,
+        r#""connect_to":"localhost:1""#,
         r#""unknown":{}"#,
     ];
 

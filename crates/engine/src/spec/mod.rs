@@ -6,11 +6,13 @@
 mod client_identity;
 mod http;
 pub mod load;
+mod request;
 mod resumption;
 mod shape;
 mod tls;
 
 pub use http::{BodyCheck, HttpSpec, HttpVersion};
+pub use request::{ExpectStatus, HeaderField, RequestBody, WeightedPath};
 
 use std::net::IpAddr;
 
@@ -50,6 +52,10 @@ pub struct RunSpec {
     pub schema: String,
     /// Where to connect and what to ask for: `https://host[:port]/path`.
     pub url: String,
+    /// Where to connect in place of the URL's host and port: `HOST:PORT`. Names, header fields and
+    /// the certificate check stay the URL's.
+    #[serde(default)]
+    pub connect_to: Option<String>,
     /// Connections in flight at once, over all threads (closed loop).
     #[serde(default = "one")]
     pub connections: u32,
@@ -186,6 +192,32 @@ pub enum SpecError {
     BodyOfHandshakeOnly,
     #[error("http.check_body goes with one server name: each may have a body of its own")]
     BodyOfSeveralNames,
+    #[error("http.check_body goes with one URL: each may have a body of its own")]
+    BodyOfSeveralPaths,
+    #[error("http.check_body goes with responses that have a body, and HEAD has none")]
+    BodyOfHead,
+    #[error("http.method '{0}' is no method of a request to a resource; write GET, POST, PUT, ...")]
+    Method(String),
+    #[error("http.headers: {0}")]
+    Header(String),
+    #[error("http.headers may be {limit} at most, not {0}", limit = request::FIELDS_LIMIT)]
+    TooManyHeaders(usize),
+    #[error("http.body is not base64")]
+    BodyNotBase64,
+    #[error("http.body may have {} bytes at most", request::BODY_LIMIT)]
+    BodyTooLong,
+    #[error(
+        "http.paths may be {} at most, with weights of {} together",
+        request::PATHS_LIMIT,
+        request::WEIGHTS_LIMIT
+    )]
+    TooManyPaths,
+    #[error("http.paths: '{0}' is no path; it begins with /")]
+    Path(String),
+    #[error("early data may be replayed: it goes with GET and HEAD without a body (RFC 8470)")]
+    EarlyDataNotSafe,
+    #[error("connect_to '{to}': {why}; it has the form HOST:PORT")]
+    ConnectTo { to: String, why: String },
     #[error("think time (load.think_us) goes with one stream at a time; leave http.streams at 1")]
     ThinkWithStreams,
     #[error("early data (tls.early_data) goes with http.version 1.1 only")]
@@ -251,6 +283,8 @@ pub enum SpecError {
 pub struct CheckedSpec {
     spec: RunSpec,
     target: Target,
+    peer: Target,
+    pages: Vec<(Target, u32)>,
     server_names: Vec<String>,
 }
 
@@ -263,6 +297,16 @@ impl CheckedSpec {
     /// The target that its URL names.
     pub fn target(&self) -> &Target {
         &self.target
+    }
+
+    /// Where to connect: the target, unless the specification names another place.
+    pub fn peer(&self) -> &Target {
+        &self.peer
+    }
+
+    /// What is asked for, with weights: the target, unless there are several paths. At least one.
+    pub fn pages(&self) -> &[(Target, u32)] {
+        &self.pages
     }
 
     /// The names for SNI and the certificate check: connections take them in turn. At least one.
@@ -301,7 +345,40 @@ impl RunSpec {
         if let Some(name) = server_names.iter().find(is_no_name) {
             return Err(SpecError::ServerName(name.clone()));
         }
-        Ok(CheckedSpec { spec: self, target, server_names })
+        let peer = self.peer(&target)?;
+        let pages = self.pages(&target)?;
+        Ok(CheckedSpec { spec: self, target, peer, pages, server_names })
+    }
+
+    fn peer(&self, target: &Target) -> Result<Target, SpecError> {
+        let Some(to) = &self.connect_to else { return Ok(target.clone()) };
+        let refuse = |why: &str| {
+            let (to, why) = (to.chars().take(200).collect(), why.to_owned());
+            SpecError::ConnectTo { to, why }
+        };
+        if to.contains(['/', '?', '#', '@', '\\']) {
+            return Err(refuse("is not a host with a port"));
+        }
+        match Target::parse(&format!("https://{to}/")) {
+            Ok(peer) if peer.has_port => Ok(peer),
+            Ok(_) => Err(refuse("names no port")),
+            Err(SpecError::Url { why, .. }) => Err(refuse(&why)),
+            Err(other) => Err(other),
+        }
+    }
+
+    fn pages(&self, target: &Target) -> Result<Vec<(Target, u32)>, SpecError> {
+        if self.http.paths.is_empty() {
+            return Ok(vec![(target.clone(), 1)]);
+        }
+        let page = |page: &WeightedPath| {
+            if !page.path.starts_with('/') {
+                return Err(SpecError::Path(page.path.chars().take(200).collect()));
+            }
+            let parsed = Target::parse(&format!("https://{}{}", target.authority, page.path))?;
+            Ok((parsed, page.weight))
+        };
+        self.http.paths.iter().map(page).collect()
     }
 
     /// The token becomes part of a path, so that it may hold nothing that means something there.

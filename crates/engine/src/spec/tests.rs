@@ -26,8 +26,23 @@ fn an_ipv6_host_loses_its_brackets_and_its_authority_keeps_them() {
 }
 
 #[test]
+fn a_host_alone_is_a_url_of_the_only_scheme_there_is() {
+    for (url, host, port, path) in [
+        ("localhost:8443", "localhost", 8443, "/"),
+        ("localhost", "localhost", 443, "/"),
+        ("localhost:8443/a?b", "localhost", 8443, "/a?b"),
+        ("[::1]:8443", "::1", 8443, "/"),
+    ] {
+        let checked = spec(&format!(r#"{{"url":"{url}","stop":{{"count":1}}}}"#)).unwrap();
+        let target = checked.target();
+        assert_eq!((&*target.host, target.port, &*target.path), (host, port, path));
+        assert_eq!(checked.spec().url, url);
+    }
+}
+
+#[test]
 fn plain_http_and_credentials_are_refused() {
-    for url in ["http://localhost/", "https://u:p@localhost/", "https://", "localhost"] {
+    for url in ["http://localhost/", "https://u:p@localhost/", "https://", "u:p@localhost", ""] {
         let result = spec(&format!(r#"{{"url":"{url}","stop":{{"count":1}}}}"#));
         assert!(matches!(result, Err(SpecError::Url { .. })), "{url}: {result:?}");
     }

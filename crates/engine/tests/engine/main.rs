@@ -24,6 +24,7 @@ mod openssl_failures;
 mod primitives;
 mod probe;
 mod reasons;
+mod requests;
 mod resumption;
 mod segments;
 mod serve;

@@ -1,12 +1,13 @@
 //! The reference server of tlslab: arguments, JSON lines, signals.
 
 use std::fs;
-use std::io::Write;
-use std::net::SocketAddr;
+use std::io::{IsTerminal as _, Write};
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, ValueEnum};
+use clap_complete::Shell;
 use serde::Serialize;
 use signal_hook::consts::{SIGINT, SIGTERM, SIGUSR1};
 use signal_hook::iterator::Signals;
@@ -29,14 +30,15 @@ const COULD_NOT_RUN: u8 = 3;
 /// The most processors that Linux's fixed-size affinity mask has room for.
 const PROCESSOR_LIMIT: usize = 1024;
 
-/// Serves /bytes/N and /stats over TLS with HTTP/1.1 or HTTP/2, for measuring.
+/// Serves /bytes/N and /stats over TLS with HTTP/1.1 or HTTP/2, for measuring; / lists them.
 ///
-/// Says {"event":"ready","address":...,"pid":...} on standard output once it accepts connections,
+/// Says {"event":"ready","address":...,"pid":...,"urls":[...]} on standard output once it accepts
+/// connections (in a terminal: its URLs, a line for each),
 /// {"event":"stats",...} on SIGUSR1, and {"event":"stopped","stats":...} when SIGTERM or SIGINT has
 /// ended it. No session is resumed unless --resumption says so: no tickets are sent and no sessions
 /// are kept.
 #[derive(Parser)]
-#[command(version)]
+#[command(version, max_term_width = 100)]
 struct Arguments {
     /// Address and port to listen on; port 0: any that is free
     #[arg(long, default_value = "127.0.0.1:0", value_name = "ADDRESS:PORT")]
@@ -110,6 +112,12 @@ struct Arguments {
     /// it is safe, nor served unless it is asked for
     #[arg(long)]
     allow_obsolete: bool,
+    /// Print the completions of a shell (bash, zsh, fish) and stop
+    #[arg(long, value_enum, value_name = "SHELL", help_heading = "Output")]
+    completion: Option<Shell>,
+    /// Print the manual page, as roff, and stop
+    #[arg(long, help_heading = "Output")]
+    man: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
@@ -139,7 +147,7 @@ struct Processors(Vec<usize>);
 #[derive(Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 enum Event {
-    Ready { address: SocketAddr, pid: u32 },
+    Ready { address: SocketAddr, pid: u32, urls: Vec<String> },
     Stats { stats: Stats },
     Stopped { stats: Stats },
 }
@@ -154,7 +162,14 @@ impl From<ServeError> for Failure {
 }
 
 fn main() -> ExitCode {
-    match serve(Arguments::parse()) {
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => Ok(arguments),
+        Err(error) if error.use_stderr() => {
+            Err(Failure(USAGE, format!("{}; see --help", tlslab_programs::usage_line(&error))))
+        }
+        Err(help_or_version) => help_or_version.exit(),
+    };
+    match arguments.and_then(carry_out) {
         Ok(()) => ExitCode::SUCCESS,
         Err(Failure(code, message)) => {
             // Nobody is left to tell if standard error is closed.
@@ -162,6 +177,15 @@ fn main() -> ExitCode {
             ExitCode::from(code)
         }
     }
+}
+
+fn carry_out(arguments: Arguments) -> Result<(), Failure> {
+    let printed = match (arguments.completion, arguments.man) {
+        (Some(shell), _) => tlslab_programs::print_completion::<Arguments>(shell),
+        (None, true) => tlslab_programs::print_manual::<Arguments>(Vec::new()),
+        (None, false) => return serve(arguments),
+    };
+    printed.map_err(|e| Failure(COULD_NOT_RUN, format!("cannot write the result: {e}")))
 }
 
 fn serve(arguments: Arguments) -> Result<(), Failure> {
@@ -194,7 +218,7 @@ fn serve(arguments: Arguments) -> Result<(), Failure> {
         },
     };
     let server = Server::start(&spec)?;
-    say(&Event::Ready { address: server.address(), pid: std::process::id() });
+    ready(server.address());
     for signal in signals.forever() {
         if signal != SIGUSR1 {
             break;
@@ -203,6 +227,34 @@ fn serve(arguments: Arguments) -> Result<(), Failure> {
     }
     say(&Event::Stopped { stats: server.stop()? });
     Ok(())
+}
+
+/// Says that connections are accepted, and where: for a person as text, for a program as JSON.
+fn ready(address: SocketAddr) {
+    let urls = urls(address);
+    if !std::io::stdout().is_terminal() {
+        say(&Event::Ready { address, pid: std::process::id(), urls });
+        return;
+    }
+    let mut output = std::io::stdout().lock();
+    // Whoever started the server may be gone; that is no reason to stop serving.
+    let _ = writeln!(output, "serving on {address}, process {}:", std::process::id());
+    for url in urls {
+        let _ = writeln!(output, "  {url}");
+    }
+    let _ = writeln!(output, "end it with Ctrl-C; for other sizes, put another number");
+}
+
+/// What there is to ask for, by the address that was listened on. Everything that listens everywhere
+/// is reached by the loopback address, too.
+fn urls(address: SocketAddr) -> Vec<String> {
+    let host = match address.ip() {
+        ip if ip.is_unspecified() && ip.is_ipv4() => IpAddr::from([127, 0, 0, 1]),
+        ip if ip.is_unspecified() => IpAddr::from(std::net::Ipv6Addr::LOCALHOST),
+        ip => ip,
+    };
+    let origin = format!("https://{}", SocketAddr::new(host, address.port()));
+    ["/", "/bytes/100", "/bytes/16384", "/stats"].map(|page| format!("{origin}{page}")).to_vec()
 }
 
 /// Prints one line. Whoever started the server may be gone; that is no reason to stop serving.

@@ -7,6 +7,7 @@ mod load_cli;
 mod load_limits;
 mod memory_cli;
 mod probe_cli;
+mod requests;
 mod resumption;
 mod serve;
 mod support;

@@ -7,15 +7,16 @@ mod farewell;
 pub mod session;
 pub mod streams;
 
+use std::sync::Arc;
+
 use session::{Broken, Field, Session};
 use streams::{Done, Overdue, Streams};
 
-use super::Seen;
 use super::body::BodyRule;
+use super::{Seen, StatusSet};
 use crate::clock::Nanos;
 use crate::outcome::{Failure, Step};
 use crate::reason::Reason;
-use crate::target::Target;
 
 /// The most streams that a connection may be asked to have open at once; servers allow 100 to 256.
 pub const STREAMS_LIMIT: u32 = 1000;
@@ -32,28 +33,30 @@ const HEADER_TABLE: u32 = 4096;
 /// Plaintext that is made before it is sent: requests of some 40 bytes each.
 const OUTGOING_LIMIT: usize = 16 * 1024;
 
-/// What every request says.
+/// What a request says.
 #[derive(Debug, Clone)]
 pub struct Request {
-    authority: String,
-    path: String,
+    fields: Vec<(Vec<u8>, Vec<u8>)>,
 }
 
 impl Request {
-    /// A GET request for a target.
-    pub fn new(target: &Target) -> Self {
-        Self { authority: target.authority.clone(), path: target.path.clone() }
+    /// A request with the fields of HTTP/1.1: names become lower case, Host becomes `:authority`
+    /// (RFC 9113, section 8.3.1).
+    pub fn new(method: &str, path: &str, fields: &[(String, String)]) -> Self {
+        let is_host = |name: &str| name.eq_ignore_ascii_case("host");
+        let host = fields.iter().find(|(name, _)| is_host(name));
+        let authority = host.map_or("", |(_, value)| value);
+        let pseudo =
+            [(":method", method), (":scheme", "https"), (":authority", authority), (":path", path)];
+        let others = fields.iter().filter(|(name, _)| !is_host(name));
+        let others = others.map(|(name, value)| (name.to_ascii_lowercase(), value.clone()));
+        let pseudo = pseudo.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let bytes = |(name, value): (String, String)| (name.into_bytes(), value.into_bytes());
+        Self { fields: pseudo.into_iter().chain(others).map(bytes).collect() }
     }
 
-    fn fields(&self) -> [Field<'_>; 6] {
-        [
-            (b":method", b"GET"),
-            (b":scheme", b"https"),
-            (b":authority", self.authority.as_bytes()),
-            (b":path", self.path.as_bytes()),
-            (b"user-agent", concat!("tlslab/", env!("CARGO_PKG_VERSION")).as_bytes()),
-            (b"accept", b"*/*"),
-        ]
+    fn fields(&self) -> impl ExactSizeIterator<Item = Field<'_>> {
+        self.fields.iter().map(|(name, value)| (&**name, &**value))
     }
 }
 
@@ -74,8 +77,18 @@ pub struct Client {
 }
 
 impl Client {
-    /// A client that has not said anything; `rule` is for all bodies.
+    /// A client that has not said anything; `rule` is for all bodies, and any status of success will
+    /// do.
     pub fn new(rule: BodyRule) -> Result<Self, Failure> {
+        Self::expecting(rule, StatusSet::default(), None)
+    }
+
+    /// The same with the statuses that count as answers, and the body of every request.
+    pub fn expecting(
+        rule: BodyRule,
+        statuses: StatusSet,
+        content: Option<Arc<[u8]>>,
+    ) -> Result<Self, Failure> {
         let mut session = Session::client().ok_or(Failure::System(libc::ENOMEM))?;
         let settings = [
             (libnghttp2_sys::NGHTTP2_SETTINGS_HEADER_TABLE_SIZE, HEADER_TABLE),
@@ -84,7 +97,7 @@ impl Client {
             (libnghttp2_sys::NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, super::HEAD_LIMIT as u32),
         ];
         session.settings(&settings, WINDOW).map_err(refused)?;
-        let streams = Streams::new(rule);
+        let streams = Streams::new(rule).expecting(statuses, content);
         Ok(Self {
             session,
             streams,
@@ -105,7 +118,8 @@ impl Client {
 
     /// Begins a request.
     pub fn begin(&mut self, request: &Request, now: Nanos) -> Result<(), Failure> {
-        let stream = self.session.request(&request.fields()).map_err(refused)?;
+        let stream =
+            self.session.request(request.fields(), self.streams.has_content()).map_err(refused)?;
         self.streams.begin(stream, now);
         self.to_make = true;
         Ok(())
@@ -133,7 +147,7 @@ impl Client {
     /// Takes plaintext that arrived at an instant. What it completes is in [`Client::next_done`].
     ///
     /// # Errors
-    /// The server broke the protocol, reset a stream, answered with another status than 2xx or
+    /// The server broke the protocol, reset a stream, answered with another status or
     /// another body than expected, or ended the connection with an error. The first failed request
     /// ends the connection, as in HTTP/1.1. Where the server has broken the protocol,
     /// [`Client::outgoing`] then tells it so, and nothing comes behind.
@@ -217,7 +231,7 @@ fn refused(_: Broken) -> Failure {
 pub fn feed(bytes: &[u8]) -> Result<(), Failure> {
     let Some((piece, bytes)) = bytes.split_first() else { return Ok(()) };
     let mut client = Client::new(BodyRule::Learn { hash: true })?;
-    let request = Request { authority: "localhost".to_owned(), path: "/".to_owned() };
+    let request = Request::new("GET", "/", &[("Host".to_owned(), "localhost".to_owned())]);
     for (now, part) in (0..).zip(bytes.chunks(1 + usize::from(*piece))) {
         for _ in 0..client.room(4) {
             client.begin(&request, now)?;

@@ -19,7 +19,7 @@ const CONTINUATION_LIMIT: usize = 8;
 /// The most answers to SETTINGS and PING that may wait to be sent; nghttp2's own default is 1,000.
 const ANSWER_LIMIT: usize = 100;
 
-/// The most fields of a request or response that is sent.
+/// The most fields of a response that is sent; requests may have more.
 const FIELDS: usize = 8;
 
 /// The kind of a frame (RFC 9113, section 11.2).
@@ -235,17 +235,32 @@ impl<E: Events> Session<E> {
         result
     }
 
-    /// Begins a request without a body; its stream.
-    pub fn request(&mut self, fields: &[Field<'_>]) -> Result<i32, Broken> {
-        let list = field_list(fields);
-        // SAFETY: the session is valid, and the fields are copied during the call.
+    /// Begins a request; its stream. With a body, [`Events::fill`] is asked for it.
+    pub fn request<'f>(
+        &mut self,
+        fields: impl ExactSizeIterator<Item = Field<'f>>,
+        body: bool,
+    ) -> Result<i32, Broken> {
+        let length = fields.len();
+        let (mut few, many): (_, Vec<_>);
+        let list = if length <= FIELDS {
+            few = [raw_field((b"", b"")); FIELDS];
+            few.iter_mut().zip(fields).for_each(|(place, field)| *place = raw_field(field));
+            &few[..length]
+        } else {
+            many = fields.map(raw_field).collect();
+            &many[..]
+        };
+        let provider = provider::<E>();
+        let provider = if body { &raw const provider } else { ptr::null() };
+        // SAFETY: the session is valid; fields and provider are copied during the call.
         let stream = unsafe {
             sys::nghttp2_submit_request2(
                 self.raw.as_ptr(),
                 ptr::null(),
                 list.as_ptr(),
-                fields.len(),
-                ptr::null(),
+                length,
+                provider,
                 ptr::null_mut(),
             )
         };
@@ -255,9 +270,7 @@ impl<E: Events> Session<E> {
     /// Answers a request; with a body, [`Events::fill`] is asked for it.
     pub fn respond(&mut self, stream: i32, fields: &[Field<'_>], body: bool) -> Result<(), Broken> {
         let (list, length) = (field_list(fields), fields.len());
-        let source = sys::nghttp2_data_source { ptr: ptr::null_mut() };
-        let provider =
-            sys::nghttp2_data_provider2 { source, read_callback: Some(callbacks::fill::<E>) };
+        let provider = provider::<E>();
         let provider = if body { &raw const provider } else { ptr::null() };
         // SAFETY: the session is valid; fields and provider are copied during the call.
         let done = unsafe {
@@ -322,6 +335,12 @@ pub fn version() -> &'static str {
     // SAFETY: with 0 the call always gives a static struct, whose text is static too.
     let text = unsafe { CStr::from_ptr((*sys::nghttp2_version(0)).version_str) };
     text.to_str().unwrap_or_default()
+}
+
+/// Where a body comes from: [`Events::fill`].
+fn provider<E: Events>() -> sys::nghttp2_data_provider2 {
+    let source = sys::nghttp2_data_source { ptr: ptr::null_mut() };
+    sys::nghttp2_data_provider2 { source, read_callback: Some(callbacks::fill::<E>) }
 }
 
 /// The fields as C takes them, on the stack; those behind the last are empty.

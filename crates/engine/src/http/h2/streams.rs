@@ -1,11 +1,12 @@
 //! What is kept of the requests of one HTTP/2 connection.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use super::session::{Broken, Events, FrameHead, GoAway, Kind};
 use crate::clock::Nanos;
 use crate::http::body::{BodyMeter, BodyRule};
-use crate::http::{HEAD_LIMIT, INTERIM_LIMIT, Seen, server_name};
+use crate::http::{HEAD_LIMIT, INTERIM_LIMIT, Seen, StatusSet, server_name};
 use crate::outcome::{Failure, Step, http2_error_name};
 use crate::reason::Reason;
 
@@ -77,6 +78,8 @@ struct Stream {
     head_bytes: u64,
     body: BodyMeter,
     server: Option<String>,
+    /// Bytes of the request's body that were taken to be sent.
+    sent: usize,
     /// All of the response has arrived.
     complete: bool,
     /// The server has taken the stream back before that.
@@ -105,6 +108,10 @@ impl Stream {
 #[derive(Debug)]
 pub struct Streams {
     rule: BodyRule,
+    /// The statuses that count as answers.
+    statuses: StatusSet,
+    /// The body of every request.
+    content: Option<Arc<[u8]>>,
     now: Nanos,
     /// The first byte of the first response arrived.
     first_answered: Option<Nanos>,
@@ -125,6 +132,8 @@ impl Streams {
     pub fn new(rule: BodyRule) -> Self {
         Self {
             rule,
+            statuses: StatusSet::default(),
+            content: None,
             now: 0,
             first_answered: None,
             under_way: Vec::new(),
@@ -136,6 +145,16 @@ impl Streams {
             notice: None,
             trouble: None,
         }
+    }
+
+    /// With the statuses that count as answers, and the body of every request.
+    pub fn expecting(self, statuses: StatusSet, content: Option<Arc<[u8]>>) -> Self {
+        Self { statuses, content, ..self }
+    }
+
+    /// Whether requests have a body.
+    pub fn has_content(&self) -> bool {
+        self.content.is_some()
     }
 
     /// Takes note of the time at which what comes next has arrived.
@@ -154,6 +173,7 @@ impl Streams {
             head_bytes: 0,
             body: BodyMeter::new(self.rule),
             server: None,
+            sent: 0,
             complete: false,
             reset: false,
         });
@@ -240,11 +260,11 @@ impl Streams {
             body_bytes: stream.body.bytes,
         };
         match stream.status {
-            200..300 if stream.body.holds() => self.done.push_back(done),
-            200..300 => self.fail(Failure::Body, Fault::told(stream.body.fault())),
-            status => {
+            status if !self.statuses.contains(status) => {
                 self.fail(Failure::HttpStatus, Fault::told(Reason::named(status.to_string())))
             }
+            _ if stream.body.holds() => self.done.push_back(done),
+            _ => self.fail(Failure::Body, Fault::told(stream.body.fault())),
         }
         if self.rule.learns() {
             self.seen = Seen {
@@ -354,7 +374,13 @@ impl Events for Streams {
         }
     }
 
-    fn fill(&mut self, _: i32, _: &mut [u8]) -> (usize, bool) {
-        (0, true)
+    fn fill(&mut self, id: i32, room: &mut [u8]) -> (usize, bool) {
+        let Some(content) = self.content.clone() else { return (0, true) };
+        let Some(stream) = self.find(id) else { return (0, true) };
+        let rest = &content[stream.sent..];
+        let length = rest.len().min(room.len());
+        room[..length].copy_from_slice(&rest[..length]);
+        stream.sent += length;
+        (length, length == rest.len())
     }
 }

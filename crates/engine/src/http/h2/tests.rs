@@ -82,7 +82,7 @@ impl Server {
 }
 
 fn request() -> Request {
-    Request { authority: "a:1".to_owned(), path: "/x?y".to_owned() }
+    Request::new("GET", "/x?y", &[("Host".to_owned(), "a:1".to_owned())])
 }
 
 /// What the client has to say, all of it.

@@ -39,6 +39,8 @@ pub enum Answer {
     Bytes(u64),
     /// The server's counts.
     Stats,
+    /// The page that lists what there is.
+    Index,
     /// An error.
     Error(Status),
 }
@@ -142,6 +144,7 @@ fn route(path: &str) -> Answer {
     match (length, path) {
         (Some(length), _) if length <= BODY_LIMIT => Answer::Bytes(length),
         (None, "/stats") => Answer::Stats,
+        (None, "/") => Answer::Index,
         _ => Answer::Error(Status::NotFound),
     }
 }
@@ -179,13 +182,16 @@ mod tests {
         assert_eq!(answer_to("https://a:1/bytes/7"), Answer::Bytes(7));
         assert_eq!(answer_to("/bytes/1073741824"), Answer::Bytes(1 << 30));
         assert_eq!(answer_to("/stats"), Answer::Stats);
+        for index in ["/", "/?x", "https://a", "https://a/"] {
+            assert_eq!(answer_to(index), Answer::Index, "{index}");
+        }
     }
 
     #[test]
     fn all_else_is_not_found() {
         let targets =
-            ["/", "/bytes", "/bytes/", "/bytes/-1", "/bytes/+1", "/bytes/1x", "/bytes/1/"];
-        for target in targets.into_iter().chain(["/bytes/1073741825", "https://a"]) {
+            ["/x", "/bytes", "/bytes/", "/bytes/-1", "/bytes/+1", "/bytes/1x", "/bytes/1/"];
+        for target in targets.into_iter().chain(["/bytes/1073741825", "//"]) {
             assert_eq!(answer_to(target), Answer::Error(Status::NotFound), "{target}");
         }
         let endless = format!("/bytes/{}", "9".repeat(40));

@@ -12,6 +12,18 @@ use crate::serve::stats::Stats;
 /// The Server field of every response.
 pub const SERVER: &str = "tlslab";
 
+/// The page that lists what there is.
+const INDEX: &str = "\
+tlslab-serve, the reference server of tlslab
+
+  /bytes/N  the first N bytes of a fixed sequence, up to 1 GiB, with their SHA-256 digest:
+            /bytes/0, /bytes/100, /bytes/16384, /bytes/1048576
+  /stats    counts of handshakes, connections and requests, and processor time, as JSON
+  /         this page
+
+GET and HEAD, over HTTP/1.1 and HTTP/2.
+";
+
 /// What a response says, in whichever HTTP.
 #[derive(Debug)]
 pub struct Reply<'r> {
@@ -59,6 +71,10 @@ impl Responder {
                 let text = serde_json::to_string(&stats()).unwrap_or_default();
                 let more = Some(("Cache-Control", "no-store"));
                 Reply { more, ..short("200 OK", date, "application/json", text) }
+            }
+            Answer::Index => {
+                let text = INDEX.to_owned();
+                short("200 OK", date, "text/plain; charset=utf-8", text)
             }
             Answer::Error(status) => {
                 let more = matches!(status, Status::MethodNotAllowed);
@@ -186,6 +202,16 @@ mod tests {
         assert!(head.contains("\r\nConnection: close\r\n"));
         let (head, _) = respond(Answer::Bytes(0), |r| r.http10 = true);
         assert!(head.contains("\r\nConnection: keep-alive\r\n"));
+    }
+
+    #[test]
+    fn the_root_lists_what_there_is() {
+        let (text, _) = respond(Answer::Index, |_| {});
+        assert!(text.starts_with("HTTP/1.1 200 OK\r\n"), "{text}");
+        for page in ["/bytes/100", "/stats"] {
+            assert!(text.contains(page), "{page}");
+            assert!(!matches!(super::super::request::answer("GET", page), Answer::Error(_)));
+        }
     }
 
     #[test]

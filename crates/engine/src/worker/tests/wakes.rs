@@ -10,7 +10,9 @@ use std::time::Duration;
 use super::super::*;
 use crate::clock::{MonotonicClock, SECOND};
 use crate::connection::tests::{negotiated, script};
+use crate::http::message::{Message, Messages};
 use crate::spec::RunSpec;
+use crate::target::Target;
 use crate::tls::{Negotiated, Progress, Session, Urgent};
 
 const FLIGHT: &[u8] = &[b'f'; 200];
@@ -129,8 +131,11 @@ fn serve(mut peer: TcpStream, tickets: bool) {
 fn tickets_wake_nobody_twice_and_who_waits_for_them_in_vain_is_looked_after() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let script = Script {
-        request: b"ask".to_vec(),
-        last_request: b"ask".to_vec(),
+        messages: Messages::one(Message {
+            request: b"ask".to_vec(),
+            last_request: b"ask".to_vec(),
+            ..Message::get(&Target::parse("https://localhost/").unwrap())
+        }),
         deadlines: [5 * SECOND; 4],
         ..script(&listener)
     };

@@ -1,11 +1,17 @@
 //! Events on standard error: JSON lines for programs, a line a second for people.
 
 use std::io::{self, Write};
+use std::net::SocketAddr;
 
 use serde_json::{Value, json};
 use tlslab_engine::check::Checked;
 use tlslab_engine::trace::Trace;
 use tlslab_engine::watch::{Observer, Percentiles, Progress};
+
+use crate::server::{ServerProcesses, ServerUsage};
+
+/// The phase that is measured, as the engine names it.
+const MEASURE: &str = "measure";
 
 /// Tells how a run goes.
 #[derive(Debug)]
@@ -13,17 +19,41 @@ pub struct Reporter {
     json: bool,
     quiet: bool,
     trace: Option<Trace>,
+    server: Option<ServerProcesses>,
+    /// The server's processor time when the measurement began.
+    before: Option<(u64, u64)>,
+    usage: Option<ServerUsage>,
 }
 
 impl Reporter {
     /// `events`: JSON lines. Otherwise text, unless it is not wanted.
     pub fn new(events: bool, quiet: bool) -> Self {
-        Self { json: events, quiet, trace: None }
+        Self { json: events, quiet, trace: None, server: None, before: None, usage: None }
     }
 
     /// The instants of the run's connections, once it is over.
     pub fn take_trace(&mut self) -> Option<Trace> {
         self.trace.take()
+    }
+
+    /// Has the server's processor time read, where its processes are on this machine.
+    pub fn watch_server(&mut self, address: SocketAddr) {
+        self.server = ServerProcesses::listening_on(address);
+    }
+
+    /// What the server used during the measurement, once it is over.
+    pub fn take_usage(&mut self) -> Option<ServerUsage> {
+        self.usage.take()
+    }
+
+    /// Reads the server's processor time at the edges of the measurement.
+    fn sample(&mut self, phase: &str) {
+        let Some(server) = &self.server else { return };
+        if phase == MEASURE {
+            self.before = server.ticks();
+        } else if let Some(before) = self.before.take() {
+            self.usage = server.usage_since(before);
+        }
     }
 
     fn event(&self, value: &Value) {
@@ -49,6 +79,7 @@ impl Observer for Reporter {
     }
 
     fn phase(&mut self, phase: &'static str, at: u64) {
+        self.sample(phase);
         if self.json {
             self.event(&json!({ "event": "phase", "phase": phase, "at_ns": at }));
         }

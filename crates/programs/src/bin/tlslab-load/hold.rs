@@ -19,6 +19,7 @@ use crate::{print_json, trust};
 
 /// The flags of this mode.
 #[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Connections at rest")]
 pub struct Flags {
     /// Hold so many connections idle, one request made on each, and print what they cost in memory;
     /// several levels in rising order: 1000,5000,10000
@@ -40,7 +41,12 @@ pub struct Flags {
     dwell: Duration,
 
     /// Addresses of this machine to connect from, in turn: 127.0.0.2,127.0.0.3
-    #[arg(long = "source", value_name = "ADDRESS,...", value_delimiter = ',')]
+    #[arg(
+        long = "source",
+        value_name = "ADDRESS,...",
+        value_delimiter = ',',
+        help_heading = "Target"
+    )]
     pub sources: Vec<IpAddr>,
 }
 
@@ -73,7 +79,7 @@ pub fn run(arguments: &Arguments, interrupt: &AtomicBool) -> Result<ExitCode, Pr
     let checked = check(&spec, trust)?;
     interrupt.store(false, Ordering::SeqCst);
     let record = hold(&spec, &checked, &plan, &mut |level| tell(arguments, level), interrupt)?;
-    if arguments.json {
+    if arguments.json() {
         print_json(&record)?;
     } else {
         write!(io::stdout(), "{}", text(&record))?;
@@ -86,7 +92,7 @@ fn tell(arguments: &Arguments, level: &Level) {
     if arguments.events {
         let event = json!({ "event": "held", "level": level });
         let _ = writeln!(io::stderr(), "{event}");
-    } else if !arguments.json {
+    } else if !arguments.json() {
         let _ = writeln!(io::stderr(), "{} connections held", level.connections);
     }
 }

@@ -9,15 +9,18 @@ mod mode;
 mod primitives;
 mod probe;
 mod problem;
-mod text;
+mod server;
+mod summary;
 mod trace;
 mod trust;
 
+use std::fs::File;
 use std::io::{self, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use clap::CommandFactory as _;
 use serde_json::json;
 use tlslab_engine::check::{Checked, check_logged};
 use tlslab_engine::hold::HoldRecord;
@@ -29,7 +32,7 @@ use tlslab_engine::record::{RunRecord, Verdict, VerdictCode};
 use tlslab_engine::run::run;
 use tlslab_engine::spec::RunSpec;
 
-use self::arguments::{Arguments, Schema};
+use self::arguments::{Arguments, Format, Schema};
 use self::events::Reporter;
 use self::problem::Problem;
 use self::trace::TraceFile;
@@ -69,6 +72,15 @@ fn measure(arguments: &Arguments) -> Result<ExitCode, Problem> {
         })?;
         return Ok(ExitCode::SUCCESS);
     }
+    if let Some(shell) = arguments.completion {
+        tlslab_programs::print_completion::<Arguments>(shell)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if arguments.man {
+        let modes = vec![in_memory::Arguments::command(), primitives::Arguments::command()];
+        tlslab_programs::print_manual::<Arguments>(modes)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let interrupt = interrupt_flag()?;
     if arguments.probe.asked() {
         return probe::carry_out(arguments);
@@ -78,7 +90,8 @@ fn measure(arguments: &Arguments) -> Result<ExitCode, Problem> {
     }
     let spec = arguments.spec()?.checked()?;
     let trust = trust::anchors(&spec.spec().tls.trust)?;
-    let mut reporter = Reporter::new(arguments.events, arguments.json && !arguments.load.progress);
+    let mut reporter =
+        Reporter::new(arguments.events, arguments.json() && !arguments.load.progress);
     let log = keylog::open(arguments.keylog.as_deref())?;
     let checked = check_logged(&spec, trust, log.clone())?;
     interrupt.store(false, Ordering::SeqCst);
@@ -88,16 +101,24 @@ fn measure(arguments: &Arguments) -> Result<ExitCode, Problem> {
         return Ok(ExitCode::SUCCESS);
     }
     let trace = arguments.load.trace.as_deref().map(TraceFile::create).transpose()?;
+    let output = arguments.output.as_deref().map(OutputFile::create).transpose()?;
+    if checked.permit.address.ip().is_loopback() && arguments.format() != Format::Json {
+        reporter.watch_server(checked.permit.address);
+    }
     let record = run(&spec, &checked, &mut reporter, &interrupt)?;
     log.map_or(Ok(()), |log| log.finish())?;
     if let (Some(file), Some(trace)) = (trace, reporter.take_trace()) {
         file.write(&trace)?;
     }
-    if arguments.json {
-        print_json(&record)?;
-    } else {
-        write!(io::stdout(), "{}", text::summary(&record))?;
-    }
+    output.map_or(Ok(()), |file| file.write(&record))?;
+    let server = reporter.take_usage();
+    let shown = match arguments.format() {
+        Format::Json => json_line(&record)?,
+        Format::Text => summary::text(&record, server.as_ref()),
+        Format::Markdown => summary::markdown(&record, server.as_ref()),
+        Format::Csv => summary::csv(&record, server.as_ref()),
+    };
+    io::stdout().write_all(shown.as_bytes())?;
     Ok(exit_code(&record.verdicts))
 }
 
@@ -122,9 +143,32 @@ fn interrupt_flag() -> io::Result<Arc<AtomicBool>> {
 }
 
 fn print_json(value: &impl serde::Serialize) -> io::Result<()> {
+    io::stdout().write_all(json_line(value)?.as_bytes())
+}
+
+fn json_line(value: &impl serde::Serialize) -> io::Result<String> {
     let mut line = serde_json::to_string(value)?;
     line.push('\n');
-    io::stdout().write_all(line.as_bytes())
+    Ok(line)
+}
+
+/// The file that the record goes to. It is made before the run, so that a place where nothing can be
+/// written is told before the load and not after it.
+struct OutputFile<'p> {
+    path: &'p str,
+    file: File,
+}
+
+impl<'p> OutputFile<'p> {
+    fn create(path: &'p str) -> Result<Self, Problem> {
+        let file = File::create(path).map_err(|error| Problem::output(path, &error))?;
+        Ok(Self { path, file })
+    }
+
+    fn write(mut self, record: &RunRecord) -> Result<(), Problem> {
+        let line = json_line(record)?;
+        self.file.write_all(line.as_bytes()).map_err(|error| Problem::output(self.path, &error))
+    }
 }
 
 fn exit_code(verdicts: &[Verdict]) -> ExitCode {

@@ -127,7 +127,7 @@ fn table(record: &PrimitivesRecord) -> String {
     let _ = writeln!(
         text,
         "{:36} {:9} {:>6}  {:8} {:>11}  {:>21}",
-        "primitive", "", "bytes", "library", "us of CPU", "least - greatest round"
+        "primitive", "", "bytes", "library", "µs of CPU", "least - greatest round"
     );
     for p in &record.primitives {
         let bytes = p.bytes.map(|bytes| bytes.to_string()).unwrap_or_default();

@@ -16,7 +16,7 @@ pub fn carry_out(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let spec = arguments.probe_spec()?.checked()?;
     let trust = trust::anchors_of_probe(&spec.spec().trust)?;
     let record = probe(&spec, trust)?;
-    if arguments.json {
+    if arguments.json() {
         print_json(&record)?;
     } else {
         io::stdout().write_all(text::table(&record).as_bytes())?;

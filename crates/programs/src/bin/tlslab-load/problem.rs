@@ -23,25 +23,27 @@ const MESSAGE_LIMIT: usize = 1000;
 pub struct Problem {
     class: String,
     message: String,
+    /// The status of the server's answer, where that is the problem.
+    status: Option<u16>,
     exit: u8,
 }
 
 impl Problem {
     /// Something that the user has to write differently.
     pub fn usage(message: String) -> Self {
-        Self { class: "usage".to_owned(), message, exit: USAGE }
+        Self { class: "usage".to_owned(), message, status: None, exit: USAGE }
     }
 
     /// A file that cannot be written.
     pub fn output(path: &str, error: &io::Error) -> Self {
         let message = format!("cannot write '{path}': {error}");
-        Self { class: "output".to_owned(), message, exit: COULD_NOT_RUN }
+        Self { class: "output".to_owned(), message, status: None, exit: COULD_NOT_RUN }
     }
 
     /// A problem of a class that programs can tell from others, and whether the usage is to blame.
     pub fn of_class(class: &str, message: String, is_usage: bool) -> Self {
         let exit = if is_usage { USAGE } else { COULD_NOT_RUN };
-        Self { class: class.to_owned(), message, exit }
+        Self { class: class.to_owned(), message, status: None, exit }
     }
 
     /// What the program ends with.
@@ -52,7 +54,7 @@ impl Problem {
     /// Says it on standard error, and as JSON on standard output if that is asked for.
     pub fn report(&self, json: bool) -> io::Result<()> {
         // Parts of the message come from the server.
-        let (message, remedy) = (harmless(&self.message, MESSAGE_LIMIT), remedy(&self.class));
+        let (message, remedy) = (harmless(&self.message, MESSAGE_LIMIT), self.remedy());
         // First of all for people: it may be standard output that is the problem.
         writeln!(io::stderr(), "tlslab-load: {message}; {remedy}")?;
         if json {
@@ -65,6 +67,22 @@ impl Problem {
             writeln!(io::stdout(), "{error}")?;
         }
         Ok(())
+    }
+}
+
+impl Problem {
+    /// What to do about it.
+    fn remedy(&self) -> String {
+        let Some(status) = self.status else { return remedy(&self.class).to_owned() };
+        let cause = match status {
+            300..=399 => "it redirects: load the page that it leads to",
+            401 | 403 | 407 => "it wants a login: give one with --header",
+            404 | 410 => "correct the path",
+            405 => "the page has another method: give it with --method",
+            500..=599 => "the server itself failed: see its log",
+            _ => "correct the request",
+        };
+        format!("{cause}, or measure it as it is with --expect-status {status}")
     }
 }
 
@@ -97,7 +115,7 @@ fn remedy(class: &str) -> &'static str {
         }
         "alert_no_application_protocol" => "the server selects none of these protocols (--alpn)",
         "alert_protocol_version" => "the server does not speak this TLS version",
-        "http_status" => "correct the path",
+        "http_status" => "correct the path, or say which statuses are good with --expect-status",
         "files_exhausted" => "raise the file limit (ulimit -n) or lower --connections",
         "ports_exhausted" => "widen net.ipv4.ip_local_port_range or wait a minute",
         "unsupported" => "leave --backend at auto, or ask for something else",
@@ -144,31 +162,28 @@ impl From<RunError> for Problem {
         let message = error.to_string();
         match error {
             RunError::ClientIdentity(_) => Self::usage(message),
-            RunError::Backend(_) => Self { class: "unsupported".to_owned(), message, exit: USAGE },
-            other => Self { class: other.class(), message, exit: COULD_NOT_RUN },
+            RunError::Backend(_) => Self::of_class("unsupported", message, true),
+            other => {
+                Self { status: other.status(), ..Self::of_class(&other.class(), message, false) }
+            }
         }
     }
 }
 
 impl From<ProbeError> for Problem {
     fn from(error: ProbeError) -> Self {
-        Self { class: error.class(), message: error.to_string(), exit: COULD_NOT_RUN }
+        Self::of_class(&error.class(), error.to_string(), false)
     }
 }
 
 impl From<clap::Error> for Problem {
-    /// The first paragraph of what clap would print, in one line.
     fn from(error: clap::Error) -> Self {
-        let text = error.to_string();
-        let paragraph = text.lines().take_while(|line| !line.is_empty()).map(str::trim);
-        let line = paragraph.collect::<Vec<_>>().join(" ");
-        Self::usage(line.trim_start_matches("error: ").to_owned())
+        Self::usage(tlslab_programs::usage_line(&error))
     }
 }
 
 impl From<io::Error> for Problem {
     fn from(error: io::Error) -> Self {
-        let class = "output".to_owned();
-        Self { class, message: format!("cannot write the result: {error}"), exit: COULD_NOT_RUN }
+        Self::of_class("output", format!("cannot write the result: {error}"), false)
     }
 }

@@ -14,6 +14,7 @@ const TRACE_LIMIT: u32 = 1_000_000;
 
 /// How load is made over time.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Load")]
 pub struct LoadArguments {
     /// Connections in flight at once; in steps of equal length: 1,2,4,8. With --rate, the most
     #[arg(short, long, default_value = "1", value_parser = connections, value_name = "N[,N...]")]
@@ -38,8 +39,8 @@ pub struct LoadArguments {
     #[arg(long, requires = "rate")]
     realtime: bool,
 
-    /// The seed of --arrivals poisson
-    #[arg(long, default_value_t = 1, value_name = "N", requires = "rate")]
+    /// The seed of --arrivals poisson, and of the order of several URLs
+    #[arg(long, default_value_t = 1, value_name = "N")]
     seed: u64,
 
     /// The length of each step, instead of an equal part of --duration
@@ -56,11 +57,11 @@ pub struct LoadArguments {
     think: Duration,
 
     /// Write the instants of each connection of the measurement to this file, as CSV
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub trace: Option<String>,
 
     /// Print a line a second to standard error, though the record goes to a program
-    #[arg(long, conflicts_with = "events")]
+    #[arg(long, conflicts_with = "events", help_heading = "Output")]
     pub progress: bool,
 }
 

@@ -6,12 +6,14 @@ mod probe;
 mod resumption;
 mod shape;
 mod tls;
+mod urls;
 
 use std::fs;
 use std::io::Read as _;
 use std::time::Duration;
 
 use clap::{Parser, ValueEnum};
+use clap_complete::Shell;
 use serde::de::DeserializeOwned;
 use tlslab_engine::probe::ProbeSpec;
 use tlslab_engine::spec::{Deadlines, RequestsPerConnection, RunSpec, SPEC_SCHEMA, Stop};
@@ -20,6 +22,7 @@ use self::load::LoadArguments;
 use self::probe::ProbeArguments;
 use self::shape::ShapeArguments;
 use self::tls::TlsArguments;
+use self::urls::UrlArguments;
 use crate::hold;
 use crate::problem::Problem;
 
@@ -36,39 +39,35 @@ Without a server:
 #[derive(Debug, Parser)]
 #[command(version, max_term_width = 100, after_help = OTHER_MODES)]
 pub struct Arguments {
-    /// What to load: https://HOST:PORT/PATH
-    #[arg(
-        required_unless_present_any = ["spec", "print_schema", "probe"],
-        conflicts_with = "spec"
-    )]
-    url: Option<String>,
+    #[command(flatten)]
+    urls: UrlArguments,
 
     /// Read the whole specification (JSON) from this file, or from standard input with -
     #[arg(long, value_name = "FILE|-")]
     spec: Option<String>,
 
     /// Worker threads
-    #[arg(short, long, default_value_t = 1, value_name = "N")]
+    #[arg(short, long, default_value_t = 1, value_name = "N", help_heading = "Load")]
     threads: u32,
 
     /// How long to measure: 500ms, 10s, 2m [default: 10s, or what a ramp or --step asks for]
-    #[arg(short, long, value_parser = time, value_name = "TIME", conflicts_with = "count")]
+    #[arg(short, long, value_parser = time, value_name = "TIME", conflicts_with = "count", help_heading = "Load")]
     duration: Option<Duration>,
 
     /// How many connections to measure, instead of a time
-    #[arg(short = 'n', long, value_name = "COUNT")]
+    #[arg(short = 'n', long, value_name = "COUNT", help_heading = "Load")]
     count: Option<u64>,
 
     /// Load before the measurement begins
-    #[arg(long, value_parser = time, default_value = "0s", value_name = "TIME")]
+    #[arg(long, value_parser = time, default_value = "0s", value_name = "TIME", help_heading = "Load")]
     warmup: Duration,
 
     /// Requests on each connection: a number, or 'unlimited'
-    #[arg(long, value_parser = requests, default_value = "1", value_name = "N|unlimited")]
+    #[arg(long, value_parser = requests, default_value = "1", value_name = "N|unlimited", help_heading = "Requests")]
     requests_per_connection: RequestsPerConnection,
 
     /// Close each connection once the handshake is done, without a request
-    #[arg(long)]
+    #[arg(long, help_heading = "Requests")]
     handshake_only: bool,
 
     #[command(flatten)]
@@ -84,35 +83,51 @@ pub struct Arguments {
     tls: TlsArguments,
 
     /// Processors to pin the workers to: 1 or 0,2-3
-    #[arg(long, value_parser = processors, value_name = "LIST")]
+    #[arg(long, value_parser = processors, value_name = "LIST", help_heading = "Load")]
     cpu: Option<Processors>,
 
     #[command(flatten)]
     pub hold: hold::Flags,
 
     /// A host that may be loaded although it is not a loopback address (repeatable)
-    #[arg(long, value_name = "HOST")]
+    #[arg(long, value_name = "HOST", help_heading = "Target")]
     allow: Vec<String>,
 
     /// For a public host beyond 1,000 connections/s or 60 s: it serves /.well-known/tlslab-TOKEN
-    #[arg(long, value_name = "TOKEN")]
+    #[arg(long, value_name = "TOKEN", help_heading = "Target")]
     proof: Option<String>,
 
     /// The time that each step of a connection may take [default: 10s; 5s for all steps of a probe]
-    #[arg(long, value_parser = time, value_name = "TIME")]
+    #[arg(long, value_parser = time, value_name = "TIME", help_heading = "Target")]
     timeout: Option<Duration>,
 
     /// Append the secrets of all connections to this file, in the format of SSLKEYLOGFILE, so that a
     /// packet capture can be decrypted. This flag alone turns it on; no environment variable does
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub keylog: Option<String>,
 
-    /// Print the record, as JSON, and nothing else on standard output
-    #[arg(long)]
-    pub json: bool,
+    /// How to print the result: text and markdown for people, the record as JSON, figures as CSV
+    #[arg(
+        long,
+        value_enum,
+        default_value = "text",
+        value_name = "FORMAT",
+        conflicts_with = "json",
+        help_heading = "Output"
+    )]
+    format: Format,
+
+    /// Print the record, as JSON, and nothing else on standard output: short for --format json
+    #[arg(long, help_heading = "Output")]
+    json: bool,
+
+    /// Write the record, as JSON, to this file, whatever is printed
+    #[arg(short, long, value_name = "FILE", help_heading = "Output",
+        conflicts_with_all = ["probe", "levels", "preflight", "print_schema"])]
+    pub output: Option<String>,
 
     /// Print events to standard error, as JSON lines
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     pub events: bool,
 
     /// Make one verified connection, print what was negotiated as JSON, and stop
@@ -124,8 +139,29 @@ pub struct Arguments {
     pub probe: ProbeArguments,
 
     /// Print the JSON Schema of a wire format and stop
-    #[arg(long, value_enum, value_name = "FORMAT")]
+    #[arg(long, value_enum, value_name = "FORMAT", help_heading = "Output")]
     pub print_schema: Option<Schema>,
+
+    /// Print the completions of a shell (bash, zsh, fish) and stop
+    #[arg(long, value_enum, value_name = "SHELL", help_heading = "Output")]
+    pub completion: Option<Shell>,
+
+    /// Print the manual page, as roff, and stop
+    #[arg(long, help_heading = "Output")]
+    pub man: bool,
+}
+
+/// How a result is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For people, in a terminal.
+    Text,
+    /// The record.
+    Json,
+    /// The figures, a line for each.
+    Csv,
+    /// For people, as tables in Markdown.
+    Markdown,
 }
 
 /// The wire formats that have a schema.
@@ -151,6 +187,16 @@ impl Arguments {
     /// What this program was started with.
     pub fn of_command_line() -> Result<Self, clap::Error> {
         Self::try_parse_from(load::with_ramp_joined(std::env::args_os()))
+    }
+
+    /// How the result is to be printed.
+    pub fn format(&self) -> Format {
+        if self.json { Format::Json } else { self.format }
+    }
+
+    /// Whether the result is printed as JSON.
+    pub fn json(&self) -> bool {
+        self.format() == Format::Json
     }
 
     /// The specification that was given, in JSON or in flags.
@@ -179,6 +225,8 @@ impl Arguments {
     }
 
     fn spec_of_flags(&self) -> Result<RunSpec, Problem> {
+        let mut http = self.http.spec()?;
+        let url = self.urls.spec(&mut http)?;
         let load = self.load.spec(self.duration)?;
         let length = self.duration.or(self.load.length(&load)?).unwrap_or(LENGTH);
         let step = milliseconds(self.timeout.unwrap_or(STEP)) as u32;
@@ -186,7 +234,8 @@ impl Arguments {
             Deadlines { connect_ms: step, handshake_ms: step, first_byte_ms: step, body_ms: step };
         Ok(RunSpec {
             schema: SPEC_SCHEMA.to_owned(),
-            url: self.url.clone().unwrap_or_default(),
+            url,
+            connect_to: self.urls.connect_to.clone(),
             connections: self.load.connections.most(),
             threads: self.threads,
             cpus: self.cpu.clone().unwrap_or_default().0,
@@ -199,7 +248,7 @@ impl Arguments {
             handshake_only: self.handshake_only,
             close: self.shape.close(),
             finished: self.shape.finished(),
-            http: self.http.spec(),
+            http,
             load,
             tls: self.tls.spec()?,
             deadlines,

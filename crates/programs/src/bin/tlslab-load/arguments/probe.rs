@@ -13,26 +13,26 @@ use super::milliseconds;
 #[command(next_help_heading = "Probe")]
 pub struct ProbeArguments {
     /// Find out what a server accepts, without load, and stop; with --spec, that is a probe's
-    #[arg(long, value_name = "HOST[:PORT]", num_args = 0..=1, default_missing_value = "",
-        conflicts_with_all = ["url", "preflight"])]
+    #[arg(long, value_name = "HOST[:PORT]|URL", num_args = 0..=1, default_missing_value = "",
+        conflicts_with_all = ["urls", "urls_file", "preflight"])]
     probe: Option<String>,
 
     /// Find out only this: versions, suites, groups, signature_schemes, certificates, alpn,
     /// resumption, compression, renegotiation, protections
     #[arg(long, value_name = "TOPIC,...", value_delimiter = ',', value_parser = topic,
-        requires = "probe", conflicts_with = "url")]
+        requires = "probe", conflicts_with = "urls")]
     probe_only: Vec<Topic>,
 
     /// Connections that a probe makes at most [default: 400]
-    #[arg(long, value_name = "N", requires = "probe", conflicts_with = "url")]
+    #[arg(long, value_name = "N", requires = "probe", conflicts_with = "urls")]
     probe_connections: Option<u32>,
 
     /// Connections that a probe makes a second at most [default: 20, and any number on loopback]
-    #[arg(long, value_name = "N", requires = "probe", conflicts_with = "url")]
+    #[arg(long, value_name = "N", requires = "probe", conflicts_with = "urls")]
     probe_rate: Option<u32>,
 
     /// The time that a probe takes at most [default: 2m]
-    #[arg(long, value_name = "TIME", value_parser = super::time, requires = "probe", conflicts_with = "url")]
+    #[arg(long, value_name = "TIME", value_parser = super::time, requires = "probe", conflicts_with = "urls")]
     probe_time: Option<Duration>,
 }
 

@@ -6,6 +6,7 @@ use tlslab_engine::spec::{HelloRetry, Resume, TlsSpec};
 
 /// The kinds of handshake.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "TLS")]
 pub struct ResumptionArguments {
     /// Resume an earlier session: by id or ticket (TLS 1.2), by psk or psk-only (TLS 1.3, with and
     /// without a key exchange). Sessions are collected before the warm-up, by full handshakes that

@@ -13,6 +13,7 @@ use crate::trust;
 
 /// What to offer and what to insist on.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "TLS")]
 pub struct TlsArguments {
     /// Protocol version to offer (repeatable): 1.2, 1.3; with --allow-obsolete ssl3, 1.0, 1.1
     #[arg(long, value_name = "VERSION")]

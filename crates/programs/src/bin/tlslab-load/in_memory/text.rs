@@ -24,7 +24,7 @@ pub fn summary(record: &InMemoryRecord) -> String {
         bulk(&mut text, &record.bulk);
     }
     for verdict in &record.verdicts {
-        let _ = writeln!(text, "verdict: {}", verdict.message);
+        let _ = writeln!(text, "{}", verdict.message);
     }
     text
 }
@@ -47,7 +47,7 @@ fn handshakes(text: &mut String, found: &HandshakeResult) {
         "{} handshakes of {} completed in {:.2} s, {:.0}/s",
         outcomes.completed, outcomes.attempts, found.seconds, found.handshakes_per_s
     );
-    let _ = writeln!(text, "{:>12}  {:>9}", "", "us of CPU per handshake");
+    let _ = writeln!(text, "{:>12}  {:>9}", "", "µs of CPU per handshake");
     for (name, cost) in [("client", found.client.cpu_us), ("server", found.server.cpu_us)] {
         let _ = writeln!(text, "{name:>12}  {cost:9.1}");
     }

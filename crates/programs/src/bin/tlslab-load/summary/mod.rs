@@ -1,0 +1,145 @@
+//! A record in short, for people: the rate that was asked for first, then latencies, failures,
+//! processor time, and the verdict.
+
+mod csv;
+mod tables;
+
+use std::fmt::Write as _;
+
+use tlslab_engine::record::{OpenLoop, RunRecord, VerdictCode};
+use tlslab_engine::spec::{RequestsPerConnection, RunSpec};
+
+pub use self::csv::csv;
+use self::tables::{count, figure, grouped};
+use crate::server::ServerUsage;
+
+/// The summary for a terminal.
+pub fn text(record: &RunRecord, server: Option<&ServerUsage>) -> String {
+    let mut text = headline(record);
+    for table in tables::all(record, server) {
+        text.push('\n');
+        text.push_str(&table.text());
+    }
+    text.push('\n');
+    closing(record).iter().for_each(|line| line_of(&mut text, line));
+    text
+}
+
+/// The same in Markdown.
+pub fn markdown(record: &RunRecord, server: Option<&ServerUsage>) -> String {
+    let mut text = String::new();
+    let lines = headline(record);
+    let lines = lines.lines().map(str::trim).filter(|line| !line.is_empty());
+    lines.for_each(|line| line_of(&mut text, &format!("- {line}")));
+    for table in tables::all(record, server) {
+        text.push('\n');
+        text.push_str(&table.markdown());
+    }
+    text.push('\n');
+    closing(record).iter().for_each(|line| line_of(&mut text, &format!("- {line}")));
+    text
+}
+
+fn line_of(text: &mut String, line: &str) {
+    // Writing to a String cannot fail.
+    let _ = writeln!(text, "{line}");
+}
+
+/// What was measured, and the rates: of that first which was asked for.
+fn headline(record: &RunRecord) -> String {
+    let spec = &record.spec;
+    let mut text = String::new();
+    let load = match spec.load.rate {
+        Some(_) => format!("open loop, at most {} at once", count(spec.connections, "connection")),
+        None => format!("{} at once", count(spec.connections, "connection")),
+    };
+    let seconds = figure((record.seconds > 0.0).then_some(record.seconds), 2);
+    line_of(&mut text, &format!("{} at {} by {}", spec.url, record.address, record.backend));
+    line_of(&mut text, &format!("{load}, {}, {seconds} s", count(spec.threads, "worker thread")));
+    text.push('\n');
+    let connections = (record.outcomes.completed, "connection", "completed");
+    let requests = (record.requests, "request", "answered");
+    let rates = match spec.requests_per_connection {
+        _ if spec.handshake_only => vec![connections],
+        RequestsPerConnection::Count(1) => vec![connections],
+        RequestsPerConnection::Count(_) => vec![requests, connections],
+        RequestsPerConnection::Unlimited => vec![requests],
+    };
+    for (number, name, done) in rates {
+        let rate = figure((record.seconds > 0.0).then(|| number as f64 / record.seconds), 1);
+        line_of(&mut text, &format!("{rate:>12} {name}s/s  {} {done}", count(number, name)));
+    }
+    if spec.requests_per_connection == RequestsPerConnection::Unlimited {
+        let ended = record.outcomes.completed;
+        let also = if ended > 0 { format!("; {} ended", grouped(ended)) } else { String::new() };
+        let kept = count(spec.connections, "connection");
+        line_of(&mut text, &format!("{:>12} {kept} kept open{also}", ""));
+    }
+    if let Some(open_loop) = &record.open_loop {
+        line_of(&mut text, &arrivals(open_loop));
+    }
+    text
+}
+
+/// What became of the arrivals of an open loop.
+fn arrivals(open_loop: &OpenLoop) -> String {
+    let OpenLoop { arrivals, started, blocked, waiting_at_stop, .. } = *open_loop;
+    let mut line = format!(
+        "{:>12} arrivals/s were due ({}), {} connections/s were started ({})",
+        figure(Some(open_loop.offered_per_s), 1),
+        grouped(arrivals),
+        figure(Some(open_loop.achieved_per_s), 1),
+        grouped(started)
+    );
+    if blocked > 0 {
+        line += &format!("; {} found all connections in use and waited", grouped(blocked));
+    }
+    if waiting_at_stop > 0 {
+        line += &format!("; {} still waited at the end", grouped(waiting_at_stop));
+    }
+    line
+}
+
+/// Notes, then what is to be thought of the run, and why.
+fn closing(record: &RunRecord) -> Vec<String> {
+    let notes = record.notes.iter().map(|note| format!("note: {note}"));
+    let notes = whose_times(record).into_iter().chain(notes);
+    let verdicts = record.verdicts.iter().map(|verdict| match verdict.code {
+        VerdictCode::Valid => verdict.message.clone(),
+        VerdictCode::ClientSaturated => format!("lower bound: {}", verdict.message),
+        VerdictCode::Interrupted => verdict.message.clone(),
+        _ => format!("not valid: {}", verdict.message),
+    });
+    notes.chain(verdicts).collect()
+}
+
+/// Whose times are shown, where a second client made some of the connections: how long those took.
+fn whose_times(record: &RunRecord) -> Option<String> {
+    let (client, times) = record.load_client()?;
+    let mut line = format!(
+        "note: latencies of the {client} client ({})",
+        count(times.connections, "connection")
+    );
+    for (name, times) in record.clients.iter().filter(|(name, _)| *name != client) {
+        let handshake = times.summaries["handshake"];
+        line += &format!(
+            "; {} of the {name} client are apart: handshake p50 {:.3} ms, max {:.3} ms",
+            count(times.connections, "connection"),
+            handshake.p50_ms,
+            handshake.max_ms
+        );
+    }
+    Some(line)
+}
+
+/// What processor time is divided by: requests where a connection carries several.
+fn unit(spec: &RunSpec, record: &RunRecord) -> (u64, &'static str) {
+    match spec.requests_per_connection {
+        _ if spec.handshake_only => (record.outcomes.completed, "connection"),
+        RequestsPerConnection::Count(1) => (record.outcomes.completed, "connection"),
+        _ => (record.requests, "request"),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,267 @@
+//! The tables of a summary, as data, and how they are drawn.
+
+use std::collections::BTreeMap;
+
+use tlslab_engine::record::{CountedName, RunRecord, StepResult, Summary};
+
+use super::unit;
+use crate::server::{ServerUsage, TICK_US};
+
+/// What stands where there is no value.
+const NOTHING: &str = "-";
+
+/// The latencies that are told, in the order of a connection's life: the histogram, its name for
+/// people, and what it is.
+const LATENCIES: [(&str, &str, &str); 10] = [
+    ("start_delay", "start delay", "due until really started"),
+    ("connect", "connect", "TCP connection"),
+    ("handshake", "handshake", "TLS handshake, from the TCP connection on"),
+    ("handshake_full", "- full", "those of them with a full handshake"),
+    ("handshake_resumed", "- resumed", "those of them that resumed a session"),
+    ("first_byte", "first byte", "request until the first byte of its response"),
+    ("exchange", "exchange", "request until the last byte of its response"),
+    ("service", "service", "start of a connection until its last byte"),
+    ("response_first_byte", "response, first byte", "due until the first byte of the response"),
+    ("response", "response", "due until the last byte: what a user waits for"),
+];
+
+/// A table with a title, the names of its columns, and rows.
+pub struct Table {
+    title: &'static str,
+    head: Vec<String>,
+    rows: Vec<Vec<String>>,
+    /// Columns of words, which begin at the left: the first always, and the last ones from here on.
+    words_from: usize,
+}
+
+/// All tables that say something of this record.
+pub fn all(record: &RunRecord, server: Option<&ServerUsage>) -> Vec<Table> {
+    let tables = [
+        steps(record),
+        Some(latencies(record)),
+        troubles(record),
+        names(record),
+        Some(handshakes(record)),
+        Some(processor(record, server)),
+    ];
+    tables.into_iter().flatten().filter(|table| !table.rows.is_empty()).collect()
+}
+
+impl Table {
+    fn new<const N: usize>(title: &'static str, head: [&str; N], words_from: usize) -> Self {
+        let head = head.map(str::to_owned).to_vec();
+        Self { title, head, rows: Vec::new(), words_from }
+    }
+
+    /// As text: columns of figures stand on the right.
+    pub fn text(&self) -> String {
+        let lines = || std::iter::once(&self.head).chain(&self.rows);
+        let widths: Vec<usize> = (0..self.head.len())
+            .map(|column| lines().map(|line| line[column].chars().count()).max().unwrap_or(0))
+            .collect();
+        let first = widths[0].max(self.title.chars().count().saturating_sub(2));
+        let mut text = String::new();
+        for (number, line) in lines().enumerate() {
+            let mut drawn = match number {
+                0 => format!("{:<1$}", self.title, first + 2),
+                _ => format!("  {:<first$}", line[0]),
+            };
+            for column in 1..line.len() {
+                let (cell, width) = (&line[column], widths[column]);
+                let is_words = column >= self.words_from;
+                drawn += &if is_words { format!("  {cell}") } else { format!("  {cell:>width$}") };
+            }
+            text.push_str(drawn.trim_end());
+            text.push('\n');
+        }
+        text
+    }
+
+    /// As a table of Markdown.
+    pub fn markdown(&self) -> String {
+        let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
+        let mut head = self.head.clone();
+        head[0] = self.title.to_owned();
+        let rule = |column| if column == 0 || column >= self.words_from { "---" } else { "---:" };
+        let rules: Vec<_> = (0..head.len()).map(|column| rule(column).to_owned()).collect();
+        let rows: String = self.rows.iter().map(|row| line(row)).collect();
+        line(&head) + &line(&rules) + &rows
+    }
+}
+
+fn latencies(record: &RunRecord) -> Table {
+    let head = ["", "p50", "p90", "p99", "p99.9", "max", ""];
+    let mut table = Table::new("latency in ms", head, 6);
+    for (name, shown, what) in LATENCIES {
+        let Some(summary) = record.load_summary(name) else { continue };
+        // Without resumption the handshake's time by kind says nothing new.
+        let is_of_kind = name.starts_with("handshake_") && record.kinds.resumed == 0;
+        let is_of_requests = matches!(name, "first_byte" | "exchange");
+        if is_of_kind || is_of_requests && record.spec.handshake_only {
+            continue;
+        }
+        let mut row = vec![shown.to_owned()];
+        row.extend(quantiles(summary).map(|value| figure(value, 3)));
+        row.push(what.to_owned());
+        table.rows.push(row);
+    }
+    table
+}
+
+/// Those that are told; none where nothing was measured.
+pub fn quantiles(summary: &Summary) -> [Option<f64>; 5] {
+    let Summary { p50_ms, p90_ms, p99_ms, p999_ms, max_ms, .. } = *summary;
+    [p50_ms, p90_ms, p99_ms, p999_ms, max_ms].map(|value| (summary.n > 0).then_some(value))
+}
+
+/// The most reasons of a class that are shown; the record has them all.
+const REASONS: usize = 5;
+
+/// Failures by class, and unexpected handshakes by the fact that differed, each with its reasons.
+fn troubles(record: &RunRecord) -> Option<Table> {
+    let outcomes = &record.outcomes;
+    let ended = outcomes.ended();
+    let mut table = Table::new("failures", ["", "connections", "of all"], 3);
+    let row = |name: String, number: u64| {
+        let share = 100.0 * number as f64 / ended.max(1) as f64;
+        vec![name, grouped(number), format!("{share:.2} %")]
+    };
+    let by_count = |counts: &BTreeMap<String, u64>, prefix: &str| -> Vec<Vec<String>> {
+        let mut counts: Vec<_> = counts.iter().collect();
+        counts.sort_by_key(|(_, number)| std::cmp::Reverse(**number));
+        let rows = counts.into_iter().flat_map(|(name, number)| {
+            let class = row(format!("{prefix}{name}"), *number);
+            let reasons = outcomes.reasons_of(name).take(REASONS).map(|counted| {
+                let example = counted.examples.iter().find(|example| !example.words.is_empty());
+                let words = example.map(|example| format!(": {}", example.words));
+                row(format!("  {}{}", counted.reason, words.unwrap_or_default()), counted.count)
+            });
+            std::iter::once(class).chain(reasons).collect::<Vec<_>>()
+        });
+        rows.collect()
+    };
+    table.rows = by_count(&outcomes.failed, "");
+    table.rows.extend(by_count(&outcomes.unexpected, "unexpected "));
+    (!table.rows.is_empty()).then_some(table)
+}
+
+fn names(record: &RunRecord) -> Option<Table> {
+    let mut table = Table::new("server name", ["", "completed", "failed", "unexpected"], 4);
+    for CountedName { name, completed, failed, unexpected } in &record.server_names {
+        let counts = [*completed, *failed, *unexpected].map(grouped);
+        table.rows.push([vec![name.clone()], counts.to_vec()].concat());
+    }
+    (!table.rows.is_empty()).then_some(table)
+}
+
+fn handshakes(record: &RunRecord) -> Table {
+    let mut table = Table::new("handshakes", ["", "connections"], 2);
+    for counted in &record.facts {
+        let f = &counted.facts;
+        let name = format!(
+            "TLS {} {} {} {} {}",
+            f.tls,
+            f.suite,
+            f.group,
+            f.signature_scheme,
+            f.kind_in_words()
+        );
+        table.rows.push(vec![name, grouped(counted.count)]);
+    }
+    if record.kinds.resumed > 0 {
+        let share = record.kinds.resumed_share() * 100.0;
+        let name = format!("resumed an earlier session ({share:.2} %)");
+        table.rows.push(vec![name, grouped(record.kinds.resumed)]);
+    }
+    table
+}
+
+/// Both sides' processor time: of the generator's workers, and of the server's processes where they
+/// are on this machine.
+fn processor(record: &RunRecord, server: Option<&ServerUsage>) -> Table {
+    let (number, unit) = unit(&record.spec, record);
+    let head = ["", &format!("µs/{unit}"), "user", "system", "busy", ""];
+    let mut table = Table::new("processor time", head, 5);
+    let mut row = |name: String, user_us: u64, system_us: u64, what: String| {
+        let per = |us: u64| (number > 0).then(|| us as f64 / number as f64);
+        let times = [user_us + system_us, user_us, system_us].map(|us| figure(per(us), 1));
+        let us = (user_us + system_us) as f64;
+        let busy = (record.seconds > 0.0).then(|| us / (record.seconds * 1e4));
+        let busy = busy.map_or(NOTHING.to_owned(), |busy| format!("{busy:.0} %"));
+        table.rows.push([vec![name], times.to_vec(), vec![busy, what]].concat());
+    };
+    let workers = count(record.spec.threads, "worker thread");
+    row("generator".to_owned(), record.cpu.user_us, record.cpu.system_us, workers);
+    if let Some(ServerUsage { name, processes, ticks: (user, system) }) = server {
+        // The kernel tells it in ticks; with a handful of them there is nothing to tell.
+        if user + system >= 10 {
+            let what = format!("{} that {}", count(*processes as u64, "process"), verb(*processes));
+            row(format!("server ({name})"), user * TICK_US, system * TICK_US, what);
+        }
+    }
+    table
+}
+
+fn verb(processes: usize) -> &'static str {
+    if processes == 1 { "listens there" } else { "listen there" }
+}
+
+fn steps(record: &RunRecord) -> Option<Table> {
+    let head = ["", "connections/s", "requests/s", "failed", "p50 ms", "p99 ms", ""];
+    let mut table = Table::new("step", head, 6);
+    table.rows.extend(record.steps.iter().map(step));
+    (!table.rows.is_empty()).then_some(table)
+}
+
+/// One step of a measurement in steps: its level, and what came of it.
+fn step(step: &StepResult) -> Vec<String> {
+    let level = match step.rate {
+        Some(rate) => format!("{rate} connections/s"),
+        None => count(step.connections, "connection"),
+    };
+    let each = |count: u64| (step.seconds > 0.0).then(|| count as f64 / step.seconds);
+    let troubles: u64 = step.failed.values().chain(step.unexpected.values()).sum();
+    let name = if step.rate.is_some() { "response" } else { "service" };
+    let [p50, _, p99, ..] = step.summaries.get(name).map_or([None; 5], quantiles);
+    vec![
+        level,
+        figure(each(step.completed), 1),
+        figure(each(step.requests), 1),
+        grouped(troubles),
+        figure(p50, 3),
+        figure(p99, 3),
+        format!("{name} time"),
+    ]
+}
+
+/// A number with so many decimals and its thousands apart; a dash without one.
+pub fn figure(value: Option<f64>, decimals: usize) -> String {
+    let Some(value) = value else { return NOTHING.to_owned() };
+    let text = format!("{value:.decimals$}");
+    let (whole, rest) = text.split_at(text.find('.').unwrap_or(text.len()));
+    whole.parse().map_or(text.clone(), |whole: u64| format!("{}{rest}", grouped(whole)))
+}
+
+/// A count with its thousands apart.
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A count of things: `1 connection`, `2 connections`, `2 processes`.
+pub fn count(number: impl Into<u64>, name: &str) -> String {
+    let number = number.into();
+    let ending = match (number, name.ends_with('s')) {
+        (1, _) => "",
+        (_, true) => "es",
+        (_, false) => "s",
+    };
+    format!("{} {name}{ending}", grouped(number))
+}

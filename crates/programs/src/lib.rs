@@ -1,0 +1,69 @@
+//! What the programs have in common: how a wrong command line is told, completions, manual pages.
+
+use std::io::{self, Write as _};
+
+use clap::{Command, CommandFactory};
+use clap_complete::Shell;
+
+/// What clap would print of a wrong command line, in one line: what is wrong, what may have been meant.
+pub fn usage_line(error: &clap::Error) -> String {
+    let text = error.to_string();
+    let mut paragraphs = text.split("\n\n").map(|paragraph| {
+        paragraph.lines().map(str::trim).collect::<Vec<_>>().join(" ").trim().to_owned()
+    });
+    let first = paragraphs.next().unwrap_or_default();
+    let mut line = first.trim_start_matches("error: ").to_owned();
+    for tip in paragraphs.filter_map(|text| text.strip_prefix("tip: ").map(str::to_owned)) {
+        line.push_str("; ");
+        line.push_str(&tip);
+    }
+    line
+}
+
+/// Writes a shell's completions for a program to standard output.
+pub fn print_completion<A: CommandFactory>(shell: Shell) -> io::Result<()> {
+    let mut command = A::command();
+    let name = command.get_name().to_owned();
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut command, name, &mut script);
+    io::stdout().write_all(&script)
+}
+
+/// Writes the manual page of a program to standard output, as roff; `sections` are further modes
+/// with command lines of their own.
+pub fn print_manual<A: CommandFactory>(modes: Vec<Command>) -> io::Result<()> {
+    let mut page = Vec::new();
+    clap_mangen::Man::new(A::command()).render(&mut page)?;
+    for mode in modes {
+        let title = mode.get_name().to_owned();
+        let manual = clap_mangen::Man::new(mode);
+        writeln!(page, ".SH \"{}\"", title.to_uppercase())?;
+        manual.render_description_section(&mut page)?;
+        manual.render_options_section(&mut page)?;
+    }
+    io::stdout().write_all(&page)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Debug, Parser)]
+    struct Arguments {
+        /// The group
+        #[arg(long)]
+        group: Option<u32>,
+    }
+
+    #[test]
+    fn a_typo_is_told_in_one_line_with_what_may_have_been_meant() {
+        let error = Arguments::try_parse_from(["x", "--gruop", "1"]).unwrap_err();
+        let line = usage_line(&error);
+        assert_eq!(line.lines().count(), 1);
+        assert!(line.starts_with("unexpected argument '--gruop' found; "), "{line}");
+        assert!(line.contains("'--group'"), "{line}");
+        let error = Arguments::try_parse_from(["x", "--group", "y"]).unwrap_err();
+        assert!(usage_line(&error).starts_with("invalid value 'y' for '--group"), "{error}");
+    }
+}

@@ -1,0 +1,153 @@
+//! What is asked for and what comes of it, from the command line: other statuses, several URLs, other
+//! formats, and the programs' own words.
+
+use std::fs;
+use std::process::Command;
+
+use crate::support::{Running, Said, Temporary, record, refused, run};
+
+/// The reference server on an address; its first URL without the path.
+fn server(listen: &str) -> (Running, String) {
+    let mut server =
+        Running::start(Command::new(env!("CARGO_BIN_EXE_tlslab-serve")).args(["--listen", listen]));
+    let ready: serde_json::Value = serde_json::from_str(&server.first_line()).unwrap();
+    let url = ready["urls"][0].as_str().unwrap().trim_end_matches('/').to_owned();
+    assert!(url.ends_with(ready["address"].as_str().unwrap()), "{url}");
+    (server, url)
+}
+
+fn good(said: &Said) {
+    assert_eq!(said.code, Some(0), "{said:?}");
+}
+
+#[test]
+fn the_root_of_the_reference_server_is_measured_with_either_http() {
+    let (_server, url) = server("127.0.0.1:0");
+    let host = url.trim_start_matches("https://");
+    for target in [&*url, host] {
+        for http in ["1.1", "2"] {
+            let said = run(&["--json", "--insecure", "-n", "3", "--http", http, target]);
+            good(&said);
+            assert_eq!(record(&said)["preflight"]["status"], 200);
+        }
+    }
+}
+
+#[test]
+fn an_address_of_ipv6_is_a_host() {
+    let (_server, url) = server("[::1]:0");
+    assert!(url.starts_with("https://[::1]:"), "{url}");
+    let said = run(&["--json", "--insecure", "-n", "3", &url]);
+    good(&said);
+    assert!(record(&said)["address"].as_str().unwrap().starts_with("[::1]:"));
+    let probed = run(&["--json", "--insecure", "--probe-only", "versions", "--probe", &url]);
+    good(&probed);
+}
+
+#[test]
+fn another_status_is_refused_with_the_flag_that_accepts_it() {
+    let (_server, url) = server("127.0.0.1:0");
+    let missing = format!("{url}/missing");
+    let line = refused(&["--insecure", &missing], 3, "http_status");
+    assert!(
+        line.contains(
+            "status 404; correct the path, or measure it as it is with --expect-status 404"
+        ),
+        "{line}"
+    );
+    good(&run(&["--insecure", "-n", "3", "--expect-status", "2xx,404", &missing]));
+    let posted = format!("{url}/bytes/1");
+    let line = refused(&["--insecure", "--http", "2", "--body", "a=1", &posted], 3, "http_status");
+    assert!(line.contains("status 405; the page has another method"), "{line}");
+}
+
+#[test]
+fn several_urls_share_the_requests_and_a_file_may_list_them() {
+    let (_server, url) = server("127.0.0.1:0");
+    let (large, small) = (format!("{url}/bytes/1000"), format!("{url}/bytes/10"));
+    let list = Temporary::new(format!("# pages\n{large} 3\n\n{small}\n").as_bytes());
+    let flags = ["--json", "--insecure", "-n", "8"];
+    for asked in [&[&*large, &*small, "--weight", "3,1"][..], &["--urls", list.path()]] {
+        let said = run(&[&flags[..], asked].concat());
+        good(&said);
+        assert_eq!(record(&said)["bytes"]["body"], 2 * (3 * 1000 + 10));
+    }
+    refused(&[&*large, "https://localhost:1/"], 2, "usage");
+}
+
+#[test]
+fn the_record_goes_to_a_file_and_figures_to_people() {
+    let (_server, url) = server("127.0.0.1:0");
+    let file = Temporary::new(b"");
+    let said = run(&["--insecure", "-n", "4", "-o", file.path(), &url]);
+    good(&said);
+    let written: serde_json::Value =
+        serde_json::from_str(&fs::read_to_string(file.path()).unwrap()).unwrap();
+    assert_eq!(written["outcomes"]["completed"], 4);
+    for words in
+        ["1 connection at once", "4 connections completed", "p99.9", "µs/connection", "valid: "]
+    {
+        assert!(said.stdout.contains(words), "{words}: {}", said.stdout);
+    }
+    refused(&["--insecure", "-o", "/no/such/folder/r", &url], 3, "output");
+}
+
+#[test]
+fn each_format_is_what_it_says() {
+    let (_server, url) = server("127.0.0.1:0");
+    let of = |format: &str| {
+        let said = run(&["--insecure", "-n", "4", "--format", format, &url]);
+        good(&said);
+        said
+    };
+    record(&of("json"));
+    let csv = of("csv").stdout;
+    assert!(csv.starts_with("figure,unit,value\n") && csv.contains("\nconnections,1,4\n"), "{csv}");
+    assert!(csv.lines().all(|line| line.split(',').count() == 3), "{csv}");
+    let markdown = of("markdown").stdout;
+    let lines: Vec<_> = markdown.lines().filter(|line| line.starts_with('|')).collect();
+    assert!(lines.iter().any(|line| line.starts_with("| latency in ms | p50 |")), "{markdown}");
+    assert!(lines.iter().any(|line| line.starts_with("| --- | ---: |")), "{markdown}");
+}
+
+#[test]
+fn what_was_not_measured_is_a_dash_and_kept_connections_lead_with_requests() {
+    let (_server, url) = server("127.0.0.1:0");
+    let flags = ["--insecure", "-c", "2", "-d", "300ms", "--open-within", "5s"];
+    let more = ["--requests-per-connection", "unlimited", &url];
+    let said = run(&[&flags[..], &more].concat());
+    let text = &said.stdout;
+    assert!(text.contains("requests/s") && text.contains("2 connections kept open"), "{text}");
+    assert!(!text.contains("0 connections"), "{text}");
+    let connect = text.lines().find(|line| line.trim_start().starts_with("connect ")).unwrap();
+    let cells: Vec<_> = connect.split_whitespace().take(6).collect();
+    assert_eq!(cells, ["connect", "-", "-", "-", "-", "-"], "{text}");
+}
+
+#[test]
+fn both_programs_answer_alike() {
+    for program in [env!("CARGO_BIN_EXE_tlslab-load"), env!("CARGO_BIN_EXE_tlslab-serve")] {
+        let name = program.rsplit('/').next().unwrap();
+        let says = |flags: &[&str]| {
+            let output = Command::new(program).args(flags).output().unwrap();
+            let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+            (output.status.code(), text(output.stdout), text(output.stderr))
+        };
+        let (code, stdout, stderr) = says(&["--grup", "X25519"]);
+        assert_eq!((code, &*stdout, stderr.lines().count()), (Some(2), "", 1), "{stderr}");
+        assert!(stderr.starts_with(&format!("{name}: unexpected argument '--grup'")), "{stderr}");
+        assert!(stderr.contains("'--group'") && stderr.ends_with("; see --help\n"), "{stderr}");
+        for flag in ["-h", "--help", "-V", "--version"] {
+            let (code, stdout, stderr) = says(&[flag]);
+            assert_eq!((code, stdout.is_empty(), &*stderr), (Some(0), false, ""), "{name} {flag}");
+        }
+        for shell in ["bash", "zsh", "fish"] {
+            let (code, script, _) = says(&["--completion", shell]);
+            assert_eq!(code, Some(0));
+            assert!(script.contains(name) && script.contains("group"), "{name} {shell}");
+        }
+        let (code, page, _) = says(&["--man"]);
+        assert_eq!(code, Some(0));
+        assert!(page.contains(".TH") && page.contains("\\-\\-group"), "{page}");
+    }
+}
