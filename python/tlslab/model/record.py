@@ -325,8 +325,8 @@ class RunRecord:
     number of connections in flight. `spec` is the specification as it was run, without the
     client's private key; `own_client` connections had their handshake from the engine's own client.
     `clients` has the times apart by the client that made the connections, `library` or `minimal`,
-    where there were two. `notes` say what the reader should know beside the verdicts. Records of earlier versions have no
-    `flight`.
+    where there were two. `notes` say what the reader should know beside the verdicts. Records of
+    earlier versions have no `flight`.
     """
 
     schema: str
