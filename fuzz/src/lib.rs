@@ -49,5 +49,6 @@ mod engine {
 
 pub use engine::tls::rustls::own::laws as own_laws;
 pub use engine::{
-    clock, hostile, http, http_laws, names, obsolete, outcome, serve, spec, spec_laws, target, tls,
+    clock, hostile, http, http_laws, names, obsolete, outcome, reason, serve, spec, spec_laws, target,
+    tls,
 };

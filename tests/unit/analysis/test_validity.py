@@ -99,7 +99,7 @@ def test_reasons_that_do_not_add_up_are_a_fault_of_the_books() -> None:
             outcomes, completed=outcomes.completed - 3, failed={"reset": 3}, reasons=reasons
         )
 
-    assert codes(cell_after(books(change))) == ["books"]
+    assert "books" in codes(cell_after(books(change)))
 
 
 @pytest.mark.parametrize(("name", "code"), [("failed", "failures"), ("unexpected", "unexpected")])

@@ -1,6 +1,7 @@
 //! What a record says of the reasons of failures, and what servers are told before the end: alerts and
 //! errors of HTTP/2, read off the wire by the peer that has broken a rule.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -33,36 +34,39 @@ fn settings(authority: &Authority) -> Settings {
     }
 }
 
-/// Every client, by name.
-fn clients(address: std::net::SocketAddr) -> Vec<(&'static str, RunSpec)> {
-    let [rustls, openssl] = BACKENDS.map(|backend| impatient(address, backend));
-    let minimal = |spec: fn(RunSpec) -> RunSpec| spec(impatient(address, BackendChoice::Rustls));
-    vec![
-        ("rustls", rustls),
-        ("openssl", openssl),
-        ("minimal", minimal(own)),
-        ("lean", minimal(lean)),
-    ]
+/// Every client.
+const CLIENTS: [&str; 4] = ["rustls", "openssl", "minimal", "lean"];
+
+fn spec_of(client: &str, address: SocketAddr) -> RunSpec {
+    match client {
+        "openssl" => impatient(address, BackendChoice::Openssl),
+        "minimal" => own(impatient(address, BackendChoice::Rustls)),
+        "lean" => lean(impatient(address, BackendChoice::Rustls)),
+        _ => impatient(address, BackendChoice::Rustls),
+    }
 }
 
-/// What became of the connections of each client, all of which met the fault but the preflight.
-fn met(authority: &Authority, fault: &Fault) -> Vec<(&'static str, Outcomes)> {
-    clients(Peer::honest(&settings(authority)).address())
-        .into_iter()
-        .map(|(name, _)| {
-            let peer = Peer::start(&settings(authority), 1, Arc::clone(fault));
-            let mut specs = clients(peer.address()).into_iter();
-            let spec = specs.find_map(|(other, spec)| (other == name).then_some(spec)).unwrap();
-            (name, measured(spec, trust(authority)).outcomes)
-        })
-        .collect()
+/// What became of a client's connections, all of which met the fault but that of the preflight.
+fn met(client: &str, authority: &Authority, fault: &Fault) -> Outcomes {
+    let peer = Peer::start(&settings(authority), 1, Arc::clone(fault));
+    measured(spec_of(client, peer.address()), trust(authority)).outcomes
+}
+
+/// What peers have noted of so many connections, if it comes in time.
+fn noted<T>(notes: &Notes<T>, count: usize) -> Vec<T> {
+    let deadline = Instant::now() + PATIENCE;
+    while notes.lock().unwrap().len() < count && Instant::now() < deadline {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    std::mem::take(&mut *notes.lock().unwrap())
 }
 
 #[test]
 fn reasons_are_counted_with_the_first_connections_as_examples() {
     let authority = Authority::new("tlslab test");
     let fault = flood(&settings(&authority), Forgery::Falsified);
-    for (client, outcomes) in met(&authority, &fault) {
+    for client in CLIENTS {
+        let outcomes = met(client, &authority, &fault);
         assert_eq!(outcomes.failed, [("tls_protocol".to_owned(), CONNECTIONS)].into(), "{client}");
         let [counted] = &outcomes.reasons[..] else { panic!("{client}: {outcomes:?}") };
         assert_eq!((&*counted.class, counted.count), ("tls_protocol", CONNECTIONS));
@@ -84,7 +88,8 @@ fn a_status_and_a_server_that_is_no_http_are_reasons() {
         (b"SSH-2.0-OpenSSH\r\n\r\n", "http_protocol", "the response's head is not HTTP/1.1"),
     ] {
         let fault = secured(&settings(&authority), vec![Receive, Send(bytes.to_vec()), Wait]);
-        for (client, outcomes) in met(&authority, &fault) {
+        for client in CLIENTS {
+            let outcomes = met(client, &authority, &fault);
             let reasons: Vec<_> =
                 outcomes.reasons.iter().map(|r| (&*r.class, &*r.reason, r.count)).collect();
             assert_eq!(reasons, [(class, reason, CONNECTIONS)], "{client}");
@@ -105,13 +110,19 @@ fn every_client_sends_an_alert_before_it_leaves() {
     ] {
         let told: Notes<String> = Notes::default();
         let fault = alerted(&settings(&authority), forgery, Arc::clone(&told));
-        for (client, outcomes) in met(&authority, &fault) {
+        for client in CLIENTS {
+            let outcomes = met(client, &authority, &fault);
             let classes: Vec<_> = outcomes.failed.keys().map(String::as_str).collect();
             assert_eq!(classes, ["tls_protocol"], "{forgery:?}, {client}: found by us");
-            let told = std::mem::take(&mut *told.lock().unwrap());
-            // rustls itself leaves without a word where a record has no content type.
-            let silent = client == "rustls" && forgery == Forgery::Untyped;
-            let all = if silent { 0 } else { CONNECTIONS as usize };
+            // rustls itself leaves without a word where a record has no content type; the minimal
+            // client's first connection is one of rustls'.
+            let silent = match (forgery, client) {
+                (Forgery::Untyped, "rustls") => CONNECTIONS,
+                (Forgery::Untyped, "minimal" | "lean") => 1,
+                _ => 0,
+            };
+            let all = (CONNECTIONS - silent) as usize;
+            let told = noted(&told, all);
             let right = told.iter().filter(|words| words.ends_with(alert)).count();
             assert_eq!((right, told.len()), (all, all), "{forgery:?}, {client}: {told:?}");
         }
@@ -129,11 +140,7 @@ fn answers(authority: &Authority, bytes: &[u8]) -> Vec<(Vec<Said>, Outcomes)> {
         let mut spec = impatient(peer.address(), backend);
         spec.http.version = HttpVersion::Http2;
         let outcomes = measured(spec, trust(authority)).outcomes;
-        let deadline = Instant::now() + PATIENCE;
-        while notes.lock().unwrap().len() < CONNECTIONS as usize && Instant::now() < deadline {
-            std::thread::sleep(Duration::from_millis(5));
-        }
-        let notes = notes.lock().unwrap();
+        let notes = noted(&notes, CONNECTIONS as usize);
         assert_eq!(notes.len() as u64, CONNECTIONS, "{backend:?}");
         let told: Vec<_> = notes.iter().map(|said| h2::said(said)).collect();
         assert!(told.iter().all(|one| *one == told[0]), "{backend:?}: {told:?}");
@@ -154,6 +161,9 @@ fn errors_of_http2_are_told_with_their_code_before_the_end() {
     let upper = [STATUS_200, &field("Server", "a")].concat();
     let lists = vec![STATUS_200.to_vec(), field("x", &"y".repeat(100)).repeat(640)].concat();
     let pushed = [&2_u32.to_be_bytes()[..], &[0x82, 0x84, 0x87]].concat();
+    let lengthy = [STATUS_200, &field("content-length", "2")].concat();
+    let longer =
+        [frame(HEADERS, END_HEADERS, 1, &lengthy), frame(DATA, END_STREAM, 1, b"abc")].concat();
     let goes = |code| vec![Said::GoAway(code)];
     let resets = |code| vec![Said::Reset(1, code)];
     let parts: Vec<u8> = [
@@ -166,7 +176,9 @@ fn errors_of_http2_are_told_with_their_code_before_the_end() {
         ("a PING of 7 bytes", frame(PING, 0, 0, &[7; 7]), goes(6), "frame_size_error"),
         ("PING of a stream", frame(PING, 0, 1, &[7; 8]), goes(1), "protocol_error"),
         ("the connection's window", window(0), goes(3), "flow_control_error"),
-        ("a stream's window", window(1), resets(3), "flow_control_error"),
+        // The library takes the whole connection for this, and for what follows, as RFC 9113, section
+        // 5.4.2, allows.
+        ("a stream's window", window(1), goes(3), "flow_control_error"),
         ("PRIORITY of stream 0", frame(PRIORITY, 0, 0, &[0; 5]), goes(1), "protocol_error"),
         (
             "a frame of 16,385 bytes",
@@ -177,9 +189,10 @@ fn errors_of_http2_are_told_with_their_code_before_the_end() {
         (
             "a field in upper case",
             frame(HEADERS, END_HEADERS, 1, &upper),
-            resets(1),
+            goes(1),
             "protocol_error",
         ),
+        ("a longer body than its length", longer, resets(1), "protocol_error"),
         (
             "a block that does not unpack",
             frame(HEADERS, END_HEADERS, 1, &[0xff; 16]),
@@ -208,7 +221,7 @@ fn errors_of_http2_are_told_with_their_code_before_the_end() {
 fn what_http2_allows_is_taken_and_answered() {
     let authority = Authority::new("tlslab test");
     let body = frame(DATA, END_STREAM, 1, &[b'x'; 16_384]);
-    let block = [STATUS_200.to_vec(), field("x", &"y".repeat(100)).repeat(158)].concat();
+    let block = [STATUS_200.to_vec(), field("x", &"y".repeat(100)).repeat(157)].concat();
     let padded = [block.clone(), field("z", &"y".repeat(16_384 - block.len() - 4))].concat();
     assert_eq!(padded.len(), 16_384);
     let continued = [
@@ -268,6 +281,6 @@ fn an_error_before_the_run_names_the_reason() {
         let forged = alerted(&settings(&authority), Forgery::Falsified, Notes::default());
         let peer = Peer::start(&settings(&authority), 0, forged);
         let error = try_run(impatient(peer.address(), backend), trust(&authority)).unwrap_err();
-        assert!(error.to_string().contains("bad record"), "{error}");
+        assert!(error.to_string().replace('_', " ").contains("bad record mac"), "{error}");
     }
 }

@@ -231,7 +231,7 @@ impl Session for RustlsSession {
                     return Ok(if self.seen.early.sent { plaintext.len() } else { 0 });
                 }
                 Ok(_) => return Ok(0),
-                Err(error) => return Err(self.fail(error, None)),
+                Err(error) => return Err(self.fail(error)),
             }
         }
     }

@@ -2,5 +2,6 @@
 
 mod client;
 mod http;
+mod http2_errors;
 mod lifecycle;
 mod tls;

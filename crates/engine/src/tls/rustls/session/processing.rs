@@ -1,6 +1,7 @@
 //! What a session does with what has arrived: rustls' way, and the engine's own client's.
 
 use rustls::Error;
+use rustls::client::UnbufferedClientConnection;
 use rustls::unbuffered::ConnectionState;
 
 use super::{Machine, RustlsSession};
@@ -86,7 +87,7 @@ impl RustlsSession {
                     while let Some(record) = traffic.next_record() {
                         let record = match record {
                             Ok(record) => record,
-                            Err(error) => return Err(self.fail(error, None)),
+                            Err(error) => return Err(self.fail(error)),
                         };
                         read += deliver(record.payload, &mut room[read..], &mut self.plaintext);
                     }
@@ -102,8 +103,10 @@ impl RustlsSession {
                 }
                 Ok(_) => true,
                 Err(error) => {
-                    let is_left = holds_record(&incoming[used + discard..end]);
-                    return Err(self.fail(error, self.was_authentic(is_left, discard > 0)));
+                    let left = &mut incoming[used + discard..end];
+                    self.whole = was_authentic(self.ready, holds_record(left), discard > 0);
+                    make_alert(connection, left, &mut self.outgoing);
+                    return Err(self.fail(error));
                 }
             };
             used += discard;
@@ -120,25 +123,11 @@ impl RustlsSession {
         }
     }
 
-    /// Whether the record that an error is about was authentic. rustls calls two errors by one name:
-    /// a record that cannot be decrypted, which it leaves where it is, and a Finished that does not
-    /// fit, of which nothing is left. `is_left`: a whole record is; `has_taken`: others were taken
-    /// before, of which one may have been a Finished.
-    fn was_authentic(&self, is_left: bool, has_taken: bool) -> Option<bool> {
-        match (is_left, has_taken) {
-            _ if self.ready => Some(false),
-            (false, _) => Some(true),
-            (true, false) => Some(false),
-            (true, true) => None,
-        }
-    }
-
-    /// Keeps why the session fails, and makes the alert that says so to the peer.
-    pub(super) fn fail(&mut self, error: Error, whole: Option<bool>) -> Failure {
+    /// Keeps why the session fails.
+    pub(super) fn fail(&mut self, error: Error) -> Failure {
         take_shown();
         let failure = failure(&error, signed_with::take().is_some());
-        (self.error, self.whole) = (Some(error), whole);
-        self.make_alert();
+        self.error = Some(error);
         failure
     }
 
@@ -150,15 +139,32 @@ impl RustlsSession {
         }
         Failure::TlsProtocol
     }
+}
 
-    /// The library has its alert ready when it has failed, and gives it out when it is asked again.
-    fn make_alert(&mut self) {
-        let Machine::Library(connection) = &mut self.machine else { return };
-        while let Ok(ConnectionState::EncodeTlsData(mut flight)) =
-            connection.process_tls_records(&mut []).state
-        {
-            encode_flight(&mut self.outgoing, &mut flight);
-        }
+/// Whether the record that an error is about was authentic. rustls calls two errors by one name:
+/// a record that cannot be decrypted, which it leaves where it is, and a Finished that does not
+/// fit, of which nothing is left. `is_left`: a whole record is; `has_taken`: others were taken
+/// before, of which one may have been a Finished.
+fn was_authentic(is_ready: bool, is_left: bool, has_taken: bool) -> Option<bool> {
+    match (is_left, has_taken) {
+        _ if is_ready => Some(false),
+        (false, _) => Some(true),
+        (true, false) => Some(false),
+        (true, true) => None,
+    }
+}
+
+/// Encodes the alert that the library has ready when it has failed: it gives it out when it is asked
+/// once more, with what it has left of the incoming bytes.
+fn make_alert(
+    connection: &mut UnbufferedClientConnection,
+    left: &mut [u8],
+    outgoing: &mut Vec<u8>,
+) {
+    if let Ok(ConnectionState::EncodeTlsData(mut flight)) =
+        connection.process_tls_records(left).state
+    {
+        encode_flight(outgoing, &mut flight);
     }
 }
 
