@@ -52,7 +52,8 @@ def _length(request: Request, found: Foreseen) -> Iterator[str]:
     against = "" if request.experiment.kind == "benchmark" else f" against {_targets(request)}"
     about = f"about {duration(found.seconds)}"
     if found.at_most:
-        yield f"{counted(len(plan.cells), 'cell')}{against}: {counted(found.trials, 'step')} at most, {about}"
+        steps = counted(found.trials, "step")
+        yield f"{counted(len(plan.cells), 'cell')}{against}: {steps} at most, {about}"
     else:
         yield (
             f"{counted(len(plan.cells), 'cell')} × {counted(plan.blocks, 'block')}{against}: "

@@ -104,8 +104,9 @@ class Servers:
             if each.failure:
                 told.append(f"{name_of(deployment)} could not be set up: {each.failure}")
             if set(each.info.processors) & set(self.generator):
+                processors = counted(len(each.info.processors), "processor")
                 told.append(
-                    f"{name_of(deployment)} with {counted(len(each.info.processors), 'processor')} shares the "
+                    f"{name_of(deployment)} with {processors} shares the "
                     "last one with the generator: its rates are too low; use a machine with more "
                     "processors"
                 )

@@ -234,7 +234,8 @@ def _conclude(best: Level, peak: Level, rules: SearchRules) -> SearchState:
     if best.runs < rules.repeats:
         return Next(best.connections)
     message = (
-        f"the rate of {figure(best.rate)}/s is known to {percent(blur)} after {counted(best.runs, 'run')}, "
+        f"the rate of {figure(best.rate)}/s is known to {percent(blur)} after "
+        f"{counted(best.runs, 'run')}, "
         f"a step is {percent(rules.step)}"
     )
     return Doomed("noise", message, best)

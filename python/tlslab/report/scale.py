@@ -41,7 +41,8 @@ def _notes(backend: BackendScale) -> list[Text]:
         notes.append(Text("one level gives no slope", style="yellow"))
     if not backend.valid:
         failed = ", ".join(f"{count} {name}" for name, count in backend.failed.items()) or "none"
-        words = f"of {counted(backend.attempts, 'connection')} {backend.alive} were held, {backend.lost} lost"
+        attempts = counted(backend.attempts, "connection")
+        words = f"of {attempts} {backend.alive} were held, {backend.lost} lost"
         notes.append(Text(plain(f"{words}, failed: {failed}"), style="red"))
     return notes
 

@@ -86,6 +86,7 @@ def _notes(validation: Validation) -> list[Text]:
         if not rate.valid:
             notes.append(
                 f"invalid at {rate.rate:g}/s: {rate.completed} completed, {rate.matched} found in "
-                f"the capture, {rate.missing} missing there, {counted(rate.dropped, 'packet')} dropped"
+                f"the capture, {rate.missing} missing there, "
+                f"{counted(rate.dropped, 'packet')} dropped"
             )
     return [Text(note, style="dim") for note in notes]
