@@ -15,7 +15,7 @@ use crate::identity::{Identity, IdentityError};
 use crate::names::{Group, TlsVersion};
 use crate::outcome::{Failure, Mismatch, Outcome};
 use crate::preflight::{PreflightError, Tried, certificate_group, minimal, preflight, resumed};
-use crate::record::Preflight;
+use crate::record::{Preflight, SessionsGiven};
 use crate::spec::{BodyCheck, CheckedSpec, ClientChoice, HttpVersion, Resume, TlsSpec};
 use crate::target::Target;
 use crate::tls::choice::{Choice, choose};
@@ -153,8 +153,8 @@ fn try_all_names(
             Resume::None => one_connection(backend, &offer, script)?,
             _ => two_connections(backend, &offer, script)?,
         };
-        let (preflight, _) = tried.map_err(|error| failed(spec, name, error))?;
-        first.get_or_insert(preflight);
+        let trial = tried.map_err(|error| failed(spec, name, error))?;
+        first.get_or_insert(trial.preflight);
     }
     Ok(first.expect("an offer has a server name"))
 }
@@ -211,8 +211,10 @@ fn one_connection(backend: Choice, offer: &Offer, script: &Script) -> Result<Tri
 /// One connection, and a second one that resumes its session; what is told is of the first.
 fn two_connections(backend: Choice, offer: &Offer, script: &Script) -> Result<Tried, BackendError> {
     fn both<B: Backend>(mut backend: B, script: &Script) -> Tried {
-        let first = preflight(&mut backend, script)?;
-        resumed(&mut backend, script)?;
+        let mut first = preflight(&mut backend, script)?;
+        let again = resumed(&mut backend, script)?;
+        let sessions = SessionsGiven { full: first.gained, resumed: again.gained };
+        first.preflight.sessions = Some(sessions);
         Ok(first)
     }
     Ok(match backend {
@@ -286,8 +288,8 @@ fn add_certificate_group(
     let backend = choose(spec.spec().tls.backend, &open)?;
     for name in spec.server_names() {
         match one_connection(backend, &asking_for(name, &open), &script)? {
-            Ok((_, certificates)) => {
-                let group = certificate_group(&certificates);
+            Ok(trial) => {
+                let group = certificate_group(&trial.certificates);
                 offer.groups.extend(group.filter(|group| !offer.groups.contains(group)));
             }
             // Nobody has to wait for the same twice.

@@ -6,6 +6,7 @@
 
 pub mod check;
 pub mod clock;
+mod collector;
 mod connection;
 mod environment;
 pub mod error;

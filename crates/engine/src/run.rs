@@ -30,7 +30,7 @@ use crate::tls::{Backend, BackendError};
 use crate::trace::Trace;
 use crate::verdict::{Evidence, verdicts};
 use crate::watch::{Ending, Observer, watch};
-use crate::worker::{Gauge, Report, Share, Worker};
+use crate::worker::{Gauge, Refill, Report, Share, Worker};
 
 /// From the moment that all workers are ready until they begin.
 const LEAD: Nanos = 2 * MILLISECOND;
@@ -61,7 +61,9 @@ fn load<B: Backend>(
     let script = Script { body: checked.body, ..script(spec, checked.permit) };
     let gauges: Vec<Gauge> = (0..threads).map(|_| Gauge::default()).collect();
     let gate = Gate::new(threads);
-    let job = Job { spec: spec.spec(), script: &script, permit: &checked.permit, interrupt };
+    let refill = refill(checked);
+    let job =
+        Job { spec: spec.spec(), refill, script: &script, permit: &checked.permit, interrupt };
     let first_error = Mutex::new(None);
     if spec.spec().tls.resume != Resume::None {
         observer.phase("prime", MonotonicClock.now());
@@ -183,6 +185,7 @@ impl Drop for Pass<'_> {
 /// What all workers of a run do.
 struct Job<'r> {
     spec: &'r RunSpec,
+    refill: Option<Refill>,
     script: &'r Script,
     permit: &'r Permit,
     interrupt: &'r AtomicBool,
@@ -216,8 +219,11 @@ fn work<B: Backend>(
         // There will be no record: nothing is to be loaded for it.
         gauge.stop();
     }
-    let share =
-        Share { primed: primed.connections, ..share(spec, job.script, gauge, index, start) };
+    let share = Share {
+        primed: primed.connections,
+        refill: job.refill,
+        ..share(spec, job.script, gauge, index, start)
+    };
     thread::sleep(Duration::from_nanos(start.saturating_sub(MonotonicClock.now())));
     let mut report = Worker::new(share, backend, MonotonicClock)?.run()?;
     report.recorder.primed(primed);
@@ -238,6 +244,13 @@ fn primed<B: Backend>(
     let wanted = Wanted { connections, workers: job.spec.threads, permit, interrupt };
     let primed = prime(&mut backend, job.script, wanted)?;
     Ok((backend, primed))
+}
+
+/// How pools are kept full where the server gives nothing to resume by on resumed connections. In TLS
+/// 1.2 what was resumed can be resumed again.
+fn refill(checked: &Checked) -> Option<Refill> {
+    let sessions = checked.preflight.sessions?;
+    (sessions.resumed == 0).then_some(Refill { each: sessions.full as usize })
 }
 
 /// What falls to a worker of a run that begins at `start`.
@@ -266,6 +279,7 @@ fn share<'r>(
         },
         mix: Mix::new(spec.tls.resume_millionths()),
         primed: 0,
+        refill: None,
         schedule,
         trace: mine(u64::from(load.trace)) as usize,
         processor: processor(spec, index),
@@ -314,7 +328,8 @@ fn record(
         flight: notes.flight,
         workers: &workers,
         seconds,
-        connections: constant_level(request),
+        // Connections that wait for a session are not in flight.
+        connections: constant_level(request).filter(|_| refill(checked).is_none()),
         requests: notes.requests,
         kinds: notes.kinds,
         resume_millionths: request.tls.resume_millionths(),
@@ -333,7 +348,7 @@ fn record(
             .notes
             .iter()
             .cloned()
-            .chain(remarks(&checked.offer, &checked.preflight.facts, &notes.facts))
+            .chain(remarks(&checked.offer, &checked.preflight, &notes.facts, notes.kinds))
             .collect(),
         facts: notes.facts,
         server_names: notes.server_names,

@@ -117,7 +117,8 @@ class Outcomes:
 class Kinds:
     """Completed connections by the kind of their handshake, and what priming took.
 
-    `primed_connections` are full handshakes made before the warm-up, counted nowhere else.
+    `primed_connections` are full handshakes made before the warm-up, `refill_connections` those made
+    beside the load where a server gives no ticket on resumed connections; counted nowhere else.
     """
 
     full: int = 0
@@ -126,6 +127,7 @@ class Kinds:
     early_data_rejected: int = 0
     primed_connections: int = 0
     primed_sessions: int = 0
+    refill_connections: int = 0
 
 
 @dataclass(frozen=True)
