@@ -30,10 +30,10 @@ class Counting(Nginx):
 
 
 @contextmanager
-def nginx(folder: Path, resume: str) -> Iterator[tuple[str, Path]]:
+def nginx(folder: Path, resume: str, document_bytes: int = 100) -> Iterator[tuple[str, Path]]:
     """A running nginx that lets its clients resume in this way: its URL, and whom to trust."""
     groups = ("X25519", "P-256")
-    target = Counting(Setting(folder, ("ecdsa-p256",), groups, 100, (), resume=resume))
+    target = Counting(Setting(folder, ("ecdsa-p256",), groups, document_bytes, (), resume=resume))
     target.prepare()
     ca = folder / "ca.pem"
     ca.write_text(target.trust_pem)
@@ -121,3 +121,33 @@ def test_an_experiment_can_resume_a_share_of_its_connections(
             completed = record["outcomes"]["completed"]
             assert abs(kinds["resumed"] - completed / 2) <= 2 * record["spec"]["connections"]
             assert {fact["kind"] for fact in record["facts"]} == {"full", "resumed"}
+
+
+@pytest.mark.parametrize("resume", ["id", "ticket"])
+def test_sessions_of_tls12_are_collected_for_1_to_1000_connections_with_a_long_page(
+    tmp_path: Path, resume: str
+) -> None:
+    with nginx(tmp_path, resume, document_bytes=20_000) as (url, ca):
+        for connections in (1, 40, 100, 1000):
+            for backend in ("rustls", "openssl"):
+                command = [require_program("tlslab-load"), "--json", "--ca", str(ca), url]
+                command += ["--tls=1.2", f"--resume={resume}", f"--backend={backend}"]
+                command += [f"-c{connections}", f"-n{2 * connections}"]
+                done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+                assert done.returncode in (0, 1), done.stderr
+                record = json.loads(done.stdout)
+                case = (connections, backend, record["outcomes"])
+                assert record["outcomes"]["completed"] == 2 * connections, case
+                assert record["kinds"]["resumed"] == 2 * connections, case
+
+
+def test_lean_asks_for_no_group_that_an_ordinary_server_lacks(tmp_path: Path) -> None:
+    with nginx(tmp_path, "id") as (url, ca):
+        command = [require_program("tlslab-load"), "--lean", "-c", "50", "-n", "300"]
+        command += ["--json", "--ca", str(ca), url]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        assert done.returncode in (0, 1), done.stderr
+        record = json.loads(done.stdout)
+        assert record["outcomes"]["completed"] == 300, record["outcomes"]
+        assert {counted["group"] for counted in record["facts"]} == {"X25519"}
+        assert any("key share of X25519" in note for note in record["notes"])
