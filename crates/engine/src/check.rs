@@ -97,7 +97,8 @@ fn check_permitted(
 
 /// Tries the minimal client, if the run is to have it, with each server name. It is stricter than the
 /// library: where the server does what only the library lets pass, the library makes all connections,
-/// and a note says why.
+/// and a note says why. Where another connection by the library fails as well, it is not the client
+/// that is refused, and the run shows what is the matter.
 fn minimal_client_or_library(
     spec: &CheckedSpec,
     offer: &mut Offer,
@@ -106,6 +107,9 @@ fn minimal_client_or_library(
     for name in spec.server_names() {
         let backend = RustlsBackend::new(&asking_for(name, offer))?;
         let Some(Err(error)) = minimal(&backend, script) else { continue };
+        if one_connection(Choice::Rustls, &asking_for(name, offer), script)?.is_err() {
+            continue;
+        }
         offer.client = ClientChoice::Library;
         let why = failed(spec, name, error);
         return Ok(Some(format!(
@@ -262,8 +266,16 @@ fn serves_proof(
     let tls = TlsSpec { alpn: None, ..spec.spec().tls.clone() };
     let http = spec.spec().http.version;
     script.expectation = Expectation::new(&tls, http);
-    let offer = Offer { alpn: tls.offered_protocols(http), ..offer.clone() };
-    Ok(one_connection(choose(spec.spec().tls.backend, &offer)?, &offer, &script)?.is_ok())
+    let mut offer = Offer { alpn: tls.offered_protocols(http), ..offer.clone() };
+    let backend = choose(spec.spec().tls.backend, &offer)?;
+    let mut tried = one_connection(backend, &offer, &script)?;
+    if let Err(error) = &tried
+        && let Some(group) = retried(spec, error)
+    {
+        send_share(group, &mut offer);
+        tried = one_connection(backend, &offer, &script)?;
+    }
+    Ok(tried.is_ok())
 }
 
 /// In TLS 1.2 many servers choose an ECDSA certificate only if the client lists the certificate's own
