@@ -16,7 +16,7 @@ use crate::identity::{Identity, IdentityError};
 use crate::names::{Group, TlsVersion};
 use crate::outcome::{Failure, Mismatch, Outcome};
 use crate::preflight::{PreflightError, Tried, certificate_group, minimal, preflight, resumed};
-use crate::record::Preflight;
+use crate::record::{Preflight, SessionsGiven};
 use crate::spec::{BodyCheck, CheckedSpec, ClientChoice, HttpVersion, Resume, TlsSpec};
 use crate::target::Target;
 use crate::tls::choice::{Choice, choose};
@@ -100,7 +100,8 @@ fn check_permitted(
 
 /// Tries the minimal client, if the run is to have it, with each server name. It is stricter than the
 /// library: where the server does what only the library lets pass, the library makes all connections,
-/// and a note says why.
+/// and a note says why. Where another connection by the library fails as well, it is not the client
+/// that is refused, and the run shows what is the matter.
 fn minimal_client_or_library(
     spec: &CheckedSpec,
     offer: &mut Offer,
@@ -109,6 +110,9 @@ fn minimal_client_or_library(
     for name in spec.server_names() {
         let backend = RustlsBackend::new(&asking_for(name, offer))?;
         let Some(Err(error)) = minimal(&backend, script) else { continue };
+        if one_connection(Choice::Rustls, &asking_for(name, offer), script)?.is_err() {
+            continue;
+        }
         offer.client = ClientChoice::Library;
         let why = failed(spec, name, error);
         return Ok(Some(format!(
@@ -156,8 +160,8 @@ fn try_all_names(
             Resume::None => one_connection(backend, &offer, script)?,
             _ => two_connections(backend, &offer, script)?,
         };
-        let (preflight, _) = tried.map_err(|error| failed(spec, name, error))?;
-        first.get_or_insert(preflight);
+        let trial = tried.map_err(|error| failed(spec, name, error))?;
+        first.get_or_insert(trial.preflight);
     }
     try_all_pages(spec, backend, offer, script)?;
     Ok(first.expect("an offer has a server name"))
@@ -248,8 +252,10 @@ fn one_connection(backend: Choice, offer: &Offer, script: &Script) -> Result<Tri
 /// One connection, and a second one that resumes its session; what is told is of the first.
 fn two_connections(backend: Choice, offer: &Offer, script: &Script) -> Result<Tried, BackendError> {
     fn both<B: Backend>(mut backend: B, script: &Script) -> Tried {
-        let first = preflight(&mut backend, script)?;
-        resumed(&mut backend, script)?;
+        let mut first = preflight(&mut backend, script)?;
+        let again = resumed(&mut backend, script)?;
+        let sessions = SessionsGiven { full: first.gained, resumed: again.gained };
+        first.preflight.sessions = Some(sessions);
         Ok(first)
     }
     Ok(match backend {
@@ -297,8 +303,16 @@ fn serves_proof(
     let tls = TlsSpec { alpn: None, ..spec.spec().tls.clone() };
     let http = spec.spec().http.version;
     script.expectation = Expectation::new(&tls, http);
-    let offer = Offer { alpn: tls.offered_protocols(http), ..offer.clone() };
-    Ok(one_connection(choose(spec.spec().tls.backend, &offer)?, &offer, &script)?.is_ok())
+    let mut offer = Offer { alpn: tls.offered_protocols(http), ..offer.clone() };
+    let backend = choose(spec.spec().tls.backend, &offer)?;
+    let mut tried = one_connection(backend, &offer, &script)?;
+    if let Err(error) = &tried
+        && let Some(group) = retried(spec, error)
+    {
+        send_share(group, &mut offer);
+        tried = one_connection(backend, &offer, &script)?;
+    }
+    Ok(tried.is_ok())
 }
 
 /// In TLS 1.2 many servers choose an ECDSA certificate only if the client lists the certificate's own
@@ -323,8 +337,8 @@ fn add_certificate_group(
     let backend = choose(spec.spec().tls.backend, &open)?;
     for name in spec.server_names() {
         match one_connection(backend, &asking_for(name, &open), &script)? {
-            Ok((_, certificates)) => {
-                let group = certificate_group(&certificates);
+            Ok(trial) => {
+                let group = certificate_group(&trial.certificates);
                 offer.groups.extend(group.filter(|group| !offer.groups.contains(group)));
             }
             // Nobody has to wait for the same twice.

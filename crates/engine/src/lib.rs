@@ -7,6 +7,7 @@
 mod backlog;
 pub mod check;
 pub mod clock;
+mod collector;
 mod connection;
 mod environment;
 pub mod error;

@@ -26,6 +26,11 @@ impl Mix {
         self.resumed == 0
     }
 
+    /// Whether the next connection resumes.
+    pub fn resumes_next(&self) -> bool {
+        self.owed + self.resumed >= WHOLE
+    }
+
     /// The kind of the next connection.
     pub fn next_kind(&mut self) -> HandshakeKind {
         self.owed += self.resumed;
@@ -45,6 +50,15 @@ mod tests {
         let mut mix = Mix::new(millionths);
         let kinds = std::iter::repeat_with(|| mix.next_kind()).take(connections);
         kinds.filter(|kind| *kind == HandshakeKind::Resumed).count()
+    }
+
+    #[test]
+    fn what_comes_next_is_known_before() {
+        let mut mix = Mix::new(333_333);
+        for _ in 0..100 {
+            let resumes = mix.resumes_next();
+            assert_eq!(mix.next_kind() == HandshakeKind::Resumed, resumes);
+        }
     }
 
     #[test]

@@ -3,12 +3,18 @@
 use std::collections::BTreeSet;
 
 use crate::names::{CipherSuite, TlsVersion};
-use crate::record::CountedFacts;
+use crate::record::{CountedFacts, Kinds, Preflight, SessionsGiven};
 use crate::tls::{Facts, HTTP_2, Offer};
 
-/// The notes on a run that offered this, whose preflight negotiated the first of these facts and
-/// whose handshakes the others.
-pub fn notes(offer: &Offer, first: &Facts, facts: &[CountedFacts]) -> Vec<String> {
+/// The notes on a run that offered this, with what its preflight saw, what its handshakes negotiated
+/// and their kinds.
+pub fn notes(
+    offer: &Offer,
+    preflight: &Preflight,
+    facts: &[CountedFacts],
+    kinds: Kinds,
+) -> Vec<String> {
+    let first = &preflight.facts;
     let facts = || facts.iter().map(|counted| &counted.facts);
     let mut notes = Vec::new();
     if offer.key_log.is_some() {
@@ -23,6 +29,14 @@ pub fn notes(offer: &Offer, first: &Facts, facts: &[CountedFacts]) -> Vec<String
         notes.push(format!(
             "obsolete protocols, suites and keys were allowed; used: {}",
             if used.is_empty() { "none" } else { &used }
+        ));
+    }
+    if let Some(SessionsGiven { full, resumed: 0 }) = preflight.sessions {
+        notes.push(format!(
+            "the server gives no session ticket on a resumed connection ({full} on a full \
+             handshake): {} full handshakes beside the load collected the sessions to resume; they \
+             are in no count, rate and latency, but in the processor time of both sides",
+            kinds.refill_connections
         ));
     }
     notes.extend(barred(facts().chain([first])));

@@ -21,6 +21,9 @@ const EVENTS: usize = 1024;
 /// The alarm's registration; no slot has this number.
 const ALARM: Token = Token(usize::MAX);
 
+/// Another poller's registration; no slot has this number.
+const NESTED: Token = Token(usize::MAX - 1);
+
 /// One connection that can go on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ready {
@@ -60,6 +63,12 @@ impl Poller {
         self.poll.registry().register(&mut SourceFd(&fd), Token(slot), interest(writable))
     }
 
+    /// Has another poller's sockets end a wait as well; they are served by that one.
+    pub fn nest(&self, other: &Self) -> io::Result<()> {
+        let fd = other.poll.as_raw_fd();
+        self.poll.registry().register(&mut SourceFd(&fd), NESTED, Interest::READABLE)
+    }
+
     /// Changes whether a registered socket waits for writing as well.
     pub fn change(&self, socket: &Socket, slot: usize, writable: bool) -> io::Result<()> {
         let fd = socket.as_raw_fd();
@@ -84,7 +93,7 @@ impl Poller {
             Err(e) if e.kind() == io::ErrorKind::Interrupted => return Ok(()),
             other => other?,
         }
-        let sockets = self.events.iter().filter(|event| event.token() != ALARM);
+        let sockets = self.events.iter().filter(|event| ![ALARM, NESTED].contains(&event.token()));
         ready.extend(sockets.map(|event| Ready {
             slot: event.token().0,
             readable: event.is_readable() || event.is_error(),

@@ -28,9 +28,19 @@ pub struct PreflightError {
     pub negotiated: Option<Negotiated>,
 }
 
-/// What the connection saw, with the certificates that the server sent; or why it did not do what was
-/// asked.
-pub type Tried = Result<(Preflight, Vec<Vec<u8>>), PreflightError>;
+/// What a connection saw that did what was asked.
+#[derive(Debug)]
+pub struct Trial {
+    /// What records keep of it.
+    pub preflight: Preflight,
+    /// The certificates that the server sent.
+    pub certificates: Vec<Vec<u8>>,
+    /// The sessions to resume that came with it.
+    pub gained: u32,
+}
+
+/// What the connection saw, or why it did not do what was asked.
+pub type Tried = Result<Trial, PreflightError>;
 
 /// Makes the one connection, with a full handshake.
 pub fn preflight<B: Backend>(backend: &mut B, script: &Script) -> Tried {
@@ -95,8 +105,9 @@ fn try_session<S: Session>(
         body_bytes: answered.then_some(response.body_bytes),
         body_sha256: response.digest.filter(|_| answered).map(|hash| hexadecimal(&hash)),
         server: response.server,
+        sessions: None,
     };
-    Ok((preflight, certificates))
+    Ok(Trial { preflight, certificates, gained: connection.session().gained() })
 }
 
 fn drive<S: Session>(

@@ -249,6 +249,19 @@ pub struct Preflight {
     pub body_sha256: Option<String>,
     /// The Server header of the response, at most 128 bytes of it.
     pub server: Option<String>,
+    /// What the server gives to resume by; null where nothing is to be resumed.
+    #[serde(default)]
+    pub sessions: Option<SessionsGiven>,
+}
+
+/// The sessions to resume that came with each kind of handshake in the preflight. In TLS 1.2 a session
+/// that was resumed can be resumed again, and counts as given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SessionsGiven {
+    /// With the full handshake.
+    pub full: u32,
+    /// With the handshake that resumed.
+    pub resumed: u32,
 }
 
 /// What a server's certificate says; every string comes from the server and is hostile.
@@ -317,6 +330,10 @@ pub struct Kinds {
     pub primed_connections: u64,
     /// Sessions that could be resumed when priming was done.
     pub primed_sessions: u64,
+    /// Full handshakes made besides the load, during the measurement, to collect sessions to resume
+    /// from a server that gives none on resumed connections; not counted elsewhere.
+    #[serde(default)]
+    pub refill_connections: u64,
 }
 
 impl Kinds {
@@ -334,6 +351,7 @@ impl std::ops::AddAssign for Kinds {
         self.early_data_rejected += other.early_data_rejected;
         self.primed_connections += other.primed_connections;
         self.primed_sessions += other.primed_sessions;
+        self.refill_connections += other.refill_connections;
     }
 }
 

@@ -33,7 +33,7 @@ use crate::tls::{Backend, BackendError};
 use crate::trace::Trace;
 use crate::verdict::{Evidence, verdicts};
 use crate::watch::{Ending, Observer, watch};
-use crate::worker::{Gauge, Report, Share, Worker};
+use crate::worker::{Gauge, Refill, Report, Share, Worker};
 
 /// From the moment that all workers are ready until they begin.
 const LEAD: Nanos = 2 * MILLISECOND;
@@ -65,7 +65,9 @@ fn load<B: Backend>(
     let gauges: Vec<Gauge> = (0..threads).map(|_| Gauge::default()).collect();
     let gate = Gate::new(threads);
     let overflows = Overflows::begin(checked.permit.address);
-    let job = Job { spec: spec.spec(), script: &script, permit: &checked.permit, interrupt };
+    let refill = refill(checked);
+    let job =
+        Job { spec: spec.spec(), refill, script: &script, permit: &checked.permit, interrupt };
     let first_error = Mutex::new(None);
     if spec.spec().tls.resume != Resume::None {
         observer.phase("prime", MonotonicClock.now());
@@ -187,6 +189,7 @@ impl Drop for Pass<'_> {
 /// What all workers of a run do.
 struct Job<'r> {
     spec: &'r RunSpec,
+    refill: Option<Refill>,
     script: &'r Script,
     permit: &'r Permit,
     interrupt: &'r AtomicBool,
@@ -220,8 +223,11 @@ fn work<B: Backend>(
         // There will be no record: nothing is to be loaded for it.
         gauge.stop();
     }
-    let share =
-        Share { primed: primed.connections, ..share(spec, job.script, gauge, index, start) };
+    let share = Share {
+        primed: primed.connections,
+        refill: job.refill,
+        ..share(spec, job.script, gauge, index, start)
+    };
     thread::sleep(Duration::from_nanos(start.saturating_sub(MonotonicClock.now())));
     let mut report = Worker::new(share, backend, MonotonicClock)?.run()?;
     report.recorder.primed(primed);
@@ -242,6 +248,13 @@ fn primed<B: Backend>(
     let wanted = Wanted { connections, workers: job.spec.threads, permit, interrupt };
     let primed = prime(&mut backend, job.script, wanted)?;
     Ok((backend, primed))
+}
+
+/// How pools are kept full where the server gives nothing to resume by on resumed connections. In TLS
+/// 1.2 what was resumed can be resumed again.
+fn refill(checked: &Checked) -> Option<Refill> {
+    let sessions = checked.preflight.sessions?;
+    (sessions.resumed == 0).then_some(Refill { each: sessions.full as usize })
 }
 
 /// What falls to a worker of a run that begins at `start`.
@@ -270,6 +283,7 @@ fn share<'r>(
         },
         mix: Mix::new(spec.tls.resume_millionths()),
         primed: 0,
+        refill: None,
         schedule,
         trace: mine(u64::from(load.trace)) as usize,
         processor: processor(spec, index),
@@ -320,7 +334,8 @@ fn record(
         carried: notes.carried,
         workers: &workers,
         seconds,
-        connections: constant_level(request),
+        // Connections that wait for a session are not in flight.
+        connections: constant_level(request).filter(|_| refill(checked).is_none()),
         requests: notes.requests,
         kinds: notes.kinds,
         resume_millionths: request.tls.resume_millionths(),
@@ -329,7 +344,7 @@ fn record(
     let flight = notes.flight.times();
     let (count, listen_overflows) = (notes.slow_connects, overflows.since());
     let slow_connects = SlowConnects { count, listen_overflows };
-    let mut remarks = remarks(&checked.offer, &checked.preflight.facts, &notes.facts);
+    let mut remarks = remarks(&checked.offer, &checked.preflight, &notes.facts, notes.kinds);
     remarks.extend_from_slice(&checked.notes);
     remarks.extend(backlog::note(slow_connects));
     let own = checked.offer.client_identity.as_ref();

@@ -1,5 +1,6 @@
 //! A TLS server on OpenSSL that speaks as much HTTP as a client's test needs.
 
+use std::ffi::{c_int, c_void};
 use std::io::{self, BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,6 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use foreign_types::ForeignTypeRef;
 use openssl::bn::BigNum;
 use openssl::dh::Dh;
 use openssl::ssl::{
@@ -51,6 +53,8 @@ pub struct Settings {
     pub alpn: String,
     /// Bytes of early data that tickets promise to take. The servers here take none: they reject it.
     pub early_data: u32,
+    /// Whether a full handshake of TLS 1.3 brings one ticket, and a resumed one none.
+    pub renews_no_ticket: bool,
     /// The length of the body of every response.
     pub body_length: usize,
     /// How many connections wait to be accepted at most; `None`: as many as the standard library has it.
@@ -145,7 +149,17 @@ pub(crate) fn accept(context: &SslContext, socket: TcpStream) -> Option<SslStrea
     socket.set_write_timeout(Some(PATIENCE)).unwrap();
     socket.set_nodelay(true).unwrap();
     let mut stream = SslStream::new(Ssl::new(context).unwrap(), socket).unwrap();
-    stream.accept().ok().map(|()| stream)
+    stream.accept().ok()?;
+    let gives_none = stream.ssl().ssl_context().num_tickets() == 0;
+    if gives_none && !stream.ssl().session_reused() {
+        // SAFETY: the session is valid; the call notes that a ticket goes ahead of what is written next.
+        unsafe { SSL_new_session_ticket(stream.ssl().as_ptr().cast()) };
+    }
+    Some(stream)
+}
+
+unsafe extern "C" {
+    fn SSL_new_session_ticket(ssl: *mut c_void) -> c_int;
 }
 
 /// Answers requests, in HTTP/2 where that was agreed on.
@@ -217,6 +231,10 @@ pub(crate) fn context(settings: &Settings) -> SslContextBuilder {
         context.set_max_early_data(settings.early_data).unwrap();
         // Or else tickets would name sessions that the server has to keep.
         context.set_options(NO_ANTI_REPLAY);
+    }
+    if settings.renews_no_ticket {
+        // Those of full handshakes are sent by hand.
+        context.set_num_tickets(0).unwrap();
     }
     for certificate in &settings.chain {
         context.add_extra_chain_cert(certificate.clone()).unwrap();

@@ -12,25 +12,30 @@ TlslabError
 class TlslabError(Exception):
     """Anything that ends a command with a message instead of a traceback.
 
-    `remedy` says what the user can do about it; empty when the message already does.
+    `remedy` says what the user can do about it; where the place that raises it has none, it is that of
+    the kind of error.
     """
 
     exit_code = 3
+    default_remedy = "see `tlslab --help`"
 
     def __init__(self, message: str, remedy: str = "") -> None:
         super().__init__(message)
         self.message = message
-        self.remedy = remedy
+        self.remedy = remedy or self.default_remedy
 
 
 class UsageError(TlslabError):
     """What was asked for makes no sense."""
 
     exit_code = 2
+    default_remedy = "see `tlslab COMMAND --help`"
 
 
 class ExperimentError(UsageError):
     """A fault in an experiment file, with file and line (counted from 1) where they are known."""
+
+    default_remedy = "docs/reference/experiment-file.md says what may stand there"
 
     def __init__(self, source: str, line: int | None, message: str, remedy: str = "") -> None:
         place = source if line is None else f"{source}:{line}"
@@ -41,12 +46,17 @@ class ExperimentError(UsageError):
 class CannotRunError(TlslabError):
     """What was asked for cannot be done here."""
 
+    default_remedy = "`tlslab doctor` checks what is missing on this machine"
+
+
+_ENGINE_REMEDIES = {"usage": UsageError.default_remedy}
+
 
 class EngineError(CannotRunError):
     """The engine ended without a record; `class_` is its failure class."""
 
     def __init__(self, class_: str, message: str, remedy: str = "") -> None:
-        super().__init__(message, remedy)
+        super().__init__(message, remedy or _ENGINE_REMEDIES.get(class_, ""))
         self.class_ = class_
         if class_ == "usage":
             self.exit_code = UsageError.exit_code
@@ -54,3 +64,5 @@ class EngineError(CannotRunError):
 
 class StoreError(CannotRunError):
     """A run folder cannot be read or written."""
+
+    default_remedy = "give a run folder that is whole and may be read and written, or run it again"

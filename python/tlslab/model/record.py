@@ -72,10 +72,19 @@ class Certificate:
 
 
 @dataclass(frozen=True)
+class SessionsGiven:
+    """The sessions to resume that came with each kind of handshake in the preflight."""
+
+    full: int
+    resumed: int
+
+
+@dataclass(frozen=True)
 class Preflight:
     """The one connection made before the load; `server` is the Server header, and hostile.
 
-    `body_sha256` is the body's digest in hexadecimal, where bodies were checked by it.
+    `body_sha256` is the body's digest in hexadecimal, where bodies were checked by it; `sessions` is
+    None where nothing was to be resumed.
     """
 
     facts: Facts
@@ -84,6 +93,7 @@ class Preflight:
     body_bytes: int | None
     server: str | None
     body_sha256: str | None = None
+    sessions: SessionsGiven | None = None
 
 
 @dataclass(frozen=True)
@@ -156,7 +166,8 @@ class Outcomes:
 class Kinds:
     """Completed connections by the kind of their handshake, and what priming took.
 
-    `primed_connections` are full handshakes made before the warm-up, counted nowhere else.
+    `primed_connections` are full handshakes made before the warm-up, `refill_connections` those made
+    beside the load where a server gives no ticket on resumed connections; counted nowhere else.
     """
 
     full: int = 0
@@ -165,6 +176,7 @@ class Kinds:
     early_data_rejected: int = 0
     primed_connections: int = 0
     primed_sessions: int = 0
+    refill_connections: int = 0
 
 
 @dataclass(frozen=True)

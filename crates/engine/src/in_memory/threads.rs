@@ -1,5 +1,6 @@
 //! Threads with nothing in common.
 
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Barrier;
 use std::thread;
 
@@ -17,9 +18,10 @@ pub fn on_each<P, T: Send>(
 ) -> Result<Vec<T>, InMemoryError> {
     let barrier = Barrier::new(spec.threads as usize);
     let body = |index: usize| {
-        let prepared = pin(spec, index).and_then(|()| prepare());
-        // Also without anything to work with: the others wait here.
+        let prepared = catch_unwind(AssertUnwindSafe(|| pin(spec, index).and_then(|()| prepare())));
+        // Also without anything to work with, and after a panic: the others wait here.
         barrier.wait();
+        let prepared = prepared.unwrap_or_else(|panic| resume_unwind(panic));
         prepared.map(|prepared| work(prepared, share(spec, index)))
     };
     let body = &body;
@@ -28,7 +30,7 @@ pub fn on_each<P, T: Send>(
             (0..spec.threads as usize).map(|index| scope.spawn(move || body(index))).collect();
         threads
             .into_iter()
-            .map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+            .map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)))
             .collect()
     })
 }
@@ -64,6 +66,18 @@ mod tests {
         (spec.threads, spec.stop) = (3, Stop::Count(11));
         let shares = on_each(&spec, || Ok(()), |(), stop| stop).unwrap();
         assert_eq!(shares, [4, 4, 3].map(Stop::Count));
+    }
+
+    #[test]
+    fn one_that_panics_keeps_the_others_from_hanging() {
+        let mut spec = InMemorySpec::new(TlsVersion::Tls13, KeyKind::EcdsaP256);
+        spec.threads = 2;
+        let made = std::sync::atomic::AtomicUsize::new(0);
+        let prepare = || {
+            assert_ne!(made.fetch_add(1, std::sync::atomic::Ordering::SeqCst), 1, "injected");
+            Ok(())
+        };
+        assert!(catch_unwind(AssertUnwindSafe(|| on_each(&spec, prepare, |(), _| ()))).is_err());
     }
 
     #[test]

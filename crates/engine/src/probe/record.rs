@@ -189,6 +189,10 @@ pub struct Resumption {
     pub psk_ke: Option<bool>,
     /// The tickets that follow a full handshake of TLS 1.3.
     pub tickets: Option<u32>,
+    /// The tickets that follow a handshake of TLS 1.3 that resumed a session; 0: the server renews
+    /// none, and a client runs out of them; null where none was resumed.
+    #[serde(default)]
+    pub tickets_resumed: Option<u32>,
     /// The longest time that a ticket of TLS 1.3 may be used, in seconds.
     pub ticket_lifetime_s: Option<u64>,
     /// The early data that its tickets allow, in bytes; 0: none.

@@ -15,6 +15,13 @@ use crate::tls::EarlyData;
 /// The most tickets that are counted.
 const TICKETS_LIMIT: usize = 64;
 
+/// What came with a handshake.
+struct Given {
+    /// Whether it resumed the session that was offered.
+    resumed: bool,
+    tickets: Vec<SslSession>,
+}
+
 unsafe extern "C" {
     fn SSL_SESSION_has_ticket(session: *const openssl_sys::SSL_SESSION) -> std::ffi::c_int;
     fn SSL_SESSION_get_ticket_lifetime_hint(
@@ -65,10 +72,14 @@ impl Prober {
         let early_data = tickets.iter().map(|session| session.max_early_data()).max();
         found.max_early_data_bytes = Some(early_data.unwrap_or(0));
         found.ticket_lifetime_s = tickets.iter().map(|session| lifetime_s(session)).max();
-        found.psk = Some(match tickets.pop() {
-            None => false,
-            Some(session) => self.takes(Terms::new(Protocol::Tls13), session)?,
-        });
+        found.psk = Some(false);
+        if let Some(session) = tickets.pop()
+            && let Some(given) = self.given(Some(session))?
+            && given.resumed
+        {
+            found.psk = Some(true);
+            found.tickets_resumed = Some(given.tickets.len() as u32);
+        }
         if found.psk == Some(true) {
             found.psk_ke = self.takes_psk_alone()?;
         }
@@ -78,8 +89,15 @@ impl Prober {
         Ok(())
     }
 
-    /// The tickets that come with a handshake of TLS 1.3 and a response; `None` without a handshake.
+    /// The tickets that come with a full handshake of TLS 1.3 and a response; `None` without a
+    /// handshake.
     fn tickets(&mut self) -> Result<Option<Vec<SslSession>>, Stop> {
+        Ok(self.given(None)?.map(|given| given.tickets))
+    }
+
+    /// What comes with a handshake of TLS 1.3, which is to resume this session if there is one, and
+    /// with a response; `None` without a handshake.
+    fn given(&mut self, session: Option<SslSession>) -> Result<Option<Given>, Stop> {
         let tickets = Arc::new(Mutex::new(Vec::new()));
         let collected = Arc::clone(&tickets);
         let terms = Terms::new(Protocol::Tls13).map(|mut terms| {
@@ -91,13 +109,16 @@ impl Prober {
                     tickets.push(session);
                 }
             });
-            terms
+            match session {
+                Some(session) => terms.session(session),
+                None => terms,
+            }
         });
         let Ok(mut stream) = self.shake(terms)? else { return Ok(None) };
         exchange(&mut stream, &self.server_name);
         part(&mut stream);
         let tickets = std::mem::take(&mut *tickets.lock().unwrap_or_else(PoisonError::into_inner));
-        Ok(Some(tickets))
+        Ok(Some(Given { resumed: stream.ssl().session_reused(), tickets }))
     }
 
     fn takes(

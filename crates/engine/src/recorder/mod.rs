@@ -248,6 +248,11 @@ impl Recorder {
         self.kinds.primed_sessions += primed.sessions;
     }
 
+    /// Notes full handshakes that were made besides the load to collect sessions to resume.
+    pub fn refilled(&mut self, connections: u64) {
+        self.kinds.refill_connections += connections;
+    }
+
     fn count_kind(&mut self, facts: &Negotiated) {
         match facts.kind {
             HandshakeKind::Full => self.kinds.full += 1,

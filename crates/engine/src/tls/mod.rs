@@ -212,6 +212,11 @@ pub trait Session {
         0
     }
 
+    /// How many sessions to resume later it has put into the back end's pool so far.
+    fn gained(&self) -> u32 {
+        0
+    }
+
     /// Gives up the room that only a session at work needs. The connection rests from here on.
     fn rest(&mut self) {}
 

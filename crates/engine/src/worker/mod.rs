@@ -3,6 +3,7 @@
 mod arrivals;
 mod gauge;
 mod punctual;
+mod refill;
 mod time;
 mod wakes;
 
@@ -12,6 +13,8 @@ use std::io;
 
 pub use self::gauge::Gauge;
 use self::punctual::Punctual;
+pub use self::refill::Refill;
+use self::refill::Refiller;
 use self::time::Mark;
 use self::wakes::Wakes;
 use crate::clock::{Clock, MILLISECOND, Nanos};
@@ -49,6 +52,8 @@ pub struct Share<'r> {
     pub mix: Mix,
     /// Connections begun before the first phase, to collect sessions to resume.
     pub primed: u64,
+    /// How its sessions to resume are renewed, where resumed connections bring none.
+    pub refill: Option<Refill>,
     /// When the phases begin.
     pub schedule: Schedule,
     /// Connections whose instants are to be kept.
@@ -94,6 +99,7 @@ pub struct Worker<'r, B: Backend, C> {
     making: Nanos,
     /// Connections that think, by the instant at which they go on.
     thinking: BinaryHeap<Reverse<(Nanos, usize)>>,
+    refiller: Option<Refiller<B::Session>>,
     in_flight: usize,
     /// The instant up to which time in flight has been added up.
     flown_until: Nanos,
@@ -119,11 +125,15 @@ impl<'r, B: Backend, C: Clock> Worker<'r, B, C> {
         let mark = Mark { at: 0, cpu: CpuTime::default() };
         let mut recorder = Recorder::new(share.schedule.steps, pacing.is_some());
         recorder.trace = Trace::new(share.trace);
+        let poller = Poller::new()?;
+        let refiller =
+            share.refill.map(|refill| Refiller::new(refill, share.script, slots, &poller));
         Ok(Self {
             usage: WorkerUsage { processor: share.processor, cpu: mark.cpu, seconds: 0.0 },
             backend,
             clock,
-            poller: Poller::new()?,
+            poller,
+            refiller: refiller.transpose()?,
             slots: (0..slots).map(|_| Slot::Idle).collect(),
             free: if pacing.is_some() { (0..slots).rev().collect() } else { Vec::new() },
             pacing,
@@ -153,6 +163,7 @@ impl<'r, B: Backend, C: Clock> Worker<'r, B, C> {
         self.keep_time();
         self.fill();
         while self.keep_time() != Phase::Done {
+            self.collect()?;
             self.admit();
             self.wait(&mut ready)?;
             self.wake();
@@ -375,7 +386,10 @@ impl<'r, B: Backend, C: Clock> Worker<'r, B, C> {
     }
 
     /// Whether a slot may have a connection begun in it now.
-    fn may_start(&self, index: usize) -> bool {
+    fn may_start(&mut self, index: usize) -> bool {
+        if self.starves() {
+            return false;
+        }
         let level = self.share.levels[self.recorder.step().min(self.share.levels.len() - 1)];
         match self.phase {
             Phase::Warmup => index < level,

@@ -101,6 +101,7 @@ fn of_arrivals_that_are_due_at_once_all_connect_before_any_says_hello() {
         count: None,
         mix: Mix::new(0),
         primed: 0,
+        refill: None,
         schedule,
         trace: 0,
         processor: None,

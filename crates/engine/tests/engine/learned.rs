@@ -10,7 +10,8 @@ use tlslab_engine::names::Group;
 use tlslab_engine::spec::{BackendChoice, KeyShare, RunSpec, Stop};
 use tlslab_testkit::certificates::{Authority, Key};
 use tlslab_testkit::lockstep::LockstepServer;
-use tlslab_testkit::peers::Peer;
+use tlslab_testkit::peers::script::Act;
+use tlslab_testkit::peers::{Peer, bare};
 use tlslab_testkit::tls_server::{Settings, Version};
 
 const RESPONSE: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
@@ -109,7 +110,19 @@ fn where_the_minimal_client_is_refused_the_library_makes_all_connections_and_a_n
             let told = record.notes.iter().any(|note| note.contains("minimal client could not"));
             assert_eq!(told, minimal == 0, "{:?}", record.notes);
             drop(TcpStream::connect(address));
-            assert_eq!(server.join().unwrap(), 6);
+            // The library shows once more that it is the client that was refused.
+            let preflight = if minimal == 0 { 3 } else { 2 };
+            assert_eq!(server.join().unwrap(), preflight + 4);
         }
     }
+}
+
+#[test]
+fn where_the_library_fails_as_well_the_minimal_client_goes_on() {
+    let authority = Authority::new("tlslab test");
+    let settings = settings(&authority, "X25519");
+    // The server ends each connection but the first: that is not for the client's sake.
+    let peer = Peer::start(&settings, 1, bare(vec![Act::Reset]));
+    let record = measured(own(spec(peer.address(), BackendChoice::Rustls)), trust(&authority));
+    assert_eq!((record.outcomes.completed, record.notes.len()), (0, 0), "{:?}", record.notes);
 }

@@ -25,6 +25,8 @@ pub struct OpensslSession {
     asked_name: usize,
     /// Where to put what the server gives to resume by.
     pool: Option<Pool<Ticket>>,
+    /// How many it has put there.
+    gained: u32,
     /// How far the connection has come, for the class of a failure.
     step: Step,
     /// Bytes received since the session last got on.
@@ -47,6 +49,7 @@ impl OpensslSession {
             authenticated,
             asked_name,
             pool: None,
+            gained: 0,
             step: Step::Handshake,
             fruitless: 0,
             explanation: String::new(),
@@ -60,10 +63,11 @@ impl OpensslSession {
     }
 
     /// A session of TLS 1.2 can be resumed again, and OpenSSL does not deliver it again.
-    fn give_back(&self) {
+    fn give_back(&mut self) {
         let (Some(pool), Some(session)) = (&self.pool, self.stream.ssl().session()) else { return };
         if matches!(self.facts().resumed_by, Resume::Id | Resume::Ticket) {
             pool.put(Ticket { session: session.to_owned(), authenticated: self.authenticated });
+            self.gained += 1;
         }
     }
 
@@ -85,7 +89,10 @@ impl OpensslSession {
         loop {
             let called = call(&mut self.stream);
             if let Some(pool) = &self.pool {
-                tickets::delivered(self.authenticated, |ticket| pool.put(ticket));
+                tickets::delivered(self.authenticated, |ticket| {
+                    pool.put(ticket);
+                    self.gained += 1;
+                });
             }
             let error = match called {
                 Ok(length) => {
@@ -231,6 +238,10 @@ impl Session for OpensslSession {
 
     fn asked_name(&self) -> usize {
         self.asked_name
+    }
+
+    fn gained(&self) -> u32 {
+        self.gained
     }
 
     fn peer_certificates(&self) -> Vec<Vec<u8>> {

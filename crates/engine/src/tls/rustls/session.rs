@@ -75,6 +75,8 @@ pub struct RustlsSession {
     fruitless: usize,
     /// Where to put what the server gives to resume by.
     pool: Option<Pool<Ticket>>,
+    /// How many it has put there.
+    gained: u32,
     error: Option<Error>,
     /// Whether the record that the error is about was authentic, where that is known.
     whole: Option<bool>,
@@ -130,6 +132,7 @@ impl RustlsSession {
             end: None,
             fruitless: 0,
             pool: None,
+            gained: 0,
             error: None,
             whole: None,
         }
@@ -184,7 +187,10 @@ impl RustlsSession {
             }
             self.seen.client_authenticated |= take_shown();
             if let Some(pool) = &self.pool {
-                tickets::delivered(self.seen.authenticated, |ticket| pool.put(ticket));
+                tickets::delivered(self.seen.authenticated, |ticket| {
+                    pool.put(ticket);
+                    self.gained += 1;
+                });
             }
             if filled - used > PARTIAL_LIMIT {
                 return Err(self.give_up("a message without an end"));
@@ -349,6 +355,10 @@ impl Session for RustlsSession {
 
     fn asked_name(&self) -> usize {
         self.asked_name
+    }
+
+    fn gained(&self) -> u32 {
+        self.gained
     }
 
     /// A response of some size leaves as much room behind as rustls takes for the whole connection.

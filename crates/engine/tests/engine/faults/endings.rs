@@ -155,7 +155,7 @@ fn a_run_by_time_ends_in_time_whatever_its_connections_do() {
         vec![Receive, Send(head("Content-Length: 1099511627776")), Flood(vec![b'x'; 16 * 1024])];
     for fault in [bare(vec![Wait]), bare(vec![Reset]), secured(&settings, endless)] {
         for client in ALL {
-            let peer = Peer::start(&settings, 1, fault.clone());
+            let peer = Peer::start(&settings, client.preflights(), fault.clone());
             let mut spec = client.spec(peer.address());
             spec.stop = Stop::DurationMs(300);
             // Longer than the run: what is under way has to be broken off.

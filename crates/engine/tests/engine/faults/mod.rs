@@ -52,13 +52,21 @@ const ALL: [Client; 4] = [LIBRARIES[0], LIBRARIES[1], Client::Own, Client::Lean]
 fn books(authority: &Authority, fault: Fault, client: Client) -> Outcomes {
     // Without a version of its own, so that a fault may be of any.
     let welcome = Settings { version: None, ..settings(authority) };
-    let peer = Peer::start(&welcome, 1, fault);
+    let peer = Peer::start(&welcome, client.preflights(), fault);
     let record = measured_alone(client.spec(peer.address()), authority);
     assert_eq!(record.outcomes.attempts, CONNECTIONS);
     record.outcomes
 }
 
 impl Client {
+    /// Connections before the load: one by each client that the run will have.
+    fn preflights(self) -> u64 {
+        match self {
+            Self::Library(_) => 1,
+            Self::Own | Self::Lean => 2,
+        }
+    }
+
     /// A run of it, with short deadlines.
     fn spec(self, address: SocketAddr) -> RunSpec {
         match self {

@@ -105,7 +105,8 @@ fn a_version_that_was_not_asked_for_is_an_alert() {
     let authority = Authority::new("tlslab test");
     let other = Settings { version: Some(Version::Tls12), ..settings(&authority) };
     for client in ALL {
-        let peer = Peer::start(&settings(&authority), 1, secured(&other, vec![Wait]));
+        let fault = secured(&other, vec![Wait]);
+        let peer = Peer::start(&settings(&authority), client.preflights(), fault);
         let mut spec = client.spec(peer.address());
         spec.tls.versions = vec!["1.3".parse().unwrap()];
         let record = measured(spec, trust(&authority));

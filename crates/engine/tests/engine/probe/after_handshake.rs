@@ -89,6 +89,8 @@ fn every_way_of_resumption_is_told_apart() {
         psk: Some(true),
         psk_ke: Some(false),
         tickets: Some(3),
+        // OpenSSL sends one where a session was resumed.
+        tickets_resumed: Some(1),
         ticket_lifetime_s: Some(7200),
         max_early_data_bytes: Some(4096),
         // This server promises to take it, and does not read any.
@@ -111,6 +113,7 @@ fn every_way_of_resumption_is_told_apart() {
         psk: Some(false),
         psk_ke: None,
         tickets: Some(0),
+        tickets_resumed: None,
         ticket_lifetime_s: None,
         max_early_data_bytes: Some(0),
         early_data_accepted: None,

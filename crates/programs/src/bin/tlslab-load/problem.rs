@@ -86,6 +86,9 @@ impl Problem {
     }
 }
 
+/// What to do about a class that nobody has thought of; no problem has one.
+const UNKNOWN: &str = "this is a fault of tlslab-load: please report it with the command line";
+
 /// What to do about a class of problem.
 fn remedy(class: &str) -> &'static str {
     match class {
@@ -140,14 +143,21 @@ fn remedy(class: &str) -> &'static str {
         "body" => "see that the page is always the same, or leave --check-body off",
         "usage" => "see --help",
         "output" => "see that there is room, and the right to write there",
-        "panic" => "this is a fault of tlslab-load: please report it with the command line",
+        "panic" => "please report it with the command line: it is a fault of tlslab-load",
         _ if class.starts_with("alert_") => {
             "see the server's log for why it refused, and --probe for what it accepts"
         }
-        _ if ["reset", "closed_", "go_away"].iter().any(|start| class.starts_with(start)) => {
+        _ if ["reset", "closed_", "goaway_"].iter().any(|start| class.starts_with(start)) => {
             "see the server's log for why it ended the connection"
         }
-        _ => "see what the operating system says of it (dmesg, ulimit -a)",
+        "key" => "see that the module or signer is there, with this key and PIN",
+        "handshake" => "see that certificate, suite and version fit each other (--help)",
+        "primitives" => "leave out what this machine lacks (--group, --suite, --backend)",
+        "system" => "see that the system has memory, files and processes left (ulimit -a)",
+        _ if class.starts_with("system_") => {
+            "see that the system has memory, files and processes left (ulimit -a)"
+        }
+        _ => UNKNOWN,
     }
 }
 
@@ -185,5 +195,88 @@ impl From<clap::Error> for Problem {
 impl From<io::Error> for Problem {
     fn from(error: io::Error) -> Self {
         Self::of_class("output", format!("cannot write the result: {error}"), false)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{IpAddr, Ipv4Addr};
+
+    use super::*;
+    use tlslab_engine::guard::GuardError;
+    use tlslab_engine::outcome::{Failure, Mismatch, Step};
+
+    const STEPS: [Step; 4] = [Step::Connect, Step::Handshake, Step::FirstByte, Step::Body];
+
+    /// Every failure.
+    fn failures() -> Vec<Failure> {
+        let all = [
+            Failure::Refused,
+            Failure::Unreachable,
+            Failure::Reset,
+            Failure::Truncated,
+            Failure::Certificate,
+            Failure::Signature,
+            Failure::TlsProtocol,
+            Failure::HttpProtocol,
+            Failure::HttpStatus,
+            Failure::Body,
+            Failure::StreamReset,
+            Failure::FilesExhausted,
+            Failure::PortsExhausted,
+            Failure::System(5),
+        ];
+        let of_steps = STEPS.map(|step| [Failure::Closed(step), Failure::TimedOut(step)]);
+        let alerts = (0..=u8::MAX).map(Failure::Alert);
+        let of_peers = alerts.chain((0..20).map(Failure::GoAway));
+        all.into_iter().chain(of_steps.into_iter().flatten()).chain(of_peers).collect()
+    }
+
+    /// Every fact that can be another than the one asked for.
+    const MISMATCHES: [Mismatch; 9] = [
+        Mismatch::Version,
+        Mismatch::Suite,
+        Mismatch::Group,
+        Mismatch::SignatureScheme,
+        Mismatch::Kind,
+        Mismatch::HelloRetryRequest,
+        Mismatch::Alpn,
+        Mismatch::EarlyData,
+        Mismatch::ClientCertificate,
+    ];
+
+    /// The classes of errors that are not failures.
+    fn other_classes() -> Vec<String> {
+        let address = IpAddr::V4(Ipv4Addr::LOCALHOST);
+        let host = || "host".to_owned();
+        let io = || io::Error::other("words");
+        let errors = [
+            RunError::Guard(GuardError::NameNotFound { host: host(), why: String::new() }),
+            RunError::Guard(GuardError::NameTimedOut { host: host() }),
+            RunError::Guard(GuardError::NotAllowed { host: host(), address }),
+            RunError::Guard(GuardError::PublicWithoutProof { address }),
+            RunError::Exceeded(GuardError::PublicWithoutProof { address }),
+            RunError::Priming(tlslab_engine::outcome::Outcome::Completed),
+            RunError::Files { needed: 2, granted: 1 },
+            RunError::Source { address, source: io() },
+            RunError::Pin { processor: 1, source: io() },
+            RunError::NotOpen { open: 1, wanted: 2, ms: 3 },
+            RunError::Panicked("words".to_owned()),
+            RunError::Realtime(io()),
+            RunError::System(io()),
+        ];
+        let named = ["usage", "unsupported", "output", "no_tls", "key", "handshake", "primitives"];
+        let of_errors = errors.into_iter().map(|error| Problem::from(error).class);
+        of_errors.chain(named.map(str::to_owned)).collect()
+    }
+
+    #[test]
+    fn every_class_has_a_remedy_of_its_own() {
+        let of_failures = failures().into_iter().map(|failure| failure.to_string());
+        let of_facts = MISMATCHES.into_iter().map(|fact| format!("unexpected_{fact}"));
+        for class in of_failures.chain(of_facts).chain(other_classes()) {
+            let remedy = remedy(&class);
+            assert!(!remedy.is_empty() && remedy != UNKNOWN, "{class}");
+        }
     }
 }

@@ -134,7 +134,12 @@ impl Table {
         if let Some(tickets) = found.tickets {
             let lifetime =
                 found.ticket_lifetime_s.map(|s| format!(", for {s} s")).unwrap_or_default();
-            self.row("tickets of TLS 1.3", &format!("{tickets}{lifetime}"));
+            let resumed = match found.tickets_resumed {
+                None => String::new(),
+                Some(0) => ", none on a resumed connection".to_owned(),
+                Some(count) => format!(", {count} on a resumed connection"),
+            };
+            self.row("tickets of TLS 1.3", &format!("{tickets}{resumed}{lifetime}"));
         }
         let early = match found.max_early_data_bytes {
             None => "-".to_owned(),

@@ -101,7 +101,7 @@ fn latencies(record: &RunRecord) -> Table {
             continue;
         }
         let mut row = vec![shown.to_owned()];
-        row.extend(quantiles(summary).map(|value| figure(value, 3)));
+        row.extend(quantiles(&summary).map(|value| figure(value, 3)));
         row.push(what.to_owned());
         table.rows.push(row);
     }
