@@ -6,6 +6,8 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::tls::rules::Rule;
+
 /// A step of a connection, for time-outs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[allow(missing_docs, reason = "the steps of a connection, in order")]
@@ -82,6 +84,8 @@ pub enum Failure {
     Signature,
     /// The peer broke the TLS protocol.
     TlsProtocol,
+    /// The peer broke this rule of TLS, which libraries let it break.
+    Rule(Rule),
     /// The peer broke HTTP.
     HttpProtocol,
     /// The response's status was not 2xx.
@@ -116,6 +120,7 @@ impl fmt::Display for Failure {
             Self::Certificate => f.write_str("certificate"),
             Self::Signature => f.write_str("signature"),
             Self::TlsProtocol => f.write_str("tls_protocol"),
+            Self::Rule(rule) => write!(f, "rule_{rule}"),
             Self::HttpProtocol => f.write_str("http_protocol"),
             Self::HttpStatus => f.write_str("http_status"),
             Self::Body => f.write_str("body"),

@@ -22,6 +22,7 @@ mod hello_retry_request;
 pub mod keylog;
 pub mod openssl;
 mod pool;
+pub mod rules;
 pub mod rustls;
 
 pub use alpn::{Alpn, HTTP_1_1, HTTP_2, PROTOCOL_NAME_LIMIT};

@@ -8,6 +8,7 @@ use crate::outcome::{Failure, Step};
 use crate::socket::{self, Socket};
 use crate::spec::Resume;
 use crate::tls::pool::Pool;
+use crate::tls::rules::Rule;
 use crate::tls::{FLOOD, FRUITLESS_LIMIT, Negotiated, Progress, Session, Urgent};
 
 use super::tickets::{self, Ticket};
@@ -83,6 +84,9 @@ impl OpensslSession {
             if let Some(pool) = &self.pool {
                 tickets::delivered(self.authenticated, |ticket| pool.put(ticket));
             }
+            if let Some(rule) = ffi::broken(self.stream.ssl()) {
+                return Err(self.broken(rule));
+            }
             let error = match called {
                 Ok(length) => {
                     self.fruitless = 0;
@@ -123,8 +127,16 @@ impl OpensslSession {
 
     fn receive(&mut self, socket: &mut Socket) -> Result<Option<usize>, Failure> {
         let received = self.stream.get_mut().receive(socket).map_err(|e| self.lose(&e))?;
+        if let Some(rule) = self.stream.get_ref().broken() {
+            return Err(self.broken(rule));
+        }
         self.fruitless += received.unwrap_or(0);
         Ok(received)
+    }
+
+    fn broken(&mut self, rule: Rule) -> Failure {
+        rule.explain().clone_into(&mut self.explanation);
+        Failure::Rule(rule)
     }
 
     fn flooded(&mut self) -> Failure {

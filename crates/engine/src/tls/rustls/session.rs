@@ -26,6 +26,7 @@ use crate::names::SignatureScheme;
 use crate::outcome::{Failure, Step};
 use crate::socket::{self, Socket};
 use crate::tls::pool::Pool;
+use crate::tls::rules::{Observer, Rule};
 use crate::tls::{FLOOD, FRUITLESS_LIMIT, Negotiated, Progress, Session, Urgent};
 
 /// The most that a connection may keep of what has arrived: rustls bounds a handshake message at
@@ -74,6 +75,8 @@ pub struct RustlsSession {
     /// Where to put what the server gives to resume by.
     pool: Option<Pool<Ticket>>,
     error: Option<Error>,
+    /// Reads what the server says in the clear to rustls; the minimal client reads it itself.
+    observer: Observer,
 }
 
 impl RustlsSession {
@@ -127,6 +130,7 @@ impl RustlsSession {
             fruitless: 0,
             pool: None,
             error: None,
+            observer: Observer::new(),
         }
     }
 
@@ -162,6 +166,9 @@ impl RustlsSession {
                     Some(received) => length = received,
                 }
             }
+            self.observer
+                .received(&buffer[kept..kept + length])
+                .map_err(|rule| broken(&mut self.error, rule))?;
             self.fruitless += length;
             if self.fruitless > FRUITLESS_LIMIT {
                 self.error = Some(Error::General(FLOOD.to_owned()));
@@ -204,6 +211,12 @@ impl RustlsSession {
     }
 }
 
+/// Keeps a rule that the server has broken, for the explanation.
+fn broken(error: &mut Option<Error>, rule: Rule) -> Failure {
+    *error = Some(Error::General(rule.explain().to_owned()));
+    Failure::Rule(rule)
+}
+
 impl Session for RustlsSession {
     fn unsent(&self) -> usize {
         self.outgoing.len()
@@ -236,6 +249,10 @@ impl Session for RustlsSession {
         if self.outgoing.is_empty() && !self.ready && self.partial.is_empty() {
             // Only the first call finds something to do here.
             self.begin()?;
+        }
+        if matches!(self.machine, Machine::Library(_)) {
+            // The ClientHello, before it leaves.
+            self.observer.sent(&self.outgoing);
         }
         loop {
             if self.ready {
