@@ -20,6 +20,7 @@ mod engine {
     pub mod tls {
         mod alpn;
         mod hello_retry_request;
+        pub mod rules;
         pub use alpn::{HTTP_1_1, HTTP_2, PROTOCOL_NAME_LIMIT};
         pub use hello_retry_request::HELLO_RETRY_REQUEST;
         pub mod rustls {

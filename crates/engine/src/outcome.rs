@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::reason::CountedReason;
+use crate::tls::rules::Rule;
 
 /// A step of a connection, for time-outs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -84,6 +85,8 @@ pub enum Failure {
     Signature,
     /// The peer broke the TLS protocol.
     TlsProtocol,
+    /// The peer broke this rule of TLS, which libraries let it break.
+    Rule(Rule),
     /// The peer broke HTTP.
     HttpProtocol,
     /// The response's status was not 2xx.
@@ -121,6 +124,7 @@ impl Failure {
             | Self::Certificate
             | Self::Signature
             | Self::TlsProtocol
+            | Self::Rule(_)
             | Self::FilesExhausted
             | Self::PortsExhausted
             | Self::System(_) => false,
@@ -144,6 +148,7 @@ impl fmt::Display for Failure {
             Self::Certificate => f.write_str("certificate"),
             Self::Signature => f.write_str("signature"),
             Self::TlsProtocol => f.write_str("tls_protocol"),
+            Self::Rule(rule) => write!(f, "rule_{rule}"),
             Self::HttpProtocol => f.write_str("http_protocol"),
             Self::HttpStatus => f.write_str("http_status"),
             Self::Body => f.write_str("body"),

@@ -23,6 +23,7 @@ mod hello_retry_request;
 pub mod keylog;
 pub mod openssl;
 mod pool;
+pub mod rules;
 pub mod rustls;
 mod turns;
 

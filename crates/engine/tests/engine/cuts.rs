@@ -2,17 +2,19 @@
 //! urgent, a session comes to the same facts and the same plaintext; wherever they end, it says so
 //! and invents nothing.
 
+use std::any::TypeId;
 use std::cell::RefCell;
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
+use tlslab_engine::names::{Group, TlsVersion};
 use tlslab_engine::outcome::Failure;
 use tlslab_engine::socket::Socket;
 use tlslab_engine::tls::openssl::OpensslBackend;
-use tlslab_engine::tls::rustls::RustlsBackend;
-use tlslab_engine::tls::{Backend, Negotiated, Offer, Progress, Session};
+use tlslab_engine::tls::rustls::{RustlsBackend, RustlsSession};
+use tlslab_engine::tls::{Backend, Negotiated, Offer, Progress, SAMPLING_PERIOD, Session};
 use tlslab_testkit::certificates::{Authority, Key};
 use tlslab_testkit::lockstep::LockstepServer;
 use tlslab_testkit::tls_server::{Settings, Version};
@@ -22,6 +24,45 @@ const RESPONSE: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n012345678
 
 /// Far longer than the kernel takes to carry a byte from one end of a socket to the other.
 const PATIENCE: Duration = Duration::from_secs(30);
+
+/// The minimal client alone: the connections that are the library's are left out.
+struct Minimal {
+    backend: RustlsBackend,
+    opened: u32,
+}
+
+impl Minimal {
+    fn new(offer: &Offer) -> Self {
+        let (versions, groups) = (vec![TlsVersion::Tls13], vec![Group::X25519]);
+        let backend = RustlsBackend::new(&Offer { versions, groups, ..offer.clone() }).unwrap();
+        Self { backend, opened: 0 }
+    }
+}
+
+impl Backend for Minimal {
+    type Session = RustlsSession;
+
+    fn open(&mut self) -> Result<RustlsSession, Failure> {
+        if self.opened.is_multiple_of(SAMPLING_PERIOD) {
+            self.backend.open()?;
+            self.opened += 1;
+        }
+        self.opened += 1;
+        self.backend.open()
+    }
+
+    fn resume(&mut self) -> Result<Option<RustlsSession>, Failure> {
+        self.backend.resume()
+    }
+
+    fn resumable(&self) -> usize {
+        self.backend.resumable()
+    }
+
+    fn keep(&mut self, sessions: usize) {
+        self.backend.keep(sessions);
+    }
+}
 
 /// A server and one back end's offer to it.
 struct Scene<B> {
@@ -162,27 +203,32 @@ macro_rules! everywhere {
             // This back end stops for nothing.
             $does(Scene::new(version, false, |offer| OpensslBackend::new(offer).unwrap()));
         }
+        for urgent in [false, true] {
+            $does(Scene::new(Version::Tls13, urgent, Minimal::new));
+        }
     };
 }
 
 /// What an uncut connection sees, which is all there is to see, and how many bytes it takes. ECDSA
 /// signatures differ by a few bytes, and so do connections.
-fn uncut<B: Backend>(scene: &mut Scene<B>) -> (Seen, usize) {
+fn uncut<B: Backend + 'static>(scene: &mut Scene<B>) -> (Seen, usize) {
     let (seen, length) = scene.converse(&[], usize::MAX);
     assert_eq!(seen.plaintext, RESPONSE);
+    let is_minimal = TypeId::of::<B>() == TypeId::of::<Minimal>();
+    assert_eq!(seen.facts.map(|facts| facts.own_client), Some(is_minimal));
     assert_eq!(seen.end, Ok(Progress::Closed));
     assert_eq!(scene.stops > 0, scene.urgent);
     (seen, length)
 }
 
-fn cut_at_every_byte<B: Backend>(mut scene: Scene<B>) {
+fn cut_at_every_byte<B: Backend + 'static>(mut scene: Scene<B>) {
     let (whole, length) = uncut(&mut scene);
     for cut in 1..length {
         assert_eq!(scene.converse(&[cut], usize::MAX).0, whole, "cut at {cut}");
     }
 }
 
-fn ended_at_every_byte<B: Backend>(mut scene: Scene<B>) {
+fn ended_at_every_byte<B: Backend + 'static>(mut scene: Scene<B>) {
     let (whole, length) = uncut(&mut scene);
     let mut secured = false;
     // Short of the alert, whatever the length of the signature.
@@ -201,7 +247,7 @@ fn ended_at_every_byte<B: Backend>(mut scene: Scene<B>) {
     assert!(secured);
 }
 
-fn cut_into_any_pieces<B: Backend>(mut scene: Scene<B>) {
+fn cut_into_any_pieces<B: Backend + 'static>(mut scene: Scene<B>) {
     let whole = uncut(&mut scene).0;
     let scene = RefCell::new(scene);
     let pieces = prop::collection::vec(1..400_usize, 1..40);

@@ -9,6 +9,7 @@ use crate::reason::Reason;
 use crate::socket::{self, Socket};
 use crate::spec::Resume;
 use crate::tls::pool::Pool;
+use crate::tls::rules::Rule;
 use crate::tls::{FLOOD, FRUITLESS_LIMIT, Negotiated, Progress, Session, Urgent};
 
 use super::tickets::{self, Ticket};
@@ -94,6 +95,9 @@ impl OpensslSession {
                     self.gained += 1;
                 });
             }
+            if let Some(rule) = ffi::broken(self.stream.ssl()) {
+                return Err(self.broken(rule));
+            }
             let error = match called {
                 Ok(length) => {
                     self.fruitless = 0;
@@ -134,8 +138,16 @@ impl OpensslSession {
 
     fn receive(&mut self, socket: &mut Socket) -> Result<Option<usize>, Failure> {
         let received = self.stream.get_mut().receive(socket).map_err(|e| self.lose(&e))?;
+        if let Some(rule) = self.stream.get_ref().broken() {
+            return Err(self.broken(rule));
+        }
         self.fruitless += received.unwrap_or(0);
         Ok(received)
+    }
+
+    fn broken(&mut self, rule: Rule) -> Failure {
+        rule.explain().clone_into(&mut self.explanation);
+        Failure::Rule(rule)
     }
 
     fn flooded(&mut self) -> Failure {

@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::io::{self, ErrorKind, Read, Write};
 
 use crate::socket::Socket;
+use crate::tls::rules::{Observer, Rule};
 
 /// The most bytes that wait to be sent before a session takes no more. Only what the library itself
 /// answers to a peer that does not read (KeyUpdates) gets near it.
@@ -35,6 +36,9 @@ pub struct Wire {
     ended: bool,
     unsent: Vec<u8>,
     sent: usize,
+    /// Reads what the server says in the clear, and the rule that it has broken.
+    observer: Observer,
+    broken: Option<Rule>,
 }
 
 impl Wire {
@@ -46,6 +50,8 @@ impl Wire {
             ended: false,
             unsent: Vec::with_capacity(USUAL_FLIGHT),
             sent: 0,
+            observer: Observer::new(),
+            broken: None,
         }
     }
 
@@ -65,6 +71,9 @@ impl Wire {
             self.lend();
         }
         let received = received?;
+        if let Err(rule) = self.observer.received(&self.received[self.unread.clone()]) {
+            self.broken.get_or_insert(rule);
+        }
         self.ended = received == Some(0);
         Ok(received)
     }
@@ -72,6 +81,11 @@ impl Wire {
     /// Leaves the empty buffer to others.
     fn lend(&mut self) {
         SPARE.set(std::mem::take(&mut self.received));
+    }
+
+    /// The rule that the server has broken in the clear.
+    pub fn broken(&self) -> Option<Rule> {
+        self.broken
     }
 
     /// The bytes that wait to be sent.
@@ -115,6 +129,9 @@ impl Write for Wire {
             return Err(ErrorKind::WouldBlock.into());
         }
         self.unsent.extend_from_slice(bytes);
+        if self.sent == 0 {
+            self.observer.sent(&self.unsent);
+        }
         Ok(bytes.len())
     }
 

@@ -28,6 +28,7 @@ use crate::outcome::{Failure, Step};
 use crate::reason::Reason;
 use crate::socket::{self, Socket};
 use crate::tls::pool::Pool;
+use crate::tls::rules::{Observer, Rule};
 use crate::tls::{FLOOD, FRUITLESS_LIMIT, Negotiated, Progress, Session, Urgent};
 
 /// The most that a connection may keep of what has arrived: rustls bounds a handshake message at
@@ -80,6 +81,8 @@ pub struct RustlsSession {
     error: Option<Error>,
     /// Whether the record that the error is about was authentic, where that is known.
     whole: Option<bool>,
+    /// Reads what the server says in the clear to rustls; the minimal client reads it itself.
+    observer: Observer,
 }
 
 impl RustlsSession {
@@ -135,6 +138,7 @@ impl RustlsSession {
             gained: 0,
             error: None,
             whole: None,
+            observer: Observer::new(),
         }
     }
 
@@ -170,6 +174,9 @@ impl RustlsSession {
                     Some(received) => length = received,
                 }
             }
+            self.observer
+                .received(&buffer[kept..kept + length])
+                .map_err(|rule| broken(&mut self.error, rule))?;
             self.fruitless += length;
             if self.fruitless > FRUITLESS_LIMIT {
                 return Err(self.give_up(FLOOD));
@@ -214,6 +221,12 @@ impl RustlsSession {
     }
 }
 
+/// Keeps a rule that the server has broken, for the explanation.
+fn broken(error: &mut Option<Error>, rule: Rule) -> Failure {
+    *error = Some(Error::General(rule.explain().to_owned()));
+    Failure::Rule(rule)
+}
+
 impl Session for RustlsSession {
     fn unsent(&self) -> usize {
         self.outgoing.len()
@@ -246,6 +259,10 @@ impl Session for RustlsSession {
         if self.outgoing.is_empty() && !self.ready && self.partial.is_empty() {
             // Only the first call finds something to do here.
             self.begin()?;
+        }
+        if matches!(self.machine, Machine::Library(_)) {
+            // The ClientHello, before it leaves.
+            self.observer.sent(&self.outgoing);
         }
         loop {
             if self.ready {

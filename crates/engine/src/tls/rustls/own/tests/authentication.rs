@@ -9,14 +9,14 @@ use crate::tls::rustls::own::reading::{CERTIFICATE, CERTIFICATE_VERIFY};
 use crate::tls::rustls::signed_with;
 
 /// A certificate for `localhost`, and its key.
-struct Owner {
+pub struct Owner {
     certificate: Vec<u8>,
     pkcs8: Vec<u8>,
     key: EcdsaKeyPair,
 }
 
 impl Owner {
-    fn new() -> Self {
+    pub fn new() -> Self {
         let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
         let pkcs8 = made.signing_key.serialize_der();
         let key = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_ASN1_SIGNING, &pkcs8).unwrap();
@@ -25,14 +25,19 @@ impl Owner {
 
     /// A Certificate's body.
     fn chain(&self) -> Vec<u8> {
+        self.chain_with(&[0, 0])
+    }
+
+    /// The same with these extensions, in front of which stands their length.
+    pub fn chain_with(&self, extensions: &[u8]) -> Vec<u8> {
         let length = self.certificate.len() as u32;
         let [_, entry @ ..] = length.to_be_bytes();
-        let [_, list @ ..] = (length + 5).to_be_bytes();
-        [&[0], &list[..], &entry, &self.certificate, &[0, 0]].concat()
+        let [_, list @ ..] = (length + 3 + extensions.len() as u32).to_be_bytes();
+        [&[0], &list[..], &entry, &self.certificate, extensions].concat()
     }
 
     /// A CertificateVerify's body, over a transcript with this hash.
-    fn proof(&self, transcript: &[u8]) -> Vec<u8> {
+    pub fn proof(&self, transcript: &[u8]) -> Vec<u8> {
         let signed =
             [&[b' '; 64], &b"TLS 1.3, server CertificateVerify\0"[..], transcript].concat();
         let signature = self.key.sign(&SystemRandom::new(), &signed).unwrap();

@@ -6,7 +6,7 @@ use super::*;
 use crate::tls::rustls::own::messages::{KEY_UPDATES, LONGEST_MESSAGE};
 use crate::tls::rustls::own::reading::{
     CERTIFICATE, CERTIFICATE_REQUEST, CERTIFICATE_VERIFY, ENCRYPTED_EXTENSIONS, FINISHED,
-    NEW_SESSION_TICKET, SERVER_HELLO,
+    KEY_UPDATE, NEW_SESSION_TICKET, SERVER_HELLO,
 };
 use crate::tls::rustls::own::secrets::Side;
 
@@ -29,13 +29,13 @@ fn server_hello(client: &OwnClient, exchange: &dyn ActiveKeyExchange) -> Vec<u8>
     body
 }
 
-fn message(kind: u8, body: &[u8]) -> Vec<u8> {
+pub fn message(kind: u8, body: &[u8]) -> Vec<u8> {
     let [_, high, middle, low] = (body.len() as u32).to_be_bytes();
     [&[kind, high, middle, low], body].concat()
 }
 
 /// A record that is not encrypted.
-fn plain(kind: u8, content: &[u8]) -> Vec<u8> {
+pub fn plain(kind: u8, content: &[u8]) -> Vec<u8> {
     let [high, low] = (content.len() as u16).to_be_bytes();
     [&[kind, 3, 3, high, low], content].concat()
 }
@@ -105,6 +105,21 @@ impl Peer {
         self.secrets.so_far().as_ref().to_vec()
     }
 
+    /// A body that a message of this type may have in this handshake.
+    fn right_body(&self, kind: u8) -> Vec<u8> {
+        match kind {
+            SERVER_HELLO => {
+                let own = implementation(Group::X25519, KeyShare::Reused).unwrap();
+                server_hello(&self.client, &*own.start().unwrap())
+            }
+            FINISHED => self.secrets.finished(Side::Server).as_ref().to_vec(),
+            CERTIFICATE_REQUEST => vec![0, 0, 8, 0, 13, 0, 4, 0, 2, 4, 3],
+            NEW_SESSION_TICKET => [&[0; 9][..], &[0, 1, 7], &[0, 0]].concat(),
+            KEY_UPDATE => vec![0],
+            _ => RIGHT.iter().find(|(right, _)| *right == kind).map_or(vec![], |(_, b)| b.to_vec()),
+        }
+    }
+
     pub fn finish(&mut self) -> Result<(), Failure> {
         let content = self.secrets.finished(Side::Server);
         self.say(FINISHED, content.as_ref())
@@ -145,9 +160,12 @@ fn no_message_may_be_missing_out_of_turn_or_there_twice() {
             }
             let mut peer = Peer::new();
             peer.say_first(place);
-            let body = RIGHT[1].1;
-            assert_eq!(peer.say(wrong, body), Err(Failure::TlsProtocol), "{wrong}");
+            // A body that is right where the message has its place: only the order is wrong.
+            let body = peer.right_body(wrong);
+            assert_eq!(peer.say(wrong, &body), Err(Failure::TlsProtocol), "{wrong} at {place}");
             assert!(!peer.client.is_ready());
+            let reason = peer.client.reason().unwrap().name;
+            assert!(reason.contains("has no place here"), "{wrong} at {place}: {reason}");
         }
     }
 }
