@@ -291,8 +291,7 @@ impl<S: Session> Line<S> {
     ) -> Result<Progress, Stop> {
         loop {
             let called = call(&mut self.session, &mut self.socket);
-            let failed =
-                |failure| Stop::Failed(format!("{failure}: {}", self.session.explain()));
+            let failed = |failure| Stop::Failed(format!("{failure}: {}", self.session.explain()));
             match called.map_err(failed)? {
                 Progress::WantRead => await_socket(&mut self.socket, libc::POLLIN)?,
                 Progress::WantWrite => await_socket(&mut self.socket, libc::POLLOUT)?,

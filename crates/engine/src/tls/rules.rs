@@ -51,6 +51,23 @@ impl Rule {
         Self::HelloRequest,
     ];
 
+    /// The alert that a server gets for it (RFC 8446, sections 4.1.3, 4.2, 5 and 6.2; RFC 5746, section
+    /// 3.4).
+    pub fn alert(self) -> u8 {
+        match self {
+            Self::SessionId
+            | Self::LegacyVersion
+            | Self::Downgrade
+            | Self::ExtendedMasterSecret => ILLEGAL_PARAMETER,
+            Self::RenegotiationInfo => HANDSHAKE_FAILURE,
+            Self::Extension => UNSUPPORTED_EXTENSION,
+            Self::EmptyRecord
+            | Self::InterleavedRecord
+            | Self::ChangeCipherSpec
+            | Self::HelloRequest => UNEXPECTED_MESSAGE,
+        }
+    }
+
     /// What the server did, for a person.
     pub fn explain(self) -> &'static str {
         match self {
@@ -96,8 +113,16 @@ impl fmt::Display for Rule {
     }
 }
 
+/// Alerts, and the level that ends a connection (RFC 8446, section 6).
+const FATAL: u8 = 2;
+const UNEXPECTED_MESSAGE: u8 = 10;
+const HANDSHAKE_FAILURE: u8 = 40;
+const ILLEGAL_PARAMETER: u8 = 47;
+const UNSUPPORTED_EXTENSION: u8 = 110;
+
 /// Content types (RFC 8446, section 5.1).
 const CHANGE_CIPHER_SPEC: u8 = 20;
+const ALERT: u8 = 21;
 const HANDSHAKE: u8 = 22;
 const APPLICATION_DATA: u8 = 23;
 
@@ -118,6 +143,10 @@ const SENTINELS: [&[u8]; 2] = [b"DOWNGRD\x01", b"DOWNGRD\x00"];
 
 /// The most HelloRequests that may come during a handshake of TLS 1.2.
 const HELLO_REQUESTS: u8 = 32;
+
+/// The length of a protected record of TLS 1.3 that holds its content type, a tag, and nothing else
+/// (RFC 8446, section 5.2; the tags of all suites that a client here offers have 16 bytes).
+pub(crate) const EMPTY_PROTECTED: usize = 1 + 16;
 
 /// The longest ServerHello that is looked into; libraries refuse what is much longer.
 const LONGEST_HELLO: usize = 16 * 1024;
@@ -196,7 +225,9 @@ enum Phase {
     Idle,
     /// All that comes is read.
     Clear,
-    /// The rest is encrypted.
+    /// The rest of a handshake of TLS 1.3 is encrypted: the headers of its records are read.
+    Sealed,
+    /// Nothing can be read.
     Over,
 }
 
@@ -216,6 +247,8 @@ pub(crate) struct Observer {
     /// What is to come of a message whose header is there.
     to_come: usize,
     hello_requests: u8,
+    /// What the ServerHello has settled on.
+    is_tls13: Option<bool>,
 }
 
 impl Observer {
@@ -231,6 +264,7 @@ impl Observer {
             message: Vec::new(),
             to_come: 0,
             hello_requests: 0,
+            is_tls13: None,
         }
     }
 
@@ -249,7 +283,7 @@ impl Observer {
 
     /// Takes what has been received.
     pub(crate) fn received(&mut self, mut bytes: &[u8]) -> Result<(), Rule> {
-        while self.phase == Phase::Clear && !bytes.is_empty() {
+        while matches!(self.phase, Phase::Clear | Phase::Sealed) && !bytes.is_empty() {
             if self.content == 0 {
                 let used = bytes.len().min(self.header.len() - self.header_length);
                 let (now, rest) = bytes.split_at(used);
@@ -265,32 +299,46 @@ impl Observer {
             let (now, rest) = bytes.split_at(bytes.len().min(self.content));
             self.content -= now.len();
             bytes = rest;
-            if self.header[0] == HANDSHAKE {
+            if self.phase == Phase::Clear && self.header[0] == HANDSHAKE {
                 self.handshake(now)?;
             }
         }
-        if self.phase == Phase::Over {
-            self.message = Vec::new();
-        }
         Ok(())
+    }
+
+    /// The record that tells the server which rule it broke, while alerts are sent in the clear.
+    pub(crate) fn alert(&self, rule: Rule) -> Option<[u8; 7]> {
+        (self.phase == Phase::Clear).then(|| [ALERT, 3, 3, 0, 2, FATAL, rule.alert()])
+    }
+
+    /// The handshake is over: what comes from now on is the library's to judge.
+    pub(crate) fn finished(&mut self) {
+        self.phase = Phase::Over;
     }
 
     /// Begins a record.
     fn record(&mut self) -> Result<(), Rule> {
         let [kind, _, _, high, low] = self.header;
         self.content = usize::from(u16::from_be_bytes([high, low]));
-        let is_between = !self.message.is_empty();
+        if self.phase == Phase::Sealed {
+            // Of a handshake or an alert; a server has no plaintext to send yet, and none that is empty.
+            let is_empty = kind == APPLICATION_DATA && self.content <= EMPTY_PROTECTED;
+            return if is_empty { Err(Rule::EmptyRecord) } else { Ok(()) };
+        }
         match kind {
             HANDSHAKE if self.content == 0 => Err(Rule::EmptyRecord),
             HANDSHAKE => Ok(()),
-            _ if is_between => Err(Rule::InterleavedRecord),
+            _ if !self.message.is_empty() => Err(Rule::InterleavedRecord),
             APPLICATION_DATA => {
-                self.phase = Phase::Over;
+                (self.phase, self.message) = (Phase::Sealed, Vec::new());
+                if self.content <= EMPTY_PROTECTED { Err(Rule::EmptyRecord) } else { Ok(()) }
+            }
+            // Behind it TLS 1.2 encrypts; TLS 1.3 has it for middle boxes, and behind a
+            // HelloRetryRequest as well.
+            CHANGE_CIPHER_SPEC if self.is_tls13 == Some(false) => {
+                (self.phase, self.message) = (Phase::Over, Vec::new());
                 Ok(())
             }
-            // Behind it TLS 1.2 encrypts; TLS 1.3 sends it for middle boxes, behind a
-            // HelloRetryRequest as well.
-            CHANGE_CIPHER_SPEC => Ok(()),
             _ => Ok(()),
         }
     }
@@ -341,7 +389,7 @@ impl Observer {
     }
 
     /// Judges a ServerHello; what cannot be read is the library's to refuse.
-    fn server_hello(&self, message: &[u8]) -> Result<(), Rule> {
+    fn server_hello(&mut self, message: &[u8]) -> Result<(), Rule> {
         let (Some(version), Some(random)) = (message.get(4..6), message.get(6..38)) else {
             return Ok(());
         };
@@ -354,6 +402,7 @@ impl Observer {
             is_tls13 |= number == SUPPORTED_VERSIONS;
             true
         });
+        self.is_tls13 = Some(is_tls13);
         let is_retry = random == HELLO_RETRY_REQUEST;
         let _ = each(list, |number, content| {
             let rule = self.extension(number, content, is_tls13, is_retry);

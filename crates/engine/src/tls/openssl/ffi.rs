@@ -9,7 +9,7 @@ use ::openssl::ssl::{SslContextBuilder, SslRef, SslSessionRef};
 use foreign_types::ForeignTypeRef;
 use openssl_sys as sys;
 
-use crate::tls::rules::{Extensions, Rule, field};
+use crate::tls::rules::{EMPTY_PROTECTED, Extensions, Rule, field};
 use crate::tls::{EarlyData, HELLO_RETRY_REQUEST};
 
 /// `SSL_CTRL_SET_MAX_CERT_LIST` of openssl/ssl.h.
@@ -36,8 +36,6 @@ const FINISHED: u8 = 20;
 const RECORD_HEADER: c_int = 256;
 const INNER_CONTENT_TYPE: c_int = 257;
 
-/// The length of a record of TLS 1.3 that holds its content type and a tag, and no content.
-const EMPTY_RECORD: usize = 1 + 16;
 const KEY_UPDATE: u8 = 24;
 
 /// The parts of a session's note: whether there was a HelloRetryRequest, whether the client signed
@@ -328,7 +326,7 @@ fn note_record(bytes: &[u8], noted: usize) -> usize {
         {
             noted | BROKEN_CHANGE
         }
-        [_, _, _, high, low] if usize::from(u16::from_be_bytes([high, low])) == EMPTY_RECORD => {
+        [_, _, _, high, low] if usize::from(u16::from_be_bytes([high, low])) == EMPTY_PROTECTED => {
             noted | IS_EMPTY
         }
         [_, _, _, _, _] => noted & !IS_EMPTY,

@@ -139,6 +139,8 @@ impl OpensslSession {
     fn receive(&mut self, socket: &mut Socket) -> Result<Option<usize>, Failure> {
         let received = self.stream.get_mut().receive(socket).map_err(|e| self.lose(&e))?;
         if let Some(rule) = self.stream.get_ref().broken() {
+            // The alert that says so; the connection is lost, whether it arrives or not.
+            let _ = self.stream.get_mut().send(socket);
             return Err(self.broken(rule));
         }
         self.fruitless += received.unwrap_or(0);
@@ -147,6 +149,7 @@ impl OpensslSession {
 
     fn broken(&mut self, rule: Rule) -> Failure {
         rule.explain().clone_into(&mut self.explanation);
+        self.is_fault = true;
         Failure::Rule(rule)
     }
 
@@ -205,6 +208,7 @@ impl Session for OpensslSession {
         match progress {
             Progress::Done(_) => {
                 self.step = Step::FirstByte;
+                self.stream.get_mut().handshake_is_over();
                 self.give_back();
             }
             Progress::Closed => return Err(Failure::Closed(self.step)),

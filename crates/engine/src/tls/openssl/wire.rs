@@ -71,8 +71,11 @@ impl Wire {
             self.lend();
         }
         let received = received?;
-        if let Err(rule) = self.observer.received(&self.received[self.unread.clone()]) {
-            self.broken.get_or_insert(rule);
+        if self.broken.is_none()
+            && let Err(rule) = self.observer.received(&self.received[self.unread.clone()])
+        {
+            self.broken = Some(rule);
+            self.unsent.extend(self.observer.alert(rule).iter().flatten());
         }
         self.ended = received == Some(0);
         Ok(received)
@@ -83,7 +86,12 @@ impl Wire {
         SPARE.set(std::mem::take(&mut self.received));
     }
 
-    /// The rule that the server has broken in the clear.
+    /// Nothing more of what is received belongs to the handshake.
+    pub fn handshake_is_over(&mut self) {
+        self.observer.finished();
+    }
+
+    /// The rule that the server has broken in what can be read of its records.
     pub fn broken(&self) -> Option<Rule> {
         self.broken
     }

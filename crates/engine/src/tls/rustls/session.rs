@@ -83,6 +83,8 @@ pub struct RustlsSession {
     whole: Option<bool>,
     /// Reads what the server says in the clear to rustls; the minimal client reads it itself.
     observer: Observer,
+    /// The rule that it has seen broken.
+    broken: Option<Rule>,
 }
 
 impl RustlsSession {
@@ -139,6 +141,7 @@ impl RustlsSession {
             error: None,
             whole: None,
             observer: Observer::new(),
+            broken: None,
         }
     }
 
@@ -174,9 +177,7 @@ impl RustlsSession {
                     Some(received) => length = received,
                 }
             }
-            self.observer
-                .received(&buffer[kept..kept + length])
-                .map_err(|rule| broken(&mut self.error, rule))?;
+            self.observe(&buffer[kept..kept + length])?;
             self.fruitless += length;
             if self.fruitless > FRUITLESS_LIMIT {
                 return Err(self.give_up(FLOOD));
@@ -207,6 +208,18 @@ impl RustlsSession {
         })
     }
 
+    /// Looks for rules that the library lets a server break; one ends the session.
+    fn observe(&mut self, received: &[u8]) -> Result<(), Failure> {
+        if self.ready {
+            self.observer.finished();
+        }
+        self.observer.received(received).map_err(|rule| {
+            self.broken = Some(rule);
+            self.outgoing.extend(self.observer.alert(rule).iter().flatten());
+            Failure::Rule(rule)
+        })
+    }
+
     fn send_outgoing(&mut self, socket: &mut Socket, step: Step) -> Result<Progress, Failure> {
         let mut sent = 0;
         while sent < self.outgoing.len() {
@@ -219,12 +232,6 @@ impl RustlsSession {
         self.outgoing.drain(..sent);
         Ok(if self.outgoing.is_empty() { Progress::Done(0) } else { Progress::WantWrite })
     }
-}
-
-/// Keeps a rule that the server has broken, for the explanation.
-fn broken(error: &mut Option<Error>, rule: Rule) -> Failure {
-    *error = Some(Error::General(rule.explain().to_owned()));
-    Failure::Rule(rule)
 }
 
 impl Session for RustlsSession {
@@ -392,6 +399,9 @@ impl Session for RustlsSession {
     }
 
     fn reason(&self) -> Option<Reason> {
+        if let Some(rule) = self.broken {
+            return Some(Reason::named(rule.explain()));
+        }
         match (&self.error, &self.machine) {
             (Some(error), _) => Some(reason(error, self.whole)),
             (None, Machine::Own(client)) => client.reason(),

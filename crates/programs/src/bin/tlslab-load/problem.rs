@@ -102,6 +102,9 @@ fn remedy(class: &str) -> &'static str {
              --sni NAME, or do not check it with --insecure"
         }
         "tls_protocol" => "see that the port speaks TLS",
+        _ if class.starts_with("rule_") => {
+            "the server breaks TLS: update it, or report it to its makers; no connection to it counts"
+        }
         "no_tls" => "see that the port speaks TLS; a site that goes by its name needs --sni NAME",
         "alert_handshake_failure" => {
             "the server has nothing in common with what was offered (version, suite, group, scheme)"
@@ -205,6 +208,7 @@ mod tests {
     use super::*;
     use tlslab_engine::guard::GuardError;
     use tlslab_engine::outcome::{Failure, Mismatch, Step};
+    use tlslab_engine::tls::rules::Rule;
 
     const STEPS: [Step; 4] = [Step::Connect, Step::Handshake, Step::FirstByte, Step::Body];
 
@@ -227,9 +231,10 @@ mod tests {
             Failure::System(5),
         ];
         let of_steps = STEPS.map(|step| [Failure::Closed(step), Failure::TimedOut(step)]);
+        let rules = Rule::ALL.map(Failure::Rule);
         let alerts = (0..=u8::MAX).map(Failure::Alert);
         let of_peers = alerts.chain((0..20).map(Failure::GoAway));
-        all.into_iter().chain(of_steps.into_iter().flatten()).chain(of_peers).collect()
+        all.into_iter().chain(rules).chain(of_steps.into_iter().flatten()).chain(of_peers).collect()
     }
 
     /// Every fact that can be another than the one asked for.
