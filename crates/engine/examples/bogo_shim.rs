@@ -8,13 +8,16 @@ use std::os::fd::AsRawFd as _;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+use tlslab_engine::identity::{Identity, IdentityError};
 use tlslab_engine::names::{Group, SignatureScheme, TlsVersion};
+use tlslab_engine::outcome::Failure;
 use tlslab_engine::socket::Socket;
 use tlslab_engine::spec::{Authenticate, ClientChoice, KeyShare, Resume};
 use tlslab_engine::tls::openssl::OpensslBackend;
 use tlslab_engine::tls::rustls::RustlsBackend;
 use tlslab_engine::tls::{
-    Backend, HandshakeKind, KeyExchangeGroup, Negotiated, Offer, Progress, Session, TrustAnchors,
+    Backend, BackendError, EarlyData, HandshakeKind, KeyExchangeGroup, Negotiated, Offer, Progress,
+    Session, TrustAnchors,
 };
 
 /// What the runner takes for "this shim does not implement a flag of the case".
@@ -26,7 +29,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// What `-shim-writes-first` writes.
 const INITIAL: &[u8] = b"hello";
 
-/// A case, as its flags have it.
+/// One connection of a case, as the flags have it.
 #[derive(Default)]
 struct Case {
     client: String,
@@ -38,14 +41,20 @@ struct Case {
     schemes: Vec<u16>,
     alpn: Vec<String>,
     host: Option<String>,
+    certificate: Option<String>,
+    key: Option<String>,
     trust: Option<String>,
     verify: bool,
+    early_data: bool,
     oldest: u16,
     newest: u16,
     writes_first: bool,
     shuts_down: bool,
     check_close: bool,
     expect_miss: bool,
+    expect_verified: bool,
+    expect_early: Option<EarlyData>,
+    expect_suite: Option<u16>,
     expect_alpn: Option<String>,
     expect_group: Option<u16>,
     expect_scheme: Option<u16>,
@@ -67,16 +76,22 @@ fn main() -> ExitCode {
         report(&mut std::io::stdout(), "No");
         return ExitCode::SUCCESS;
     }
-    let stop = match parse(arguments.into_iter()).and_then(|case| run(&case)) {
-        Ok(()) => return ExitCode::SUCCESS,
-        Err(stop) => stop,
-    };
-    let (code, words) = match stop {
-        Stop::Unimplemented(flag) => (UNIMPLEMENTED, format!("unimplemented: {flag}")),
-        Stop::Failed(words) => (1, words),
-    };
-    report(&mut std::io::stderr(), &words);
-    ExitCode::from(code)
+    let note = arguments.iter().skip_while(|flag| *flag != "-note").nth(1).cloned();
+    let first = parse(arguments.iter().cloned(), Turn::First);
+    let resumed = parse(arguments.into_iter(), Turn::Resumed);
+    match first.and_then(|first| run(&first, &resumed?)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Stop::Unimplemented(flag)) => {
+            if let Some(Err(error)) = note.map(|file| std::fs::write(file, &flag)) {
+                report(&mut std::io::stderr(), &error.to_string());
+            }
+            ExitCode::from(UNIMPLEMENTED)
+        }
+        Err(Stop::Failed(words)) => {
+            report(&mut std::io::stderr(), &words);
+            ExitCode::FAILURE
+        }
+    }
 }
 
 fn report(to: &mut dyn std::io::Write, words: &str) {
@@ -84,41 +99,96 @@ fn report(to: &mut dyn std::io::Write, words: &str) {
     let _ = writeln!(to, "{words}");
 }
 
-fn parse(mut rest: impl Iterator<Item = String>) -> Result<Case, Stop> {
+/// Which of a case's connections it is: some flags are for one of them alone.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Turn {
+    First,
+    Resumed,
+}
+
+/// The flags as they are for one of the case's connections.
+fn parse(mut rest: impl Iterator<Item = String>, turn: Turn) -> Result<Case, Stop> {
     let mut case = Case { oldest: 0x0303, newest: 0x0304, ..Case::default() };
     while let Some(flag) = rest.next() {
-        let mut value = || rest.next().ok_or_else(|| Stop::Unimplemented(flag.clone()));
-        match flag.as_str() {
-            "-client" => case.client = value()?,
-            "-port" => case.port = number(&value()?)?,
-            "-shim-id" => case.id = number(&value()?)?,
-            "-ipv6" => case.ipv6 = true,
-            "-resume-count" => case.resumptions = number(&value()?)?,
-            "-curves" => case.groups.push(number(&value()?)?),
-            "-verify-prefs" => case.schemes.push(number(&value()?)?),
-            "-advertise-alpn" => case.alpn = protocols(&value()?),
-            "-host-name" => case.host = Some(value()?),
-            "-trust-cert" => case.trust = Some(value()?),
-            "-verify-peer" => case.verify = true,
-            "-min-version" => case.oldest = number(&value()?)?,
-            "-max-version" => case.newest = number(&value()?)?,
-            "-no-tls12" => case.oldest = 0x0304,
-            "-shim-writes-first" => case.writes_first = true,
-            "-shim-shuts-down" => case.shuts_down = true,
-            "-check-close-notify" => case.check_close = true,
-            "-expect-session-miss" => case.expect_miss = true,
-            "-expect-alpn" => case.expect_alpn = Some(value()?),
-            "-expect-curve-id" => case.expect_group = Some(number(&value()?)?),
-            "-expect-peer-signature-algorithm" => case.expect_scheme = Some(number(&value()?)?),
-            "-expect-version" => case.expect_version = Some(number(&value()?)?),
-            "-expect-hrr" => case.expect_retry = Some(true),
-            "-expect-no-hrr" => case.expect_retry = Some(false),
-            // Sessions never block, handshake first or on the first write, and have no TLS before 1.2.
-            "-async" | "-implicit-handshake" | "-no-tls1" | "-no-tls11" => {}
-            _ => return Err(Stop::Unimplemented(flag)),
+        let (named, plain) =
+            match (flag.strip_prefix("-on-initial"), flag.strip_prefix("-on-resume")) {
+                (Some(plain), _) => (Some(Turn::First), plain),
+                (_, Some(plain)) => (Some(Turn::Resumed), plain),
+                _ => (None, &flag[..]),
+            };
+        // One offer serves all connections of a case.
+        let is_of_one = plain.starts_with("-expect") || plain == "-shim-writes-first";
+        let mut other = Case::default();
+        let known = match named {
+            Some(_) if !is_of_one => Ok(false),
+            Some(named) if named != turn => set(&mut other, plain, &mut rest),
+            _ => set(&mut case, plain, &mut rest),
+        };
+        if !known? {
+            return Err(Stop::Unimplemented(flag));
         }
     }
     Ok(case)
+}
+
+/// Takes one flag and its value; whether it is known.
+fn set(case: &mut Case, flag: &str, rest: &mut dyn Iterator<Item = String>) -> Result<bool, Stop> {
+    let mut value = || rest.next().ok_or_else(|| Stop::Unimplemented(flag.to_owned()));
+    match flag {
+        "-client" => case.client = value()?,
+        "-port" => case.port = number(&value()?)?,
+        "-shim-id" => case.id = number(&value()?)?,
+        "-ipv6" => case.ipv6 = true,
+        "-note" => drop(value()?),
+        "-resume-count" => case.resumptions = number(&value()?)?,
+        "-curves" => case.groups.push(number(&value()?)?),
+        "-verify-prefs" => case.schemes.push(number(&value()?)?),
+        "-advertise-alpn" => case.alpn = protocols(&value()?),
+        "-host-name" => case.host = Some(value()?),
+        "-cert-file" => case.certificate = Some(value()?),
+        "-key-file" => case.key = Some(value()?),
+        "-trust-cert" => case.trust = Some(value()?),
+        "-verify-peer" => case.verify = true,
+        "-enable-early-data" => case.early_data = true,
+        "-min-version" => case.oldest = number(&value()?)?,
+        "-max-version" => case.newest = number(&value()?)?,
+        "-no-tls12" => case.oldest = 0x0304,
+        "-shim-writes-first" => case.writes_first = true,
+        "-shim-shuts-down" => case.shuts_down = true,
+        "-check-close-notify" => case.check_close = true,
+        _ => return set_expectation(case, flag, &mut value),
+    }
+    Ok(true)
+}
+
+fn set_expectation(
+    case: &mut Case,
+    flag: &str,
+    value: &mut dyn FnMut() -> Result<String, Stop>,
+) -> Result<bool, Stop> {
+    match flag {
+        "-expect-session-miss" => case.expect_miss = true,
+        "-expect-verify-result" => case.expect_verified = true,
+        "-expect-alpn" => case.expect_alpn = Some(value()?),
+        "-expect-curve-id" => case.expect_group = Some(number(&value()?)?),
+        "-expect-cipher" => case.expect_suite = Some(number(&value()?)?),
+        "-expect-peer-signature-algorithm" => case.expect_scheme = Some(number(&value()?)?),
+        "-expect-version" => case.expect_version = Some(number(&value()?)?),
+        "-expect-hrr" => case.expect_retry = Some(true),
+        "-expect-no-hrr" => case.expect_retry = Some(false),
+        "-expect-accept-early-data" => case.expect_early = Some(EarlyData::Accepted),
+        "-expect-reject-early-data" => case.expect_early = Some(EarlyData::Rejected),
+        // Where the ticket allows none, none is sent, which the server notices.
+        "-expect-ticket-supports-early-data" => {}
+        // rustls always asks for a certificate's state, and the minimal client is like it.
+        "-enable-ocsp-stapling" if case.client != "openssl" => {}
+        // Sessions never block, handshake first or on the first write, and have no TLS before 1.2.
+        "-async" | "-implicit-handshake" | "-no-tls1" | "-no-tls11" => {}
+        // Which of BoringSSL's callbacks its own shim uses.
+        "-use-custom-verify-callback" | "-use-old-client-cert-callback" => {}
+        _ => return Ok(false),
+    }
+    Ok(true)
 }
 
 fn number<T: std::str::FromStr>(text: &str) -> Result<T, Stop> {
@@ -136,19 +206,34 @@ fn protocols(list: &str) -> Vec<String> {
     names
 }
 
-fn run(case: &Case) -> Result<(), Stop> {
+fn run(case: &Case, resumed: &Case) -> Result<(), Stop> {
     let offer = offer(case)?;
-    let lacks = |error| Stop::Unimplemented(format!("{error}"));
     match case.client.as_str() {
         "minimal" => {
             let mut backend = RustlsBackend::new(&offer).map_err(lacks)?;
             // The first connection is the library's; it has sent nothing yet.
             drop(backend.open());
-            connections(case, &mut backend)
+            connections(case, resumed, &mut backend)
         }
-        "rustls" => connections(case, &mut RustlsBackend::new(&offer).map_err(lacks)?),
-        "openssl" => connections(case, &mut OpensslBackend::new(&offer).map_err(lacks)?),
+        "rustls" => connections(case, resumed, &mut RustlsBackend::new(&offer).map_err(lacks)?),
+        "openssl" => connections(case, resumed, &mut OpensslBackend::new(&offer).map_err(lacks)?),
         _ => Err(Stop::Unimplemented("-client".to_owned())),
+    }
+}
+
+/// By the flag that asks for what the library has not.
+fn lacks(error: BackendError) -> Stop {
+    match &error {
+        BackendError::Unsupported { what, .. } if what.starts_with("group") => {
+            Stop::Unimplemented("-curves".to_owned())
+        }
+        BackendError::Unsupported { what, .. } if what.starts_with("signature scheme") => {
+            Stop::Unimplemented("-verify-prefs".to_owned())
+        }
+        BackendError::Refused { message, .. } if message.contains("dns name") => {
+            Stop::Unimplemented("-host-name".to_owned())
+        }
+        _ => Stop::Failed(error.to_string()),
     }
 }
 
@@ -163,6 +248,7 @@ fn offer(case: &Case) -> Result<Offer, Stop> {
     }
     match () {
         () if is_minimal && groups.len() > 1 => return Err(unimplemented("-curves")),
+        () if is_minimal && case.certificate.is_some() => return Err(unimplemented("-cert-file")),
         () if is_minimal && case.resumptions > 0 => return Err(unimplemented("-resume-count")),
         () if is_minimal && case.newest < 0x0304 => return Err(unimplemented("-max-version")),
         () => {}
@@ -183,7 +269,7 @@ fn offer(case: &Case) -> Result<Offer, Stop> {
             (None, false) => "127.0.0.1".to_owned(),
         }],
         alpn: case.alpn.clone(),
-        client_identity: None,
+        client_identity: identity(case)?,
         trust: trust(case)?,
         authenticate: Authenticate::Every,
         key_share: KeyShare::Fresh,
@@ -191,7 +277,7 @@ fn offer(case: &Case) -> Result<Offer, Stop> {
         key_log: None,
         allow_obsolete: false,
         resume: if case.resumptions > 0 { Resume::Psk } else { Resume::None },
-        early_data: false,
+        early_data: case.early_data,
         hello_retry: None,
     })
 }
@@ -205,10 +291,22 @@ fn trust(case: &Case) -> Result<TrustAnchors, Stop> {
     Ok(TrustAnchors::Certificates(anchors.map_err(|error| read(error.to_string()))?))
 }
 
+fn identity(case: &Case) -> Result<Option<Identity>, Stop> {
+    let (Some(chain), Some(key)) = (&case.certificate, &case.key) else { return Ok(None) };
+    let read =
+        |file| std::fs::read_to_string(file).map_err(|e| Stop::Failed(format!("{file}: {e}")));
+    match Identity::from_pem(&read(chain)?, &read(key)?) {
+        Ok(identity) => Ok(Some(identity)),
+        Err(IdentityError::KeyKind(_)) => Err(Stop::Unimplemented("-key-file".to_owned())),
+        Err(error) => Err(Stop::Failed(error.to_string())),
+    }
+}
+
 /// The first connection, and those that resume it.
-fn connections<B: Backend>(case: &Case, backend: &mut B) -> Result<(), Stop> {
+fn connections<B: Backend>(first: &Case, resumed: &Case, backend: &mut B) -> Result<(), Stop> {
     backend.keep(1);
-    for turn in 0..=case.resumptions {
+    for turn in 0..=first.resumptions {
+        let case = if turn == 0 { first } else { resumed };
         let resumed = if turn > 0 { backend.resume() } else { Ok(None) };
         let session = match resumed {
             Ok(Some(session)) => Ok(session),
@@ -218,6 +316,10 @@ fn connections<B: Backend>(case: &Case, backend: &mut B) -> Result<(), Stop> {
         let session = session.map_err(|failure| Stop::Failed(failure.to_string()))?;
         let mut line = Line { socket: connect(case)?, session };
         let outcome = line.exchange(case, turn > 0);
+        if outcome.is_err() {
+            // The alert that says why.
+            let _ = line.drive(Session::flush);
+        }
         line.hang_up();
         outcome?;
     }
@@ -247,21 +349,33 @@ struct Line<S> {
 impl<S: Session> Line<S> {
     /// The handshake, what is expected of it, and what the runner says, each byte inverted.
     fn exchange(&mut self, case: &Case, resumes: bool) -> Result<(), Stop> {
+        let writes_early = resumes && case.early_data && case.writes_first;
+        if writes_early {
+            self.session.send_early(INITIAL).map_err(|failure| self.failed(failure))?;
+        }
         match self.drive(|session, socket| session.handshake(socket, None))? {
             Progress::Done(_) => {}
             other => return Err(Stop::Failed(format!("the handshake ended: {other:?}"))),
         }
-        expect(case, &self.session.facts(), resumes)?;
+        let facts = self.session.facts();
+        expect(case, &facts, resumes)?;
         self.drive(S::flush)?;
-        if case.writes_first {
-            self.send(INITIAL)?;
-        }
         if case.shuts_down {
-            return Err(Stop::Unimplemented("-shim-shuts-down".to_owned()));
+            self.session
+                .send_close_notify(&mut self.socket)
+                .map_err(|failure| self.failed(failure))?;
+            self.drive(S::flush)?;
+            if !case.check_close {
+                return Ok(());
+            }
+        }
+        if case.writes_first && facts.early_data != EarlyData::Accepted {
+            self.send(INITIAL)?;
         }
         let mut room = vec![0; 1 << 14];
         loop {
             match self.drive(|session, socket| session.read(socket, &mut room))? {
+                Progress::Done(_) if case.shuts_down => {}
                 Progress::Done(length) => {
                     let reply: Vec<u8> = room[..length].iter().map(|byte| byte ^ 0xff).collect();
                     self.send(&reply)?;
@@ -287,17 +401,20 @@ impl<S: Session> Line<S> {
     /// Calls until it has not to wait any more.
     fn drive(
         &mut self,
-        mut call: impl FnMut(&mut S, &mut Socket) -> Result<Progress, tlslab_engine::outcome::Failure>,
+        mut call: impl FnMut(&mut S, &mut Socket) -> Result<Progress, Failure>,
     ) -> Result<Progress, Stop> {
         loop {
             let called = call(&mut self.session, &mut self.socket);
-            let failed = |failure| Stop::Failed(format!("{failure}: {}", self.session.explain()));
-            match called.map_err(failed)? {
+            match called.map_err(|failure| self.failed(failure))? {
                 Progress::WantRead => await_socket(&mut self.socket, libc::POLLIN)?,
                 Progress::WantWrite => await_socket(&mut self.socket, libc::POLLOUT)?,
                 other => return Ok(other),
             }
         }
+    }
+
+    fn failed(&self, failure: Failure) -> Stop {
+        Stop::Failed(format!("{failure}: {}", self.session.explain()))
     }
 
     /// Lets the runner read what was sent, an alert perhaps, before the socket is reset.
@@ -346,6 +463,9 @@ fn expect(case: &Case, facts: &Negotiated, resumes: bool) -> Result<(), Stop> {
         ("the minimal client", facts.own_client == (case.client == "minimal")),
         ("group", case.expect_group.is_none_or(|expected| group == Some(expected))),
         ("scheme", case.expect_scheme.is_none_or(|expected| scheme == Some(expected))),
+        ("suite", case.expect_suite.is_none_or(|expected| facts.suite.code_point() == expected)),
+        ("authentication", !case.expect_verified || facts.authenticated),
+        ("early data", case.expect_early.is_none_or(|expected| facts.early_data == expected)),
         ("version", case.expect_version.is_none_or(|expected| version == expected)),
         ("retry", case.expect_retry.is_none_or(|is| facts.hello_retry_request == is)),
         ("protocol", case.expect_alpn.is_none() || alpn == case.expect_alpn),

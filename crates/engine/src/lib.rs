@@ -16,7 +16,7 @@ pub mod guard;
 pub mod hold;
 pub mod hostile;
 pub mod http;
-mod identity;
+pub mod identity;
 pub mod in_memory;
 pub mod memory;
 mod mix;
