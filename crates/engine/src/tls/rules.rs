@@ -322,16 +322,24 @@ impl Observer {
         self.content = usize::from(u16::from_be_bytes([high, low]));
         if self.phase == Phase::Sealed {
             // Of a handshake or an alert; a server has no plaintext to send yet, and none that is empty.
-            let is_empty = kind == APPLICATION_DATA && self.content <= EMPTY_PROTECTED;
+            let is_empty = kind == APPLICATION_DATA && self.content == EMPTY_PROTECTED;
             return if is_empty { Err(Rule::EmptyRecord) } else { Ok(()) };
         }
         match kind {
             HANDSHAKE if self.content == 0 => Err(Rule::EmptyRecord),
             HANDSHAKE => Ok(()),
             _ if !self.message.is_empty() => Err(Rule::InterleavedRecord),
+            // In front of a ServerHello it is the library's to refuse, and so is what is too short
+            // to be protected.
             APPLICATION_DATA => {
-                (self.phase, self.message) = (Phase::Sealed, Vec::new());
-                if self.content <= EMPTY_PROTECTED { Err(Rule::EmptyRecord) } else { Ok(()) }
+                let is_tls13 = self.is_tls13 == Some(true);
+                let phase = if is_tls13 { Phase::Sealed } else { Phase::Over };
+                (self.phase, self.message) = (phase, Vec::new());
+                if is_tls13 && self.content == EMPTY_PROTECTED {
+                    Err(Rule::EmptyRecord)
+                } else {
+                    Ok(())
+                }
             }
             // Behind it TLS 1.2 encrypts; TLS 1.3 has it for middle boxes, and behind a
             // HelloRetryRequest as well.

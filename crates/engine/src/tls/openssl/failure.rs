@@ -40,10 +40,15 @@ fn of_library(errors: &ErrorStack, verified: X509VerifyResult) -> (Failure, Stri
         CERTIFICATE_VERIFY_FAILED => (Failure::Certificate, words(error)),
         BAD_SIGNATURE => (Failure::Signature, words(error)),
         reason => match u8::try_from(reason - ALERT_OFFSET) {
-            Ok(alert) => (Failure::Alert(alert), words(error)),
-            Err(_) => (Failure::TlsProtocol, words(error)),
+            Ok(alert) if is_received(error) => (Failure::Alert(alert), words(error)),
+            _ => (Failure::TlsProtocol, words(error)),
         },
     }
+}
+
+/// Whether an alert was received: some of the library's own findings have the names of alerts.
+fn is_received(error: &Error) -> bool {
+    error.data().is_some_and(|data| data.contains("SSL alert number"))
 }
 
 fn words(error: &Error) -> String {

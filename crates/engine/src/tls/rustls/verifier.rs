@@ -8,7 +8,7 @@ use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{WebPkiSupportedAlgorithms, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::{DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
+use rustls::{DigitallySignedStruct, Error, PeerMisbehaved, RootCertStore, SignatureScheme};
 
 use super::{chain_memo, key_memo, signed_with, trusted_leaf};
 use crate::tls::TrustAnchors;
@@ -55,10 +55,14 @@ impl Verifier {
         Self { number: number(), check: Check::Nothing, algorithms, schemes }
     }
 
-    /// Notes the scheme; says whether the signature is to be verified.
-    fn note(&self, signed: &DigitallySignedStruct) -> bool {
+    /// Notes the scheme; says whether the signature is to be verified. An error where the scheme was
+    /// not offered (RFC 8446, section 4.4.3): the library would take any that it can verify.
+    fn note(&self, signed: &DigitallySignedStruct) -> Result<bool, Error> {
         signed_with::note(signed);
-        !matches!(self.check, Check::Nothing)
+        if !self.schemes.contains(&signed.scheme) {
+            return Err(PeerMisbehaved::SignedHandshakeWithUnadvertisedSigScheme.into());
+        }
+        Ok(!matches!(self.check, Check::Nothing))
     }
 }
 
@@ -120,7 +124,7 @@ impl ServerCertVerifier for Verifier {
         certificate: &CertificateDer<'_>,
         signed: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        if self.note(signed) {
+        if self.note(signed)? {
             return key_memo::verify(TLSv1_2, message, certificate, signed, || {
                 verify_tls12_signature(message, certificate, signed, &self.algorithms)
             });
@@ -134,7 +138,7 @@ impl ServerCertVerifier for Verifier {
         certificate: &CertificateDer<'_>,
         signed: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        if self.note(signed) {
+        if self.note(signed)? {
             return key_memo::verify(TLSv1_3, message, certificate, signed, || {
                 verify_tls13_signature(message, certificate, signed, &self.algorithms)
             });

@@ -17,7 +17,7 @@ use crate::outcome::Failure;
 use crate::tls::Alpn;
 
 /// A change_cipher_spec record, for middle boxes (RFC 8446, appendix D.4).
-const FOR_MIDDLE_BOXES: [u8; HEADER + 1] = [CHANGE_CIPHER_SPEC, 3, 3, 0, 1, 1];
+pub(super) const FOR_MIDDLE_BOXES: [u8; HEADER + 1] = [CHANGE_CIPHER_SPEC, 3, 3, 0, 1, 1];
 
 /// A message's header: its type, and its length in three bytes.
 const MESSAGE_HEADER: usize = 4;
@@ -92,7 +92,7 @@ impl OwnClient {
             }
             (State::Finished, FINISHED) => return self.server_finished(message, body, outgoing),
             (State::Ready, NEW_SESSION_TICKET) => return self.read(new_session_ticket(body)),
-            (State::Ready, KEY_UPDATE) => return self.key_update(body, outgoing),
+            (State::Ready, KEY_UPDATE) => return self.key_update(body),
             _ => return self.fail(unexpected("a handshake message that has no place here")),
         }
         self.secrets()?.add(message);
@@ -174,16 +174,16 @@ impl OwnClient {
         Ok(())
     }
 
-    /// Goes on to the server's next keys, and to the client's if it is asked to (RFC 8446, section
-    /// 4.6.3).
-    fn key_update(&mut self, body: &[u8], outgoing: &mut Vec<u8>) -> Result<(), Failure> {
+    /// Goes on to the server's next keys, and to the client's with the next plaintext if it is asked
+    /// to (RFC 8446, section 4.6.3).
+    fn key_update(&mut self, body: &[u8]) -> Result<(), Failure> {
         self.key_updates += 1;
         if self.key_updates > KEY_UPDATES {
             return self.fail(unexpected("one KeyUpdate after the other"));
         }
         match body {
             [0] => {}
-            [1] => self.renew(outgoing)?,
+            [1] => self.owes_key_update = true,
             [_] => return self.fail(illegal("a KeyUpdate that asks for something unknown")),
             _ => return self.fail("a KeyUpdate of a wrong length".into()),
         }
@@ -202,6 +202,7 @@ impl OwnClient {
         let (Some(suite), Some([client, _])) = (self.suite, &mut self.traffic) else {
             return self.fail(NO_KEY);
         };
+        self.owes_key_update = false;
         *client = suite.update(client);
         self.sending = suite.protect(client);
         Ok(())

@@ -28,8 +28,9 @@ use rustls::crypto::tls13::OkmBlock;
 
 pub use self::authentication::Judge;
 pub use self::fault::INTERNAL_ERROR;
-use self::fault::{Fault, unexpected};
+use self::fault::{Fault, ILLEGAL_PARAMETER, illegal, unexpected};
 pub use self::hello::Template;
+use self::messages::FOR_MIDDLE_BOXES;
 use self::protection::Protection;
 use self::reading::{ALERT, APPLICATION_DATA, CHANGE_CIPHER_SPEC, HANDSHAKE, HEADER, RECORD};
 use self::secrets::{Secrets, Side, Suite};
@@ -107,6 +108,8 @@ pub struct OwnClient {
     warnings: u8,
     change_cipher_specs: u8,
     key_updates: u8,
+    /// The server has asked for a KeyUpdate and has not got it.
+    owes_key_update: bool,
     alpn: Option<Alpn>,
     signature_scheme: Option<SignatureScheme>,
     /// What the server has done wrong: the alert that it gets, and why.
@@ -139,6 +142,7 @@ impl OwnClient {
             warnings: 0,
             change_cipher_specs: 0,
             key_updates: 0,
+            owes_key_update: false,
             alpn: None,
             signature_scheme: None,
             fault: None,
@@ -162,6 +166,8 @@ impl OwnClient {
             return;
         }
         if let (None, Some(suite), Some(secrets)) = (&self.sending, self.suite, &self.handshake) {
+            // As in front of the flight whose place the alert takes.
+            outgoing.extend_from_slice(&FOR_MIDDLE_BOXES);
             self.sending = suite.protect(secrets.traffic(Side::Client));
         }
         let content = [FATAL, alert];
@@ -205,9 +211,10 @@ impl OwnClient {
         Ok(())
     }
 
-    /// Appends plaintext, encrypted.
+    /// Appends plaintext, encrypted; in front of it the KeyUpdate that the server waits for, one
+    /// however often it has asked (RFC 8446, section 4.6.3).
     pub fn write(&mut self, plaintext: &[u8], outgoing: &mut Vec<u8>) -> Result<(), Failure> {
-        if self.sending.as_ref().is_some_and(Protection::is_worn) {
+        if self.owes_key_update || self.sending.as_ref().is_some_and(Protection::is_worn) {
             self.renew(outgoing)?;
         }
         plaintext.chunks(RECORD).try_for_each(|part| self.seal(APPLICATION_DATA, part, outgoing))
@@ -316,8 +323,14 @@ impl OwnClient {
             }
             return self.fail(unexpected("one alert that only warns after the other"));
         }
-        // It has ended the session: there is nobody to tell.
-        self.has_ended = true;
+        match level {
+            // It has ended the session: there is nobody to tell.
+            WARNING | FATAL => self.has_ended = true,
+            _ => {
+                let fault = illegal("an alert of an unknown level");
+                self.fault = Some((ILLEGAL_PARAMETER, fault.into()));
+            }
+        }
         Err(Failure::Alert(alert))
     }
 

@@ -40,7 +40,6 @@ pub const RANDOM_LENGTH: usize = 32;
 
 /// Versions: the one that a hello has in front, and that of its extension.
 const TLS12: [u8; 2] = [3, 3];
-const TLS13: [u8; 2] = [3, 4];
 
 /// Extensions (section 4.2).
 const SERVER_NAME: u16 = 0;
@@ -66,6 +65,10 @@ const OCSP: u8 = 1;
 
 /// Section 4.2: an extension answers one of the client's.
 const UNASKED: Fault = Fault::new(UNSUPPORTED_EXTENSION, "an extension that was not asked for");
+
+/// Section 6.2: a version that is known, and not offered.
+const OLD_VERSION: Fault =
+    Fault::new(PROTOCOL_VERSION, "the server does not take TLS 1.3, and nothing else is offered");
 
 /// The length of the record that these bytes begin with, its header included; `None` while that is
 /// unknown, an error when they begin with no record, or with one that is longer than any may be.
@@ -97,33 +100,46 @@ pub struct ServerHello<'m> {
 /// ID (section 4.1.3).
 pub fn server_hello<'m>(body: &'m [u8], session_id: &[u8]) -> Result<ServerHello<'m>, Fault> {
     let cut = "the ServerHello is cut short";
-    let no_version = illegal("the ServerHello has no legacy version");
-    let rest = body.strip_prefix(&TLS12).ok_or(no_version)?;
+    let (legacy_version, rest) = body.split_first_chunk().ok_or(cut)?;
+    match legacy_version {
+        &TLS12 => {}
+        [3, 0..=2] => return Err(OLD_VERSION),
+        _ => return Err(illegal("the ServerHello has no legacy version")),
+    }
     let (random, rest) = rest.split_at_checked(RANDOM_LENGTH).ok_or(cut)?;
     if random == HELLO_RETRY_REQUEST {
         return Err(illegal("the server asks for another key share, and none is offered"));
     }
     let (echo, rest) = split(rest, 1).ok_or(cut)?;
-    if echo != session_id {
-        return Err(illegal("the server does not repeat the session ID"));
-    }
     let (suite, rest) = rest.split_first_chunk().ok_or(cut)?;
-    let rest = rest.strip_prefix(&[0]).ok_or(illegal("the server compresses"))?;
-    let (mut version, mut share) = (None, None);
+    let (compression, rest) = rest.split_first().ok_or(cut)?;
+    let (mut version, mut share, mut unasked) = (None, None, false);
+    // Older versions can do without extensions.
+    let rest = if rest.is_empty() { &[0, 0] } else { rest };
     let behind = for_each_extension(rest, |number, content| {
         match number {
             SUPPORTED_VERSIONS => version = Some(content),
             KEY_SHARE => share = Some(content),
-            _ => return Err(UNASKED),
+            _ => unasked = true,
         }
         Ok(())
     })?;
     if !behind.is_empty() {
         return Err("something lies behind the ServerHello's extensions".into());
     }
-    if version != Some(&TLS13) {
-        let words = "the server does not take TLS 1.3, and nothing else is offered";
-        return Err(Fault::new(PROTOCOL_VERSION, words));
+    // All other rules are those of the version.
+    match version {
+        Some([3, 4]) => {}
+        Some(_) => return Err(illegal("the server chooses a version that is not offered")),
+        None => return Err(OLD_VERSION),
+    }
+    match () {
+        () if echo != session_id => {
+            return Err(illegal("the server does not repeat the session ID"));
+        }
+        () if *compression != 0 => return Err(illegal("the server compresses")),
+        () if unasked => return Err(UNASKED),
+        () => {}
     }
     let share = share.ok_or(Fault::new(MISSING_EXTENSION, "the server sends no share"))?;
     let (group, share) = share.split_first_chunk().ok_or(cut)?;
@@ -269,8 +285,11 @@ fn are_numbers(list: &[u8]) -> bool {
     !list.is_empty() && list.len().is_multiple_of(2)
 }
 
-/// Whether this is a list of distinguished names, each of at least a byte.
+/// Whether this is a list of distinguished names, at least one, each of at least a byte.
 fn are_names(mut list: &[u8]) -> bool {
+    if list.is_empty() {
+        return false;
+    }
     while !list.is_empty() {
         match split(list, 2) {
             Some((name, rest)) if !name.is_empty() => list = rest,

@@ -154,17 +154,22 @@ fn was_authentic(is_ready: bool, is_left: bool, has_taken: bool) -> Option<bool>
     }
 }
 
-/// Encodes the alert that the library has ready when it has failed: it gives it out when it is asked
-/// once more, with what it has left of the incoming bytes.
+/// The most that the library may have ready when it has failed: its last flight, and the alert.
+const LAST_WORDS: usize = 8;
+
+/// Encodes the alert that the library has ready when it has failed, and what it has in front of it: it
+/// gives them out when it is asked again, with what it has left of the incoming bytes.
 fn make_alert(
     connection: &mut UnbufferedClientConnection,
     left: &mut [u8],
     outgoing: &mut Vec<u8>,
 ) {
-    if let Ok(ConnectionState::EncodeTlsData(mut flight)) =
-        connection.process_tls_records(left).state
-    {
-        encode_flight(outgoing, &mut flight);
+    for _ in 0..LAST_WORDS {
+        match connection.process_tls_records(left).state {
+            Ok(ConnectionState::EncodeTlsData(mut flight)) => encode_flight(outgoing, &mut flight),
+            Ok(ConnectionState::TransmitTlsData(flight)) => flight.done(),
+            _ => return,
+        }
     }
 }
 

@@ -3,6 +3,8 @@
 use aws_lc_rs::rand::SystemRandom;
 use aws_lc_rs::signature::{ECDSA_P256_SHA256_ASN1_SIGNING, EcdsaKeyPair};
 
+use rustls::SignatureScheme;
+
 use super::*;
 use crate::tls::TrustAnchors;
 use crate::tls::rustls::own::reading::{CERTIFICATE, CERTIFICATE_VERIFY};
@@ -50,8 +52,15 @@ impl Owner {
 fn judging(trusted: &Owner, name: &str) -> Arc<Template> {
     let config = config(Group::X25519, &[0x1301]);
     let algorithms = config.crypto_provider().signature_verification_algorithms;
+    judging_by(trusted, name, algorithms.supported_schemes())
+}
+
+/// The same of one that offers these schemes.
+fn judging_by(trusted: &Owner, name: &str, schemes: Vec<SignatureScheme>) -> Arc<Template> {
+    let config = config(Group::X25519, &[0x1301]);
+    let algorithms = config.crypto_provider().signature_verification_algorithms;
     let trust = TrustAnchors::Certificates(vec![trusted.certificate.clone()]);
-    let verifier = Verifier::full(&trust, algorithms, algorithms.supported_schemes()).unwrap();
+    let verifier = Verifier::full(&trust, algorithms, schemes).unwrap();
     let name = ServerName::try_from(name.to_owned()).unwrap();
     let judge = Judge::new(Arc::new(verifier), name.clone());
     let group = key_exchange::own(Group::X25519, KeyShare::Fresh).unwrap();
@@ -90,6 +99,17 @@ fn a_server_that_is_who_it_should_be_passes_and_no_other() {
     }
     // Sessions of rustls find no note of a signature that was not theirs.
     assert_eq!(signed_with::take(), None);
+}
+
+#[test]
+fn a_signature_of_a_scheme_that_is_not_offered_is_refused() {
+    let owner = Owner::new();
+    let right = SignatureScheme::ECDSA_NISTP256_SHA256;
+    let template = judging_by(&owner, "localhost", vec![right]);
+    assert_eq!(said(&template, &owner.chain(), &owner), Ok(()));
+    // Though it is one that the library could verify.
+    let template = judging_by(&owner, "localhost", vec![SignatureScheme::ECDSA_NISTP384_SHA384]);
+    assert_eq!(said(&template, &owner.chain(), &owner), Err(Failure::TlsProtocol));
 }
 
 #[test]
@@ -167,6 +187,7 @@ fn a_server_of_rustls_is_authenticated() {
     }
     hello.clear();
     assert_eq!(feed(&mut client, &mut flight, &mut hello), Err(Failure::Certificate));
-    // An alert, encrypted: its header, two bytes, the content type and the tag.
-    assert!(hello.len() == HEADER + 2 + 1 + 16 && !client.is_ready());
+    // A record for middle boxes and an alert, encrypted: its header, two bytes, the content type
+    // and the tag.
+    assert!(hello.len() == HEADER + 1 + HEADER + 2 + 1 + 16 && !client.is_ready());
 }

@@ -1,13 +1,19 @@
 //! What a server that breaks a rule is told: an alert, encrypted as soon as there are keys.
 
-use super::peer::{Peer, RIGHT};
+use super::peer::{Peer, RIGHT, message, plain};
 use super::*;
 use crate::outcome::alert_name;
-use crate::tls::rustls::own::reading::{CERTIFICATE_REQUEST, ENCRYPTED_EXTENSIONS, FINISHED};
+use crate::tls::rustls::own::messages::FOR_MIDDLE_BOXES;
+use crate::tls::rustls::own::reading::{
+    CERTIFICATE_REQUEST, ENCRYPTED_EXTENSIONS, FINISHED, SERVER_HELLO,
+};
 
-/// What a client has said last, as its server reads it: the alert's number.
+/// What a client has said last, as its server reads it: the alert's number. Like a flight, it comes
+/// behind a record for middle boxes (RFC 8446, appendix D.4).
 fn alert_of(peer: &Peer, said: &mut [u8]) -> u8 {
     let mut keys = SUITES[0].protect(peer.client_secret()).unwrap();
+    let (for_middle_boxes, said) = said.split_at_mut(FOR_MIDDLE_BOXES.len());
+    assert_eq!(for_middle_boxes, FOR_MIDDLE_BOXES);
     let (header, body) = said.split_first_chunk_mut::<HEADER>().unwrap();
     let (kind, content) = keys.open(*header, body).unwrap();
     assert_eq!((kind, content.len(), content[0]), (ALERT, 2, FATAL));
@@ -49,6 +55,38 @@ fn each_kind_of_fault_has_its_alert() {
     let without = [CERTIFICATE_REQUEST, 0, 0, 3, 0, 0, 0];
     let record = peer.seal(HANDSHAKE, &without);
     assert_eq!(told(peer, record), "missing_extension");
+    let mut peer = Peer::new();
+    peer.say_first(1);
+    let no_names = [CERTIFICATE_REQUEST, 0, 0, 9, 0, 0, 6, 0, 47, 0, 2, 0, 0];
+    let record = peer.seal(HANDSHAKE, &no_names);
+    assert_eq!(told(peer, record), "decode_error");
+}
+
+#[test]
+fn an_alert_of_an_unknown_level_is_a_fault_and_still_the_alert_that_it_is() {
+    let mut peer = Peer::new();
+    let mut record = peer.seal(ALERT, &[0x42, 40]);
+    let mut said = Vec::new();
+    assert_eq!(peer.client.record(&mut record, &mut said), Err(Failure::Alert(40)));
+    assert_eq!(alert_of(&peer, &mut said), 47);
+}
+
+#[test]
+fn a_server_of_another_version_is_told_so_whatever_else_is_wrong() {
+    let older = |legacy: [u8; 2], behind: &[u8]| {
+        let body = [&legacy[..], &[7; 32], &[0, 0xc0, 0x2f, 0], behind].concat();
+        let (mut client, _) = begun(&template(Group::X25519));
+        let mut record = plain(HANDSHAKE, &message(SERVER_HELLO, &body));
+        let mut said = Vec::new();
+        client.record(&mut record, &mut said).unwrap_err();
+        said[6]
+    };
+    // Without extensions, with renegotiation_info, and with a version that is no answer.
+    assert_eq!(older([3, 3], &[]), 70);
+    assert_eq!(older([3, 1], &[]), 70);
+    assert_eq!(older([3, 3], &[0, 5, 0xff, 1, 0, 1, 0]), 70);
+    assert_eq!(older([3, 3], &[0, 6, 0, 43, 0, 2, 3, 3]), 47);
+    assert_eq!(older([3, 4], &[]), 47);
 }
 
 #[test]

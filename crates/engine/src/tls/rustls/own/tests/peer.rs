@@ -269,6 +269,29 @@ fn key_updates_without_end_are_refused() {
 }
 
 #[test]
+fn key_updates_that_are_asked_for_are_answered_once_with_the_next_plaintext() {
+    const ASKS: [u8; 5] = [24, 0, 0, 1, 1];
+    let mut peer = Peer::new();
+    peer.say_first(4);
+    let [client, server] = peer.client.traffic.as_ref().unwrap();
+    let (client, mut traffic) = (client.as_ref().to_vec(), OkmBlock::new(server.as_ref()));
+    let mut said = Vec::new();
+    for _ in 0..3 {
+        let mut record = Vec::new();
+        SUITES[0].protect(&traffic).unwrap().seal(HANDSHAKE, &ASKS, &mut record).unwrap();
+        peer.client.record(&mut record, &mut said).unwrap();
+        traffic = SUITES[0].update(&traffic);
+    }
+    assert!(said.is_empty());
+    peer.client.write(b"x", &mut said).unwrap();
+    peer.client.write(b"y", &mut said).unwrap();
+    // A KeyUpdate of 5 bytes and twice a byte of plaintext, each in a record that adds 22.
+    assert_eq!(said.len(), 27 + 23 + 23);
+    let [now, _] = peer.client.traffic.as_ref().unwrap();
+    assert_eq!(now.as_ref(), SUITES[0].update(&OkmBlock::new(&client)).as_ref());
+}
+
+#[test]
 fn a_close_notify_ends_nothing_before_the_finished() {
     let mut peer = Peer::new();
     peer.say_all_but_finished();

@@ -1,0 +1,61 @@
+"""That the accounting of BoGo's cases can fail: each thing that may be wrong with it is told."""
+
+import pytest
+
+from bogo.accounting import Case, Client, page, problems_of_all
+
+REASON = "the library sends no alert"
+CASES = [Case("A-1", "passed"), Case("B-1", "failed", "EOF"), Case("C-1", "unimplemented", "-x")]
+COMMON = {"-x": "tlslab has no such thing"}
+
+
+def client(
+    cases: list[Case] = CASES,
+    disabled: dict[str, str] | None = None,
+    flags: dict[str, str] | None = None,
+) -> Client:
+    return Client(
+        "rustls",
+        cases,
+        {"B-*": REASON} if disabled is None else disabled,
+        COMMON if flags is None else COMMON | flags,
+    )
+
+
+def test_nothing_is_wrong_when_every_case_is_accounted_for() -> None:
+    assert problems_of_all([client()], COMMON) == []
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        (client(disabled={}), "B-1 fails, and no reason is given"),
+        (client(disabled={"*-1": REASON}), "A-1 passes, but *-1 is disabled"),
+        (client(disabled={"B-1": REASON, "D-1": REASON}), "D-1 names no case that fails"),
+        (client(disabled={"B-1": REASON, "A-1": REASON}), "A-1 passes"),
+        (client(disabled={"B-1": "flaky"}), "B-1 has no reason in words"),
+        (client(flags={"-y": "no such thing"}), "no case needs -y"),
+        (client([*CASES, Case("C-2", "unimplemented", "-z")]), "C-2 needs -z, which has no reason"),
+        (client([*CASES, Case("C-2", "lost")]), "C-2 is neither passed nor failed"),
+        (client([]), "there are no cases"),
+    ],
+)
+def test_what_is_wrong_is_told(wrong: Client, words: str) -> None:
+    assert any(words in problem for problem in problems_of_all([wrong], COMMON))
+
+
+def test_all_clients_run_the_same_cases() -> None:
+    fewer = client(CASES[1:])
+    assert "the clients have not run the same cases" in problems_of_all([client(), fewer], COMMON)
+
+
+def test_a_common_flag_that_no_case_needs_is_stale() -> None:
+    common = COMMON | {"-old": "no such thing"}
+    assert "no case needs -old: remove its reason" in problems_of_all([client()], common)
+
+
+def test_the_page_has_counts_and_all_reasons() -> None:
+    text = page([client()], COMMON)
+    assert "| rustls | 1 | 1 | 1 |" in text
+    assert "| `-x` | 1 | tlslab has no such thing |" in text
+    assert f"| 1 | {REASON} | `B-1` |" in text
