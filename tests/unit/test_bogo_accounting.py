@@ -2,7 +2,7 @@
 
 import pytest
 
-from bogo.accounting import Case, Client, page, problems_of_all
+from bogo.accounting import VARYING, Case, Client, page, problems_of_all, settled
 
 REASON = "the library sends no alert"
 CASES = [Case("A-1", "passed"), Case("B-1", "failed", "EOF"), Case("C-1", "unimplemented", "-x")]
@@ -52,6 +52,18 @@ def test_all_clients_run_the_same_cases() -> None:
 def test_a_common_flag_that_no_case_needs_is_stale() -> None:
     common = COMMON | {"-old": "no such thing"}
     assert "no case needs -old: remove its reason" in problems_of_all([client()], common)
+
+
+def test_a_case_that_varies_is_disabled_either_way_and_there_are_few_of_them() -> None:
+    varying = {"A-1": "depends on segments"}
+    assert [settled(case, varying).result for case in CASES] == [
+        "failed",
+        "failed",
+        "unimplemented",
+    ]
+    too_many = {str(number): REASON for number in range(VARYING + 1)}
+    with pytest.raises(ValueError, match="cases that vary"):
+        settled(CASES[0], too_many)
 
 
 def test_the_page_has_counts_and_all_reasons() -> None:
