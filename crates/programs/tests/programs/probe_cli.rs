@@ -60,7 +60,7 @@ fn a_specification_may_come_from_a_file() {
 fn wrong_usage_is_said_in_one_line() {
     for target in ["", "http://localhost/", "localhost:0", "a b"] {
         let line = refused(&[&format!("--probe={target}")], 2, "usage");
-        assert!(line.contains(&format!("target '{target}'")), "{line}");
+        assert!(line.contains(&format!("'{target}'")), "{line}");
     }
     let line = refused(&["--probe", "localhost", "--probe-only", "curves"], 2, "usage");
     assert!(line.contains("known: versions, suites"), "{line}");
