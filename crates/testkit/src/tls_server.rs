@@ -143,18 +143,28 @@ fn serve(context: &SslContext, socket: TcpStream, body: &[u8], last: Option<(usi
     }
 }
 
-/// Makes the handshake, if the client lets it.
+/// Makes the handshake, if the client lets it. Where the context gives no tickets, a full one brings
+/// one nevertheless.
 pub(crate) fn accept(context: &SslContext, socket: TcpStream) -> Option<SslStream<TcpStream>> {
-    socket.set_read_timeout(Some(PATIENCE)).unwrap();
-    socket.set_write_timeout(Some(PATIENCE)).unwrap();
-    socket.set_nodelay(true).unwrap();
-    let mut stream = SslStream::new(Ssl::new(context).unwrap(), socket).unwrap();
-    stream.accept().ok()?;
+    let stream = accept_as_it_is(context, socket)?;
     let gives_none = stream.ssl().ssl_context().num_tickets() == 0;
     if gives_none && !stream.ssl().session_reused() {
         // SAFETY: the session is valid; the call notes that a ticket goes ahead of what is written next.
         unsafe { SSL_new_session_ticket(stream.ssl().as_ptr().cast()) };
     }
+    Some(stream)
+}
+
+/// The same with the tickets that the context gives, and no other.
+pub(crate) fn accept_as_it_is(
+    context: &SslContext,
+    socket: TcpStream,
+) -> Option<SslStream<TcpStream>> {
+    socket.set_read_timeout(Some(PATIENCE)).unwrap();
+    socket.set_write_timeout(Some(PATIENCE)).unwrap();
+    socket.set_nodelay(true).unwrap();
+    let mut stream = SslStream::new(Ssl::new(context).unwrap(), socket).unwrap();
+    stream.accept().ok()?;
     Some(stream)
 }
 

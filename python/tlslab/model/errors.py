@@ -12,8 +12,8 @@ TlslabError
 class TlslabError(Exception):
     """Anything that ends a command with a message instead of a traceback.
 
-    `remedy` says what the user can do about it; where the place that raises it has none, it is that of
-    the kind of error.
+    `remedy` says what the user can do about it; where the place that raises it has none, it is that
+    of the kind of error.
     """
 
     exit_code = 3

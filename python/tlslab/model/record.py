@@ -83,8 +83,8 @@ class SessionsGiven:
 class Preflight:
     """The one connection made before the load; `server` is the Server header, and hostile.
 
-    `body_sha256` is the body's digest in hexadecimal, where bodies were checked by it; `sessions` is
-    None where nothing was to be resumed.
+    `body_sha256` is the body's digest in hexadecimal, where bodies were checked by it; `sessions`
+    is None where nothing was to be resumed.
     """
 
     facts: Facts
@@ -166,8 +166,9 @@ class Outcomes:
 class Kinds:
     """Completed connections by the kind of their handshake, and what priming took.
 
-    `primed_connections` are full handshakes made before the warm-up, `refill_connections` those made
-    beside the load where a server gives no ticket on resumed connections; counted nowhere else.
+    `primed_connections` are full handshakes made before the warm-up, `refill_connections` those
+    made beside the load where a server gives no ticket on resumed connections, and counted nowhere
+    else.
     """
 
     full: int = 0

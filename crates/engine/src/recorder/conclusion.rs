@@ -43,9 +43,10 @@ impl Recorder {
     /// The notes in the form of a record.
     pub fn conclude(mut self, spec: &RunSpec) -> Conclusion {
         let steps = self.step_results(spec);
-        let parts = mem::take(&mut self.parts);
-        let mut whole = Part::new(spec.load.rate.is_some());
-        parts.iter().for_each(|part| whole.merge(part));
+        // Steps give their memory back one by one.
+        let mut parts = mem::take(&mut self.parts).into_iter();
+        let mut whole = parts.next().unwrap_or_else(|| Part::new(spec.load.rate.is_some()));
+        parts.for_each(|part| whole.merge(&part));
         let mut outcomes = Outcomes {
             attempts: self.carried + whole.started,
             completed: self.completed,
@@ -54,20 +55,23 @@ impl Recorder {
         };
         whole.book(&mut outcomes);
         outcomes.reasons = self.reasons.of(&outcomes);
-        let times = whole.whole();
+        let clients = clients(&whole);
+        let Part { started, requests, histograms: [mut times, minimal], .. } = whole;
+        times.merge(&minimal);
+        drop(minimal);
         Conclusion {
             outcomes,
             facts: self.counted_facts(),
             server_names: self.names.of(&spec.tls.server_names),
             authenticated: self.authenticated,
             own_client: self.own_client,
-            requests: whole.requests,
+            requests,
             bytes: self.bytes,
             kinds: self.kinds,
             histograms: times.encoded(),
             summaries: times.summaries(),
-            clients: clients(&whole),
-            open_loop: spec.load.rate.is_some().then(|| self.open_loop(whole.started)),
+            clients,
+            open_loop: spec.load.rate.is_some().then(|| self.open_loop(started)),
             flight: self.flight,
             carried: self.carried,
             slow_connects: self.slow_connects,

@@ -138,6 +138,9 @@ const SUPPORTED_VERSIONS: u16 = 43;
 const KEY_SHARE: u16 = 51;
 const RENEGOTIATION_INFO: u16 = 0xff01;
 
+/// The version of TLS 1.3 in `supported_versions`.
+const TLS13: [u8; 2] = [3, 4];
+
 /// The last bytes of a random that tells of a downgrade to TLS 1.2, and to an older version.
 const SENTINELS: [&[u8]; 2] = [b"DOWNGRD\x01", b"DOWNGRD\x00"];
 
@@ -172,17 +175,23 @@ impl Extensions {
         Self::bit(number).is_some_and(|bit| self.0 & bit != 0)
     }
 
-    /// Those of a ClientHello's message, and its session ID.
-    pub(crate) fn of_client_hello(message: &[u8]) -> Option<(Self, &[u8])> {
+    /// Those of a ClientHello's message, its session ID, and whether it offers TLS 1.3: a client of
+    /// TLS 1.2 alone may list its version, too.
+    pub(crate) fn of_client_hello(message: &[u8]) -> Option<(Self, &[u8], bool)> {
         let (session_id, rest) = field(message.get(4 + 2 + 32..)?, 1)?;
         let (_suites, rest) = field(rest, 2)?;
         let (_compression, rest) = field(rest, 1)?;
         let mut offered = Self::default();
-        each(rest, |number, _| {
+        let mut offers_tls13 = false;
+        each(rest, |number, content| {
             offered.0 |= Self::bit(number).unwrap_or(0);
+            if number == SUPPORTED_VERSIONS {
+                let versions = content.get(1..).unwrap_or_default();
+                offers_tls13 = versions.chunks_exact(2).any(|version| version == TLS13);
+            }
             true
         })?;
-        Some((offered, session_id))
+        Some((offered, session_id, offers_tls13))
     }
 
     /// Whether all extensions of this list, whose length stands in front, were offered; `None` when it
@@ -236,6 +245,7 @@ enum Phase {
 pub(crate) struct Observer {
     phase: Phase,
     offered: Extensions,
+    offers_tls13: bool,
     session_id: [u8; 32],
     id_length: usize,
     /// What has come of a record's header, and what is to come of its content.
@@ -256,6 +266,7 @@ impl Observer {
         Self {
             phase: Phase::Idle,
             offered: Extensions::default(),
+            offers_tls13: false,
             session_id: [0; 32],
             id_length: 0,
             header: [0; 5],
@@ -273,12 +284,15 @@ impl Observer {
         if self.phase != Phase::Idle {
             return;
         }
-        let Some((offered, id)) = records.get(5..).and_then(Extensions::of_client_hello) else {
+        let Some((offered, id, offers_tls13)) =
+            records.get(5..).and_then(Extensions::of_client_hello)
+        else {
             return;
         };
         let Some(place) = self.session_id.get_mut(..id.len()) else { return };
         place.copy_from_slice(id);
-        (self.offered, self.id_length, self.phase) = (offered, id.len(), Phase::Clear);
+        (self.offered, self.offers_tls13) = (offered, offers_tls13);
+        (self.id_length, self.phase) = (id.len(), Phase::Clear);
     }
 
     /// Takes what has been received.
@@ -417,14 +431,13 @@ impl Observer {
             broken = broken.or(rule);
             true
         });
-        if version == [3, 4] || (is_tls13 && version != [3, 3]) {
+        if version == TLS13 || (is_tls13 && version != [3, 3]) {
             return Err(Rule::LegacyVersion);
         }
         if is_tls13 && echo != &self.session_id[..self.id_length] {
             return Err(Rule::SessionId);
         }
-        let offers_tls13 = self.offered.contains(SUPPORTED_VERSIONS);
-        if !is_tls13 && offers_tls13 && SENTINELS.contains(&&random[24..]) {
+        if !is_tls13 && self.offers_tls13 && SENTINELS.contains(&&random[24..]) {
             return Err(Rule::Downgrade);
         }
         broken.map_or(Ok(()), Err)

@@ -65,7 +65,7 @@ pub(super) fn handshake(
     context.set_ciphersuites("TLS_AES_128_GCM_SHA256").unwrap();
     context.set_num_tickets(0).unwrap();
     let secret = note_secret(&mut context, SECRET);
-    let session = tls_server::accept(&context.build(), socket.try_clone().unwrap())?;
+    let session = tls_server::accept_as_it_is(&context.build(), socket.try_clone().unwrap())?;
     let secret = secret.lock().unwrap().take()?;
     Some((session, Sealer::new(secret)))
 }

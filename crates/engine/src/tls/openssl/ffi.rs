@@ -282,7 +282,7 @@ unsafe fn note_sent(ssl: *mut sys::SSL, message: &[u8], noted: usize) -> usize {
         CERTIFICATE_VERIFY => noted | SIGNED,
         CLIENT_HELLO => {
             let offered = Extensions::of_client_hello(message);
-            let offered = offered.map_or(0, |(offered, _)| offered.0);
+            let offered = offered.map_or(0, |(offered, ..)| offered.0);
             // SAFETY: by this function's own contract.
             unsafe { set_slot(ssl, offered_index(), offered as usize) };
             noted

@@ -6,7 +6,7 @@ use tlslab_testkit::peers::script::Act::{Flood, Receive, Send, Wait};
 use tlslab_testkit::peers::{Fault, Peer, bare, compressed, hello_retry, secured};
 use tlslab_testkit::tls_server::{Settings, Version};
 
-use super::{ALL, CONNECTIONS, VERIFYING, fail, fails, settings};
+use super::{ALL, CONNECTIONS, Client, VERIFYING, books, fail, fails, settings};
 use crate::alone::measured_alone;
 use crate::harness::{measured, trust};
 
@@ -18,19 +18,28 @@ fn what_is_not_tls_breaks_the_protocol() {
     let authority = Authority::new("tlslab test");
     let says = |bytes: &[u8]| bare(vec![Receive, Send(bytes.to_vec()), Wait]);
     let floods = |bytes: &[u8]| bare(vec![Receive, Flood(bytes.to_vec())]);
-    let cases: [(&str, &str, Fault); 9] = [
+    let cases: [(&str, &str, Fault); 8] = [
         ("HTTP", "tls_protocol", says(b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n")),
         ("SSH", "tls_protocol", says(b"SSH-2.0-OpenSSH_9.2p1 Debian-2+deb12u3\r\n")),
         ("garbage", "tls_protocol", says(&[22, 3, 3, 0, 8, 9, 9, 9, 9, 9, 9, 9, 9])),
         ("zeros", "tls_protocol", floods(&ZEROS)),
         ("an oversized record", "tls_protocol", floods(&[22, 3, 3, 0xff, 0xff])),
-        ("empty records", "tls_protocol", floods(&[22, 3, 3, 0, 0])),
         ("alerts that warn", "tls_protocol", floods(&[21, 3, 3, 0, 2, 1, 112])),
         ("fatal alerts", "alert_handshake_failure", floods(&[21, 3, 3, 0, 2, 2, 40])),
         ("HelloRetryRequests", "tls_protocol", hello_retry::forever()),
     ];
     for (name, class, fault) in &cases {
         fails(&authority, name, class, fault);
+    }
+    // The libraries would take any number of them; the minimal client refuses the first, as others.
+    let empty = floods(&[22, 3, 3, 0, 0]);
+    for client in ALL {
+        let failed = books(&authority, empty.clone(), client).failed;
+        let by_library = if let Client::Library(_) = client { CONNECTIONS } else { 1 };
+        let expected =
+            [("rule_empty_record", by_library), ("tls_protocol", CONNECTIONS - by_library)];
+        let expected = expected.into_iter().filter(|(_, count)| *count > 0);
+        assert_eq!(failed, expected.map(|(name, n)| (name.to_owned(), n)).collect(), "{client:?}");
     }
 }
 

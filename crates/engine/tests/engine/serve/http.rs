@@ -69,7 +69,7 @@ fn handshakes_that_fail_are_counted_and_probes_are_not() {
 fn errors_have_their_statuses_and_keep_the_connection_where_they_can() {
     for (server, trusted) in both() {
         let mut client = Client::connect(&server, context(&trusted));
-        assert_eq!(client.get("/").status, 404);
+        assert_eq!(client.get("/nothing").status, 404);
         assert_eq!(client.get("/bytes/1073741825").status, 404);
         client.send("DELETE /bytes/1 HTTP/1.1\r\nHost: a\r\n\r\n");
         let response = client.response();

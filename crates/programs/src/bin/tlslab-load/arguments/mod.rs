@@ -37,7 +37,7 @@ Without a server:
 /// Only loopback addresses are loaded, and hosts given with --allow. Exit status: 0 done and valid,
 /// 1 done but a verdict failed, 2 wrong usage, 3 could not run, 130 interrupted.
 #[derive(Debug, Parser)]
-#[command(version, max_term_width = 100, after_help = OTHER_MODES)]
+#[command(name = "tlslab-load", version, max_term_width = 100, after_help = OTHER_MODES)]
 pub struct Arguments {
     #[command(flatten)]
     urls: UrlArguments,
