@@ -228,7 +228,7 @@ fn check_sources(spec: &CheckedSpec, permit: &Permit) -> Result<(), RunError> {
     Ok(())
 }
 
-fn failed(spec: &CheckedSpec, name: &str, error: PreflightError) -> RunError {
+fn failed(spec: &CheckedSpec, name: &str, error: Box<PreflightError>) -> RunError {
     let peer = spec.peer();
     let bracketed = peer.host.contains(':');
     let host = if bracketed { format!("[{}]", peer.host) } else { peer.host.clone() };

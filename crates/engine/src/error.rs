@@ -27,7 +27,7 @@ pub enum RunError {
         /// Host and port.
         target: String,
         /// What happened.
-        error: PreflightError,
+        error: Box<PreflightError>,
     },
     /// Connections that were to bring sessions to resume failed, or brought none.
     #[error("{}", describe_priming(.0))]

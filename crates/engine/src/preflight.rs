@@ -40,7 +40,7 @@ pub struct Trial {
 }
 
 /// What the connection saw, or why it did not do what was asked.
-pub type Tried = Result<Trial, PreflightError>;
+pub type Tried = Result<Trial, Box<PreflightError>>;
 
 /// Makes the one connection, with a full handshake.
 pub fn preflight<B: Backend>(backend: &mut B, script: &Script) -> Tried {
@@ -58,23 +58,23 @@ pub fn minimal(backend: &RustlsBackend, script: &Script) -> Option<Tried> {
 pub fn resumed<B: Backend>(backend: &mut B, script: &Script) -> Tried {
     match backend.resume().map_err(failed)? {
         Some(session) => try_session(|| Ok(session), HandshakeKind::Resumed, script),
-        None => Err(PreflightError {
+        None => Err(Box::new(PreflightError {
             outcome: Outcome::Unexpected(Mismatch::Kind),
             explanation: "the server gave nothing to resume by".to_owned(),
             status: None,
             negotiated: None,
-        }),
+        })),
     }
 }
 
-fn failed(failure: Failure) -> PreflightError {
+fn failed(failure: Failure) -> Box<PreflightError> {
     let explanation = String::new();
-    PreflightError {
+    Box::new(PreflightError {
         outcome: Outcome::Failed(failure),
         explanation,
         status: None,
         negotiated: None,
-    }
+    })
 }
 
 fn try_session<S: Session>(
@@ -88,12 +88,12 @@ fn try_session<S: Session>(
     let outcome = drive(&mut connection, script, &clock).map_err(failed)?;
     let response = connection.last_response();
     if outcome != Outcome::Completed {
-        return Err(PreflightError {
+        return Err(Box::new(PreflightError {
             outcome,
             explanation: explain(outcome, &connection),
             status: (response.status != 0).then_some(response.status),
             negotiated: connection.facts(),
-        });
+        }));
     }
     let facts = connection.facts().ok_or_else(|| failed(Failure::TlsProtocol))?;
     let certificates = connection.session().peer_certificates();

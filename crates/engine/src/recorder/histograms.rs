@@ -68,7 +68,8 @@ impl Histograms {
     pub fn of_client(&self, connections: u64) -> ClientTimes {
         let delay = OPEN_HISTOGRAMS[0];
         let (mut histograms, mut summaries) = (self.encoded(), self.summaries());
-        (histograms.remove(delay), summaries.remove(delay));
+        histograms.remove(delay);
+        summaries.remove(delay);
         ClientTimes { connections, histograms, summaries }
     }
 

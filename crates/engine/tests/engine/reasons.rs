@@ -161,7 +161,7 @@ fn errors_of_http2_are_told_with_their_code_before_the_end() {
     let authority = Authority::new("tlslab test");
     let window = |stream| frame(WINDOW_UPDATE, 0, stream, &0x7fff_ffff_u32.to_be_bytes());
     let upper = [STATUS_200, &field("Server", "a")].concat();
-    let lists = vec![STATUS_200.to_vec(), field("x", &"y".repeat(100)).repeat(640)].concat();
+    let lists = [STATUS_200.to_vec(), field("x", &"y".repeat(100)).repeat(640)].concat();
     let pushed = [&2_u32.to_be_bytes()[..], &[0x82, 0x84, 0x87]].concat();
     let lengthy = [STATUS_200, &field("content-length", "2")].concat();
     let longer =
