@@ -157,6 +157,20 @@ fn no_bytes_pass_for_a_server() {
 }
 
 #[test]
+fn a_false_certificate_and_a_false_signature_have_alerts_of_their_own() {
+    let (owner, other) = (Owner::new(), Owner::new());
+    let hash = rustls::crypto::hash::Output::new(&[7; 32]);
+    let alert = |name: &str, signer: &Owner| {
+        let template = judging(&owner, name);
+        let judge = template.judge.as_ref().unwrap();
+        judge.judge(&owner.chain(), &signer.proof(&[7; 32]), &hash).unwrap_err().alert
+    };
+    // bad_certificate and decrypt_error.
+    assert_eq!(alert("example.com", &owner), 42);
+    assert_eq!(alert("localhost", &other), 51);
+}
+
+#[test]
 fn messages_whose_lengths_are_wrong_are_none() {
     let owner = Owner::new();
     let template = judging(&owner, "localhost");
