@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from scipy import stats
 
 from tlslab.analysis.scaling import find_knee, fit_law, law_value, ratio
 
@@ -32,14 +33,27 @@ def test_no_peak_is_told_where_none_is_in_reach():
     assert law.peak_at is None
 
 
-def test_intervals_hold_the_truth_in_most_simulations():
+SIMULATIONS = 300
+
+
+def times_held(blocks):
+    """How many of the intervals of the peak, of runs of so many blocks, hold the true peak."""
     truth = (300.0, 0.2, 0.004)
-    hits = 0
-    for seed in range(20):
-        law = fit_law(made(truth, noise=0.03, seed=seed))
-        assert law is not None
-        hits += law.peak.low <= law_value(truth, (0.8 / 0.004) ** 0.5) <= law.peak.high
-    assert hits >= 14
+    peak = law_value(truth, (0.8 / 0.004) ** 0.5)
+    laws = [fit_law(made(truth, 0.03, blocks, seed)) for seed in range(SIMULATIONS)]
+    assert None not in laws
+    return sum(law.peak.low <= peak <= law.peak.high for law in laws)
+
+
+@pytest.mark.parametrize(("blocks", "coverage"), [(5, 0.835), (20, 0.92)])
+def test_intervals_hold_the_truth_as_often_as_was_measured(blocks, coverage):
+    """They are called intervals of 95 % and are not: the percentile bootstrap of few blocks is too
+    narrow. Measured with 600 runs each, it holds the truth in 76 % of runs of 3 blocks, in 84 % of
+    5, 90 % of 10 and 92 % of 20. An interval that is narrower or wider than that fails here, by the
+    binomial distribution; a method that holds what it says has to change these numbers.
+    """
+    low, high = stats.binom.interval(0.999, SIMULATIONS, coverage)
+    assert low <= times_held(blocks) <= high
 
 
 def test_few_levels_have_no_law():

@@ -30,16 +30,21 @@ pub fn hold(kind: u8, body: &[u8]) -> bool {
     if !is_taken(kind, body) {
         return false;
     }
-    let [_, high, middle, low] = (body.len() as u32).to_be_bytes();
-    let payload = Payload::new([&[kind, high, middle, low], body].concat());
-    let version = ProtocolVersion::TLSv1_3;
-    let message = PlainMessage { typ: ContentType::Handshake, version, payload };
-    if let Err(error) = Message::try_from(message) {
+    if let Err(error) = rustls_reads(kind, body) {
         panic!("rustls: {error:?}: {kind} {body:?}");
     }
     assert!(!is_taken(kind, &body[..body.len() - 1]), "cut short: {kind} {body:?}");
     assert!(!is_taken(kind, &[body, &[0]].concat()), "with a byte behind: {kind} {body:?}");
     true
+}
+
+/// Whether rustls can read it.
+fn rustls_reads(kind: u8, body: &[u8]) -> Result<(), rustls::InvalidMessage> {
+    let [_, high, middle, low] = (body.len() as u32).to_be_bytes();
+    let payload = Payload::new([&[kind, high, middle, low], body].concat());
+    let version = ProtocolVersion::TLSv1_3;
+    let message = PlainMessage { typ: ContentType::Handshake, version, payload };
+    Message::try_from(message).map(|_| ())
 }
 
 fn is_taken(kind: u8, body: &[u8]) -> bool {
@@ -124,6 +129,55 @@ mod tests {
             1 => prop::collection::vec(any::<u8>(), 0..8),
         ];
         prop::collection::vec((numbers, contents), 0..4)
+    }
+
+    /// Extensions that a message of this type may hold, with contents that are right.
+    fn fitting(kind: u8) -> Vec<(u16, &'static [u8])> {
+        match kind {
+            SERVER_HELLO => vec![(43, &[3, 4]), (51, &[0, 29, 0, 2, 1, 1])],
+            ENCRYPTED_EXTENSIONS => {
+                vec![(0, &[]), (10, &[0, 2, 0, 29]), (16, &[0, 3, 2, b'h', b'2'])]
+            }
+            CERTIFICATE_REQUEST => vec![
+                (13, &[0, 4, 4, 3, 8, 4]),
+                (27, &[2, 0, 2]),
+                (47, &[0, 3, 0, 1, 9]),
+                (0x3a3a, &[1, 2, 3]),
+            ],
+            CERTIFICATE => vec![(5, &[1, 0, 0, 1, 9])],
+            NEW_SESSION_TICKET => vec![(42, &[0, 0, 64, 0]), (0x3a3a, &[1]), (0x1234, &[])],
+            _ => vec![],
+        }
+    }
+
+    /// Some of them, in any order; those that must be there always are.
+    fn well_formed() -> impl Strategy<Value = (u8, Vec<(u16, Vec<u8>)>)> {
+        prop::sample::select(&TYPES[..]).prop_flat_map(|kind| {
+            let all = fitting(kind);
+            let order = Just(all.clone()).prop_shuffle();
+            let kept = prop::collection::vec(any::<bool>(), all.len());
+            (order, kept).prop_map(move |(order, kept)| {
+                let must = |number: u16| {
+                    kind == SERVER_HELLO || (kind == CERTIFICATE_REQUEST && number == 13)
+                };
+                let some = order.into_iter().zip(kept);
+                let some = some.filter(|((number, _), kept)| *kept || must(*number));
+                (kind, some.map(|((number, content), _)| (number, content.to_vec())).collect())
+            })
+        })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig {
+            failure_persistence: None,
+            rng_seed: proptest::test_runner::RngSeed::Fixed(1),
+            ..ProptestConfig::with_cases(4_000)
+        })]
+
+        #[test]
+        fn what_is_well_formed_is_let_in((kind, list) in well_formed()) {
+            prop_assert!(hold(kind, &body(kind, &list)), "{} {:?}", kind, list);
+        }
     }
 
     proptest! {

@@ -135,21 +135,59 @@ fn no_bit_of_the_transcript_or_of_the_signature_may_be_another() {
     }
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
-
-    #[test]
-    fn no_bytes_pass_for_a_server(
-        chain in prop::collection::vec(any::<u8>(), 0..200),
-        proof in prop::collection::vec(any::<u8>(), 0..80),
-    ) {
-        let owner = Owner::new();
-        let template = judging(&owner, "localhost");
-        let judge = template.judge.as_ref().unwrap();
-        let hash = rustls::crypto::hash::Output::new(&[7; 32]);
-        prop_assert!(judge.judge(&chain, &proof, &hash).is_err());
-        prop_assert!(judge.judge(&owner.chain(), &proof, &hash).is_err());
+/// Bytes that are right but for some.
+fn edited(right: &[u8], edits: &[(prop::sample::Index, u8)]) -> Vec<u8> {
+    let mut bytes = right.to_vec();
+    for (place, edit) in edits {
+        let at = place.index(bytes.len().max(1));
+        match edit % 8 {
+            0 => bytes.truncate(at),
+            1 => bytes.insert(at.min(bytes.len()), *edit),
+            bit => bytes.iter_mut().skip(at).take(1).for_each(|byte| *byte ^= 1 << (bit - 1)),
+        }
     }
+    bytes
+}
+
+#[test]
+fn no_bytes_pass_for_a_server() {
+    let owner = Owner::new();
+    let template = judging(&owner, "localhost");
+    let judge = template.judge.as_ref().unwrap();
+    let hash = rustls::crypto::hash::Output::new(&[7; 32]);
+    let (chain, proof) = (owner.chain(), owner.proof(&[7; 32]));
+    assert_eq!(judge.judge(&chain, &proof, &hash), Ok(()));
+    let seen = std::cell::RefCell::new(std::collections::BTreeMap::new());
+    let cases = ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(2_000) };
+    let edits = || prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..3);
+    proptest!(cases, |(of_chain in edits(), of_proof in edits())| {
+        let (false_chain, false_proof) = (edited(&chain, &of_chain), edited(&proof, &of_proof));
+        let is_right = false_chain == chain && false_proof == proof;
+        let judged = judge.judge(&false_chain, &false_proof, &hash);
+        prop_assert_eq!(judged.is_ok(), is_right);
+        let failure = judged.err().map(|refusal| refusal.failure);
+        *seen.borrow_mut().entry(format!("{failure:?}")).or_insert(0) += 1;
+    });
+    // A good share gets past the lengths, as far as the chain and as far as the signature.
+    let seen = seen.into_inner();
+    for failure in [Failure::TlsProtocol, Failure::Certificate, Failure::Signature] {
+        let times = seen.get(&format!("{:?}", Some(failure))).copied().unwrap_or(0);
+        assert!(times >= 100, "{failure:?} is reached {times} times: {seen:?}");
+    }
+}
+
+#[test]
+fn a_false_certificate_and_a_false_signature_have_alerts_of_their_own() {
+    let (owner, other) = (Owner::new(), Owner::new());
+    let hash = rustls::crypto::hash::Output::new(&[7; 32]);
+    let alert = |name: &str, signer: &Owner| {
+        let template = judging(&owner, name);
+        let judge = template.judge.as_ref().unwrap();
+        judge.judge(&owner.chain(), &signer.proof(&[7; 32]), &hash).unwrap_err().alert
+    };
+    // bad_certificate and decrypt_error.
+    assert_eq!(alert("example.com", &owner), 42);
+    assert_eq!(alert("localhost", &other), 51);
 }
 
 #[test]

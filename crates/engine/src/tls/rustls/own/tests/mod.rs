@@ -2,9 +2,11 @@
 
 mod alerts;
 mod authentication;
+mod differential;
 mod faults;
 mod matrix;
 mod peer;
+mod scripted;
 
 use std::io::{Read, Write};
 

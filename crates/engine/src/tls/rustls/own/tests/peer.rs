@@ -213,6 +213,13 @@ fn what_messages_may_not_hold_is_refused() {
         let cut = (CERTIFICATE_REQUEST, &whole[..length]);
         assert_eq!(refused(&[extensions, cut]), Failure::TlsProtocol);
     }
+    // Names of authorities that are none: without a byte, and cut short.
+    for names in [&[0, 2, 0, 0][..], &[0, 3, 0, 2, 9], &[0, 1, 0]] {
+        let list = [&whole[3..], &[0, 47, 0, names.len() as u8], names].concat();
+        let body = [&[0, 0, list.len() as u8], &list[..]].concat();
+        let wrong = (CERTIFICATE_REQUEST, &body[..]);
+        assert_eq!(refused(&[extensions, wrong]), Failure::TlsProtocol, "{body:?}");
+    }
     // With a context, with something behind it, without schemes, and with them twice.
     let schemes = &whole[3..];
     for body in [

@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# Mutation testing of the minimal client, or of the files that are named: which changes of a line no test
+# notices (docs/mutation-testing.md). For so many seconds at most (default 1800), in random order.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+version=27.1.0
+seconds=${1:-1800}
+shift $(($# > 0))
+files=("$@")
+[ ${#files[@]} -gt 0 ] || files=('crates/engine/src/tls/rustls/own/*.rs')
+tests=${TESTS:-own::}
+tools=$PWD/target/mutants/tools
+
+if [ "$("$tools/bin/cargo-mutants" mutants --version 2>/dev/null)" != "cargo-mutants $version" ]; then
+    cargo install --quiet --locked --root "$tools" "cargo-mutants@$version"
+fi
+
+# Its own copy of the sources, its own build: the dependencies as for `cargo test`, the engine without
+# optimisation, since it is compiled anew for each mutant.
+copy=target/mutants/sources
+rm -rf "$copy"
+git clone --quiet . "$copy"
+export CARGO_TARGET_DIR=$PWD/target/mutants/build CARGO_PROFILE_DEV_OPT_LEVEL=0 CARGO_INCREMENTAL=1
+cd "$copy"
+cargo test --quiet --locked -p tlslab-engine --lib --no-run
+code=0
+timeout --signal INT "$seconds" "$tools/bin/cargo-mutants" mutants --in-place --shuffle \
+    --baseline skip --timeout 90 --build-timeout 300 -o ../found -p tlslab-engine \
+    $(printf -- ' -f %s' "${files[@]}") -- --lib -- "$tests" || code=$?
+wc -l ../found/mutants.out/{caught,missed,timeout,unviable}.txt
+# 2 says that some were missed, 124 that the time was up.
+[[ $code == [02] || $code == 124 || $code == 130 ]]
