@@ -26,8 +26,8 @@ mod engine {
         pub mod rustls {
             mod client_hello;
             pub mod own {
-                pub mod laws;
                 mod fault;
+                pub mod laws;
                 mod reading;
             }
         }
@@ -50,6 +50,6 @@ mod engine {
 
 pub use engine::tls::rustls::own::laws as own_laws;
 pub use engine::{
-    clock, hostile, http, http_laws, names, obsolete, outcome, reason, serve, spec, spec_laws, target,
-    tls,
+    clock, hostile, http, http_laws, names, obsolete, outcome, reason, serve, spec, spec_laws,
+    target, tls,
 };
