@@ -15,9 +15,11 @@ use super::*;
 /// Scripts that are tried, each time the same ones.
 const CASES: u32 = 4_000;
 
-/// Rules by which the minimal client refuses what rustls lets in: its reason, and the edit that breaks
-/// the rule.
-const STRICTER: [(&str, fn(&Edit) -> bool); 4] = [
+/// A reason of the minimal client's, and whether an edit breaks the rule behind it.
+type Stricter = (&'static str, fn(&Edit) -> bool);
+
+/// Rules by which the minimal client refuses what rustls lets in.
+const STRICTER: [Stricter; 4] = [
     // RFC 8446, section 4.1.3.
     ("the server does not repeat the session ID", |edit| matches!(edit, Edit::Flip(..))),
     // Section 4.2: the client has offered it, but the ServerHello may not hold it.
