@@ -244,6 +244,8 @@ enum Phase {
 #[derive(Debug)]
 pub(crate) struct Observer {
     phase: Phase,
+    /// The headers of encrypted records are read, too.
+    reads_sealed: bool,
     offered: Extensions,
     offers_tls13: bool,
     session_id: [u8; 32],
@@ -262,9 +264,13 @@ pub(crate) struct Observer {
 }
 
 impl Observer {
-    pub(crate) fn new() -> Self {
+    /// Before the ClientHello. A library that shows what is within encrypted records needs no
+    /// `reads_sealed`, which takes an empty record of application data right behind the server's
+    /// Finished for one of the handshake.
+    pub(crate) fn new(reads_sealed: bool) -> Self {
         Self {
             phase: Phase::Idle,
+            reads_sealed,
             offered: Extensions::default(),
             offers_tls13: false,
             session_id: [0; 32],
@@ -346,10 +352,10 @@ impl Observer {
             // In front of a ServerHello it is the library's to refuse, and so is what is too short
             // to be protected.
             APPLICATION_DATA => {
-                let is_tls13 = self.is_tls13 == Some(true);
-                let phase = if is_tls13 { Phase::Sealed } else { Phase::Over };
+                let goes_on = self.reads_sealed && self.is_tls13 == Some(true);
+                let phase = if goes_on { Phase::Sealed } else { Phase::Over };
                 (self.phase, self.message) = (phase, Vec::new());
-                if is_tls13 && self.content == EMPTY_PROTECTED {
+                if goes_on && self.content == EMPTY_PROTECTED {
                     Err(Rule::EmptyRecord)
                 } else {
                     Ok(())

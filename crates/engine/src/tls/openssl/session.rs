@@ -208,7 +208,6 @@ impl Session for OpensslSession {
         match progress {
             Progress::Done(_) => {
                 self.step = Step::FirstByte;
-                self.stream.get_mut().handshake_is_over();
                 self.give_back();
             }
             Progress::Closed => return Err(Failure::Closed(self.step)),

@@ -50,7 +50,7 @@ impl Wire {
             ended: false,
             unsent: Vec::with_capacity(USUAL_FLIGHT),
             sent: 0,
-            observer: Observer::new(),
+            observer: Observer::new(false),
             broken: None,
         }
     }
@@ -84,11 +84,6 @@ impl Wire {
     /// Leaves the empty buffer to others.
     fn lend(&mut self) {
         SPARE.set(std::mem::take(&mut self.received));
-    }
-
-    /// Nothing more of what is received belongs to the handshake.
-    pub fn handshake_is_over(&mut self) {
-        self.observer.finished();
     }
 
     /// The rule that the server has broken in what can be read of its records.

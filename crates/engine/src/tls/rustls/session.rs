@@ -140,7 +140,7 @@ impl RustlsSession {
             gained: 0,
             error: None,
             whole: None,
-            observer: Observer::new(),
+            observer: Observer::new(true),
             broken: None,
         }
     }

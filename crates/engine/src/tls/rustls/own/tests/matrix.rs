@@ -357,5 +357,8 @@ Not seen:
 - An encrypted handshake record that is empty but for padding, on rustls and OpenSSL.
 - TLS 1.2: rules broken behind the server's change_cipher_spec, but for what the library checks and \
 OpenSSL's HelloRequests.
+- rustls does not show what is within encrypted records: one that holds nothing is refused by its \
+length, and an empty record of application data right behind the server's Finished, which is allowed, \
+would be refused with it.
 - The minimal client offers TLS 1.3 only: it refuses every server of rows \"1.2\" for its version.
 ";
