@@ -60,10 +60,9 @@ class RunFolder:
         with _file_errors(path):
             path.mkdir(parents=True, exist_ok=True)
             _sync(path.parent)
-            _refuse_a_run(path)
             folder = cls(path, Lock(path))
-        # Another process may have begun one until the lock was there.
-        _refuse_a_run(path)
+        if (path / PLAN).exists():
+            raise StoreError(f"{path} already holds a run", "choose another --out, or --resume it")
         folder._write(EXPERIMENT, experiment)
         folder._write_json(ENVIRONMENT, ENVIRONMENT_SCHEMA, environment)
         folder._write_json(PLAN, PLAN_SCHEMA, plan)
@@ -264,8 +263,3 @@ def _file_errors(path: Path, remedy: str | None = None) -> Iterator[None]:
         raise StoreError(f"{place}: {words}", remedy or NO_ROOM) from None
     except OSError as error:
         raise StoreError(f"{path}: {error.strerror or error}", remedy or NO_ROOM) from None
-
-
-def _refuse_a_run(path: Path) -> None:
-    if (path / PLAN).exists():
-        raise StoreError(f"{path} already holds a run", "choose another --out, or --resume it")

@@ -83,9 +83,11 @@ def test_a_newer_format_is_refused_and_added_fields_are_passed_over(folder: RunF
         folder.plan()
 
 
-def test_a_folder_with_a_run_is_not_overwritten(folder: RunFolder) -> None:
+def test_a_folder_with_a_run_is_not_overwritten(tmp_path: Path) -> None:
+    # Whoever made it has done with it.
+    RunFolder.create(tmp_path / "run", "", PLAN, ENVIRONMENT)
     with pytest.raises(StoreError, match="already holds a run"):
-        RunFolder.create(folder.path, "", PLAN, ENVIRONMENT)
+        RunFolder.create(tmp_path / "run", "", PLAN, ENVIRONMENT)
 
 
 def test_a_folder_without_a_run_is_refused(tmp_path: Path) -> None:

@@ -68,7 +68,7 @@ def test_a_new_run_is_its_makers_alone(tmp_path: Path) -> None:
     folder = RunFolder.create(tmp_path / "r", dumps(EXPERIMENT), PLAN, ENVIRONMENT)
     with pytest.raises(StoreError, match="is at work on this run"):
         RunFolder.resume(folder.path)
-    with pytest.raises(StoreError, match="already holds a run"):
+    with pytest.raises(StoreError, match="is at work on this run"):
         RunFolder.create(folder.path, dumps(EXPERIMENT), PLAN, ENVIRONMENT)
 
 

@@ -12,10 +12,11 @@ use rustls::unbuffered::ConnectionState;
 use super::authentication::Judge;
 use super::fault::{Fault, illegal};
 use super::reading::{
-    CLIENT_HELLO, HANDSHAKE, HEADER, KEY_SHARE, RANDOM_LENGTH, ServerHello, encrypted_extensions,
-    for_each_extension, server_hello,
+    CLIENT_HELLO, HANDSHAKE, HEADER, KEY_SHARE, RANDOM_LENGTH, SIGNATURE_ALGORITHMS, ServerHello,
+    certificate_verify, encrypted_extensions, for_each_extension, server_hello,
 };
 use super::secrets::{SUITES, Suite};
+use crate::names::SignatureScheme;
 use crate::tls::rustls::client_hello::{extension, extensions, split};
 use crate::tls::rustls::flight::encode_flight;
 use crate::tls::rustls::random::Random;
@@ -38,6 +39,8 @@ pub struct Template {
     suites: Vec<u16>,
     /// The numbers of its extensions.
     extensions: Vec<u16>,
+    /// The signature schemes that are offered, and that TLS 1.3 has for handshakes.
+    schemes: Vec<SignatureScheme>,
     /// The application protocols that are offered.
     alpn: Vec<Vec<u8>>,
     /// Who judges the server; nobody where it is not to be authenticated.
@@ -75,8 +78,10 @@ impl Template {
             Ok(())
         })
         .ok()?;
+        let schemes = schemes(&record)?;
         let alpn = config.alpn_protocols.clone();
-        is_plain.then_some(Self { record, share, group, suites, extensions: offered, alpn, judge })
+        let extensions = offered;
+        is_plain.then_some(Self { record, share, group, suites, extensions, schemes, alpn, judge })
     }
 
     /// Appends a ClientHello with this key share, and a random and a session ID of its own, in its
@@ -92,6 +97,13 @@ impl Template {
         let session_id = message[SESSION_ID..].first_chunk_mut()?;
         Random.fill(session_id).ok()?;
         Some(*session_id)
+    }
+
+    /// The scheme of a CertificateVerify's body; a fault where it is not offered.
+    pub fn read_scheme(&self, body: &[u8]) -> Result<SignatureScheme, Fault> {
+        let scheme = certificate_verify(body)?;
+        let is_offered = self.schemes.contains(&scheme);
+        is_offered.then_some(scheme).ok_or(illegal("a signature scheme that is not offered"))
     }
 
     /// The application protocol that EncryptedExtensions choose, if they do; a fault where they hold
@@ -123,6 +135,15 @@ impl Template {
 pub struct Answer<'m> {
     pub suite: &'static Suite,
     pub share: &'m [u8],
+}
+
+/// The signature schemes of a ClientHello's record (section 4.2.3), without those that stand there for
+/// certificates alone: PKCS #1 and SHA-1.
+fn schemes(record: &[u8]) -> Option<Vec<SignatureScheme>> {
+    let (list, _) = split(extension(record, SIGNATURE_ALGORITHMS)?, 2)?;
+    let codes = list.chunks_exact(2).map(|code| u16::from_be_bytes([code[0], code[1]]));
+    let codes = codes.filter(|code| !matches!(code, 0x0201 | 0x0203 | 0x0401 | 0x0501 | 0x0601));
+    Some(codes.map(SignatureScheme::from_code_point).collect())
 }
 
 /// Where the only key share of a ClientHello lies, in its record (section 4.2.8).

@@ -9,7 +9,7 @@ use super::hello::Answer;
 use super::reading::{
     CERTIFICATE, CERTIFICATE_REQUEST, CERTIFICATE_VERIFY, CHANGE_CIPHER_SPEC, ENCRYPTED_EXTENSIONS,
     FINISHED, HANDSHAKE, HEADER, KEY_UPDATE, NEW_SESSION_TICKET, SERVER_HELLO, certificate_request,
-    certificate_verify, for_each_certificate, new_session_ticket,
+    for_each_certificate, new_session_ticket,
 };
 use super::secrets::{Secrets, Side};
 use super::{OwnClient, State};
@@ -86,7 +86,7 @@ impl OwnClient {
                 self.state = State::CertificateVerify;
             }
             (State::CertificateVerify, CERTIFICATE_VERIFY) => {
-                self.signature_scheme = Some(self.read(certificate_verify(body))?);
+                self.signature_scheme = Some(self.read(self.template.read_scheme(body))?);
                 self.authenticate(body)?;
                 self.state = State::Finished;
             }

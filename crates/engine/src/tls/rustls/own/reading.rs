@@ -44,7 +44,7 @@ const TLS12: [u8; 2] = [3, 3];
 /// Extensions (section 4.2).
 const SERVER_NAME: u16 = 0;
 const STATUS_REQUEST: u16 = 5;
-const SIGNATURE_ALGORITHMS: u16 = 13;
+pub const SIGNATURE_ALGORITHMS: u16 = 13;
 const ALPN: u16 = 16;
 const COMPRESS_CERTIFICATE: u16 = 27;
 const PRE_SHARED_KEY: u16 = 41;
