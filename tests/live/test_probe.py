@@ -299,7 +299,11 @@ def test_what_cannot_be_probed_is_one_line(tlslab: Tlslab) -> None:
     ended = tlslab.run("probe", "192.0.2.1", XDG_CONFIG_HOME="/none")
     assert ended.code == 3
     assert len(ended.errors) == 1
-    assert "--allow" in ended.errors[0]
-    ended = tlslab.run("probe", "https://localhost/")
+    assert "--allow" in ended.err.splitlines()[1]
+    ended = tlslab.run("probe", "http://localhost/")
     assert ended.code == 2
-    assert "HOST:PORT" in ended.errors[0]
+    assert "https://HOST[:PORT]/" in ended.errors[0]
+    ended = tlslab.run("probe", "localhost:1")
+    assert ended.code == 3
+    assert ended.errors == ["error: nothing listens on localhost:1"]
+    assert ended.err.splitlines()[1] == "  help: start the server, or correct the port"

@@ -21,7 +21,7 @@ def test_a_run_ends_with_a_summary_and_a_report(
     names = {path.name for path in folder.iterdir()}
     assert names == {
         "experiment.toml", "environment.json", "plan.json", "trials.jsonl", "summary.json",
-        "report.html",
+        "report.html", ".lock",
     }  # fmt: skip
     summary = json.loads((folder / "summary.json").read_text())
     assert summary["schema"] == "tlslab.summary/1"
@@ -162,7 +162,7 @@ def test_load_is_the_engine_with_the_machines_books(tlslab: Tlslab, own_referenc
     ended = tlslab.run("load", *arguments)
     assert ended.code == 0, ended.err
     assert "processors busy" in ended.out
-    assert "20 in" in ended.out
+    assert "(20 connections in" in ended.out
 
 
 def test_load_tells_who_made_the_handshakes(tlslab: Tlslab, own_reference: Own) -> None:

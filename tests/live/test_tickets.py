@@ -1,5 +1,6 @@
 """Servers that differ in the tickets that they give on resumed connections."""
 
+import getpass
 import json
 import socket
 import subprocess
@@ -25,7 +26,9 @@ ssl.pemfile = "{files.certificate}"
 ssl.privkey = "{files.key}"
 """
 
+# Those that give up root's rights keep the tests' own user, who alone may read the folders.
 H2O = """\
+user: {user}
 listen:
   host: 127.0.0.1
   port: {port}
@@ -43,6 +46,7 @@ hosts:
 
 NGINX = """\
 daemon off;
+user {user};
 pid {folder}/nginx.pid;
 error_log {folder}/error.log;
 events {{}}
@@ -74,13 +78,14 @@ def serving(folder: Path, name: str) -> Iterator[tuple[int, Path]]:
     ca = folder / "ca.pem"
     ca.write_text(authority.trust_pem)
     (folder / "page").write_text("x" * 1000)
-    folder.chmod(0o755)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     template, command, _ = SERVERS[name]
     config = folder / "server.conf"
-    config.write_text(template.format(folder=folder, port=port, files=files))
+    config.write_text(
+        template.format(folder=folder, port=port, files=files, user=getpass.getuser())
+    )
     process = ServerProcess([*command, str(config)], folder / "server.log")
 
     def listens() -> bool:

@@ -90,4 +90,7 @@ def _run(arguments: list[str]) -> None:
     sys.stdout.write(ended.stdout)
     if ended.returncode != 0:
         words = ended.stderr.strip().removeprefix("tlslab-load: ") or "the engine said nothing"
-        raise (UsageError if ended.returncode == UsageError.exit_code else CannotRunError)(words)
+        # The engine ends its line with what to do about it.
+        message, _, remedy = words.rpartition("; ") if "; " in words else (words, "", "")
+        kind = UsageError if ended.returncode == UsageError.exit_code else CannotRunError
+        raise kind(message, remedy)
