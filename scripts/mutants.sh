@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Mutation testing of the minimal client, or of the files that are named: which changes of a line no test
-# notices (docs/mutation-testing.md). For so many seconds at most (default 1800), in random order.
+# notices (docs/mutation-testing.md). Of what is committed; for so many seconds at most (default 1800), in
+# random order.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -9,6 +10,8 @@ seconds=${1:-1800}
 shift $(($# > 0))
 files=("$@")
 [ ${#files[@]} -gt 0 ] || files=('crates/engine/src/tls/rustls/own/*.rs')
+chosen=()
+for file in "${files[@]}"; do chosen+=(-f "$file"); done
 tests=${TESTS:-own::}
 tools=$PWD/target/mutants/tools
 
@@ -20,6 +23,7 @@ fi
 # optimisation, since it is compiled anew for each mutant.
 copy=target/mutants/sources
 rm -rf "$copy"
+rm -rf target/mutants/found
 git clone --quiet . "$copy"
 export CARGO_TARGET_DIR=$PWD/target/mutants/build CARGO_PROFILE_DEV_OPT_LEVEL=0 CARGO_INCREMENTAL=1
 cd "$copy"
@@ -27,7 +31,8 @@ cargo test --quiet --locked -p tlslab-engine --lib --no-run
 code=0
 timeout --signal INT "$seconds" "$tools/bin/cargo-mutants" mutants --in-place --shuffle \
     --baseline skip --timeout 90 --build-timeout 300 -o ../found -p tlslab-engine \
-    $(printf -- ' -f %s' "${files[@]}") -- --lib -- "$tests" || code=$?
+    "${chosen[@]}" -- --lib -- "$tests" || code=$?
+[ -s ../found/mutants.out/outcomes.json ] || { echo "no mutant was tried" >&2 && exit 3; }
 wc -l ../found/mutants.out/{caught,missed,timeout,unviable}.txt
 # 2 says that some were missed, 124 that the time was up.
 [[ $code == [02] || $code == 124 || $code == 130 ]]
