@@ -22,6 +22,8 @@ pytestmark = pytest.mark.timeout(900)
 def run(*command: object, **environment: str) -> str:
     """What a command says; it must end with 0, and knows nothing of the tests' environment."""
     kept = {name: value for name, value in os.environ.items() if name not in ("VIRTUAL_ENV",)}
+    # The machine's own authorities, as pip has it: its network may have a registry of its own.
+    kept["UV_SYSTEM_CERTS"] = "1"
     done = subprocess.run(
         [str(word) for word in command],
         cwd=environment.pop("folder", ROOT),
