@@ -97,12 +97,14 @@ def test_every_command_of_a_document_works_as_it_stands(document: str, tmp_path:
     assert wanted
     log, failed = tmp_path / "log", tmp_path / "failed"
     failed.touch()
+    (tmp_path / "home").mkdir()
     environment = {
         **os.environ,
         VARIABLE: "1",
         "FAILURES": str(failed),
         "TMPDIR": str(tmp_path),
-        "XDG_CONFIG_HOME": str(tmp_path / "config"),
+        "HOME": str(tmp_path / "home"),
+        "XDG_CONFIG_HOME": str(tmp_path / "home" / ".config"),
     }
     with log.open("wb") as output:
         shell = subprocess.Popen(
@@ -119,7 +121,8 @@ def test_every_command_of_a_document_works_as_it_stands(document: str, tmp_path:
         finally:
             end(shell.pid)
     said = log.read_text("utf-8", "replace")[-6000:]
-    assert failures(failed.read_text("utf-8").splitlines()) == [], said
+    wrong = failures(failed.read_text("utf-8").splitlines())
+    assert not wrong, "\n".join([*wrong, said])
     assert shell.returncode in (0, 1), said
 
 

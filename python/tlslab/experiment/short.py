@@ -16,8 +16,9 @@ from tlslab.model.workload import NO_WINDOW, Window
 
 VARIABLE = "TLSLAB_SHORT_RUNS"
 
-# Levels of each factor; a baseline is always one of them.
+# Levels of those factors that still vary, and how many do; a baseline is always a level.
 LEVELS = 2
+VARYING = 2
 
 WARMUP_MS = 50
 MEASURE_MS = 200
@@ -34,14 +35,18 @@ def asked_for(environment: Mapping[str, str] = os.environ) -> bool:
 
 
 def shortened(experiment: Experiment) -> Experiment:
-    """The experiment with one block, two levels of each factor and the shortest of windows."""
+    """The experiment with one block, two levels of two factors and the shortest of windows."""
     work = experiment.workload
+    varying = _varying(experiment)
     steady = work.steady and replace(work.steady, window=_short(work.steady.window))
     return replace(
         experiment,
         title=f"{experiment.title} (cut short by {VARIABLE}: its figures mean nothing)",
         blocks=1,
-        factors=tuple(_fewer(factor, experiment) for factor in experiment.factors),
+        factors=tuple(
+            _fewer(factor, experiment, LEVELS if factor.name in varying else 1)
+            for factor in experiment.factors
+        ),
         workload=replace(
             work,
             capacity=_short(work.capacity),
@@ -58,12 +63,18 @@ def _short(window: Window) -> Window:
     return Window(min(window.warmup_ms, WARMUP_MS), min(window.measure_ms, MEASURE_MS))
 
 
-def _fewer(factor: Factor, experiment: Experiment) -> Factor:
+def _varying(experiment: Experiment) -> set[str]:
+    """The factors that go on to vary: those that are compared with a baseline come first."""
+    several = [factor.name for factor in experiment.factors if len(factor.levels) > 1]
+    return set(sorted(several, key=lambda name: name not in experiment.baseline)[:VARYING])
+
+
+def _fewer(factor: Factor, experiment: Experiment, most: int) -> Factor:
     needed = [experiment.baseline.get(factor.name)]
     needed += [each.otherwise for each in experiment.only if each.factor == factor.name]
     levels = [level for level in factor.levels if level in needed]
     others = [level for level in factor.levels if level not in needed]
-    kept = {*levels, *others[: max(0, LEVELS - len(levels))]}
+    kept = {*levels, *others[: max(0, most - len(levels))]}
     return Factor(factor.name, tuple(level for level in factor.levels if level in kept))
 
 

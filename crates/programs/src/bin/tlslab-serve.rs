@@ -30,7 +30,7 @@ const COULD_NOT_RUN: u8 = 3;
 /// The most processors that Linux's fixed-size affinity mask has room for.
 const PROCESSOR_LIMIT: usize = 1024;
 
-/// Serves /bytes/N and /stats over TLS with HTTP/1.1 or HTTP/2, for measuring; / lists them.
+/// Serves /bytes/N and more over TLS with HTTP/1.1 or HTTP/2, for measuring; / lists the pages.
 ///
 /// Says {"event":"ready","address":...,"pid":...,"urls":[...]} on standard output once it accepts
 /// connections (in a terminal: its URLs, a line for each),

@@ -41,6 +41,10 @@ pub enum Answer {
     Stats,
     /// The page that lists what there is.
     Index,
+    /// 302, to the page that lists what there is.
+    Redirect,
+    /// 401: nobody is let in.
+    Unauthorized,
     /// An error.
     Error(Status),
 }
@@ -145,6 +149,8 @@ fn route(path: &str) -> Answer {
         (Some(length), _) if length <= BODY_LIMIT => Answer::Bytes(length),
         (None, "/stats") => Answer::Stats,
         (None, "/") => Answer::Index,
+        (None, "/redirect") => Answer::Redirect,
+        (None, "/login") => Answer::Unauthorized,
         _ => Answer::Error(Status::NotFound),
     }
 }
@@ -182,6 +188,8 @@ mod tests {
         assert_eq!(answer_to("https://a:1/bytes/7"), Answer::Bytes(7));
         assert_eq!(answer_to("/bytes/1073741824"), Answer::Bytes(1 << 30));
         assert_eq!(answer_to("/stats"), Answer::Stats);
+        assert_eq!(answer_to("/redirect"), Answer::Redirect);
+        assert_eq!(answer_to("/login?x"), Answer::Unauthorized);
         for index in ["/", "/?x", "https://a", "https://a/"] {
             assert_eq!(answer_to(index), Answer::Index, "{index}");
         }

@@ -19,6 +19,8 @@ tlslab-serve, the reference server of tlslab
   /bytes/N  the first N bytes of a fixed sequence, up to 1 GiB, with their SHA-256 digest:
             /bytes/0, /bytes/100, /bytes/16384, /bytes/1048576
   /stats    counts of handshakes, connections and requests, and processor time, as JSON
+  /redirect 302 Found, to this page
+  /login    401 Unauthorized, whoever asks
   /         this page
 
 GET and HEAD, over HTTP/1.1 and HTTP/2.
@@ -75,6 +77,15 @@ impl Responder {
             Answer::Index => {
                 let text = INDEX.to_owned();
                 short("200 OK", date, "text/plain; charset=utf-8", text)
+            }
+            Answer::Redirect => {
+                let more = Some(("Location", "/"));
+                Reply { more, ..short("302 Found", date, "text/plain", "302 Found\n".to_owned()) }
+            }
+            Answer::Unauthorized => {
+                let more = Some(("WWW-Authenticate", "Basic realm=\"tlslab\""));
+                let text = "401 Unauthorized\n".to_owned();
+                Reply { more, ..short("401 Unauthorized", date, "text/plain", text) }
             }
             Answer::Error(status) => {
                 let more = matches!(status, Status::MethodNotAllowed);
@@ -208,10 +219,21 @@ mod tests {
     fn the_root_lists_what_there_is() {
         let (text, _) = respond(Answer::Index, |_| {});
         assert!(text.starts_with("HTTP/1.1 200 OK\r\n"), "{text}");
-        for page in ["/bytes/100", "/stats"] {
+        for page in ["/bytes/100", "/stats", "/redirect", "/login"] {
             assert!(text.contains(page), "{page}");
             assert!(!matches!(super::super::request::answer("GET", page), Answer::Error(_)));
         }
+    }
+
+    #[test]
+    fn a_redirect_and_a_login_have_the_field_that_goes_with_their_status() {
+        let (text, _) = respond(Answer::Redirect, |_| {});
+        assert!(text.starts_with("HTTP/1.1 302 Found\r\n"), "{text}");
+        assert!(text.contains("\r\nLocation: /\r\n"), "{text}");
+        let (text, _) = respond(Answer::Unauthorized, |_| {});
+        assert!(text.starts_with("HTTP/1.1 401 Unauthorized\r\n"), "{text}");
+        assert!(text.contains("\r\nWWW-Authenticate: Basic realm=\"tlslab\"\r\n"), "{text}");
+        assert!(text.ends_with("\r\n\r\n401 Unauthorized\n"), "{text}");
     }
 
     #[test]
