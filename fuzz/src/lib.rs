@@ -35,16 +35,35 @@ mod engine {
         mod alpn;
         mod flood;
         mod hello_retry_request;
+        mod negotiated;
         pub mod rules;
+        pub use alpn::Alpn;
         pub use alpn::{HTTP_1_1, HTTP_2, PROTOCOL_NAME_LIMIT};
         pub(crate) use flood::FRUITLESS_LIMIT;
         pub use hello_retry_request::HELLO_RETRY_REQUEST;
+        pub use negotiated::*;
         pub mod rustls {
             pub mod client_hello;
-            pub mod own {
-                mod fault;
-                pub mod laws;
-                mod reading;
+            mod failure;
+            mod flight;
+            mod key_schedule;
+            pub mod own;
+            mod signed_with;
+            #[path = "../../../../../fuzz/src/verifier.rs"]
+            pub mod verifier;
+            /// As the engine's, but the same in each run.
+            pub mod random {
+                use rustls::crypto::{GetRandomFailed, SecureRandom};
+
+                #[derive(Debug)]
+                pub struct Random;
+
+                impl SecureRandom for Random {
+                    fn fill(&self, bytes: &mut [u8]) -> Result<(), GetRandomFailed> {
+                        bytes.fill(7);
+                        Ok(())
+                    }
+                }
             }
         }
     }
