@@ -97,7 +97,7 @@ test-pythons: dev ## the wheel and the tests of parts on the other Pythons that 
 
 fuzz: ## run each fuzz target for a minute
 	@scripts/install-debian.sh fuzz
-	$(ANNOUNCE) begin "fuzz targets (about 5 minutes the first time)"
+	$(ANNOUNCE) begin "fuzz targets (about 6 minutes the first time)"
 	scripts/fuzz.sh 60
 	$(ANNOUNCE) end "fuzz targets"
 

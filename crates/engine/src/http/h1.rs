@@ -290,6 +290,7 @@ impl<'h> Framing<'h> {
             server: None,
             digest: None,
         };
+        let mut closes = false;
         for field in fields {
             let is = |name: &str| field.name.eq_ignore_ascii_case(name);
             if is("content-length") {
@@ -299,19 +300,26 @@ impl<'h> Framing<'h> {
                 }
                 framing.length = Some(length);
             } else if is("transfer-encoding") {
+                // Twice is once too often (RFC 9112, section 6.1).
+                let again = framing.chunked;
                 framing.chunked = field.value.eq_ignore_ascii_case(b"chunked");
-                if !framing.chunked {
+                if !framing.chunked || again {
                     return Err(HttpError::Length);
                 }
             } else if is("connection") {
-                framing.keep_alive = !field.value.eq_ignore_ascii_case(b"close")
-                    && (persistent || field.value.eq_ignore_ascii_case(b"keep-alive"));
+                // A list, in one field or several; "close" has the last word (RFC 9112, section 9.3).
+                for option in field.value.split(|byte| *byte == b',') {
+                    let option = option.trim_ascii();
+                    closes |= option.eq_ignore_ascii_case(b"close");
+                    framing.keep_alive |= option.eq_ignore_ascii_case(b"keep-alive");
+                }
             } else if is("server") {
                 framing.server = Some(field.value);
             } else if is("repr-digest") {
                 framing.digest = Some(field.value);
             }
         }
+        framing.keep_alive &= !closes;
         // A response with both is a request smuggler's (RFC 9112, section 6.1).
         if framing.chunked && framing.length.is_some() {
             return Err(HttpError::Length);

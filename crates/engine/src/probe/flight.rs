@@ -164,7 +164,7 @@ impl Flight {
             CERTIFICATE => self.take_certificates(body),
             SERVER_KEY_EXCHANGE => self.take_key_exchange(body).map(|()| false),
             CERTIFICATE_STATUS => {
-                let (_, status) = parse_tls_handshake_certificatestatus(body).ok()?;
+                let status = whole(parse_tls_handshake_certificatestatus(body))?;
                 self.staple = Some(status.blob.to_vec());
                 Some(false)
             }
@@ -176,7 +176,11 @@ impl Flight {
 
     /// In TLS 1.3 all that follows is encrypted.
     fn take_hello(&mut self, body: &[u8]) -> Option<bool> {
-        let (_, hello) = parse_tls_handshake_server_hello(body).ok()?;
+        let (rest, hello) = parse_tls_handshake_server_hello(body).ok()?;
+        // Extensions that cannot be read are left over; SSL 3.0 has none, whatever is there.
+        if !rest.is_empty() && hello.version.0 != Protocol::Ssl3.number() {
+            return None;
+        }
         self.extensions = extensions(hello.ext.unwrap_or_default())?;
         self.suite = hello.cipher.0;
         self.compression = hello.compression.0;
@@ -197,8 +201,13 @@ impl Flight {
     }
 
     fn take_certificates(&mut self, body: &[u8]) -> Option<bool> {
-        let (_, message) = parse_tls_handshake_msg_certificate(body).ok()?;
+        let message = whole(parse_tls_handshake_msg_certificate(body))?;
         let TlsMessageHandshake::Certificate(certificates) = message else { return None };
+        // The parser stops at the first certificate that is cut short, and says nothing.
+        let read: usize = certificates.cert_chain.iter().map(|c| 3 + c.data.len()).sum();
+        if 3 + read != body.len() {
+            return None;
+        }
         self.certificates = certificates.cert_chain.iter().map(|c| c.data.to_vec()).collect();
         Some(false)
     }
@@ -226,6 +235,11 @@ impl Flight {
         }
         Some(())
     }
+}
+
+/// What was read, if nothing lies behind it.
+fn whole<T>(read: tls_parser::nom::IResult<&[u8], T>) -> Option<T> {
+    read.ok().filter(|(rest, _)| rest.is_empty()).map(|(_, read)| read)
 }
 
 fn extensions(mut list: &[u8]) -> Option<Vec<(u16, Vec<u8>)>> {
@@ -260,6 +274,20 @@ mod tests {
         body.extend(extensions);
         let message = [&[2, 0, 0, body.len() as u8][..], &body].concat();
         [&[22, 3, 3, 0, message.len() as u8][..], &message].concat()
+    }
+
+    /// With these bytes behind the message of a record, as its last ones.
+    fn with_last(mut record: Vec<u8>, bytes: &[u8]) -> Vec<u8> {
+        record.extend(bytes);
+        record[4] += bytes.len() as u8;
+        record[8] += bytes.len() as u8;
+        record
+    }
+
+    /// A ServerHello, and this message behind it.
+    fn flight_with(message: &[u8]) -> Vec<u8> {
+        let hello = server_hello(0x0303, [7; 32], 0xc02f, &[]);
+        [&hello[..], &[22, 3, 3, 0, message.len() as u8], message].concat()
     }
 
     fn refusal(bytes: &[u8]) -> String {
@@ -311,6 +339,12 @@ mod tests {
         for bytes in [
             &[22, 3, 3, 0, 4, 11, 0, 0, 0][..],
             &[22, 3, 3, 0, 5, 2, 0, 0, 1, 0],
+            // Extensions, a certificate and a staple that are longer or shorter than they say.
+            &with_last(server_hello(0x0303, [7; 32], 0xc02f, &[]), &[5]),
+            &with_last(server_hello(0x0303, [7; 32], 0xc02f, &[]), &[0, 0]),
+            &flight_with(&[11, 0, 0, 8, 0, 0, 5, 0, 0, 3, 0x30, 0]),
+            &flight_with(&[11, 0, 0, 9, 0, 0, 5, 0, 0, 2, 0x30, 0, 0]),
+            &flight_with(&[22, 0, 0, 6, 1, 0, 0, 1, 5, 5]),
             &[22, 3, 3, 0, 4, 2, 255, 255, 255],
             &[22, 3, 3, 255, 255],
             &[22, 9, 9, 0, 1, 0],

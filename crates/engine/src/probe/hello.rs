@@ -1,7 +1,6 @@
 //! Writes ClientHellos: what a server accepts is learned from its answer, without a key exchange.
 
-use openssl::rand::rand_bytes;
-
+use super::random::random;
 use super::registry::Protocol;
 
 /// Types of the extensions that are written or read here (IANA "TLS ExtensionType Values").
@@ -174,18 +173,10 @@ fn numbers(out: &mut Vec<u8>, numbers: &[u16]) {
     out.extend(numbers.iter().flat_map(|number| number.to_be_bytes()));
 }
 
-fn random() -> [u8; 32] {
-    let mut bytes = [0; 32];
-    // Where there is no randomness a probe still works: its hellos protect nothing.
-    let _ = rand_bytes(&mut bytes);
-    bytes
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::*;
-    use tls_parser::{TlsExtension, TlsMessage, TlsMessageHandshake, parse_tls_plaintext};
+    use crate::probe::invariants::hellos::Read;
 
     fn hello(versions: &[Protocol]) -> ClientHello {
         ClientHello {
@@ -199,132 +190,38 @@ mod tests {
         }
     }
 
-    /// Reads the hello back by an independent reader: versions, suites, extensions.
-    fn read(bytes: &[u8]) -> (u16, Vec<u16>, Vec<u8>, Vec<u16>) {
-        let (rest, record) = parse_tls_plaintext(bytes).unwrap();
-        assert!(rest.is_empty());
-        let [TlsMessage::Handshake(TlsMessageHandshake::ClientHello(hello))] = &record.msg[..]
-        else {
-            panic!("{record:?}");
-        };
-        let extensions = hello.ext.map_or_else(Vec::new, |ext| {
-            let (rest, list) = tls_parser::parse_tls_client_hello_extensions(ext).unwrap();
-            assert!(rest.is_empty());
-            assert!(!list.iter().any(|e| matches!(e, TlsExtension::Unknown(..))), "{list:?}");
-            list.iter().map(|e| tls_parser::TlsExtensionType::from(e).0).collect()
-        });
-        let compression = hello.comp.iter().map(|method| method.0).collect();
-        let suites = hello.ciphers.iter().map(|suite| suite.0).collect();
-        (hello.version.0, suites, compression, extensions)
-    }
-
-    fn offers() -> impl Strategy<Value = ClientHello> {
-        let versions =
-            [Protocol::Ssl3, Protocol::Tls10, Protocol::Tls11, Protocol::Tls12, Protocol::Tls13];
-        let numbers = |most| prop::collection::vec(any::<u16>(), 0..most);
-        let key = prop::collection::vec(any::<u8>(), 1..1300);
-        (
-            prop::sample::subsequence(versions.to_vec(), 1..=versions.len()),
-            prop::collection::vec(any::<u16>(), 1..400),
-            numbers(80),
-            numbers(80),
-            prop::collection::vec((any::<u16>(), key), 0..4),
-            prop::option::of("[a-z0-9.-]{1,252}"),
-            prop::collection::vec(any::<u8>(), 0..3),
-        )
-            .prop_map(
-                |(versions, suites, groups, schemes, shares, server_name, compression)| {
-                    ClientHello {
-                        versions,
-                        suites,
-                        groups,
-                        schemes,
-                        shares,
-                        server_name,
-                        compression,
-                    }
-                },
-            )
-    }
-
-    /// The content of an extension as the independent reader has it.
-    fn content(bytes: &[u8], number: u16) -> Option<Vec<u8>> {
-        let (_, record) = parse_tls_plaintext(bytes).unwrap();
-        let [TlsMessage::Handshake(TlsMessageHandshake::ClientHello(hello))] = &record.msg[..]
-        else {
-            panic!("{record:?}");
-        };
-        let mut list = hello.ext?;
-        while let Some((&[a, b, c, d], rest)) = list.split_first_chunk() {
-            let (content, rest) = rest.split_at(usize::from(u16::from_be_bytes([c, d])));
-            if u16::from_be_bytes([a, b]) == number {
-                return Some(content.to_vec());
-            }
-            list = rest;
-        }
-        None
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(1_000) })]
-
-        #[test]
-        fn whatever_is_offered_is_read_back(hello in offers()) {
-            let bytes = hello.bytes();
-            let (version, suites, compression, extensions) = read(&bytes);
-            let newest = *hello.versions.iter().max().unwrap();
-            prop_assert_eq!(version, newest.min(Protocol::Tls12).number());
-            prop_assert_eq!(&suites, &hello.suites);
-            prop_assert_eq!(compression, [&hello.compression[..], &[NO_COMPRESSION]].concat());
-            let list = |numbers: &[u16], width: usize| {
-                let content: Vec<u8> = numbers.iter().flat_map(|n| n.to_be_bytes()).collect();
-                [&content.len().to_be_bytes()[8 - width..], &content].concat()
-            };
-            let has = |number: u16, is_there: bool, right: Vec<u8>| {
-                let is_there = is_there && newest > Protocol::Ssl3;
-                assert_eq!(content(&bytes, number), is_there.then_some(right), "{number}");
-                assert_eq!(extensions.contains(&number), is_there);
-            };
-            has(extension::SUPPORTED_GROUPS, !hello.groups.is_empty(), list(&hello.groups, 2));
-            let signs = newest >= Protocol::Tls12 && !hello.schemes.is_empty();
-            has(extension::SIGNATURE_ALGORITHMS, signs, list(&hello.schemes, 2));
-            let versions: Vec<u16> = hello.versions.iter().map(|one| one.number()).collect();
-            let is_tls13 = newest == Protocol::Tls13;
-            has(extension::SUPPORTED_VERSIONS, is_tls13, list(&versions, 1));
-            let name = hello.server_name.clone().unwrap_or_default();
-            let length = name.len() as u8;
-            let named = [&[0, length + 3, 0, 0, length][..], name.as_bytes()].concat();
-            has(extension::SERVER_NAME, hello.server_name.is_some(), named);
-            let shares: Vec<u8> = hello.shares.iter().flat_map(|(group, key)| {
-                [&group.to_be_bytes()[..], &(key.len() as u16).to_be_bytes(), key].concat()
-            }).collect();
-            let shares = [&(shares.len() as u16).to_be_bytes()[..], &shares].concat();
-            has(extension::KEY_SHARE, is_tls13, shares);
-        }
+    fn numbers_of(read: &Read) -> Vec<u16> {
+        read.extensions.iter().map(|extension| extension.0).collect()
     }
 
     #[test]
     fn a_hello_of_tls13_hides_its_version_in_an_extension() {
-        let (version, suites, compression, extensions) = read(&hello(&[Protocol::Tls13]).bytes());
-        assert_eq!((version, suites), (0x0303, vec![0x1301, 0xc02b]));
-        assert_eq!(compression, [1, 0]);
-        assert_eq!(extensions, [0, 10, 11, 13, 5, 43, 45, 51]);
+        let read = Read::new(&hello(&[Protocol::Tls13]).bytes());
+        assert_eq!((read.version, &read.suites[..]), (0x0303, &[0x1301, 0xc02b][..]));
+        assert_eq!(read.compression, [1, 0]);
+        assert_eq!(numbers_of(&read), [0, 10, 11, 13, 5, 43, 45, 51]);
     }
 
     #[test]
     fn a_hello_of_tls12_asks_for_what_became_of_tls12() {
-        let (version, _, _, extensions) = read(&hello(&[Protocol::Tls12]).bytes());
-        assert_eq!((version, extensions), (0x0303, vec![0, 10, 11, 13, 5, 22, 23, 35, 0xff01]));
-        let (version, _, _, extensions) = read(&hello(&[Protocol::Tls10]).bytes());
-        assert_eq!((version, extensions), (0x0301, vec![0, 10, 11, 5, 22, 23, 35, 0xff01]));
+        let read = Read::new(&hello(&[Protocol::Tls12]).bytes());
+        assert_eq!(
+            (read.version, numbers_of(&read)),
+            (0x0303, vec![0, 10, 11, 13, 5, 22, 23, 35, 0xff01])
+        );
+        let read = Read::new(&hello(&[Protocol::Tls10]).bytes());
+        assert_eq!(
+            (read.version, numbers_of(&read)),
+            (0x0301, vec![0, 10, 11, 5, 22, 23, 35, 0xff01])
+        );
     }
 
     #[test]
     fn a_hello_of_ssl3_has_no_extensions() {
         let bytes = hello(&[Protocol::Ssl3]).bytes();
         assert_eq!(&bytes[..3], [22, 3, 0]);
-        let (version, _, _, extensions) = read(&bytes);
-        assert_eq!((version, extensions), (0x0300, vec![]));
+        let read = Read::new(&bytes);
+        assert_eq!((read.version, numbers_of(&read)), (0x0300, vec![]));
     }
 
     #[test]

@@ -14,11 +14,14 @@ mod enumerate;
 mod flight;
 mod handshake;
 mod hello;
+#[cfg(test)]
+mod invariants;
 mod line;
 mod lists;
 mod offers;
 mod protections;
 mod protocols;
+mod random;
 mod record;
 mod registry;
 mod sessions;

@@ -1,3 +1,5 @@
+mod responses;
+
 use super::*;
 
 /// Whether the response is complete, its status, its body's length.

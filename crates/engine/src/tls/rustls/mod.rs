@@ -1,7 +1,7 @@
 //! The fast back end: rustls on aws-lc-rs.
 
 mod chain_memo;
-mod client_hello;
+pub(crate) mod client_hello;
 mod client_identity;
 mod decoy;
 mod facts;

@@ -11,8 +11,10 @@
 mod authentication;
 mod fault;
 mod hello;
-#[cfg(test)]
-mod laws;
+#[cfg(any(test, fuzzing))]
+pub mod invariants;
+#[cfg(any(test, fuzzing))]
+pub mod laws;
 mod messages;
 mod protection;
 mod reading;
@@ -54,7 +56,7 @@ const NO_RANDOM: Fault = Fault::new(INTERNAL_ERROR, "there are no random bytes")
 
 /// What the client waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+pub enum State {
     /// Its own ClientHello has not been made.
     Begin,
     ServerHello,

@@ -1,8 +1,9 @@
 //! What a server that breaks a rule is told: an alert, encrypted as soon as there are keys.
 
-use super::peer::{Peer, RIGHT, message, plain};
+use super::peer::Peer;
 use super::*;
 use crate::outcome::alert_name;
+use crate::tls::rustls::own::invariants::script::{RIGHT, message, plain};
 use crate::tls::rustls::own::messages::FOR_MIDDLE_BOXES;
 use crate::tls::rustls::own::reading::{
     CERTIFICATE_REQUEST, ENCRYPTED_EXTENSIONS, FINISHED, SERVER_HELLO,

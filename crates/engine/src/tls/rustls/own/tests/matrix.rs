@@ -7,7 +7,6 @@ use std::net::{TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
 use super::authentication::Owner;
-use super::peer::{message, plain};
 use super::*;
 use crate::names::TlsVersion;
 use crate::socket::Socket;
@@ -16,6 +15,7 @@ use crate::tls::openssl::OpensslBackend;
 use crate::tls::rules::Rule;
 use crate::tls::rustls::RustlsBackend;
 use crate::tls::rustls::client_hello::extension;
+use crate::tls::rustls::own::invariants::script::{message, plain};
 use crate::tls::rustls::own::reading::{
     CERTIFICATE, CERTIFICATE_VERIFY, ENCRYPTED_EXTENSIONS, FINISHED, KEY_SHARE, SERVER_HELLO,
 };

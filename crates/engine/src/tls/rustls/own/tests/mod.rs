@@ -17,6 +17,7 @@ use rustls::server::{ServerConnection, WebPkiClientVerifier};
 use rustls::{ClientConfig, RootCertStore, ServerConfig};
 
 use self::peer::Peer;
+use super::invariants::script::message;
 use super::reading::{for_each_extension, record_length};
 use super::secrets::SUITES;
 use super::*;
@@ -321,7 +322,7 @@ proptest! {
         peer.say_first(said);
         // As they are, or behind the header of a message of a type that there is, so that they get
         // as far as its reader.
-        let content = kind.map_or_else(|| bytes.clone(), |kind| peer::message(kind, &bytes));
+        let content = kind.map_or_else(|| bytes.clone(), |kind| message(kind, &bytes));
         let mut record = peer.seal(HANDSHAKE, &content);
         let _ = peer.client.record(&mut record, &mut Vec::new());
         let (mut client, _) = begun(&template(Group::X25519));

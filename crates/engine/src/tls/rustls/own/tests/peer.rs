@@ -3,6 +3,7 @@
 use rustls::crypto::ActiveKeyExchange;
 
 use super::*;
+use crate::tls::rustls::own::invariants::script::{RIGHT, message, plain};
 use crate::tls::rustls::own::messages::{KEY_UPDATES, LONGEST_MESSAGE};
 use crate::tls::rustls::own::reading::{
     CERTIFICATE, CERTIFICATE_REQUEST, CERTIFICATE_VERIFY, ENCRYPTED_EXTENSIONS, FINISHED,
@@ -28,24 +29,6 @@ fn server_hello(client: &OwnClient, exchange: &dyn ActiveKeyExchange) -> Vec<u8>
     body.extend(share);
     body
 }
-
-pub fn message(kind: u8, body: &[u8]) -> Vec<u8> {
-    let [_, high, middle, low] = (body.len() as u32).to_be_bytes();
-    [&[kind, high, middle, low], body].concat()
-}
-
-/// A record that is not encrypted.
-pub fn plain(kind: u8, content: &[u8]) -> Vec<u8> {
-    let [high, low] = (content.len() as u16).to_be_bytes();
-    [&[kind, 3, 3, high, low], content].concat()
-}
-
-/// What a server says behind its ServerHello, in turn, up to the Finished.
-pub const RIGHT: [(u8, &[u8]); 3] = [
-    (ENCRYPTED_EXTENSIONS, &[0, 0]),
-    (CERTIFICATE, &[0, 0, 0, 6, 0, 0, 1, 9, 0, 0]),
-    (CERTIFICATE_VERIFY, &[4, 3, 0, 1, 9]),
-];
 
 impl Peer {
     /// As far as the ServerHello.
