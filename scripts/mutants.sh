@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Mutation testing of the minimal client, or of the files that are named: which changes of a line no test
-# notices (docs/mutation-testing.md). Of what is committed; for so many seconds at most (default 1800), in
-# random order.
+# mutants.sh [SECONDS [FILE...]]: mutation testing of the minimal client, or of the files that are named:
+# which changes of a line no test notices (docs/mutation-testing.md). Of what is committed; for so many
+# seconds at most (default 1800), in random order; TESTS names the tests to run (default own::), PROGRAMS where
+# they are (default --lib; for the integration tests --test engine).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -12,7 +13,8 @@ files=("$@")
 [ ${#files[@]} -gt 0 ] || files=('crates/engine/src/tls/rustls/own/*.rs')
 chosen=()
 for file in "${files[@]}"; do chosen+=(-f "$file"); done
-tests=${TESTS:-own::}
+read -ra tests <<<"${TESTS:-own::}"
+read -ra programs <<<"${PROGRAMS:---lib}"
 tools=$PWD/target/mutants/tools
 
 if [ "$("$tools/bin/cargo-mutants" mutants --version 2>/dev/null)" != "cargo-mutants $version" ]; then
@@ -27,11 +29,12 @@ rm -rf target/mutants/found
 git clone --quiet . "$copy"
 export CARGO_TARGET_DIR=$PWD/target/mutants/build CARGO_PROFILE_DEV_OPT_LEVEL=0 CARGO_INCREMENTAL=1
 cd "$copy"
-cargo test --quiet --locked -p tlslab-engine --lib --no-run
+cargo test --quiet --locked -p tlslab-engine "${programs[@]}" -- "${tests[@]}" | tee ../unchanged.log
+grep -q '^test result: ok. [1-9]' ../unchanged.log || { echo "no test is named like ${tests[*]}" >&2 && exit 3; }
 code=0
 timeout --signal INT "$seconds" "$tools/bin/cargo-mutants" mutants --in-place --shuffle \
     --baseline skip --timeout 90 --build-timeout 300 -o ../found -p tlslab-engine \
-    "${chosen[@]}" -- --lib -- "$tests" || code=$?
+    "${chosen[@]}" -- "${programs[@]}" -- "${tests[@]}" || code=$?
 [ -s ../found/mutants.out/outcomes.json ] || { echo "no mutant was tried" >&2 && exit 3; }
 wc -l ../found/mutants.out/{caught,missed,timeout,unviable}.txt
 # 2 says that some were missed, 124 that the time was up.
