@@ -85,6 +85,7 @@ class Command:
         self.arguments = [str(each) for each in arguments]
         self.environment = {**os.environ, **(environment or {})}
         self.output = b""
+        self._unwanted = threading.Event()
 
     def run(self, progress: Progress, job: str) -> int:
         """Runs it to its end; its exit code. A failure's last lines go to standard error."""
@@ -96,6 +97,7 @@ class Command:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
+                start_new_session=True,
             ) as process,
         ):
             try:
@@ -104,16 +106,22 @@ class Command:
                         code = process.wait(MOVES_S)
                         break
                     except subprocess.TimeoutExpired:
+                        if self._unwanted.is_set():
+                            os.killpg(process.pid, signal.SIGTERM)
                         progress.say(job, self.at(_last(log.fileno(), 4000)))
             except BaseException:
-                process.send_signal(signal.SIGINT)
+                os.killpg(process.pid, signal.SIGINT)
                 raise
             progress.say(job, "")
             self.output = _last(log.fileno(), 100_000)
-        if code:
+        if code and not self._unwanted.is_set():
             lines = plain_lines(self.output)[-LAST_LINES:]
             sys.stderr.write("\n".join(["", *lines, f"failed: {' '.join(self.arguments)}", ""]))
         return code
+
+    def cancel(self) -> None:
+        """Has `run`, in another thread, end the command with all that it has started."""
+        self._unwanted.set()
 
     def at(self, output: bytes) -> str:
         """What the line shows, from the end of the output so far."""

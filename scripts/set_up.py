@@ -1,7 +1,8 @@
 """Makes .venv with all that users need: the Python packages, both programs, the package tlslab.
 
-The packages are fetched while cargo compiles. Run by `make setup`, with the Python that .venv is
-to have; needs nothing but the standard library.
+The packages are fetched while cargo compiles, and tlslab's own is made ready beside it: it asks
+cargo for the programs, and so waits until they are there. Run by `make setup`, with the Python that
+.venv is to have; needs nothing but the standard library.
 """
 
 import os
@@ -19,6 +20,7 @@ PYTHON = VENV / "bin" / "python"
 # Says that the packages of the lock file are in .venv; the Makefile has another for the rest.
 STAMP = VENV / ".python"
 PIP = ("-m", "pip", "--quiet", "--disable-pip-version-check", "install")
+EDITABLE = ("--no-build-isolation", "--no-deps", "--editable", ".")
 
 
 class FailedError(Exception):
@@ -38,17 +40,24 @@ def main() -> int:
     title = f"tlslab, tlslab-load and tlslab-serve into .venv (Python {sys.version.split()[0]})"
     try:
         with Progress(title) as progress, ThreadPoolExecutor(1) as beside:
-            packages = beside.submit(_packages, progress)
-            _must(progress, Cargo(["build", "--release", "--locked", "--bins"]), "cargo")
-            packages.result()
-            progress.say("package", "package tlslab")
-            editable = ("--no-build-isolation", "--no-deps", "--editable", ".")
-            _must(progress, Command([PYTHON, *PIP, *editable]), "package")
+            package = Command([PYTHON, *PIP, *EDITABLE])
+            python = beside.submit(_python, progress, package)
+            try:
+                _must(progress, Cargo(["build", "--release", "--locked", "--bins"]), "cargo")
+            except BaseException:
+                package.cancel()
+                raise
+            python.result()
     except FailedError as failed:
         return failed.code
     except KeyboardInterrupt:
         return 130
     return 0
+
+
+def _python(progress: Progress, package: Command) -> None:
+    _packages(progress)
+    _must(progress, package, "package")
 
 
 def _packages(progress: Progress) -> None:

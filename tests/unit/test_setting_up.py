@@ -5,9 +5,11 @@ import os
 import pty
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import ModuleType
 
+import psutil
 import pytest
 
 ROOT = Path(__file__).parents[2]
@@ -93,6 +95,20 @@ def test_a_command_that_fails_shows_its_last_lines_and_keeps_its_code() -> None:
     assert "line 100\n" in done.stderr
     assert "line 1\n" not in done.stderr
     assert "failed in" in done.stdout
+
+
+def test_a_command_that_is_cancelled_ends_with_what_it_started_and_says_nothing(
+    progress: ModuleType, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    script = f"sleep 60 & echo $! > {tmp_path}/pid; wait"
+    command = progress.Command(["sh", "-c", script])
+    with ThreadPoolExecutor(1) as beside, progress.Progress("two jobs") as line:
+        code = beside.submit(command.run, line, "slow")
+        command.cancel()
+        assert code.result(timeout=20) != 0
+    assert "failed:" not in capfd.readouterr().err
+    started = int((tmp_path / "pid").read_text())
+    assert not psutil.pid_exists(started) or psutil.Process(started).status() == "zombie"
 
 
 def test_cargo_is_at_so_many_crates(progress: ModuleType) -> None:
