@@ -319,7 +319,8 @@ impl<'h> Framing<'h> {
                 framing.digest = Some(field.value);
             }
         }
-        framing.keep_alive &= !closes;
+        // Chunks in HTTP/1.0 are a fault after which nothing more is to be read (section 6.1).
+        framing.keep_alive &= !closes && (persistent || !framing.chunked);
         // A response with both is a request smuggler's (RFC 9112, section 6.1).
         if framing.chunked && framing.length.is_some() {
             return Err(HttpError::Length);

@@ -89,11 +89,12 @@ impl Response {
         bytes
     }
 
-    /// RFC 9112, section 9.3.
+    /// RFC 9112, sections 6.1 and 9.3.
     fn keeps_alive(&self) -> bool {
         let all = self.connection.join(",").to_lowercase();
         let has = |option: &str| all.split(',').any(|one| one.trim() == option);
-        !has("close") && (self.newer || has("keep-alive"))
+        let chunks = matches!(self.framed, Framed::Chunks(..));
+        !has("close") && (self.newer || (has("keep-alive") && !chunks))
     }
 }
 
