@@ -100,8 +100,8 @@ fn check_permitted(
 
 /// Tries the minimal client, if the run is to have it, with each server name. It is stricter than the
 /// library: where the server does what only the library lets pass, the library makes all connections,
-/// and a note says why. Where another connection by the library fails as well, it is not the client
-/// that is refused, and the run shows what is the matter.
+/// and a note says why. Where another connection by the library fails as well, or the minimal client
+/// succeeds after it, it is not the client that is refused, and the run shows what is the matter.
 fn minimal_client_or_library(
     spec: &CheckedSpec,
     offer: &mut Offer,
@@ -109,10 +109,11 @@ fn minimal_client_or_library(
 ) -> Result<Option<String>, BackendError> {
     for name in spec.server_names() {
         let backend = RustlsBackend::new(&asking_for(name, offer))?;
-        let Some(Err(error)) = minimal(&backend, script) else { continue };
+        let Some(Err(_)) = minimal(&backend, script) else { continue };
         if one_connection(Choice::Rustls, &asking_for(name, offer), script)?.is_err() {
             continue;
         }
+        let Some(Err(error)) = minimal(&backend, script) else { continue };
         offer.client = ClientChoice::Library;
         let why = failed(spec, name, error);
         return Ok(Some(format!(

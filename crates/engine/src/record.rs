@@ -46,7 +46,7 @@ pub struct RunRecord {
     /// Connections whose server was authenticated in full: on themselves, or on the connection whose
     /// session they resumed.
     pub authenticated: u64,
-    /// Completed connections whose handshake the engine's own client made, and not the library.
+    /// Completed connections whose handshake the minimal client made, and not the library.
     #[serde(default)]
     pub own_client: u64,
     /// Requests that were answered in full, with a status that was asked for (2xx by default).

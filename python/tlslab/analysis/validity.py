@@ -163,6 +163,23 @@ def _backlog(record: RunRecord) -> Note | None:
     )
 
 
+# How the engine's note begins where the minimal client could not be used.
+_FALLBACK = "the library made all connections"
+
+
+def _clients(record: RunRecord) -> Iterable[Note]:
+    """Whether the connections, or the handshakes beside them, were others than was asked for."""
+    if record.kinds.refill_connections:
+        yield Note(
+            "refill",
+            "the server gives no session ticket on resumed connections: full handshakes beside the "
+            "load collected the sessions to resume, and are in both sides' processor time",
+        )
+    for note in record.notes:
+        if note.startswith(_FALLBACK):
+            yield Note("fallback", note)
+
+
 def run_warnings(run: TrialRun, processors: Processors) -> Iterable[Note]:
     """What a reader of a run that loads the server must know beside its numbers."""
     client, server = client_busy(run), server_busy(run, processors.server_count)
@@ -187,6 +204,7 @@ def run_warnings(run: TrialRun, processors: Processors) -> Iterable[Note]:
         )
     if (note := _backlog(run.record)) is not None:
         yield note
+    yield from _clients(run.record)
     if steal > STEAL_LIMIT:
         yield Note("steal", f"the host took {percent(steal)} of the machine's time for others")
 

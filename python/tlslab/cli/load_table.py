@@ -87,8 +87,8 @@ def _client_cost(record: RunRecord) -> str:
 
 
 def _client(record: RunRecord) -> str:
-    """Who made the handshakes: a library, or the engine's own client."""
-    by_own = f" ({counted(record.own_client, 'handshake')} by tlslab's own client)"
+    """Who made the handshakes: a library, or the engine's minimal client."""
+    by_own = f" ({counted(record.own_client, 'handshake')} by the minimal client)"
     return record.backend + (by_own if record.own_client else "")
 
 

@@ -336,7 +336,7 @@ class RunRecord:
     `start_delay`, `response_established`, `response_first_byte`, `response`; `seconds` is the
     length of the measurement, `cpu` that of the engine's workers in it, `concurrency` the mean
     number of connections in flight. `spec` is the specification as it was run, without the
-    client's private key; `own_client` connections had their handshake from the engine's own client.
+    client's private key; `own_client` connections had their handshake from the minimal client.
     `clients` has the times apart by the client that made the connections, `library` or `minimal`,
     where there were two. `notes` say what the reader should know beside the verdicts. Records of
     earlier versions have no `flight`.

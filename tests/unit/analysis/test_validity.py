@@ -2,11 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from made_run import World, made_run
 from tlslab.analysis import summarise
+from tlslab.analysis.validity import _FALLBACK
 from tlslab.experiment import load, with_levels
 from tlslab.model.finding import CellSummary
 from tlslab.model.record import (
@@ -159,6 +161,25 @@ def test_connections_that_wait_beyond_the_measurement_are_no_fault() -> None:
     cell = cell_after(lambda trial: with_record(trial, crowded))
     assert (cell.verdict, codes(cell)) == ("valid", ["backlog"])
     assert "waited 1 s or more to connect" in cell.reasons[0].message
+
+
+def test_other_connections_than_were_asked_for_are_told() -> None:
+    said = "the library made all connections: the minimal client could not be used (why)"
+    cell = cell_after(lambda t: with_record(t, lambda r: replace(r, notes=(said,))), blocks=2)
+    assert (cell.verdict, codes(cell)) == ("valid", ["fallback"])
+    assert cell.reasons[0].message == f"2 of 5 trials: {said}"
+
+    def refilled(record: RunRecord) -> RunRecord:
+        return replace(record, kinds=replace(record.kinds, refill_connections=7))
+
+    cell = cell_after(lambda trial: with_record(trial, refilled))
+    assert (cell.verdict, codes(cell)) == ("valid", ["refill"])
+    assert "in both sides' processor time" in cell.reasons[0].message
+
+
+def test_the_engine_says_a_fallback_in_these_words() -> None:
+    source = Path(__file__).parents[3] / "crates" / "engine" / "src" / "check.rs"
+    assert f'"{_FALLBACK}: ' in source.read_text("utf-8")
 
 
 def test_a_record_of_an_earlier_version_has_no_time_in_flight_to_judge_by() -> None:

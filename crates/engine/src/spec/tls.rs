@@ -98,7 +98,7 @@ pub enum KeyShare {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ClientChoice {
-    /// The engine's own client, which costs least; the library on the first connection of each worker
+    /// The minimal client, which costs least; the library on the first connection of each worker
     /// and on one in 128 thereafter. With OpenSSL always the library.
     #[default]
     Auto,

@@ -53,7 +53,7 @@ pub struct RustlsBackend {
     /// Does not; for the connections between two samples.
     trusting: Arc<ClientConfig>,
     server_names: Vec<ServerName<'static>>,
-    /// What the engine's own client begins with for each name; empty where it cannot do what is asked for.
+    /// What the minimal client begins with for each name; empty where it cannot do what is asked for.
     own: Vec<Arc<Template>>,
     /// The names in turn, and the connections that are sampled.
     turns: Turns,
@@ -117,7 +117,7 @@ impl RustlsBackend {
 impl Backend for RustlsBackend {
     type Session = RustlsSession;
 
-    /// Connections that are sampled are the library's: what the engine's own client got wrong would
+    /// Connections that are sampled are the library's: what the minimal client got wrong would
     /// show beside them.
     fn open(&mut self) -> Result<RustlsSession, Failure> {
         let Turn { name, is_sampled } = self.turns.next();
@@ -144,7 +144,7 @@ impl Backend for RustlsBackend {
     }
 }
 
-/// What the engine's own client begins with, for each name: where connections are full handshakes of TLS
+/// What the minimal client begins with, for each name: where connections are full handshakes of TLS
 /// 1.3 with one group, and nothing is wanted of them but that.
 fn templates(
     offer: &Offer,
@@ -333,7 +333,7 @@ mod tests {
         Offer { authenticate, key_share, ..offer() }
     }
 
-    /// Which of the first connections the engine's own client does.
+    /// Which of the first connections the minimal client does.
     fn own(offer: &Offer) -> Vec<bool> {
         let mut backend = RustlsBackend::new(offer).unwrap();
         (0..2 * SAMPLING_PERIOD).map(|_| backend.open().unwrap().is_own()).collect()

@@ -101,7 +101,10 @@ fn remedy(class: &str) -> &'static str {
             "give its CA, or its own certificate, with --ca FILE and a name that it is for with \
              --sni NAME, or do not check it with --insecure"
         }
-        "tls_protocol" => "see that the port speaks TLS",
+        "tls_protocol" => {
+            "see that the port speaks TLS; if it does, the server breaks it as the reason says: update \
+             it, or report it to its makers"
+        }
         _ if class.starts_with("rule_") => {
             "the server breaks TLS: update it, or report it to its makers; no connection to it counts"
         }
@@ -207,7 +210,7 @@ mod tests {
 
     use super::*;
     use tlslab_engine::guard::GuardError;
-    use tlslab_engine::outcome::{Failure, Mismatch, Step};
+    use tlslab_engine::outcome::{Failure, Mismatch, Outcome, Step};
     use tlslab_engine::tls::rules::Rule;
 
     const STEPS: [Step; 4] = [Step::Connect, Step::Handshake, Step::FirstByte, Step::Body];
@@ -261,7 +264,8 @@ mod tests {
             RunError::Guard(GuardError::NotAllowed { host: host(), address }),
             RunError::Guard(GuardError::PublicWithoutProof { address }),
             RunError::Exceeded(GuardError::PublicWithoutProof { address }),
-            RunError::Priming(tlslab_engine::outcome::Outcome::Completed),
+            RunError::Priming(Outcome::Completed),
+            RunError::Priming(Outcome::Unexpected(Mismatch::Group)),
             RunError::Files { needed: 2, granted: 1 },
             RunError::Source { address, source: io() },
             RunError::Pin { processor: 1, source: io() },
@@ -283,5 +287,13 @@ mod tests {
             let remedy = remedy(&class);
             assert!(!remedy.is_empty() && remedy != UNKNOWN, "{class}");
         }
+    }
+
+    #[test]
+    fn sessions_that_are_collected_from_another_handshake_are_no_lack_of_tickets() {
+        let problem = Problem::from(RunError::Priming(Outcome::Unexpected(Mismatch::Group)));
+        assert_eq!(problem.class, "unexpected_group");
+        assert_eq!(remedy(&problem.class), remedy("unexpected_group"));
+        assert_ne!(remedy(&problem.class), remedy("no_tickets"));
     }
 }

@@ -1,4 +1,4 @@
-//! What a session does with what has arrived: rustls' way, and the engine's own client's.
+//! What a session does with what has arrived: rustls' way, and the minimal client's.
 
 use rustls::Error;
 use rustls::client::UnbufferedClientConnection;
@@ -27,7 +27,7 @@ impl RustlsSession {
         Ok(())
     }
 
-    /// The same as [`Self::process`], by the engine's own client, which keeps nothing of a record.
+    /// The same as [`Self::process`], by the minimal client, which keeps nothing of a record.
     pub(super) fn process_own(
         &mut self,
         incoming: &mut [u8],
@@ -158,16 +158,19 @@ fn was_authentic(is_ready: bool, is_left: bool, has_taken: bool) -> Option<bool>
 const LAST_WORDS: usize = 8;
 
 /// Encodes the alert that the library has ready when it has failed, and what it has in front of it: it
-/// gives them out when it is asked again, with what it has left of the incoming bytes.
+/// gives them out when it is asked again, with what it has left of the incoming bytes, and must not be
+/// asked once more: it would take the same bytes for a second error.
 fn make_alert(
     connection: &mut UnbufferedClientConnection,
     left: &mut [u8],
     outgoing: &mut Vec<u8>,
 ) {
     for _ in 0..LAST_WORDS {
+        if !connection.wants_write() {
+            return;
+        }
         match connection.process_tls_records(left).state {
             Ok(ConnectionState::EncodeTlsData(mut flight)) => encode_flight(outgoing, &mut flight),
-            Ok(ConnectionState::TransmitTlsData(flight)) => flight.done(),
             _ => return,
         }
     }

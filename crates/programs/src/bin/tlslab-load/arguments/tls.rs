@@ -79,7 +79,7 @@ pub struct TlsArguments {
     #[arg(long, value_enum, default_value = "fresh", value_name = "HOW")]
     key_share: KeyShareName,
 
-    /// Who makes full handshakes of TLS 1.3 with one group: tlslab's own client, which costs least
+    /// Who makes full handshakes of TLS 1.3 with one group: the minimal client, which costs least
     /// (auto), or the TLS library as in all other handshakes
     #[arg(long, value_enum, default_value = "auto", value_name = "WHO")]
     client: ClientName,

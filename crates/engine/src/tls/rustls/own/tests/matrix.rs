@@ -346,7 +346,8 @@ Made by the test `no_client_lets_a_server_break_a_rule_and_the_docs_say_who_chec
 
 Each row is a server that breaks one rule. Each cell is the class under which the record counts the \
 connection: `tls_protocol` if the client or its library refuses by itself, `rule_...` if the library \
-lets it pass and tlslab refuses, `-` if nobody notices. All checks are made on every connection.
+lets it pass and tlslab refuses, `-` if nobody notices. What this table says is checked on every \
+connection; what is not seen stands below it.
 
 | Server | Rule | Minimal client | rustls | OpenSSL |
 |---|---|---|---|---|
@@ -359,6 +360,7 @@ Not seen:
 OpenSSL's HelloRequests.
 - rustls does not show what is within encrypted records: one that holds nothing is refused by its \
 length, and an empty record of application data right behind the server's Finished, which is allowed, \
-would be refused with it.
+would be refused with it: a `rule_empty_record` on rustls alone is to be looked at with \
+`--backend openssl` before the server is blamed.
 - The minimal client offers TLS 1.3 only: it refuses every server of rows \"1.2\" for its version.
 ";
