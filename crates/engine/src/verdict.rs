@@ -106,6 +106,12 @@ fn valid(evidence: &Evidence<'_>) -> String {
         // Connections that stay open end after the measurement.
         (0, _) => format!("valid: {generator}, and no connection failed"),
         (1, 0) => format!("valid: {generator}, and the one connection completed"),
+        (_, 0) if evidence.requests > ended => {
+            let requests = evidence.requests;
+            format!(
+                "valid: {generator}, and none of {requests} requests and {ended} connections failed"
+            )
+        }
         (_, 0) => format!("valid: {generator}, and all {ended} connections completed"),
         _ => format!("valid: {generator}, and {lost} of {ended} connections did not complete"),
     }

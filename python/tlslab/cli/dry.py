@@ -29,8 +29,8 @@ def show(request: Request, as_json: bool) -> int:
     if as_json:
         data = {"schema": "tlslab.dry-run/1", **to_json(found)}
         typer.echo(json.dumps(data, allow_nan=False))
-        return 0
-    _print(request, found)
+    else:
+        _print(request, found)
     return conclude("nothing was started, nothing was written", 0)
 
 

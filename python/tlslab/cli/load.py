@@ -11,7 +11,7 @@ import typer
 
 from tlslab.cli.allow import read_allow_file
 from tlslab.cli.console import conclude, out
-from tlslab.cli.load_table import load_table
+from tlslab.cli.load_table import VALID, load_table
 from tlslab.lab.accounting import Meter
 from tlslab.lab.programs import require_program
 from tlslab.model.errors import StoreError
@@ -96,10 +96,9 @@ def _run(command_line: list[str]) -> tuple[int, bytes, MachineUsage]:
 def _reason(code: int, record: RunRecord | None) -> str:
     """Why the engine's exit code is what it is."""
     match code:
-        case 0 if record is not None and record.verdicts:
-            return f"valid, with {counted(len(record.verdicts), 'remark')} above"
         case 0:
-            return "valid"
+            remarks = [v for v in record.verdicts if v.code != VALID] if record else []
+            return f"valid, with {counted(len(remarks), 'remark')} above" if remarks else "valid"
         case 1:
             return "a verdict is against the result, see above"
         case 2:

@@ -15,6 +15,9 @@ from tlslab.report import plain
 
 NOTHING = "-"
 
+# The verdict of a run that nothing speaks against.
+VALID = "valid"
+
 Rows = Iterator[tuple[str, str]]
 
 
@@ -45,7 +48,9 @@ def _rows(record: RunRecord, machine: MachineUsage) -> Rows:
     for note in record.notes:
         yield "note", note
     for verdict in record.verdicts:
-        yield "verdict", f"{verdict.code}: {verdict.message}"
+        # A valid run's sentence begins with that word.
+        is_valid = verdict.code == VALID
+        yield "verdict", verdict.message if is_valid else f"{verdict.code}: {verdict.message}"
 
 
 def kept_open(record: RunRecord) -> bool:

@@ -94,3 +94,4 @@ def _run(arguments: list[str]) -> None:
         message, _, remedy = words.rpartition("; ") if "; " in words else (words, "", "")
         kind = UsageError if ended.returncode == UsageError.exit_code else CannotRunError
         raise kind(message, remedy)
+    raise typer.Exit(conclude("the server was asked", 0))

@@ -9,12 +9,13 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from tlslab.cli.console import out
+from tlslab.cli.console import conclude, out
 from tlslab.cli.options import SERVERS, AsJson, Version, complete_target
 from tlslab.lab.engine import Engine
 from tlslab.lab.programs import require_program
 from tlslab.lab.survey import survey
 from tlslab.model.probe import TargetFound
+from tlslab.model.wording import counted
 from tlslab.store.codec import to_json
 from tlslab.targets import MANAGED, find_kind
 
@@ -36,8 +37,10 @@ def command(
     found = survey(Engine(require_program("tlslab-load")), kinds)
     if as_json:
         sys.stdout.write(json.dumps([to_json(each) for each in found], indent=2) + "\n")
-        return
-    out.print(_table(found))
+    else:
+        out.print(_table(found))
+    ready = sum(each.problem is None for each in found)
+    raise typer.Exit(conclude(f"{ready} of {counted(len(found), 'target')} can be measured", 0))
 
 
 def _table(found: tuple[TargetFound, ...]) -> Table:

@@ -7,9 +7,9 @@ import pytest
 from rich.console import Console
 
 from made_run import made_run
-from tlslab.cli.load import engine_arguments
+from tlslab.cli.load import _reason, engine_arguments
 from tlslab.cli.load_table import load_table
-from tlslab.model.record import MachineUsage, RunRecord
+from tlslab.model.record import MachineUsage, RunRecord, Verdict
 
 
 @pytest.mark.parametrize(
@@ -78,3 +78,13 @@ def test_nothing_is_never_zero(record: RunRecord, machine: MachineUsage) -> None
     assert told["connections"].startswith("- (none was completed in")
     assert told["client CPU"] == "-"
     assert not any(name.endswith(" ms") for name in told)
+
+
+def test_a_valid_run_is_called_so_once(record: RunRecord, machine: MachineUsage) -> None:
+    sentence = "valid: the generator was 12 % busy, and all 9 connections completed"
+    valid = replace(record, verdicts=(Verdict("valid", sentence),))
+    assert lines(valid, machine)["verdict"] == sentence
+    assert _reason(0, valid) == "valid"
+    late = replace(record, verdicts=(Verdict("late_arrivals", "arrivals were late"),))
+    assert lines(late, machine)["verdict"] == "late_arrivals: arrivals were late"
+    assert _reason(0, late) == "valid, with 1 remark above"

@@ -240,6 +240,28 @@ pub enum ServeError {
 }
 
 impl ServeError {
+    /// What to do about it.
+    pub fn remedy(&self) -> &'static str {
+        match self {
+            Self::Listen { source, .. } if source.kind() == std::io::ErrorKind::AddrInUse => {
+                "end what listens there, or give another port with --listen (0: any that is free)"
+            }
+            Self::Listen { .. } => "give an address of this machine, and a port that you may have",
+            Self::Pin { .. } => "give processors that are online with --cpu",
+            Self::WorkerPanicked => {
+                "please report it with the command line: it is a fault of the server"
+            }
+            Self::System(_) => {
+                "see that the system has memory, files and processes left (ulimit -a)"
+            }
+            Self::Backend(_) => {
+                "ask for what this library has, or give the other one with --backend"
+            }
+            Self::Identity(_) => "give a certificate chain with its key, both in PEM",
+            _ => "see --help",
+        }
+    }
+
     /// Whether what was asked for cannot be (as opposed to: this machine refuses it now).
     pub fn is_usage(&self) -> bool {
         !matches!(

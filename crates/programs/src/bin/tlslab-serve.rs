@@ -1,5 +1,6 @@
 //! The reference server of tlslab: arguments, JSON lines, signals.
 
+use std::fmt::Display;
 use std::fs;
 use std::io::{IsTerminal as _, Write};
 use std::net::{IpAddr, SocketAddr};
@@ -152,12 +153,24 @@ enum Event {
     Stopped { stats: Stats },
 }
 
-/// What ends the program early: an exit code and a line for standard error.
+/// Remedies that several failures have.
+const PAIRS: &str = "give each certificate chain with its key, both in PEM: --cert FILE --key FILE";
+const ROOM: &str = "see that the folder is there, with room and the right to write";
+const SYSTEM: &str = "see that the system has memory, files and processes left (ulimit -a)";
+
+/// What ends the program early: an exit code and a line for standard error, remedy included.
 struct Failure(u8, String);
+
+impl Failure {
+    fn new(code: u8, message: impl Display, remedy: &str) -> Self {
+        Self(code, format!("{message}; {remedy}"))
+    }
+}
 
 impl From<ServeError> for Failure {
     fn from(error: ServeError) -> Self {
-        Self(if error.is_usage() { USAGE } else { COULD_NOT_RUN }, error.to_string())
+        let code = if error.is_usage() { USAGE } else { COULD_NOT_RUN };
+        Self::new(code, &error, error.remedy())
     }
 }
 
@@ -165,7 +178,7 @@ fn main() -> ExitCode {
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => Ok(arguments),
         Err(error) if error.use_stderr() => {
-            Err(Failure(USAGE, format!("{}; see --help", tlslab_programs::usage_line(&error))))
+            Err(Failure::new(USAGE, tlslab_programs::usage_line(&error), "see --help"))
         }
         Err(help_or_version) => help_or_version.exit(),
     };
@@ -185,13 +198,14 @@ fn carry_out(arguments: Arguments) -> Result<(), Failure> {
         (None, true) => tlslab_programs::print_manual::<Arguments>(Vec::new()),
         (None, false) => return serve(arguments),
     };
-    printed.map_err(|e| Failure(COULD_NOT_RUN, format!("cannot write the result: {e}")))
+    printed.map_err(|e| Failure::new(COULD_NOT_RUN, format!("cannot write the result: {e}"), ROOM))
 }
 
 fn serve(arguments: Arguments) -> Result<(), Failure> {
     // From here on no signal is lost: one that comes before `until_stopped` waits for it.
-    let mut signals = Signals::new([SIGTERM, SIGINT, SIGUSR1])
-        .map_err(|e| Failure(COULD_NOT_RUN, format!("cannot wait for signals: {e}")))?;
+    let mut signals = Signals::new([SIGTERM, SIGINT, SIGUSR1]).map_err(|e| {
+        Failure::new(COULD_NOT_RUN, format!("cannot wait for signals: {e}"), SYSTEM)
+    })?;
     let spec = ServeSpec {
         identities: identities(&arguments)?,
         client_auth: client_auth(&arguments)?,
@@ -268,10 +282,8 @@ fn say(event: &Event) {
 fn identities(arguments: &Arguments) -> Result<Vec<Identity>, Failure> {
     if arguments.cert.len() != arguments.key.len() {
         let (certificates, keys) = (arguments.cert.len(), arguments.key.len());
-        return Err(Failure(
-            USAGE,
-            format!("{certificates} --cert, but {keys} --key: pairs needed"),
-        ));
+        let message = format!("{certificates} --cert, but {keys} --key");
+        return Err(Failure::new(USAGE, message, PAIRS));
     }
     if arguments.cert.is_empty() {
         return made_up(&arguments.self_signed, arguments.ca_out.as_ref());
@@ -281,7 +293,7 @@ fn identities(arguments: &Arguments) -> Result<Vec<Identity>, Failure> {
         .map(|(cert, key)| {
             let identity = Identity::from_pem(&read(cert)?, &read(key)?);
             let files = format!("{}, {}", cert.display(), key.display());
-            identity.map_err(|e| Failure(USAGE, format!("{files}: {e}")))
+            identity.map_err(|e| Failure::new(USAGE, format!("{files}: {e}"), PAIRS))
         })
         .collect()
 }
@@ -292,24 +304,27 @@ fn client_auth(arguments: &Arguments) -> Result<Option<ClientAuth>, Failure> {
     let required = arguments.client_auth == ClientAuthName::Required;
     let auth = ClientAuth::from_pem(&read(path)?, required);
     let message = || format!("{}: no certificates in PEM form found", path.display());
-    auth.map(Some).ok_or_else(|| Failure(USAGE, message()))
+    let remedy = "give the authorities of the clients' certificates in PEM with --client-ca";
+    auth.map(Some).ok_or_else(|| Failure::new(USAGE, message(), remedy))
 }
 
 fn made_up(kinds: &[KeyKind], ca_out: Option<&PathBuf>) -> Result<Vec<Identity>, Failure> {
     let kinds = if kinds.is_empty() { &[KeyKind::EcdsaP256] } else { kinds };
     let made: Result<Vec<_>, _> = kinds.iter().map(|kind| self_signed(*kind)).collect();
-    let made = made.map_err(|e| Failure(COULD_NOT_RUN, e.to_string()))?;
+    let made = made.map_err(|e| Failure::new(COULD_NOT_RUN, e, SYSTEM))?;
     if let Some(path) = ca_out {
         let authorities: String = made.iter().map(|m| m.authority.as_str()).collect();
         fs::write(path, authorities)
-            .map_err(|e| Failure(COULD_NOT_RUN, format!("cannot write {}: {e}", path.display())))?;
+            .map_err(|e| format!("cannot write {}: {e}", path.display()))
+            .map_err(|message| Failure::new(COULD_NOT_RUN, message, ROOM))?;
     }
     Ok(made.into_iter().map(|m| m.identity).collect())
 }
 
 fn read(path: &PathBuf) -> Result<String, Failure> {
-    fs::read_to_string(path)
-        .map_err(|e| Failure(USAGE, format!("cannot read {}: {e}", path.display())))
+    fs::read_to_string(path).map_err(|e| format!("cannot read {}: {e}", path.display())).map_err(
+        |message| Failure::new(USAGE, message, "give a file that is there and may be read"),
+    )
 }
 
 /// Reads a time, an hour at most.

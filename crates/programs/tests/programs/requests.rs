@@ -58,7 +58,7 @@ fn another_status_is_refused_with_the_flag_that_accepts_it() {
     good(&run(&["--insecure", "-n", "3", "--expect-status", "2xx,404", &missing]));
     let posted = format!("{url}/bytes/1");
     let line = refused(&["--insecure", "--http", "2", "--body", "a=1", &posted], 3, "http_status");
-    assert!(line.contains("status 405; the page has another method"), "{line}");
+    assert!(line.contains("status 405; the page takes other methods"), "{line}");
 }
 
 #[test]

@@ -78,7 +78,7 @@ impl Problem {
             300..=399 => "it redirects: load the page that it leads to",
             401 | 403 | 407 => "it wants a login: give one with --header",
             404 | 410 => "correct the path",
-            405 => "the page has another method: give it with --method",
+            405 => "the page takes other methods: give one of them with --method",
             500..=599 => "the server itself failed: see its log",
             _ => "correct the request",
         };
@@ -148,7 +148,7 @@ fn remedy(class: &str) -> &'static str {
         "truncated" => "have the server send a Content-Length, or a close_notify at the end",
         "body" => "see that the page is always the same, or leave --check-body off",
         "usage" => "see --help",
-        "output" => "see that there is room, and the right to write there",
+        "output" => "see that the folder is there, with room and the right to write",
         "panic" => "please report it with the command line: it is a fault of tlslab-load",
         _ if class.starts_with("alert_") => {
             "see the server's log for why it refused, and --probe for what it accepts"

@@ -190,7 +190,11 @@ fn processor(record: &RunRecord, server: Option<&ServerUsage>) -> Table {
         let busy = busy.map_or(NOTHING.to_owned(), |busy| format!("{busy:.0} %"));
         table.rows.push([vec![name], times.to_vec(), vec![busy, what]].concat());
     };
-    let workers = count(record.spec.threads, "worker thread");
+    let mut workers = count(record.spec.threads, "worker thread");
+    if record.kinds.refill_connections > 0 {
+        let beside = count(record.kinds.refill_connections, "full handshake");
+        workers += &format!("; {beside} beside the load included");
+    }
     row("generator".to_owned(), record.cpu.user_us, record.cpu.system_us, workers);
     if let Some(ServerUsage { name, processes, ticks: (user, system) }) = server {
         // The kernel tells it in ticks; with a handful of them there is nothing to tell.
