@@ -40,6 +40,10 @@ MAY_SAY_INVALID = re.compile(
     r"tlslab (run|validate|scale|compare|report|doctor)\b|tlslab-load .*--rate\b"
 )
 
+WITHOUT_RESULT = re.compile(
+    r"^.*(?:without a result|no cell was measured).*: exit 1$", re.MULTILINE
+)
+
 
 @dataclass(frozen=True)
 class Block:
@@ -124,6 +128,9 @@ def test_every_command_of_a_document_works_as_it_stands(document: str, tmp_path:
     wrong = failures(failed.read_text("utf-8").splitlines())
     assert not wrong, "\n".join([*wrong, said])
     assert shell.returncode in (0, 1), said
+    # So short a run may be invalid, but each of its cells has to be measured.
+    without = WITHOUT_RESULT.findall(log.read_text("utf-8", "replace"))
+    assert not without, "\n".join([*without, said])
 
 
 def end(session: int) -> None:

@@ -241,7 +241,8 @@ def _setting(
         processors=placement.server,
         http2="2" in versions,
         resume=deployment.resume,
-        workers=deployment.workers or max(1, len(placement.server)),
+        # For those that are told nothing: `build` has the deployment's own.
+        workers=max(1, len(placement.server)),
         suites=_suites(cells),
         obsolete=deployment.obsolete,
     )

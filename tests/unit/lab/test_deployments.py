@@ -87,6 +87,27 @@ def test_a_server_gets_the_keys_groups_and_versions_of_its_own_cells(
     assert len(servers.deployed) == 2
 
 
+def test_the_threads_of_a_java_server_are_not_those_of_the_front_before_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings: dict[str, Setting] = {}
+
+    def watched(deployment: Deployment, setting: Setting) -> Target:
+        settings[deployment.front] = setting
+        return build(Deployment("reference"), setting)
+
+    build = deployments.build
+    monkeypatch.setattr(deployments, "build", watched)
+    monkeypatch.setattr(deployments, "lacking", lambda deployment: None)
+    levels = {"server": ("tomcat",), "front": ("none", "haproxy"), "workers": ("200",)}
+    servers = prepared(with_levels(FEW, levels), tmp_path)
+    assert {each.deployment.workers for each in servers.deployed} == {200}
+    assert {front: setting.workers for front, setting in settings.items()} == {
+        "none": 1,
+        "haproxy": 1,
+    }
+
+
 def test_a_server_that_cannot_be_set_up_fails_alone_and_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
