@@ -114,6 +114,7 @@ pub fn assert_books(record: &RunRecord) {
     for name in ["first_byte", "exchange"] {
         assert_eq!(record.summaries[name].n, record.requests, "{name}");
     }
+    assert_times(record);
     assert!(record.authenticated <= outcomes.completed);
     assert!(record.own_client <= outcomes.completed);
     // Time in flight is accounted for, whatever the server did.
@@ -127,6 +128,22 @@ pub fn assert_books(record: &RunRecord) {
     let (completed, failed) =
         slices.fold((0, 0), |sum, slice| (sum.0 + slice.completed, sum.1 + slice.failed));
     assert_eq!((completed, completed + failed), (outcomes.completed, outcomes.ended()));
+}
+
+/// A part of a time is no longer than the whole of it; histograms have three digits.
+fn assert_times(record: &RunRecord) {
+    let of = |name: &str| record.summaries[name];
+    let wholes = [
+        ("connect", "established"),
+        ("handshake", "established"),
+        ("established", "service"),
+        ("first_byte", "exchange"),
+    ];
+    for (part, whole) in wholes {
+        let (part_ms, whole_ms) = (of(part).max_ms, of(whole).max_ms);
+        assert!(part_ms <= whole_ms * 1.002, "{part} {part_ms}, {whole} {whole_ms}");
+        assert!(of(part).mean_ms <= of(whole).mean_ms * 1.002, "{part}, {whole}");
+    }
 }
 
 /// The times by client add up to those of all, and are apart only where there are two.
