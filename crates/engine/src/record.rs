@@ -468,6 +468,8 @@ pub enum VerdictCode {
     RateNotAchieved,
     /// Another share of the connections resumed than was asked for.
     ResumeRatio,
+    /// The server stopped answering before the end of the measurement.
+    Stalled,
     /// No connection completed.
     NothingCompleted,
     /// The run was interrupted before its end.

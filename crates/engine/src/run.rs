@@ -334,6 +334,7 @@ fn record(
         carried: notes.carried,
         workers: &workers,
         seconds,
+        intervals: &notes.slices,
         // Connections that wait for a session are not in flight.
         connections: constant_level(request).filter(|_| refill(checked).is_none()),
         requests: notes.requests,

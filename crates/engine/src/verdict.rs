@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use crate::outcome::Outcomes;
-use crate::record::{FlightTimes, Kinds, OpenLoop, Summary, Verdict, VerdictCode, WorkerUsage};
+use crate::record::{
+    FlightTimes, Interval, Kinds, OpenLoop, Summary, Verdict, VerdictCode, WorkerUsage,
+};
 use crate::recorder::Flight;
 
 /// The share of its processor above which a worker of a closed loop was the bottleneck.
@@ -39,6 +41,12 @@ const LATE_N: u64 = 1_000;
 /// How far the achieved rate of an open loop may be from the offered one.
 const RATE_LIMIT: f64 = 0.01;
 
+/// How long, in seconds, nothing may come at the end of a measurement.
+const SILENCE_S: f64 = 1.0;
+
+/// The same, as a multiple of the longest connection until then.
+const SILENCE_TIMES: f64 = 3.0;
+
 /// How far the share of resumed connections may be from the one asked for.
 const RESUME_RATIO_LIMIT: f64 = 0.01;
 
@@ -59,6 +67,8 @@ pub struct Evidence<'r> {
     pub workers: &'r [WorkerUsage],
     /// The length of the measurement in seconds.
     pub seconds: f64,
+    /// The measurement in slices.
+    pub intervals: &'r [Interval],
     /// Connections that a closed loop keeps in flight; `None` when that changes: in steps, or at the
     /// end of a run by count.
     pub connections: Option<u32>,
@@ -77,6 +87,7 @@ pub fn verdicts(evidence: &Evidence<'_>) -> Vec<Verdict> {
     let mut found: Vec<Verdict> = [
         interrupted(evidence),
         nothing_completed(evidence),
+        stalled(evidence),
         troubles(evidence),
         unexpected(evidence),
         resume_ratio(evidence),
@@ -112,7 +123,7 @@ fn valid(evidence: &Evidence<'_>) -> String {
                 "valid: {generator}, and none of {requests} requests and {ended} connections failed"
             )
         }
-        (_, 0) => format!("valid: {generator}, and all {ended} connections completed"),
+        (_, 0) => format!("valid: {generator}, and none of {ended} connections failed"),
         _ => format!("valid: {generator}, and {lost} of {ended} connections did not complete"),
     }
 }
@@ -120,6 +131,24 @@ fn valid(evidence: &Evidence<'_>) -> String {
 fn interrupted(evidence: &Evidence<'_>) -> Option<Verdict> {
     let message = format!("interrupted after {:.1} s of measurement", evidence.seconds);
     evidence.interrupted.then_some(Verdict { code: VerdictCode::Interrupted, message })
+}
+
+/// Whether connections were in flight at the end and none of them came to an end for longer than any
+/// took before: a server that stopped answering is no steady one, though nothing has failed yet. Told of
+/// a constant number of connections with one request each.
+fn stalled(evidence: &Evidence<'_>) -> Option<Verdict> {
+    let Outcomes { in_flight_at_stop: waiting, completed, .. } = *evidence.outcomes;
+    evidence.connections.filter(|_| waiting > 0 && evidence.requests <= completed)?;
+    let last = evidence.intervals.iter().rev().find(|slice| slice.completed + slice.failed > 0)?;
+    let silence = evidence.seconds - last.at_s - last.seconds;
+    let longest = evidence.summaries["service"].max_ms / 1e3;
+    let message = format!(
+        "the server stopped answering: {waiting} connections got nothing to the end for the last \
+         {silence:.1} s or more, the longest before took {longest:.3} s; rate and latencies are those \
+         of the time before, averaged over all of it"
+    );
+    (silence >= SILENCE_S * 0.99 && silence >= SILENCE_TIMES * longest)
+        .then_some(Verdict { code: VerdictCode::Stalled, message })
 }
 
 fn nothing_completed(evidence: &Evidence<'_>) -> Option<Verdict> {

@@ -17,6 +17,7 @@ struct Made {
     kinds: Kinds,
     resume_millionths: u32,
     seconds: f64,
+    intervals: Vec<Interval>,
 }
 
 fn judge(change: impl FnOnce(&mut Made)) -> Vec<VerdictCode> {
@@ -37,6 +38,7 @@ fn judge(change: impl FnOnce(&mut Made)) -> Vec<VerdictCode> {
         kinds: Kinds { full: 10_000, ..Kinds::default() },
         resume_millionths: 0,
         seconds: 2.0,
+        intervals: vec![slice(0.0, 5_000), slice(1.0, 5_000)],
     };
     change(&mut made);
     let evidence = Evidence {
@@ -47,6 +49,7 @@ fn judge(change: impl FnOnce(&mut Made)) -> Vec<VerdictCode> {
         carried: made.carried,
         workers: &[made.usage],
         seconds: made.seconds,
+        intervals: &made.intervals,
         connections: made.connections,
         requests: made.requests,
         kinds: made.kinds,
@@ -54,6 +57,37 @@ fn judge(change: impl FnOnce(&mut Made)) -> Vec<VerdictCode> {
         interrupted: false,
     };
     verdicts(&evidence).into_iter().map(|verdict| verdict.code).collect()
+}
+
+/// A second of the measurement with so many completed connections.
+fn slice(at_s: f64, completed: u64) -> Interval {
+    Interval { at_s, seconds: 1.0, completed, failed: 0, cpu: CpuTime::default() }
+}
+
+#[test]
+fn a_server_that_stops_answering_is_told_from_a_slow_one() {
+    let stopped = |made: &mut Made| made.intervals = vec![slice(0.0, 10_000)];
+    let longest = |made: &mut Made, ms: f64| {
+        made.summaries.get_mut("service").unwrap().max_ms = ms;
+    };
+    assert_eq!(judge(stopped), [VerdictCode::Stalled]);
+    // Its connections take that long.
+    let slow = |made: &mut Made| {
+        stopped(made);
+        longest(made, 400.0);
+    };
+    assert_eq!(judge(slow), [VerdictCode::Valid]);
+    // Connections that stay open, or whose number changes, end when they may.
+    let kept = |made: &mut Made| {
+        stopped(made);
+        made.requests = 20_000;
+    };
+    assert_eq!(judge(kept), [VerdictCode::Valid]);
+    let counted = |made: &mut Made| {
+        stopped(made);
+        made.connections = None;
+    };
+    assert_eq!(judge(counted), [VerdictCode::Valid]);
 }
 
 /// The same run in an open loop: ten in flight on the average, fifteen at its end.

@@ -97,7 +97,7 @@ impl OpensslBackend {
             return Err(BackendError::Unsupported {
                 backend: NAME,
                 what: "re-used key share".to_owned(),
-                has: "a fresh key share for every connection".to_owned(),
+                has: "a fresh key share for every connection (--key-share fresh)".to_owned(),
             });
         }
         let names = offer.names(NAME, ServerName::new)?;

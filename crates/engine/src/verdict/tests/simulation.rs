@@ -135,6 +135,8 @@ fn said(world: World, found: &Measured, times: impl Iterator<Item = Nanos>) -> V
         (made.flight, made.carried, made.requests) = (found.flight, found.carried, completed);
         made.connections = u32::try_from(world.connections).ok();
         made.seconds = world.measure as f64 / SECOND as f64;
+        // When they ended is not asked here.
+        made.intervals = vec![Interval { seconds: made.seconds, ..slice(0.0, completed) }];
         made.kinds = Kinds { full: completed, ..Kinds::default() };
     })
 }

@@ -110,7 +110,8 @@ fn remedy(class: &str) -> &'static str {
         }
         "no_tls" => "see that the port speaks TLS; a site that goes by its name needs --sni NAME",
         "alert_handshake_failure" => {
-            "the server has nothing in common with what was offered (version, suite, group, scheme)"
+            "the server takes nothing of what was offered: see what it takes with --probe, and ask for \
+             that with --group, --suite or --tls"
         }
         "alert_certificate_required" => "the server wants --client-cert FILE --client-key FILE",
         "alert_unknown_ca" | "alert_bad_certificate" | "alert_certificate_unknown" => {
@@ -132,6 +133,12 @@ fn remedy(class: &str) -> &'static str {
         "pin" => "give processors that are online with --cpu",
         "not_open" => "give them more time with --open-within, or keep fewer open",
         "realtime" => "run as root or with CAP_SYS_NICE, or leave --realtime out",
+        "unexpected_kind" => {
+            "have the server send tickets or keep sessions, or ask for another kind with --resume"
+        }
+        "unexpected_hello_retry_request" => {
+            "ask for the group that the server takes with --group (--probe names it)"
+        }
         _ if class.starts_with("unexpected_") => {
             "the server prefers something else; ask for what it takes"
         }

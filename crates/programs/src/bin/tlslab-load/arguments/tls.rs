@@ -85,7 +85,7 @@ pub struct TlsArguments {
     client: ClientName,
 
     /// Short for --authenticate sampled --key-share reused: some two thirds of the client's cost,
-    /// the same work for the server
+    /// the same work for the server; not by OpenSSL, which cannot use a key share again
     #[arg(long, conflicts_with_all = ["authenticate", "key_share"])]
     lean: bool,
 
