@@ -318,6 +318,22 @@ mod tests {
     }
 
     #[test]
+    fn alerts_have_the_names_that_rustls_knows_them_by() {
+        let mut known = 0;
+        for number in 0..=u8::MAX {
+            let Some(name) = alert_name(number) else { continue };
+            known += 1;
+            let theirs = format!("{:?}", rustls::AlertDescription::from(number)).to_lowercase();
+            assert_eq!(
+                theirs.replace("recognised", "recognized"),
+                name.replace('_', ""),
+                "{number}"
+            );
+        }
+        assert_eq!(known, 27);
+    }
+
+    #[test]
     fn merged_books_stay_balanced() {
         let mut books = Outcomes { attempts: 3, completed: 2, ..Outcomes::default() };
         books.failed.insert("reset".to_owned(), 1);

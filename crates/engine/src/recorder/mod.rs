@@ -359,3 +359,6 @@ impl Recorder {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
