@@ -19,7 +19,9 @@ use super::{Event, HANDSHAKE, OwnClient, State, Template};
 pub type Stricter = (&'static str, fn(&Edit) -> bool);
 
 /// Rules by which the minimal client refuses what rustls lets in.
-pub const STRICTER: [Stricter; 5] = [
+pub const STRICTER: [Stricter; 6] = [
+    // RFC 8446, section 4.1.3: 0x0303; rustls lets in 0x0304 as well.
+    ("the ServerHello has no legacy version", |edit| matches!(edit, Edit::Flip(..))),
     // RFC 8446, section 4.1.3.
     ("the server does not repeat the session ID", |edit| matches!(edit, Edit::Flip(..))),
     // Section 4.2: the client has offered it, but the ServerHello may not hold it.

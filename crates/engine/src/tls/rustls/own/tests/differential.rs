@@ -68,9 +68,10 @@ fn edited_flights_are_taken_as_rustls_takes_them_or_refused_by_a_named_rule() {
             stricter.add(&reason);
         }
     };
-    // By chance it would come up too seldom.
-    let edits = vec![(1, Edit::Version(0, 2))];
-    note(&Script { asks: false, tickets: 0, updates: Vec::new(), edits });
+    // By chance they would come up too seldom.
+    for edit in [(1, Edit::Version(0, 2)), (0, Edit::Flip(1, 7))] {
+        note(&Script { asks: false, tickets: 0, updates: Vec::new(), edits: vec![edit] });
+    }
     let run = TestRunner::new_with_rng(cases, rng).run(&scripted::scripts(), |script| {
         note(&script);
         Ok(())
