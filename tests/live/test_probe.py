@@ -307,3 +307,11 @@ def test_what_cannot_be_probed_is_one_line(tlslab: Tlslab) -> None:
     assert ended.code == 3
     assert ended.errors == ["error: nothing listens on localhost:1"]
     assert ended.err.splitlines()[1] == "  help: start the server, or correct the port"
+    for option, value, words in [
+        ("--only", "curves", "unknown topic 'curves'; known: versions, suites"),
+        ("--rate", "1000000000", "--rate must be 1 to 1000"),
+    ]:
+        ended = tlslab.run("probe", "localhost", option, value)
+        assert ended.code == 2
+        assert option in ended.errors[0] and words in ended.errors[0]
+        assert "--probe" not in ended.err

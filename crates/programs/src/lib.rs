@@ -13,7 +13,9 @@ pub fn usage_line(error: &clap::Error) -> String {
     });
     let first = paragraphs.next().unwrap_or_default();
     let mut line = first.trim_start_matches("error: ").to_owned();
-    for tip in paragraphs.filter_map(|text| text.strip_prefix("tip: ").map(str::to_owned)) {
+    let tips = paragraphs.filter_map(|text| text.strip_prefix("tip: ").map(str::to_owned));
+    // Nobody means a value that looks like an option.
+    for tip in tips.filter(|tip| !tip.starts_with("to pass ")) {
         line.push_str("; ");
         line.push_str(&tip);
     }
@@ -65,5 +67,7 @@ mod tests {
         assert!(line.contains("'--group'"), "{line}");
         let error = Arguments::try_parse_from(["x", "--group", "y"]).unwrap_err();
         assert!(usage_line(&error).starts_with("invalid value 'y' for '--group"), "{error}");
+        let error = Arguments::try_parse_from(["x", "--group", "-1s"]).unwrap_err();
+        assert_eq!(usage_line(&error), "unexpected argument '-1' found");
     }
 }

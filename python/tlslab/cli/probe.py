@@ -17,6 +17,13 @@ from tlslab.targets.guard import bound
 
 EXIT_INTERRUPTED = 130
 
+# What the engine calls the options that go by shorter names here.
+_ENGINE_FLAGS = {
+    "--only": "--probe-only",
+    "--connections": "--probe-connections",
+    "--rate": "--probe-rate",
+}
+
 
 def command(
     target: Annotated[
@@ -53,14 +60,15 @@ def command(
 ) -> None:
     """Find out what a server accepts, by few and short connections."""
     options = {
-        "--probe-only": only,
+        "--only": only,
         "--sni": sni,
         "--ca": _checked(ca),
-        "--probe-connections": connections,
-        "--probe-rate": rate,
+        "--connections": connections,
+        "--rate": rate,
         "--timeout": timeout,
     }
-    arguments = [f"{name}={value}" for name, value in options.items() if value is not None]
+    given = {_ENGINE_FLAGS.get(name, name): value for name, value in options.items()}
+    arguments = [f"{name}={value}" for name, value in given.items() if value is not None]
     hosts = (*(allow or ()), *read_allow_file())
     flags = [name for name, on in (("--json", as_json), ("--insecure", insecure)) if on]
     allowed = [f"--allow={host}" for host in hosts]
@@ -92,6 +100,8 @@ def _run(arguments: list[str]) -> None:
         words = ended.stderr.strip().removeprefix("tlslab-load: ") or "the engine said nothing"
         # The engine ends its line with what to do about it.
         message, _, remedy = words.rpartition("; ") if "; " in words else (words, "", "")
+        for name, flag in _ENGINE_FLAGS.items():
+            message = message.replace(flag, name)
         kind = UsageError if ended.returncode == UsageError.exit_code else CannotRunError
         raise kind(message, remedy)
     raise typer.Exit(conclude("the server was asked", 0))

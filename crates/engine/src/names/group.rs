@@ -124,7 +124,11 @@ mod tests {
     #[test]
     fn an_unknown_group_names_the_known_ones() {
         let error = "P-257".parse::<Group>().unwrap_err().to_string();
-        assert!(error.starts_with("unknown group 'P-257'; known: X25519, P-256"), "{error}");
+        assert!(
+            error
+                .starts_with("unknown group 'P-257' (did you mean 'P-256'?); known: X25519, P-256"),
+            "{error}"
+        );
     }
 
     #[test]

@@ -16,7 +16,7 @@ pub use version::TlsVersion;
 
 /// A name that is in no registry known here; says what would have been accepted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("unknown {kind} '{name}'; known: {known}")]
+#[error("unknown {kind} '{name}'{}", self.instead())]
 pub struct UnknownName {
     /// What was being named: `group`, `cipher suite`, ...
     pub kind: &'static str,
@@ -24,6 +24,27 @@ pub struct UnknownName {
     pub name: String,
     /// The accepted names, separated by commas.
     pub known: String,
+}
+
+impl UnknownName {
+    /// The name that was probably meant, and the known ones unless they are too many beside that.
+    fn instead(&self) -> String {
+        const ALIKE: f64 = 0.75;
+        const LIST_LIMIT: usize = 300;
+        let given = self.name.to_lowercase();
+        let likeness =
+            |known: &str| strsim::normalized_damerau_levenshtein(&given, &known.to_lowercase());
+        let nearest = (self.known.split(", ").map(|known| (likeness(known), known)))
+            .max_by(|a, b| a.0.total_cmp(&b.0))
+            .filter(|(alike, _)| *alike >= ALIKE);
+        match nearest {
+            None => format!("; known: {}", self.known),
+            Some((_, meant)) if self.known.len() > LIST_LIMIT => {
+                format!("; did you mean '{meant}'?")
+            }
+            Some((_, meant)) => format!(" (did you mean '{meant}'?); known: {}", self.known),
+        }
+    }
 }
 
 /// Gives a name type its string form in JSON, on the command line and in the JSON Schema.

@@ -64,6 +64,17 @@ impl Refusal {
         Self::failure(Failure::TimedOut(Step::Handshake))
     }
 
+    /// Whether the connection was reset.
+    pub fn is_reset(&self) -> bool {
+        *self == Self::failure(Failure::Reset)
+    }
+
+    /// Whether the connection came to an end without a word of the peer.
+    pub fn says_nothing(&self) -> bool {
+        let closed = Self::failure(Failure::Closed(Step::Handshake));
+        self.is_silence() || self.is_reset() || *self == closed
+    }
+
     /// Whether the peer was silent.
     pub fn is_silence(&self) -> bool {
         *self == Self::silence()

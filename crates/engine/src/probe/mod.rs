@@ -62,8 +62,8 @@ pub enum ProbeError {
         /// Why.
         failure: Failure,
     },
-    /// Something listens there, and does not speak TLS.
-    #[error("{target} speaks no TLS: it {refusal}")]
+    /// Something listens there, and answers nothing in TLS.
+    #[error("{}", describe_no_tls(.target, .refusal))]
     NoTls {
         /// Host and port.
         target: String,
@@ -81,6 +81,15 @@ impl ProbeError {
             Self::Connect { failure, .. } => failure.to_string(),
             Self::NoTls { .. } => "no_tls".to_owned(),
         }
+    }
+}
+
+/// Only who answers in something else has said that it speaks no TLS.
+fn describe_no_tls(target: &str, refusal: &Refusal) -> String {
+    if refusal.says_nothing() {
+        format!("cannot tell whether {target} speaks TLS: it {refusal} at every offer")
+    } else {
+        format!("{target} speaks no TLS: it {refusal}")
     }
 }
 
@@ -267,9 +276,14 @@ impl Prober {
             .find(|version| (Protocol::Ssl3..=Protocol::Tls12).contains(version))
     }
 
-    /// The server's flight, if it goes on as the hello has it; else how it refuses.
+    /// The server's flight, if it goes on as the hello has it; else how it refuses. A reset may have
+    /// come from anything on the way: it is asked again, and only a second one is an answer.
     fn ask(&mut self, hello: &ClientHello) -> Result<Result<Flight, Refusal>, Stop> {
-        let flight = match self.dialer.ask(hello)? {
+        let answer = match self.dialer.ask(hello)? {
+            Answer::Refused(refusal) if refusal.is_reset() => self.dialer.ask(hello)?,
+            answer => answer,
+        };
+        let flight = match answer {
             Answer::Refused(refusal) => return Ok(Err(refusal)),
             Answer::Flight(flight) => *flight,
         };

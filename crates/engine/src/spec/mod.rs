@@ -216,7 +216,7 @@ pub enum SpecError {
     Path(String),
     #[error("early data may be replayed: it goes with GET and HEAD without a body (RFC 8470)")]
     EarlyDataNotSafe,
-    #[error("connect_to '{to}': {why}; it has the form HOST:PORT")]
+    #[error("connect_to '{to}': {why}; write HOST:PORT, where all connections go")]
     ConnectTo { to: String, why: String },
     #[error("think time (load.think_us) goes with one stream at a time; leave http.streams at 1")]
     ThinkWithStreams,
@@ -362,8 +362,7 @@ impl RunSpec {
         match Target::parse(&format!("https://{to}/")) {
             Ok(peer) if peer.has_port => Ok(peer),
             Ok(_) => Err(refuse("names no port")),
-            Err(SpecError::Url { why, .. }) => Err(refuse(&why)),
-            Err(other) => Err(other),
+            Err(_) => Err(refuse("is not a host with a port")),
         }
     }
 

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use crate::support::{Running, Temporary, load, record, refused, run, url, verdicts};
 use nix::sys::signal::Signal;
 use tlslab_testkit::certificates::{Authority, Identity, Key};
-use tlslab_testkit::peers::script::Act::{Receive, Send, Wait};
+use tlslab_testkit::peers::script::Act::{Receive, Reset, Send, Wait};
 use tlslab_testkit::peers::{Peer, answering, bare, nowhere};
 use tlslab_testkit::tls_server::{Settings, Version};
 
@@ -25,13 +25,39 @@ fn good() -> (Peer, Temporary) {
 #[test]
 fn what_nobody_has_is_wrong_usage_that_says_what_there_is() {
     let line = refused(&["--group", "P-257", "https://localhost/"], 2, "usage");
-    assert!(line.contains("unknown group 'P-257'; known: X25519, P-256"), "{line}");
+    assert!(
+        line.contains("unknown group 'P-257' (did you mean 'P-256'?); known: X25519, P-256"),
+        "{line}"
+    );
     let line = refused(&["--suite", "NO-SUCH-SUITE", "https://localhost/"], 2, "usage");
     assert!(line.contains("unknown cipher suite 'NO-SUCH-SUITE'; known: "), "{line}");
     let line = refused(&["--no-such-flag", "https://localhost/"], 2, "usage");
     assert!(line.contains("--no-such-flag"), "{line}");
     refused(&[], 2, "usage");
     refused(&["--insecure", "http://localhost/"], 2, "usage");
+    for (flags, words) in [
+        (&["-d", "0s"][..], "--duration must be at least 1"),
+        (&["--timeout", "0s"], "--timeout must be at least 1"),
+        (&["-c", "-5"], "invalid value '-5' for '--connections"),
+        (&["--connect-to", "a:1:b:2"], "'a:1:b:2': is not a host with a port; write HOST:PORT"),
+    ] {
+        let line = refused(&[flags, &["https://localhost/"]].concat(), 2, "usage");
+        assert!(line.contains(words), "{line}");
+    }
+}
+
+#[test]
+fn a_run_that_is_not_valid_says_what_to_do() {
+    let settings = serving(Authority::new("tlslab test").issue(Key::P256));
+    let peer = Peer::start(&settings, 8, bare(vec![Receive, Reset]));
+    let said = run(&["--insecure", "-n", "40", &url(peer.address())]);
+    assert_eq!(said.code, Some(1), "{said:?}");
+    let last = said.stdout.lines().last().unwrap();
+    assert!(
+        last.starts_with("not valid: ") && last.contains("connections failed: reset"),
+        "{last}"
+    );
+    assert!(last.ends_with("; see the server's log for why it ended the connection"), "{last}");
 }
 
 #[test]

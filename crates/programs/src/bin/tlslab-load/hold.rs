@@ -69,7 +69,9 @@ pub fn run(arguments: &Arguments, interrupt: &AtomicBool) -> Result<ExitCode, Pr
     let plan = arguments.hold.plan()?;
     // The limit on files is checked for as many connections as there will be.
     let connections = plan.levels.last().copied().unwrap_or(1);
-    let spec = RunSpec { connections, ..arguments.spec()? }.checked()?;
+    let spec = RunSpec { connections, ..arguments.spec()? }
+        .checked()
+        .map_err(|error| arguments.problem(&error))?;
     if spec.spec().http.version == HttpVersion::Http2 {
         return Err(Problem::usage(
             "--hold goes with HTTP/1.1 only; leave --http 2 out".to_owned(),

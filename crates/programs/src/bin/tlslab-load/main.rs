@@ -88,7 +88,7 @@ fn measure(arguments: &Arguments) -> Result<ExitCode, Problem> {
     if arguments.hold.is_asked_for() {
         return hold::run(arguments, &interrupt);
     }
-    let spec = arguments.spec()?.checked()?;
+    let spec = arguments.spec()?.checked().map_err(|error| arguments.problem(&error))?;
     let trust = trust::anchors(&spec.spec().tls.trust)?;
     let mut reporter =
         Reporter::new(arguments.events, arguments.json() && !arguments.load.progress);

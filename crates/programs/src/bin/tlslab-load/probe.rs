@@ -13,7 +13,7 @@ use crate::{print_json, trust};
 
 /// Probes and prints what was found.
 pub fn carry_out(arguments: &Arguments) -> Result<ExitCode, Problem> {
-    let spec = arguments.probe_spec()?.checked()?;
+    let spec = arguments.probe_spec()?.checked().map_err(|error| arguments.problem(&error))?;
     let trust = trust::anchors_of_probe(&spec.spec().trust)?;
     let record = probe(&spec, trust)?;
     if arguments.json() {

@@ -7,7 +7,6 @@ use serde_json::json;
 use tlslab_engine::error::RunError;
 use tlslab_engine::hostile::harmless;
 use tlslab_engine::probe::ProbeError;
-use tlslab_engine::spec::SpecError;
 
 /// Wrong usage.
 const USAGE: u8 = 2;
@@ -90,7 +89,7 @@ impl Problem {
 const UNKNOWN: &str = "this is a fault of tlslab-load: please report it with the command line";
 
 /// What to do about a class of problem.
-fn remedy(class: &str) -> &'static str {
+pub fn remedy(class: &str) -> &'static str {
     match class {
         "refused" => "start the server, or correct the port",
         "name_not_found" => "correct the host's name",
@@ -171,12 +170,6 @@ fn remedy(class: &str) -> &'static str {
             "see that the system has memory, files and processes left (ulimit -a)"
         }
         _ => UNKNOWN,
-    }
-}
-
-impl From<SpecError> for Problem {
-    fn from(error: SpecError) -> Self {
-        Self::usage(error.to_string())
     }
 }
 

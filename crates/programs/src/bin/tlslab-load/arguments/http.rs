@@ -1,6 +1,7 @@
 //! The flags about HTTP: what is spoken, what each request says, which answers are good.
 
 use std::fs;
+use std::path::Path;
 
 use clap::{Args, ValueEnum};
 use tlslab_engine::spec::{
@@ -105,9 +106,16 @@ fn header(text: &str) -> Result<HeaderField, String> {
     Ok(HeaderField { name: name.to_owned(), value: value.trim().to_owned() })
 }
 
-/// Takes text as it stands, and `@FILE` for the bytes of a file.
+/// Takes text as it stands, and `@FILE` for the bytes of a file. A file's name without the sign is an
+/// oversight, and refused.
 fn body(words: &str) -> Result<RequestBody, Problem> {
     let Some(path) = words.strip_prefix('@') else {
+        if Path::new(words).is_file() {
+            let message = format!(
+                "--body '{words}' is the name of a file: --body '@{words}' sends what it holds"
+            );
+            return Err(Problem::usage(message));
+        }
         return Ok(RequestBody::Text(words.to_owned()));
     };
     let bytes = fs::read(path);
@@ -153,5 +161,7 @@ mod tests {
             panic!("text")
         };
         assert!(text.starts_with("[package]"));
+        let error = http(&["--body", file]).unwrap_err();
+        assert!(error.contains("Cargo.toml' sends what it holds"), "{error}");
     }
 }

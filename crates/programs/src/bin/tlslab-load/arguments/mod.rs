@@ -2,6 +2,7 @@
 
 mod http;
 mod load;
+mod names;
 mod probe;
 mod resumption;
 mod shape;
@@ -12,11 +13,13 @@ use std::fs;
 use std::io::Read as _;
 use std::time::Duration;
 
-use clap::{Parser, ValueEnum};
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, ValueEnum};
 use clap_complete::Shell;
 use serde::de::DeserializeOwned;
 use tlslab_engine::probe::ProbeSpec;
-use tlslab_engine::spec::{Deadlines, RequestsPerConnection, RunSpec, SPEC_SCHEMA, Stop};
+use tlslab_engine::spec::{
+    Deadlines, RequestsPerConnection, RunSpec, SPEC_SCHEMA, SpecError, Stop,
+};
 
 use self::load::LoadArguments;
 use self::probe::ProbeArguments;
@@ -186,7 +189,13 @@ pub enum Schema {
 impl Arguments {
     /// What this program was started with.
     pub fn of_command_line() -> Result<Self, clap::Error> {
-        Self::try_parse_from(load::with_ramp_joined(std::env::args_os()))
+        // A number below zero is then a value that is wrong, and no option that does not exist.
+        let command = Self::command().mut_args(|arg| {
+            let takes_value = arg.get_long().is_some() && arg.get_action().takes_values();
+            arg.allow_negative_numbers(takes_value)
+        });
+        let arguments = load::with_ramp_joined(std::env::args_os());
+        Self::from_arg_matches(&command.try_get_matches_from(arguments)?)
     }
 
     /// How the result is to be printed.
@@ -222,6 +231,12 @@ impl Arguments {
         }
         let (name, trust) = (self.tls.name(), self.tls.trust()?);
         Ok(self.probe.spec(self.timeout, name, trust, self.allow.clone()))
+    }
+
+    /// What is wrong with a specification, in the words that it was given in.
+    pub fn problem(&self, error: &SpecError) -> Problem {
+        let words = error.to_string();
+        Problem::usage(if self.spec.is_some() { words } else { names::in_options(&words) })
     }
 
     fn spec_of_flags(&self) -> Result<RunSpec, Problem> {
@@ -391,6 +406,9 @@ mod tests {
     fn an_unknown_group_is_an_error_that_names_the_known_ones() {
         let flags = ["tlslab-load", "--group", "P-257", "https://localhost/"];
         let error = Arguments::try_parse_from(flags).unwrap_err().to_string();
-        assert!(error.contains("unknown group 'P-257'; known: X25519, P-256"), "{error}");
+        assert!(
+            error.contains("unknown group 'P-257' (did you mean 'P-256'?); known: X25519, P-256"),
+            "{error}"
+        );
     }
 }

@@ -76,7 +76,7 @@ impl ProbeArguments {
 fn topic(text: &str) -> Result<Topic, String> {
     serde_json::from_value(text.into()).map_err(|_| {
         let known: Vec<String> = Topic::ALL.iter().map(name).collect();
-        format!("'{text}' is nothing to find out; known: {}", known.join(", "))
+        format!("unknown topic '{text}'; known: {}", known.join(", "))
     })
 }
 
@@ -111,7 +111,7 @@ mod tests {
     #[test]
     fn an_unknown_topic_is_answered_with_the_known_ones() {
         let error = probe(&["--probe", "h", "--probe-only", "curves"]).unwrap_err();
-        assert!(error.contains("'curves' is nothing to find out; known: versions, sui"), "{error}");
+        assert!(error.contains("unknown topic 'curves'; known: versions, sui"), "{error}");
     }
 
     #[test]

@@ -74,7 +74,7 @@ fn paths(urls: &[(String, u32)]) -> Result<Vec<WeightedPath>, Problem> {
     let mut origin: Option<(String, u16)> = None;
     let mut paths = Vec::new();
     for (url, weight) in urls {
-        let target = Target::parse(url)?;
+        let target = Target::parse(url).map_err(|error| Problem::usage(error.to_string()))?;
         let here = (target.host.to_ascii_lowercase(), target.port);
         let first = origin.get_or_insert_with(|| here.clone());
         if *first != here {
@@ -162,7 +162,7 @@ mod tests {
         }
         for to in ["localhost", "a b:1", "https://a:1", "a:99999", "u@h:1"] {
             let checked = spec(&["https://a/", "--connect-to", to]).unwrap().checked();
-            assert!(checked.unwrap_err().to_string().contains("it has the form HOST:PORT"), "{to}");
+            assert!(checked.unwrap_err().to_string().contains("; write HOST:PORT"), "{to}");
         }
     }
 }

@@ -38,8 +38,7 @@ pub fn table(record: &ProbeRecord) -> String {
             offer.refusal.as_ref().map_or("yes".to_owned(), |r| format!("no{}", refused(r)));
         table.row(&format!("offer {}", number + 1), &answer);
     }
-    let took = format!("{} in {:.1} s", record.connections, record.seconds);
-    table.row("connections", &took);
+    table.row("connections", &format!("{} in {}", record.connections, time(record.seconds)));
     record.hints.iter().for_each(|hint| table.row("hint", hint));
     if let Some(why) = &record.incomplete {
         table.row("incomplete", why);
@@ -215,6 +214,11 @@ fn yes(answer: Option<bool>) -> &'static str {
         Some(false) => "no",
         None => "-",
     }
+}
+
+/// Seconds, or milliseconds where those would round to nothing.
+fn time(seconds: f64) -> String {
+    if seconds < 1.0 { format!("{:.0} ms", seconds * 1e3) } else { format!("{seconds:.1} s") }
 }
 
 /// The day that a moment lies in, given in seconds since 1970.

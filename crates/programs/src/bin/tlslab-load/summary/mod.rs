@@ -11,6 +11,7 @@ use tlslab_engine::spec::{RequestsPerConnection, RunSpec};
 
 pub use self::csv::csv;
 use self::tables::{count, figure, grouped};
+use crate::problem::remedy;
 use crate::server::ServerUsage;
 
 /// The summary for a terminal.
@@ -108,9 +109,20 @@ fn closing(record: &RunRecord) -> Vec<String> {
         VerdictCode::Valid => verdict.message.clone(),
         VerdictCode::ClientSaturated => format!("lower bound: {}", verdict.message),
         VerdictCode::Interrupted => verdict.message.clone(),
-        _ => format!("not valid: {}", verdict.message),
+        code => format!("not valid: {}{}", verdict.message, what_to_do(record, code)),
     });
     notes.chain(verdicts).collect()
+}
+
+/// What to do about that which went wrong most often.
+fn what_to_do(record: &RunRecord, code: VerdictCode) -> String {
+    let (counts, prefix) = match code {
+        VerdictCode::Failures => (&record.outcomes.failed, ""),
+        VerdictCode::Unexpected => (&record.outcomes.unexpected, "unexpected_"),
+        _ => return String::new(),
+    };
+    let most = counts.iter().max_by_key(|(_, count)| **count);
+    most.map(|(class, _)| format!("; {}", remedy(&format!("{prefix}{class}")))).unwrap_or_default()
 }
 
 /// Whose times are shown, where a second client made some of the connections: how long those took.
