@@ -313,5 +313,6 @@ def test_what_cannot_be_probed_is_one_line(tlslab: Tlslab) -> None:
     ]:
         ended = tlslab.run("probe", "localhost", option, value)
         assert ended.code == 2
-        assert option in ended.errors[0] and words in ended.errors[0]
+        assert option in ended.errors[0]
+        assert words in ended.errors[0]
         assert "--probe" not in ended.err

@@ -62,10 +62,11 @@ def crossing(points: Sequence[Loaded], limit_ms: float) -> tuple[float, Bound]:
 
 
 def _between(met: Loaded, missed: Loaded, limit_ms: float) -> float:
-    if not missed.kept or missed.time_ms <= met.time_ms or met.time_ms <= 0:
+    if not missed.kept or met.time_ms <= 0:
         return met.offered
+    # Above zero and at most one, since met.time_ms < limit_ms <= missed.time_ms.
     share = math.log(limit_ms / met.time_ms) / math.log(missed.time_ms / met.time_ms)
-    return met.offered + min(1.0, share) * (missed.offered - met.offered)
+    return met.offered + share * (missed.offered - met.offered)
 
 
 def capacity(series: Sequence[Sequence[Loaded]], limit_ms: float) -> Capacity | None:

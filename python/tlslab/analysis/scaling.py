@@ -143,8 +143,8 @@ def find_knee(blocks: Sequence[Block]) -> Knee | None:
     at = _knee(blocks, levels, _detectable)
     # In a resample the means decide: its blocks are not independent, its intervals would be wrong.
     resampled = [_knee(sample, levels, _larger) for sample in _resamples(blocks)]
-    higher = [_gain(blocks, at, level) for level in levels if level > at]
-    bounds = [bound for _, bound in higher if bound is not None]
+    higher = [_gain_bound(blocks, at, level) for level in levels if level > at]
+    bounds = [bound for bound in higher if bound is not None]
     return Knee(
         at=_interval(at, resampled, len(blocks), "threads"),
         linear_to=_linear_to(blocks, levels),
@@ -180,12 +180,13 @@ def _larger(logs: Array) -> bool:
     return float(logs.mean()) > _LEAST_GAIN
 
 
-def _gain(blocks: Sequence[Block], low: int, high: int) -> tuple[float, float | None]:
+def _gain_bound(blocks: Sequence[Block], low: int, high: int) -> float | None:
+    """The upper end of the interval of the logarithm of the gain; None without an interval."""
     logs = _ratios(blocks, low, high)
     if not len(logs):
-        return 0.0, None
-    centre, interval, _ = mean_interval(logs, "log ratios")
-    return centre, None if interval is None else interval[1]
+        return None
+    _, interval, _ = mean_interval(logs, "log ratios")
+    return None if interval is None else interval[1]
 
 
 def _linear_to(blocks: Sequence[Block], levels: Sequence[int]) -> int:

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from tlslab.analysis.compare import Measured, compare
-from tlslab.analysis.estimate import BOOTSTRAP_MIN_N, estimate
+from tlslab.analysis.estimate import BOOTSTRAP_MIN_N, estimate, mean_interval
+from tlslab.model.estimate import Estimate
 from tlslab.model.finding import CellSummary
 
 BLOCKS = 10
@@ -65,6 +66,36 @@ def test_one_value_has_no_interval() -> None:
 def test_equal_values_have_an_interval_without_width() -> None:
     found = estimate([7.0] * 10, "B")
     assert (found.value, found.low, found.high) == (7.0, 7.0, 7.0)
+
+
+def test_two_equal_values_are_the_same_value() -> None:
+    assert estimate([7.0, 7.0], "B") == Estimate(
+        7.0, 7.0, 7.0, 2, "B", "all trials gave the same value"
+    )
+
+
+def test_two_values_have_an_interval() -> None:
+    """The logarithms 1 and 3 have a standard error of 1; t of one degree of freedom is 12.706."""
+    found = estimate([math.e, math.e**3], "us")
+    assert (found.low, found.value, found.high) == pytest.approx(
+        (math.exp(2 - 12.7062), math.exp(2), math.exp(2 + 12.7062)), rel=1e-3
+    )
+
+
+def test_values_below_one_are_averaged_on_the_logarithmic_scale_too() -> None:
+    assert estimate([0.25, 0.04], "").value == pytest.approx(0.1)
+
+
+@pytest.mark.parametrize(
+    ("centre", "spread", "same"), [(1e6, 5e-7, True), (0.5, 1.5e-12, False), (1e6, 2e-6, False)]
+)
+def test_values_that_differ_by_rounding_are_the_same(
+    centre: float, spread: float, same: bool
+) -> None:
+    _, interval, method = mean_interval(np.array([centre, centre + spread, centre]), "values")
+    assert interval is not None
+    assert (interval[0] == interval[1]) == same
+    assert method.startswith("all trials" if same else "Student t")
 
 
 def test_few_values_get_student_t_and_say_so() -> None:

@@ -7,7 +7,7 @@ import pytest
 from made_run import CLIENT_US, PRIMITIVES_US, SERVER_US, made_primitives, made_run
 from tlslab.analysis import summarise
 from tlslab.analysis.limit import client_limit_us, limit_ratios, server_limit_us
-from tlslab.model.primitives import Primitives
+from tlslab.model.primitives import Primitive, Primitives
 from tlslab.model.record import RunRecord, Trial
 from tlslab.model.run import RunContents
 
@@ -58,6 +58,114 @@ def test_a_resumption_signs_nothing(contents: RunContents) -> None:
     resumed = replace(full, facts=(replace(full.facts[0], kind="resumed"),))
     assert client_limit_us(resumed, made_primitives()) == pytest.approx(25 + 30 + SESSION_US)
     assert server_limit_us(resumed, made_primitives()) == pytest.approx(40 + 31 + SESSION_US)
+
+
+# Costs that grow with each byte, so that sizes can be told from the sum: a thousandth of a
+# microsecond, or for records a microsecond as well.
+CBC = "AES-128-CBC-SHA256"
+BY_SIZE = {
+    ("TCP", "connect", None): 1000.0,
+    ("TCP", "request", 2048): 2000.0,
+    ("TCP", "serve", 2048): 3000.0,
+    ("X25519", "client", None): 10_000.0,
+    ("ecdsa_secp256r1_sha256", "verify", None): 20_000.0,
+    ("SHA-256", "digest", 64): 0.064,
+    ("SHA-256", "digest", 16_384): 16.384,
+    ("TLS 1.2 SHA-256", "full", None): 100.0,
+    ("TLS 1.3 SHA-256", "full", None): 200.0,
+    **{
+        (cipher, operation, size): cost
+        for cipher in (CBC, "AES-128-GCM")
+        for operation in ("seal", "open")
+        for size, cost in ((64, 1.064), (16_384, 17.384))
+    },
+    (CBC, "key", None): 5.0,
+    ("AES-128-GCM", "key", None): 7.0,
+}
+
+
+def by_size() -> Primitives:
+    return Primitives(
+        tuple(
+            Primitive("rustls", algorithm, operation, size, cost, cost, cost, 7, 100)
+            for (algorithm, operation, size), cost in BY_SIZE.items()
+        )
+    )
+
+
+def sized(record: RunRecord, tls: str, suite: str, kind: str) -> RunRecord:
+    """One connection: 300 bytes of handshake sent and 1,090 received, 2,000 and 40,000 behind."""
+    facts = replace(record.facts[0], tls=tls, suite=suite, kind=kind)
+    outcomes = replace(record.outcomes, completed=1)
+    volume = replace(
+        record.bytes,
+        sent=2300,
+        received=41_090,
+        handshake_sent=300,
+        handshake_received=1090,
+    )
+    return replace(
+        record, facts=(facts,), outcomes=outcomes, bytes=volume, requests=1, authenticated=1
+    )
+
+
+def test_records_cost_what_their_bytes_cost(contents: RunContents) -> None:
+    """Of TLS 1.2 each side hides a Finished of 32 bytes; of TLS 1.3 all but the ServerHello."""
+    suite = "TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA256"
+    resumed = sized(record_of(contents), "1.2", suite, "resumed")
+    # Two records sealed with 2,032 bytes, four opened with 40,032.
+    records = 2 + 2.032 + 4 + 40.032
+    expected = 2000 + 1.39 + 100 + 2 * 5 + records
+    assert client_limit_us(resumed, by_size()) == pytest.approx(expected, abs=0.003)
+    full = sized(record_of(contents), "1.3", "TLS_AES_128_GCM_SHA256", "full")
+    records = 2 + 2.032 + 4 + 41.0
+    expected = 2000 + 10_000 + 20_000 + 1.39 + 200 + 4 * 7 + records
+    assert client_limit_us(full, by_size()) == pytest.approx(expected, abs=0.003)
+
+
+def test_a_full_handshake_of_tls_1_2_exchanges_keys(contents: RunContents) -> None:
+    suite = "TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA256"
+    kinds = [sized(record_of(contents), "1.2", suite, kind) for kind in ("full", "resumed")]
+    full, resumed = (client_limit_us(each, by_size()) for each in kinds)
+    assert full is not None
+    assert resumed is not None
+    assert full - resumed == pytest.approx(10_000 + 20_000)
+
+
+def test_a_connection_is_authenticated_once_at_most(contents: RunContents) -> None:
+    full = record_of(contents)
+    more = replace(full, authenticated=full.outcomes.completed + 5)
+    assert client_limit_us(more, made_primitives()) == client_limit_us(full, made_primitives())
+
+
+def test_a_request_costs_no_less_than_nothing(contents: RunContents) -> None:
+    cheap = tuple(
+        replace(p, median_us=4.0) if p.operation == "request" else p
+        for p in made_primitives().primitives
+    )
+    full = record_of(contents)
+    ten = replace(full, requests=10 * full.outcomes.completed)
+    expected = 4 + 30 + 50 + SESSION_US
+    assert client_limit_us(ten, Primitives(cheap)) == pytest.approx(expected)
+
+
+def test_without_connections_there_is_no_limit(contents: RunContents) -> None:
+    full = record_of(contents)
+    none = replace(full, outcomes=replace(full.outcomes, completed=0))
+    assert client_limit_us(none, made_primitives()) is None
+    assert server_limit_us(none, made_primitives()) is None
+    reused = replace(full, spec={**full.spec, "tls": {"key_share": "reused"}})
+    without = made_primitives(without="generate")
+    assert client_limit_us(reused, without) is None
+
+
+def test_a_trial_without_runs_has_no_ratios(contents: RunContents) -> None:
+    trial = trial_of(contents, "X25519")
+    assert limit_ratios(replace(trial, runs={}), made_primitives()) == {}
+    bare = {
+        name: replace(run, server=None) for name, run in trial.runs.items() if name == "capacity"
+    }
+    assert limit_ratios(replace(trial, runs=bare), made_primitives()) == {}
 
 
 def test_rsa_counts_by_the_size_of_its_key(contents: RunContents) -> None:

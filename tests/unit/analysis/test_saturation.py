@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tlslab.analysis.saturation import Loaded, capacity, crossing
+from tlslab.model.estimate import Estimate
 
 LOADS = (200.0, 400.0, 600.0, 800.0, 1000.0)
 
@@ -25,6 +26,12 @@ def test_a_load_that_is_not_kept_meets_nothing() -> None:
     assert crossing(queue(), 500.0) == (800.0, "exact")
 
 
+def test_the_time_is_interpolated_on_its_logarithm() -> None:
+    """Half way from 0.5 to 8 ms lies 2 ms."""
+    assert crossing([Loaded(100, 0.5, True), Loaded(200, 8, True)], 2.0) == (150.0, "exact")
+    assert crossing([Loaded(100, 0.0, True), Loaded(200, 8, True)], 2.0) == (100.0, "exact")
+
+
 def test_bounds_where_the_loads_do_not_enclose_it() -> None:
     assert crossing(queue(limit=1e6), 50.0) == (1000.0, "at_least")
     assert crossing(queue(), 1.0) == (200.0, "below")
@@ -38,6 +45,11 @@ def test_the_interval_is_over_repetitions() -> None:
     assert found.load.low is not None
     assert found.load.high is not None
     assert found.load.low < found.load.value < found.load.high
+    assert found.load.unit == "1/s"
+    assert found.load.method.startswith("interpolated between loads in each of 3 repetitions; ")
+    same = capacity([queue(), queue()], 3.0)
+    assert same is not None
+    assert same.load.unit == "1/s"
 
 
 def test_a_bound_has_no_interval() -> None:
@@ -49,7 +61,14 @@ def test_a_bound_has_no_interval() -> None:
     low = capacity([queue(), queue(service_ms=10)], 3.0)
     assert low is not None
     assert low.bound == "below"
-    assert low.load.value == 200
+    assert low.load == Estimate(
+        200.0, None, None, 2, "1/s", "not met at the lowest load of a repetition"
+    )
+    assert found.load.method == "met at the highest load of a repetition"
+    higher = [Loaded(400.0, 9.0, True)]
+    mixed = capacity([queue(service_ms=10), higher], 3.0)
+    assert mixed is not None
+    assert (mixed.load.value, mixed.load.n) == (400.0, 2)
     assert capacity([], 3.0) is None
     with pytest.raises(ValueError, match="no loads"):
         crossing([], 1.0)

@@ -82,6 +82,30 @@ def test_a_load_that_still_gains_has_its_knee_at_the_end():
     assert knee.linear_to == 4
 
 
+def test_the_knee_may_lie_below_the_last_level():
+    knee = find_knee([{1: 100.0 + b, 2: 150.0 + b, 4: 150.0 + b} for b in range(3)])
+    assert knee is not None
+    assert (knee.at.value, knee.at.unit, knee.linear_to) == (2, "threads", 1)
+    assert knee.gain == 1.0
+
+
+def test_two_levels_are_enough_for_a_knee():
+    knee = find_knee([{2: 100.0 + b, 4: 199.0 + b} for b in range(3)])
+    assert knee is not None
+    assert (knee.at.value, knee.linear_to, knee.at_end) == (4, 4, True)
+
+
+def test_levels_that_a_block_lacks_are_left_out():
+    blocks = [{1: 100.0 + b, 2: 100.0 + b} for b in range(4)]
+    blocks[0][4] = 100.0
+    del blocks[1][1]
+    knee = find_knee(blocks)
+    assert knee is not None
+    assert (knee.at.value, knee.linear_to) == (1, 1)
+    # A ratio that only one block has is no interval.
+    assert knee.gain == 1.0
+
+
 @pytest.mark.parametrize("blocks", [1, 2])
 def test_few_blocks_have_no_knee(blocks):
     assert find_knee(made((100.0, 0.0, 0.0), blocks=blocks)) is None
@@ -96,6 +120,6 @@ def test_a_law_of_one_block_has_no_interval():
 def test_ratios_are_paired_by_block():
     found = ratio({0: 2.0, 1: 4.0, 2: 9.0}, {0: 1.0, 1: 2.0})
     assert found is not None
-    assert found.n == 2
+    assert (found.n, found.unit) == (2, "")
     assert found.value == pytest.approx(2)
     assert ratio({0: 1.0}, {1: 1.0}) is None

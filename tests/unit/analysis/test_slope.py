@@ -4,7 +4,7 @@ import pytest
 
 from tlslab.analysis.slope import slope, slopes
 from tlslab.lab.scale import kernel_bytes
-from tlslab.model.scale import Reading
+from tlslab.model.scale import Reading, Slope
 
 
 def test_a_line_gives_its_slope_and_a_narrow_interval() -> None:
@@ -21,10 +21,12 @@ def test_the_interval_is_students() -> None:
     assert found.low is not None
     assert found.value == pytest.approx(10.5)
     assert found.value - found.low == pytest.approx(12.7062 * error, rel=1e-4)
+    assert found.high == pytest.approx(2 * found.value - found.low)
+    assert found.n == 3
 
 
 def test_two_levels_have_no_interval_and_one_no_slope() -> None:
-    assert slope("client", [1, 2], [5, 9]).low is None
+    assert slope("client", [1, 2], [5, 9]) == Slope("client", 4.0, None, None, 2)
     with pytest.raises(ValueError, match="two levels"):
         slope("client", [1, 1], [5, 9])
 
@@ -33,7 +35,12 @@ def test_a_side_that_was_not_read_has_no_slope() -> None:
     readings = tuple(Reading(n, n * 10, None, n * 3) for n in (1, 2, 3))
     assert [found.what for found in slopes(readings)] == ["client", "kernel"]
     both = tuple(Reading(n, n * 10, n * 20, n * 3) for n in (1, 2, 3))
-    assert [round(found.value) for found in slopes(both)] == [10, 20, 3]
+    assert [(found.what, round(found.value)) for found in slopes(both)] == [
+        ("client", 10),
+        ("server", 20),
+        ("kernel", 3),
+    ]
+    assert len(slopes(both[:2])) == 3
     assert slopes(both[:1]) == ()
 
 
