@@ -202,7 +202,11 @@ def test_a_dead_server_fails_its_trial_and_the_next_block_has_a_fresh_one(
     body = (
         f"if group == 'P-384' and not os.path.exists({str(marker)!r}):\n"
         f"    open({str(marker)!r}, 'w').close()\n"
-        f"    os.kill(int(open({str(pid_file)!r}).read()), signal.SIGKILL)\n"
+        f"    pid = open({str(pid_file)!r}).read()\n"
+        "    os.kill(int(pid), signal.SIGKILL)\n"
+        # It is dead once it is a zombie; the signal alone is not yet.
+        "    while open(f'/proc/{pid}/stat').read().rpartition(')')[2].split()[0] != 'Z':\n"
+        "        pass\n"
         "print(json.dumps(record))"
     )
     lab = Lab(tmp_path, script(ANSWERS + body))
