@@ -2,15 +2,15 @@
 #![no_main]
 
 use libfuzzer_sys::arbitrary::{Result, Unstructured};
-use tlslab_fuzz::probe::hello::ClientHello;
-use tlslab_fuzz::probe::invariants::hellos::{hold_hello, hold_readers};
-use tlslab_fuzz::probe::registry::Protocol;
+use tlslab_wire::tls::client_hello::ClientHello;
+use tlslab_wire::tls::invariants::hellos::{hold_hello, hold_readers};
+use tlslab_wire::tls::registry::Protocol;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let mut input = Unstructured::new(bytes);
     let Ok(hello) = hello(&mut input) else { return };
     hold_hello(&hello);
-    let mut bytes = hello.bytes();
+    let mut bytes = hello.bytes(|| [7; 32]);
     let Ok((number, length)) = input.arbitrary::<(u16, u16)>() else { return };
     while let (false, Ok((place, mask))) = (input.is_empty(), input.arbitrary::<(u16, u8)>()) {
         let place = usize::from(place) % bytes.len();

@@ -3,5 +3,5 @@
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     // A failure is as good as none; what must not happen is a panic, an error in memory or a stop.
-    let _ = tlslab_fuzz::http::h2::feed(bytes);
+    let _ = tlslab_wire::http::h2::feed(bytes);
 });

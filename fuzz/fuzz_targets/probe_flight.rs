@@ -2,7 +2,7 @@
 //! arrive without end.
 #![no_main]
 
-use tlslab_fuzz::probe::invariants::answers::{hold_answer, hold_end};
+use tlslab_wire::tls::invariants::answers::{hold_answer, hold_end};
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let Some((piece, answer)) = bytes.split_first() else { return };

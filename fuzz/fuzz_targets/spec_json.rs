@@ -2,5 +2,5 @@
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    tlslab_fuzz::spec_laws::hold(bytes);
+    tlslab_contract::spec::invariants::hold(bytes);
 });

@@ -193,7 +193,7 @@ fn try_all_pages(
 
 /// The requests of a run that asks for one of its pages only.
 fn only(spec: &CheckedSpec, page: &(Target, u32)) -> Messages {
-    Messages::new(&[(page.0.clone(), 1)], &spec.spec().http, 0)
+    Messages::new(&[(page.0.clone(), 1)], &spec.spec().http.parts(), 0)
 }
 
 /// The same offer with one server name.
@@ -359,7 +359,7 @@ pub(crate) fn script(spec: &CheckedSpec, permit: Permit) -> Script {
     Script {
         address: permit.address,
         sources: spec.spec().sources.clone(),
-        messages: Messages::new(spec.pages(), http, spec.spec().load.seed),
+        messages: Messages::new(spec.pages(), &http.parts(), spec.spec().load.seed),
         head_only: http.method == "HEAD",
         statuses: http.expect_status.set(),
         requests: spec.requests_per_connection(),

@@ -10,8 +10,8 @@ use rustls::crypto::CryptoProvider;
 use rustls::sign::CertifiedKey;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 
-use crate::obsolete::SHORTEST_PRIME;
-use crate::serve::KeyKind;
+use crate::names::KeyKind;
+use tlslab_wire::tls::obsolete::SHORTEST_PRIME;
 
 /// A certificate with its chain and its private key, a server's or a client's.
 #[derive(Debug, Clone)]

@@ -65,7 +65,7 @@ fn obsolete(facts: &Facts) -> impl Iterator<Item = String> {
     let suite: Option<CipherSuite> = facts.suite.parse().ok();
     let suite = suite.filter(|suite| suite.is_obsolete());
     let prime = facts.group.strip_prefix("DH-").and_then(|bits| bits.parse().ok());
-    let prime = prime.filter(|bits: &u32| *bits < crate::obsolete::SHORTEST_PRIME);
+    let prime = prime.filter(|bits: &u32| *bits < tlslab_wire::tls::obsolete::SHORTEST_PRIME);
     [
         version.map(|version| format!("TLS version {version}")),
         suite.map(|suite| suite.to_string()),

@@ -2,12 +2,12 @@
 
 use crate::clock::{Clock, MILLISECOND, MonotonicClock, Nanos};
 use crate::connection::{Begin, Connection, Context, Script, Turn};
-use crate::hostile::harmless;
 use crate::http::body::hexadecimal;
 use crate::names::Group;
 use crate::outcome::{Failure, Mismatch, Outcome};
 use crate::poller::Poller;
 use crate::record::{Certificate, Preflight};
+use crate::sanitize::sanitize;
 use crate::socket;
 use crate::tls::rustls::RustlsBackend;
 use crate::tls::{Backend, HandshakeKind, Negotiated, Session};
@@ -184,7 +184,7 @@ pub fn certificate_group(certificates: &[Vec<u8>]) -> Option<Group> {
 /// What a chain's first certificate says, and how long the chain is.
 pub fn describe(certificates: &[Vec<u8>]) -> Option<Certificate> {
     let (_, certificate) = x509_parser::parse_x509_certificate(certificates.first()?).ok()?;
-    let name = |name: &x509_parser::x509::X509Name<'_>| harmless(&name.to_string(), NAME_LIMIT);
+    let name = |name: &x509_parser::x509::X509Name<'_>| sanitize(&name.to_string(), NAME_LIMIT);
     Some(Certificate {
         subject: name(certificate.subject()),
         issuer: name(certificate.issuer()),

@@ -25,25 +25,6 @@ fn cpu(who: UsageWho) -> CpuTime {
         .unwrap_or_default()
 }
 
-impl std::ops::Sub for CpuTime {
-    type Output = Self;
-
-    /// The time used between two readings; never negative, though the kernel's split may jitter.
-    fn sub(self, earlier: Self) -> Self {
-        Self {
-            user_us: self.user_us.saturating_sub(earlier.user_us),
-            system_us: self.system_us.saturating_sub(earlier.system_us),
-        }
-    }
-}
-
-impl std::ops::AddAssign for CpuTime {
-    fn add_assign(&mut self, other: Self) {
-        self.user_us += other.user_us;
-        self.system_us += other.system_us;
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::outcome::Outcomes;
+use crate::accounting::Outcomes;
 use crate::record::{
     FlightTimes, Interval, Kinds, OpenLoop, Summary, Verdict, VerdictCode, WorkerUsage,
 };

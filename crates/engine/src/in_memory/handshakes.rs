@@ -12,9 +12,10 @@ use super::record::{Flight, HandshakeFacts, HandshakeResult, NodeSignatures, Sid
 use super::settings::Settings;
 use super::spec::InMemorySpec;
 use super::threads::on_each;
+use crate::accounting::Outcomes;
 use crate::clock::{Clock, MILLISECOND, MonotonicClock, Nanos, SECOND, ThreadClock};
 use crate::names::Group;
-use crate::outcome::{Failure, Mismatch, Outcomes};
+use crate::outcome::{Failure, Mismatch};
 use crate::recorder::{empty_histogram, encoded, summary};
 use crate::spec::Stop;
 

@@ -134,7 +134,7 @@ impl Seen {
 mod tests {
     use super::*;
     use crate::in_memory::spec::{HandshakeForm, InMemorySpec};
-    use crate::serve::KeyKind;
+    use crate::names::KeyKind;
 
     fn expected(form: HandshakeForm, tls: TlsVersion, role: Role, resumed: bool) -> Seen {
         let mut spec = InMemorySpec::new(tls, KeyKind::EcdsaP256);

@@ -20,7 +20,7 @@ use super::library::{Library, Role, Seen, Side, Trouble};
 use super::settings::{SERVER_NAME, Settings};
 use super::spec::has_group;
 use crate::names::{CipherSuite, Group, SignatureScheme, TlsVersion};
-use crate::serve::Issued;
+use crate::self_signed::Issued;
 use crate::tls::BackendError;
 use crate::tls::openssl::{NAME, ffi};
 

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::spec::{Direction, InMemorySpec};
-use crate::outcome::Outcomes;
+use crate::accounting::Outcomes;
 use crate::record::{Environment, Summary, Verdict, VerdictCode};
 
 /// The identifier of this wire format; a change that old readers would misread changes the number.

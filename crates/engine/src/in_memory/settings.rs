@@ -8,8 +8,9 @@ use super::InMemoryError;
 use super::keys::{self, Keeper, KeySide};
 use super::library::Role;
 use super::spec::{HandshakeForm, InMemorySpec};
+use crate::names::KeyKind;
 use crate::names::{CipherSuite, Group, KeyExchange, SignatureScheme, TlsVersion};
-use crate::serve::{Issued, KeyKind, issue, issue_for};
+use crate::self_signed::{Issued, issue, issue_for};
 
 /// The server's name, which its certificate carries.
 pub const SERVER_NAME: &str = "localhost";

@@ -5,11 +5,11 @@ use serde::{Deserialize, Serialize};
 
 use super::InMemoryError;
 use super::keys::{KeyAway, KeySide};
+use crate::names::KeyKind;
 use crate::names::{
     CipherSuite, Group, KeyExchange, ServerAuthentication, SignatureKey, SignatureScheme,
     TlsVersion,
 };
-use crate::serve::KeyKind;
 use crate::spec::{BackendChoice, Stop};
 
 /// The most threads: as many as Linux's fixed-size affinity mask has room for processors.

@@ -57,8 +57,8 @@ fn share(spec: &InMemorySpec, index: usize) -> Stop {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::names::KeyKind;
     use crate::names::TlsVersion;
-    use crate::serve::KeyKind;
 
     #[test]
     fn shares_add_up_to_the_count() {

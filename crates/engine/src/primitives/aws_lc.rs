@@ -15,7 +15,8 @@ use super::operation::{BOTH, GENERATE, Operation, SERVER};
 use super::record::PrimitivesSpec;
 use super::{SIGNED, SIZES, operation, protections, schemes};
 use crate::names::Group;
-use crate::serve::{KeyKind, issue};
+use crate::names::KeyKind;
+use crate::self_signed::issue;
 use crate::spec::KeyShare;
 use crate::tls::rustls::{NAME, key_exchange};
 

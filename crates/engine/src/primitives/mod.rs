@@ -25,10 +25,10 @@ pub use tcp::{RESPONSE_BYTES, TCP};
 use self::operation::{Operation, measure_all};
 use crate::environment::environment;
 use crate::in_memory::default_scheme;
+use crate::names::KeyKind;
 use crate::names::{CipherSuite, SignatureScheme};
 use crate::processor;
 use crate::run::versions;
-use crate::serve::KeyKind;
 use crate::tls::{openssl as openssl_backend, rustls as rustls_backend};
 
 /// Why nothing was measured.

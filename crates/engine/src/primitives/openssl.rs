@@ -17,8 +17,9 @@ use super::openssl_exchange::Named;
 use super::operation::{BOTH, GENERATE, Operation, SERVER};
 use super::record::PrimitivesSpec;
 use super::{SIGNED, SIZES, operation, protections, schemes};
+use crate::names::KeyKind;
 use crate::names::{Group, SignatureScheme};
-use crate::serve::{KeyKind, issue};
+use crate::self_signed::issue;
 use crate::tls::openssl::NAME;
 
 /// All primitives that are asked for and that the library has.

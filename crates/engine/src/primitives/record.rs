@@ -6,9 +6,9 @@ use std::net::SocketAddr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::names::KeyKind;
 use crate::names::{CipherSuite, Group};
 use crate::record::Environment;
-use crate::serve::KeyKind;
 
 /// The identifier of this wire format; a change that old readers would misread changes the number.
 pub const PRIMITIVES_SCHEMA: &str = "tlslab.primitives/1";

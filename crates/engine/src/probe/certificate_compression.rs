@@ -14,7 +14,7 @@ use rustls::{
 
 use super::Prober;
 use super::line::Stop;
-use super::registry::Protocol;
+use tlslab_wire::tls::registry::Protocol;
 
 /// Each algorithm with its name.
 static ALGORITHMS: [(Witness, &str); 3] = [

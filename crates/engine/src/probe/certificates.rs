@@ -12,15 +12,15 @@ use openssl::x509::{X509, X509PurposeId, X509StoreContext, X509VerifyResult};
 use rustls_pki_types::{CertificateDer, ServerName};
 use webpki::EndEntityCert;
 
-use super::hello::ClientHello;
 use super::line::Stop;
 use super::record::{Chain, Staple};
-use super::registry::{self, Authentication, PSS_ONLY, Protocol};
 use super::{Prober, handshake};
-use crate::hostile::harmless;
 use crate::names::{SignatureKey, SignatureScheme};
 use crate::preflight::describe;
+use crate::sanitize::sanitize;
 use crate::tls::TrustAnchors;
+use tlslab_wire::tls::client_hello::ClientHello;
+use tlslab_wire::tls::registry::{self, Authentication, PSS_ONLY, Protocol};
 
 /// The names of a certificate that are kept, and what each is cut to.
 const NAMES_LIMIT: usize = 20;
@@ -136,14 +136,14 @@ fn algorithm(certificate: &X509) -> String {
     object
         .nid()
         .long_name()
-        .map_or_else(|_| harmless(&object.to_string(), NAME_LIMIT), str::to_owned)
+        .map_or_else(|_| sanitize(&object.to_string(), NAME_LIMIT), str::to_owned)
 }
 
 /// The names that a certificate is for: DNS names and addresses (RFC 9525, section 6).
 fn names(certificate: &X509) -> Vec<String> {
     let names = certificate.subject_alt_names().into_iter().flatten();
     let text = |name: openssl::x509::GeneralName| match (name.dnsname(), name.ipaddress()) {
-        (Some(dns), _) => Some(harmless(dns, NAME_LIMIT)),
+        (Some(dns), _) => Some(sanitize(dns, NAME_LIMIT)),
         (None, Some(bytes)) => address(bytes).map(|address| address.to_string()),
         (None, None) => None,
     };

@@ -1,9 +1,9 @@
 //! Enumeration by taking away: what the server chooses is left out of the next offer, until it
 //! refuses the rest. One connection for each thing that it has, and one more.
 
-use super::answer::Refusal;
 use super::line::Stop;
 use super::record::Order;
+use tlslab_wire::tls::answer::Refusal;
 
 /// What the server made of an offer: what it chose with what else was seen, or its refusal.
 pub type Choice<T> = Result<(u16, T), Refusal>;

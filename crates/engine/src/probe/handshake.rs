@@ -12,14 +12,14 @@ use openssl::ssl::{
     SslOptions, SslSession, SslStream, SslVerifyMode, SslVersion, StatusType,
 };
 
-use super::answer::Refusal;
 use super::enumerate::{Found, enumerate};
 use super::line::{Line, Stop, refusal};
-use super::registry::{self, Protocol};
 use super::{Prober, Renegotiation};
-use crate::hostile::harmless;
+use crate::sanitize::sanitize;
 use crate::tls::EarlyData;
 use crate::tls::openssl::ffi;
+use tlslab_wire::tls::answer::Refusal;
+use tlslab_wire::tls::registry::{self, Protocol};
 
 /// `SSL_OP_LEGACY_SERVER_CONNECT` of openssl/ssl.h: servers without RFC 5746 are probed as well.
 const LEGACY_SERVER_CONNECT: u64 = 1 << 2;
@@ -158,7 +158,7 @@ impl Prober {
             let terms = Terms::new(Protocol::Tls13).and_then(|terms| terms.schemes(schemes));
             Ok(self.shake(terms)?.and_then(|stream| {
                 let name = ffi::peer_signature_name(stream.ssl()).unwrap_or_default();
-                let words = format!("signed by {}", harmless(name, 64));
+                let words = format!("signed by {}", sanitize(name, 64));
                 let number = registry::scheme_number(name);
                 number.map(|n| (n, ())).ok_or_else(|| Refusal::other("signature_scheme", words))
             }))
@@ -268,6 +268,6 @@ fn of_library(errors: &ErrorStack) -> Refusal {
         return Refusal::alert(number);
     }
     let reason = errors.errors().first().and_then(|error| error.reason());
-    let words = format!("broke off: {}", harmless(reason.unwrap_or("no reason given"), 100));
+    let words = format!("broke off: {}", sanitize(reason.unwrap_or("no reason given"), 100));
     Refusal { in_tls: true, ..Refusal::not_tls(words) }
 }

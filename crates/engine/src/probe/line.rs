@@ -4,11 +4,12 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
-use super::answer::{Answer, Refusal};
-use super::flight::Reader;
-use super::hello::ClientHello;
+use super::random::random;
 use crate::outcome::{Failure, Step};
 use crate::socket;
+use tlslab_wire::tls::answer::{Answer, Refusal};
+use tlslab_wire::tls::client_hello::ClientHello;
+use tlslab_wire::tls::server_flight::Reader;
 
 /// What a probe may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,7 +92,7 @@ impl Dialer {
     /// Sends a ClientHello, and gives the server's answer.
     pub fn ask(&mut self, hello: &ClientHello) -> Result<Answer, Stop> {
         let mut line = self.dial()?;
-        Ok(line.ask(&hello.bytes()))
+        Ok(line.ask(&hello.bytes(random)))
     }
 }
 

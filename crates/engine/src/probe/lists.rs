@@ -1,15 +1,15 @@
 //! Lists of what the server has: suites, groups, signature schemes.
 
-use super::answer::Refusal;
 use super::enumerate::{Choice, Found, enumerate};
-use super::flight::Flight;
-use super::hello::ClientHello;
 use super::line::Stop;
 use super::record::{Accepted, Named, Suite};
-use super::registry::{self, Authentication, Protocol};
 use super::{Prober, shares};
 use crate::preflight::certificate_group;
 use tls_parser::TlsCipherKx;
+use tlslab_wire::tls::answer::Refusal;
+use tlslab_wire::tls::client_hello::ClientHello;
+use tlslab_wire::tls::registry::{self, Authentication, Protocol};
+use tlslab_wire::tls::server_flight::Flight;
 
 impl Prober {
     /// The suites of each version.

@@ -7,15 +7,10 @@
 //! TLS 1.3 encrypts, and what comes after a handshake, is learned by real ones (`handshake`,
 //! `sessions`, `certificate_compression`).
 
-mod answer;
 mod certificate_compression;
 mod certificates;
 mod enumerate;
-mod flight;
 mod handshake;
-mod hello;
-#[cfg(test)]
-mod invariants;
 mod line;
 mod lists;
 mod offers;
@@ -23,7 +18,6 @@ mod protections;
 mod protocols;
 mod random;
 mod record;
-mod registry;
 mod sessions;
 mod shares;
 mod spec;
@@ -35,18 +29,19 @@ use crate::guard::{self, GuardError, Permit};
 use crate::outcome::Failure;
 use crate::tls::TrustAnchors;
 
-pub use answer::Refusal;
 pub use record::{
     Accepted, Chain, Compression, FailedProtocol, Named, OfferFound, Order, PROBE_SCHEMA,
     ProbeRecord, Protections, Protocols, Renegotiation, Resumption, Staple, Suite, VersionFound,
 };
-pub use registry::Protocol;
 pub use spec::{CheckedProbe, PROBE_SPEC_SCHEMA, ProbeLimits, ProbeOffer, ProbeSpec, Topic};
+pub use tlslab_wire::tls::answer::Refusal;
+pub use tlslab_wire::tls::registry::Protocol;
 
-use answer::Answer;
-use flight::Flight;
-use hello::ClientHello;
 use line::{Dialer, Stop};
+use tlslab_wire::tls::answer::Answer;
+use tlslab_wire::tls::client_hello::ClientHello;
+use tlslab_wire::tls::registry;
+use tlslab_wire::tls::server_flight::Flight;
 
 /// Why a probe found nothing.
 #[derive(Debug, thiserror::Error)]

@@ -1,17 +1,17 @@
 //! Single offers: would the server go along with exactly this handshake? By a ClientHello with a key
 //! share for the first group, as a load's would be, and without a key exchange.
 
-use super::answer::Refusal;
-use super::flight::Flight;
-use super::hello::ClientHello;
 use super::line::Stop;
 use super::record::OfferFound;
-use super::registry::{self, Protocol};
 use super::spec::ProbeOffer;
 use super::{Prober, shares};
 use crate::names::TlsVersion;
 use crate::preflight::{certificate_group, describe};
 use tls_parser::TlsCipherKx;
+use tlslab_wire::tls::answer::Refusal;
+use tlslab_wire::tls::client_hello::ClientHello;
+use tlslab_wire::tls::registry::{self, Protocol};
+use tlslab_wire::tls::server_flight::Flight;
 
 impl Prober {
     /// What the server makes of an offer. For TLS 1.2 the certificate's own curve is listed behind

@@ -1,11 +1,11 @@
 //! Protections of the handshake, read off ServerHellos; and what RFC 3749 left of compression.
 
-use super::answer::Refusal;
-use super::hello::{COMPRESSIONS, ClientHello, extension};
 use super::line::Stop;
-use super::registry::{self, FALLBACK_SCSV, Protocol};
 use super::{Compression, Prober, Protections};
 use tls_parser::TlsCipherEncMode;
+use tlslab_wire::tls::answer::Refusal;
+use tlslab_wire::tls::client_hello::{COMPRESSIONS, ClientHello, extension};
+use tlslab_wire::tls::registry::{self, FALLBACK_SCSV, Protocol};
 
 /// The alert of RFC 7507.
 const INAPPROPRIATE_FALLBACK: &str = "alert_inappropriate_fallback";

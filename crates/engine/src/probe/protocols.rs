@@ -1,10 +1,10 @@
 //! Which application protocols the server agrees to, by ALPN (RFC 7301).
 
-use super::answer::Refusal;
 use super::handshake::Terms;
 use super::line::Stop;
-use super::registry::Protocol;
 use super::{FailedProtocol, Prober, Protocols};
+use tlslab_wire::tls::answer::Refusal;
+use tlslab_wire::tls::registry::Protocol;
 
 /// The protocols of the web (IANA "TLS ALPN Protocol IDs"), which are offered together.
 const USUAL: [&str; 5] = ["h2", "http/1.1", "http/1.0", "http/0.9", "spdy/3"];

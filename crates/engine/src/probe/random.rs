@@ -2,9 +2,9 @@
 
 use openssl::rand::rand_bytes;
 
-/// As many as a ClientHello's random and its session ID have.
-pub fn random() -> [u8; 32] {
-    let mut bytes = [0; 32];
+/// As many as a ClientHello's random or session ID has, or a challenge of SSL 2.0.
+pub fn random<const LENGTH: usize>() -> [u8; LENGTH] {
+    let mut bytes = [0; LENGTH];
     // Where there is no randomness a probe still works: its hellos protect nothing.
     let _ = rand_bytes(&mut bytes);
     bytes

@@ -3,10 +3,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::answer::Refusal;
-use super::registry::Protocol;
 use super::spec::Topic;
 use crate::record::Certificate;
+use tlslab_wire::tls::answer::Refusal;
+use tlslab_wire::tls::registry::Protocol;
 
 /// The identifier of this wire format.
 pub const PROBE_SCHEMA: &str = "tlslab.probe/1";

@@ -8,9 +8,9 @@ use openssl::ssl::{SslSession, SslSessionCacheMode, SslSessionRef};
 
 use super::handshake::{Terms, exchange, part, request};
 use super::line::Stop;
-use super::registry::Protocol;
 use super::{Prober, Resumption};
 use crate::tls::EarlyData;
+use tlslab_wire::tls::registry::Protocol;
 
 /// The most tickets that are counted.
 const TICKETS_LIMIT: usize = 64;

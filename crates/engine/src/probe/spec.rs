@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::line::Limits;
 use crate::names::{CipherSuite, Group, SignatureScheme, TlsVersion};
 use crate::spec::{SpecError, Trust};
-use crate::target::Target;
+use crate::target::{Target, UrlError};
 
 /// The identifier of this wire format.
 pub const PROBE_SPEC_SCHEMA: &str = "tlslab.probe-spec/1";
@@ -220,7 +220,7 @@ impl CheckedProbe {
 /// Takes `HOST`, `HOST:PORT`, an address of IPv6 with or without brackets, or the URL of a page on it.
 fn parse_target(text: &str) -> Result<Target, SpecError> {
     if text.contains("://") {
-        return Target::parse(text);
+        return Ok(Target::parse(text)?);
     }
     if text.is_empty() || text.contains(['/', '?', '#', '@', '\\']) {
         let why = "is not HOST or HOST:PORT".to_owned();
@@ -228,11 +228,9 @@ fn parse_target(text: &str) -> Result<Target, SpecError> {
     }
     let bare = text.parse::<std::net::Ipv6Addr>().is_ok();
     let url = if bare { format!("https://[{text}]/") } else { format!("https://{text}/") };
-    Target::parse(&url).map_err(|error| match error {
-        SpecError::Url { why, .. } => {
-            SpecError::Target { target: text.chars().take(200).collect(), why }
-        }
-        other => other,
+    Target::parse(&url).map_err(|UrlError { why, .. }| SpecError::Target {
+        target: text.chars().take(200).collect(),
+        why,
     })
 }
 

@@ -1,11 +1,13 @@
 //! Which versions the server has; and whether it speaks TLS at all.
 
-use super::answer::Refusal;
+use super::random::random;
 use super::record::VersionFound;
-use super::registry::Protocol;
-use super::{End, Prober, hello};
+use super::{End, Prober};
 use crate::probe::line::Stop;
 use std::io::{Read as _, Write as _};
+use tlslab_wire::tls::answer::Refusal;
+use tlslab_wire::tls::client_hello;
+use tlslab_wire::tls::registry::Protocol;
 
 /// Where a server takes no long list of suites, so many are offered at once.
 const FEW_SUITES: usize = 64;
@@ -62,7 +64,7 @@ impl Prober {
         let whole = self.hello(version);
         let mut last = None;
         for suites in whole.suites.chunks(self.suites_at_once) {
-            let hello = hello::ClientHello { suites: suites.to_vec(), ..whole.clone() };
+            let hello = client_hello::ClientHello { suites: suites.to_vec(), ..whole.clone() };
             match self.ask(&hello)? {
                 Ok(_) => return Ok(None),
                 Err(refusal) => last = Some(refusal),
@@ -79,7 +81,9 @@ impl Prober {
         const FATAL: u8 = 2;
         let mut line = self.dialer.dial()?;
         let mut begin = [0; BEGIN];
-        let read = line.write_all(&hello::ssl2()).and_then(|()| line.read_exact(&mut begin));
+        let read = line
+            .write_all(&client_hello::ssl2(random()))
+            .and_then(|()| line.read_exact(&mut begin));
         let refusal = match read {
             Err(error) => Some(super::line::refusal(&error)),
             // Header, type, session ID hit, certificate type, version.

@@ -6,8 +6,8 @@ use std::mem;
 use super::histograms::Time;
 use super::part::Part;
 use super::{ArrivalBooks, Flight, Recorder};
+use crate::accounting::Outcomes;
 use crate::clock::SECOND;
-use crate::outcome::Outcomes;
 use crate::record::{
     Bytes, CLIENTS, ClientTimes, CountedFacts, CountedName, Interval, Kinds, OpenLoop, StepResult,
     Summary,

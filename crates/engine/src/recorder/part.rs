@@ -1,7 +1,8 @@
 //! The notes on one step of a measurement; a measurement without steps is one.
 
+use crate::accounting::Outcomes;
 use crate::clock::{Nanos, SECOND};
-use crate::outcome::{Outcome, Outcomes};
+use crate::outcome::Outcome;
 use crate::record::{CpuTime, StepResult};
 
 use super::histograms::Histograms;

@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use crate::outcome::{Outcome, Outcomes};
+use crate::accounting::Outcomes;
+use crate::outcome::Outcome;
 use crate::reason::{CountedReason, EXAMPLES_LIMIT, Example, OTHER, REASONS_LIMIT, Reason};
 
 /// One worker's notes on reasons; few, found by walking the list.

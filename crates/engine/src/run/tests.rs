@@ -4,7 +4,9 @@ use std::sync::atomic::AtomicUsize;
 
 use super::*;
 use crate::check::check;
-use crate::serve::{KeyKind, ServeSpec, Server, ServerBackend, self_signed};
+use crate::names::KeyKind;
+use crate::self_signed::self_signed;
+use crate::serve::{ServeSpec, Server, ServerBackend};
 use crate::tls::TrustAnchors;
 use crate::watch::Progress;
 

@@ -9,7 +9,6 @@ mod connection;
 mod http;
 mod limits;
 mod listener;
-mod self_signed;
 mod spec;
 mod stats;
 mod tls;
@@ -22,8 +21,6 @@ use std::sync::mpsc;
 use std::thread::JoinHandle;
 
 pub use http::{BODY_LIMIT, BODY_PERIOD};
-pub(crate) use self_signed::{Issued, issue, issue_for};
-pub use self_signed::{KeyKind, SelfSigned, self_signed};
 pub use spec::{ClientAuth, DH_SIZES, IDLE, Resumption, ServeError, ServeSpec, ServerBackend};
 pub use stats::{HandshakeCounts, Stats};
 

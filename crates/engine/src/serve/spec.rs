@@ -7,8 +7,8 @@ use openssl::x509::X509;
 use crate::clock::{Nanos, SECOND};
 use crate::identity::{Identity, IdentityError};
 use crate::names::{CipherSuite, Group, TlsVersion};
-use crate::obsolete::SHORTEST_PRIME;
 use crate::tls::BackendError;
+use tlslab_wire::tls::obsolete::SHORTEST_PRIME;
 
 /// Which TLS library serves.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -13,24 +13,20 @@ use crate::reason::Reason;
 use crate::socket::Socket;
 use crate::spec::{Authenticate, ClientChoice, HelloRetry, KeyShare, Resume};
 
-pub mod alpn;
 pub mod choice;
 pub mod expectation;
-mod flood;
-mod hello_retry_request;
 pub mod keylog;
-mod negotiated;
 pub mod openssl;
 mod pool;
-pub mod rules;
 pub mod rustls;
 mod turns;
 
-pub use alpn::{Alpn, HTTP_1_1, HTTP_2, PROTOCOL_NAME_LIMIT};
-pub(crate) use flood::{FLOOD, FRUITLESS_LIMIT};
-pub(crate) use hello_retry_request::HELLO_RETRY_REQUEST;
 pub use keylog::KeyLog;
-pub use negotiated::{EarlyData, Facts, HandshakeKind, KeyExchangeGroup, Negotiated};
+pub(crate) use tlslab_wire::tls::flood::{FLOOD, FRUITLESS_LIMIT};
+pub use tlslab_wire::tls::{
+    Alpn, EarlyData, Facts, HELLO_RETRY_REQUEST, HTTP_1_1, HTTP_2, HandshakeKind, KeyExchangeGroup,
+    Negotiated, PROTOCOL_NAME_LIMIT, alpn, rules,
+};
 
 /// What a call on a session has achieved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -10,9 +10,11 @@ use std::net::TcpListener;
 use crate::harness::{BACKENDS, measured, spec};
 use openssl::x509::X509;
 use tlslab_engine::check::check;
+use tlslab_engine::names::KeyKind;
 use tlslab_engine::names::{Group, TlsVersion};
 use tlslab_engine::record::RunRecord;
-use tlslab_engine::serve::{ClientAuth, KeyKind, ServeSpec, Server, ServerBackend, self_signed};
+use tlslab_engine::self_signed::self_signed;
+use tlslab_engine::serve::{ClientAuth, ServeSpec, Server, ServerBackend};
 use tlslab_engine::spec::{
     Authenticate, BackendChoice, ClientChoice, KeyShare, RunSpec, Stop, TlsSpec,
 };

@@ -3,10 +3,10 @@
 use crate::harness::{BACKENDS, measured, spec, try_run};
 use openssl::x509::X509;
 use tlslab_engine::check::check;
+use tlslab_engine::names::KeyKind;
 use tlslab_engine::names::TlsVersion;
-use tlslab_engine::serve::{
-    ClientAuth, KeyKind, Resumption, ServeSpec, Server, ServerBackend, Stats, self_signed,
-};
+use tlslab_engine::self_signed::self_signed;
+use tlslab_engine::serve::{ClientAuth, Resumption, ServeSpec, Server, ServerBackend, Stats};
 use tlslab_engine::spec::{BackendChoice, ClientIdentity, Resume, RunSpec, Secret, Stop};
 use tlslab_engine::tls::TrustAnchors;
 use tlslab_testkit::certificates::{Authority, Identity, Key};

@@ -5,8 +5,10 @@ use std::net::SocketAddr;
 
 use crate::harness::{BACKENDS, impatient, measured, spec, trust, try_run};
 use openssl::x509::X509;
+use tlslab_engine::names::KeyKind;
 use tlslab_engine::names::{CipherSuite, ServerAuthentication, TlsVersion};
-use tlslab_engine::serve::{KeyKind, ServeSpec, Server, ServerBackend, self_signed};
+use tlslab_engine::self_signed::self_signed;
+use tlslab_engine::serve::{ServeSpec, Server, ServerBackend};
 use tlslab_engine::spec::{
     BackendChoice, BodyCheck, HttpVersion, RequestsPerConnection, RunSpec, Stop,
 };

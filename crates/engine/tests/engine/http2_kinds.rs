@@ -2,11 +2,11 @@
 //! HTTP/1.1, by the server's own count as well.
 
 use openssl::x509::X509;
+use tlslab_engine::names::KeyKind;
 use tlslab_engine::names::TlsVersion;
 use tlslab_engine::record::RunRecord;
-use tlslab_engine::serve::{
-    ClientAuth, KeyKind, Resumption, ServeSpec, Server, ServerBackend, self_signed,
-};
+use tlslab_engine::self_signed::self_signed;
+use tlslab_engine::serve::{ClientAuth, Resumption, ServeSpec, Server, ServerBackend};
 use tlslab_engine::spec::load::{ArrivalLaw, LoadSpec, Rate};
 use tlslab_engine::spec::{
     BackendChoice, ClientIdentity, HttpVersion, RequestsPerConnection, Resume, RunSpec, Secret,

@@ -5,9 +5,9 @@ use std::sync::atomic::AtomicBool;
 use tlslab_engine::in_memory::{
     BulkSpec, Direction, HandshakeForm, HandshakeResult, InMemoryRecord, InMemorySpec, measure,
 };
+use tlslab_engine::names::KeyKind;
 use tlslab_engine::names::{Group, TlsVersion};
 use tlslab_engine::record::VerdictCode;
-use tlslab_engine::serve::KeyKind;
 use tlslab_engine::spec::{BackendChoice, Stop};
 
 const BACKENDS: [BackendChoice; 2] = [BackendChoice::Rustls, BackendChoice::Openssl];

@@ -5,9 +5,11 @@ use std::net::SocketAddr;
 
 use crate::harness::{BACKENDS, measured, spec, trust, try_run};
 use openssl::x509::X509;
+use tlslab_engine::names::KeyKind;
 use tlslab_engine::names::{Group, TlsVersion};
 use tlslab_engine::record::{RunRecord, VerdictCode};
-use tlslab_engine::serve::{KeyKind, ServeSpec, Server, ServerBackend, self_signed};
+use tlslab_engine::self_signed::self_signed;
+use tlslab_engine::serve::{ServeSpec, Server, ServerBackend};
 use tlslab_engine::spec::{Authenticate, BackendChoice, RequestsPerConnection, RunSpec, Stop};
 use tlslab_engine::tls::{Offer, SAMPLING_PERIOD, TrustAnchors};
 use tlslab_testkit::certificates::{Authority, Key};

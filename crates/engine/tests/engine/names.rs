@@ -1,8 +1,10 @@
 //! Server names taken in turn, and application protocols by name.
 
 use crate::harness::{BACKENDS, measured, spec, trust, try_run};
+use tlslab_engine::names::KeyKind;
 use tlslab_engine::record::CountedName;
-use tlslab_engine::serve::{KeyKind, ServeSpec, Server, ServerBackend, self_signed};
+use tlslab_engine::self_signed::self_signed;
+use tlslab_engine::serve::{ServeSpec, Server, ServerBackend};
 use tlslab_engine::spec::load::{LoadSpec, Rate};
 use tlslab_engine::spec::{Resume, RunSpec, Stop};
 use tlslab_engine::tls::TrustAnchors;

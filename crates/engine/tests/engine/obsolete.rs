@@ -3,9 +3,11 @@
 
 use crate::harness::{measured, spec, try_run};
 use openssl::x509::X509;
+use tlslab_engine::names::KeyKind;
 use tlslab_engine::names::{CipherSuite, KeyExchange, ServerAuthentication, TlsVersion};
 use tlslab_engine::record::RunRecord;
-use tlslab_engine::serve::{KeyKind, ServeSpec, Server, ServerBackend, self_signed};
+use tlslab_engine::self_signed::self_signed;
+use tlslab_engine::serve::{ServeSpec, Server, ServerBackend};
 use tlslab_engine::spec::{BackendChoice, RunSpec, SpecError};
 use tlslab_engine::tls::TrustAnchors;
 

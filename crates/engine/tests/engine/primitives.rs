@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 
+use tlslab_engine::names::KeyKind;
 use tlslab_engine::names::{CipherSuite, Group};
 use tlslab_engine::primitives::{PrimitivesRecord, PrimitivesSpec, TCP, measure};
-use tlslab_engine::serve::KeyKind;
 
 fn spec() -> PrimitivesSpec {
     PrimitivesSpec {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::harness::{BACKENDS, impatient, lean, measured, own, trust, try_run};
-use tlslab_engine::outcome::Outcomes;
+use tlslab_engine::accounting::Outcomes;
 use tlslab_engine::reason::EXAMPLES_LIMIT;
 use tlslab_engine::spec::{BackendChoice, HttpVersion, RunSpec};
 use tlslab_testkit::certificates::{Authority, Key};

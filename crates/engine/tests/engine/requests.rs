@@ -3,8 +3,10 @@
 
 use std::net::SocketAddr;
 
+use tlslab_engine::names::KeyKind;
 use tlslab_engine::record::RunRecord;
-use tlslab_engine::serve::{KeyKind, ServeSpec, Server, ServerBackend, self_signed};
+use tlslab_engine::self_signed::self_signed;
+use tlslab_engine::serve::{ServeSpec, Server, ServerBackend};
 use tlslab_engine::spec::{
     BackendChoice, ExpectStatus, HeaderField, HttpVersion, RequestBody, RequestsPerConnection,
     RunSpec, Stop, WeightedPath,

@@ -5,10 +5,10 @@ use std::net::SocketAddr;
 use crate::harness::{BACKENDS, measured, spec, trust, try_run};
 use openssl::x509::X509;
 use tlslab_engine::names::Group;
+use tlslab_engine::names::KeyKind;
 use tlslab_engine::record::{RunRecord, VerdictCode};
-use tlslab_engine::serve::{
-    KeyKind, Resumption, ServeSpec, Server, ServerBackend, Stats, self_signed,
-};
+use tlslab_engine::self_signed::self_signed;
+use tlslab_engine::serve::{Resumption, ServeSpec, Server, ServerBackend, Stats};
 use tlslab_engine::spec::{
     Authenticate, BackendChoice, HelloRetry, KeyShare, RequestsPerConnection, Resume, RunSpec, Stop,
 };

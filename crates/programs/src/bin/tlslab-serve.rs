@@ -13,10 +13,11 @@ use serde::Serialize;
 use signal_hook::consts::{SIGINT, SIGTERM, SIGUSR1};
 use signal_hook::iterator::Signals;
 use tlslab_engine::clock::{MILLISECOND, Nanos, SECOND};
+use tlslab_engine::names::KeyKind;
 use tlslab_engine::names::{CipherSuite, Group, TlsVersion};
+use tlslab_engine::self_signed::self_signed;
 use tlslab_engine::serve::{
-    ClientAuth, Identity, KeyKind, Resumption, ServeError, ServeSpec, Server, ServerBackend, Stats,
-    self_signed,
+    ClientAuth, Identity, Resumption, ServeError, ServeSpec, Server, ServerBackend, Stats,
 };
 
 #[global_allocator]

@@ -23,8 +23,8 @@ use super::wheel::Wheel;
 use super::wire::{Answer, WORDS_LIMIT, Wire};
 use super::{ClusterKey, Hash, Keeper, RsaScheme, SigningNode, Signs};
 use crate::guard::permit_host;
-use crate::hostile::harmless;
 use crate::in_memory::InMemoryError;
+use crate::sanitize::sanitize;
 use crate::target::Target;
 
 /// The header that carries what lets one sign.
@@ -84,7 +84,7 @@ fn trusting(pem: &str) -> Option<ClientConfig> {
 /// that was checked.
 fn check(node: &SigningNode, allow: &[String]) -> Result<SocketAddr, InMemoryError> {
     let refuse = |why: String| {
-        InMemoryError::Usage(format!("signing node {}: {why}", harmless(&node.name, WORDS_LIMIT)))
+        InMemoryError::Usage(format!("signing node {}: {why}", sanitize(&node.name, WORDS_LIMIT)))
     };
     let target = Target::parse(&node.url).map_err(|e| refuse(e.to_string()))?;
     if target.host.parse::<IpAddr>().is_err() {
@@ -188,7 +188,7 @@ fn read(answer: &Answer) -> Result<Vec<u8>, NotSigned> {
     let answer: Value = serde_json::from_slice(&answer.body).unwrap_or(Value::Null);
     if status != 200 {
         let said = answer["errors"][0].as_str().unwrap_or("no reason");
-        let message = format!("status {status}: {}", harmless(said.trim(), WORDS_LIMIT));
+        let message = format!("status {status}: {}", sanitize(said.trim(), WORDS_LIMIT));
         return Err(NotSigned { class: "signing_refused", message });
     }
     let signature = answer["data"]["signature"].as_str().and_then(|text| text.rsplit(':').next());

@@ -20,8 +20,8 @@ pub use self::desk::{Ledger, is_away, take_class};
 pub use self::rustls::{SharedDesk, certified};
 pub use self::spec::{ClusterKey, KeyAway, KeyPlace, KeySide, Pkcs11Key, Secret, SigningNode};
 use super::InMemoryError;
+use crate::names::KeyKind;
 use crate::names::SignatureScheme;
-use crate::serve::KeyKind;
 
 /// Where a key is.
 pub trait Keeper: std::fmt::Debug + Send + Sync {

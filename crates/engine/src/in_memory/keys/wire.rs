@@ -10,8 +10,8 @@ use rustls::{ClientConfig, ClientConnection, StreamOwned};
 
 use super::desk::NotSigned;
 use crate::clock::{Clock, MonotonicClock, Nanos};
-use crate::hostile::harmless;
 use crate::http::h1::ResponseReader;
+use crate::sanitize::sanitize;
 
 /// The most of an answer that is read: a signature of RSA-4096 in base64 is 684 bytes.
 const ANSWER_LIMIT: usize = 64 * 1024;
@@ -98,7 +98,7 @@ fn no_answer(error: &io::Error) -> NotSigned {
         io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => "signing_timeout",
         _ => "signing_unreachable",
     };
-    NotSigned { class, message: harmless(&error.to_string(), WORDS_LIMIT) }
+    NotSigned { class, message: sanitize(&error.to_string(), WORDS_LIMIT) }
 }
 
 /// A socket whose every wait ends at the deadline.

@@ -24,7 +24,7 @@ use super::library::{Library, Role, Trouble};
 use super::settings::{SERVER_NAME, Settings};
 use super::spec::{InMemorySpec, has_group};
 use crate::names::{CipherSuite, Group};
-use crate::serve::Issued;
+use crate::self_signed::Issued;
 use crate::spec::KeyShare;
 use crate::tls::BackendError;
 use crate::tls::rustls::{GROUPS, NAME, key_exchange};

@@ -1,8 +1,7 @@
 //! The fast back end: rustls on aws-lc-rs.
 
 mod chain_memo;
-pub(crate) mod client_hello;
-mod client_identity;
+pub(crate) mod client_identity;
 mod decoy;
 mod facts;
 mod failure;

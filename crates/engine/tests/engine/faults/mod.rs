@@ -10,7 +10,7 @@ use std::net::SocketAddr;
 
 use crate::alone::measured_alone;
 use crate::harness::{BACKENDS, impatient, lean, own};
-use tlslab_engine::outcome::Outcomes;
+use tlslab_engine::accounting::Outcomes;
 use tlslab_engine::spec::{BackendChoice, RunSpec};
 use tlslab_testkit::certificates::{Authority, Key};
 use tlslab_testkit::peers::{Fault, Peer};

@@ -125,7 +125,9 @@ fn every_way_of_resumption_is_told_apart() {
 /// client wants it, rustls never does, and both take early data where they are told to.
 #[test]
 fn a_key_alone_and_early_data_are_found_by_a_try() {
-    use tlslab_engine::serve::{self, KeyKind, ServeSpec, Server, ServerBackend, self_signed};
+    use tlslab_engine::names::KeyKind;
+    use tlslab_engine::self_signed::self_signed;
+    use tlslab_engine::serve::{self, ServeSpec, Server, ServerBackend};
 
     for (backend, alone) in [(ServerBackend::Openssl, true), (ServerBackend::Rustls, false)] {
         for early_data in [0, 4096] {

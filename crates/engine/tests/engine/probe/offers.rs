@@ -1,8 +1,10 @@
 //! Single offers: the same answer as a load would get.
 
+use tlslab_engine::names::KeyKind;
 use tlslab_engine::names::{Group, TlsVersion};
 use tlslab_engine::probe::{OfferFound, ProbeOffer, ProbeSpec};
-use tlslab_engine::serve::{KeyKind, ServeSpec, Server, ServerBackend, self_signed};
+use tlslab_engine::self_signed::self_signed;
+use tlslab_engine::serve::{ServeSpec, Server, ServerBackend};
 
 use super::{spec, try_probe};
 

@@ -1,9 +1,11 @@
 //! Known settings: exactly these results.
 
+use tlslab_engine::names::KeyKind;
 use tlslab_engine::names::{CipherSuite, Group, SignatureScheme, TlsVersion};
 use tlslab_engine::probe::{Order, ProbeSpec, Protocol, Topic, probe};
+use tlslab_engine::self_signed::self_signed;
 use tlslab_engine::serve::ServerBackend::{Openssl, Rustls};
-use tlslab_engine::serve::{KeyKind, ServeSpec, Server, ServerBackend, self_signed};
+use tlslab_engine::serve::{ServeSpec, Server, ServerBackend};
 use tlslab_testkit::certificates::{Authority, Key};
 use tlslab_testkit::peers::{Peer, refusing};
 use tlslab_testkit::tls_server::{DhSize, Settings, Version};

@@ -10,10 +10,10 @@ use openssl::ssl::{
     Ssl, SslContext, SslContextBuilder, SslMethod, SslStream, SslVerifyMode, SslVersion,
 };
 use openssl::x509::X509;
+use tlslab_engine::names::KeyKind;
 use tlslab_engine::names::{CipherSuite, TlsVersion};
-use tlslab_engine::serve::{
-    Identity, KeyKind, SelfSigned, ServeSpec, Server, ServerBackend, self_signed,
-};
+use tlslab_engine::self_signed::{SelfSigned, self_signed};
+use tlslab_engine::serve::{Identity, ServeSpec, Server, ServerBackend};
 
 /// A server with certificates of these kinds of key, and the certificates to trust.
 pub fn serve(backend: ServerBackend, keys: &[KeyKind]) -> (Server, Vec<X509>) {

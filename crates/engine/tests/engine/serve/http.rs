@@ -5,8 +5,9 @@ use std::thread;
 use std::time::Duration;
 
 use openssl::x509::X509;
+use tlslab_engine::names::KeyKind;
 use tlslab_engine::serve::ServerBackend::{Openssl, Rustls};
-use tlslab_engine::serve::{KeyKind, Server, Stats};
+use tlslab_engine::serve::{Server, Stats};
 
 use super::client::{Client, context, serve, tcp};
 

@@ -3,7 +3,8 @@
 use std::io::{Read, Write};
 
 use super::client::{Client, context, serve};
-use tlslab_engine::serve::{KeyKind, Server, ServerBackend};
+use tlslab_engine::names::KeyKind;
+use tlslab_engine::serve::{Server, ServerBackend};
 use tlslab_testkit::peers::h2::{
     self, CONTINUATION, DATA, END_HEADERS, END_STREAM, GOAWAY, HEADERS, PING, PRIORITY, Said,
     WINDOW_UPDATE, field, frame, settings,

@@ -4,9 +4,11 @@ use std::net::TcpStream;
 use std::thread;
 use std::time::Duration;
 
+use tlslab_engine::names::KeyKind;
 use tlslab_engine::names::TlsVersion;
+use tlslab_engine::self_signed::self_signed;
 use tlslab_engine::serve::ServerBackend::{Openssl, Rustls};
-use tlslab_engine::serve::{Identity, KeyKind, ServeError, ServeSpec, Server, self_signed};
+use tlslab_engine::serve::{Identity, ServeError, ServeSpec, Server};
 
 use super::client::{Client, context, serve, serve_with};
 

@@ -3,9 +3,10 @@
 use openssl::pkey::Id;
 use openssl::ssl::SslSessionCacheMode;
 use openssl::x509::X509;
+use tlslab_engine::names::KeyKind;
 use tlslab_engine::names::{CipherSuite, Group, ServerAuthentication, TlsVersion};
 use tlslab_engine::serve::ServerBackend::{Openssl, Rustls};
-use tlslab_engine::serve::{Identity, KeyKind, ServeSpec, Server, ServerBackend};
+use tlslab_engine::serve::{Identity, ServeSpec, Server, ServerBackend};
 
 use super::client::{Client, context, only_suite, only_version, serve, serve_with};
 
@@ -160,7 +161,8 @@ fn every_kind_of_certificate_key_serves() {
 #[test]
 fn certificates_between_which_no_client_could_choose_are_refused() {
     let start = |backend, keys: [KeyKind; 2]| {
-        let identities = keys.map(|key| tlslab_engine::serve::self_signed(key).unwrap().identity);
+        let identities =
+            keys.map(|key| tlslab_engine::self_signed::self_signed(key).unwrap().identity);
         let spec = ServeSpec::loopback(backend, identities.into());
         Server::start(&spec).map(drop).map_err(|e| (e.is_usage(), e.to_string()))
     };
@@ -218,7 +220,7 @@ fn a_protocol_that_is_spoken_is_agreed_on_or_the_handshake_fails() {
 
 #[test]
 fn what_a_back_end_lacks_is_named_with_what_it_has() {
-    let made = tlslab_engine::serve::self_signed(KeyKind::EcdsaP256).unwrap();
+    let made = tlslab_engine::self_signed::self_signed(KeyKind::EcdsaP256).unwrap();
     let mut spec = ServeSpec::loopback(Rustls, vec![made.identity]);
     spec.groups = vec![Group::X448];
     let error = Server::start(&spec).unwrap_err();
@@ -235,7 +237,7 @@ fn what_a_back_end_lacks_is_named_with_what_it_has() {
 #[test]
 fn intermediate_certificates_go_with_their_own_certificate_only() {
     let (root, chain, key) = super::client::chain();
-    let rsa = tlslab_engine::serve::self_signed(KeyKind::Rsa2048).unwrap();
+    let rsa = tlslab_engine::self_signed::self_signed(KeyKind::Rsa2048).unwrap();
     let rsa_root = X509::from_pem(rsa.authority.as_bytes()).unwrap();
     for backend in [Openssl, Rustls] {
         let identities = vec![Identity::from_pem(&chain, &key).unwrap(), rsa.identity.clone()];

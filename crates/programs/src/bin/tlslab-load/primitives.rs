@@ -8,11 +8,11 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use clap::{Parser, ValueEnum};
+use tlslab_engine::names::KeyKind;
 use tlslab_engine::names::{CipherSuite, Group};
 use tlslab_engine::primitives::{
     PrimitivesError, PrimitivesRecord, PrimitivesSpec, RESPONSE_BYTES, measure,
 };
-use tlslab_engine::serve::KeyKind;
 
 use crate::arguments::{milliseconds, time};
 use crate::problem::Problem;

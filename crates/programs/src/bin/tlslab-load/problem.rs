@@ -5,8 +5,8 @@ use std::process::ExitCode;
 
 use serde_json::json;
 use tlslab_engine::error::RunError;
-use tlslab_engine::hostile::harmless;
 use tlslab_engine::probe::ProbeError;
+use tlslab_engine::sanitize::sanitize;
 
 /// Wrong usage.
 const USAGE: u8 = 2;
@@ -53,7 +53,7 @@ impl Problem {
     /// Says it on standard error, and as JSON on standard output if that is asked for.
     pub fn report(&self, json: bool) -> io::Result<()> {
         // Parts of the message come from the server.
-        let (message, remedy) = (harmless(&self.message, MESSAGE_LIMIT), self.remedy());
+        let (message, remedy) = (sanitize(&self.message, MESSAGE_LIMIT), self.remedy());
         // First of all for people: it may be standard output that is the problem.
         writeln!(io::stderr(), "tlslab-load: {message}; {remedy}")?;
         if json {

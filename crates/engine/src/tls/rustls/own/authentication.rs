@@ -9,13 +9,13 @@ use rustls::internal::msgs::codec::Codec;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{AlertDescription, DigitallySignedStruct, Error};
 
-use super::fault::{DECODE_ERROR, DECRYPT_ERROR, Fault, ILLEGAL_PARAMETER};
-use super::reading::for_each_certificate;
 use crate::outcome::Failure;
 use crate::reason::Reason;
 use crate::tls::rustls::failure::{failure, reason};
 use crate::tls::rustls::signed_with;
 use crate::tls::rustls::verifier::Verifier;
+use tlslab_wire::tls::fault::{DECODE_ERROR, DECRYPT_ERROR, Fault, ILLEGAL_PARAMETER};
+use tlslab_wire::tls::messages::for_each_certificate;
 
 /// What a server signs stands behind so many spaces and this, and is a hash (section 4.4.3).
 const SPACES: [u8; 64] = [b' '; 64];

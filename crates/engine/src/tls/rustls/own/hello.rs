@@ -10,16 +10,16 @@ use rustls::pki_types::ServerName;
 use rustls::unbuffered::ConnectionState;
 
 use super::authentication::Judge;
-use super::fault::{Fault, illegal};
-use super::reading::{
+use super::secrets::{SUITES, Suite};
+use crate::names::SignatureScheme;
+use crate::tls::rustls::flight::encode_flight;
+use crate::tls::rustls::random::Random;
+use tlslab_wire::tls::client_hello_reader::{extension, extensions, split};
+use tlslab_wire::tls::fault::{Fault, illegal};
+use tlslab_wire::tls::messages::{
     CLIENT_HELLO, HANDSHAKE, HEADER, KEY_SHARE, RANDOM_LENGTH, SIGNATURE_ALGORITHMS, ServerHello,
     certificate_verify, encrypted_extensions, for_each_extension, server_hello,
 };
-use super::secrets::{SUITES, Suite};
-use crate::names::SignatureScheme;
-use crate::tls::rustls::client_hello::{extension, extensions, split};
-use crate::tls::rustls::flight::encode_flight;
-use crate::tls::rustls::random::Random;
 
 /// Handshake header and version lie before a hello's random (section 4.1.2).
 const RANDOM: usize = 4 + 2;

@@ -4,17 +4,17 @@ use std::mem;
 
 use rustls::crypto::tls13::OkmBlock;
 
-use super::fault::{DECRYPT_ERROR, Fault, INTERNAL_ERROR, illegal, unexpected};
 use super::hello::Answer;
-use super::reading::{
-    CERTIFICATE, CERTIFICATE_REQUEST, CERTIFICATE_VERIFY, CHANGE_CIPHER_SPEC, ENCRYPTED_EXTENSIONS,
-    FINISHED, HANDSHAKE, HEADER, KEY_UPDATE, NEW_SESSION_TICKET, SERVER_HELLO, certificate_request,
-    for_each_certificate, new_session_ticket,
-};
 use super::secrets::{Secrets, Side};
 use super::{OwnClient, State};
 use crate::outcome::Failure;
 use crate::tls::Alpn;
+use tlslab_wire::tls::fault::{DECRYPT_ERROR, Fault, INTERNAL_ERROR, illegal, unexpected};
+use tlslab_wire::tls::messages::{
+    CERTIFICATE, CERTIFICATE_REQUEST, CERTIFICATE_VERIFY, CHANGE_CIPHER_SPEC, ENCRYPTED_EXTENSIONS,
+    FINISHED, HANDSHAKE, HEADER, KEY_UPDATE, NEW_SESSION_TICKET, SERVER_HELLO, certificate_request,
+    for_each_certificate, new_session_ticket,
+};
 
 /// A change_cipher_spec record, for middle boxes (RFC 8446, appendix D.4).
 pub(super) const FOR_MIDDLE_BOXES: [u8; HEADER + 1] = [CHANGE_CIPHER_SPEC, 3, 3, 0, 1, 1];

@@ -9,15 +9,11 @@
 //! certificate) stays with rustls.
 
 mod authentication;
-mod fault;
 mod hello;
 #[cfg(any(test, fuzzing))]
 pub mod invariants;
-#[cfg(any(test, fuzzing))]
-pub mod laws;
 mod messages;
 mod protection;
-mod reading;
 mod secrets;
 #[cfg(test)]
 mod tests;
@@ -29,18 +25,20 @@ use rustls::crypto::ActiveKeyExchange;
 use rustls::crypto::tls13::OkmBlock;
 
 pub use self::authentication::Judge;
-pub use self::fault::INTERNAL_ERROR;
-use self::fault::{Fault, ILLEGAL_PARAMETER, illegal, unexpected};
 pub use self::hello::Template;
 use self::messages::FOR_MIDDLE_BOXES;
 use self::protection::Protection;
-use self::reading::{ALERT, APPLICATION_DATA, CHANGE_CIPHER_SPEC, HANDSHAKE, HEADER, RECORD};
 use self::secrets::{Secrets, Side, Suite};
 use crate::names::{CipherSuite, SignatureScheme, TlsVersion};
 use crate::outcome::Failure;
 use crate::reason::Reason;
 use crate::spec::Resume;
 use crate::tls::{Alpn, EarlyData, HandshakeKind, KeyExchangeGroup, Negotiated};
+pub use tlslab_wire::tls::fault::INTERNAL_ERROR;
+use tlslab_wire::tls::fault::{Fault, ILLEGAL_PARAMETER, illegal, unexpected};
+use tlslab_wire::tls::messages::{
+    ALERT, APPLICATION_DATA, CHANGE_CIPHER_SPEC, HANDSHAKE, HEADER, RECORD, record_length,
+};
 
 /// Alerts that end nothing or end orderly (RFC 8446, section 6.1), and the levels of alerts.
 const CLOSE_NOTIFY: u8 = 0;
@@ -186,7 +184,7 @@ impl OwnClient {
         bytes: &[u8],
         outgoing: &mut Vec<u8>,
     ) -> Result<Option<usize>, Failure> {
-        let length = self.read(reading::record_length(bytes));
+        let length = self.read(record_length(bytes));
         if length.is_err() {
             self.say_why(outgoing);
         }

@@ -2,8 +2,8 @@
 
 use aws_lc_rs::aead::{Aad, LessSafeKey, NONCE_LEN, Nonce};
 
-use super::fault::{BAD_RECORD_MAC, Fault, RECORD_OVERFLOW, unexpected};
-use super::reading::{APPLICATION_DATA, HEADER, RECORD};
+use tlslab_wire::tls::fault::{BAD_RECORD_MAC, Fault, RECORD_OVERFLOW, unexpected};
+use tlslab_wire::tls::messages::{APPLICATION_DATA, HEADER, RECORD};
 
 /// How many records one key protects; rustls has the same bound for AES-GCM (RFC 8446, section 5.5).
 const RECORDS: u64 = 1 << 24;

@@ -6,13 +6,13 @@ use rustls::unbuffered::ConnectionState;
 
 use super::{Machine, RustlsSession};
 use crate::outcome::Failure;
-use crate::tls::rustls::client_hello::offers_ticket;
 use crate::tls::rustls::client_identity::take_shown;
 use crate::tls::rustls::failure::failure;
 use crate::tls::rustls::flight::encode_flight;
 use crate::tls::rustls::own::{Event, INTERNAL_ERROR};
 use crate::tls::rustls::signed_with;
 use crate::tls::{Progress, Urgent};
+use tlslab_wire::tls::client_hello_reader::offers_ticket;
 
 impl RustlsSession {
     /// Makes the ClientHello, if it is not made yet.

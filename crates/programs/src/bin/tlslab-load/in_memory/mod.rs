@@ -12,8 +12,8 @@ use clap::{Parser, ValueEnum};
 use tlslab_engine::in_memory::{
     BulkSpec, Direction, HandshakeForm, InMemoryError, InMemorySpec, measure,
 };
+use tlslab_engine::names::KeyKind;
 use tlslab_engine::names::{CipherSuite, Group, SignatureScheme, TlsVersion};
-use tlslab_engine::serve::KeyKind;
 use tlslab_engine::spec::{BackendChoice, Stop};
 
 use crate::arguments::{Processors, milliseconds, processors, time};

@@ -7,15 +7,15 @@ use std::mem;
 use rustls::crypto::tls13::OkmBlock;
 use rustls::crypto::{ActiveKeyExchange, SupportedKxGroup};
 
-use crate::tls::rustls::client_hello::extension;
 use crate::tls::rustls::own::protection::Protection;
-use crate::tls::rustls::own::reading::{
+use crate::tls::rustls::own::secrets::{SUITES, Secrets, Side};
+use crate::tls::rustls::own::{CHANGE_CIPHER_SPEC, CLOSE_NOTIFY, WARNING};
+use tlslab_wire::tls::client_hello_reader::extension;
+use tlslab_wire::tls::messages::{
     ALERT, APPLICATION_DATA, CERTIFICATE, CERTIFICATE_REQUEST, CERTIFICATE_VERIFY,
     ENCRYPTED_EXTENSIONS, FINISHED, HANDSHAKE, HEADER, KEY_SHARE, KEY_UPDATE, NEW_SESSION_TICKET,
     RECORD, SERVER_HELLO,
 };
-use crate::tls::rustls::own::secrets::{SUITES, Secrets, Side};
-use crate::tls::rustls::own::{CHANGE_CIPHER_SPEC, CLOSE_NOTIFY, WARNING};
 
 pub fn message(kind: u8, body: &[u8]) -> Vec<u8> {
     let [_, high, middle, low] = (body.len() as u32).to_be_bytes();

@@ -7,8 +7,8 @@ use rustls::SignatureScheme;
 
 use super::*;
 use crate::tls::TrustAnchors;
-use crate::tls::rustls::own::reading::{CERTIFICATE, CERTIFICATE_VERIFY};
 use crate::tls::rustls::signed_with;
+use tlslab_wire::tls::messages::{CERTIFICATE, CERTIFICATE_VERIFY};
 
 /// A certificate for `localhost`, and its key.
 pub struct Owner {

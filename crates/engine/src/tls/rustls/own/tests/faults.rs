@@ -5,7 +5,7 @@ use super::*;
 use crate::outcome::alert_name;
 use crate::tls::rustls::own::invariants::script::{RIGHT, message, plain};
 use crate::tls::rustls::own::messages::FOR_MIDDLE_BOXES;
-use crate::tls::rustls::own::reading::{
+use tlslab_wire::tls::messages::{
     CERTIFICATE_REQUEST, ENCRYPTED_EXTENSIONS, FINISHED, SERVER_HELLO,
 };
 

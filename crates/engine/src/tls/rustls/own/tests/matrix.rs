@@ -14,13 +14,13 @@ use crate::spec::{Authenticate, ClientChoice};
 use crate::tls::openssl::OpensslBackend;
 use crate::tls::rules::Rule;
 use crate::tls::rustls::RustlsBackend;
-use crate::tls::rustls::client_hello::extension;
 use crate::tls::rustls::own::invariants::script::{message, plain};
-use crate::tls::rustls::own::reading::{
-    CERTIFICATE, CERTIFICATE_VERIFY, ENCRYPTED_EXTENSIONS, FINISHED, KEY_SHARE, SERVER_HELLO,
-};
 use crate::tls::rustls::own::secrets::Side;
 use crate::tls::{Backend, Offer, Progress, Session, TrustAnchors};
+use tlslab_wire::tls::client_hello_reader::extension;
+use tlslab_wire::tls::messages::{
+    CERTIFICATE, CERTIFICATE_VERIFY, ENCRYPTED_EXTENSIONS, FINISHED, KEY_SHARE, SERVER_HELLO,
+};
 
 /// What the table is written to, and the variable that makes the test write it.
 const TABLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/protocol-checks.md");

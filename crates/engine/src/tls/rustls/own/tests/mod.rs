@@ -18,16 +18,16 @@ use rustls::{ClientConfig, RootCertStore, ServerConfig};
 
 use self::peer::Peer;
 use super::invariants::script::message;
-use super::reading::{for_each_extension, record_length};
 use super::secrets::SUITES;
 use super::*;
 use crate::names::{Group, SignatureScheme};
 use crate::spec::KeyShare;
 use crate::tls::Alpn;
-use crate::tls::rustls::client_hello::split;
 use crate::tls::rustls::key_exchange::{self, implementation};
 use crate::tls::rustls::suites::CIPHER_SUITES;
 use crate::tls::rustls::verifier::Verifier;
+use tlslab_wire::tls::client_hello_reader::split;
+use tlslab_wire::tls::messages::{for_each_extension, record_length};
 
 /// The groups that differ in what their shares look like.
 const GROUPS: [Group; 3] = [Group::X25519, Group::P256, Group::X25519MlKem768];

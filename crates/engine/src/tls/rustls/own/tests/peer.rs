@@ -5,11 +5,11 @@ use rustls::crypto::ActiveKeyExchange;
 use super::*;
 use crate::tls::rustls::own::invariants::script::{RIGHT, message, plain};
 use crate::tls::rustls::own::messages::{KEY_UPDATES, LONGEST_MESSAGE};
-use crate::tls::rustls::own::reading::{
+use crate::tls::rustls::own::secrets::Side;
+use tlslab_wire::tls::messages::{
     CERTIFICATE, CERTIFICATE_REQUEST, CERTIFICATE_VERIFY, ENCRYPTED_EXTENSIONS, FINISHED,
     KEY_UPDATE, NEW_SESSION_TICKET, SERVER_HELLO,
 };
-use crate::tls::rustls::own::secrets::Side;
 
 /// A server of our own, made of the client's parts.
 pub struct Peer {

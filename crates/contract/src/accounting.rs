@@ -1,0 +1,91 @@
+//! The accounting of connections: what became of each.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tlslab_wire::reason::CountedReason;
+
+/// The accounting over all connections of a measurement.
+///
+/// `attempts = completed + sum(failed) + sum(unexpected) + in_flight_at_stop`, exactly.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Outcomes {
+    /// Connections in flight when the measurement began, and those started during it.
+    pub attempts: u64,
+    /// Connections that did all that was asked.
+    pub completed: u64,
+    /// Connections that were still under way when the measurement ended.
+    pub in_flight_at_stop: u64,
+    /// Failed connections by class.
+    pub failed: BTreeMap<String, u64>,
+    /// Connections whose handshake was not the one asked for, by the fact that differed.
+    pub unexpected: BTreeMap<String, u64>,
+    /// Why they failed, more exactly than their class says. Where a class is among them at all, the
+    /// counts of its reasons add up to its own.
+    #[serde(default)]
+    pub reasons: Vec<CountedReason>,
+}
+
+impl Outcomes {
+    /// Whether the accounting identity holds, and the reasons of each class add up to it.
+    pub fn balanced(&self) -> bool {
+        let is_whole = |class: &str| {
+            let reasons = self.reasons_of(class).map(|counted| counted.count);
+            reasons.sum::<u64>() == self.of_class(class)
+        };
+        self.attempts == self.ended() + self.in_flight_at_stop
+            && self.reasons.iter().all(|counted| is_whole(&counted.class))
+    }
+
+    /// Connections of this class, of failures or of unexpected handshakes.
+    pub fn of_class(&self, class: &str) -> u64 {
+        self.failed.get(class).or_else(|| self.unexpected.get(class)).copied().unwrap_or(0)
+    }
+
+    /// All connections that ended during the measurement, however they ended.
+    pub fn ended(&self) -> u64 {
+        self.completed + self.failures() + self.unexpected.values().sum::<u64>()
+    }
+
+    /// The reasons of a class, most frequent first.
+    pub fn reasons_of(&self, class: &str) -> impl Iterator<Item = &CountedReason> {
+        self.reasons.iter().filter(move |counted| counted.class == class)
+    }
+
+    /// All failed connections.
+    pub fn failures(&self) -> u64 {
+        self.failed.values().sum()
+    }
+
+    /// Adds another worker's accounting to this one.
+    pub fn merge(&mut self, other: &Self) {
+        self.attempts += other.attempts;
+        self.completed += other.completed;
+        self.in_flight_at_stop += other.in_flight_at_stop;
+        for (class, count) in &other.failed {
+            *self.failed.entry(class.clone()).or_default() += count;
+        }
+        for (fact, count) in &other.unexpected {
+            *self.unexpected.entry(fact.clone()).or_default() += count;
+        }
+        self.reasons.extend_from_slice(&other.reasons);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn merged_accounting_stays_balanced() {
+        let mut accounting = Outcomes { attempts: 3, completed: 2, ..Outcomes::default() };
+        accounting.failed.insert("reset".to_owned(), 1);
+        let other = accounting.clone();
+        accounting.merge(&other);
+        assert_eq!((accounting.attempts, accounting.failed["reset"]), (6, 2));
+        assert!(accounting.balanced());
+        accounting.in_flight_at_stop = 1;
+        assert!(!accounting.balanced());
+    }
+}

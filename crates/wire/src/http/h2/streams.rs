@@ -1,0 +1,386 @@
+//! What is kept of the requests of one HTTP/2 connection.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use super::session::{Broken, Events, FrameHead, GoAway, Kind};
+use crate::http::body::{BodyMeter, BodyRule};
+use crate::http::{HEAD_LIMIT, INTERIM_LIMIT, Seen, StatusSet, server_name};
+use crate::outcome::{Failure, Step, http2_error_name};
+use crate::reason::Reason;
+use crate::time::Nanos;
+
+/// The most frames that may come without anything of a response between them: SETTINGS, PING, RST of
+/// streams that are gone, empty DATA. An honest server sends a handful.
+const IDLE_LIMIT: u32 = 256;
+
+/// What each field of a header list costs beyond its own bytes (RFC 9113, section 6.5.2).
+const FIELD_OVERHEAD: usize = 32;
+
+/// Error codes (RFC 9113, section 7).
+const PROTOCOL_ERROR: u32 = libnghttp2_sys::NGHTTP2_PROTOCOL_ERROR;
+/// The code for a server that keeps us busy with nothing.
+pub const ENHANCE_YOUR_CALM: u32 = libnghttp2_sys::NGHTTP2_ENHANCE_YOUR_CALM;
+
+/// A completed request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Done {
+    /// It was begun.
+    pub requested: Nanos,
+    /// The first byte of its response arrived.
+    pub answered: Nanos,
+    /// The last one arrived.
+    pub ended: Nanos,
+    /// Bytes of its header blocks, as they were compressed.
+    pub head_bytes: u64,
+    /// Bytes of its body.
+    pub body_bytes: u64,
+}
+
+/// Whether a request takes too long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Overdue {
+    /// One does, in this step.
+    Now(Step),
+    /// None will before this instant.
+    Until(Nanos),
+}
+
+/// What is known of a failure.
+#[derive(Debug)]
+pub struct Fault {
+    /// The code with which it ends the connection (RFC 9113, section 5.4.1), where the session does
+    /// not end it by itself.
+    pub code: Option<u32>,
+    /// Why.
+    pub reason: Reason,
+}
+
+impl Fault {
+    fn told(reason: Reason) -> Self {
+        Self { code: None, reason }
+    }
+}
+
+/// An error code's name, or its number.
+pub fn error_name(code: u32) -> String {
+    http2_error_name(code).map_or_else(|| code.to_string(), str::to_owned)
+}
+
+/// A request under way.
+#[derive(Debug)]
+struct Stream {
+    id: i32,
+    requested: Nanos,
+    answered: Option<Nanos>,
+    status: u16,
+    interim: u32,
+    head_bytes: u64,
+    body: BodyMeter,
+    server: Option<String>,
+    /// Bytes of the request's body that were taken to be sent.
+    sent: usize,
+    /// All of the response has arrived.
+    complete: bool,
+    /// The server has taken the stream back before that.
+    reset: bool,
+}
+
+impl Stream {
+    fn take_field(&mut self, name: &[u8], value: &[u8]) -> Result<(), &'static str> {
+        match name {
+            b"server" => self.server = server_name(value),
+            b"repr-digest" => self.body.state(value),
+            _ => {
+                let number = str::from_utf8(value).ok().and_then(|text| text.parse().ok());
+                self.status = number.ok_or("a status that is no number")?;
+                self.interim += u32::from((100..200).contains(&self.status));
+                if self.interim > INTERIM_LIMIT {
+                    return Err("too many interim responses");
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The requests of a connection.
+#[derive(Debug)]
+pub struct Streams {
+    rule: BodyRule,
+    /// The statuses that count as answers.
+    statuses: StatusSet,
+    /// The body of every request.
+    content: Option<Arc<[u8]>>,
+    now: Nanos,
+    /// The first byte of the first response arrived.
+    first_answered: Option<Nanos>,
+    under_way: Vec<Stream>,
+    done: VecDeque<Done>,
+    seen: Seen,
+    /// The size of the header list that is being received.
+    list: usize,
+    /// Frames since the last that carried something.
+    idle: u32,
+    has_settings: bool,
+    notice: Option<GoAway>,
+    trouble: Option<(Failure, Fault)>,
+}
+
+impl Streams {
+    /// No requests; `rule` is for the bodies of all.
+    pub fn new(rule: BodyRule) -> Self {
+        Self {
+            rule,
+            statuses: StatusSet::default(),
+            content: None,
+            now: 0,
+            first_answered: None,
+            under_way: Vec::new(),
+            done: VecDeque::new(),
+            seen: Seen::default(),
+            list: 0,
+            idle: 0,
+            has_settings: false,
+            notice: None,
+            trouble: None,
+        }
+    }
+
+    /// With the statuses that count as answers, and the body of every request.
+    pub fn expecting(self, statuses: StatusSet, content: Option<Arc<[u8]>>) -> Self {
+        Self { statuses, content, ..self }
+    }
+
+    /// Whether requests have a body.
+    pub fn has_content(&self) -> bool {
+        self.content.is_some()
+    }
+
+    /// Takes note of the time at which what comes next has arrived.
+    pub fn at(&mut self, now: Nanos) {
+        self.now = now;
+    }
+
+    /// A request was begun on a stream.
+    pub fn begin(&mut self, id: i32, now: Nanos) {
+        self.under_way.push(Stream {
+            id,
+            requested: now,
+            answered: None,
+            status: 0,
+            interim: 0,
+            head_bytes: 0,
+            body: BodyMeter::new(self.rule),
+            server: None,
+            sent: 0,
+            complete: false,
+            reset: false,
+        });
+    }
+
+    /// The number of requests under way.
+    pub fn under_way(&self) -> u32 {
+        self.under_way.len() as u32
+    }
+
+    /// The next completed request.
+    pub fn next_done(&mut self) -> Option<Done> {
+        self.done.pop_front()
+    }
+
+    /// Whether SETTINGS of the server's have arrived.
+    pub fn has_settings(&self) -> bool {
+        self.has_settings
+    }
+
+    /// Whether the server has said that it ends the connection.
+    pub fn ends(&self) -> bool {
+        self.notice.is_some()
+    }
+
+    /// When the first byte of the first response arrived.
+    pub fn first_answered(&self) -> Option<Nanos> {
+        self.first_answered
+    }
+
+    /// The first failure, if there was one.
+    pub fn trouble(&self) -> Result<(), Failure> {
+        self.trouble.as_ref().map_or(Ok(()), |(failure, _)| Err(*failure))
+    }
+
+    /// What is known of the first failure.
+    pub fn fault(&self) -> Option<&Fault> {
+        self.trouble.as_ref().map(|(_, fault)| fault)
+    }
+
+    /// The response that was completed last, or failed.
+    pub fn seen(&self) -> &Seen {
+        &self.seen
+    }
+
+    /// The step of a connection that ends now.
+    pub fn step(&self) -> Step {
+        let begun = self.under_way.iter().any(|stream| stream.answered.is_some());
+        if begun { Step::Body } else { Step::FirstByte }
+    }
+
+    /// Looks for a request that takes too long. Where the server lets none begin, the wait for that
+    /// has lasted `since` an instant.
+    pub fn overdue(&self, now: Nanos, since: Nanos, first_byte: Nanos, body: Nanos) -> Overdue {
+        let deadlines = self.under_way.iter().map(|stream| match stream.answered {
+            Some(answered) => (answered + body, Step::Body),
+            None => (stream.requested + first_byte, Step::FirstByte),
+        });
+        let (deadline, step) = deadlines.min().unwrap_or((since + first_byte, Step::FirstByte));
+        if deadline > now { Overdue::Until(deadline) } else { Overdue::Now(step) }
+    }
+
+    fn find(&mut self, id: i32) -> Option<&mut Stream> {
+        self.under_way.iter_mut().find(|stream| stream.id == id)
+    }
+
+    fn fail(&mut self, failure: Failure, fault: Fault) {
+        self.trouble.get_or_insert((failure, fault));
+    }
+
+    /// The server has broken a rule that the session leaves to us.
+    fn refuse<T>(&mut self, code: u32, words: &'static str) -> Result<T, Broken> {
+        self.fail(Failure::HttpProtocol, Fault { code: Some(code), reason: Reason::named(words) });
+        Err(Broken)
+    }
+
+    /// A response has arrived in full: is it a good one?
+    fn judge(&mut self, stream: &Stream) {
+        let done = Done {
+            requested: stream.requested,
+            answered: stream.answered.unwrap_or(self.now),
+            ended: self.now,
+            head_bytes: stream.head_bytes,
+            body_bytes: stream.body.bytes,
+        };
+        match stream.status {
+            status if !self.statuses.contains(status) => {
+                self.fail(Failure::HttpStatus, Fault::told(Reason::named(status.to_string())))
+            }
+            _ if stream.body.holds() => self.done.push_back(done),
+            _ => self.fail(Failure::Body, Fault::told(stream.body.fault())),
+        }
+        if self.rule.learns() {
+            self.seen = Seen {
+                status: stream.status,
+                body_bytes: stream.body.bytes,
+                digest: stream.body.digest(),
+                server: stream.server.clone(),
+            };
+        }
+    }
+}
+
+impl Events for Streams {
+    fn begin(&mut self, frame: &FrameHead) -> Result<(), Broken> {
+        let now = self.now;
+        let carries = match frame.kind {
+            // Push is switched off (RFC 9113, section 8.4).
+            Kind::PushPromise => return self.refuse(PROTOCOL_ERROR, "a push, which is off"),
+            Kind::Headers | Kind::Continuation => {
+                if frame.kind == Kind::Headers {
+                    self.list = 0;
+                }
+                let stream = self.find(frame.stream);
+                if let Some(stream) = stream {
+                    stream.answered.get_or_insert(now);
+                    stream.head_bytes += frame.length as u64;
+                    self.first_answered.get_or_insert(now);
+                }
+                frame.kind == Kind::Headers
+            }
+            Kind::Data => frame.length > 0 || frame.ends_stream(),
+            _ => false,
+        };
+        self.idle = if carries { 0 } else { self.idle + 1 };
+        if self.idle > IDLE_LIMIT {
+            return self.refuse(ENHANCE_YOUR_CALM, "a flood of frames that carry nothing");
+        }
+        Ok(())
+    }
+
+    fn field(&mut self, id: i32, name: &[u8], value: &[u8]) -> Result<(), Broken> {
+        self.list += name.len() + value.len() + FIELD_OVERHEAD;
+        if self.list > HEAD_LIMIT {
+            return self.refuse(ENHANCE_YOUR_CALM, "a header list of more than 64 KiB");
+        }
+        let wanted = match name {
+            b":status" => true,
+            b"server" | b"repr-digest" => self.rule != BodyRule::Count,
+            _ => false,
+        };
+        if !wanted {
+            return Ok(());
+        }
+        let taken = self.find(id).map_or(Ok(()), |stream| stream.take_field(name, value));
+        taken.or_else(|words| self.refuse(PROTOCOL_ERROR, words))
+    }
+
+    fn data(&mut self, id: i32, bytes: &[u8]) -> Result<(), Broken> {
+        if let Some(stream) = self.find(id) {
+            stream.body.take(bytes);
+        }
+        Ok(())
+    }
+
+    fn frame(&mut self, frame: &FrameHead) -> Result<(), Broken> {
+        let id = frame.stream;
+        match frame.kind {
+            Kind::Data | Kind::Headers if frame.ends_stream() => {
+                self.find(id).into_iter().for_each(|stream| stream.complete = true);
+            }
+            Kind::ResetStream if self.find(id).is_some_and(|stream| !stream.complete) => {
+                self.find(id).into_iter().for_each(|stream| stream.reset = true);
+            }
+            Kind::Settings if !frame.is_acknowledgement() => self.has_settings = true,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Without an error code the connection ends in peace: what stands above the last stream was not
+    /// processed, and is neither answered nor failed (RFC 9113, section 6.8).
+    fn go_away(&mut self, notice: GoAway) -> Result<(), Broken> {
+        if notice.code != libnghttp2_sys::NGHTTP2_NO_ERROR {
+            let fault = Fault::told(Reason::named(error_name(notice.code)));
+            self.fail(Failure::GoAway(notice.code), fault);
+        }
+        self.under_way.retain(|stream| stream.id <= notice.last_stream);
+        self.notice = Some(notice);
+        Ok(())
+    }
+
+    fn violation(&mut self, words: &'static str) {
+        self.fail(Failure::HttpProtocol, Fault::told(Reason::named(words)));
+    }
+
+    fn closed(&mut self, id: i32, code: u32) {
+        let Some(index) = self.under_way.iter().position(|stream| stream.id == id) else { return };
+        let stream = self.under_way.swap_remove(index);
+        if stream.complete {
+            self.judge(&stream);
+        } else if stream.reset {
+            self.fail(Failure::StreamReset, Fault::told(Reason::named(error_name(code))));
+        } else {
+            // Not by the server's RST_STREAM, which is noted already: the session refuses it.
+            let fault = Fault::told(Reason::named("a stream that breaks the protocol"));
+            self.fail(Failure::HttpProtocol, fault);
+        }
+    }
+
+    fn fill(&mut self, id: i32, room: &mut [u8]) -> (usize, bool) {
+        let Some(content) = self.content.clone() else { return (0, true) };
+        let Some(stream) = self.find(id) else { return (0, true) };
+        let rest = &content[stream.sent..];
+        let length = rest.len().min(room.len());
+        room[..length].copy_from_slice(&rest[..length]);
+        stream.sent += length;
+        (length, length == rest.len())
+    }
+}

@@ -1,0 +1,74 @@
+//! The target that a URL names.
+
+use url::Url;
+
+/// The most bytes that a URL may have: a request line longer than this no server accepts.
+const URL_LIMIT: usize = 8 * 1024;
+
+/// A URL that cannot be measured, and why.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("url '{url}': {why}")]
+pub struct UrlError {
+    /// The URL, cut.
+    pub url: String,
+    /// What is wrong with it, and what it has to look like.
+    pub why: String,
+}
+
+/// Host, port and path of a target; `HOST:PORT` alone stands for `https://HOST:PORT/`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Target {
+    /// The host as given: a DNS name or an address without brackets.
+    pub host: String,
+    /// The TCP port.
+    pub port: u16,
+    /// Path and query, beginning with `/`.
+    pub path: String,
+    /// What the Host header carries.
+    pub authority: String,
+    /// Whether the URL names a port, the usual one or another.
+    pub has_port: bool,
+}
+
+impl Target {
+    /// Takes a URL apart; an error says what it has to look like.
+    pub fn parse(text: &str) -> Result<Self, UrlError> {
+        let refuse = |why: String| UrlError { url: text.chars().take(200).collect(), why };
+        if text.len() > URL_LIMIT {
+            return Err(refuse(format!("is longer than {URL_LIMIT} bytes")));
+        }
+        // A host with a port, as every other tool takes it, is a URL of the only scheme there is.
+        let whole = if text.contains("://") { text.to_owned() } else { format!("https://{text}") };
+        let url = Url::parse(&whole)
+            .map_err(|e| refuse(format!("{e}; it has the form https://HOST[:PORT]/PATH")))?;
+        if url.scheme() != "https" {
+            return Err(refuse("only https:// can be measured".to_owned()));
+        }
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err(refuse("must not carry a user name or a password".to_owned()));
+        }
+        let host = url.host_str().ok_or_else(|| refuse("names no host".to_owned()))?;
+        let path = match url.query() {
+            Some(query) => format!("{}?{query}", url.path()),
+            None => url.path().to_owned(),
+        };
+        let port = url.port_or_known_default().unwrap_or(443);
+        if port == 0 {
+            return Err(refuse("port 0 is no port to connect to".to_owned()));
+        }
+        let authority = match url.port() {
+            Some(port) => format!("{host}:{port}"),
+            None => host.to_owned(),
+        };
+        let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
+        Ok(Self { host, port, path, authority, has_port: has_port(&whole) })
+    }
+}
+
+/// Whether the authority of a URL that was understood ends with a port. The parser drops the usual one.
+fn has_port(url: &str) -> bool {
+    let authority = url.split("://").nth(1).unwrap_or_default();
+    let authority = authority.split(['/', '?', '#']).next().unwrap_or_default();
+    let port = authority.rsplit_once(':').map(|(_, port)| port);
+    port.is_some_and(|port| !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit()))
+}

@@ -1,0 +1,13 @@
+//! Time in nanoseconds.
+
+/// Nanoseconds on a clock that never goes back; on a real clock, CLOCK_MONOTONIC.
+pub type Nanos = u64;
+
+/// Nanoseconds in a microsecond.
+pub const MICROSECOND: Nanos = 1_000;
+
+/// Nanoseconds in a millisecond.
+pub const MILLISECOND: Nanos = 1_000_000;
+
+/// Nanoseconds in a second.
+pub const SECOND: Nanos = 1_000_000_000;

@@ -1,0 +1,88 @@
+//! What a server answers to a ClientHello: a flight of messages, or a refusal.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::server_flight::Flight;
+use crate::outcome::{Failure, Step, alert_name};
+
+/// A server's answer.
+#[derive(Debug, Clone)]
+pub enum Answer {
+    /// It goes on with the handshake.
+    Flight(Box<Flight>),
+    /// It does not.
+    Refused(Refusal),
+}
+
+/// How a server refuses a handshake: the class that records count it under, and a sentence's end
+/// for people, to follow "the server".
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Refusal {
+    /// A failure class: `alert_handshake_failure`, `closed_handshake`, `tls_protocol`, ...
+    pub class: String,
+    /// `answered handshake_failure (40)`, `closed the connection`, ...
+    pub words: String,
+    /// Whether it was said in TLS at all.
+    #[serde(skip)]
+    pub in_tls: bool,
+}
+
+impl Refusal {
+    /// The peer's alert.
+    pub fn alert(number: u8) -> Self {
+        let name = alert_name(number).unwrap_or("alert");
+        let words = format!("answered {name} ({number})");
+        Self { class: Failure::Alert(number).to_string(), words, in_tls: true }
+    }
+
+    /// A handshake that went on, but not as it was asked for.
+    pub fn other(fact: &str, words: String) -> Self {
+        Self { class: format!("unexpected_{fact}"), words, in_tls: true }
+    }
+
+    /// The connection came to an end.
+    pub fn failure(failure: Failure) -> Self {
+        let words = match failure {
+            Failure::Closed(_) => "closed the connection".to_owned(),
+            Failure::Reset => "reset the connection".to_owned(),
+            Failure::TimedOut(_) => "gave no answer in time".to_owned(),
+            other => format!("failed: {other}"),
+        };
+        Self { class: failure.to_string(), words, in_tls: false }
+    }
+
+    /// What came is not TLS.
+    pub fn not_tls(words: impl Into<String>) -> Self {
+        Self { class: Failure::TlsProtocol.to_string(), words: words.into(), in_tls: false }
+    }
+
+    /// The peer said nothing within the time that was given to it.
+    pub fn silence() -> Self {
+        Self::failure(Failure::TimedOut(Step::Handshake))
+    }
+
+    /// Whether the connection was reset.
+    pub fn is_reset(&self) -> bool {
+        *self == Self::failure(Failure::Reset)
+    }
+
+    /// Whether the connection came to an end without a word of the peer.
+    pub fn says_nothing(&self) -> bool {
+        let closed = Self::failure(Failure::Closed(Step::Handshake));
+        self.is_silence() || self.is_reset() || *self == closed
+    }
+
+    /// Whether the peer was silent.
+    pub fn is_silence(&self) -> bool {
+        *self == Self::silence()
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.words)
+    }
+}

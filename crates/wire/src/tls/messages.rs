@@ -1,0 +1,363 @@
+//! What a server says, read off its bytes and nothing else: records (RFC 8446, section 5.1) and the
+//! bodies of its messages (section 4). Each reader takes a whole body, and gives the fault where
+//! it is none. They let nothing in that rustls refuses: see `laws`.
+
+use super::fault::{
+    Fault, MISSING_EXTENSION, PROTOCOL_VERSION, RECORD_OVERFLOW, UNSUPPORTED_EXTENSION, illegal,
+    unexpected,
+};
+use crate::names::SignatureScheme;
+use crate::tls::HELLO_RETRY_REQUEST;
+use crate::tls::client_hello_reader::split;
+
+/// Length of a record's header.
+pub const HEADER: usize = 5;
+
+/// Content types.
+pub const CHANGE_CIPHER_SPEC: u8 = 20;
+/// The type `alert`.
+pub const ALERT: u8 = 21;
+/// The type `handshake`.
+pub const HANDSHAKE: u8 = 22;
+/// The type `application_data`.
+pub const APPLICATION_DATA: u8 = 23;
+
+/// The most plaintext that a record holds, and the most that encryption adds to it (sections 5.1 and
+/// 5.2).
+pub const RECORD: usize = 1 << 14;
+const EXPANSION: usize = 256;
+
+/// Types of handshake messages.
+pub const CLIENT_HELLO: u8 = 1;
+/// The type `server_hello`.
+pub const SERVER_HELLO: u8 = 2;
+/// The type `new_session_ticket`.
+pub const NEW_SESSION_TICKET: u8 = 4;
+/// The type `encrypted_extensions`.
+pub const ENCRYPTED_EXTENSIONS: u8 = 8;
+/// The type `certificate`.
+pub const CERTIFICATE: u8 = 11;
+/// The type `certificate_request`.
+pub const CERTIFICATE_REQUEST: u8 = 13;
+/// The type `certificate_verify`.
+pub const CERTIFICATE_VERIFY: u8 = 15;
+/// The type `finished`.
+pub const FINISHED: u8 = 20;
+/// The type `key_update`.
+pub const KEY_UPDATE: u8 = 24;
+
+/// Length of a hello's random.
+pub const RANDOM_LENGTH: usize = 32;
+
+/// Versions: the one that a hello has in front, and that of its extension.
+const TLS12: [u8; 2] = [3, 3];
+
+/// Extensions (section 4.2).
+const SERVER_NAME: u16 = 0;
+const STATUS_REQUEST: u16 = 5;
+/// The extension `signature_algorithms`.
+pub const SIGNATURE_ALGORITHMS: u16 = 13;
+const ALPN: u16 = 16;
+const COMPRESS_CERTIFICATE: u16 = 27;
+const PRE_SHARED_KEY: u16 = 41;
+const EARLY_DATA: u16 = 42;
+const SUPPORTED_VERSIONS: u16 = 43;
+const CERTIFICATE_AUTHORITIES: u16 = 47;
+/// The extension `key_share`.
+pub const KEY_SHARE: u16 = 51;
+
+/// Extensions that only TLS 1.2 has: ec_point_formats, extended_master_secret, session_ticket and
+/// renegotiation_info.
+const OF_TLS12: [u16; 4] = [11, 23, 35, 0xff01];
+
+/// The most extensions of one message: there are not so many that it may have.
+const EXTENSIONS: usize = 64;
+
+/// The only type of a certificate's state (RFC 6066, section 8).
+const OCSP: u8 = 1;
+
+/// Section 4.2: an extension answers one of the client's.
+const UNASKED: Fault = Fault::new(UNSUPPORTED_EXTENSION, "an extension that was not asked for");
+
+/// Section 6.2: a version that is known, and not offered.
+const OLD_VERSION: Fault =
+    Fault::new(PROTOCOL_VERSION, "the server does not take TLS 1.3, and nothing else is offered");
+
+/// The length of the record that these bytes begin with, its header included; `None` while that is
+/// unknown, an error when they begin with no record, or with one that is longer than any may be.
+pub fn record_length(bytes: &[u8]) -> Result<Option<usize>, Fault> {
+    let Some(&[kind, major, _, high, low]) = bytes.first_chunk::<HEADER>() else {
+        return Ok(None);
+    };
+    let length = usize::from(u16::from_be_bytes([high, low]));
+    if !(CHANGE_CIPHER_SPEC..=APPLICATION_DATA).contains(&kind) {
+        return Err(unexpected("a record of no known type"));
+    }
+    if major != 3 {
+        return Err("a record of no known version".into());
+    }
+    if length > RECORD + EXPANSION {
+        return Err(Fault::new(RECORD_OVERFLOW, "a record that is longer than any may be"));
+    }
+    Ok(Some(HEADER + length))
+}
+
+/// What a ServerHello chooses, by its numbers.
+pub struct ServerHello<'m> {
+    /// The cipher suite's code point.
+    pub suite: u16,
+    /// The group of the server's key share.
+    pub group: u16,
+    /// The server's public key.
+    pub share: &'m [u8],
+}
+
+/// Reads a ServerHello of TLS 1.3 from which a full handshake goes on, and which repeats this session
+/// ID (section 4.1.3).
+pub fn server_hello<'m>(body: &'m [u8], session_id: &[u8]) -> Result<ServerHello<'m>, Fault> {
+    let cut = "the ServerHello is cut short";
+    let (legacy_version, rest) = body.split_first_chunk().ok_or(cut)?;
+    match legacy_version {
+        &TLS12 => {}
+        [3, 0..=2] => return Err(OLD_VERSION),
+        _ => return Err(illegal("the ServerHello has no legacy version")),
+    }
+    let (random, rest) = rest.split_at_checked(RANDOM_LENGTH).ok_or(cut)?;
+    if random == HELLO_RETRY_REQUEST {
+        return Err(illegal("the server asks for another key share, and none is offered"));
+    }
+    let (echo, rest) = split(rest, 1).ok_or(cut)?;
+    let (suite, rest) = rest.split_first_chunk().ok_or(cut)?;
+    let (compression, rest) = rest.split_first().ok_or(cut)?;
+    let (mut version, mut share, mut unasked) = (None, None, false);
+    // Older versions can do without extensions.
+    let rest = if rest.is_empty() { &[0, 0] } else { rest };
+    let behind = for_each_extension(rest, |number, content| {
+        match number {
+            SUPPORTED_VERSIONS => version = Some(content),
+            KEY_SHARE => share = Some(content),
+            _ => unasked = true,
+        }
+        Ok(())
+    })?;
+    if !behind.is_empty() {
+        return Err("something lies behind the ServerHello's extensions".into());
+    }
+    // All other rules are those of the version.
+    match version {
+        Some([3, 4]) => {}
+        Some(_) => return Err(illegal("the server chooses a version that is not offered")),
+        None => return Err(OLD_VERSION),
+    }
+    match () {
+        () if echo != session_id => {
+            return Err(illegal("the server does not repeat the session ID"));
+        }
+        () if *compression != 0 => return Err(illegal("the server compresses")),
+        () if unasked => return Err(UNASKED),
+        () => {}
+    }
+    let share = share.ok_or(Fault::new(MISSING_EXTENSION, "the server sends no share"))?;
+    let (group, share) = share.split_first_chunk().ok_or(cut)?;
+    let (share, behind) = split(share, 2).ok_or(cut)?;
+    if share.is_empty() || !behind.is_empty() {
+        return Err("the server's key share has a wrong length".into());
+    }
+    Ok(ServerHello { suite: u16::from_be_bytes(*suite), group: u16::from_be_bytes(*group), share })
+}
+
+/// The application protocol that EncryptedExtensions choose, if they do, of a server that was offered
+/// extensions of these numbers (sections 4.2 and 4.3.1).
+pub fn encrypted_extensions<'m>(
+    body: &'m [u8],
+    offered: &[u16],
+) -> Result<Option<&'m [u8]>, Fault> {
+    let mut protocols = None;
+    let behind = for_each_extension(body, |number, content| {
+        if number == ALPN {
+            protocols = Some(content);
+        }
+        let is_of_hellos = [SUPPORTED_VERSIONS, KEY_SHARE, PRE_SHARED_KEY].contains(&number);
+        let is_bare = [SERVER_NAME, STATUS_REQUEST].contains(&number);
+        if !offered.contains(&number) {
+            return Err(UNASKED);
+        }
+        // Section 4.2: it has another message that it may be in, or none of TLS 1.3.
+        if is_of_hellos || OF_TLS12.contains(&number) {
+            return Err(illegal("an extension that has no place in EncryptedExtensions"));
+        }
+        well_formed(!is_bare || content.is_empty())
+    })?;
+    if !behind.is_empty() {
+        return Err("something lies behind the extensions".into());
+    }
+    let Some(protocols) = protocols else { return Ok(None) };
+    // A list of one (RFC 7301, section 3.1).
+    whole(protocols, 2)
+        .and_then(|list| whole(list, 1))
+        .filter(|name| !name.is_empty())
+        .map(Some)
+        .ok_or("the server does not choose one protocol".into())
+}
+
+/// Reads a CertificateRequest, as it is in a handshake: without a context, and with schemes (section
+/// 4.3.2).
+pub fn certificate_request(body: &[u8]) -> Result<(), Fault> {
+    let wrong = "a CertificateRequest that is malformed";
+    let list = body.strip_prefix(&[0]).ok_or(wrong)?;
+    let mut has_schemes = false;
+    let behind = for_each_extension(list, |number, content| match number {
+        SIGNATURE_ALGORITHMS => {
+            has_schemes = whole(content, 2).is_some_and(are_numbers);
+            well_formed(has_schemes)
+        }
+        CERTIFICATE_AUTHORITIES => well_formed(whole(content, 2).is_some_and(are_names)),
+        COMPRESS_CERTIFICATE => well_formed(whole(content, 1).is_some_and(are_numbers)),
+        _ => Ok(()),
+    })?;
+    if !behind.is_empty() {
+        return Err(wrong.into());
+    }
+    let missing = Fault::new(MISSING_EXTENSION, "a CertificateRequest without schemes");
+    has_schemes.then_some(()).ok_or(missing)
+}
+
+/// Reads the certificates of a Certificate, the server's own first (section 4.4.2).
+pub fn for_each_certificate<'m>(
+    body: &'m [u8],
+    mut take: impl FnMut(&'m [u8]),
+) -> Result<(), Fault> {
+    let wrong = "a Certificate whose lengths are wrong";
+    // In front of the list is the context, which is empty in a handshake.
+    let list = body.strip_prefix(&[0]).ok_or(wrong)?;
+    let mut list = whole(list, 3).ok_or(wrong)?;
+    while !list.is_empty() {
+        let (certificate, rest) = split(list, 3).ok_or(wrong)?;
+        // Of what may be said of a certificate, its state alone is asked for (section 4.4.2.1).
+        list = for_each_extension(rest, |number, content| {
+            if number == STATUS_REQUEST { well_formed(is_status(content)) } else { Err(UNASKED) }
+        })?;
+        take(certificate);
+    }
+    Ok(())
+}
+
+/// The scheme of the signature in a CertificateVerify (section 4.4.3).
+pub fn certificate_verify(body: &[u8]) -> Result<SignatureScheme, Fault> {
+    let wrong = "a CertificateVerify whose lengths are wrong";
+    let (scheme, signature) = body.split_first_chunk().ok_or(wrong)?;
+    let scheme = SignatureScheme::from_code_point(u16::from_be_bytes(*scheme));
+    whole(signature, 2).map(|_| scheme).ok_or(wrong.into())
+}
+
+/// Reads a NewSessionTicket (section 4.6.1).
+pub fn new_session_ticket(body: &[u8]) -> Result<(), Fault> {
+    let wrong = "a NewSessionTicket that is malformed";
+    let (_lifetime_and_age, rest) = body.split_at_checked(8).ok_or(wrong)?;
+    let (_nonce, rest) = split(rest, 1).ok_or(wrong)?;
+    let (ticket, rest) = split(rest, 2).ok_or(wrong)?;
+    let behind = for_each_extension(rest, |number, content| {
+        well_formed(number != EARLY_DATA || content.len() == size_of::<u32>())
+    })?;
+    (behind.is_empty() && !ticket.is_empty()).then_some(()).ok_or(wrong.into())
+}
+
+/// Reads a list of extensions, in front of which stands its length: each one's number and content.
+/// Gives what lies behind. An error if one is cut short, there twice, or not taken.
+pub fn for_each_extension<'m>(
+    bytes: &'m [u8],
+    mut take: impl FnMut(u16, &'m [u8]) -> Result<(), Fault>,
+) -> Result<&'m [u8], Fault> {
+    let cut = "an extension is cut short";
+    let (mut list, behind) = split(bytes, 2).ok_or(cut)?;
+    let (mut numbers, mut seen) = ([0; EXTENSIONS], 0);
+    while !list.is_empty() {
+        let (number, rest) = list.split_first_chunk().ok_or(cut)?;
+        let number = u16::from_be_bytes(*number);
+        let (content, rest) = split(rest, 2).ok_or(cut)?;
+        let is_new = seen < EXTENSIONS && !numbers[..seen].contains(&number);
+        if !is_new {
+            return Err(illegal("an extension that is there twice, or one too many"));
+        }
+        take(number, content)?;
+        numbers[seen] = number;
+        seen += 1;
+        list = rest;
+    }
+    Ok(behind)
+}
+
+fn well_formed(is_well_formed: bool) -> Result<(), Fault> {
+    if is_well_formed { Ok(()) } else { Err("an extension that is malformed".into()) }
+}
+
+/// A field whose length stands in front of it, in so many bytes, and behind which nothing lies.
+fn whole(bytes: &[u8], width: usize) -> Option<&[u8]> {
+    split(bytes, width).and_then(|(field, behind)| behind.is_empty().then_some(field))
+}
+
+/// Whether this is a list of numbers of two bytes, at least one.
+fn are_numbers(list: &[u8]) -> bool {
+    !list.is_empty() && list.len().is_multiple_of(2)
+}
+
+/// Whether this is a list of distinguished names, at least one, each of at least a byte.
+fn are_names(mut list: &[u8]) -> bool {
+    if list.is_empty() {
+        return false;
+    }
+    while !list.is_empty() {
+        match split(list, 2) {
+            Some((name, rest)) if !name.is_empty() => list = rest,
+            _ => return false,
+        }
+    }
+    true
+}
+
+/// Whether this is a certificate's state, which is not looked into.
+fn is_status(content: &[u8]) -> bool {
+    let Some((&OCSP, response)) = content.split_first() else { return false };
+    whole(response, 3).is_some_and(|response| !response.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_chain_is_read_as_it_is_built() {
+        let status = [0, 5, 0, 5, 1, 0, 0, 1, 9];
+        let entry = |der: &[u8], extensions: &[u8]| {
+            let (der_length, length) = (der.len() as u8, extensions.len() as u8);
+            [&[0, 0, der_length], der, &[0, length], extensions].concat()
+        };
+        let list = |entries: &[Vec<u8>]| {
+            let entries = entries.concat();
+            [&[0, 0, 0, entries.len() as u8], &entries[..]].concat()
+        };
+        let read = |body: &[u8]| {
+            let mut chain = Vec::new();
+            for_each_certificate(body, |one| chain.push(one.to_vec())).map(|()| chain)
+        };
+        let good = list(&[entry(&[1, 2], &status), entry(&[3], &[])]);
+        assert_eq!(read(&good), Ok(vec![vec![1, 2], vec![3]]));
+        assert_eq!(read(&[0, 0, 0, 0]), Ok(vec![]));
+        for length in 0..good.len() {
+            assert!(read(&good[..length]).is_err(), "{length} bytes");
+        }
+        for wrong in [
+            [&good[..], &[0]].concat(),
+            [&[1, 7], &good[1..]].concat(),
+            list(&[entry(&[1], &[0, 18, 0, 0])]),
+            list(&[entry(&[1], &[status, status].concat())]),
+            list(&[entry(&[1], &status[..6])]),
+            // Of another type, empty, and with something behind it.
+            list(&[entry(&[1], &[0, 5, 0, 5, 2, 0, 0, 1, 9])]),
+            list(&[entry(&[1], &[0, 5, 0, 4, 1, 0, 0, 0])]),
+            list(&[entry(&[1], &[0, 5, 0, 6, 1, 0, 0, 1, 9, 9])]),
+        ] {
+            assert!(read(&wrong).is_err(), "{wrong:?}");
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! What a handshake has come to: in numbers for the hot path, in names for records.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Alpn, Resume};
+use crate::names::{CipherSuite, Group, SignatureScheme, TlsVersion};
+
+/// What was negotiated, in numbers: cheap to compare and to count on the hot path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Negotiated {
+    /// The protocol version.
+    pub version: TlsVersion,
+    /// The cipher suite.
+    pub suite: CipherSuite,
+    /// The key-exchange group; `None` for static RSA.
+    pub group: Option<KeyExchangeGroup>,
+    /// The scheme of the server's handshake signature; `None` when it made none.
+    pub signature_scheme: Option<SignatureScheme>,
+    /// Full, or resumed.
+    pub kind: HandshakeKind,
+    /// Whether the server asked for another key share first.
+    pub hello_retry_request: bool,
+    /// The application protocol.
+    pub alpn: Option<Alpn>,
+    /// Whether the server asked for a certificate, and the client showed one and signed with its
+    /// key.
+    pub client_authenticated: bool,
+    /// How an earlier session was resumed; `None` in a full handshake.
+    pub resumed_by: Resume,
+    /// What became of early data.
+    pub early_data: EarlyData,
+    /// Whether the server was authenticated in full: on this connection, or on the one whose session
+    /// it resumes.
+    pub authenticated: bool,
+    /// Whether the engine's own client made the handshake.
+    pub own_client: bool,
+}
+
+/// What became of early data.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum EarlyData {
+    /// None was sent.
+    #[default]
+    None,
+    /// The server took it.
+    Accepted,
+    /// The server did not take it; the request was sent again (RFC 8446, section 4.2.10).
+    Rejected,
+}
+
+/// The group that a handshake really used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum KeyExchangeGroup {
+    /// A named group's IANA code point, known here or not.
+    Named(u16),
+    /// Diffie-Hellman parameters of the server's own, with the size of the prime in bits.
+    FiniteField(u32),
+}
+
+/// Whether a handshake was full or resumed, and how.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum HandshakeKind {
+    /// With certificate and key exchange.
+    Full,
+    /// By session ID or ticket (TLS 1.2), by PSK (TLS 1.3).
+    Resumed,
+}
+
+/// What was negotiated, in the names that records use.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+pub struct Facts {
+    /// The protocol version: `1.3`.
+    pub tls: String,
+    /// The cipher suite's IANA name.
+    pub suite: String,
+    /// The key-exchange group; `none` for static RSA, `DH-2048` for a server's own parameters.
+    pub group: String,
+    /// The scheme of the server's handshake signature; `none` when it made none.
+    pub signature_scheme: String,
+    /// `full` or `resumed`.
+    pub kind: String,
+    /// Whether the server asked for another key share first.
+    pub hello_retry_request: bool,
+    /// The application protocol; `none` when none was agreed on.
+    pub alpn: String,
+    /// Whether the server asked for a certificate, and the client showed one and signed with its
+    /// key.
+    #[serde(default)]
+    pub client_authenticated: bool,
+    /// How an earlier session was resumed: `id`, `ticket`, `psk`, `psk-only`; `none` if it was not.
+    pub resumed_by: String,
+    /// Early data: `none` was sent, or it was `accepted` or `rejected`.
+    pub early_data: String,
+}
+
+impl From<Negotiated> for Facts {
+    fn from(negotiated: Negotiated) -> Self {
+        let or_none = |name: Option<String>| name.unwrap_or_else(|| "none".to_owned());
+        Self {
+            tls: negotiated.version.to_string(),
+            suite: negotiated.suite.to_string(),
+            group: or_none(negotiated.group.map(|group| group.to_string())),
+            signature_scheme: or_none(negotiated.signature_scheme.map(|s| s.to_string())),
+            kind: match negotiated.kind {
+                HandshakeKind::Full => "full".to_owned(),
+                HandshakeKind::Resumed => "resumed".to_owned(),
+            },
+            hello_retry_request: negotiated.hello_retry_request,
+            alpn: or_none(negotiated.alpn.map(|protocol| protocol.to_string())),
+            client_authenticated: negotiated.client_authenticated,
+            resumed_by: negotiated.resumed_by.to_string(),
+            early_data: match negotiated.early_data {
+                EarlyData::None => "none".to_owned(),
+                EarlyData::Accepted => "accepted".to_owned(),
+                EarlyData::Rejected => "rejected".to_owned(),
+            },
+        }
+    }
+}
+
+impl Facts {
+    /// The kind of the handshake in words: `resumed by psk, early data accepted`.
+    pub fn kind_in_words(&self) -> String {
+        let mut words = self.kind.clone();
+        if self.resumed_by != "none" {
+            words += &format!(" by {}", self.resumed_by);
+        }
+        if self.early_data != "none" {
+            words += &format!(", early data {}", self.early_data);
+        }
+        if self.client_authenticated {
+            words += ", client authenticated";
+        }
+        if self.hello_retry_request {
+            words += ", after a HelloRetryRequest";
+        }
+        words
+    }
+}
+
+impl std::fmt::Display for KeyExchangeGroup {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match *self {
+            Self::Named(code_point) => match Group::from_code_point(code_point) {
+                Some(group) => f.write_str(group.name()),
+                None => write!(f, "0x{code_point:04x}"),
+            },
+            Self::FiniteField(bits) => write!(f, "DH-{bits}"),
+        }
+    }
+}
