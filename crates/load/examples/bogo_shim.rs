@@ -14,8 +14,8 @@ use tlslab_tls::identity::{Identity, IdentityError};
 use tlslab_tls::openssl::OpensslBackend;
 use tlslab_tls::rustls::RustlsBackend;
 use tlslab_tls::{
-    Backend, BackendError, EarlyData, HandshakeKind, KeyExchangeGroup, Negotiated, Offer, Progress,
-    Session, TrustAnchors,
+    Backend, BackendError, ClientSettings, EarlyData, HandshakeKind, KeyExchangeGroup, Negotiated,
+    Progress, Session, TrustAnchors,
 };
 use tlslab_wire::names::{Group, SignatureScheme, TlsVersion};
 use tlslab_wire::outcome::Failure;
@@ -237,7 +237,7 @@ fn lacks(error: BackendError) -> Stop {
     }
 }
 
-fn offer(case: &Case) -> Result<Offer, Stop> {
+fn offer(case: &Case) -> Result<ClientSettings, Stop> {
     let unimplemented = |flag: &str| Stop::Unimplemented(flag.to_owned());
     let is_minimal = case.client == "minimal";
     let mut groups = case.groups.iter().map(|code| Group::from_code_point(*code));
@@ -257,7 +257,7 @@ fn offer(case: &Case) -> Result<Offer, Stop> {
     let versions = [(0x0303, TlsVersion::Tls12), (0x0304, TlsVersion::Tls13)];
     let versions = versions.into_iter().filter(|(code, _)| asked.contains(code));
     let schemes = case.schemes.iter().map(|code| SignatureScheme::from_code_point(*code));
-    Ok(Offer {
+    Ok(ClientSettings {
         versions: versions.map(|(_, version)| version).collect(),
         suites: vec![],
         groups,
@@ -461,7 +461,7 @@ fn expect(case: &Case, facts: &Negotiated, resumes: bool) -> Result<(), Stop> {
     let version = if facts.version == TlsVersion::Tls13 { 0x0304 } else { 0x0303 };
     let is_resumed = facts.kind == HandshakeKind::Resumed;
     let fits = [
-        ("the minimal client", facts.own_client == (case.client == "minimal")),
+        ("the minimal client", facts.minimal_client == (case.client == "minimal")),
         ("group", case.expect_group.is_none_or(|expected| group == Some(expected))),
         // Of the server's signature nothing is kept with a session.
         ("scheme", is_resumed || case.expect_scheme.is_none_or(|code| scheme == Some(code))),

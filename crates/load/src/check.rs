@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::connection::Script;
 use crate::error::RunError;
-use crate::preflight::{PreflightError, Tried, minimal, preflight, resumed};
+use crate::preflight::{PreflightError, PreflightResult, minimal, preflight, resumed};
 use tlslab_contract::record::{Preflight, SessionsGiven};
 use tlslab_contract::spec::{BodyCheck, CheckedSpec, ClientChoice, HttpVersion, Resume, TlsSpec};
 use tlslab_system::clock::{MICROSECOND, MILLISECOND, Nanos};
@@ -19,7 +19,7 @@ use tlslab_tls::identity::{Identity, IdentityError};
 use tlslab_tls::openssl::OpensslBackend;
 use tlslab_tls::rustls::RustlsBackend;
 use tlslab_tls::{
-    Backend, BackendError, KeyExchangeGroup, KeyLog, Offer, TrustAnchors, USUAL_GROUPS,
+    Backend, BackendError, ClientSettings, KeyExchangeGroup, KeyLog, TrustAnchors, USUAL_GROUPS,
 };
 use tlslab_wire::http::StatusSet;
 use tlslab_wire::http::body::{BodyRule, from_hexadecimal};
@@ -38,7 +38,7 @@ pub struct Checked {
     /// What the preflight connection saw.
     pub preflight: Preflight,
     /// What each connection offers.
-    pub(crate) offer: Offer,
+    pub(crate) offer: ClientSettings,
     /// How the bodies of responses are checked.
     pub(crate) body: BodyRule,
     /// What was found on the way that a reader of the record has to know.
@@ -70,7 +70,7 @@ fn check_permitted(
     let client_identity = client_identity(&spec.spec().tls)?;
     check_files(spec)?;
     check_sources(spec, &permit)?;
-    let mut offer = Offer { client_identity, key_log, ..offer(spec, trust) };
+    let mut offer = ClientSettings { client_identity, key_log, ..offer(spec, trust) };
     if permit.bounded
         && let Some(token) = &spec.spec().proof
     {
@@ -105,7 +105,7 @@ fn check_permitted(
 /// succeeds after it, it is not the client that is refused, and the run shows what is the matter.
 fn minimal_client_or_library(
     spec: &CheckedSpec,
-    offer: &mut Offer,
+    offer: &mut ClientSettings,
     script: &Script,
 ) -> Result<Option<String>, BackendError> {
     for name in spec.server_names() {
@@ -138,7 +138,7 @@ fn retried(spec: &CheckedSpec, error: &PreflightError) -> Option<Group> {
 
 /// Has each connection send the key share that the server takes, with the other groups behind it, so
 /// that no connection of the run needs a HelloRetryRequest. Gives the note on it.
-fn send_share(group: Group, offer: &mut Offer) -> String {
+fn send_share(group: Group, offer: &mut ClientSettings) -> String {
     let others = USUAL_GROUPS.into_iter().filter(|other| *other != group);
     offer.groups = std::iter::once(group).chain(others).collect();
     format!(
@@ -152,7 +152,7 @@ fn send_share(group: Group, offer: &mut Offer) -> String {
 fn try_all_names(
     spec: &CheckedSpec,
     backend: Choice,
-    offer: &Offer,
+    offer: &ClientSettings,
     script: &Script,
 ) -> Result<Preflight, RunError> {
     let mut first = None;
@@ -174,14 +174,14 @@ fn try_all_names(
 fn try_all_pages(
     spec: &CheckedSpec,
     backend: Choice,
-    offer: &Offer,
+    offer: &ClientSettings,
     script: &Script,
 ) -> Result<(), RunError> {
     if script.handshake_only {
         return Ok(());
     }
     let name = &offer.server_names[0];
-    let offer = Offer { resume: Resume::None, ..asking_for(name, offer) };
+    let offer = ClientSettings { resume: Resume::None, ..asking_for(name, offer) };
     for page in &spec.pages()[1..] {
         let messages = only(spec, page);
         let script = Script { messages, early_data: false, ..script.clone() };
@@ -198,8 +198,8 @@ fn only(spec: &CheckedSpec, page: &(Target, u32)) -> Messages {
 }
 
 /// The same offer with one server name.
-fn asking_for(name: &str, offer: &Offer) -> Offer {
-    Offer { server_names: vec![name.to_owned()], ..offer.clone() }
+fn asking_for(name: &str, offer: &ClientSettings) -> ClientSettings {
+    ClientSettings { server_names: vec![name.to_owned()], ..offer.clone() }
 }
 
 /// The client's own certificate with its key, if it has one.
@@ -244,7 +244,11 @@ fn failed(spec: &CheckedSpec, name: &str, error: Box<PreflightError>) -> RunErro
 }
 
 /// One connection by the chosen back end, with the certificates that the server sent.
-fn one_connection(backend: Choice, offer: &Offer, script: &Script) -> Result<Tried, BackendError> {
+fn one_connection(
+    backend: Choice,
+    offer: &ClientSettings,
+    script: &Script,
+) -> Result<PreflightResult, BackendError> {
     Ok(match backend {
         Choice::Rustls => preflight(&mut RustlsBackend::new(offer)?, script),
         Choice::Openssl => preflight(&mut OpensslBackend::new(offer)?, script),
@@ -252,8 +256,12 @@ fn one_connection(backend: Choice, offer: &Offer, script: &Script) -> Result<Tri
 }
 
 /// One connection, and a second one that resumes its session; what is told is of the first.
-fn two_connections(backend: Choice, offer: &Offer, script: &Script) -> Result<Tried, BackendError> {
-    fn both<B: Backend>(mut backend: B, script: &Script) -> Tried {
+fn two_connections(
+    backend: Choice,
+    offer: &ClientSettings,
+    script: &Script,
+) -> Result<PreflightResult, BackendError> {
+    fn both<B: Backend>(mut backend: B, script: &Script) -> PreflightResult {
         let mut first = preflight(&mut backend, script)?;
         let again = resumed(&mut backend, script)?;
         let sessions = SessionsGiven { full: first.gained, resumed: again.gained };
@@ -266,9 +274,9 @@ fn two_connections(backend: Choice, offer: &Offer, script: &Script) -> Result<Tr
     })
 }
 
-fn offer(spec: &CheckedSpec, trust: TrustAnchors) -> Offer {
+fn offer(spec: &CheckedSpec, trust: TrustAnchors) -> ClientSettings {
     let tls = &spec.spec().tls;
-    Offer {
+    ClientSettings {
         versions: tls.offered_versions(),
         suites: tls.suites.clone(),
         groups: tls.groups.clone(),
@@ -292,7 +300,7 @@ fn offer(spec: &CheckedSpec, trust: TrustAnchors) -> Offer {
 fn serves_proof(
     spec: &CheckedSpec,
     permit: &Permit,
-    offer: &Offer,
+    offer: &ClientSettings,
     token: &str,
 ) -> Result<bool, RunError> {
     let mut script = script(spec, *permit);
@@ -305,7 +313,7 @@ fn serves_proof(
     let tls = TlsSpec { alpn: None, ..spec.spec().tls.clone() };
     let http = spec.spec().http.version;
     script.expectation = Expectation::new(&tls, http);
-    let mut offer = Offer { alpn: tls.offered_protocols(http), ..offer.clone() };
+    let mut offer = ClientSettings { alpn: tls.offered_protocols(http), ..offer.clone() };
     let backend = choose(spec.spec().tls.backend, &offer)?;
     let mut tried = one_connection(backend, &offer, &script)?;
     if let Err(error) = &tried
@@ -324,13 +332,13 @@ fn serves_proof(
 fn add_certificate_group(
     spec: &CheckedSpec,
     permit: &Permit,
-    offer: &mut Offer,
+    offer: &mut ClientSettings,
 ) -> Result<(), RunError> {
     if offer.groups.is_empty() || !spec.spec().tls.offers(TlsVersion::Tls12) {
         return Ok(());
     }
     let trust = TrustAnchors::Anyone;
-    let open = Offer { groups: Vec::new(), trust, resume: Resume::None, ..offer.clone() };
+    let open = ClientSettings { groups: Vec::new(), trust, resume: Resume::None, ..offer.clone() };
     let mut script = script(spec, *permit);
     script.handshake_only = true;
     // Which protocols are agreed on is the only thing that it has to do as the run's connections do.

@@ -1,7 +1,7 @@
 //! Makes full handshakes, uncounted, for the sessions that come with them: before a load that resumes
 //! ([`crate::prime`]), and beside it where the server gives none on resumed connections.
 
-use crate::connection::{Begin, Connection, Context, Script, Turn};
+use crate::connection::{Connection, Context, Script, Start, Turn};
 use tlslab_system::clock::{Clock, MILLISECOND, MonotonicClock, Nanos};
 use tlslab_system::poller::{Poller, Ready};
 use tlslab_tls::{Backend, Session};
@@ -106,7 +106,7 @@ impl<S: Session> Collector<S> {
         let free = (0..self.slots.len()).filter(|index| self.slots[*index].is_none());
         for index in free.take(missing).collect::<Vec<_>>() {
             self.started += 1;
-            let begin = Begin::full(self.started);
+            let begin = Start::full(self.started);
             match Connection::start(|| backend.open(), &self.script, &MonotonicClock, begin) {
                 Ok(connection) => {
                     self.poller.add(&connection.socket, index, true)?;

@@ -41,7 +41,7 @@ pub enum Turn {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wait {
     /// Nothing.
-    Begin,
+    Start,
     /// So many bytes, of which none is of the response: session tickets.
     Tickets(u64),
     /// A part.
@@ -66,7 +66,7 @@ pub struct Context<'w, C> {
 
 /// How a connection begins.
 #[derive(Debug)]
-pub struct Begin {
+pub struct Start {
     /// Its number among the connections of its worker, from 0.
     pub number: u64,
     /// The kind of handshake that it is to make.
@@ -77,7 +77,7 @@ pub struct Begin {
     pub socket: Option<Socket>,
 }
 
-impl Begin {
+impl Start {
     /// With a full handshake, at once, on a socket of its own.
     pub fn full(number: u64) -> Self {
         Self { number, wanted: HandshakeKind::Full, intended: None, socket: None }
@@ -131,19 +131,19 @@ impl<S: Session> Connection<S> {
         make_session: impl FnOnce() -> Result<S, Failure>,
         script: &Script,
         clock: &C,
-        begin: Begin,
+        start: Start,
     ) -> Result<Self, Failure> {
-        let intended = begin.intended.unwrap_or_default();
+        let intended = start.intended.unwrap_or_default();
         let mut at = Milestones { intended, started: clock.now(), ..Milestones::default() };
-        let socket = match begin.socket {
+        let socket = match start.socket {
             Some(socket) => socket.connect_again(script.address)?,
-            None => Socket::connect_from(script.source(begin.number), script.address)?,
+            None => Socket::connect_from(script.source(start.number), script.address)?,
         };
         if socket.is_established() {
             at.established = clock.now();
         }
-        let connection = Self::new(socket, make_session()?, begin.wanted, script, at);
-        Ok(Self { place: script.place(begin.number), ..connection })
+        let connection = Self::new(socket, make_session()?, start.wanted, script, at);
+        Ok(Self { place: script.place(start.number), ..connection })
     }
 
     fn new(
@@ -247,9 +247,9 @@ impl<S: Session> Connection<S> {
     pub fn wait(&self) -> Wait {
         let came = self.since_handshake();
         match self.step {
-            Step::Connect => Wait::Begin,
-            Step::Handshake if self.socket.received == 0 => Wait::Begin,
-            Step::FirstByte if came == 0 => Wait::Begin,
+            Step::Connect => Wait::Start,
+            Step::Handshake if self.socket.received == 0 => Wait::Start,
+            Step::FirstByte if came == 0 => Wait::Start,
             Step::FirstByte => Wait::Tickets(came),
             Step::Handshake | Step::Body => Wait::Rest,
         }

@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::check::{Checked, script};
-use crate::connection::{Begin, Connection, Context, Script, Turn};
+use crate::connection::{Connection, Context, Script, Start, Turn};
 use crate::error::RunError;
 use tlslab_contract::record::{Environment, Preflight};
 use tlslab_contract::spec::{CheckedSpec, ClientChoice, RunSpec};
@@ -26,14 +26,14 @@ use tlslab_tls::choice::Choice;
 use tlslab_tls::openssl::OpensslBackend;
 use tlslab_tls::rustls::RustlsBackend;
 use tlslab_tls::versions::versions;
-use tlslab_tls::{Backend, Offer};
+use tlslab_tls::{Backend, ClientSettings};
 use tlslab_wire::outcome::Outcome;
 
 /// The identifier of this wire format; a change that old readers would misread changes the number.
 pub const HOLD_SCHEMA: &str = "tlslab.hold/1";
 
 /// Connections that are at work at once: few, so that the memory of handshakes under way, which the
-/// allocator keeps for a while, stays small beside that of connections at rest.
+/// allocator keeps for a while, stays small beside that of idle connections.
 const AT_WORK: usize = 32;
 
 /// Between two requests of a connection: longer than anybody waits.
@@ -92,7 +92,7 @@ pub struct HoldRecord {
 pub struct Level {
     /// Connections that were asked for.
     pub asked: u32,
-    /// Connections at rest when the memory was read.
+    /// Idle connections when the memory was read.
     pub connections: u64,
     /// The time that it took to get there from the level before, in seconds.
     pub seconds: f64,
@@ -136,7 +136,7 @@ pub fn hold(
         interrupted: false,
     };
     // The memory that is told is that of the library that the record names.
-    let offer = &Offer { client: ClientChoice::Library, ..checked.offer.clone() };
+    let offer = &ClientSettings { client: ClientChoice::Library, ..checked.offer.clone() };
     Ok(match checked.backend {
         Choice::Rustls => {
             Holder::new(RustlsBackend::new(offer)?, &script, interrupt, blank)?.run(plan, told)
@@ -273,7 +273,7 @@ impl<'r, B: Backend> Holder<'r, B> {
         self.record.attempts += 1;
         let (backend, script) = (&mut self.backend, self.script);
         let started =
-            Connection::start(|| backend.open(), script, &self.clock, Begin::full(number));
+            Connection::start(|| backend.open(), script, &self.clock, Start::full(number));
         let connection = match started {
             Ok(connection) => Box::new(connection),
             Err(failure) => return self.count_failed(Outcome::Failed(failure)),

@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 
 use tlslab_contract::record::{CountedFacts, Kinds, Preflight, SessionsGiven};
-use tlslab_tls::{Facts, HTTP_2, Offer};
+use tlslab_tls::{ClientSettings, Facts, HTTP_2};
 use tlslab_wire::names::{CipherSuite, TlsVersion};
 
 /// The notes on a run that offered this, with what its preflight saw, what its handshakes negotiated
 /// and their kinds.
 pub fn notes(
-    offer: &Offer,
+    offer: &ClientSettings,
     preflight: &Preflight,
     facts: &[CountedFacts],
     kinds: Kinds,

@@ -35,7 +35,7 @@ impl Phase {
 /// The instants at which a run's phases begin; the same for all workers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Schedule {
-    /// Begin of the measurement.
+    /// Start of the measurement.
     pub measure: Nanos,
     /// End of the measurement, for a run that ends by time.
     pub drain: Option<Nanos>,

@@ -1,6 +1,6 @@
 //! The one connection before the load: is this the server, and the handshake, that was asked for?
 
-use crate::connection::{Begin, Connection, Context, Script, Turn};
+use crate::connection::{Connection, Context, Script, Start, Turn};
 use tlslab_contract::record::Preflight;
 use tlslab_system::clock::{Clock, MILLISECOND, MonotonicClock, Nanos};
 use tlslab_system::poller::Poller;
@@ -26,7 +26,7 @@ pub struct PreflightError {
 
 /// What a connection saw that did what was asked.
 #[derive(Debug)]
-pub struct Trial {
+pub struct PreflightConnection {
     /// What records keep of it.
     pub preflight: Preflight,
     /// The certificates that the server sent.
@@ -36,22 +36,22 @@ pub struct Trial {
 }
 
 /// What the connection saw, or why it did not do what was asked.
-pub type Tried = Result<Trial, Box<PreflightError>>;
+pub type PreflightResult = Result<PreflightConnection, Box<PreflightError>>;
 
 /// Makes the one connection, with a full handshake.
-pub fn preflight<B: Backend>(backend: &mut B, script: &Script) -> Tried {
+pub fn preflight<B: Backend>(backend: &mut B, script: &Script) -> PreflightResult {
     try_session(|| backend.open(), HandshakeKind::Full, script)
 }
 
 /// Makes one connection by the minimal client, with a full handshake; `None` where the run has no use
 /// for it.
-pub fn minimal(backend: &RustlsBackend, script: &Script) -> Option<Tried> {
+pub fn minimal(backend: &RustlsBackend, script: &Script) -> Option<PreflightResult> {
     let session = backend.open_minimal()?;
     Some(try_session(|| session, HandshakeKind::Full, script))
 }
 
 /// Makes another connection, which resumes the session of the one before.
-pub fn resumed<B: Backend>(backend: &mut B, script: &Script) -> Tried {
+pub fn resumed<B: Backend>(backend: &mut B, script: &Script) -> PreflightResult {
     match backend.resume().map_err(failed)? {
         Some(session) => try_session(|| Ok(session), HandshakeKind::Resumed, script),
         None => Err(Box::new(PreflightError {
@@ -77,9 +77,9 @@ fn try_session<S: Session>(
     make_session: impl FnOnce() -> Result<S, Failure>,
     wanted: HandshakeKind,
     script: &Script,
-) -> Tried {
+) -> PreflightResult {
     let clock = MonotonicClock;
-    let begin = Begin { wanted, ..Begin::full(0) };
+    let begin = Start { wanted, ..Start::full(0) };
     let mut connection = Connection::start(make_session, script, &clock, begin).map_err(failed)?;
     let outcome = drive(&mut connection, script, &clock).map_err(failed)?;
     let response = connection.last_response();
@@ -103,7 +103,7 @@ fn try_session<S: Session>(
         server: response.server,
         sessions: None,
     };
-    Ok(Trial { preflight, certificates, gained: connection.session().gained() })
+    Ok(PreflightConnection { preflight, certificates, gained: connection.session().gained() })
 }
 
 fn drive<S: Session>(

@@ -20,7 +20,7 @@ use crate::recorder::Recorder;
 use crate::trace::Trace;
 use crate::verdict::{Evidence, verdicts};
 use crate::watch::{Ending, Observer, watch};
-use crate::worker::{Gauge, Refill, Report, Share, Worker};
+use crate::worker::{Refill, Report, Share, Worker, WorkerStatus};
 use tlslab_contract::record::{
     ClientCertificate, CpuTime, RECORD_SCHEMA, RunRecord, SlowConnects, WorkerUsage,
 };
@@ -63,7 +63,7 @@ fn load<B: Backend>(
 ) -> Result<RunRecord, RunError> {
     let threads = spec.spec().threads as usize;
     let script = Script { body: checked.body, ..script(spec, checked.permit) };
-    let gauges: Vec<Gauge> = (0..threads).map(|_| Gauge::default()).collect();
+    let statuses: Vec<WorkerStatus> = (0..threads).map(|_| WorkerStatus::default()).collect();
     let gate = Gate::new(threads);
     let overflows = Overflows::begin(checked.permit.address);
     let refill = refill(checked);
@@ -74,13 +74,13 @@ fn load<B: Backend>(
         observer.phase("prime", MonotonicClock.now());
     }
     let (reports, ending) = thread::scope(|scope| {
-        let workers: Vec<_> = gauges
+        let workers: Vec<_> = statuses
             .iter()
             .enumerate()
-            .map(|(index, gauge)| {
+            .map(|(index, status)| {
                 let (gate, job, make, first_error) = (&gate, &job, &make, &first_error);
                 scope.spawn(move || {
-                    let result = work(job, gauge, index, gate, make);
+                    let result = work(job, status, index, gate, make);
                     result.map_err(|e| {
                         first_error.lock().expect("no panics").get_or_insert(e).class()
                     })
@@ -88,10 +88,15 @@ fn load<B: Backend>(
             })
             .collect();
         gate.open();
-        let ending =
-            watch(spec.spec(), &checked.permit, &gauges, gate.start(), observer, interrupt, || {
-                workers.iter().all(|worker| worker.is_finished())
-            });
+        let ending = watch(
+            spec.spec(),
+            &checked.permit,
+            &statuses,
+            gate.start(),
+            observer,
+            interrupt,
+            || workers.iter().all(|worker| worker.is_finished()),
+        );
         let reports: Vec<_> = workers.into_iter().map(ScopedJoinHandle::join).collect();
         (reports, ending)
     });
@@ -198,7 +203,7 @@ struct Job<'r> {
 
 fn work<B: Backend>(
     job: &Job<'_>,
-    gauge: &Gauge,
+    status: &WorkerStatus,
     index: usize,
     gate: &Gate,
     make: &impl Fn() -> Result<B, BackendError>,
@@ -222,12 +227,12 @@ fn work<B: Backend>(
     let (backend, primed) = ready?;
     if gate.failed.load(Ordering::SeqCst) {
         // There will be no record: nothing is to be loaded for it.
-        gauge.stop();
+        status.stop();
     }
     let share = Share {
         primed: primed.connections,
         refill: job.refill,
-        ..share(spec, job.script, gauge, index, start)
+        ..share(spec, job.script, status, index, start)
     };
     thread::sleep(Duration::from_nanos(start.saturating_sub(MonotonicClock.now())));
     let mut report = Worker::new(share, backend, MonotonicClock)?.run()?;
@@ -262,7 +267,7 @@ fn refill(checked: &Checked) -> Option<Refill> {
 fn share<'r>(
     spec: &RunSpec,
     script: &'r Script,
-    gauge: &'r Gauge,
+    status: &'r WorkerStatus,
     index: usize,
     start: Nanos,
 ) -> Share<'r> {
@@ -288,7 +293,7 @@ fn share<'r>(
         schedule,
         trace: mine(u64::from(load.trace)) as usize,
         processor: processor(spec, index),
-        gauge,
+        status,
     }
 }
 
@@ -365,7 +370,7 @@ fn record(
             .map(|own| ClientCertificate { key: own.key_kind(), sha256: own.fingerprint() }),
         kinds: notes.kinds,
         authenticated: notes.authenticated,
-        own_client: notes.own_client,
+        minimal_client: notes.minimal_client,
         requests: notes.requests,
         seconds,
         cpu,

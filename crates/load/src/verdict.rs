@@ -53,7 +53,7 @@ const RESUME_RATIO_LIMIT: f64 = 0.01;
 /// What is judged.
 #[derive(Debug)]
 pub struct Evidence<'r> {
-    /// The books.
+    /// The accounting.
     pub outcomes: &'r Outcomes,
     /// The histograms in short.
     pub summaries: &'r BTreeMap<String, Summary>,

@@ -8,7 +8,7 @@ use crate::check::Checked;
 use crate::phase::{Phase, Schedule};
 use crate::recorder::Second;
 use crate::trace::Trace;
-use crate::worker::Gauge;
+use crate::worker::WorkerStatus;
 use tlslab_contract::spec::RunSpec;
 use tlslab_system::clock::{Clock, MILLISECOND, MonotonicClock, Nanos, SECOND};
 use tlslab_system::guard::{PUBLIC_TIME, Permit};
@@ -80,7 +80,7 @@ pub(crate) enum Ending {
 pub(crate) fn watch(
     spec: &RunSpec,
     permit: &Permit,
-    gauges: &[Gauge],
+    statuses: &[WorkerStatus],
     start: Nanos,
     observer: &mut dyn Observer,
     interrupt: &AtomicBool,
@@ -90,20 +90,20 @@ pub(crate) fn watch(
     let mut opening = spec.load.open_within_ms > 0;
     let mut ending = Ending::Planned;
     let mut phase = None;
-    let mut teller = Teller::new(gauges);
+    let mut teller = Teller::new(statuses);
     while !finished() {
         let now = MonotonicClock.now();
-        let open: u64 = gauges.iter().map(Gauge::open).sum();
+        let open: u64 = statuses.iter().map(WorkerStatus::open).sum();
         if opening && open >= u64::from(spec.connections) {
             opening = false;
             let measure = now + NOTICE.max(spec.warmup_ms * MILLISECOND);
             schedule = schedule.begun_at(measure.min(schedule.measure));
-            gauges.iter().for_each(|gauge| gauge.measure_at(schedule.measure));
+            statuses.iter().for_each(|status| status.measure_at(schedule.measure));
         }
         let late = now >= start + spec.load.open_within_ms * MILLISECOND;
         if ending == Ending::Planned && opening && late {
             ending = Ending::NotOpen(open);
-            gauges.iter().for_each(Gauge::stop);
+            statuses.iter().for_each(WorkerStatus::stop);
         }
         let next = schedule.at(now);
         let is_told = now >= start && !matches!(ending, Ending::NotOpen(_));
@@ -114,12 +114,12 @@ pub(crate) fn watch(
         if is_told && next == Phase::Measure {
             teller.look(now.saturating_sub(schedule.measure), observer);
         }
-        let connections: u64 = gauges.iter().map(Gauge::started).sum();
+        let connections: u64 = statuses.iter().map(WorkerStatus::started).sum();
         let elapsed = now.saturating_sub(start).min(PUBLIC_TIME + SECOND);
         let exceeded = permit.is_exceeded(connections, elapsed);
         if ending == Ending::Planned && (exceeded || interrupt.load(Ordering::Relaxed)) {
             ending = if exceeded { Ending::Exceeded } else { Ending::Interrupted };
-            gauges.iter().for_each(Gauge::stop);
+            statuses.iter().for_each(WorkerStatus::stop);
         }
         let change = schedule.next_change(now).map_or(Nanos::MAX, |change| change - now);
         thread::sleep(WATCH.min(Duration::from_nanos(change)));
@@ -130,7 +130,7 @@ pub(crate) fn watch(
 
 /// Asks the workers once a second what they did, and tells the observer.
 struct Teller<'r> {
-    gauges: &'r [Gauge],
+    statuses: &'r [WorkerStatus],
     /// When to ask next, in time since the measurement began.
     next: Nanos,
     asked: bool,
@@ -139,21 +139,21 @@ struct Teller<'r> {
 }
 
 impl<'r> Teller<'r> {
-    fn new(gauges: &'r [Gauge]) -> Self {
-        Self { gauges, next: SECOND, asked: false, completed: 0, failed: 0 }
+    fn new(statuses: &'r [WorkerStatus]) -> Self {
+        Self { statuses, next: SECOND, asked: false, completed: 0, failed: 0 }
     }
 
     /// Goes on with asking and telling, so much after the measurement's begin. A worker that does not
     /// answer in time, because it was stopped or is at work, is heard the next time.
     fn look(&mut self, passed: Nanos, observer: &mut dyn Observer) {
         if !self.asked && passed >= self.next {
-            self.gauges.iter().for_each(Gauge::ask);
+            self.statuses.iter().for_each(WorkerStatus::ask);
             self.asked = true;
         }
-        let answered = || !self.gauges.iter().any(Gauge::is_asked);
+        let answered = || !self.statuses.iter().any(WorkerStatus::is_asked);
         if self.asked && (answered() || passed >= self.next + ANSWER) {
             let mut second = Second::new();
-            self.gauges.iter().for_each(|gauge| gauge.collect(&mut second));
+            self.statuses.iter().for_each(|status| status.collect(&mut second));
             observer.progress(self.progress(passed, &second));
             self.asked = false;
             self.next += SECOND * ((passed - self.next) / SECOND + 1);

@@ -13,7 +13,7 @@ use rustls::{
 };
 
 use super::Prober;
-use super::line::Stop;
+use super::connection::Stop;
 use tlslab_wire::tls::registry::Protocol;
 
 /// Each algorithm with its name.
@@ -45,7 +45,7 @@ impl Prober {
 
     fn compresses_by(&mut self, witness: &'static Witness) -> Result<bool, Stop> {
         let Some(mut connection) = client(witness, &self.server_name) else { return Ok(false) };
-        let mut line = self.dialer.dial()?;
+        let mut line = self.connector.dial()?;
         CALLED.set(false);
         while connection.is_handshaking() && !CALLED.get() {
             if connection.complete_io(&mut line).is_err() {

@@ -12,7 +12,7 @@ use openssl::x509::{X509, X509PurposeId, X509StoreContext, X509VerifyResult};
 use rustls_pki_types::{CertificateDer, ServerName};
 use webpki::EndEntityCert;
 
-use super::line::Stop;
+use super::connection::Stop;
 use super::record::{Chain, Staple};
 use super::{Prober, handshake};
 use tlslab_tls::TrustAnchors;

@@ -1,7 +1,7 @@
 //! Enumeration by taking away: what the server chooses is left out of the next offer, until it
 //! refuses the rest. One connection for each thing that it has, and one more.
 
-use super::line::Stop;
+use super::connection::Stop;
 use super::record::Order;
 use tlslab_wire::tls::answer::Refusal;
 

@@ -12,8 +12,8 @@ use openssl::ssl::{
     SslOptions, SslSession, SslStream, SslVerifyMode, SslVersion, StatusType,
 };
 
+use super::connection::{ProbeConnection, Stop, refusal};
 use super::enumerate::{Found, enumerate};
-use super::line::{Line, Stop, refusal};
 use super::{Prober, Renegotiation};
 use tlslab_tls::EarlyData;
 use tlslab_tls::openssl::ffi;
@@ -117,13 +117,13 @@ impl Prober {
     pub(super) fn shake(
         &mut self,
         terms: Result<Terms, ErrorStack>,
-    ) -> Result<Result<SslStream<Line>, Refusal>, Stop> {
+    ) -> Result<Result<SslStream<ProbeConnection>, Refusal>, Stop> {
         let version = terms.as_ref().map_or(Protocol::Tls12, |terms| terms.version);
         let ssl = match terms.and_then(|terms| terms.session_of(self.sni.as_deref())) {
             Ok(ssl) => ssl,
             Err(errors) => return Ok(Err(of_library(&errors))),
         };
-        let line = self.dialer.dial()?;
+        let line = self.connector.dial()?;
         Ok(match ssl.connect(line) {
             Ok(stream) if stream.ssl().version2() != ssl_version(version) => {
                 Err(Refusal::other("version", "chose another version".to_owned()))
@@ -145,7 +145,7 @@ impl Prober {
         let Ok(ssl) = terms.and_then(|terms| terms.session_of(self.sni.as_deref())) else {
             return Ok(EarlyData::None);
         };
-        let Ok(mut stream) = SslStream::new(ssl, self.dialer.dial()?) else {
+        let Ok(mut stream) = SslStream::new(ssl, self.connector.dial()?) else {
             return Ok(EarlyData::None);
         };
         let shaken = stream.write_early_data(plaintext).and_then(|_| stream.connect());
@@ -198,7 +198,7 @@ pub fn request(host: &str) -> String {
 
 /// Sends a request that every HTTP server answers, and reads until something comes: by then all
 /// tickets have come. Other servers stay silent, and are given little time for it.
-pub fn exchange(stream: &mut SslStream<Line>, host: &str) {
+pub fn exchange(stream: &mut SslStream<ProbeConnection>, host: &str) {
     stream.get_mut().hurry(SHORT_WHILE);
     if stream.write_all(request(host).as_bytes()).is_ok() {
         // Data, the end or silence: each is the end of the tickets.
@@ -208,7 +208,7 @@ pub fn exchange(stream: &mut SslStream<Line>, host: &str) {
 
 /// Ends a session in an orderly way: a reset would make many servers forget it, and without the flags
 /// of a farewell OpenSSL itself takes it for one that must not be resumed.
-pub fn part(stream: &mut SslStream<Line>) {
+pub fn part(stream: &mut SslStream<ProbeConnection>) {
     // A server that does not take the farewell may still know the session.
     let _ = stream.shutdown();
     stream.set_shutdown(ShutdownState::SENT | ShutdownState::RECEIVED);
@@ -223,7 +223,7 @@ unsafe extern "C" {
 /// `SSL_CTRL_GET_RI_SUPPORT` of openssl/ssl.h.
 const GET_RI_SUPPORT: c_int = 76;
 
-fn secure_renegotiation(stream: &SslStream<Line>) -> bool {
+fn secure_renegotiation(stream: &SslStream<ProbeConnection>) -> bool {
     // SAFETY: the session is valid; this control takes nothing and returns a flag.
     let flag = unsafe {
         openssl_sys::SSL_ctrl(stream.ssl().as_ptr(), GET_RI_SUPPORT, 0, std::ptr::null_mut())
@@ -232,7 +232,7 @@ fn secure_renegotiation(stream: &SslStream<Line>) -> bool {
 }
 
 /// Begins a new handshake on a connection; whether the server goes along with it.
-fn renegotiate(stream: &mut SslStream<Line>) -> bool {
+fn renegotiate(stream: &mut SslStream<ProbeConnection>) -> bool {
     // SAFETY: the session is valid; the call notes that a handshake is to be made.
     let begun = unsafe { SSL_renegotiate(stream.ssl().as_ptr()) } == 1;
     begun && stream.do_handshake().is_ok() && stream.ssl().is_init_finished()

@@ -9,9 +9,9 @@
 
 mod certificate_compression;
 mod certificates;
+mod connection;
 mod enumerate;
 mod handshake;
-mod line;
 mod lists;
 mod offers;
 mod protections;
@@ -37,7 +37,7 @@ pub use spec::{CheckedProbe, PROBE_SPEC_SCHEMA, ProbeLimits, ProbeOffer, ProbeSp
 pub use tlslab_wire::tls::answer::Refusal;
 pub use tlslab_wire::tls::registry::Protocol;
 
-use line::{Dialer, Stop};
+use connection::{Connector, Stop};
 use tlslab_wire::tls::answer::{Answer, Flight};
 use tlslab_wire::tls::client_hello::ClientHello;
 use tlslab_wire::tls::registry;
@@ -122,8 +122,8 @@ pub fn probe(spec: &CheckedProbe, trust: TrustAnchors) -> Result<ProbeRecord, Pr
         }
         Err(End::Stop(stop)) => record.incomplete = Some(stop.to_string()),
     }
-    record.connections = prober.dialer.connections;
-    record.seconds = prober.dialer.elapsed().as_secs_f64();
+    record.connections = prober.connector.connections;
+    record.seconds = prober.connector.elapsed().as_secs_f64();
     Ok(record)
 }
 
@@ -157,7 +157,7 @@ fn empty_record(spec: &CheckedProbe, permit: Permit) -> ProbeRecord {
 
 /// Asks, and keeps what later questions depend on.
 struct Prober {
-    dialer: Dialer,
+    connector: Connector,
     /// The name for the certificate check.
     server_name: String,
     /// The name for SNI.
@@ -175,7 +175,7 @@ impl Prober {
     fn new(spec: &CheckedProbe, permit: Permit, trust: TrustAnchors) -> Self {
         let limits = spec.limits(permit.address.ip().to_canonical().is_loopback());
         Self {
-            dialer: Dialer::new(permit.address, limits),
+            connector: Connector::new(permit.address, limits),
             server_name: spec.server_name().to_owned(),
             sni: spec.sni().map(str::to_owned),
             trust,
@@ -273,8 +273,8 @@ impl Prober {
     /// The server's flight, if it goes on as the hello has it; else how it refuses. A reset may have
     /// come from anything on the way: it is asked again, and only a second one is an answer.
     fn ask(&mut self, hello: &ClientHello) -> Result<Result<Flight, Refusal>, Stop> {
-        let answer = match self.dialer.ask(hello)? {
-            Answer::Refused(refusal) if refusal.is_reset() => self.dialer.ask(hello)?,
+        let answer = match self.connector.ask(hello)? {
+            Answer::Refused(refusal) if refusal.is_reset() => self.connector.ask(hello)?,
             answer => answer,
         };
         let flight = match answer {

@@ -1,7 +1,7 @@
 //! Lists of what the server has: suites, groups, signature schemes.
 
+use super::connection::Stop;
 use super::enumerate::{Choice, Found, enumerate};
-use super::line::Stop;
 use super::record::{Accepted, Named, Suite};
 use super::{Prober, shares};
 use tls_parser::TlsCipherKx;

@@ -1,7 +1,7 @@
 //! Single offers: would the server go along with exactly this handshake? By a ClientHello with a key
 //! share for the first group, as a load's would be, and without a key exchange.
 
-use super::line::Stop;
+use super::connection::Stop;
 use super::record::OfferFound;
 use super::spec::ProbeOffer;
 use super::{Prober, shares};

@@ -1,6 +1,6 @@
 //! Protections of the handshake, read off ServerHellos; and what RFC 3749 left of compression.
 
-use super::line::Stop;
+use super::connection::Stop;
 use super::{Compression, Prober, Protections};
 use tls_parser::TlsCipherEncMode;
 use tlslab_wire::tls::answer::Refusal;

@@ -1,7 +1,7 @@
 //! Which application protocols the server agrees to, by ALPN (RFC 7301).
 
+use super::connection::Stop;
 use super::handshake::Terms;
-use super::line::Stop;
 use super::{FailedProtocol, Prober, Protocols};
 use tlslab_wire::tls::answer::Refusal;
 use tlslab_wire::tls::registry::Protocol;

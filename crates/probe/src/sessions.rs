@@ -6,8 +6,8 @@ use foreign_types::ForeignTypeRef;
 use openssl::error::ErrorStack;
 use openssl::ssl::{SslSession, SslSessionCacheMode, SslSessionRef};
 
+use super::connection::Stop;
 use super::handshake::{Terms, exchange, part, request};
-use super::line::Stop;
 use super::{Prober, Resumption};
 use tlslab_tls::EarlyData;
 use tlslab_wire::tls::registry::Protocol;

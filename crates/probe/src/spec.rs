@@ -6,7 +6,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::line::Limits;
+use super::connection::Limits;
 use tlslab_contract::spec::{SpecError, Trust};
 use tlslab_wire::names::{CipherSuite, Group, SignatureScheme, TlsVersion};
 use tlslab_wire::target::{Target, UrlError};

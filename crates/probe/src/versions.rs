@@ -3,7 +3,7 @@
 use super::random::random;
 use super::record::VersionFound;
 use super::{End, Prober};
-use crate::line::Stop;
+use crate::connection::Stop;
 use std::io::{Read as _, Write as _};
 use tlslab_wire::tls::answer::Refusal;
 use tlslab_wire::tls::client_hello;
@@ -79,13 +79,13 @@ impl Prober {
         const BEGIN: usize = 7;
         const ALERT: u8 = 21;
         const FATAL: u8 = 2;
-        let mut line = self.dialer.dial()?;
+        let mut line = self.connector.dial()?;
         let mut begin = [0; BEGIN];
         let read = line
             .write_all(&client_hello::ssl2(random()))
             .and_then(|()| line.read_exact(&mut begin));
         let refusal = match read {
-            Err(error) => Some(super::line::refusal(&error)),
+            Err(error) => Some(super::connection::refusal(&error)),
             // Header, type, session ID hit, certificate type, version.
             Ok(()) if begin[0] & 0x80 != 0 && begin[2] == SERVER_HELLO && begin[5..] == [0, 2] => {
                 None

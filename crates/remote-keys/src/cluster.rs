@@ -18,10 +18,10 @@ use rustls::{ClientConfig, RootCertStore};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256, Sha384, Sha512};
 
-use super::desk::{NotSigned, Signed};
-use super::wheel::Wheel;
-use super::wire::{Answer, WORDS_LIMIT, Wire};
-use super::{ClusterKey, Hash, Keeper, KeyError, RsaScheme, SigningNode, Signs};
+use super::node_connection::{Answer, NodeConnection, WORDS_LIMIT};
+use super::session::{NotSigned, Signed};
+use super::weighted_round_robin::WeightedRoundRobin;
+use super::{ClusterKey, Hash, KeyError, KeySource, RsaScheme, SigningNode, Signs};
 use tlslab_system::guard::permit_host;
 use tlslab_wire::sanitize::sanitize;
 use tlslab_wire::target::Target;
@@ -93,7 +93,7 @@ fn check(node: &SigningNode, allow: &[String]) -> Result<SocketAddr, KeyError> {
     permit.map(|permit| permit.address).map_err(|e| refuse(e.to_string()))
 }
 
-impl Keeper for Cluster {
+impl KeySource for Cluster {
     fn public_key(&self) -> &[u8] {
         &self.public_key
     }
@@ -103,14 +103,14 @@ impl Keeper for Cluster {
     }
 
     fn open(&self) -> Result<Box<dyn Signs>, KeyError> {
-        let wires = self.addresses.iter().map(|at| Wire::new(*at, Arc::clone(&self.tls)));
+        let wires = self.addresses.iter().map(|at| NodeConnection::new(*at, Arc::clone(&self.tls)));
         let authority = |node: &SigningNode| {
             node.url.trim_start_matches("https://").trim_end_matches('/').to_owned()
         };
         let mut line = Line {
             wires: wires.collect(),
             hosts: self.asked.nodes.iter().map(authority).collect(),
-            wheel: Wheel::new(self.asked.nodes.iter().map(|node| node.weight)),
+            turns: WeightedRoundRobin::new(self.asked.nodes.iter().map(|node| node.weight)),
             key: self.asked.key.clone(),
             token: self.asked.token.reveal().to_owned(),
             patience: Duration::from_millis(self.asked.timeout_ms.into()),
@@ -122,9 +122,9 @@ impl Keeper for Cluster {
 
 /// One thread's connections to the nodes.
 struct Line {
-    wires: Vec<Wire>,
+    wires: Vec<NodeConnection>,
     hosts: Vec<String>,
-    wheel: Wheel,
+    turns: WeightedRoundRobin,
     key: String,
     token: String,
     patience: Duration,
@@ -138,7 +138,7 @@ impl std::fmt::Debug for Line {
 
 impl Signs for Line {
     fn sign(&mut self, message: &[u8], scheme: RsaScheme) -> Signed {
-        let node = self.wheel.turn();
+        let node = self.turns.turn();
         Signed { node, result: self.ask(node, message, scheme) }
     }
 }

@@ -1,23 +1,23 @@
 //! Private keys that are not in this process: behind PKCS #11, or on a cluster of signing nodes.
 //!
-//! A [`Keeper`] is where the key is; each thread opens a [`Desk`] there, which signs for it and keeps
-//! the books. Keys are RSA.
+//! A [`KeySource`] is where the key is; each thread opens a [`SignerSession`] there, which signs for it and keeps
+//! the accounting. Keys are RSA.
 
 mod cluster;
-mod desk;
+mod node_connection;
 mod pkcs11;
 mod rustls;
+mod session;
 mod spec;
-mod wheel;
-mod wire;
+mod weighted_round_robin;
 
 use std::sync::Arc;
 
 use openssl::rsa::Rsa;
 
-use self::desk::{Desk, Signed};
-pub use self::desk::{Ledger, is_away, take_class};
-pub use self::rustls::{SharedDesk, certified};
+pub use self::rustls::{SharedSession, certified};
+pub use self::session::{SignatureAccounting, is_away, take_class};
+use self::session::{Signed, SignerSession};
 pub use self::spec::{ClusterKey, KeyAway, KeyPlace, KeySide, Pkcs11Key, Secret, SigningNode};
 use tlslab_wire::names::KeyKind;
 use tlslab_wire::names::SignatureScheme;
@@ -34,7 +34,7 @@ pub enum KeyError {
 }
 
 /// Where a key is.
-pub trait Keeper: std::fmt::Debug + Send + Sync {
+pub trait KeySource: std::fmt::Debug + Send + Sync {
     /// The public key, PKCS #1 in DER.
     fn public_key(&self) -> &[u8];
 
@@ -86,12 +86,12 @@ impl RsaScheme {
 }
 
 /// Goes to where a key is and sees that it is of the kind that the specification has.
-pub fn keeper(place: &KeyPlace, kind: KeyKind) -> Result<Arc<dyn Keeper>, KeyError> {
-    let keeper: Arc<dyn Keeper> = match place {
+pub fn key_source(place: &KeyPlace, kind: KeyKind) -> Result<Arc<dyn KeySource>, KeyError> {
+    let source: Arc<dyn KeySource> = match place {
         KeyPlace::Pkcs11(key) => Arc::new(pkcs11::Token::open(key)?),
         KeyPlace::Cluster(key) => Arc::new(cluster::Cluster::new(key)?),
     };
-    let public = Rsa::public_key_from_der_pkcs1(keeper.public_key())
+    let public = Rsa::public_key_from_der_pkcs1(source.public_key())
         .map_err(|_| KeyError::Unusable("the public key is no RSA key".to_owned()))?;
     let found = format!("rsa-{}", public.size() * 8);
     if found != kind.to_string() {
@@ -99,10 +99,10 @@ pub fn keeper(place: &KeyPlace, kind: KeyKind) -> Result<Arc<dyn Keeper>, KeyErr
             "the key away from the process is of kind {found}, and {kind} was asked for"
         )));
     }
-    Ok(keeper)
+    Ok(source)
 }
 
 /// What a thread signs with.
-pub fn desk(keeper: &dyn Keeper) -> Result<Desk, KeyError> {
-    Ok(Desk::new(keeper.open()?, keeper.nodes()))
+pub fn open_session(source: &dyn KeySource) -> Result<SignerSession, KeyError> {
+    Ok(SignerSession::new(source.open()?, source.nodes()))
 }

@@ -13,8 +13,8 @@ use cryptoki::types::AuthPin;
 use openssl::bn::BigNum;
 use openssl::rsa::Rsa;
 
-use super::desk::{NotSigned, Signed};
-use super::{Hash, Keeper, KeyError, Pkcs11Key, RsaScheme, Signs};
+use super::session::{NotSigned, Signed};
+use super::{Hash, KeyError, KeySource, Pkcs11Key, RsaScheme, Signs};
 
 /// A token that the user is logged in to.
 #[derive(Debug)]
@@ -48,7 +48,7 @@ impl Token {
     }
 }
 
-impl Keeper for Token {
+impl KeySource for Token {
     fn public_key(&self) -> &[u8] {
         &self.public_key
     }

@@ -7,11 +7,11 @@ use std::io::{self, ErrorKind};
 use mio::event::Event;
 use mio::net::TcpStream;
 
+use super::context::Context;
+use super::edge_socket::EdgeSocket;
 use super::http::{Body, Multiplexed, Parsed, Request, parse};
-use super::lent::Lent;
 use super::stats::WorkerCounts;
 use super::tls::{Inbound, RECORD, Session, TlsFailure};
-use super::wire::Wire;
 use tlslab_system::clock::{Nanos, SECOND};
 
 /// A peer may take so long for its handshake, its first request, or between two signs of receiving.
@@ -59,7 +59,7 @@ enum State {
 
 /// A connection to a client.
 pub(super) struct Connection<S> {
-    wire: Wire,
+    wire: EdgeSocket,
     session: S,
     state: State,
     deadline: Nanos,
@@ -80,7 +80,7 @@ pub(super) struct Connection<S> {
 impl<S: Session> Connection<S> {
     pub fn new(socket: TcpStream, session: S, now: Nanos) -> Self {
         Self {
-            wire: Wire::new(socket),
+            wire: EdgeSocket::new(socket),
             session,
             state: State::Handshake,
             deadline: now + PATIENCE,
@@ -99,58 +99,58 @@ impl<S: Session> Connection<S> {
     }
 
     /// Serves the connection as far as its socket allows.
-    pub fn serve(&mut self, event: &Event, lent: &mut Lent<'_>) -> Fate {
+    pub fn serve(&mut self, event: &Event, context: &mut Context<'_>) -> Fate {
         self.wire.notice(event);
-        self.go_on(lent)
+        self.go_on(context)
     }
 
     /// Serves the connection further.
-    pub fn go_on(&mut self, lent: &mut Lent<'_>) -> Fate {
-        let advanced = self.advance(lent);
+    pub fn go_on(&mut self, context: &mut Context<'_>) -> Fate {
+        let advanced = self.advance(context);
         if self.request.is_empty() && self.request.capacity() > 0 {
-            *lent.spare = std::mem::take(&mut self.request);
+            *context.spare = std::mem::take(&mut self.request);
         }
         match advanced {
             Ok(fate) => fate,
             // Reset by the peer, closed in the middle of something, or out of step with TLS.
             Err(_) => {
-                self.count_failed_handshake(lent.counts);
+                self.count_failed_handshake(context.counts);
                 Fate::Over
             }
         }
     }
 
     /// Ends the connection if its time is up.
-    pub fn expire(&mut self, lent: &mut Lent<'_>) -> Fate {
+    pub fn expire(&mut self, context: &mut Context<'_>) -> Fate {
         match self.state {
-            _ if self.deadline > lent.now => Fate::Waits,
+            _ if self.deadline > context.now => Fate::Waits,
             State::Request if self.request.is_empty() => {
-                self.end(lent.now);
-                self.go_on(lent)
+                self.end(context.now);
+                self.go_on(context)
             }
             State::Multiplexed if self.is_idle() => {
                 self.close = true;
-                self.go_on(lent)
+                self.go_on(context)
             }
             _ => {
-                self.count_failed_handshake(lent.counts);
+                self.count_failed_handshake(context.counts);
                 Fate::Over
             }
         }
     }
 
     /// Ends the connection soon: at once between two requests, else after the exchange under way.
-    pub fn stop(&mut self, lent: &mut Lent<'_>) -> Fate {
+    pub fn stop(&mut self, context: &mut Context<'_>) -> Fate {
         self.close = true;
         // What has arrived by now still counts.
         self.wire.look_again();
-        let fate = self.go_on(lent);
+        let fate = self.go_on(context);
         match self.state {
             _ if fate != Fate::Waits => fate,
             State::Handshake if !self.begun => Fate::Over,
             State::Request if self.request.is_empty() => {
-                self.end(lent.now);
-                self.go_on(lent)
+                self.end(context.now);
+                self.go_on(context)
             }
             _ => fate,
         }
@@ -161,14 +161,14 @@ impl<S: Session> Connection<S> {
         self.state == State::Lingering
     }
 
-    fn advance(&mut self, lent: &mut Lent<'_>) -> io::Result<Fate> {
+    fn advance(&mut self, context: &mut Context<'_>) -> io::Result<Fate> {
         for _ in 0..TURN {
             let fate = match self.state {
-                State::Handshake | State::Request => self.take_request(lent)?,
-                State::Response(body) => self.send_response(body, lent)?,
-                State::Multiplexed => self.multiplex(lent)?,
-                State::Closing => self.send_rest(lent.now)?,
-                State::Lingering => self.linger(lent)?,
+                State::Handshake | State::Request => self.take_request(context)?,
+                State::Response(body) => self.send_response(body, context)?,
+                State::Multiplexed => self.multiplex(context)?,
+                State::Closing => self.send_rest(context.now)?,
+                State::Lingering => self.linger(context)?,
             };
             if let Some(fate) = fate {
                 return Ok(fate);
@@ -178,19 +178,19 @@ impl<S: Session> Connection<S> {
     }
 
     /// Answers a request that is there in full, or else receives more.
-    fn take_request(&mut self, lent: &mut Lent<'_>) -> io::Result<Option<Fate>> {
+    fn take_request(&mut self, context: &mut Context<'_>) -> io::Result<Option<Fate>> {
         if self.state == State::Request {
             match parse(&self.request) {
                 Parsed::Incomplete => {}
                 parsed => {
-                    if let Some(fate) = self.pause(lent) {
+                    if let Some(fate) = self.pause(context) {
                         return Ok(Some(fate));
                     }
-                    return self.answer(parsed, lent).map(|()| None);
+                    return self.answer(parsed, context).map(|()| None);
                 }
             }
             if self.ended {
-                self.end(lent.now);
+                self.end(context.now);
                 return Ok(None);
             }
         }
@@ -198,20 +198,20 @@ impl<S: Session> Connection<S> {
         if !self.session.send(self.wire.socket())? {
             return Ok(Some(Fate::Waits));
         }
-        self.receive(lent)
+        self.receive(context)
     }
 
     /// Whether the answer has to wait, as if there were work to do for it.
-    fn pause(&mut self, lent: &Lent<'_>) -> Option<Fate> {
+    fn pause(&mut self, context: &Context<'_>) -> Option<Fate> {
         match self.answer_at {
-            None if lent.timing.pause == 0 => None,
+            None if context.timing.pause == 0 => None,
             None => {
-                let due = lent.now + lent.timing.pause;
+                let due = context.now + context.timing.pause;
                 self.answer_at = Some(due);
                 self.deadline = due + PATIENCE;
                 Some(Fate::Pauses(due))
             }
-            Some(due) if due > lent.now => Some(Fate::Waits),
+            Some(due) if due > context.now => Some(Fate::Waits),
             Some(_) => {
                 self.answer_at = None;
                 None
@@ -219,45 +219,45 @@ impl<S: Session> Connection<S> {
         }
     }
 
-    fn answer(&mut self, parsed: Parsed, lent: &mut Lent<'_>) -> io::Result<()> {
-        lent.plaintext.clear();
+    fn answer(&mut self, parsed: Parsed, context: &mut Context<'_>) -> io::Result<()> {
+        context.plaintext.clear();
         let mut body = match parsed {
             Parsed::Request(request, length) => {
                 self.request.drain(..length);
                 self.close |= request.close;
                 let request = Request { close: self.close, ..request };
-                lent.responder.respond(request, || lent.shared.stats(), lent.plaintext)
+                context.responder.respond(request, || context.shared.stats(), context.plaintext)
             }
             Parsed::Bad(status) => {
                 self.close = true;
-                lent.responder.refuse(status, lent.plaintext);
+                context.responder.refuse(status, context.plaintext);
                 Body::default()
             }
             Parsed::Incomplete => return Ok(()),
         };
         // Head and the begin of the body share a record.
-        let room = RECORD.saturating_sub(lent.plaintext.len());
-        lent.plaintext.extend_from_slice(body.take(room));
-        self.session.write(lent.plaintext)?;
-        lent.counts.requests.count();
+        let room = RECORD.saturating_sub(context.plaintext.len());
+        context.plaintext.extend_from_slice(body.take(room));
+        self.session.write(context.plaintext)?;
+        context.counts.requests.count();
         self.state = State::Response(body);
-        self.deadline = lent.now + PATIENCE;
+        self.deadline = context.now + PATIENCE;
         Ok(())
     }
 
-    fn send_response(&mut self, mut body: Body, lent: &Lent<'_>) -> io::Result<Option<Fate>> {
+    fn send_response(&mut self, mut body: Body, context: &Context<'_>) -> io::Result<Option<Fate>> {
         if body.is_empty() && self.close {
             // The alert leaves together with the end of the body.
-            self.end(lent.now);
+            self.end(context.now);
             return Ok(None);
         }
         if !self.session.send(self.wire.socket())? {
             return Ok(Some(Fate::Waits));
         }
-        self.deadline = lent.now + PATIENCE;
+        self.deadline = context.now + PATIENCE;
         if body.is_empty() {
             self.state = State::Request;
-            self.deadline = lent.now + lent.timing.idle;
+            self.deadline = context.now + context.timing.idle;
         } else {
             self.session.write(body.take(QUANTUM))?;
             self.state = State::Response(body);
@@ -292,8 +292,8 @@ impl<S: Session> Connection<S> {
         Ok(None)
     }
 
-    fn linger(&mut self, lent: &mut Lent<'_>) -> io::Result<Option<Fate>> {
-        match self.wire.read(lent.received)? {
+    fn linger(&mut self, context: &mut Context<'_>) -> io::Result<Option<Fate>> {
+        match self.wire.read(context.received)? {
             None => Ok(Some(Fate::Waits)),
             Some(0) => Ok(Some(Fate::Over)),
             Some(_) => Ok(None),
@@ -301,8 +301,8 @@ impl<S: Session> Connection<S> {
     }
 
     /// Receives once and lets the session take it.
-    fn receive(&mut self, lent: &mut Lent<'_>) -> io::Result<Option<Fate>> {
-        let length = match self.wire.read(lent.received)? {
+    fn receive(&mut self, context: &mut Context<'_>) -> io::Result<Option<Fate>> {
+        let length = match self.wire.read(context.received)? {
             None => return Ok(Some(Fate::Waits)),
             Some(0) if matches!(self.state, State::Request | State::Multiplexed) => {
                 self.ended = true;
@@ -313,35 +313,35 @@ impl<S: Session> Connection<S> {
         };
         self.begun = true;
         if self.request.capacity() == 0 {
-            self.request = std::mem::take(lent.spare);
+            self.request = std::mem::take(context.spare);
         }
-        match self.session.receive(&lent.received[..length], &mut self.request) {
+        match self.session.receive(&context.received[..length], &mut self.request) {
             Ok(Inbound::Open) => {}
             Ok(Inbound::Ended) => self.ended = true,
             Err(TlsFailure) => {
                 // The alert that says why should arrive.
-                self.count_failed_handshake(lent.counts);
+                self.count_failed_handshake(context.counts);
                 self.state = State::Closing;
-                self.deadline = lent.now + LINGER;
+                self.deadline = context.now + LINGER;
                 return Ok(None);
             }
         }
         if self.state == State::Handshake
             && let Some(kind) = self.session.handshake()
         {
-            lent.counts.completed(kind).count();
+            context.counts.completed(kind).count();
             if self.session.accepted_early_data() {
-                lent.counts.early_data.count();
+                context.counts.early_data.count();
             }
             if self.session.has_client_certificate() {
-                lent.counts.mutual.count();
+                context.counts.mutual.count();
             }
             self.state = State::Request;
             if self.session.speaks_http2() {
                 self.http2 = Some(Box::new(Multiplexed::new().ok_or(ErrorKind::OutOfMemory)?));
                 self.state = State::Multiplexed;
             }
-            self.deadline = lent.now + PATIENCE;
+            self.deadline = context.now + PATIENCE;
         }
         if self.ended && self.state == State::Handshake {
             return Err(ErrorKind::UnexpectedEof.into());

@@ -6,14 +6,14 @@
 //! unless it is told to.
 
 mod connection;
+mod context;
+mod edge_socket;
 mod http;
-mod lent;
 mod limits;
 mod listener;
 mod spec;
 mod stats;
 mod tls;
-mod wire;
 mod worker;
 
 use std::net::SocketAddr;
@@ -27,7 +27,7 @@ pub use stats::{HandshakeCounts, Stats};
 
 pub use tlslab_tls::identity::{Identity, IdentityError};
 
-use lent::Timing;
+use context::Timing;
 use limits::WorkerLimits;
 use stats::Shared;
 use tls::{Acceptor, openssl::OpensslAcceptor, rustls::RustlsAcceptor};

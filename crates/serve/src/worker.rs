@@ -11,8 +11,8 @@ use mio::{Events, Interest, Poll, Token, Waker};
 use slab::Slab;
 
 use super::connection::{Connection, Fate};
+use super::context::{Context, Timing};
 use super::http::Responder;
-use super::lent::{Lent, Timing};
 use super::limits::WorkerLimits;
 use super::stats::Shared;
 use super::tls::Acceptor;
@@ -118,7 +118,7 @@ impl<A: Acceptor> Worker<A> {
         continuing.sort_unstable();
         continuing.dedup();
         for key in continuing {
-            self.serve(key, now, |connection, lent| connection.go_on(lent));
+            self.serve(key, now, |connection, context| connection.go_on(context));
         }
         self.end_pauses(now);
         for event in events.iter() {
@@ -126,7 +126,7 @@ impl<A: Acceptor> Worker<A> {
                 LISTENER => self.accept_due = Some(now),
                 WAKER => {}
                 Token(key) => {
-                    self.serve(key, now, |connection, lent| connection.serve(event, lent));
+                    self.serve(key, now, |connection, context| connection.serve(event, context));
                 }
             }
         }
@@ -135,7 +135,7 @@ impl<A: Acceptor> Worker<A> {
         }
         if now >= self.next_round {
             self.next_round = now + ROUND;
-            self.serve_all(now, |connection, lent| connection.expire(lent));
+            self.serve_all(now, |connection, context| connection.expire(context));
         }
         Ok(())
     }
@@ -147,7 +147,7 @@ impl<A: Acceptor> Worker<A> {
             && due <= now
         {
             self.pausing.pop();
-            self.serve(key, now, |connection, lent| connection.go_on(lent));
+            self.serve(key, now, |connection, context| connection.go_on(context));
         }
     }
 
@@ -201,10 +201,10 @@ impl<A: Acceptor> Worker<A> {
     /// Serves one connection, if it is still there.
     fn serve<F>(&mut self, key: usize, now: Nanos, how: F)
     where
-        F: FnOnce(&mut Connection<A::Session>, &mut Lent<'_>) -> Fate,
+        F: FnOnce(&mut Connection<A::Session>, &mut Context<'_>) -> Fate,
     {
         let Some(connection) = self.connections.get_mut(key) else { return };
-        let mut lent = Lent {
+        let mut context = Context {
             now,
             timing: self.timing,
             counts: self.shared.worker(self.index),
@@ -214,7 +214,7 @@ impl<A: Acceptor> Worker<A> {
             plaintext: &mut self.plaintext,
             spare: &mut self.spare,
         };
-        match how(connection, &mut lent) {
+        match how(connection, &mut context) {
             Fate::Waits => {}
             Fate::Continues => self.continuing.push(key),
             Fate::Pauses(due) => self.pausing.push(Reverse((due, key))),
@@ -229,7 +229,7 @@ impl<A: Acceptor> Worker<A> {
 
     fn serve_all<F>(&mut self, now: Nanos, how: F)
     where
-        F: Fn(&mut Connection<A::Session>, &mut Lent<'_>) -> Fate,
+        F: Fn(&mut Connection<A::Session>, &mut Context<'_>) -> Fate,
     {
         let keys: Vec<usize> = self.connections.iter().map(|(key, _)| key).collect();
         for key in keys {
@@ -243,7 +243,7 @@ impl<A: Acceptor> Worker<A> {
         // Who was already connected in the kernel's eyes would be reset by closing the listener.
         self.accept_all(self.clock.now());
         self.listener = None;
-        self.serve_all(self.clock.now(), |connection, lent| connection.stop(lent));
+        self.serve_all(self.clock.now(), |connection, context| connection.stop(context));
         while self.clock.now() < end && !self.is_drained() {
             self.next_round = end.min(self.clock.now() + ROUND);
             self.turn(events)?;

@@ -2,7 +2,7 @@
 
 use super::openssl::OpensslBackend;
 use super::rustls::RustlsBackend;
-use super::{BackendError, Offer};
+use super::{BackendError, ClientSettings};
 use tlslab_contract::spec::BackendChoice;
 
 /// A back end that can do what is asked.
@@ -26,7 +26,7 @@ impl Choice {
 
 /// Takes the back end that was asked for; with `auto`, rustls if it can do what is offered, else
 /// OpenSSL, which alone takes a server's obsolete keys as well. An error names what is lacking.
-pub fn choose(asked: BackendChoice, offer: &Offer) -> Result<Choice, BackendError> {
+pub fn choose(asked: BackendChoice, offer: &ClientSettings) -> Result<Choice, BackendError> {
     let rustls = || RustlsBackend::new(offer).map(|_| Choice::Rustls);
     let openssl = || OpensslBackend::new(offer).map(|_| Choice::Openssl);
     match asked {

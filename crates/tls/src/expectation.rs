@@ -159,7 +159,7 @@ mod tests {
             resumed_by: Resume::None,
             early_data: EarlyData::None,
             authenticated: true,
-            own_client: false,
+            minimal_client: false,
         }
     }
 

@@ -1,6 +1,6 @@
 //! TLS back ends behind one narrow trait.
 //!
-//! A back end is made once per worker from an [`Offer`] and opens one [`Session`] a connection.
+//! A back end is made once per worker from an [`ClientSettings`] and opens one [`Session`] a connection.
 //! A session does its own reads and writes on the connection's [`Socket`] and never blocks: it says
 //! [`Progress::WantRead`] or [`Progress::WantWrite`] when the socket has no more to give or to take.
 
@@ -50,7 +50,7 @@ pub enum Progress {
 
 /// What a back end is built from: what each connection offers, and how the server is judged.
 #[derive(Debug, Clone)]
-pub struct Offer {
+pub struct ClientSettings {
     /// Protocol versions; empty: the back end's default.
     pub versions: Vec<TlsVersion>,
     /// Cipher suites, preferred first; empty: the back end's default.
@@ -103,7 +103,7 @@ pub enum TrustAnchors {
     Anyone,
 }
 
-impl Offer {
+impl ClientSettings {
     /// The server names, each as a back end has it.
     ///
     /// # Errors

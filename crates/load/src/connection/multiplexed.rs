@@ -109,7 +109,7 @@ impl<S: Session> Connection<S> {
         {
             let (requested, answered) = (done.requested, done.answered);
             let at = Milestones { requested, answered, ..self.at };
-            let minimal = self.facts.is_some_and(|facts| facts.own_client);
+            let minimal = self.facts.is_some_and(|facts| facts.minimal_client);
             recorder.request(&at, done.ended, minimal, done.head_bytes, done.body_bytes);
         }
     }

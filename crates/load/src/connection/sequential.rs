@@ -99,7 +99,7 @@ impl<S: Session> Connection<S> {
             && self.unexpected.is_none()
         {
             let (head, body) = (self.response.head_bytes, self.response.body.bytes);
-            let minimal = self.facts.is_some_and(|facts| facts.own_client);
+            let minimal = self.facts.is_some_and(|facts| facts.minimal_client);
             recorder.request(&self.at, now, minimal, head, body);
         }
         self.requests_done += 1;

@@ -67,7 +67,7 @@ pub fn negotiated() -> Negotiated {
         resumed_by: Resume::None,
         early_data: EarlyData::None,
         authenticated: true,
-        own_client: false,
+        minimal_client: false,
     }
 }
 

@@ -5,7 +5,7 @@ use std::mem;
 
 use super::histograms::Time;
 use super::part::Part;
-use super::{ArrivalBooks, Flight, Recorder};
+use super::{ArrivalAccounting, Flight, Recorder};
 use tlslab_contract::accounting::Outcomes;
 use tlslab_contract::record::{
     Bytes, CLIENTS, ClientTimes, CountedFacts, CountedName, Interval, Kinds, OpenLoop, StepResult,
@@ -24,7 +24,7 @@ pub struct Conclusion {
     pub facts: Vec<CountedFacts>,
     pub server_names: Vec<CountedName>,
     pub authenticated: u64,
-    pub own_client: u64,
+    pub minimal_client: u64,
     pub requests: u64,
     pub bytes: Bytes,
     pub kinds: Kinds,
@@ -64,7 +64,7 @@ impl Recorder {
             facts: self.counted_facts(),
             server_names: self.names.of(&spec.tls.server_names),
             authenticated: self.authenticated,
-            own_client: self.own_client,
+            minimal_client: self.minimal_client,
             requests,
             bytes: self.bytes,
             kinds: self.kinds,
@@ -82,7 +82,7 @@ impl Recorder {
 
     /// What became of the arrivals.
     fn open_loop(&self, started: u64) -> OpenLoop {
-        let ArrivalBooks { due, blocked, waiting_at_stop, window } = self.arrivals;
+        let ArrivalAccounting { due, blocked, waiting_at_stop, window } = self.arrivals;
         let seconds = window.max(1) as f64 / SECOND as f64;
         let rate = |count: u64| count as f64 / seconds;
         OpenLoop {

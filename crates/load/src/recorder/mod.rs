@@ -1,4 +1,4 @@
-//! What one worker writes down: histograms, books, bytes, slices; merged when all workers have ended.
+//! What one worker writes down: histograms, accounting, bytes, slices; merged when all workers have ended.
 
 mod conclusion;
 mod histograms;
@@ -51,7 +51,7 @@ pub struct Primed {
 
 /// The arrivals of a measurement in an open loop: `due = started + waiting_at_stop`, exactly.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct ArrivalBooks {
+pub struct ArrivalAccounting {
     /// Arrivals that waited when the measurement began, and those that became due during it.
     pub due: u64,
     /// Those of them that found no free slot when they were due.
@@ -118,7 +118,7 @@ pub struct Recorder {
     /// Connections in flight when it ended.
     pub in_flight_at_stop: u64,
     /// In an open loop: what became of the arrivals.
-    pub arrivals: ArrivalBooks,
+    pub arrivals: ArrivalAccounting,
     /// Time in flight.
     pub flight: Flight,
     /// Connections that waited for [`SLOW_CONNECT`] or longer for their TCP connection, whether they
@@ -127,7 +127,7 @@ pub struct Recorder {
     completed: u64,
     troubled: u64,
     authenticated: u64,
-    own_client: u64,
+    minimal_client: u64,
     bytes: Bytes,
     kinds: Kinds,
     slices: Vec<Interval>,
@@ -150,13 +150,13 @@ impl Recorder {
             reasons: Reasons::default(),
             carried: 0,
             in_flight_at_stop: 0,
-            arrivals: ArrivalBooks::default(),
+            arrivals: ArrivalAccounting::default(),
             flight: Flight::default(),
             slow_connects: 0,
             completed: 0,
             troubled: 0,
             authenticated: 0,
-            own_client: 0,
+            minimal_client: 0,
             bytes: Bytes::default(),
             kinds: Kinds::default(),
             slices: Vec::new(),
@@ -200,7 +200,7 @@ impl Recorder {
     pub fn completed(&mut self, at: &Milestones, now: Nanos, facts: Negotiated, bytes: &Bytes) {
         self.completed += 1;
         self.authenticated += u64::from(facts.authenticated);
-        self.own_client += u64::from(facts.own_client);
+        self.minimal_client += u64::from(facts.minimal_client);
         self.count_facts(facts);
         self.count_kind(&facts);
         self.bytes.handshake_sent += bytes.handshake_sent;
@@ -211,7 +211,7 @@ impl Recorder {
         self.second.service.saturating_record(now - at.started);
         let part = &mut self.parts[self.step];
         part.completed += 1;
-        let histograms = part.of(facts.own_client);
+        let histograms = part.of(facts.minimal_client);
         histograms.note(Time::Connect, at.established - at.started);
         histograms.note(Time::Handshake, at.secured - at.established);
         histograms.note(
@@ -224,7 +224,7 @@ impl Recorder {
         histograms.note(Time::Established, at.secured - at.started);
         histograms.note(Time::Service, now - at.started);
         if at.intended > 0 {
-            self.responded(at, now, facts.own_client);
+            self.responded(at, now, facts.minimal_client);
         }
     }
 
@@ -273,7 +273,7 @@ impl Recorder {
     }
 
     fn count_facts(&mut self, facts: Negotiated) {
-        let facts = Negotiated { authenticated: false, own_client: false, ..facts };
+        let facts = Negotiated { authenticated: false, minimal_client: false, ..facts };
         match self.facts.iter().position(|(known, _)| *known == facts) {
             Some(index) => self.facts[index].1 += 1,
             None if self.facts.len() < FACTS_LIMIT => self.facts.push((facts, 1)),
@@ -336,7 +336,7 @@ impl Recorder {
         self.completed += other.completed;
         self.troubled += other.troubled;
         self.authenticated += other.authenticated;
-        self.own_client += other.own_client;
+        self.minimal_client += other.minimal_client;
         self.kinds += other.kinds;
         self.merge_bytes(&other.bytes);
         self.merge_slices(&other.slices);

@@ -3,7 +3,7 @@
 use tlslab_contract::record::CountedName;
 use tlslab_wire::outcome::Outcome;
 
-/// The books by name, each at the place of its name in the offer's list.
+/// The accounting by name, each at the place of its name in the offer's list.
 #[derive(Debug, Default)]
 pub struct Names(Vec<Counts>);
 
@@ -29,7 +29,7 @@ impl Names {
         }
     }
 
-    /// Adds another worker's books to these.
+    /// Adds another worker's accounting to these.
     pub fn merge(&mut self, other: &Self) {
         self.0.resize(self.0.len().max(other.0.len()), Counts::default());
         for (mine, theirs) in self.0.iter_mut().zip(&other.0) {
@@ -39,7 +39,7 @@ impl Names {
         }
     }
 
-    /// The books in the order of these names.
+    /// The accounting in the order of these names.
     pub fn of(&self, names: &[String]) -> Vec<CountedName> {
         let none = Counts::default();
         let counts = (0..).map(|place| self.0.get(place).unwrap_or(&none));

@@ -18,7 +18,7 @@ pub struct Part {
     pub completed: u64,
     pub troubled: u64,
     pub requests: u64,
-    /// Begin and length, and the worker's processor time.
+    /// Start and length, and the worker's processor time.
     at: Nanos,
     length: Nanos,
     cpu: CpuTime,
@@ -87,12 +87,12 @@ impl Part {
         self.cpu += other.cpu;
     }
 
-    /// Fills in the failures of the books.
-    pub fn book(&self, books: &mut Outcomes) {
+    /// Fills in the failures of the accounting.
+    pub fn book(&self, accounting: &mut Outcomes) {
         for (outcome, count) in &self.troubles {
             let (classes, class) = match outcome {
-                Outcome::Failed(failure) => (&mut books.failed, failure.to_string()),
-                Outcome::Unexpected(fact) => (&mut books.unexpected, fact.to_string()),
+                Outcome::Failed(failure) => (&mut accounting.failed, failure.to_string()),
+                Outcome::Unexpected(fact) => (&mut accounting.unexpected, fact.to_string()),
                 Outcome::Completed => continue,
             };
             *classes.entry(class).or_default() += count;
@@ -101,8 +101,8 @@ impl Part {
 
     /// The result of a step with this level of load.
     pub fn result(&self, connections: u32, rate: Option<f64>) -> StepResult {
-        let mut books = Outcomes::default();
-        self.book(&mut books);
+        let mut accounting = Outcomes::default();
+        self.book(&mut accounting);
         StepResult {
             connections,
             rate,
@@ -110,8 +110,8 @@ impl Part {
             seconds: self.length as f64 / SECOND as f64,
             started: self.started,
             completed: self.completed,
-            failed: books.failed,
-            unexpected: books.unexpected,
+            failed: accounting.failed,
+            unexpected: accounting.unexpected,
             requests: self.requests,
             cpu: self.cpu,
             summaries: self.whole().summaries(),

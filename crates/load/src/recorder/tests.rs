@@ -18,7 +18,7 @@ fn negotiated(group: u16) -> Negotiated {
         resumed_by: Resume::None,
         early_data: EarlyData::None,
         authenticated: true,
-        own_client: true,
+        minimal_client: true,
     }
 }
 
@@ -42,7 +42,7 @@ fn worker(times: u64) -> Recorder {
     recorder.troubled = 11 * times;
     recorder.slow_connects = 13 * times;
     let (due, blocked, waiting_at_stop) = (17 * times, 19 * times, 23 * times);
-    recorder.arrivals = ArrivalBooks { due, blocked, waiting_at_stop, window: times };
+    recorder.arrivals = ArrivalAccounting { due, blocked, waiting_at_stop, window: times };
     let of = |number: u64| u128::from(number * times);
     recorder.flight =
         Flight { within: of(29), before: of(31), troubled: of(37), unfinished: of(41) };
@@ -53,13 +53,13 @@ fn worker(times: u64) -> Recorder {
 fn the_notes_of_workers_add_up() {
     let mut all = worker(2);
     all.merge(&worker(3));
-    let ArrivalBooks { due, blocked, waiting_at_stop, window } = all.arrivals;
+    let ArrivalAccounting { due, blocked, waiting_at_stop, window } = all.arrivals;
     assert_eq!((due, blocked, waiting_at_stop, window), (5 * 17, 5 * 19, 5 * 23, 3));
     let Flight { within, before, troubled, unfinished } = all.flight;
     assert_eq!((within, before, troubled, unfinished), (5 * 29, 5 * 31, 5 * 37, 5 * 41));
     assert_eq!((all.carried, all.in_flight_at_stop), (25, 35));
     assert_eq!((all.completed, all.troubled, all.slow_connects), (5, 55, 65));
-    assert_eq!((all.authenticated, all.own_client), (5, 5));
+    assert_eq!((all.authenticated, all.minimal_client), (5, 5));
     assert_eq!((all.kinds.full, all.kinds.resumed, all.kinds.refill_connections), (5, 0, 15));
     let Bytes { handshake_sent, handshake_received, sent, received, .. } = all.bytes;
     assert_eq!((handshake_sent, handshake_received, sent, received), (5, 10, 15, 20));

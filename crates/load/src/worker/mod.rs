@@ -1,23 +1,23 @@
 //! One worker: one thread, one poller, its share of the connections; nothing shared on the way.
 
 mod arrivals;
-mod gauge;
-mod punctual;
+mod recv_low_water;
 mod refill;
+mod status;
 mod time;
-mod wakes;
+mod wakeup_lead;
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::io;
 
-pub use self::gauge::Gauge;
-use self::punctual::Punctual;
+use self::recv_low_water::RecvLowWater;
 pub use self::refill::Refill;
 use self::refill::Refiller;
+pub use self::status::WorkerStatus;
 use self::time::Mark;
-use self::wakes::Wakes;
-use crate::connection::{Begin, Connection, Context, Script, Turn};
+use self::wakeup_lead::WakeupLead;
+use crate::connection::{Connection, Context, Script, Start, Turn};
 use crate::mix::Mix;
 use crate::pacing::{Arrivals, Pacing};
 use crate::phase::{Phase, Schedule};
@@ -61,7 +61,7 @@ pub struct Share<'r> {
     /// The processor that this worker is pinned to.
     pub processor: Option<usize>,
     /// Where to tell how far it is.
-    pub gauge: &'r Gauge,
+    pub status: &'r WorkerStatus,
 }
 
 /// What a worker brings back.
@@ -92,8 +92,8 @@ pub struct Worker<'r, B: Backend, C> {
     /// In an open loop: the arrivals, and the slots that are free for them.
     pacing: Option<Pacing>,
     free: Vec<usize>,
-    punctual: Punctual,
-    wakes: Wakes,
+    wakeup_lead: WakeupLead,
+    low_water: RecvLowWater,
     /// The session of the next connection, made ahead of its arrival, and how long the last took.
     ahead: Option<B::Session>,
     making: Nanos,
@@ -137,8 +137,8 @@ impl<'r, B: Backend, C: Clock> Worker<'r, B, C> {
             slots: (0..slots).map(|_| Slot::Idle).collect(),
             free: if pacing.is_some() { (0..slots).rev().collect() } else { Vec::new() },
             pacing,
-            punctual: Punctual::default(),
-            wakes: Wakes::new(share.script, share.mix.is_full()),
+            wakeup_lead: WakeupLead::default(),
+            low_water: RecvLowWater::new(share.script, share.mix.is_full()),
             ahead: None,
             making: 0,
             thinking: BinaryHeap::with_capacity(slots),
@@ -201,7 +201,7 @@ impl<'r, B: Backend, C: Clock> Worker<'r, B, C> {
     /// and looks at the sockets without waiting until the arrival is due.
     fn wait(&mut self, ready: &mut Vec<Ready>) -> io::Result<()> {
         let now = self.clock.now();
-        let early = self.next_arrival().saturating_sub(self.punctual.lead());
+        let early = self.next_arrival().saturating_sub(self.wakeup_lead.lead());
         if early <= now {
             return self.poller.look(ready);
         }
@@ -210,7 +210,7 @@ impl<'r, B: Backend, C: Clock> Worker<'r, B, C> {
         let alarm = change.min(self.next_sweep).min(thought).min(early);
         self.poller.wait(alarm, ready)?;
         if alarm == early && ready.is_empty() {
-            self.punctual.woke_late_by(self.clock.now().saturating_sub(alarm));
+            self.wakeup_lead.woke_late_by(self.clock.now().saturating_sub(alarm));
         }
         Ok(())
     }
@@ -254,13 +254,13 @@ impl<'r, B: Backend, C: Clock> Worker<'r, B, C> {
             let changed = self.poller.change(&connection.socket, event.slot, true);
             debug_assert!(changed.is_ok(), "{changed:?}");
         }
-        if turn == Turn::Read && self.wakes.waits(connection.wait(), connection.flight()) {
+        if turn == Turn::Read && self.low_water.waits(connection.wait(), connection.flight()) {
             self.wake_at(&mut connection.socket, 1);
         }
         match (turn, slot) {
             (Turn::Ended(outcome), Slot::Busy(connection)) => {
                 if outcome == Outcome::Completed {
-                    self.wakes.completed(connection.since_handshake());
+                    self.low_water.completed(connection.since_handshake());
                 }
                 let socket = Some(connection.socket).filter(Socket::resets);
                 return self.ended(event.slot, outcome, socket);
@@ -316,20 +316,20 @@ impl<'r, B: Backend, C: Clock> Worker<'r, B, C> {
         }
         let number = self.started;
         self.started += 1;
-        self.share.gauge.tell_started(self.started);
+        self.share.status.tell_started(self.started);
         self.fly(now);
         self.in_flight += 1;
         let is_known = socket.is_some();
         let wanted = self.share.mix.next_kind();
         let (backend, script, ahead) = (&mut self.backend, self.share.script, self.ahead.take());
-        let begin = Begin { number, wanted, intended, socket };
+        let begin = Start { number, wanted, intended, socket };
         let session = || ahead.map_or_else(|| open(backend, wanted), Ok);
         let begun = Connection::start(session, script, &self.clock, begin);
         let mut connection = match begun {
             Ok(connection) => Box::new(connection),
             Err(failure) => return self.not_begun(index, failure, now),
         };
-        self.wake_at(&mut connection.socket, self.wakes.bytes());
+        self.wake_at(&mut connection.socket, self.low_water.bytes());
         // Where the next arrival is due already, its connect goes before this one's ClientHello.
         let is_next_due = self.pacing.is_some() && self.next_start() <= self.clock.now();
         let turn = if is_next_due {
@@ -352,7 +352,7 @@ impl<'r, B: Backend, C: Clock> Worker<'r, B, C> {
     /// Says how many bytes of a socket wake this worker.
     fn wake_at(&mut self, socket: &mut Socket, bytes: u32) {
         if socket.wake_at(bytes).is_err() {
-            self.wakes.give_up();
+            self.low_water.give_up();
         }
     }
 
@@ -403,7 +403,7 @@ impl<'r, B: Backend, C: Clock> Worker<'r, B, C> {
 }
 
 /// A session for a connection of this kind. With nothing left to resume it makes a full handshake,
-/// which then is not the one that was asked for: the books say so, and what the server gives there is
+/// which then is not the one that was asked for: the accounting says so, and what the server gives there is
 /// resumed next.
 fn open<B: Backend>(backend: &mut B, wanted: HandshakeKind) -> Result<B::Session, Failure> {
     let resumed = match wanted {

@@ -9,7 +9,7 @@ use tlslab_contract::spec::RunSpec;
 use tlslab_system::clock::{ManualClock, SECOND};
 use tlslab_tls::{Negotiated, Progress, Session, Urgent};
 
-mod wakes;
+mod recv_low_water;
 
 /// What was done to sessions, in its order.
 type Log = Rc<RefCell<Vec<String>>>;
@@ -93,7 +93,7 @@ fn of_arrivals_that_are_due_at_once_all_connect_before_any_says_hello() {
     let spec: RunSpec = serde_json::from_str(json).unwrap();
     let schedule = Schedule::new(&spec, 0);
     let curve = Curve::new(spec.load.rate.as_ref().unwrap(), 0, &schedule);
-    let gauge = Gauge::default();
+    let status = WorkerStatus::default();
     let share = Share {
         script: &script,
         levels: vec![4],
@@ -105,7 +105,7 @@ fn of_arrivals_that_are_due_at_once_all_connect_before_any_says_hello() {
         schedule,
         trace: 0,
         processor: None,
-        gauge: &gauge,
+        status: &status,
     };
     let log = Log::default();
     let backend = Noted { log: Rc::clone(&log), opened: 0 };

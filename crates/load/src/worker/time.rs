@@ -24,7 +24,7 @@ impl<B: Backend, C: Clock> Worker<'_, B, C> {
     /// Moves on to the phase, step, slice and sweep that the time calls for.
     pub(super) fn keep_time(&mut self) -> Phase {
         let now = self.clock.now();
-        if self.share.gauge.is_stopped() && self.phase < Phase::Drain {
+        if self.share.status.is_stopped() && self.phase < Phase::Drain {
             self.share.schedule = self.share.schedule.ended(now);
         }
         if self.phase == Phase::Measure && now >= self.slice.at + SLICE {
@@ -34,9 +34,9 @@ impl<B: Backend, C: Clock> Worker<'_, B, C> {
             self.share.schedule = self.share.schedule.ended(now);
         }
         if self.phase == Phase::Warmup
-            && self.share.gauge.measures_at() < self.share.schedule.measure
+            && self.share.status.measures_at() < self.share.schedule.measure
         {
-            self.share.schedule = self.share.schedule.begun_at(self.share.gauge.measures_at());
+            self.share.schedule = self.share.schedule.begun_at(self.share.status.measures_at());
         }
         let phase = self.share.schedule.at(now);
         if phase >= Phase::Measure && self.phase < Phase::Measure {
@@ -50,10 +50,10 @@ impl<B: Backend, C: Clock> Worker<'_, B, C> {
             self.next_sweep = now + SWEEP;
             self.sweep(now);
             if self.phase == Phase::Warmup {
-                self.share.gauge.tell_open(self.open());
+                self.share.status.tell_open(self.open());
             }
         }
-        if self.share.gauge.is_asked() {
+        if self.share.status.is_asked() {
             self.tell(now);
         }
         if self.phase == Phase::Drain && self.in_flight == 0 {
@@ -170,8 +170,8 @@ impl<B: Backend, C: Clock> Worker<'_, B, C> {
         second.length = now - self.told_at;
         second.in_flight = self.in_flight as u64;
         second.waiting = self.pacing.as_ref().map_or(0, |pacing| pacing.waiting());
-        self.share.gauge.answer(second);
-        if !self.share.gauge.is_asked() {
+        self.share.status.answer(second);
+        if !self.share.status.is_asked() {
             self.told_at = now;
         }
     }

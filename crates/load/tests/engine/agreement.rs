@@ -1,6 +1,6 @@
 //! Two back ends agree: against the same server, on every cell that both can do, with the offer
 //! pinned, they negotiate the same facts and receive the same bytes; and what their ClientHellos do
-//! not have in common is known to the byte. The engine's own client agrees with both, in full and
+//! not have in common is known to the byte. The engine's minimal client agrees with both, in full and
 //! lean, and sends what rustls sends.
 
 use std::collections::BTreeMap;
@@ -128,7 +128,7 @@ fn the_same_is_negotiated_and_the_same_bytes_are_received() {
         for cell in cells(kind) {
             let library = by_library(&cell);
             let [fast, complete] = BACKENDS.map(|backend| run(&server, &trust, &library, backend));
-            assert_eq!((fast.own_client, complete.own_client), (0, 0));
+            assert_eq!((fast.minimal_client, complete.minimal_client), (0, 0));
             assert_eq!(fast.facts, complete.facts, "{cell:?}");
             let received = |record: &RunRecord| record.bytes.handshake_received;
             let apart = received(&fast).abs_diff(received(&complete));
@@ -145,7 +145,7 @@ fn the_same_is_negotiated_and_the_same_bytes_are_received() {
                 for (own, authenticated) in [(cell.clone(), COUNT), (lean(&cell), 1)] {
                     let own = run(&server, &trust, &own, BackendChoice::Rustls);
                     // The first connection is the library's.
-                    assert_eq!((own.own_client, own.authenticated), (COUNT - 1, authenticated));
+                    assert_eq!((own.minimal_client, own.authenticated), (COUNT - 1, authenticated));
                     assert_eq!(own.facts, fast.facts, "{cell:?}");
                     let apart = received(&fast).abs_diff(received(&own));
                     assert!(apart <= signatures * DER * COUNT, "{apart} bytes, {cell:?}");
@@ -170,7 +170,7 @@ fn a_server_that_asks_for_a_certificate_gets_the_same_answer() {
     let library = run(&server, &trust, &by_library(&cell), BackendChoice::Rustls);
     for own in [cell.clone(), lean(&cell)] {
         let own = run(&server, &trust, &own, BackendChoice::Rustls);
-        assert_eq!((library.own_client, own.own_client), (0, COUNT - 1));
+        assert_eq!((library.minimal_client, own.minimal_client), (0, COUNT - 1));
         assert_eq!(own.facts, library.facts);
         let sent = |record: &RunRecord| (record.bytes.handshake_sent, record.bytes.sent);
         assert_eq!(sent(&own), sent(&library));

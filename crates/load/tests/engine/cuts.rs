@@ -15,7 +15,7 @@ use tlslab_testkit::lockstep::LockstepServer;
 use tlslab_testkit::tls_server::{Settings, Version};
 use tlslab_tls::openssl::OpensslBackend;
 use tlslab_tls::rustls::{RustlsBackend, RustlsSession};
-use tlslab_tls::{Backend, Negotiated, Offer, Progress, SAMPLING_PERIOD, Session};
+use tlslab_tls::{Backend, ClientSettings, Negotiated, Progress, SAMPLING_PERIOD, Session};
 use tlslab_wire::names::{Group, TlsVersion};
 use tlslab_wire::outcome::Failure;
 
@@ -32,9 +32,10 @@ struct Minimal {
 }
 
 impl Minimal {
-    fn new(offer: &Offer) -> Self {
+    fn new(offer: &ClientSettings) -> Self {
         let (versions, groups) = (vec![TlsVersion::Tls13], vec![Group::X25519]);
-        let backend = RustlsBackend::new(&Offer { versions, groups, ..offer.clone() }).unwrap();
+        let backend =
+            RustlsBackend::new(&ClientSettings { versions, groups, ..offer.clone() }).unwrap();
         Self { backend, opened: 0 }
     }
 }
@@ -84,7 +85,7 @@ struct Seen {
 }
 
 impl<B: Backend> Scene<B> {
-    fn new(version: Version, urgent: bool, make: impl Fn(&Offer) -> B) -> Self {
+    fn new(version: Version, urgent: bool, make: impl Fn(&ClientSettings) -> B) -> Self {
         let authority = Authority::new("tlslab test");
         let settings = Settings {
             identities: vec![authority.issue(Key::P256)],
@@ -215,7 +216,7 @@ fn uncut<B: Backend + 'static>(scene: &mut Scene<B>) -> (Seen, usize) {
     let (seen, length) = scene.converse(&[], usize::MAX);
     assert_eq!(seen.plaintext, RESPONSE);
     let is_minimal = TypeId::of::<B>() == TypeId::of::<Minimal>();
-    assert_eq!(seen.facts.map(|facts| facts.own_client), Some(is_minimal));
+    assert_eq!(seen.facts.map(|facts| facts.minimal_client), Some(is_minimal));
     assert_eq!(seen.end, Ok(Progress::Closed));
     assert_eq!(scene.stops > 0, scene.urgent);
     (seen, length)

@@ -1,5 +1,5 @@
 //! HTTP/2 servers that break the protocol, flood, stall or go away, under load, by both back ends:
-//! each failure has its class, the books balance, nothing hangs and nothing grows.
+//! each failure has its class, the accounting balances, nothing hangs and nothing grows.
 
 use crate::alone::measured_alone;
 use crate::harness::{BACKENDS, impatient, trust, try_run};

@@ -41,7 +41,7 @@ pub fn impatient(address: SocketAddr, backend: BackendChoice) -> RunSpec {
     RunSpec { deadlines, connections: 4, ..spec(address, backend) }
 }
 
-/// The same with TLS 1.3 and one group: the engine's own client does all connections but the first.
+/// The same with TLS 1.3 and one group: the engine's minimal client does all connections but the first.
 pub fn own(spec: RunSpec) -> RunSpec {
     let (versions, groups) = (vec![TlsVersion::Tls13], vec![Group::X25519]);
     RunSpec { tls: TlsSpec { versions, groups, ..spec.tls }, ..spec }
@@ -116,7 +116,7 @@ pub fn assert_books(record: &RunRecord) {
     }
     assert_times(record);
     assert!(record.authenticated <= outcomes.completed);
-    assert!(record.own_client <= outcomes.completed);
+    assert!(record.minimal_client <= outcomes.completed);
     // Time in flight is accounted for, whatever the server did.
     let doubted = record.verdicts.iter().find(|said| said.code == VerdictCode::LittlesLaw);
     assert_eq!(doubted, None, "{:?}", record.flight);
@@ -148,7 +148,7 @@ fn assert_times(record: &RunRecord) {
 
 /// The times by client add up to those of all, and are apart only where there are two.
 fn assert_clients(record: &RunRecord) {
-    let (minimal, completed) = (record.own_client, record.outcomes.completed);
+    let (minimal, completed) = (record.minimal_client, record.outcomes.completed);
     let both = minimal > 0 && minimal < completed;
     assert_eq!(record.clients.len(), if both { 2 } else { 0 });
     if both {
@@ -167,7 +167,7 @@ fn assert_clients(record: &RunRecord) {
     }
 }
 
-/// The books by name add up to the books of all.
+/// The accounting by name add up to the accounting of all.
 fn assert_names(record: &RunRecord) {
     if record.server_names.is_empty() {
         return;

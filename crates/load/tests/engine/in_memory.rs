@@ -21,7 +21,7 @@ fn run(spec: InMemorySpec) -> InMemoryRecord {
     measure(spec, &AtomicBool::new(false)).unwrap_or_else(|error| panic!("{error}: {what}"))
 }
 
-/// Every handshake was what was asked for, on both sides, and the books are closed.
+/// Every handshake was what was asked for, on both sides, and the accounting is closed.
 fn completed(record: &InMemoryRecord, count: u64) -> &HandshakeResult {
     let found = record.handshakes.as_ref().expect("handshakes");
     assert_eq!(record.verdicts[0].code, VerdictCode::Valid, "{:?}", record.verdicts);

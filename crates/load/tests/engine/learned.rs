@@ -112,7 +112,7 @@ fn where_the_minimal_client_is_refused_the_library_makes_all_connections_and_a_n
             let spec = change(spec(address, BackendChoice::Rustls));
             let record = measured(RunSpec { stop: Stop::Count(4), ..spec }, trust(&authority));
             assert_eq!(record.outcomes.completed, 4, "{:?}", record.outcomes);
-            assert_eq!(record.own_client, minimal);
+            assert_eq!(record.minimal_client, minimal);
             let told = record.notes.iter().any(|note| note.contains("minimal client could not"));
             assert_eq!(told, minimal == 0, "{:?}", record.notes);
             drop(TcpStream::connect(address));

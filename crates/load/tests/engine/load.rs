@@ -13,7 +13,7 @@ use tlslab_testkit::peers::script::Act::{Reset, Wait};
 use tlslab_testkit::peers::{Peer, secured};
 use tlslab_testkit::tls_server::{Settings, Version};
 use tlslab_tls::self_signed::self_signed;
-use tlslab_tls::{Offer, SAMPLING_PERIOD, TrustAnchors};
+use tlslab_tls::{ClientSettings, SAMPLING_PERIOD, TrustAnchors};
 use tlslab_wire::names::KeyKind;
 use tlslab_wire::names::{Group, TlsVersion};
 
@@ -229,7 +229,8 @@ fn a_forced_group_works_though_the_server_insists_on_its_certificates_curve() {
     let authority = Authority::new("tlslab test");
     let peer = Peer::honest(&settings(&authority, Version::Tls12));
     let groups = vec![Group::X25519];
-    let alone = Offer { groups, ..crate::support::offer_of(TlsVersion::Tls12, &authority) };
+    let alone =
+        ClientSettings { groups, ..crate::support::offer_of(TlsVersion::Tls12, &authority) };
     let refused = crate::support::connect(&alone, peer.address()).err().unwrap().0;
     assert_eq!(refused.to_string(), "alert_handshake_failure", "the server does not insist");
     for backend in BACKENDS {

@@ -6,8 +6,8 @@ use tlslab_testkit::certificates::{Authority, Key};
 use tlslab_testkit::tls_server::{DhSize, Farewell, Settings, TlsServer, Version};
 use tlslab_tls::openssl::OpensslBackend;
 use tlslab_tls::{
-    Alpn, BackendError, HandshakeKind, KeyExchangeGroup, Offer, Progress, SAMPLING_PERIOD, Session,
-    TrustAnchors,
+    Alpn, BackendError, ClientSettings, HandshakeKind, KeyExchangeGroup, Progress, SAMPLING_PERIOD,
+    Session, TrustAnchors,
 };
 use tlslab_wire::names::{CipherSuite, Group, KeyExchange, SignatureScheme, TlsVersion};
 
@@ -25,7 +25,7 @@ fn server(authority: &Authority) -> TlsServer {
 }
 
 /// Connects, checks what is the same for all, and fetches the document.
-fn fetch(offer: &Offer, server: &TlsServer) -> Connected {
+fn fetch(offer: &ClientSettings, server: &TlsServer) -> Connected {
     let mut connected = connect(offer, server.address()).unwrap();
     let facts = connected.facts;
     assert_eq!(facts.kind, HandshakeKind::Full);
@@ -44,7 +44,7 @@ fn every_suite_can_be_forced() {
     let authority = Authority::new("tlslab test");
     let server = server(&authority);
     for suite in CipherSuite::all() {
-        let offer = Offer { suites: vec![suite], ..offer(&authority) };
+        let offer = ClientSettings { suites: vec![suite], ..offer(&authority) };
         let facts = fetch(&offer, &server).facts;
         assert_eq!((facts.suite, facts.version), (suite, suite.version()));
         match suite.key_exchange() {
@@ -63,7 +63,8 @@ fn every_group_can_be_forced_in_tls13() {
     let authority = Authority::new("tlslab test");
     let server = server(&authority);
     for group in Group::all() {
-        let offer = Offer { groups: vec![group], ..offer_of(TlsVersion::Tls13, &authority) };
+        let offer =
+            ClientSettings { groups: vec![group], ..offer_of(TlsVersion::Tls13, &authority) };
         assert_eq!(fetch(&offer, &server).facts.group, named(group));
     }
 }
@@ -74,7 +75,7 @@ fn every_curve_can_be_forced_in_tls12_with_either_key() {
     let server = server(&authority);
     for group in Group::all().filter(|group| !group.needs_tls13()) {
         for suite in ["ECDHE-ECDSA-AES256-GCM-SHA384", "ECDHE-RSA-AES256-GCM-SHA384"] {
-            let offer = Offer {
+            let offer = ClientSettings {
                 suites: vec![suite.parse().unwrap()],
                 groups: vec![group, Group::P256],
                 ..offer_of(TlsVersion::Tls12, &authority)
@@ -109,7 +110,7 @@ fn every_signature_scheme_of_a_key_can_be_forced() {
             // The certificate is signed with ECDSA on P-256; TLS 1.2 wants that on offer too.
             let chain = "ecdsa_secp256r1_sha256".parse().unwrap();
             let signature_schemes = vec![scheme, chain];
-            let offer = Offer { signature_schemes, ..offer_of(version, &authority) };
+            let offer = ClientSettings { signature_schemes, ..offer_of(version, &authority) };
             assert_eq!(fetch(&offer, &server).facts.signature_scheme, Some(scheme), "{version}");
         }
     }
@@ -125,7 +126,7 @@ fn the_size_of_a_servers_own_dh_parameters_is_seen() {
         ..Settings::default()
     });
     let suites = vec!["DHE-RSA-AES128-GCM-SHA256".parse().unwrap()];
-    let facts = fetch(&Offer { suites, ..offer(&authority) }, &server).facts;
+    let facts = fetch(&ClientSettings { suites, ..offer(&authority) }, &server).facts;
     assert_eq!(facts.group, Some(KeyExchangeGroup::FiniteField(3072)));
 }
 
@@ -139,7 +140,7 @@ fn a_hello_retry_request_is_seen() {
         ..Settings::default()
     });
     let groups = vec![Group::X25519, Group::P384];
-    let offer = Offer { groups, ..offer_of(TlsVersion::Tls13, &authority) };
+    let offer = ClientSettings { groups, ..offer_of(TlsVersion::Tls13, &authority) };
     let mut connected = connect(&offer, server.address()).unwrap();
     assert!(connected.facts.hello_retry_request);
     assert_eq!(connected.facts.group, named(Group::P384));
@@ -153,7 +154,7 @@ fn a_group_that_tls12_lacks_falls_back_to_static_rsa_and_that_is_reported() {
     let groups = vec![Group::X25519MlKem768];
     let suites = ["ECDHE-RSA-AES128-GCM-SHA256", "AES128-GCM-SHA256"];
     let suites = suites.map(|name| name.parse().unwrap()).to_vec();
-    let offer = Offer { groups, suites, ..offer_of(TlsVersion::Tls12, &authority) };
+    let offer = ClientSettings { groups, suites, ..offer_of(TlsVersion::Tls12, &authority) };
     let facts = fetch(&offer, &server).facts;
     assert_eq!((facts.group, facts.signature_scheme), (None, None));
     assert_eq!(facts.suite.key_exchange(), KeyExchange::Rsa);
@@ -225,7 +226,7 @@ fn sampling_authenticates_the_first_connection_and_one_in_a_period() {
     let authority = Authority::new("tlslab test");
     let server = server(&authority);
     let authenticate = Authenticate::Sampled;
-    let offer = Offer { authenticate, ..offer_of(TlsVersion::Tls13, &authority) };
+    let offer = ClientSettings { authenticate, ..offer_of(TlsVersion::Tls13, &authority) };
     let mut backend = OpensslBackend::new(&offer).unwrap();
     for index in 0..=SAMPLING_PERIOD {
         let connected = connect_with(&mut backend, server.address()).unwrap();
@@ -237,7 +238,7 @@ fn sampling_authenticates_the_first_connection_and_one_in_a_period() {
 fn anyone_is_trusted_when_told_so() {
     let authority = Authority::new("tlslab test");
     let server = server(&authority);
-    let offer = Offer { trust: TrustAnchors::Anyone, ..offer(&authority) };
+    let offer = ClientSettings { trust: TrustAnchors::Anyone, ..offer(&authority) };
     let mut connected = connect(&offer, server.address()).unwrap();
     assert!(!connected.facts.authenticated);
     assert_eq!(connected.exchange(), Ok(DOCUMENT));
@@ -256,7 +257,8 @@ fn the_servers_certificates_are_handed_out() {
 
 #[test]
 fn a_reused_key_share_is_refused() {
-    let offer = Offer { key_share: KeyShare::Reused, ..offer(&Authority::new("tlslab test")) };
+    let offer =
+        ClientSettings { key_share: KeyShare::Reused, ..offer(&Authority::new("tlslab test")) };
     let error = OpensslBackend::new(&offer).unwrap_err();
     assert!(matches!(error, BackendError::Unsupported { .. }));
     assert!(error.to_string().starts_with("openssl has no re-used key share"), "{error}");
@@ -267,7 +269,8 @@ fn an_offer_of_which_no_hello_can_be_made_is_refused() {
     let authority = Authority::new("tlslab test");
     let suites = vec!["ECDHE-ECDSA-AES128-GCM-SHA256".parse().unwrap()];
     let signature_schemes = vec!["rsa_pss_rsae_sha256".parse().unwrap()];
-    let offer = Offer { suites, signature_schemes, ..offer_of(TlsVersion::Tls12, &authority) };
+    let offer =
+        ClientSettings { suites, signature_schemes, ..offer_of(TlsVersion::Tls12, &authority) };
     let error = OpensslBackend::new(&offer).unwrap_err().to_string();
     assert_eq!(error, "openssl: no ciphers available");
 }

@@ -9,7 +9,7 @@ use tlslab_testkit::certificates::{Authority, Identity, Key};
 use tlslab_testkit::tamper::falsify_signature;
 use tlslab_testkit::tls_server::{Settings, TlsServer, Version};
 use tlslab_tls::openssl::OpensslBackend;
-use tlslab_tls::{BackendError, Offer};
+use tlslab_tls::{BackendError, ClientSettings};
 use tlslab_wire::names::{Group, TlsVersion};
 use tlslab_wire::outcome::{Failure, Step};
 
@@ -18,7 +18,7 @@ fn serving(identity: Identity) -> TlsServer {
 }
 
 /// The failure of a connection, with the library's words on it.
-fn failure(offer: &Offer, address: SocketAddr) -> (Failure, String) {
+fn failure(offer: &ClientSettings, address: SocketAddr) -> (Failure, String) {
     connect(offer, address).err().expect("the connection was to fail")
 }
 
@@ -48,7 +48,8 @@ fn an_expired_certificate_is_a_certificate_failure() {
 fn a_wrong_name_is_a_certificate_failure_and_a_right_address_is_none() {
     let authority = Authority::new("tlslab test");
     let server = serving(authority.issue(Key::P256));
-    let to = |name: &str| Offer { server_names: vec![name.to_owned()], ..offer(&authority) };
+    let to =
+        |name: &str| ClientSettings { server_names: vec![name.to_owned()], ..offer(&authority) };
     let other = failure(&to("example.com"), server.address());
     assert_eq!(other, certificate_failure("hostname mismatch"));
     let other = failure(&to("127.0.0.2"), server.address());
@@ -62,7 +63,7 @@ fn a_wrong_name_is_a_certificate_failure_and_a_right_address_is_none() {
 fn sampling_finds_an_impostor_on_the_first_connection() {
     let server = serving(Authority::new("another").issue(Key::P256));
     let authority = Authority::new("tlslab test");
-    let offer = Offer { authenticate: Authenticate::Sampled, ..offer(&authority) };
+    let offer = ClientSettings { authenticate: Authenticate::Sampled, ..offer(&authority) };
     let mut backend = OpensslBackend::new(&offer).unwrap();
     let first = connect_with(&mut backend, server.address()).err().unwrap();
     assert_eq!(first.0, Failure::Certificate);
@@ -79,7 +80,7 @@ fn a_falsified_signature_is_found_however_the_server_is_authenticated() {
         (Key::P256, Authenticate::Sampled),
     ] {
         let server = serving(authority.issue(key));
-        let offer = Offer { authenticate, ..offer_of(TlsVersion::Tls12, &authority) };
+        let offer = ClientSettings { authenticate, ..offer_of(TlsVersion::Tls12, &authority) };
         let mut backend = OpensslBackend::new(&offer).unwrap();
         if authenticate == Authenticate::Sampled {
             connect_with(&mut backend, server.address()).ok().unwrap();
@@ -104,7 +105,7 @@ fn a_peers_alert_is_named() {
     assert_eq!(class.to_string(), "alert_protocol_version");
     assert_eq!(words, "tlsv1 alert protocol version");
     let groups = vec![Group::X25519];
-    let offer = Offer { groups, ..offer_of(TlsVersion::Tls12, &authority) };
+    let offer = ClientSettings { groups, ..offer_of(TlsVersion::Tls12, &authority) };
     let (class, _) = failure(&offer, server.address());
     assert_eq!(class, Failure::Alert(40));
 }
@@ -153,10 +154,11 @@ fn a_name_that_no_server_can_have_is_refused() {
     let authority = Authority::new("tlslab test");
     for server_name in [String::new(), "a\0b".to_owned(), "x".repeat(256)] {
         let server_names = vec![server_name];
-        let error = OpensslBackend::new(&Offer { server_names, ..offer(&authority) }).unwrap_err();
+        let error =
+            OpensslBackend::new(&ClientSettings { server_names, ..offer(&authority) }).unwrap_err();
         assert!(matches!(error, BackendError::Refused { .. }), "{error}");
     }
-    let nameless = Offer { server_names: Vec::new(), ..offer(&authority) };
+    let nameless = ClientSettings { server_names: Vec::new(), ..offer(&authority) };
     let error = OpensslBackend::new(&nameless).unwrap_err().to_string();
     assert_eq!(error, "openssl: an offer has at least one server name");
 }

@@ -112,7 +112,7 @@ fn seen(change: impl FnOnce(RunSpec) -> RunSpec, backend: BackendChoice) -> Seen
     let record = measured(spec, trust(&authority));
     assert_eq!(record.outcomes.completed, CONNECTIONS as u64, "{:?}", record.outcomes);
     let minimal = backend == BackendChoice::Rustls && client == ClientChoice::Auto;
-    assert_eq!(record.own_client > 0, minimal);
+    assert_eq!(record.minimal_client > 0, minimal);
     drop(TcpStream::connect(address));
     let mut all = server.join().unwrap();
     // The preflight's come first; of the run's the first one is the library's. A segment that is sent

@@ -7,7 +7,7 @@ use tlslab_contract::spec::{Authenticate, ClientChoice, KeyShare, Resume};
 use tlslab_system::socket::Socket;
 use tlslab_testkit::certificates::Authority;
 use tlslab_tls::openssl::{OpensslBackend, OpensslSession};
-use tlslab_tls::{Backend, Negotiated, Offer, Progress, Session, TrustAnchors};
+use tlslab_tls::{Backend, ClientSettings, Negotiated, Progress, Session, TrustAnchors};
 use tlslab_wire::names::TlsVersion;
 use tlslab_wire::outcome::Failure;
 
@@ -15,8 +15,8 @@ use tlslab_wire::outcome::Failure;
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// An offer of the library's defaults, which trusts the authority, to the host `localhost`.
-pub fn offer(authority: &Authority) -> Offer {
-    Offer {
+pub fn offer(authority: &Authority) -> ClientSettings {
+    ClientSettings {
         versions: vec![],
         suites: vec![],
         groups: vec![],
@@ -37,8 +37,8 @@ pub fn offer(authority: &Authority) -> Offer {
 }
 
 /// The same, of one version only.
-pub fn offer_of(version: TlsVersion, authority: &Authority) -> Offer {
-    Offer { versions: vec![version], ..offer(authority) }
+pub fn offer_of(version: TlsVersion, authority: &Authority) -> ClientSettings {
+    ClientSettings { versions: vec![version], ..offer(authority) }
 }
 
 /// A connection whose handshake is done.
@@ -49,7 +49,10 @@ pub struct Connected {
 }
 
 /// Makes a connection with a back end of its own; an error is the class and the words on it.
-pub fn connect(offer: &Offer, address: SocketAddr) -> Result<Connected, (Failure, String)> {
+pub fn connect(
+    offer: &ClientSettings,
+    address: SocketAddr,
+) -> Result<Connected, (Failure, String)> {
     connect_with(&mut OpensslBackend::new(offer).unwrap(), address)
 }
 

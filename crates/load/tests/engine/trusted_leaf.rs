@@ -129,7 +129,7 @@ fn a_trusted_certificate_of_the_servers_own_passes() {
             let record = try_run(spec.clone(), trust).unwrap();
             assert_eq!(record.outcomes.completed, 4, "{:?}", spec.tls.backend);
             let minimal = spec.tls.client == ClientChoice::Auto;
-            assert_eq!(record.own_client > 0, minimal);
+            assert_eq!(record.minimal_client > 0, minimal);
             // One that is not trusted does not pass for it, though it says the same of itself.
             let trust = TrustAnchors::Certificates(vec![other.clone()]);
             assert!(matches!(try_run(spec, trust), Err(RunError::Preflight { .. })));

@@ -4,9 +4,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::InMemoryError;
 use super::buffer::Buffer;
-use super::exchange::{Lent, Pair, Unwatched, exchange};
+use super::exchange::{Buffers, Pair, Unwatched, exchange};
 use super::handshakes::clock_cost;
-use super::library::{Library, Side, Trouble};
+use super::library::{HandshakeError, Library, Side};
 use super::record::{BulkResult, BulkSide};
 use super::role::Role;
 use super::settings::Settings;
@@ -61,7 +61,7 @@ pub fn measure<L: Library>(
 struct Transfer<'a, L: Library> {
     library: L,
     settings: &'a Settings,
-    lent: Lent,
+    buffers: Buffers,
     pair: Pair<L::Client, L::Server>,
     direction: Direction,
     plaintext: Vec<u8>,
@@ -78,8 +78,8 @@ impl<'a, L: Library> Transfer<'a, L> {
         direction: Direction,
     ) -> Result<Self, InMemoryError> {
         let mut library = L::new(settings)?;
-        let mut lent = Lent::new();
-        let pair = connect(&mut library, settings, &mut lent)?;
+        let mut buffers = Buffers::new();
+        let pair = connect(&mut library, settings, &mut buffers)?;
         let record_size = record_size as usize;
         let batch = (BATCH / record_size).max(1);
         let mut wire = Buffer::new();
@@ -87,7 +87,7 @@ impl<'a, L: Library> Transfer<'a, L> {
         let mut transfer = Self {
             library,
             settings,
-            lent,
+            buffers,
             pair,
             direction,
             plaintext: (0..record_size).map(|n| (n % 251) as u8).collect(),
@@ -127,7 +127,7 @@ impl<'a, L: Library> Transfer<'a, L> {
         while tally.records < most && tally.wall < time && !interrupt.load(Ordering::Relaxed) {
             let count = self.batch.min(most - tally.records);
             if of_session + count > SESSION_RECORDS {
-                self.pair = connect(&mut self.library, self.settings, &mut self.lent)?;
+                self.pair = connect(&mut self.library, self.settings, &mut self.buffers)?;
                 of_session = 0;
             }
             let begun = MonotonicClock.now();
@@ -163,10 +163,10 @@ impl Tally {
 fn connect<L: Library>(
     library: &mut L,
     settings: &Settings,
-    lent: &mut Lent,
+    buffers: &mut Buffers,
 ) -> Result<Pair<L::Client, L::Server>, InMemoryError> {
-    let pair = exchange(library, lent, &mut Unwatched)?;
-    match pair.mismatch(settings, false, lent) {
+    let pair = exchange(library, buffers, &mut Unwatched)?;
+    match pair.mismatch(settings, false, buffers) {
         None => Ok(pair),
         Some(mismatch) => Err(InMemoryError::Unexpected(mismatch.to_string())),
     }
@@ -179,7 +179,7 @@ fn batch(
     plaintext: &[u8],
     count: u64,
     wire: &mut Buffer,
-) -> Result<(u64, [Nanos; 2]), Trouble> {
+) -> Result<(u64, [Nanos; 2]), HandshakeError> {
     let begun = ThreadClock.now();
     seal_batch(sealer, plaintext, count, wire)?;
     let sealed = ThreadClock.now();
@@ -200,21 +200,21 @@ fn seal_batch(
     plaintext: &[u8],
     count: u64,
     wire: &mut Buffer,
-) -> Result<(), Trouble> {
+) -> Result<(), HandshakeError> {
     (0..count).try_for_each(|_| sealer.seal(plaintext, wire))
 }
 
 /// The bytes that were opened; never inlined either.
 #[inline(never)]
-fn open_batch(opener: &mut impl Side, wire: &mut Buffer) -> Result<u64, Trouble> {
+fn open_batch(opener: &mut impl Side, wire: &mut Buffer) -> Result<u64, HandshakeError> {
     let mut opened = 0;
     opener.open(wire, &mut |part| opened += part.len() as u64)?;
     Ok(opened)
 }
 
-fn altered(direction: Direction) -> Trouble {
+fn altered(direction: Direction) -> HandshakeError {
     let side = if direction == Direction::Receive { Role::Client } else { Role::Server };
-    Trouble { side, message: "what was opened is not what was sealed".to_owned() }
+    HandshakeError { side, message: "what was opened is not what was sealed".to_owned() }
 }
 
 fn result(

@@ -7,7 +7,7 @@
 use std::hint::black_box;
 
 use super::buffer::Buffer;
-use super::library::{Library, Seen, Side, Trouble};
+use super::library::{HandshakeError, Library, Seen, Side};
 use super::role::Role;
 use super::settings::Settings;
 use tlslab_system::clock::{Clock, Nanos, ThreadClock};
@@ -21,14 +21,14 @@ const FLIGHTS_OF_TLS13: usize = 4;
 
 /// What a thread's handshakes have in common.
 #[derive(Debug)]
-pub struct Lent {
+pub struct Buffers {
     to_server: Buffer,
     to_client: Buffer,
     /// The flights of the last handshake in bytes, the client's first.
     pub flights: [u32; FLIGHTS_LIMIT],
 }
 
-impl Lent {
+impl Buffers {
     /// Empty buffers.
     pub fn new() -> Self {
         Self { to_server: Buffer::new(), to_client: Buffer::new(), flights: [0; FLIGHTS_LIMIT] }
@@ -87,10 +87,10 @@ pub struct Pair<C, S> {
 /// Makes a handshake.
 pub fn exchange<L: Library>(
     library: &mut L,
-    lent: &mut Lent,
+    buffers: &mut Buffers,
     watch: &mut impl Watch,
-) -> Result<Pair<L::Client, L::Server>, Trouble> {
-    let Lent { to_server, to_client, flights } = lent;
+) -> Result<Pair<L::Client, L::Server>, HandshakeError> {
+    let Buffers { to_server, to_client, flights } = buffers;
     to_server.clear();
     to_client.clear();
     *flights = [0; FLIGHTS_LIMIT];
@@ -119,14 +119,22 @@ pub fn exchange<L: Library>(
     }
 }
 
-fn unfinished(side: Role) -> Trouble {
-    Trouble { side, message: "it has no more to say, and the handshake is not complete".to_owned() }
+fn unfinished(side: Role) -> HandshakeError {
+    HandshakeError {
+        side,
+        message: "it has no more to say, and the handshake is not complete".to_owned(),
+    }
 }
 
 impl<C: Side, S: Side> Pair<C, S> {
     /// Compares what both sides saw with what was asked for.
-    pub fn mismatch(&self, settings: &Settings, resumed: bool, lent: &Lent) -> Option<Mismatch> {
-        let flights = lent.flights.iter().filter(|bytes| **bytes > 0).count();
+    pub fn mismatch(
+        &self,
+        settings: &Settings,
+        resumed: bool,
+        buffers: &Buffers,
+    ) -> Option<Mismatch> {
+        let flights = buffers.flights.iter().filter(|bytes| **bytes > 0).count();
         let retried = settings.is_tls13() && flights > FLIGHTS_OF_TLS13;
         let seen = |side: Seen, role| side.mismatch(&Seen::expected(settings, role, resumed));
         seen(self.client.seen(), Role::Client)
@@ -144,12 +152,12 @@ impl<C: Side, S: Side> Pair<C, S> {
 }
 
 #[inline(never)]
-fn client_open<L: Library>(library: &mut L) -> Result<L::Client, Trouble> {
+fn client_open<L: Library>(library: &mut L) -> Result<L::Client, HandshakeError> {
     library.client()
 }
 
 #[inline(never)]
-fn server_open<L: Library>(library: &mut L) -> Result<L::Server, Trouble> {
+fn server_open<L: Library>(library: &mut L) -> Result<L::Server, HandshakeError> {
     library.server()
 }
 
@@ -158,7 +166,7 @@ fn client_step(
     client: &mut impl Side,
     incoming: &mut Buffer,
     outgoing: &mut Buffer,
-) -> Result<(), Trouble> {
+) -> Result<(), HandshakeError> {
     black_box(Role::Client);
     client.advance(incoming, outgoing)
 }
@@ -168,7 +176,7 @@ fn server_step(
     server: &mut impl Side,
     incoming: &mut Buffer,
     outgoing: &mut Buffer,
-) -> Result<(), Trouble> {
+) -> Result<(), HandshakeError> {
     black_box(Role::Server);
     server.advance(incoming, outgoing)
 }

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use hdrhistogram::Histogram;
 
 use super::InMemoryError;
-use super::exchange::{FLIGHTS_LIMIT, Lent, SideTimes, Unwatched, exchange};
-use super::library::{Library, Seen, Trouble};
+use super::exchange::{Buffers, FLIGHTS_LIMIT, SideTimes, Unwatched, exchange};
+use super::library::{HandshakeError, Library, Seen};
 use super::record::{Flight, HandshakeFacts, HandshakeResult, NodeSignatures, SideCost};
 use super::role::Role;
 use super::settings::Settings;
@@ -15,7 +15,7 @@ use super::threads::on_each;
 use tlslab_contract::accounting::Outcomes;
 use tlslab_contract::histogram::{empty_histogram, encoded, summary};
 use tlslab_contract::spec::Stop;
-use tlslab_remote_keys::{self as keys, Ledger};
+use tlslab_remote_keys::{self as keys, SignatureAccounting};
 use tlslab_system::clock::{Clock, MILLISECOND, MonotonicClock, Nanos, SECOND, ThreadClock};
 use tlslab_wire::names::Group;
 use tlslab_wire::outcome::{Failure, Mismatch};
@@ -27,7 +27,7 @@ const TIMED_PERIOD: u64 = 16;
 /// What one thread found.
 struct Tally {
     outcomes: Outcomes,
-    first_failure: Option<Trouble>,
+    first_failure: Option<HandshakeError>,
     service: Histogram<u64>,
     flights: [u64; FLIGHTS_LIMIT],
     sides: SideTimes,
@@ -38,8 +38,8 @@ struct Tally {
     processor: Nanos,
     /// Processor time of the handshakes that bring tickets, in nanoseconds.
     fetching: Nanos,
-    /// The books of a key away from the process.
-    signatures: Option<Ledger>,
+    /// The accounting of a key away from the process.
+    signatures: Option<SignatureAccounting>,
 }
 
 /// Measures handshakes on all threads.
@@ -56,7 +56,7 @@ pub fn measure<L: Library>(
 struct Worker<'a, L> {
     library: L,
     settings: &'a Settings,
-    lent: Lent,
+    buffers: Buffers,
     tally: Tally,
 }
 
@@ -64,8 +64,12 @@ impl<'a, L: Library> Worker<'a, L> {
     /// Configures the library, and makes a first handshake to see that it can be done. What that
     /// initialises is then not measured.
     fn new(settings: &'a Settings) -> Result<Self, InMemoryError> {
-        let mut worker =
-            Self { library: L::new(settings)?, settings, lent: Lent::new(), tally: Tally::new() };
+        let mut worker = Self {
+            library: L::new(settings)?,
+            settings,
+            buffers: Buffers::new(),
+            tally: Tally::new(),
+        };
         // Where tickets are asked for: one that brings a ticket, one that takes it.
         for resumed in [false, true] {
             if resumed && !settings.resumes {
@@ -101,7 +105,7 @@ impl<'a, L: Library> Worker<'a, L> {
         {
             if self.settings.resumes && self.library.tickets() == 0 {
                 if let Err(trouble) = self.fetch_ticket() {
-                    self.tally.count(Err(trouble), 0, &self.lent);
+                    self.tally.count(Err(trouble), 0, &self.buffers);
                     break;
                 }
                 begun = MonotonicClock.now();
@@ -110,7 +114,7 @@ impl<'a, L: Library> Worker<'a, L> {
             let resumed = self.settings.resumes;
             let outcome = if timed { self.watched(resumed) } else { self.unwatched(resumed) };
             let now = MonotonicClock.now();
-            self.tally.count(outcome, now - begun, &self.lent);
+            self.tally.count(outcome, now - begun, &self.buffers);
             begun = now;
         }
         let processor = ThreadClock.now() - begun_processor;
@@ -119,18 +123,18 @@ impl<'a, L: Library> Worker<'a, L> {
         self.tally
     }
 
-    fn unwatched(&mut self, resumed: bool) -> Result<Option<Mismatch>, Trouble> {
-        let pair = exchange(&mut self.library, &mut self.lent, &mut Unwatched)?;
-        let mismatch = pair.mismatch(self.settings, resumed, &self.lent);
+    fn unwatched(&mut self, resumed: bool) -> Result<Option<Mismatch>, HandshakeError> {
+        let pair = exchange(&mut self.library, &mut self.buffers, &mut Unwatched)?;
+        let mismatch = pair.mismatch(self.settings, resumed, &self.buffers);
         pair.close(&mut Unwatched);
         Ok(mismatch)
     }
 
-    fn watched(&mut self, resumed: bool) -> Result<Option<Mismatch>, Trouble> {
+    fn watched(&mut self, resumed: bool) -> Result<Option<Mismatch>, HandshakeError> {
         let sides = &mut self.tally.sides;
         sides.begin();
-        let pair = exchange(&mut self.library, &mut self.lent, sides)?;
-        let mismatch = pair.mismatch(self.settings, resumed, &self.lent);
+        let pair = exchange(&mut self.library, &mut self.buffers, sides)?;
+        let mismatch = pair.mismatch(self.settings, resumed, &self.buffers);
         sides.begin();
         pair.close(sides);
         self.tally.timed += 1;
@@ -139,9 +143,9 @@ impl<'a, L: Library> Worker<'a, L> {
 
     /// A full handshake that brings a ticket, outside of the measurement: where a resumption brings
     /// no new ticket (OpenSSL's TLS 1.2), each single-use ticket comes from one of these.
-    fn fetch_ticket(&mut self) -> Result<(), Trouble> {
+    fn fetch_ticket(&mut self) -> Result<(), HandshakeError> {
         let begun = ThreadClock.now();
-        let pair = exchange(&mut self.library, &mut self.lent, &mut Unwatched)?;
+        let pair = exchange(&mut self.library, &mut self.buffers, &mut Unwatched)?;
         pair.close(&mut Unwatched);
         self.tally.fetching += ThreadClock.now() - begun;
         Ok(())
@@ -165,14 +169,19 @@ impl Tally {
         }
     }
 
-    fn count(&mut self, outcome: Result<Option<Mismatch>, Trouble>, time: Nanos, lent: &Lent) {
+    fn count(
+        &mut self,
+        outcome: Result<Option<Mismatch>, HandshakeError>,
+        time: Nanos,
+        buffers: &Buffers,
+    ) {
         self.wall += time;
         self.outcomes.attempts += 1;
         match outcome {
             Ok(None) => {
                 self.outcomes.completed += 1;
                 self.service.saturating_record(time);
-                for (sum, bytes) in self.flights.iter_mut().zip(lent.flights) {
+                for (sum, bytes) in self.flights.iter_mut().zip(buffers.flights) {
                     *sum += u64::from(bytes);
                 }
             }
@@ -212,7 +221,7 @@ fn result(settings: &Settings, tallies: &[Tally]) -> HandshakeResult {
         all
     });
     let mut measured = vec![("service", &service)];
-    measured.extend(signatures.as_ref().map(|ledger| ("signing", &ledger.service)));
+    measured.extend(signatures.as_ref().map(|signed| ("signing", &signed.service)));
     let completed = outcomes.completed;
     let rate = |t: &Tally| per(t.outcomes.completed as f64, t.wall as f64 / SECOND as f64);
     let processor: Nanos = tallies.iter().map(|t| t.processor).sum();
@@ -236,9 +245,9 @@ fn result(settings: &Settings, tallies: &[Tally]) -> HandshakeResult {
     }
 }
 
-fn node_signatures(ledger: &Ledger) -> Vec<NodeSignatures> {
-    let books = ledger.nodes.iter().cloned();
-    books
+fn node_signatures(signed: &SignatureAccounting) -> Vec<NodeSignatures> {
+    let accounting = signed.nodes.iter().cloned();
+    accounting
         .map(|node| NodeSignatures {
             node: node.name,
             signatures: node.signatures,

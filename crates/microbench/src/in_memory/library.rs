@@ -5,13 +5,13 @@ use super::buffer::Buffer;
 use super::role::Role;
 use super::settings::Settings;
 use super::spec::has_group;
-use tlslab_remote_keys::Ledger;
+use tlslab_remote_keys::SignatureAccounting;
 use tlslab_wire::names::{CipherSuite, SignatureScheme, TlsVersion};
 use tlslab_wire::outcome::Mismatch;
 
 /// A handshake that cannot go on, in the library's own words.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Trouble {
+pub struct HandshakeError {
     /// At whom it failed.
     pub side: Role,
     /// Why.
@@ -31,22 +31,26 @@ pub trait Library: Sized {
     fn new(settings: &Settings) -> Result<Self, InMemoryError>;
 
     /// Opens a client's session; one that resumes takes a ticket out of the store for good.
-    fn client(&mut self) -> Result<Self::Client, Trouble>;
+    fn client(&mut self) -> Result<Self::Client, HandshakeError>;
 
     /// Opens a server's session.
-    fn server(&mut self) -> Result<Self::Server, Trouble>;
+    fn server(&mut self) -> Result<Self::Server, HandshakeError>;
 
     /// Tickets that wait to be used.
     fn tickets(&self) -> usize;
 
-    /// The books of a key away from the process since the last call; `None` without one.
-    fn signatures(&mut self) -> Option<Ledger>;
+    /// The accounting of a key away from the process since the last call; `None` without one.
+    fn signatures(&mut self) -> Option<SignatureAccounting>;
 }
 
 /// One side's session.
 pub trait Side {
     /// Carries the handshake on: takes all that has come, and appends what is to be sent.
-    fn advance(&mut self, incoming: &mut Buffer, outgoing: &mut Buffer) -> Result<(), Trouble>;
+    fn advance(
+        &mut self,
+        incoming: &mut Buffer,
+        outgoing: &mut Buffer,
+    ) -> Result<(), HandshakeError>;
 
     /// Whether this side considers the handshake complete.
     fn is_done(&self) -> bool;
@@ -55,10 +59,14 @@ pub trait Side {
     fn seen(&self) -> Seen;
 
     /// Appends a record with this plaintext, 16 KiB of it at most.
-    fn seal(&mut self, plaintext: &[u8], outgoing: &mut Buffer) -> Result<(), Trouble>;
+    fn seal(&mut self, plaintext: &[u8], outgoing: &mut Buffer) -> Result<(), HandshakeError>;
 
     /// Opens all records that have come and shows their plaintext.
-    fn open(&mut self, incoming: &mut Buffer, show: &mut impl FnMut(&[u8])) -> Result<(), Trouble>;
+    fn open(
+        &mut self,
+        incoming: &mut Buffer,
+        show: &mut impl FnMut(&[u8]),
+    ) -> Result<(), HandshakeError>;
 }
 
 /// What one side knows of a complete handshake.

@@ -34,7 +34,7 @@ pub use tlslab_remote_keys::{
     ClusterKey, KeyAway, KeyError, KeyPlace, KeySide, Pkcs11Key, Secret, SigningNode,
 };
 
-use self::library::{Library, Trouble};
+use self::library::{HandshakeError, Library};
 use self::openssl::OpensslLibrary;
 use self::record::verdicts;
 use self::rustls::RustlsLibrary;
@@ -71,8 +71,8 @@ impl InMemoryError {
     }
 }
 
-impl From<Trouble> for InMemoryError {
-    fn from(trouble: Trouble) -> Self {
+impl From<HandshakeError> for InMemoryError {
+    fn from(trouble: HandshakeError) -> Self {
         Self::Handshake { side: trouble.side.name(), message: trouble.message }
     }
 }

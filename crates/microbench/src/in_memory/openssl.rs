@@ -15,11 +15,11 @@ use openssl_sys as sys;
 
 use super::InMemoryError;
 use super::buffer::Buffer;
-use super::library::{Library, Seen, Side, Trouble};
+use super::library::{HandshakeError, Library, Seen, Side};
 use super::role::Role;
 use super::settings::{SERVER_NAME, Settings};
 use super::spec::has_group;
-use tlslab_remote_keys::Ledger;
+use tlslab_remote_keys::SignatureAccounting;
 use tlslab_tls::BackendError;
 use tlslab_tls::openssl::{NAME, ffi};
 use tlslab_tls::self_signed::Issued;
@@ -62,7 +62,7 @@ impl Library for OpensslLibrary {
         })
     }
 
-    fn client(&mut self) -> Result<OpensslSide, Trouble> {
+    fn client(&mut self) -> Result<OpensslSide, HandshakeError> {
         let ticket = locked(&self.tickets).pop();
         let opened = Ssl::new(&self.client).and_then(|mut ssl| {
             ssl.set_hostname(SERVER_NAME)?;
@@ -76,7 +76,7 @@ impl Library for OpensslLibrary {
         self.side(opened, Role::Client)
     }
 
-    fn server(&mut self) -> Result<OpensslSide, Trouble> {
+    fn server(&mut self) -> Result<OpensslSide, HandshakeError> {
         let opened = Ssl::new(&self.server).map(|mut ssl| {
             ssl.set_accept_state();
             ssl
@@ -88,14 +88,18 @@ impl Library for OpensslLibrary {
         locked(&self.tickets).len()
     }
 
-    fn signatures(&mut self) -> Option<Ledger> {
+    fn signatures(&mut self) -> Option<SignatureAccounting> {
         None
     }
 }
 
 impl OpensslLibrary {
-    fn side(&self, opened: Result<Ssl, ErrorStack>, role: Role) -> Result<OpensslSide, Trouble> {
-        let wire = Wire { incoming: Buffer::empty(), outgoing: Buffer::empty() };
+    fn side(
+        &self,
+        opened: Result<Ssl, ErrorStack>,
+        role: Role,
+    ) -> Result<OpensslSide, HandshakeError> {
+        let wire = BioBuffer { incoming: Buffer::empty(), outgoing: Buffer::empty() };
         match opened.and_then(|ssl| SslStream::new(ssl, wire)) {
             Ok(stream) => Ok(OpensslSide { stream, role, done: false, has_group: self.has_group }),
             Err(errors) => Err(trouble(role, &errors)),
@@ -107,8 +111,8 @@ fn locked(tickets: &Tickets) -> std::sync::MutexGuard<'_, Vec<SslSession>> {
     tickets.lock().expect("no thread panics while it holds this")
 }
 
-fn trouble(side: Role, error: &impl ToString) -> Trouble {
-    Trouble { side, message: error.to_string() }
+fn trouble(side: Role, error: &impl ToString) -> HandshakeError {
+    HandshakeError { side, message: error.to_string() }
 }
 
 fn client(settings: &Settings, tickets: &Tickets) -> Result<SslContext, ErrorStack> {
@@ -206,20 +210,20 @@ fn trust(
     Ok(())
 }
 
-/// What OpenSSL reads from and writes to: the buffers are lent to it for each turn.
+/// What OpenSSL reads from and writes to: the buffers are buffers to it for each turn.
 #[derive(Debug)]
-struct Wire {
+struct BioBuffer {
     incoming: Buffer,
     outgoing: Buffer,
 }
 
-impl Read for Wire {
+impl Read for BioBuffer {
     fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
         self.incoming.read(into)
     }
 }
 
-impl Write for Wire {
+impl Write for BioBuffer {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         self.outgoing.write(bytes)
     }
@@ -231,7 +235,7 @@ impl Write for Wire {
 
 /// One side's session.
 pub struct OpensslSide {
-    stream: SslStream<Wire>,
+    stream: SslStream<BioBuffer>,
     role: Role,
     done: bool,
     has_group: bool,
@@ -256,7 +260,7 @@ impl OpensslSide {
         result
     }
 
-    fn carry_on(&mut self) -> Result<(), Trouble> {
+    fn carry_on(&mut self) -> Result<(), HandshakeError> {
         if !self.done {
             match self.stream.do_handshake() {
                 Ok(()) => self.done = true,
@@ -268,7 +272,11 @@ impl OpensslSide {
         self.read_all(&mut [0; 64], &mut |_| {})
     }
 
-    fn read_all(&mut self, room: &mut [u8], show: &mut impl FnMut(&[u8])) -> Result<(), Trouble> {
+    fn read_all(
+        &mut self,
+        room: &mut [u8],
+        show: &mut impl FnMut(&[u8]),
+    ) -> Result<(), HandshakeError> {
         loop {
             match self.stream.ssl_read(room) {
                 Ok(length) => show(&room[..length]),
@@ -280,7 +288,11 @@ impl OpensslSide {
 }
 
 impl Side for OpensslSide {
-    fn advance(&mut self, incoming: &mut Buffer, outgoing: &mut Buffer) -> Result<(), Trouble> {
+    fn advance(
+        &mut self,
+        incoming: &mut Buffer,
+        outgoing: &mut Buffer,
+    ) -> Result<(), HandshakeError> {
         self.with(incoming, outgoing, Self::carry_on)
     }
 
@@ -305,14 +317,18 @@ impl Side for OpensslSide {
         }
     }
 
-    fn seal(&mut self, plaintext: &[u8], outgoing: &mut Buffer) -> Result<(), Trouble> {
+    fn seal(&mut self, plaintext: &[u8], outgoing: &mut Buffer) -> Result<(), HandshakeError> {
         self.with(&mut Buffer::empty(), outgoing, |side| match side.stream.ssl_write(plaintext) {
             Ok(_) => Ok(()),
             Err(error) => Err(trouble(side.role, &error)),
         })
     }
 
-    fn open(&mut self, incoming: &mut Buffer, show: &mut impl FnMut(&[u8])) -> Result<(), Trouble> {
+    fn open(
+        &mut self,
+        incoming: &mut Buffer,
+        show: &mut impl FnMut(&[u8]),
+    ) -> Result<(), HandshakeError> {
         let mut room = [0; RECORD];
         self.with(incoming, &mut Buffer::empty(), |side| side.read_all(&mut room, show))
     }

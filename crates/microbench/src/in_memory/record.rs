@@ -40,7 +40,7 @@ pub struct InMemoryRecord {
 pub struct HandshakeResult {
     /// What every completed handshake negotiated, read off both sides.
     pub facts: HandshakeFacts,
-    /// The books. Handshakes that only provide tickets are not among them.
+    /// The accounting. Handshakes that only provide tickets are not among them.
     pub outcomes: Outcomes,
     /// The length of the measurement in seconds, mean over the threads, without the handshakes that
     /// only provide tickets.

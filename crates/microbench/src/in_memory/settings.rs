@@ -7,7 +7,7 @@ use rcgen::ExtendedKeyUsagePurpose;
 use super::InMemoryError;
 use super::role::Role;
 use super::spec::{HandshakeForm, InMemorySpec};
-use tlslab_remote_keys::{self as keys, Keeper, KeySide};
+use tlslab_remote_keys::{self as keys, KeySide, KeySource};
 use tlslab_tls::self_signed::{Issued, issue, issue_for};
 use tlslab_wire::names::KeyKind;
 use tlslab_wire::names::{CipherSuite, Group, KeyExchange, SignatureScheme, TlsVersion};
@@ -35,7 +35,7 @@ pub struct Settings {
     /// The kind of the client's key, for the same.
     pub client_key: Option<KeyKind>,
     /// Where the key of a side is, if it is not in that side's identity.
-    pub away: Option<(Role, Arc<dyn Keeper>)>,
+    pub away: Option<(Role, Arc<dyn KeySource>)>,
     /// Whether the server issues a ticket and the client resumes by it.
     pub resumes: bool,
 }
@@ -50,12 +50,12 @@ impl Settings {
                     KeySide::Client => (Role::Client, spec.client_certificate),
                     KeySide::Server => (Role::Server, spec.certificate),
                 };
-                Some((role, keys::keeper(&away.place, kind)?))
+                Some((role, keys::key_source(&away.place, kind)?))
             }
         };
         let made = |role, kind, purpose| {
             let issued = match &away {
-                Some((of, keeper)) if *of == role => issue_for(keeper.public_key(), kind, purpose),
+                Some((of, source)) if *of == role => issue_for(source.public_key(), kind, purpose),
                 _ => issue(kind, purpose),
             };
             issued.map_err(|e| InMemoryError::Certificate(e.to_string()))

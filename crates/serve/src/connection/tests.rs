@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use super::*;
 use crate::IDLE;
+use crate::context::Timing;
 use crate::http::Responder;
-use crate::lent::Timing;
 use crate::stats::{Shared, Stats};
 use tlslab_contract::record::CpuTime;
 use tlslab_tls::HandshakeKind;
@@ -101,9 +101,9 @@ impl Bench {
 
     fn with<F>(&mut self, how: F) -> Fate
     where
-        F: FnOnce(&mut Connection<Plain>, &mut Lent<'_>) -> Fate,
+        F: FnOnce(&mut Connection<Plain>, &mut Context<'_>) -> Fate,
     {
-        let mut lent = Lent {
+        let mut context = Context {
             now: self.now,
             timing: self.timing,
             counts: self.shared.worker(0),
@@ -113,7 +113,7 @@ impl Bench {
             plaintext: &mut Vec::new(),
             spare: &mut Vec::new(),
         };
-        how(&mut self.connection, &mut lent)
+        how(&mut self.connection, &mut context)
     }
 
     /// Lets the peer send, and the connection take it.
@@ -121,9 +121,9 @@ impl Bench {
         self.peer.write_all(bytes).unwrap();
         let mut seen = [0; 1];
         while !bytes.is_empty() && self.connection.socket().peek(&mut seen).is_err() {}
-        self.with(|connection, lent| {
+        self.with(|connection, context| {
             connection.wire.look_again();
-            connection.go_on(lent)
+            connection.go_on(context)
         })
     }
 

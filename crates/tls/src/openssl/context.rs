@@ -12,7 +12,7 @@ use ::openssl::x509::verify::{X509CheckFlags, X509VerifyFlags};
 
 use crate::alpn::wire_list;
 use crate::identity::IdentityError;
-use crate::{BackendError, Offer, USUAL_GROUPS};
+use crate::{BackendError, ClientSettings, USUAL_GROUPS};
 use tlslab_contract::spec::HelloRetry;
 use tlslab_wire::names::{CipherSuite, Group, SignatureScheme, TlsVersion};
 
@@ -40,7 +40,10 @@ fn has_mac(suite: &CipherSuite) -> bool {
 
 /// A context whose sessions verify the server's chain, name and validity against these anchors
 /// (DER), or, without any, take every certificate. The handshake signature is always verified.
-pub fn build(offer: &Offer, anchors: Option<&[Vec<u8>]>) -> Result<SslContext, BackendError> {
+pub fn build(
+    offer: &ClientSettings,
+    anchors: Option<&[Vec<u8>]>,
+) -> Result<SslContext, BackendError> {
     if offer.allow_obsolete {
         load_rc4().map_err(refused)?;
     }
@@ -73,7 +76,7 @@ pub fn build(offer: &Offer, anchors: Option<&[Vec<u8>]>) -> Result<SslContext, B
 
 /// Obsolete things are for those who say that they want them; SHA-1 for those who name it. All others
 /// have the library's own level.
-fn set_security_level(context: &mut SslContextBuilder, offer: &Offer) {
+fn set_security_level(context: &mut SslContextBuilder, offer: &ClientSettings) {
     if offer.allow_obsolete || offer.signature_schemes.iter().any(|scheme| scheme.is_sha1()) {
         context.set_security_level(NO_SECURITY_LEVEL);
     }
@@ -84,7 +87,7 @@ fn set_security_level(context: &mut SslContextBuilder, offer: &Offer) {
 
 /// Refuses names that this build of OpenSSL does not have: its own list functions skip unknown
 /// suites silently as long as one is known.
-fn insist_on_what_there_is(offer: &Offer) -> Result<(), BackendError> {
+fn insist_on_what_there_is(offer: &ClientSettings) -> Result<(), BackendError> {
     let mut probe = SslContext::builder(SslMethod::tls_client()).map_err(refused)?;
     probe.set_security_level(NO_SECURITY_LEVEL);
     insist("cipher suite", &offer.suites, CipherSuite::all(), |suite| {
@@ -127,7 +130,10 @@ fn insist<T: Copy + Display>(
 
 /// Allows the versions that were asked for and that a suite was asked for, where suites were:
 /// suites of TLS 1.2 alone must not leave TLS 1.3 on offer with its default suites.
-fn set_versions(context: &mut SslContextBuilder, offer: &Offer) -> Result<(), BackendError> {
+fn set_versions(
+    context: &mut SslContextBuilder,
+    offer: &ClientSettings,
+) -> Result<(), BackendError> {
     let asked = |version: &TlsVersion| {
         let has_suite = offer.suites.iter().any(|suite| suite.fits(*version));
         let is_asked = match &*offer.versions {
@@ -158,7 +164,7 @@ fn openssl_version(version: TlsVersion) -> SslVersion {
 
 /// Sets suites, groups, schemes and ALPN. Of a list of groups OpenSSL sends a key share for the
 /// first only; its own default list sends two.
-fn set_offered(context: &mut SslContextBuilder, offer: &Offer) -> Result<(), ErrorStack> {
+fn set_offered(context: &mut SslContextBuilder, offer: &ClientSettings) -> Result<(), ErrorStack> {
     let of_version = |version| {
         let suites = offer.suites.iter().filter(move |suite| suite.version() == version);
         joined(suites.map(|suite| suite.openssl_name()))
@@ -182,7 +188,7 @@ fn set_offered(context: &mut SslContextBuilder, offer: &Offer) -> Result<(), Err
 }
 
 /// The groups that were asked for, behind the one whose key share is to be asked to be replaced.
-fn offered_groups(offer: &Offer) -> impl Iterator<Item = &'static str> {
+fn offered_groups(offer: &ClientSettings) -> impl Iterator<Item = &'static str> {
     let first = offer.hello_retry.map(|retry| match retry {
         HelloRetry::Decoy => DECOY,
         HelloRetry::Share(group) => group.openssl_name(),
@@ -248,21 +254,21 @@ mod tests {
     fn this_build_has_every_name_that_the_engine_knows() {
         load_rc4().unwrap();
         for suite in CipherSuite::all().chain(CipherSuite::obsolete()) {
-            assert_eq!(insisted(&Offer { suites: vec![suite], ..offer() }), Ok(()));
+            assert_eq!(insisted(&ClientSettings { suites: vec![suite], ..offer() }), Ok(()));
         }
         for group in Group::all() {
-            assert_eq!(insisted(&Offer { groups: vec![group], ..offer() }), Ok(()));
+            assert_eq!(insisted(&ClientSettings { groups: vec![group], ..offer() }), Ok(()));
         }
         for scheme in SignatureScheme::all() {
             let signature_schemes = vec![scheme];
-            assert_eq!(insisted(&Offer { signature_schemes, ..offer() }), Ok(()));
+            assert_eq!(insisted(&ClientSettings { signature_schemes, ..offer() }), Ok(()));
         }
     }
 
     #[test]
     fn an_unknown_suite_is_named_with_what_there_is() {
         let suites = vec![CipherSuite::from_code_point(0x1302), CipherSuite::from_code_point(0xfe)];
-        let error = insisted(&Offer { suites, ..offer() }).unwrap_err().to_string();
+        let error = insisted(&ClientSettings { suites, ..offer() }).unwrap_err().to_string();
         assert!(
             error.starts_with("openssl has no cipher suite 0x00fe; it has: TLS_AES"),
             "{error}"
@@ -273,7 +279,7 @@ mod tests {
     fn suites_of_one_version_leave_the_other_out() {
         let mut context = SslContext::builder(SslMethod::tls_client()).unwrap();
         let suites = vec!["AES128-SHA".parse().unwrap()];
-        set_versions(&mut context, &Offer { suites, ..offer() }).unwrap();
+        set_versions(&mut context, &ClientSettings { suites, ..offer() }).unwrap();
         assert_eq!(context.min_proto_version(), Some(SslVersion::TLS1_2));
         assert_eq!(context.max_proto_version(), Some(SslVersion::TLS1_2));
     }
@@ -281,16 +287,16 @@ mod tests {
     #[test]
     fn suites_outside_the_versions_are_refused() {
         let suites = vec!["AES128-SHA".parse().unwrap()];
-        let offer = Offer { suites, versions: vec![TlsVersion::Tls13], ..offer() };
+        let offer = ClientSettings { suites, versions: vec![TlsVersion::Tls13], ..offer() };
         assert!(matches!(build(&offer, None), Err(BackendError::Refused { .. })));
     }
 
-    fn insisted(offer: &Offer) -> Result<(), BackendError> {
+    fn insisted(offer: &ClientSettings) -> Result<(), BackendError> {
         insist_on_what_there_is(offer)
     }
 
-    fn offer() -> Offer {
-        Offer {
+    fn offer() -> ClientSettings {
+        ClientSettings {
             versions: vec![],
             suites: vec![],
             groups: vec![],

@@ -33,7 +33,7 @@ pub fn negotiated(ssl: &SslRef, authenticated: bool) -> Negotiated {
         resumed_by,
         early_data: ffi::early_data(ssl),
         authenticated,
-        own_client: false,
+        minimal_client: false,
     }
 }
 

@@ -5,6 +5,7 @@
 //! library and the socket, `facts` and `failure` say what came of it, and `ffi` holds the calls
 //! that the `openssl` crate does not wrap; `legacy` is for obsolete things only.
 
+mod bio_buffer;
 mod context;
 mod facts;
 mod failure;
@@ -12,7 +13,6 @@ pub mod ffi;
 pub mod legacy;
 mod session;
 mod tickets;
-mod wire;
 
 use std::net::IpAddr;
 
@@ -24,7 +24,7 @@ use tlslab_wire::outcome::Failure;
 
 use super::pool::Pool;
 use super::turns::{Turn, Turns};
-use super::{Backend, BackendError, Offer, SAMPLING_PERIOD, TrustAnchors};
+use super::{Backend, BackendError, ClientSettings, SAMPLING_PERIOD, TrustAnchors};
 
 use tickets::Ticket;
 
@@ -92,7 +92,7 @@ impl OpensslBackend {
     /// [`KeyShare::Reused`], since OpenSSL draws a key share anew for every connection;
     /// [`BackendError::Refused`], in the library's words, when no ClientHello can be made of the
     /// offer.
-    pub fn new(offer: &Offer) -> Result<Self, BackendError> {
+    pub fn new(offer: &ClientSettings) -> Result<Self, BackendError> {
         if offer.key_share == KeyShare::Reused {
             return Err(BackendError::Unsupported {
                 backend: NAME,

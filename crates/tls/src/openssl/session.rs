@@ -12,14 +12,14 @@ use tlslab_wire::outcome::{Failure, Step};
 use tlslab_wire::reason::Reason;
 use tlslab_wire::rule::Rule;
 
+use super::bio_buffer::{BioBuffer, UNSENT_LIMIT};
 use super::tickets::{self, Ticket};
-use super::wire::{UNSENT_LIMIT, Wire};
 use super::{facts, failure, ffi};
 
 /// One connection's OpenSSL session.
 #[derive(Debug)]
 pub struct OpensslSession {
-    stream: SslStream<Wire>,
+    stream: SslStream<BioBuffer>,
     /// Whether this session verifies the server's certificate.
     authenticated: bool,
     /// Which of the offer's server names it asks for.
@@ -46,7 +46,7 @@ impl OpensslSession {
     ) -> Result<Self, Failure> {
         ssl.set_connect_state();
         Ok(Self {
-            stream: SslStream::new(ssl, Wire::new()).map_err(|_| super::OUT_OF_MEMORY)?,
+            stream: SslStream::new(ssl, BioBuffer::new()).map_err(|_| super::OUT_OF_MEMORY)?,
             authenticated,
             asked_name,
             pool: None,
@@ -84,7 +84,7 @@ impl OpensslSession {
     fn advance(
         &mut self,
         socket: &mut Socket,
-        mut call: impl FnMut(&mut SslStream<Wire>) -> Result<usize, ssl::Error>,
+        mut call: impl FnMut(&mut SslStream<BioBuffer>) -> Result<usize, ssl::Error>,
     ) -> Result<Progress, Failure> {
         self.receive(socket)?;
         loop {

@@ -56,6 +56,6 @@ pub fn negotiated(connection: &UnbufferedClientConnection, seen: &Seen) -> Negot
             (true, false) => EarlyData::Rejected,
         },
         authenticated: seen.authenticated,
-        own_client: false,
+        minimal_client: false,
     }
 }

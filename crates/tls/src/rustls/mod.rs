@@ -27,14 +27,14 @@ use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, SupportedCipherSuite, SupportedProtocolVersion};
 
 use self::client_identity::OneIdentity;
-use self::minimal::{Judge, Template};
+use self::minimal::{ClientHelloTemplate, ServerAuthenticator};
 use self::random::Random;
 use self::suites::CIPHER_SUITES;
 use self::tickets::{Ticket, Tickets};
 use self::verifier::Verifier;
 use super::pool::Pool;
 use super::turns::{Turn, Turns};
-use super::{Backend, BackendError, Offer, SAMPLING_PERIOD, USUAL_GROUPS};
+use super::{Backend, BackendError, ClientSettings, SAMPLING_PERIOD, USUAL_GROUPS};
 use tlslab_contract::spec::{Authenticate, ClientChoice, HelloRetry, KeyShare, Resume};
 use tlslab_wire::names::{CipherSuite, Group, SignatureScheme, TlsVersion};
 use tlslab_wire::outcome::Failure;
@@ -53,7 +53,7 @@ pub struct RustlsBackend {
     trusting: Arc<ClientConfig>,
     server_names: Vec<ServerName<'static>>,
     /// What the minimal client begins with for each name; empty where it cannot do what is asked for.
-    minimal: Vec<Arc<Template>>,
+    minimal: Vec<Arc<ClientHelloTemplate>>,
     /// The names in turn, and the connections that are sampled.
     turns: Turns,
     authenticate: Authenticate,
@@ -63,7 +63,7 @@ pub struct RustlsBackend {
 
 impl RustlsBackend {
     /// Builds the back end; an error names what the library lacks.
-    pub fn new(offer: &Offer) -> Result<Self, BackendError> {
+    pub fn new(offer: &ClientSettings) -> Result<Self, BackendError> {
         if offer.resume == Resume::PskOnly {
             let has = [Resume::Id, Resume::Ticket, Resume::Psk].into_iter();
             return Err(lacks("resumption by", &offer.resume, has.map(|kind| kind.to_string())));
@@ -146,11 +146,11 @@ impl Backend for RustlsBackend {
 /// What the minimal client begins with, for each name: where connections are full handshakes of TLS
 /// 1.3 with one group, and nothing is wanted of them but that.
 fn templates(
-    offer: &Offer,
+    offer: &ClientSettings,
     config: &Arc<ClientConfig>,
     verifier: &Arc<Verifier>,
     server_names: &[ServerName<'static>],
-) -> Vec<Arc<Template>> {
+) -> Vec<Arc<ClientHelloTemplate>> {
     let can = offer.client == ClientChoice::Auto
         && offer.versions == [TlsVersion::Tls13]
         && offer.client_identity.is_none()
@@ -165,10 +165,10 @@ fn templates(
     };
     let Some(group) = group else { return Vec::new() };
     let judge = |name: &ServerName<'static>| match offer.authenticate {
-        Authenticate::Every => Some(Judge::new(Arc::clone(verifier), name.clone())),
+        Authenticate::Every => Some(ServerAuthenticator::new(Arc::clone(verifier), name.clone())),
         Authenticate::Sampled => None,
     };
-    let template = |name| Template::new(config, name, group, judge(name)).map(Arc::new);
+    let template = |name| ClientHelloTemplate::new(config, name, group, judge(name)).map(Arc::new);
     server_names.iter().map(template).collect::<Option<_>>().unwrap_or_default()
 }
 
@@ -189,7 +189,7 @@ fn implementation(suite: CipherSuite) -> Option<SupportedCipherSuite> {
     CIPHER_SUITES.iter().copied().find(|known| u16::from(known.suite()) == suite.code_point())
 }
 
-fn provider(offer: &Offer) -> Result<CryptoProvider, BackendError> {
+fn provider(offer: &ClientSettings) -> Result<CryptoProvider, BackendError> {
     let mut provider = aws_lc_rs::default_provider();
     provider.cipher_suites.clone_from(&CIPHER_SUITES);
     provider.secure_random = &Random;
@@ -218,7 +218,7 @@ fn provider(offer: &Offer) -> Result<CryptoProvider, BackendError> {
 }
 
 fn signature_schemes(
-    offer: &Offer,
+    offer: &ClientSettings,
     provider: &CryptoProvider,
 ) -> Result<Vec<rustls::SignatureScheme>, BackendError> {
     let has = provider.signature_verification_algorithms.supported_schemes();
@@ -250,7 +250,7 @@ fn lacks(
 }
 
 fn config(
-    offer: &Offer,
+    offer: &ClientSettings,
     provider: &Arc<CryptoProvider>,
     verifier: Arc<Verifier>,
 ) -> Result<Arc<ClientConfig>, BackendError> {
@@ -283,7 +283,9 @@ fn config(
     Ok(Arc::new(config))
 }
 
-fn versions(offer: &Offer) -> Result<Vec<&'static SupportedProtocolVersion>, BackendError> {
+fn versions(
+    offer: &ClientSettings,
+) -> Result<Vec<&'static SupportedProtocolVersion>, BackendError> {
     let asked = match &*offer.versions {
         [] => TlsVersion::CURRENT.to_vec(),
         versions => versions.to_vec(),
@@ -305,8 +307,8 @@ mod tests {
     use crate::keylog::KeyLog;
 
     /// As `--tls 1.3 --group X25519` has it.
-    fn offer() -> Offer {
-        Offer {
+    fn offer() -> ClientSettings {
+        ClientSettings {
             versions: vec![TlsVersion::Tls13],
             suites: vec![],
             groups: vec![Group::X25519],
@@ -327,25 +329,25 @@ mod tests {
     }
 
     /// The same with `--lean`.
-    fn lean() -> Offer {
+    fn lean() -> ClientSettings {
         let (authenticate, key_share) = (Authenticate::Sampled, KeyShare::Reused);
-        Offer { authenticate, key_share, ..offer() }
+        ClientSettings { authenticate, key_share, ..offer() }
     }
 
     /// Which of the first connections the minimal client does.
-    fn own(offer: &Offer) -> Vec<bool> {
+    fn own(offer: &ClientSettings) -> Vec<bool> {
         let mut backend = RustlsBackend::new(offer).unwrap();
         (0..2 * SAMPLING_PERIOD).map(|_| backend.open().unwrap().is_own()).collect()
     }
 
     #[test]
-    fn connections_that_are_not_sampled_are_the_own_clients() {
+    fn connections_that_are_not_sampled_are_the_minimal_clients() {
         let mut turns = Turns::new(offer().server_names.len(), SAMPLING_PERIOD);
         let expected: Vec<_> = (0..2 * SAMPLING_PERIOD).map(|_| !turns.next().is_sampled).collect();
         assert!(!expected[0] && !expected[1] && expected[2..100].iter().all(|own| *own));
         for offer in [offer(), lean()] {
             for group in GROUPS {
-                assert_eq!(own(&Offer { groups: vec![group], ..offer.clone() }), expected);
+                assert_eq!(own(&ClientSettings { groups: vec![group], ..offer.clone() }), expected);
             }
         }
     }
@@ -355,16 +357,16 @@ mod tests {
         let made = rcgen::generate_simple_self_signed(["client".to_owned()]).unwrap();
         let identity = Identity::from_pem(&made.cert.pem(), &made.signing_key.serialize_pem());
         for other in [
-            Offer { client: ClientChoice::Library, ..offer() },
-            Offer { client: ClientChoice::Library, ..lean() },
-            Offer { versions: vec![], ..offer() },
-            Offer { versions: vec![TlsVersion::Tls12, TlsVersion::Tls13], ..offer() },
-            Offer { groups: vec![], ..offer() },
-            Offer { groups: vec![Group::X25519, Group::P256], ..offer() },
-            Offer { resume: Resume::Psk, ..offer() },
-            Offer { hello_retry: Some(HelloRetry::Decoy), ..offer() },
-            Offer { client_identity: Some(identity.unwrap()), ..offer() },
-            Offer { key_log: Some(Arc::new(KeyLog::new(std::io::sink()))), ..offer() },
+            ClientSettings { client: ClientChoice::Library, ..offer() },
+            ClientSettings { client: ClientChoice::Library, ..lean() },
+            ClientSettings { versions: vec![], ..offer() },
+            ClientSettings { versions: vec![TlsVersion::Tls12, TlsVersion::Tls13], ..offer() },
+            ClientSettings { groups: vec![], ..offer() },
+            ClientSettings { groups: vec![Group::X25519, Group::P256], ..offer() },
+            ClientSettings { resume: Resume::Psk, ..offer() },
+            ClientSettings { hello_retry: Some(HelloRetry::Decoy), ..offer() },
+            ClientSettings { client_identity: Some(identity.unwrap()), ..offer() },
+            ClientSettings { key_log: Some(Arc::new(KeyLog::new(std::io::sink()))), ..offer() },
         ] {
             assert!(!own(&other).contains(&true), "{other:?}");
         }

@@ -1,5 +1,5 @@
 //! One connection of this back end: rustls over the unbuffered interface, or the engine's
-//! own client.
+//! minimal client.
 //!
 //! The unbuffered interface leaves the buffers to the caller: here one receive buffer serves all
 //! connections of a worker, and a connection keeps bytes of its own only when a record arrives in
@@ -20,7 +20,7 @@ use super::client_identity::take_shown;
 use super::facts::{Seen, negotiated};
 use super::failure::reason;
 use super::flight::{Early, encode, encode_flight, encrypt_early};
-use super::minimal::{OwnClient, Template};
+use super::minimal::{ClientHelloTemplate, MinimalClient};
 use super::signed_with;
 use super::tickets::{self, Ticket};
 use crate::observer::Observer;
@@ -52,8 +52,8 @@ thread_local! {
 enum Machine {
     /// rustls.
     Library(Box<UnbufferedClientConnection>),
-    /// The engine's own client, for what it can do.
-    Own(Box<OwnClient>),
+    /// The engine's minimal client, for what it can do.
+    Own(Box<MinimalClient>),
 }
 
 /// One connection.
@@ -108,12 +108,15 @@ impl RustlsSession {
         Ok(session)
     }
 
-    /// A connection by the engine's own client.
-    pub(super) fn minimal(template: Arc<Template>, asked_name: usize) -> Result<Self, Failure> {
-        Ok(Self::with(Machine::Own(Box::new(OwnClient::new(template)?)), asked_name))
+    /// A connection by the engine's minimal client.
+    pub(super) fn minimal(
+        template: Arc<ClientHelloTemplate>,
+        asked_name: usize,
+    ) -> Result<Self, Failure> {
+        Ok(Self::with(Machine::Own(Box::new(MinimalClient::new(template)?)), asked_name))
     }
 
-    /// Whether the engine's own client does it.
+    /// Whether the engine's minimal client does it.
     #[cfg(test)]
     pub(super) fn is_own(&self) -> bool {
         matches!(self.machine, Machine::Own(_))

@@ -10,7 +10,7 @@ use tlslab_testkit::peers::script::Act::{
 use tlslab_testkit::peers::{Fault, Peer, answering, bare, first_flight, secured};
 
 use super::{
-    ALL, CONNECTIONS, Client, LIBRARIES, books, completes, fail, fails, head, settings,
+    ALL, CONNECTIONS, Client, LIBRARIES, accounting, completes, fail, fails, head, settings,
     settings_of_old,
 };
 use crate::harness::{BACKENDS, SLACK, impatient, measured, trust, try_run};
@@ -101,7 +101,7 @@ fn a_close_notify_that_nobody_vouches_for_is_a_matter_of_the_library() {
             _ => "timeout_handshake",
         };
         let failed = [(class.to_owned(), CONNECTIONS)].into();
-        assert_eq!(books(&authority, fault.clone(), client).failed, failed, "{client:?}");
+        assert_eq!(accounting(&authority, fault.clone(), client).failed, failed, "{client:?}");
     }
 }
 

@@ -1,5 +1,5 @@
 //! Servers that fail in every way that is known, under load, by both back ends, the engine's
-//! own client and `--lean`: each failure has its class, the books balance, nothing panics, nothing
+//! minimal client and `--lean`: each failure has its class, the accounting balances, nothing panics, nothing
 //! hangs and nothing grows.
 
 mod endings;
@@ -38,7 +38,7 @@ fn settings_of_old(authority: &Authority) -> Settings {
 #[derive(Debug, Clone, Copy)]
 enum Client {
     Library(BackendChoice),
-    /// The engine's own client, behind a first connection of rustls. Of TLS 1.3 alone.
+    /// The engine's minimal client, behind a first connection of rustls. Of TLS 1.3 alone.
     Own,
     /// The same as `--lean` does it: it does not look at certificates.
     Lean,
@@ -48,8 +48,8 @@ const LIBRARIES: [Client; 2] = [Client::Library(BACKENDS[0]), Client::Library(BA
 const VERIFYING: [Client; 3] = [LIBRARIES[0], LIBRARIES[1], Client::Own];
 const ALL: [Client; 4] = [LIBRARIES[0], LIBRARIES[1], Client::Own, Client::Lean];
 
-/// The books of a run whose preflight went well and whose connections all met the fault.
-fn books(authority: &Authority, fault: Fault, client: Client) -> Outcomes {
+/// The accounting of a run whose preflight went well and whose connections all met the fault.
+fn accounting(authority: &Authority, fault: Fault, client: Client) -> Outcomes {
     // Without a version of its own, so that a fault may be of any.
     let welcome = Settings { version: None, ..settings(authority) };
     let peer = Peer::start(&welcome, client.preflights(), fault);
@@ -87,7 +87,7 @@ fn the_clients_are_who_they_are_called() {
             Client::Library(_) => 0,
             Client::Own | Client::Lean => CONNECTIONS - 1,
         };
-        assert_eq!((record.outcomes.completed, record.own_client), (CONNECTIONS, by_own));
+        assert_eq!((record.outcomes.completed, record.minimal_client), (CONNECTIONS, by_own));
     }
 }
 
@@ -98,7 +98,7 @@ fn fails(authority: &Authority, name: &str, class: &str, fault: &Fault) {
 
 fn fail(clients: &[Client], authority: &Authority, name: &str, class: &str, fault: &Fault) {
     for client in clients {
-        let outcomes = books(authority, fault.clone(), *client);
+        let outcomes = accounting(authority, fault.clone(), *client);
         let failed = [(class.to_owned(), CONNECTIONS)].into();
         assert_eq!(outcomes.failed, failed, "{name}, {client:?}");
     }
@@ -107,7 +107,7 @@ fn fail(clients: &[Client], authority: &Authority, name: &str, class: &str, faul
 /// Every connection of these clients completes, whatever is odd about it.
 fn completes(clients: &[Client], authority: &Authority, name: &str, fault: &Fault) {
     for client in clients {
-        let outcomes = books(authority, fault.clone(), *client);
+        let outcomes = accounting(authority, fault.clone(), *client);
         assert_eq!(outcomes.completed, CONNECTIONS, "{name}, {client:?}: {outcomes:?}");
     }
 }

@@ -6,7 +6,7 @@ use tlslab_testkit::peers::script::Act::{Flood, Receive, Send, Wait};
 use tlslab_testkit::peers::{Fault, Peer, bare, compressed, hello_retry, secured};
 use tlslab_testkit::tls_server::{Settings, Version};
 
-use super::{ALL, CONNECTIONS, Client, VERIFYING, books, fail, fails, settings};
+use super::{ALL, CONNECTIONS, Client, VERIFYING, accounting, fail, fails, settings};
 use crate::alone::measured_alone;
 use crate::harness::{measured, trust};
 
@@ -34,7 +34,7 @@ fn what_is_not_tls_breaks_the_protocol() {
     // The libraries would take any number of them; the minimal client refuses the first, as others.
     let empty = floods(&[22, 3, 3, 0, 0]);
     for client in ALL {
-        let failed = books(&authority, empty.clone(), client).failed;
+        let failed = accounting(&authority, empty.clone(), client).failed;
         let by_library = if let Client::Library(_) = client { CONNECTIONS } else { 1 };
         let expected =
             [("rule_empty_record", by_library), ("tls_protocol", CONNECTIONS - by_library)];
@@ -124,7 +124,7 @@ fn a_version_that_was_not_asked_for_is_an_alert() {
     }
 }
 
-/// What the books say of a certificate of this many KiB and this many others behind it.
+/// What the accounting says of a certificate of this many KiB and this many others behind it.
 fn chain_of(authority: &Authority, kib: usize, others: usize) -> Fault {
     let bloated = authority.issue_bloated(kib * 1024);
     let chain = vec![bloated.certificate.clone(); others];

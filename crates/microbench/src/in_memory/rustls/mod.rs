@@ -19,12 +19,12 @@ use rustls::{ClientConfig, RootCertStore, ServerConfig, SupportedProtocolVersion
 use self::session::RustlsSide;
 use self::tickets::Tickets;
 use super::InMemoryError;
-use super::library::{Library, Trouble};
+use super::library::{HandshakeError, Library};
 use super::role::Role;
 use super::settings::{SERVER_NAME, Settings};
 use super::spec::{InMemorySpec, has_group};
 use tlslab_contract::spec::KeyShare;
-use tlslab_remote_keys::{self as keys, Ledger, SharedDesk};
+use tlslab_remote_keys::{self as keys, SharedSession, SignatureAccounting};
 use tlslab_tls::BackendError;
 use tlslab_tls::rustls::{GROUPS, NAME, key_exchange};
 use tlslab_tls::self_signed::Issued;
@@ -36,7 +36,7 @@ pub struct RustlsLibrary {
     server: Arc<ServerConfig>,
     server_name: ServerName<'static>,
     tickets: Option<Arc<Tickets>>,
-    desk: Option<SharedDesk>,
+    session: Option<SharedSession>,
 }
 
 /// Whether rustls has all that a specification asks for; the error names what it lacks.
@@ -52,12 +52,12 @@ impl Library for RustlsLibrary {
     fn new(settings: &Settings) -> Result<Self, InMemoryError> {
         let provider = Arc::new(provider(settings.suite, settings.group)?);
         let tickets = settings.resumes.then(|| Arc::new(Tickets::default()));
-        let desk = match &settings.away {
-            Some((_, keeper)) => Some(Arc::new(Mutex::new(keys::desk(keeper.as_ref())?))),
+        let session = match &settings.away {
+            Some((_, source)) => Some(Arc::new(Mutex::new(keys::open_session(source.as_ref())?))),
             None => None,
         };
-        let mut client = client(settings, &provider, desk.as_ref())?;
-        let mut server = server(settings, &provider, desk.as_ref())?;
+        let mut client = client(settings, &provider, session.as_ref())?;
+        let mut server = server(settings, &provider, session.as_ref())?;
         client.resumption = match &tickets {
             Some(tickets) => Resumption::store(Arc::clone(tickets) as Arc<_>),
             None => Resumption::disabled(),
@@ -72,18 +72,18 @@ impl Library for RustlsLibrary {
             server: Arc::new(server),
             server_name: ServerName::try_from(SERVER_NAME).expect("a DNS name"),
             tickets,
-            desk,
+            session,
         })
     }
 
-    fn client(&mut self) -> Result<Self::Client, Trouble> {
+    fn client(&mut self) -> Result<Self::Client, HandshakeError> {
         let config = Arc::clone(&self.client);
         UnbufferedClientConnection::new(config, self.server_name.clone())
             .map(|connection| RustlsSide::new(connection, Role::Client))
             .map_err(|error| trouble(Role::Client, &error))
     }
 
-    fn server(&mut self) -> Result<Self::Server, Trouble> {
+    fn server(&mut self) -> Result<Self::Server, HandshakeError> {
         UnbufferedServerConnection::new(Arc::clone(&self.server))
             .map(|connection| RustlsSide::new(connection, Role::Server))
             .map_err(|error| trouble(Role::Server, &error))
@@ -93,14 +93,14 @@ impl Library for RustlsLibrary {
         self.tickets.as_ref().map_or(0, |tickets| tickets.count())
     }
 
-    fn signatures(&mut self) -> Option<Ledger> {
-        let desk = self.desk.as_ref()?;
-        Some(desk.lock().unwrap_or_else(PoisonError::into_inner).close_books())
+    fn signatures(&mut self) -> Option<SignatureAccounting> {
+        let session = self.session.as_ref()?;
+        Some(session.lock().unwrap_or_else(PoisonError::into_inner).close_books())
     }
 }
 
-fn trouble(side: Role, error: &rustls::Error) -> Trouble {
-    Trouble { side, message: error.to_string() }
+fn trouble(side: Role, error: &rustls::Error) -> HandshakeError {
+    HandshakeError { side, message: error.to_string() }
 }
 
 fn refused(error: rustls::Error) -> InMemoryError {
@@ -141,7 +141,7 @@ fn version(settings: &Settings) -> &'static SupportedProtocolVersion {
 fn client(
     settings: &Settings,
     provider: &Arc<CryptoProvider>,
-    desk: Option<&SharedDesk>,
+    session: Option<&SharedSession>,
 ) -> Result<ClientConfig, InMemoryError> {
     let roots = roots(&settings.identity)?;
     let verifier = authentication::server_verifier(roots, provider, settings.scheme)?;
@@ -152,22 +152,23 @@ fn client(
         .with_custom_certificate_verifier(verifier);
     match &settings.client_identity {
         None => Ok(builder.with_no_client_auth()),
-        Some((identity, _)) => match of(Role::Client, settings, desk) {
-            Some(desk) => {
-                Ok(builder.with_client_cert_resolver(keys::certified(&identity.certificate, desk)))
+        Some((identity, _)) => {
+            match of(Role::Client, settings, session) {
+                Some(session) => Ok(builder
+                    .with_client_cert_resolver(keys::certified(&identity.certificate, session))),
+                None => {
+                    let (chain, key) = chain_and_key(identity);
+                    builder.with_client_auth_cert(chain, key).map_err(refused)
+                }
             }
-            None => {
-                let (chain, key) = chain_and_key(identity);
-                builder.with_client_auth_cert(chain, key).map_err(refused)
-            }
-        },
+        }
     }
 }
 
 fn server(
     settings: &Settings,
     provider: &Arc<CryptoProvider>,
-    desk: Option<&SharedDesk>,
+    session: Option<&SharedSession>,
 ) -> Result<ServerConfig, InMemoryError> {
     let builder = ServerConfig::builder_with_provider(Arc::clone(provider))
         .with_protocol_versions(&[version(settings)])
@@ -180,17 +181,21 @@ fn server(
             builder.with_client_cert_verifier(verifier)
         }
     };
-    if let Some(desk) = of(Role::Server, settings, desk) {
-        let certified = keys::certified(&settings.identity.certificate, desk);
+    if let Some(session) = of(Role::Server, settings, session) {
+        let certified = keys::certified(&settings.identity.certificate, session);
         return Ok(builder.with_cert_resolver(certified));
     }
     let (chain, key) = chain_and_key(&settings.identity);
     builder.with_single_cert(chain, key).map_err(refused)
 }
 
-/// The desk, if it signs for this side.
-fn of<'a>(role: Role, settings: &Settings, desk: Option<&'a SharedDesk>) -> Option<&'a SharedDesk> {
-    desk.filter(|_| settings.away.as_ref().is_some_and(|(side, _)| *side == role))
+/// The session, if it signs for this side.
+fn of<'a>(
+    role: Role,
+    settings: &Settings,
+    session: Option<&'a SharedSession>,
+) -> Option<&'a SharedSession> {
+    session.filter(|_| settings.away.as_ref().is_some_and(|(side, _)| *side == role))
 }
 
 fn roots(identity: &Issued) -> Result<Arc<RootCertStore>, InMemoryError> {

@@ -7,7 +7,7 @@ use rustls::{CommonState, HandshakeKind, ProtocolVersion};
 
 use super::trouble;
 use crate::in_memory::buffer::Buffer;
-use crate::in_memory::library::{Seen, Side, Trouble};
+use crate::in_memory::library::{HandshakeError, Seen, Side};
 use crate::in_memory::role::Role;
 use tlslab_tls::rustls::signed_with;
 use tlslab_wire::names::{CipherSuite, SignatureScheme, TlsVersion};
@@ -69,8 +69,8 @@ impl<C: Connection> RustlsSide<C> {
         Self { connection, role, peer_scheme: None }
     }
 
-    fn failed(&self, message: &str) -> Trouble {
-        Trouble { side: self.role, message: message.to_owned() }
+    fn failed(&self, message: &str) -> HandshakeError {
+        HandshakeError { side: self.role, message: message.to_owned() }
     }
 
     /// Takes all records that have come: shows plaintext, appends what is to be sent.
@@ -79,7 +79,7 @@ impl<C: Connection> RustlsSide<C> {
         incoming: &mut Buffer,
         outgoing: &mut Buffer,
         show: &mut impl FnMut(&[u8]),
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), HandshakeError> {
         loop {
             let status = self.connection.process(incoming.unread());
             let discard = status.discard;
@@ -124,7 +124,11 @@ fn written(outgoing: &mut Buffer, mut write: impl FnMut(&mut [u8]) -> Result<usi
 }
 
 impl<C: Connection> Side for RustlsSide<C> {
-    fn advance(&mut self, incoming: &mut Buffer, outgoing: &mut Buffer) -> Result<(), Trouble> {
+    fn advance(
+        &mut self,
+        incoming: &mut Buffer,
+        outgoing: &mut Buffer,
+    ) -> Result<(), HandshakeError> {
         self.process(incoming, outgoing, &mut |_| {})?;
         if let Some(scheme) = signed_with::take() {
             self.peer_scheme = Some(SignatureScheme::from_code_point(scheme));
@@ -153,7 +157,7 @@ impl<C: Connection> Side for RustlsSide<C> {
         }
     }
 
-    fn seal(&mut self, plaintext: &[u8], outgoing: &mut Buffer) -> Result<(), Trouble> {
+    fn seal(&mut self, plaintext: &[u8], outgoing: &mut Buffer) -> Result<(), HandshakeError> {
         let status = self.connection.process(&mut []);
         let Ok(ConnectionState::WriteTraffic(mut traffic)) = status.state else {
             return Err(self.failed("the session takes no plaintext"));
@@ -170,7 +174,11 @@ impl<C: Connection> Side for RustlsSide<C> {
         if exhausted { Err(self.failed("the key is used up")) } else { Ok(()) }
     }
 
-    fn open(&mut self, incoming: &mut Buffer, show: &mut impl FnMut(&[u8])) -> Result<(), Trouble> {
+    fn open(
+        &mut self,
+        incoming: &mut Buffer,
+        show: &mut impl FnMut(&[u8]),
+    ) -> Result<(), HandshakeError> {
         // What it answers to would be alerts or key updates, and neither is sent here.
         self.process(incoming, &mut Buffer::empty(), show)
     }

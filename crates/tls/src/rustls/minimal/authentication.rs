@@ -22,20 +22,20 @@ const SPACES: [u8; 64] = [b' '; 64];
 const CONTEXT: &[u8] = b"TLS 1.3, server CertificateVerify\0";
 
 /// Judges the servers of one name.
-pub struct Judge {
+pub struct ServerAuthenticator {
     verifier: Arc<Verifier>,
     name: ServerName<'static>,
 }
 
 /// Why a server is refused: the class, the alert that it gets, and the reason.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Refusal {
+pub struct AuthError {
     pub failure: Failure,
     pub alert: u8,
     pub reason: Reason,
 }
 
-impl Judge {
+impl ServerAuthenticator {
     pub fn new(verifier: Arc<Verifier>, name: ServerName<'static>) -> Self {
         Self { verifier, name }
     }
@@ -47,7 +47,7 @@ impl Judge {
         certificate: &[u8],
         proof: &[u8],
         transcript: &hash::Output,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), AuthError> {
         let mut chain = Vec::new();
         for_each_certificate(certificate, |one| chain.push(CertificateDer::from(one)))
             .map_err(malformed)?;
@@ -68,12 +68,12 @@ impl Judge {
     }
 }
 
-fn malformed(fault: Fault) -> Refusal {
+fn malformed(fault: Fault) -> AuthError {
     let Fault { alert, .. } = fault;
-    Refusal { failure: Failure::TlsProtocol, alert, reason: fault.into() }
+    AuthError { failure: Failure::TlsProtocol, alert, reason: fault.into() }
 }
 
-fn refused(error: &Error, signed: bool) -> Refusal {
+fn refused(error: &Error, signed: bool) -> AuthError {
     let failure = failure(error, signed);
     let alert = match error {
         Error::NoCertificatesPresented => DECODE_ERROR,
@@ -81,5 +81,5 @@ fn refused(error: &Error, signed: bool) -> Refusal {
         Error::InvalidCertificate(why) => AlertDescription::from(why.clone()).into(),
         _ => ILLEGAL_PARAMETER,
     };
-    Refusal { failure, alert, reason: reason(error, Some(true)) }
+    AuthError { failure, alert, reason: reason(error, Some(true)) }
 }

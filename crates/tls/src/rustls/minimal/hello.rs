@@ -9,7 +9,7 @@ use rustls::crypto::{SecureRandom, SupportedKxGroup};
 use rustls::pki_types::ServerName;
 use rustls::unbuffered::ConnectionState;
 
-use super::authentication::Judge;
+use super::authentication::ServerAuthenticator;
 use super::secrets::{SUITES, Suite};
 use crate::rustls::flight::encode_flight;
 use crate::rustls::random::Random;
@@ -29,7 +29,7 @@ const SESSION_ID_LENGTH: usize = 32;
 const SESSION_ID: usize = RANDOM + RANDOM_LENGTH + 1;
 
 /// What all ClientHellos of a worker for one server name have in common.
-pub struct Template {
+pub struct ClientHelloTemplate {
     /// The whole record.
     record: Vec<u8>,
     /// Where the key share lies in it.
@@ -44,17 +44,17 @@ pub struct Template {
     /// The application protocols that are offered.
     alpn: Vec<Vec<u8>>,
     /// Who judges the server; nobody where it is not to be authenticated.
-    pub judge: Option<Judge>,
+    pub judge: Option<ServerAuthenticator>,
 }
 
-impl Template {
+impl ClientHelloTemplate {
     /// Of a configuration that offers TLS 1.3 only, and one group, this one, which may be of another
     /// implementation; `None` if its ClientHello is not what this client can copy.
     pub fn new(
         config: &Arc<ClientConfig>,
         server_name: &ServerName<'static>,
         group: &'static dyn SupportedKxGroup,
-        judge: Option<Judge>,
+        judge: Option<ServerAuthenticator>,
     ) -> Option<Self> {
         let [offered] = config.crypto_provider().kx_groups[..] else { return None };
         if offered.name() != group.name() {

@@ -13,7 +13,7 @@ use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection};
 
 use self::script::{Edit, Script};
-use super::{Event, HANDSHAKE, OwnClient, State, Template};
+use super::{ClientHelloTemplate, Event, HANDSHAKE, MinimalClient, State};
 
 /// A reason of the minimal client's, and whether an edit breaks the rule behind it.
 pub type Stricter = (&'static str, fn(&Edit) -> bool);
@@ -58,7 +58,7 @@ pub struct End {
 /// Both clients, that offer the same, and what a server draws its shares from.
 pub struct Clients {
     config: Arc<ClientConfig>,
-    template: Arc<Template>,
+    template: Arc<ClientHelloTemplate>,
     group: &'static dyn SupportedKxGroup,
 }
 
@@ -67,7 +67,8 @@ impl Clients {
     /// authenticates nobody; `group` is X25519 as well.
     pub fn new(config: Arc<ClientConfig>, group: &'static dyn SupportedKxGroup) -> Self {
         let offered = config.crypto_provider().kx_groups[0];
-        let template = Template::new(&config, &name(), offered, None).expect("it can be copied");
+        let template =
+            ClientHelloTemplate::new(&config, &name(), offered, None).expect("it can be copied");
         Self { config, template: Arc::new(template), group }
     }
 }
@@ -115,7 +116,7 @@ pub fn hold(clients: &Clients, script: &Script) -> Agreed {
 
 /// What the minimal client makes of a script, and what it waits for at the end.
 pub fn minimal(clients: &Clients, script: &Script) -> (End, State) {
-    let mut client = OwnClient::new(Arc::clone(&clients.template)).expect("a share is drawn");
+    let mut client = MinimalClient::new(Arc::clone(&clients.template)).expect("a share is drawn");
     let mut hello = Vec::new();
     client.begin(&mut hello).expect("a ClientHello is made");
     let (mut end, mut outgoing) = (End::default(), Vec::new());

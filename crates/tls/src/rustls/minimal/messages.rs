@@ -6,7 +6,7 @@ use rustls::crypto::tls13::OkmBlock;
 
 use super::hello::Answer;
 use super::secrets::{Secrets, Side};
-use super::{OwnClient, State};
+use super::{MinimalClient, State};
 use crate::Alpn;
 use tlslab_wire::outcome::Failure;
 use tlslab_wire::tls::fault::{DECRYPT_ERROR, Fault, INTERNAL_ERROR, illegal, unexpected};
@@ -37,7 +37,7 @@ const NO_KEY: Fault = Fault::new(INTERNAL_ERROR, "the server's records cannot be
 /// The handshake was another one for the server (section 4.4.4).
 const UNFIT: Fault = Fault::new(DECRYPT_ERROR, "the server's Finished does not fit the handshake");
 
-impl OwnClient {
+impl MinimalClient {
     /// Takes all messages that are whole; gives their length.
     pub(super) fn messages(
         &mut self,

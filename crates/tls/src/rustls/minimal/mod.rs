@@ -24,8 +24,8 @@ use std::sync::Arc;
 use rustls::crypto::ActiveKeyExchange;
 use rustls::crypto::tls13::OkmBlock;
 
-pub use self::authentication::Judge;
-pub use self::hello::Template;
+pub use self::authentication::ServerAuthenticator;
+pub use self::hello::ClientHelloTemplate;
 use self::messages::FOR_MIDDLE_BOXES;
 use self::protection::Protection;
 use self::secrets::{Secrets, Side, Suite};
@@ -56,7 +56,7 @@ const NO_RANDOM: Fault = Fault::new(INTERNAL_ERROR, "there are no random bytes")
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
     /// Its own ClientHello has not been made.
-    Begin,
+    Start,
     ServerHello,
     EncryptedExtensions,
     Certificate,
@@ -78,8 +78,8 @@ pub enum Event<'r> {
 }
 
 /// One connection.
-pub struct OwnClient {
-    template: Arc<Template>,
+pub struct MinimalClient {
+    template: Arc<ClientHelloTemplate>,
     state: State,
     /// The ClientHello, until it is known with which hash the transcript begins.
     hello: Vec<u8>,
@@ -118,13 +118,13 @@ pub struct OwnClient {
     has_ended: bool,
 }
 
-impl OwnClient {
-    /// Draws its key share, and sends nothing before [`OwnClient::begin`].
-    pub fn new(template: Arc<Template>) -> Result<Self, Failure> {
+impl MinimalClient {
+    /// Draws its key share, and sends nothing before [`MinimalClient::begin`].
+    pub fn new(template: Arc<ClientHelloTemplate>) -> Result<Self, Failure> {
         let exchange = template.group.start().map_err(|_| Failure::TlsProtocol)?;
         Ok(Self {
             template,
-            state: State::Begin,
+            state: State::Start,
             hello: Vec::new(),
             session_id: [0; 32],
             exchange: Some(exchange),
@@ -162,7 +162,7 @@ impl OwnClient {
 
     /// Appends a fatal alert, once (RFC 8446, section 6.2): encrypted, as soon as there are keys.
     pub fn end_with(&mut self, alert: u8, outgoing: &mut Vec<u8>) {
-        if mem::replace(&mut self.has_ended, true) || self.state == State::Begin {
+        if mem::replace(&mut self.has_ended, true) || self.state == State::Start {
             return;
         }
         if let (None, Some(suite), Some(secrets)) = (&self.sending, self.suite, &self.handshake) {
@@ -200,7 +200,7 @@ impl OwnClient {
 
     /// Appends the ClientHello, once.
     pub fn begin(&mut self, outgoing: &mut Vec<u8>) -> Result<(), Failure> {
-        if self.state == State::Begin {
+        if self.state == State::Start {
             let begin = outgoing.len() + HEADER;
             let share = self.exchange.as_ref().map_or(&[][..], |exchange| exchange.pub_key());
             let session_id = self.template.append(share, outgoing);
@@ -367,7 +367,7 @@ impl OwnClient {
             resumed_by: Resume::None,
             early_data: EarlyData::None,
             authenticated: self.authenticated,
-            own_client: true,
+            minimal_client: true,
         }
     }
 }

@@ -12,7 +12,7 @@ use crate::problem::Problem;
 
 /// The flags of this mode.
 #[derive(Debug, Clone, Args)]
-#[command(next_help_heading = "Connections at rest")]
+#[command(next_help_heading = "Idle connections")]
 pub struct Flags {
     /// Hold so many connections idle, one request made on each, and print what they cost in memory;
     /// several levels in rising order: 1000,5000,10000

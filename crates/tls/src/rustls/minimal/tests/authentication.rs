@@ -49,26 +49,30 @@ impl Owner {
 }
 
 /// Of a client that trusts this certificate, and asks for this name.
-fn judging(trusted: &Owner, name: &str) -> Arc<Template> {
+fn judging(trusted: &Owner, name: &str) -> Arc<ClientHelloTemplate> {
     let config = config(Group::X25519, &[0x1301]);
     let algorithms = config.crypto_provider().signature_verification_algorithms;
     judging_by(trusted, name, algorithms.supported_schemes())
 }
 
 /// The same of one that offers these schemes.
-fn judging_by(trusted: &Owner, name: &str, schemes: Vec<SignatureScheme>) -> Arc<Template> {
+fn judging_by(
+    trusted: &Owner,
+    name: &str,
+    schemes: Vec<SignatureScheme>,
+) -> Arc<ClientHelloTemplate> {
     let config = config(Group::X25519, &[0x1301]);
     let algorithms = config.crypto_provider().signature_verification_algorithms;
     let trust = TrustAnchors::Certificates(vec![trusted.certificate.clone()]);
     let verifier = Verifier::full(&trust, algorithms, schemes).unwrap();
     let name = ServerName::try_from(name.to_owned()).unwrap();
-    let judge = Judge::new(Arc::new(verifier), name.clone());
+    let judge = ServerAuthenticator::new(Arc::new(verifier), name.clone());
     let group = key_exchange::own(Group::X25519, KeyShare::Fresh).unwrap();
-    Arc::new(Template::new(&config, &name, group, Some(judge)).unwrap())
+    Arc::new(ClientHelloTemplate::new(&config, &name, group, Some(judge)).unwrap())
 }
 
 /// A server that has shown this chain, in the words of a Certificate.
-fn shown(template: &Arc<Template>, chain: &[u8]) -> Peer {
+fn shown(template: &Arc<ClientHelloTemplate>, chain: &[u8]) -> Peer {
     let mut peer = Peer::of(template);
     peer.say_first(1);
     peer.say(CERTIFICATE, chain).unwrap();
@@ -76,7 +80,7 @@ fn shown(template: &Arc<Template>, chain: &[u8]) -> Peer {
 }
 
 /// What the client says to a server that shows this chain and signs with this key.
-fn said(template: &Arc<Template>, chain: &[u8], signer: &Owner) -> Result<(), Failure> {
+fn said(template: &Arc<ClientHelloTemplate>, chain: &[u8], signer: &Owner) -> Result<(), Failure> {
     let mut peer = shown(template, chain);
     let proof = signer.proof(&peer.transcript());
     peer.say(CERTIFICATE_VERIFY, &proof)?;

@@ -12,7 +12,7 @@ use crate::openssl::OpensslBackend;
 use crate::rustls::RustlsBackend;
 use crate::rustls::minimal::invariants::script::{message, plain};
 use crate::rustls::minimal::secrets::Side;
-use crate::{Backend, Offer, Progress, Session, TrustAnchors};
+use crate::{Backend, ClientSettings, Progress, Session, TrustAnchors};
 use tlslab_contract::spec::{Authenticate, ClientChoice};
 use tlslab_system::socket::Socket;
 use tlslab_wire::names::TlsVersion;
@@ -228,8 +228,8 @@ impl Breach {
     }
 }
 
-fn offer(breach: Breach, client: ClientChoice) -> Offer {
-    Offer {
+fn offer(breach: Breach, client: ClientChoice) -> ClientSettings {
+    ClientSettings {
         versions: if breach.is_old() && client == ClientChoice::Library {
             vec![]
         } else {

@@ -53,15 +53,15 @@ fn name() -> ServerName<'static> {
     ServerName::try_from("localhost").unwrap()
 }
 
-fn template(group: Group) -> Arc<Template> {
+fn template(group: Group) -> Arc<ClientHelloTemplate> {
     let suites = SUITES.each_ref().map(|suite| suite.code_point);
     trusting(&config(group, &suites))
 }
 
 /// Of the group as the configuration has it, and without authentication, as `--lean` has it.
-fn trusting(config: &Arc<ClientConfig>) -> Arc<Template> {
+fn trusting(config: &Arc<ClientConfig>) -> Arc<ClientHelloTemplate> {
     let group = config.crypto_provider().kx_groups[0];
-    Arc::new(Template::new(config, &name(), group, None).unwrap())
+    Arc::new(ClientHelloTemplate::new(config, &name(), group, None).unwrap())
 }
 
 fn server_config(asks: bool) -> ServerConfig {
@@ -95,8 +95,8 @@ fn server(config: ServerConfig) -> ServerConnection {
 }
 
 /// A client that has begun, and its ClientHello's record.
-fn begun(template: &Arc<Template>) -> (OwnClient, Vec<u8>) {
-    let mut client = OwnClient::new(Arc::clone(template)).unwrap();
+fn begun(template: &Arc<ClientHelloTemplate>) -> (MinimalClient, Vec<u8>) {
+    let mut client = MinimalClient::new(Arc::clone(template)).unwrap();
     let mut hello = Vec::new();
     client.begin(&mut hello).unwrap();
     (client, hello)
@@ -104,7 +104,7 @@ fn begun(template: &Arc<Template>) -> (OwnClient, Vec<u8>) {
 
 /// Gives all whole records to the client, and takes them off; what it says, and what it read.
 fn feed(
-    client: &mut OwnClient,
+    client: &mut MinimalClient,
     bytes: &mut Vec<u8>,
     outgoing: &mut Vec<u8>,
 ) -> Result<Vec<u8>, Failure> {
@@ -125,7 +125,7 @@ fn feed(
 
 /// Carries bytes to and fro until neither side has any; what the client read, and the server.
 fn exchange(
-    client: &mut OwnClient,
+    client: &mut MinimalClient,
     server: &mut ServerConnection,
     outgoing: &mut Vec<u8>,
 ) -> (Vec<u8>, Vec<u8>) {
@@ -150,7 +150,10 @@ fn exchange(
 }
 
 /// A connection whose handshake is done.
-fn connected(template: &Arc<Template>, config: ServerConfig) -> (OwnClient, ServerConnection) {
+fn connected(
+    template: &Arc<ClientHelloTemplate>,
+    config: ServerConfig,
+) -> (MinimalClient, ServerConnection) {
     let (mut client, mut outgoing) = begun(template);
     let mut server = server(config);
     exchange(&mut client, &mut server, &mut outgoing);
@@ -159,7 +162,7 @@ fn connected(template: &Arc<Template>, config: ServerConfig) -> (OwnClient, Serv
 }
 
 /// Sends both ways.
-fn converse(client: &mut OwnClient, server: &mut ServerConnection) {
+fn converse(client: &mut MinimalClient, server: &mut ServerConnection) {
     let mut outgoing = Vec::new();
     let request: Vec<u8> = (0..40_000_u32).map(|number| number as u8).collect();
     client.write(&request, &mut outgoing).unwrap();
@@ -179,7 +182,7 @@ fn a_handshake_and_what_follows_with_every_suite_and_several_groups() {
             assert_eq!(facts.group, Some(KeyExchangeGroup::Named(group.code_point())));
             assert_eq!(facts.signature_scheme, Some(SignatureScheme::from_code_point(0x0403)));
             assert_eq!(facts.alpn, Some(Alpn::of(b"http/1.1")));
-            assert!(!facts.authenticated && !facts.client_authenticated && facts.own_client);
+            assert!(!facts.authenticated && !facts.client_authenticated && facts.minimal_client);
             converse(&mut client, &mut server);
             server.send_close_notify();
             let mut end = Vec::new();
@@ -267,7 +270,7 @@ fn a_fresh_share_is_another_one_for_each_connection() {
     for group in GROUPS {
         let config = config(group, &[0x1301]);
         let fresh = key_exchange::own(group, KeyShare::Fresh).unwrap();
-        let template = Arc::new(Template::new(&config, &name(), fresh, None).unwrap());
+        let template = Arc::new(ClientHelloTemplate::new(&config, &name(), fresh, None).unwrap());
         let [first, second] = [(); 2].map(|()| {
             let (client, hello) = begun(&template);
             let share = client.exchange.unwrap().pub_key().to_vec();
@@ -280,7 +283,7 @@ fn a_fresh_share_is_another_one_for_each_connection() {
         converse(&mut client, &mut server);
         // A template is of one group only.
         let other = key_exchange::own(Group::P521, KeyShare::Fresh).unwrap();
-        assert!(Template::new(&config, &name(), other, None).is_none());
+        assert!(ClientHelloTemplate::new(&config, &name(), other, None).is_none());
     }
 }
 

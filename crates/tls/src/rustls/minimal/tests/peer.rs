@@ -13,13 +13,13 @@ use tlslab_wire::tls::messages::{
 
 /// A server of our own, made of the client's parts.
 pub struct Peer {
-    pub client: OwnClient,
+    pub client: MinimalClient,
     secrets: Box<dyn Secrets>,
     keys: Protection,
 }
 
 /// A ServerHello's body.
-fn server_hello(client: &OwnClient, exchange: &dyn ActiveKeyExchange) -> Vec<u8> {
+fn server_hello(client: &MinimalClient, exchange: &dyn ActiveKeyExchange) -> Vec<u8> {
     let share = exchange.pub_key();
     let mut body = vec![3, 3];
     body.extend([7; 32]);
@@ -37,7 +37,7 @@ impl Peer {
     }
 
     /// The same to a client of this template, whose group is X25519.
-    pub fn of(template: &Arc<Template>) -> Self {
+    pub fn of(template: &Arc<ClientHelloTemplate>) -> Self {
         let (mut client, hello) = begun(template);
         let own = implementation(Group::X25519, KeyShare::Reused).unwrap().start().unwrap();
         let body = server_hello(&client, &*own);

@@ -1,4 +1,4 @@
-//! One thread's way to a key, and its books.
+//! One thread's way to a key, and its accounting.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -42,18 +42,18 @@ pub struct NotSigned {
     pub message: String,
 }
 
-/// The books of signatures.
+/// The accounting of signatures.
 #[derive(Debug, Clone)]
-pub struct Ledger {
-    /// Begin to end of each signature that was made, in nanoseconds.
+pub struct SignatureAccounting {
+    /// Start to end of each signature that was made, in nanoseconds.
     pub service: Histogram<u64>,
     /// Each node's.
-    pub nodes: Vec<NodeBooks>,
+    pub nodes: Vec<NodeAccounting>,
 }
 
-/// The books of a node.
+/// The accounting of a node.
 #[derive(Debug, Clone, Default)]
-pub struct NodeBooks {
+pub struct NodeAccounting {
     /// The node.
     pub name: String,
     /// Signatures that it made.
@@ -62,13 +62,14 @@ pub struct NodeBooks {
     pub failed: BTreeMap<String, u64>,
 }
 
-impl Ledger {
+impl SignatureAccounting {
     fn new(names: &[String]) -> Self {
-        let books = |name: &String| NodeBooks { name: name.clone(), ..NodeBooks::default() };
-        Self { service: empty_histogram(), nodes: names.iter().map(books).collect() }
+        let accounting =
+            |name: &String| NodeAccounting { name: name.clone(), ..NodeAccounting::default() };
+        Self { service: empty_histogram(), nodes: names.iter().map(accounting).collect() }
     }
 
-    /// Adds the books of another thread.
+    /// Adds the accounting of another thread.
     pub fn merge(&mut self, other: &Self) {
         self.service.add(&other.service).expect("all histograms have the same bounds");
         for (mine, others) in self.nodes.iter_mut().zip(&other.nodes) {
@@ -80,18 +81,18 @@ impl Ledger {
     }
 }
 
-/// Signs and keeps the books.
+/// Signs and keeps the accounting.
 #[derive(Debug)]
-pub struct Desk {
+pub struct SignerSession {
     signs: Box<dyn Signs>,
     names: Vec<String>,
-    ledger: Ledger,
+    accounting: SignatureAccounting,
 }
 
-impl Desk {
+impl SignerSession {
     pub(super) fn new(signs: Box<dyn Signs>, names: Vec<String>) -> Self {
-        let ledger = Ledger::new(&names);
-        Self { signs, names, ledger }
+        let accounting = SignatureAccounting::new(&names);
+        Self { signs, names, accounting }
     }
 
     /// Signs a message, or says in words why not.
@@ -99,24 +100,24 @@ impl Desk {
         let begun = MonotonicClock.now();
         let Signed { node, result } = self.signs.sign(message, scheme);
         let time = MonotonicClock.now() - begun;
-        let books = &mut self.ledger.nodes[node];
+        let accounting = &mut self.accounting.nodes[node];
         match result {
             Ok(signature) => {
-                books.signatures += 1;
-                self.ledger.service.saturating_record(time);
+                accounting.signatures += 1;
+                self.accounting.service.saturating_record(time);
                 Ok(signature)
             }
             Err(NotSigned { class, message }) => {
-                *books.failed.entry(class.to_owned()).or_default() += 1;
+                *accounting.failed.entry(class.to_owned()).or_default() += 1;
                 CLASS.set(Some(class));
-                Err(format!("{}: {message}", books.name))
+                Err(format!("{}: {message}", accounting.name))
             }
         }
     }
 
-    /// The books since the last call, and opens new ones.
-    pub fn close_books(&mut self) -> Ledger {
-        std::mem::replace(&mut self.ledger, Ledger::new(&self.names))
+    /// The accounting since the last call, and opens new ones.
+    pub fn close_books(&mut self) -> SignatureAccounting {
+        std::mem::replace(&mut self.accounting, SignatureAccounting::new(&self.names))
     }
 }
 
@@ -140,16 +141,18 @@ mod tests {
 
     #[test]
     fn books_tell_who_signed_and_why_not() {
-        let mut desk = Desk::new(Box::new(Turns(0)), vec!["a".to_owned(), "b".to_owned()]);
+        let mut session =
+            SignerSession::new(Box::new(Turns(0)), vec!["a".to_owned(), "b".to_owned()]);
         let scheme = RsaScheme { pss: true, hash: Hash::Sha256 };
-        assert_eq!((desk.sign(b"x", scheme), take_class()), (Ok(b"x".to_vec()), None));
-        assert_eq!(desk.sign(b"x", scheme), Err("b: too late".to_owned()));
+        assert_eq!((session.sign(b"x", scheme), take_class()), (Ok(b"x".to_vec()), None));
+        assert_eq!(session.sign(b"x", scheme), Err("b: too late".to_owned()));
         assert_eq!((take_class(), take_class()), (Some("signing_timeout"), None));
-        let mut ledger = desk.close_books();
-        ledger.merge(&ledger.clone());
-        let counts: Vec<_> = ledger.nodes.iter().map(|n| (n.signatures, n.failed.len())).collect();
-        assert_eq!((counts, ledger.service.len()), (vec![(2, 0), (0, 1)], 2));
-        assert_eq!(ledger.nodes[1].failed["signing_timeout"], 2);
-        assert_eq!(desk.close_books().nodes[0].signatures, 0);
+        let mut accounting = session.close_books();
+        accounting.merge(&accounting.clone());
+        let counts: Vec<_> =
+            accounting.nodes.iter().map(|n| (n.signatures, n.failed.len())).collect();
+        assert_eq!((counts, accounting.service.len()), (vec![(2, 0), (0, 1)], 2));
+        assert_eq!(accounting.nodes[1].failed["signing_timeout"], 2);
+        assert_eq!(session.close_books().nodes[0].signatures, 0);
     }
 }

@@ -8,7 +8,7 @@ use mio::net::TcpStream;
 
 /// A socket under an edge-triggered poller: what was reported once is not reported again.
 #[derive(Debug)]
-pub(super) struct Wire {
+pub(super) struct EdgeSocket {
     socket: TcpStream,
     /// There may be something to read.
     readable: bool,
@@ -16,7 +16,7 @@ pub(super) struct Wire {
     ending: bool,
 }
 
-impl Wire {
+impl EdgeSocket {
     pub fn new(socket: TcpStream) -> Self {
         Self { socket, readable: false, ending: false }
     }

@@ -12,11 +12,11 @@ const DOWN: Nanos = 100;
 
 /// Learns how late awakenings are, and how much earlier the alarm has to be.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Punctual {
+pub struct WakeupLead {
     lead: Nanos,
 }
 
-impl Punctual {
+impl WakeupLead {
     /// How long before an arrival the alarm goes off.
     pub fn lead(self) -> Nanos {
         self.lead
@@ -38,20 +38,20 @@ mod tests {
 
     #[test]
     fn the_lead_settles_above_what_awakenings_usually_take() {
-        let mut punctual = Punctual::default();
+        let mut wakeup_lead = WakeupLead::default();
         // Nine of ten take 20 microseconds, the tenth 40.
         for number in 0..5_000_u32 {
-            punctual.woke_late_by(if number % 10 == 0 { 40_000 } else { 20_000 });
+            wakeup_lead.woke_late_by(if number % 10 == 0 { 40_000 } else { 20_000 });
         }
-        assert!((20_000..=42_000).contains(&punctual.lead()), "{punctual:?}");
+        assert!((20_000..=42_000).contains(&wakeup_lead.lead()), "{wakeup_lead:?}");
     }
 
     #[test]
     fn a_machine_that_is_busy_elsewhere_does_not_make_the_worker_spin() {
-        let mut punctual = Punctual::default();
-        (0..1_000).for_each(|_| punctual.woke_late_by(5_000_000));
-        assert_eq!(punctual.lead(), MOST);
-        (0..10_000).for_each(|_| punctual.woke_late_by(0));
-        assert_eq!(punctual.lead(), 0);
+        let mut wakeup_lead = WakeupLead::default();
+        (0..1_000).for_each(|_| wakeup_lead.woke_late_by(5_000_000));
+        assert_eq!(wakeup_lead.lead(), MOST);
+        (0..10_000).for_each(|_| wakeup_lead.woke_late_by(0));
+        assert_eq!(wakeup_lead.lead(), 0);
     }
 }

@@ -9,7 +9,7 @@ use tlslab_system::clock::Nanos;
 /// What a worker tells while it runs; it writes, and whoever watches the run reads.
 #[derive(Debug)]
 #[repr(align(128))]
-pub struct Gauge {
+pub struct WorkerStatus {
     started: AtomicU64,
     open: AtomicU64,
     /// When the measurement begins, once that is known; before, `Nanos::MAX`.
@@ -21,7 +21,7 @@ pub struct Gauge {
     mailbox: Mutex<Box<Second>>,
 }
 
-impl Default for Gauge {
+impl Default for WorkerStatus {
     fn default() -> Self {
         Self {
             started: AtomicU64::new(0),
@@ -34,7 +34,7 @@ impl Default for Gauge {
     }
 }
 
-impl Gauge {
+impl WorkerStatus {
     /// Connections begun so far, in whatever phase.
     pub fn started(&self) -> u64 {
         self.started.load(Ordering::Relaxed)
@@ -108,29 +108,29 @@ mod tests {
 
     #[test]
     fn an_answer_is_collected_once_and_a_busy_mailbox_makes_nobody_wait() {
-        let gauge = Gauge::default();
+        let status = WorkerStatus::default();
         let (mut all, mut mine) = (Second::new(), Box::new(Second::new()));
         mine.completed = 5;
-        gauge.ask();
-        let hand = gauge.mailbox.lock().unwrap();
-        gauge.answer(&mut mine);
-        assert!(gauge.is_asked() && mine.completed == 5);
+        status.ask();
+        let hand = status.mailbox.lock().unwrap();
+        status.answer(&mut mine);
+        assert!(status.is_asked() && mine.completed == 5);
         drop(hand);
-        gauge.collect(&mut all);
+        status.collect(&mut all);
         assert_eq!(all.completed, 0, "there is no answer yet");
-        gauge.answer(&mut mine);
-        assert_eq!((gauge.is_asked(), mine.completed), (false, 0));
-        gauge.collect(&mut all);
-        gauge.collect(&mut all);
+        status.answer(&mut mine);
+        assert_eq!((status.is_asked(), mine.completed), (false, 0));
+        status.collect(&mut all);
+        status.collect(&mut all);
         assert_eq!(all.completed, 5);
     }
 
     /// The prefetcher fetches lines of 64 bytes in pairs: what one worker writes must lie in no pair
     /// that another one writes to.
     #[test]
-    fn gauges_of_two_workers_share_no_cache_line() {
-        let gauges = [Gauge::default(), Gauge::default()];
-        let [first, second] = [0, 1].map(|index| std::ptr::from_ref(&gauges[index]).addr());
+    fn statuses_of_two_workers_share_no_cache_line() {
+        let statuses = [WorkerStatus::default(), WorkerStatus::default()];
+        let [first, second] = [0, 1].map(|index| std::ptr::from_ref(&statuses[index]).addr());
         assert!(first.is_multiple_of(128) && second - first >= 128);
     }
 }

@@ -14,12 +14,12 @@ const LESSONS: u32 = 8;
 
 /// Learns how many bytes come before a response.
 #[derive(Debug, Clone, Copy)]
-pub struct Wakes {
+pub struct RecvLowWater {
     bytes: u32,
     lessons: u32,
 }
 
-impl Wakes {
+impl RecvLowWater {
     /// Learns only where every connection is the same: a full handshake and one request, over
     /// HTTP/1.1. Elsewhere every byte wakes the worker.
     pub fn new(script: &Script, all_full: bool) -> Self {
@@ -42,7 +42,7 @@ impl Wakes {
     /// byte has to wake this connection from now on.
     pub fn waits(&mut self, wait: Wait, flight: Option<u64>) -> bool {
         match (wait, flight) {
-            (Wait::Begin, _) => return false,
+            (Wait::Start, _) => return false,
             // Another connection may have taught as much since this one began.
             (Wait::Tickets(came), _) if came < u64::from(self.bytes) => {}
             (Wait::Tickets(came), Some(flight)) if self.lessons > 0 && came < flight => {
@@ -73,56 +73,56 @@ impl Wakes {
 mod tests {
     use super::*;
 
-    fn fresh() -> Wakes {
-        Wakes { bytes: 1, lessons: LESSONS }
+    fn fresh() -> RecvLowWater {
+        RecvLowWater { bytes: 1, lessons: LESSONS }
     }
 
     #[test]
     fn tickets_do_not_wake_once_they_are_known() {
-        let mut wakes = fresh();
-        assert!(!wakes.waits(Wait::Begin, Some(800)));
-        assert!(wakes.waits(Wait::Tickets(79), Some(800)));
-        assert_eq!(wakes.bytes(), 80);
-        assert!(wakes.waits(Wait::Tickets(158), Some(800)));
-        assert!(!wakes.waits(Wait::Begin, Some(800)));
-        wakes.completed(2_400);
-        assert_eq!(wakes.bytes(), 159);
+        let mut low_water = fresh();
+        assert!(!low_water.waits(Wait::Start, Some(800)));
+        assert!(low_water.waits(Wait::Tickets(79), Some(800)));
+        assert_eq!(low_water.bytes(), 80);
+        assert!(low_water.waits(Wait::Tickets(158), Some(800)));
+        assert!(!low_water.waits(Wait::Start, Some(800)));
+        low_water.completed(2_400);
+        assert_eq!(low_water.bytes(), 159);
         // Those that had begun before are still woken by theirs, and that is no news.
-        (0..100).for_each(|_| assert!(wakes.waits(Wait::Tickets(79), Some(800))));
-        assert_eq!(wakes.bytes(), 159);
+        (0..100).for_each(|_| assert!(low_water.waits(Wait::Tickets(79), Some(800))));
+        assert_eq!(low_water.bytes(), 159);
     }
 
     #[test]
     fn a_message_in_parts_has_every_byte_wake() {
-        let mut wakes = fresh();
-        wakes.waits(Wait::Tickets(158), Some(800));
-        assert!(wakes.waits(Wait::Rest, Some(800)));
-        assert_eq!(wakes.bytes(), 1);
-        wakes.waits(Wait::Tickets(158), Some(800));
-        assert_eq!(wakes.bytes(), 1);
+        let mut low_water = fresh();
+        low_water.waits(Wait::Tickets(158), Some(800));
+        assert!(low_water.waits(Wait::Rest, Some(800)));
+        assert_eq!(low_water.bytes(), 1);
+        low_water.waits(Wait::Tickets(158), Some(800));
+        assert_eq!(low_water.bytes(), 1);
     }
 
     #[test]
     fn what_is_longer_than_the_handshake_is_not_waited_for() {
         for flight in [None, Some(158)] {
-            let mut wakes = fresh();
-            wakes.waits(Wait::Tickets(158), flight);
-            assert_eq!(wakes.bytes(), 1, "{flight:?}");
+            let mut low_water = fresh();
+            low_water.waits(Wait::Tickets(158), flight);
+            assert_eq!(low_water.bytes(), 1, "{flight:?}");
         }
     }
 
     #[test]
     fn a_response_that_would_not_have_woken_ends_it() {
-        let mut wakes = fresh();
-        wakes.waits(Wait::Tickets(158), Some(800));
-        wakes.completed(158);
-        assert_eq!(wakes.bytes(), 1);
+        let mut low_water = fresh();
+        low_water.waits(Wait::Tickets(158), Some(800));
+        low_water.completed(158);
+        assert_eq!(low_water.bytes(), 1);
     }
 
     #[test]
     fn tickets_without_end_are_not_learnt() {
-        let mut wakes = fresh();
-        (1..100).for_each(|came| _ = wakes.waits(Wait::Tickets(came), Some(800)));
-        assert_eq!(wakes.bytes(), 1);
+        let mut low_water = fresh();
+        (1..100).for_each(|came| _ = low_water.waits(Wait::Tickets(came), Some(800)));
+        assert_eq!(low_water.bytes(), 1);
     }
 }

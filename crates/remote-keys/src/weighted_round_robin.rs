@@ -3,13 +3,13 @@
 /// Smooth weighted round robin, as nginx has it: in every round of as many turns as the weights' sum
 /// each gets as many as its weight, and those of one are spread over the round.
 #[derive(Debug, Clone)]
-pub struct Wheel {
+pub struct WeightedRoundRobin {
     weights: Vec<i64>,
     credits: Vec<i64>,
 }
 
-impl Wheel {
-    /// A wheel over these weights, of which one at least is not 0.
+impl WeightedRoundRobin {
+    /// A turns over these weights, of which one at least is not 0.
     pub fn new(weights: impl IntoIterator<Item = u32>) -> Self {
         let weights: Vec<_> = weights.into_iter().map(i64::from).collect();
         Self { credits: vec![0; weights.len()], weights }
@@ -34,12 +34,12 @@ mod tests {
 
     #[test]
     fn each_gets_its_weight_in_turns() {
-        let mut wheel = Wheel::new([3, 1]);
-        let turns: Vec<_> = (0..8).map(|_| wheel.turn()).collect();
+        let mut turns = WeightedRoundRobin::new([3, 1]);
+        let turns: Vec<_> = (0..8).map(|_| turns.turn()).collect();
         assert_eq!(turns, [0, 0, 1, 0, 0, 0, 1, 0]);
-        let mut wheel = Wheel::new([50, 50]);
-        assert_eq!((0..4).map(|_| wheel.turn()).collect::<Vec<_>>(), [0, 1, 0, 1]);
-        let mut wheel = Wheel::new([0, 2]);
-        assert_eq!((0..3).map(|_| wheel.turn()).collect::<Vec<_>>(), [1, 1, 1]);
+        let mut turns = WeightedRoundRobin::new([50, 50]);
+        assert_eq!((0..4).map(|_| turns.turn()).collect::<Vec<_>>(), [0, 1, 0, 1]);
+        let mut turns = WeightedRoundRobin::new([0, 2]);
+        assert_eq!((0..3).map(|_| turns.turn()).collect::<Vec<_>>(), [1, 1, 1]);
     }
 }

@@ -48,7 +48,7 @@ const RECEIVE_LIMIT: u64 = 1024 * 1024;
 
 /// Makes the connections of a probe.
 #[derive(Debug)]
-pub struct Dialer {
+pub struct Connector {
     address: SocketAddr,
     limits: Limits,
     began: Instant,
@@ -58,8 +58,8 @@ pub struct Dialer {
     pub connections: u32,
 }
 
-impl Dialer {
-    /// A dialer that has made no connection.
+impl Connector {
+    /// A connector that has made no connection.
     pub fn new(address: SocketAddr, limits: Limits) -> Self {
         let now = Instant::now();
         Self { address, limits, began: now, due: now, connections: 0 }
@@ -71,7 +71,7 @@ impl Dialer {
     }
 
     /// Makes a connection, as soon as there may be one.
-    pub fn dial(&mut self) -> Result<Line, Stop> {
+    pub fn dial(&mut self) -> Result<ProbeConnection, Stop> {
         if self.connections == self.limits.connections {
             return Err(Stop::Connections(self.connections));
         }
@@ -86,7 +86,8 @@ impl Dialer {
         self.connections += 1;
         let deadline = (now + self.limits.each).min(end);
         let number = self.connections;
-        Line::connect(self.address, deadline).map_err(|failure| Stop::Connect { number, failure })
+        ProbeConnection::connect(self.address, deadline)
+            .map_err(|failure| Stop::Connect { number, failure })
     }
 
     /// Sends a ClientHello, and gives the server's answer.
@@ -99,13 +100,13 @@ impl Dialer {
 /// One connection. Every call ends by its deadline; dropping it resets the connection, which leaves
 /// no state behind on either side.
 #[derive(Debug)]
-pub struct Line {
+pub struct ProbeConnection {
     stream: TcpStream,
     deadline: Instant,
     received: u64,
 }
 
-impl Line {
+impl ProbeConnection {
     fn connect(address: SocketAddr, deadline: Instant) -> Result<Self, Failure> {
         let failed = |e: io::Error| match e.kind() {
             ErrorKind::TimedOut => Failure::TimedOut(Step::Connect),
@@ -174,7 +175,7 @@ pub fn refusal(error: &io::Error) -> Refusal {
     }
 }
 
-impl Read for Line {
+impl Read for ProbeConnection {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if self.received > RECEIVE_LIMIT {
             return Err(ErrorKind::FileTooLarge.into());
@@ -190,7 +191,7 @@ impl Read for Line {
     }
 }
 
-impl Write for Line {
+impl Write for ProbeConnection {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.stream.set_write_timeout(Some(self.left()?))?;
         match self.stream.write(bytes) {

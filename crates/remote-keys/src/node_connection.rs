@@ -8,7 +8,7 @@ use std::time::Duration;
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection, StreamOwned};
 
-use super::desk::NotSigned;
+use super::session::NotSigned;
 use tlslab_system::clock::{Clock, MonotonicClock, Nanos};
 use tlslab_wire::http::h1::ResponseReader;
 use tlslab_wire::sanitize::sanitize;
@@ -29,13 +29,13 @@ pub struct Answer {
 }
 
 /// A way to one node.
-pub struct Wire {
+pub struct NodeConnection {
     address: SocketAddr,
     config: Arc<ClientConfig>,
     stream: Option<StreamOwned<ClientConnection, Timed>>,
 }
 
-impl Wire {
+impl NodeConnection {
     /// Nothing is opened yet.
     pub fn new(address: SocketAddr, config: Arc<ClientConfig>) -> Self {
         Self { address, config, stream: None }

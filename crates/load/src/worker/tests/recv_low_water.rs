@@ -149,7 +149,7 @@ fn tickets_wake_nobody_twice_and_who_waits_for_them_in_vain_is_looked_after() {
         WITH_TICKETS + WITHOUT
     );
     let spec: RunSpec = serde_json::from_str(&json).unwrap();
-    let gauge = Gauge::default();
+    let status = WorkerStatus::default();
     let share = Share {
         script: &script,
         levels: vec![1],
@@ -161,7 +161,7 @@ fn tickets_wake_nobody_twice_and_who_waits_for_them_in_vain_is_looked_after() {
         schedule: Schedule::new(&spec, MonotonicClock.now()),
         trace: 0,
         processor: None,
-        gauge: &gauge,
+        status: &status,
     };
     let backend = Plain::default();
     let in_vain = Rc::clone(&backend.in_vain);

@@ -27,9 +27,9 @@ thread_local! {
 /// In a handshake OpenSSL reads each record's header and content by a call of its own, even when
 /// told to read ahead: without a buffer a connection costs eleven system calls more. What it writes
 /// is collected, so that its Finished and the first request leave in one segment. The buffer goes
-/// from one connection to the next, so that one at rest holds none.
+/// from one connection to the next, so that an idle one holds none.
 #[derive(Debug)]
-pub struct Wire {
+pub struct BioBuffer {
     received: Vec<u8>,
     /// The part of `received` that OpenSSL has not read.
     unread: std::ops::Range<usize>,
@@ -42,7 +42,7 @@ pub struct Wire {
     broken: Option<Rule>,
 }
 
-impl Wire {
+impl BioBuffer {
     /// A wire that no byte has passed.
     pub fn new() -> Self {
         Self {
@@ -111,7 +111,7 @@ impl Wire {
     }
 }
 
-impl Read for Wire {
+impl Read for BioBuffer {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if self.unread.is_empty() {
             return if self.ended { Ok(0) } else { Err(ErrorKind::WouldBlock.into()) };
@@ -127,7 +127,7 @@ impl Read for Wire {
     }
 }
 
-impl Write for Wire {
+impl Write for BioBuffer {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if self.unsent() >= UNSENT_LIMIT {
             return Err(ErrorKind::WouldBlock.into());
@@ -152,7 +152,7 @@ mod tests {
 
     #[test]
     fn an_empty_wire_would_block_and_collects() {
-        let mut wire = Wire::new();
+        let mut wire = BioBuffer::new();
         assert_eq!(wire.read(&mut [0; 8]).unwrap_err().kind(), ErrorKind::WouldBlock);
         assert_eq!(wire.write(b"abc").unwrap(), 3);
         assert_eq!(wire.unsent(), 3);
@@ -160,7 +160,7 @@ mod tests {
 
     #[test]
     fn what_waits_is_bounded() {
-        let mut wire = Wire::new();
+        let mut wire = BioBuffer::new();
         wire.write_all(&vec![0; UNSENT_LIMIT]).unwrap();
         assert_eq!(wire.write(b"x").unwrap_err().kind(), ErrorKind::WouldBlock);
     }
@@ -170,7 +170,7 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let mut socket = Socket::connect(listener.local_addr().unwrap()).unwrap();
         let (mut peer, _) = listener.accept().unwrap();
-        let mut wire = Wire::new();
+        let mut wire = BioBuffer::new();
         peer.write_all(b"abcde").unwrap();
         assert_eq!(receive(&mut wire, &mut socket), 5);
         assert_eq!(wire.receive(&mut socket).unwrap(), None);
@@ -181,13 +181,13 @@ mod tests {
         assert!(wire.send(&mut socket).unwrap());
         peer.read_exact(&mut read).unwrap();
         assert_eq!((&read, wire.unsent()), (b"xyz", 0));
-        assert_eq!(wire.received.capacity(), 0, "a wire at rest holds no buffer");
+        assert_eq!(wire.received.capacity(), 0, "an idle buffer holds no buffer");
         drop(peer);
         assert_eq!(receive(&mut wire, &mut socket), 0);
         assert_eq!(wire.read(&mut read).unwrap(), 0);
     }
 
-    fn receive(wire: &mut Wire, socket: &mut Socket) -> usize {
+    fn receive(wire: &mut BioBuffer, socket: &mut Socket) -> usize {
         loop {
             socket.became_readable(false);
             match wire.receive(socket).unwrap() {

@@ -15,7 +15,7 @@ pub(crate) struct Timing {
 }
 
 /// What a worker lends to the connection that it serves.
-pub(crate) struct Lent<'a> {
+pub(crate) struct Context<'a> {
     pub now: Nanos,
     pub timing: Timing,
     pub counts: &'a WorkerCounts,
