@@ -70,7 +70,9 @@ def source_folders() -> list[Path]:
     return [*sorted(CRATES.glob("*/src")), *(folder for folder in programs if folder.is_dir())]
 
 
-@pytest.mark.parametrize("sources", source_folders(), ids=lambda path: str(path.relative_to(CRATES)))
+@pytest.mark.parametrize(
+    "sources", source_folders(), ids=lambda path: str(path.relative_to(CRATES))
+)
 def test_modules_of_a_crate_import_one_another_in_one_direction(sources: Path) -> None:
     for folder, graph in graphs(sources).items():
         try:
