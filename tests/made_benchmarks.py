@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tlslab.analysis.scaling import law_value
+from tlslab.analysis.stats.scaling import law_value
 from tlslab.experiment import loads
 from tlslab.model.benchmark import (
     BenchmarkRun,

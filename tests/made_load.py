@@ -8,8 +8,7 @@ import numpy as np
 from hdrh.histogram import HdrHistogram
 
 from made_run import World, environment
-from tlslab.model.experiment import Experiment, Factor
-from tlslab.model.load import (
+from tlslab.model.capacity import (
     LoadPlan,
     MaximumRules,
     Objective,
@@ -18,6 +17,7 @@ from tlslab.model.load import (
     SearchRules,
     Step,
 )
+from tlslab.model.experiment import Experiment, Factor
 from tlslab.model.plan import Cell, Plan
 from tlslab.model.profile import Profile
 from tlslab.model.record import (
@@ -43,7 +43,7 @@ from tlslab.model.record import (
 )
 from tlslab.model.run import RunContents
 from tlslab.model.workload import Window, Workload
-from tlslab.planning.load import next_step
+from tlslab.planning.capacity import next_step
 
 WINDOW = Window(200, 1000)
 FIFTHS = (0.2, 0.4, 0.6, 0.8, 1.0)

@@ -5,8 +5,8 @@ import pytest
 from tlslab.experiment import dumps, load, loads, shipped
 from tlslab.experiment.short import LEVELS, MEASURE_MS, VARIABLE, VARYING, WARMUP_MS, asked_for
 from tlslab.model.benchmark import BenchmarkSettings
+from tlslab.model.capacity import LoadPlan
 from tlslab.model.experiment import Experiment
-from tlslab.model.load import LoadPlan
 from tlslab.model.workload import Window
 
 

@@ -9,9 +9,9 @@ joins it all. `scaling` fits throughput against concurrency; `concurrency` is st
 
 from collections.abc import Callable, Mapping
 
-from tlslab.analysis.concurrency import summarise as summarise_benchmark
-from tlslab.analysis.load import summarise as summarise_load
-from tlslab.analysis.summary import summarise_matrix
+from tlslab.analysis.benchmark import summarise as summarise_benchmark
+from tlslab.analysis.capacity import summarise as summarise_load
+from tlslab.analysis.matrix.summary import summarise_matrix
 from tlslab.model.experiment import BENCHMARK, LOAD, MATRIX
 from tlslab.model.finding import Summary
 from tlslab.model.run import RunContents

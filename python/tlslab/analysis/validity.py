@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from tlslab.analysis import steady_state
 from tlslab.analysis.measures import (
     Processors,
     client_busy,
@@ -12,6 +11,7 @@ from tlslab.analysis.measures import (
     server_busy,
     steal_share,
 )
+from tlslab.analysis.stats import steady_state
 from tlslab.model.finding import CellVerdict, Note
 from tlslab.model.record import FailureReason, Outcomes, RunRecord, Trial, TrialRun
 from tlslab.model.wording import counted, figure, percent

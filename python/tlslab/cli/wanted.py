@@ -6,12 +6,12 @@ from typing import Any
 
 from tlslab.cli.options import as_url
 from tlslab.experiment import with_levels
-from tlslab.experiment.load import required_objective
+from tlslab.experiment.capacity import required_objective
 from tlslab.experiment.workload import required_status
 from tlslab.model.benchmark import BenchmarkSettings
+from tlslab.model.capacity import LoadPlan
 from tlslab.model.errors import UsageError
 from tlslab.model.experiment import Experiment
-from tlslab.model.load import LoadPlan
 from tlslab.model.workload import NO_WINDOW, Window
 from tlslab.targets import find_kind
 from tlslab.targets.jdk import expand

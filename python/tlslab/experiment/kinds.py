@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from tlslab.experiment import benchmark
+from tlslab.experiment.capacity import read_load, write_load
 from tlslab.experiment.factors import RULES, Rule
-from tlslab.experiment.load import read_load, write_load
 from tlslab.experiment.workload import read_workload, write_workload
 from tlslab.model.experiment import BENCHMARK, LOAD, MATRIX, Experiment
 from tlslab.toml_table import Table

@@ -10,8 +10,8 @@ from dataclasses import replace
 from typing import Any
 
 from tlslab.model.benchmark import BenchmarkSettings
+from tlslab.model.capacity import LoadPlan
 from tlslab.model.experiment import Experiment, Factor
-from tlslab.model.load import LoadPlan
 from tlslab.model.workload import NO_WINDOW, Window
 
 VARIABLE = "TLSLAB_SHORT_RUNS"

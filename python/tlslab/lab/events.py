@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tlslab.model.load import Step
+from tlslab.model.capacity import Step
 from tlslab.model.plan import Plan
 from tlslab.model.record import Trial
 

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 from tlslab.lab.benchmark.run import mean_seconds, with_runtimes
 from tlslab.lab.benchmark.runtimes import Runtimes
-from tlslab.lab.load import steps_left
-from tlslab.lab.load_run import for_external, without_order
+from tlslab.lab.capacity.conductor import steps_left
+from tlslab.lab.capacity.run import for_external, without_order
 from tlslab.lab.request import Request
 from tlslab.lab.run import matrix_seconds
+from tlslab.model.capacity import LoadPlan
 from tlslab.model.deployment import NO_FRONT
 from tlslab.model.errors import UsageError
 from tlslab.model.experiment import BENCHMARK, LOAD, MATRIX
-from tlslab.model.load import LoadPlan
 from tlslab.model.plan import Cell, Plan
 from tlslab.planning import make_plan
 from tlslab.planning.faults import add_faults

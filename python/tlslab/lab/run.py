@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 
 from tlslab.lab import events
 from tlslab.lab.benchmark.run import run_benchmarks
-from tlslab.lab.cells import run_cells
-from tlslab.lab.load_run import run_load
+from tlslab.lab.blocks import run_cells
+from tlslab.lab.capacity.run import run_load
 from tlslab.lab.request import Request, Result
 from tlslab.lab.results import read_contents, summarise
 from tlslab.lab.trial import run_trial

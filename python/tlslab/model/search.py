@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Literal
 
-from tlslab.model.load import SearchRules
+from tlslab.model.capacity import SearchRules
 from tlslab.model.record import TrialRun
 from tlslab.model.wording import counted, figure, percent
 

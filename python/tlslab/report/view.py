@@ -205,9 +205,9 @@ def _section(summary: Summary, id_: str, label: str, cells: list[CellSummary]) -
     ranks = _ranks(ranking) if ranking else {}
     cells = sorted(cells, key=lambda cell: ranks.get(cell.key, (len(cells), ""))[0])
     keys = {cell.key for cell in cells}
-    kept_open = _ranks_by(summary, keys, KEPT_OPEN)
+    keep_alive = _ranks_by(summary, keys, KEPT_OPEN)
     open_cells = [cell for cell in cells if KEPT_OPEN in cell.estimates]
-    open_cells.sort(key=lambda cell: kept_open.get(cell.key, (len(cells), ""))[0])
+    open_cells.sort(key=lambda cell: keep_alive.get(cell.key, (len(cells), ""))[0])
     return Section(
         id=id_,
         label=label,
@@ -215,7 +215,7 @@ def _section(summary: Summary, id_: str, label: str, cells: list[CellSummary]) -
         rows=tuple(_row(summary, cell, ranks.get(cell.key, (0, ""))[1]) for cell in cells),
         findings=tuple(f for f in summary.findings if f.cells and keys.issuperset(f.cells)),
         kept_open=tuple(
-            _row(summary, cell, kept_open.get(cell.key, (0, ""))[1], KEPT_OPEN)
+            _row(summary, cell, keep_alive.get(cell.key, (0, ""))[1], KEPT_OPEN)
             for cell in open_cells
         ),
     )

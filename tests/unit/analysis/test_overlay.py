@@ -5,7 +5,7 @@ import pytest
 from made_load import LoadWorld, made_load_run
 from made_run import SERVER_US, World, made_run
 from tlslab.analysis import summarise
-from tlslab.analysis.load import summarise as summarise_load
+from tlslab.analysis.capacity import summarise as summarise_load
 from tlslab.analysis.overlay import Side, overlay, ratio_estimate
 from tlslab.model.errors import UsageError
 from tlslab.model.estimate import Estimate

@@ -8,7 +8,7 @@ import pytest
 
 from made_load import made_load_run
 from made_run import made_run
-from tlslab.analysis import load as load_analysis
+from tlslab.analysis import capacity as capacity_analysis
 from tlslab.analysis import summarise
 from tlslab.cli import ending
 from tlslab.cli.wanted import Changes, changed, parse_targets
@@ -17,10 +17,10 @@ from tlslab.experiment import dumps, load, loads
 from tlslab.lab.foresee import foresee
 from tlslab.lab.request import Request
 from tlslab.lab.specs import Aim, preflight_spec, run_spec
+from tlslab.model.capacity import LoadPlan
 from tlslab.model.errors import ExperimentError, UsageError
 from tlslab.model.experiment import Experiment
 from tlslab.model.finding import Summary
-from tlslab.model.load import LoadPlan
 from tlslab.model.profile import Profile
 from tlslab.report.commands import folded
 from tlslab.report.facts import redo_words
@@ -109,7 +109,7 @@ def test_the_command_to_make_it_again_names_no_folder_and_the_seed() -> None:
     seeded = ("tlslab", "run", "groups", "--seed", "7")
     assert redo_words(_typed(summary, seeded)) == list(seeded)
     other = ("tlslab", "compare", "a", "b")
-    assert redo_words(_typed(load_analysis.summarise(made_load_run()), other)) == list(other)
+    assert redo_words(_typed(capacity_analysis.summarise(made_load_run()), other)) == list(other)
 
 
 def _typed(summary: Summary, command: tuple[str, ...]) -> Summary:

@@ -7,8 +7,8 @@ from tlslab.cli.steps import begun_words, ended_words, time_left
 from tlslab.cli.wanted import with_load_options
 from tlslab.experiment import load
 from tlslab.lab.events import Left
+from tlslab.model.capacity import LoadPlan, Objective, Step
 from tlslab.model.errors import UsageError
-from tlslab.model.load import LoadPlan, Objective, Step
 from tlslab.model.workload import Window
 
 WINDOW = Window(100, 500)

@@ -6,9 +6,9 @@ from importlib import resources
 import pytest
 
 from tlslab.experiment import dumps, load, loads
-from tlslab.experiment.load import required_objective
+from tlslab.experiment.capacity import required_objective
+from tlslab.model.capacity import LoadPlan, Objective, parse_objective
 from tlslab.model.errors import ExperimentError, UsageError
-from tlslab.model.load import LoadPlan, Objective, parse_objective
 
 TEXT = (resources.files("tlslab") / "experiments" / "capacity.toml").read_text("utf-8")
 

@@ -12,7 +12,7 @@ import pytest
 
 from tlslab.experiment import dumps, load, with_levels
 from tlslab.lab import events
-from tlslab.lab.cells import warm_up_seconds
+from tlslab.lab.blocks import warm_up_seconds
 from tlslab.lab.conductor import Conductor
 from tlslab.lab.deployments import Prepared, Servers
 from tlslab.lab.engine import Engine

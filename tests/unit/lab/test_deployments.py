@@ -7,7 +7,7 @@ import pytest
 
 from tlslab.experiment import load, with_levels
 from tlslab.lab import deployments
-from tlslab.lab.cells import default_folder, most_connections
+from tlslab.lab.blocks import default_folder, most_connections
 from tlslab.lab.deployments import Servers, prepare
 from tlslab.lab.engine import Engine
 from tlslab.lab.request import Request

@@ -11,10 +11,10 @@ import psutil
 from made_load import made_plan
 from tlslab.experiment import dumps, load
 from tlslab.lab import events
+from tlslab.lab.capacity.conductor import LoadConductor
 from tlslab.lab.deployments import Prepared, Servers
 from tlslab.lab.engine import Engine
 from tlslab.lab.environment import describe
-from tlslab.lab.load import LoadConductor
 from tlslab.lab.placement import Placement
 from tlslab.lab.specs import Aim
 from tlslab.model.deployment import Deployment

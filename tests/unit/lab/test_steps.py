@@ -3,10 +3,10 @@
 from dataclasses import replace
 
 from tlslab.experiment import load
-from tlslab.lab.load_run import for_external
+from tlslab.lab.capacity.run import for_external
+from tlslab.lab.capacity.steps import step_spec
 from tlslab.lab.specs import Aim, is_obsolete
-from tlslab.lab.steps import step_spec
-from tlslab.model.load import LoadPlan, Step
+from tlslab.model.capacity import LoadPlan, Step
 from tlslab.model.profile import Profile
 from tlslab.model.workload import Window, Workload
 from tlslab.planning.obsolete import obsolete_cell

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tlslab.model.load import SearchRules
+from tlslab.model.capacity import SearchRules
 from tlslab.model.search import (
     Converged,
     Doomed,

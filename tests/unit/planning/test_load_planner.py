@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 
 from made_load import FIFTHS, WINDOW, LoadWorld, drive, log_mean, made_cell, made_plan
-from tlslab.model.load import Obsolete, Step, ValidationRules, WarmUpRules
+from tlslab.model.capacity import Obsolete, Step, ValidationRules, WarmUpRules
 from tlslab.model.search import Converged
-from tlslab.planning.load import (
+from tlslab.planning.capacity import (
     interval_width,
     left,
     maximum_rates,
