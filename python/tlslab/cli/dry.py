@@ -9,6 +9,7 @@ from rich.text import Text
 
 from tlslab.cli.console import conclude, out
 from tlslab.cli.words import by_reason, duration
+from tlslab.experiment import file_kind
 from tlslab.lab.foresee import Foreseen, foresee
 from tlslab.lab.request import Request
 from tlslab.model.errors import UsageError
@@ -49,7 +50,7 @@ def _print(request: Request, found: Foreseen) -> None:
 
 def _length(request: Request, found: Foreseen) -> Iterator[str]:
     plan = found.plan
-    against = "" if request.experiment.kind == "benchmark" else f" against {_targets(request)}"
+    against = f" against {_targets(request)}" if file_kind(request.experiment).has_server else ""
     about = f"about {duration(found.seconds)}"
     if found.at_most:
         steps = counted(found.trials, "step")
