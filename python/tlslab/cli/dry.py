@@ -10,8 +10,9 @@ from rich.text import Text
 from tlslab.cli.console import conclude, out
 from tlslab.cli.words import by_reason, duration
 from tlslab.experiment import file_kind
-from tlslab.lab.foresee import Foreseen, foresee
+from tlslab.lab.foresee import Foreseen
 from tlslab.lab.request import Request
+from tlslab.lab.run import foresee
 from tlslab.model.errors import UsageError
 from tlslab.model.plan import Plan
 from tlslab.model.wording import cell_label, counted

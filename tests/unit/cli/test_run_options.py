@@ -14,8 +14,8 @@ from tlslab.cli import ending
 from tlslab.cli.wanted import Changes, changed, parse_targets
 from tlslab.cli.words import duration
 from tlslab.experiment import dumps, load, loads
-from tlslab.lab.foresee import foresee
 from tlslab.lab.request import Request
+from tlslab.lab.run import foresee
 from tlslab.lab.specs import Aim, preflight_spec, run_spec
 from tlslab.model.capacity import CapacityPlan
 from tlslab.model.errors import ExperimentError, UsageError

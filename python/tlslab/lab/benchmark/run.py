@@ -24,7 +24,7 @@ from tlslab.lab.private import private_folder
 from tlslab.lab.programs import require_program
 from tlslab.lab.request import Request, Result
 from tlslab.lab.results import summarise
-from tlslab.model.benchmark import ENGINE, BenchmarkSettings
+from tlslab.model.benchmark import ENGINE, BenchmarkSettings, settings_of
 from tlslab.model.errors import UsageError
 from tlslab.model.experiment import Experiment, Factor
 from tlslab.model.plan import Cell, Plan
@@ -58,7 +58,7 @@ def run_benchmarks(request: Request, observer: events.Observer) -> Result:
         for warning in warnings:
             observer(events.Warned(warning))
         folder, plan = _open(request, experiment, runtimes, opened, warnings)
-        settings: BenchmarkSettings = experiment.settings
+        settings = settings_of(experiment)
         seconds = mean_seconds(plan, settings)
         observer(events.RunStarted(plan, None, folder.path, len(folder.trials()), seconds))
         engine = Engine(require_program("tlslab-load"))

@@ -12,7 +12,7 @@ from tlslab.lab.engine import Engine
 from tlslab.lab.probing import probe_cells
 from tlslab.lab.serving import SETUP_FAILED, START_FAILED, NotStarted, serving
 from tlslab.lab.trial import Bench
-from tlslab.model.capacity import CapacityPlan, Step
+from tlslab.model.capacity import CapacityPlan, Step, plan_of
 from tlslab.model.deployment import Deployment
 from tlslab.model.errors import CannotRunError
 from tlslab.model.plan import Cell, Plan
@@ -39,9 +39,7 @@ class CapacityConductor:
         self._probed: dict[Deployment | None, Probed] = {}
         self._trials: dict[str, list[Trial]] = {}
         self._number = 0
-        settings = servers.experiment.settings
-        assert isinstance(settings, CapacityPlan)
-        self._load = settings
+        self._load = plan_of(servers.experiment)
 
     def carry_out(self, plan: Plan, folder: RunFolder) -> None:
         """Runs what the folder does not hold yet. Raises StoreError, CannotRunError."""

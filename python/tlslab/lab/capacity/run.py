@@ -13,7 +13,7 @@ from tlslab.lab.private import private_folder
 from tlslab.lab.programs import require_program
 from tlslab.lab.request import Request, Result
 from tlslab.lab.results import summarise
-from tlslab.model.capacity import CapacityPlan
+from tlslab.model.capacity import CapacityPlan, plan_of
 from tlslab.model.errors import UsageError
 from tlslab.model.experiment import Experiment
 from tlslab.model.plan import Cell, Plan
@@ -29,20 +29,20 @@ def run_capacity(request: Request, observer: events.Observer) -> Result:
 
     Ends early, with the results so far, on KeyboardInterrupt. Raises UsageError, CannotRunError.
     """
-    load = request.experiment.settings
-    assert isinstance(load, CapacityPlan)
+    load = plan_of(request.experiment)
     if request.external:
         if load.obsolete is not None:
             raise UsageError("--allow-obsolete is for servers that the lab starts")
         request = replace(request, experiment=for_external(request.experiment, load))
-        load = request.experiment.settings
+        load = plan_of(request.experiment)
     most = max(load.search.most, load.open_loop.connections)
     allow_files(most)
     warnings = preflight(request, most, observer)
     engine = Engine(require_program("tlslab-load"))
     extra = () if load.obsolete is None else (obsolete_cell(load.obsolete),)
     with private_folder() as private:
-        servers = prepare(request, engine, private, (*_resuming(request, load), *extra))
+        more = (*_resuming(request, load), *extra)
+        servers = prepare(request, engine, private, more, warmed_up=False)
         for warning in servers.warnings():
             observer(events.Warned(warning))
         warnings += servers.warnings()
