@@ -2,7 +2,7 @@
 
 from tlslab.analysis import ANALYSTS
 from tlslab.experiment import FILE_KINDS
-from tlslab.lab.capacity.conductor import steps_left
+from tlslab.lab.capacity.agenda import steps_left
 from tlslab.lab.capacity.run import for_external, run_capacity, without_order
 from tlslab.lab.foresee import Foreseen, refusals, seed_of, unknown_before
 from tlslab.lab.kinds.kind import KINDS, Kind

@@ -3,9 +3,9 @@
 from tlslab.analysis import ANALYSTS
 from tlslab.experiment import FILE_KINDS
 from tlslab.lab import events
-from tlslab.lab.blocks import run_cells
 from tlslab.lab.foresee import Foreseen, refusals, seed_of, unknown_before
 from tlslab.lab.kinds.kind import KINDS, Kind
+from tlslab.lab.matrix.run import run_cells
 from tlslab.lab.parts import server_parts
 from tlslab.lab.request import Request, Result
 from tlslab.lab.trial import run_trial
