@@ -5,8 +5,8 @@ import signal
 from pathlib import Path
 
 import pytest
-from harness import Tlslab, wait_for_trials
 
+from live.harness import Tlslab, wait_for_trials
 from tlslab.lab.benchmark.jmh import Fork, ForkFailedError, find_jar, run_fork
 from tlslab.lab.benchmark.keystores import KeyStore, KeyStores
 from tlslab.lab.benchmark.material import make_material

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from harness import Tlslab
 
+from live.harness import Tlslab
 from tlslab.targets.ports import free_port
 
 CADDYFILE = """\

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from made_capacity import made_capacity_run
-from made_run import made_run
+from factories.capacity import made_capacity_run
+from factories.run import made_run
 from tlslab.analysis import capacity as capacity_analysis
 from tlslab.analysis import summarise
 from tlslab.cli import ending

@@ -2,7 +2,7 @@
 
 import pytest
 
-from made_capacity import CapacityWorld, made_cell
+from factories.capacity import CapacityWorld, made_cell
 from tlslab.cli.steps import begun_words, ended_words, time_left
 from tlslab.experiment import file_kind, load
 from tlslab.lab.events import Left

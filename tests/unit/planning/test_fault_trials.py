@@ -1,6 +1,6 @@
 from dataclasses import replace
 
-from made_benchmarks import experiment
+from factories.benchmarks import experiment
 from tlslab.experiment import with_levels
 from tlslab.planning import make_plan
 from tlslab.planning.faults import add_faults

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from hdrh.histogram import HdrHistogram
 
-from made_run import World, environment
+from factories.run import World, environment
 from tlslab.model.capacity import (
     CapacityPlan,
     MaximumRules,
