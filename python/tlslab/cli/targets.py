@@ -11,8 +11,7 @@ from rich.text import Text
 
 from tlslab.cli.console import conclude, out
 from tlslab.cli.options import SERVERS, AsJson, Version, complete_target
-from tlslab.lab.engine import Engine
-from tlslab.lab.programs import require_program
+from tlslab.lab.generators import local_pool
 from tlslab.lab.survey import survey
 from tlslab.model.probe import TargetFound
 from tlslab.model.wording import counted
@@ -34,7 +33,7 @@ def command(
 ) -> None:
     """List the servers that the lab can start here, with what each was seen to accept."""
     kinds = {name: find_kind(name) for name in names or MANAGED}
-    found = survey(Engine(require_program("tlslab-load")), kinds)
+    found = survey(local_pool(), kinds)
     if as_json:
         sys.stdout.write(json.dumps([to_json(each) for each in found], indent=2) + "\n")
     else:

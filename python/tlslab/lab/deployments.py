@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tlslab.lab.discovery import discover
-from tlslab.lab.engine import Engine
+from tlslab.lab.generators import GeneratorPool
 from tlslab.lab.placement import Placement, may_run_in_real_time, place, usable
 from tlslab.lab.request import Request
 from tlslab.lab.specs import Aim
@@ -122,7 +122,7 @@ def name_of(deployment: Deployment) -> str:
 
 def prepare(
     request: Request,
-    engine: Engine,
+    engine: GeneratorPool,
     private: Path,
     more: Sequence[Cell] = (),
     warmed_up: bool = True,
@@ -157,7 +157,7 @@ def prepare(
     return Servers(request.experiment, prepared, place(managed=True, most=most).generator)
 
 
-def _external(request: Request, engine: Engine) -> Servers:
+def _external(request: Request, engine: GeneratorPool) -> Servers:
     url = request.targets[0]
     if request.experiment.levels("server") or len(request.targets) > 1:
         raise UsageError("a URL cannot be compared with other targets in one run")

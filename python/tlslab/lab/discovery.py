@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
-from tlslab.lab.engine import Engine
+from tlslab.lab.generators import GeneratorPool
 from tlslab.lab.specs import Aim, preflight_spec
 from tlslab.lab.trial import UNSUPPORTED_PREFIXES
 from tlslab.model.errors import EngineError
@@ -34,7 +34,7 @@ class Discovered:
         return replace(self, experiment=fitted, unavailable=kept)
 
 
-def discover(engine: Engine, aim: Aim, experiment: Experiment) -> Discovered:
+def discover(engine: GeneratorPool, aim: Aim, experiment: Experiment) -> Discovered:
     """Finds the versions and certificate kinds that a server has.
 
     The levels of the factor `key` become those served: a server with an ECDSA P-384 certificate is
@@ -76,7 +76,7 @@ def with_status_remedy(error: EngineError) -> EngineError:
 
 
 def _served(
-    engine: Engine,
+    engine: GeneratorPool,
     aim: Aim,
     workload: Workload,
     versions: tuple[str, ...],

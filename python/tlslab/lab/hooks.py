@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from tlslab.lab.deployments import DEFAULT_GROUPS
-from tlslab.lab.engine import Engine
+from tlslab.lab.generators import GeneratorPool
 from tlslab.lab.matrix.agenda import RunTrial
 from tlslab.lab.probing import probe_spec
 from tlslab.lab.specs import Aim, preflight_spec
@@ -152,7 +152,9 @@ def _question(bench: Bench, cell: Cell, choices: tuple[Choice, ...]) -> str | No
     return None
 
 
-def _undecided(engine: Engine, aim: Aim, cell: Cell, choice: Choice, http: str) -> str | None:
+def _undecided(
+    engine: GeneratorPool, aim: Aim, cell: Cell, choice: Choice, http: str
+) -> str | None:
     """Why the choice is not the server's; None when it has no other, or an order of its own.
 
     An order shows where the cell's level is offered last and taken all the same. In TLS 1.3 that

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from tlslab.lab.engine import Engine
+from tlslab.lab.generators import GeneratorPool
 from tlslab.model.names import CERTIFICATE_KEYS, find_group, find_suite
 from tlslab.model.plan import Plan
 from tlslab.model.primitives import RESPONSE_BYTES, Primitives
@@ -18,7 +18,7 @@ _HEAD_BYTES = 200
 
 
 def measure_primitives(
-    engine: Engine, plan: Plan, document_bytes: int, processors: Sequence[int]
+    engine: GeneratorPool, plan: Plan, document_bytes: int, processors: Sequence[int]
 ) -> Primitives:
     """The primitives of all cells, on the generator's processor. Raises EngineError."""
     flags = ["--time", TIME]

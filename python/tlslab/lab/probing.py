@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from tlslab.lab.discovery import key_name_level
-from tlslab.lab.engine import Engine
+from tlslab.lab.generators import GeneratorPool
 from tlslab.lab.specs import Aim, tls_spec, trust_spec
 from tlslab.model.errors import EngineError
 from tlslab.model.plan import Cell
@@ -26,7 +26,7 @@ OTHER_CONNECTIONS = 50
 CONNECTIONS_LIMIT = 2000
 
 
-def probe_cells(engine: Engine, aim: Aim, cells: Sequence[Cell]) -> Probed:
+def probe_cells(engine: GeneratorPool, aim: Aim, cells: Sequence[Cell]) -> Probed:
     """What the server would make of each cell. Where the probe itself fails, nothing is known."""
     try:
         found = engine.probe(probe_spec(aim, cells))

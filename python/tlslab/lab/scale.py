@@ -11,10 +11,9 @@ import psutil
 
 from tlslab.analysis.stats.slope import slopes
 from tlslab.experiment.short import asked_for
-from tlslab.lab.engine import Engine
+from tlslab.lab.generators import GeneratorPool, local_pool
 from tlslab.lab.placement import place
 from tlslab.lab.private import private_folder
-from tlslab.lab.programs import require_program
 from tlslab.lab.specs import Aim, preflight_spec
 from tlslab.lab.stage import Server, Stage, staged
 from tlslab.model.errors import CannotRunError
@@ -49,7 +48,7 @@ def scale(request: Request, reported: Callable[[str, Reading], None]) -> Scale:
     """A fresh server for each back end; reports each level. Raises CannotRunError."""
     if asked_for():
         request = replace(request, levels=tuple(max(1, level // 20) for level in request.levels))
-    engine = Engine(require_program("tlslab-load"))
+    engine = local_pool()
     results, software = [], "external"
     for backend in request.backends:
         with private_folder() as folder:
@@ -71,7 +70,7 @@ def scale(request: Request, reported: Callable[[str, Reading], None]) -> Scale:
 
 
 def _hold(
-    engine: Engine,
+    engine: GeneratorPool,
     server: Server,
     backend: str,
     request: Request,

@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 
 from tlslab.lab import events
 from tlslab.lab.deployments import Servers
-from tlslab.lab.engine import Engine
 from tlslab.lab.environment import describe
+from tlslab.lab.generators import GeneratorPool
 from tlslab.lab.opening import open_folder
 from tlslab.lab.placement import Placement
 from tlslab.lab.preflight import check_run
@@ -34,7 +34,7 @@ def preflight(request: Request, connections: int, observer: events.Observer) -> 
 def open_run(
     request: Request,
     servers: Servers,
-    engine: Engine,
+    engine: GeneratorPool,
     warnings: Sequence[str],
     observer: events.Observer,
     amend: Callable[[Plan], Plan] = lambda plan: plan,

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from tlslab.lab.deployments import Prepared, Servers
-from tlslab.lab.engine import Engine
+from tlslab.lab.generators import GeneratorPool
 from tlslab.lab.probing import probe_cells
 from tlslab.lab.trial import Bench
 from tlslab.model.deployment import Deployment
@@ -30,7 +30,7 @@ class NoBenchError(Exception):
 class Benches:
     """Benches with a fresh server each, of the deployments of a run."""
 
-    def __init__(self, engine: Engine, servers: Servers) -> None:
+    def __init__(self, engine: GeneratorPool, servers: Servers) -> None:
         self._engine = engine
         self.servers = servers
         self._probed: dict[Deployment | None, Probed] = {}

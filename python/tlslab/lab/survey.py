@@ -7,7 +7,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from tlslab.lab.discovery import key_name_level
-from tlslab.lab.engine import Engine
+from tlslab.lab.generators import GeneratorPool
 from tlslab.lab.private import private_folder
 from tlslab.lab.probing import SCHEMA
 from tlslab.lab.specs import tls_spec
@@ -26,7 +26,7 @@ TOPICS = ("versions", "groups", "certificates", "alpn")
 CONNECTIONS = 1000
 
 
-def survey(engine: Engine, kinds: Mapping[str, Kind] = MANAGED) -> tuple[TargetFound, ...]:
+def survey(engine: GeneratorPool, kinds: Mapping[str, Kind] = MANAGED) -> tuple[TargetFound, ...]:
     """Every kind of server that the lab can start, found or missing.
 
     What one of them cannot do, be it to start, is its own problem.
@@ -35,7 +35,7 @@ def survey(engine: Engine, kinds: Mapping[str, Kind] = MANAGED) -> tuple[TargetF
         return tuple(each.map(lambda kind: examine(engine, kind), kinds.values()))
 
 
-def examine(engine: Engine, kind: Kind) -> TargetFound:
+def examine(engine: GeneratorPool, kind: Kind) -> TargetFound:
     """One kind of server, started in a private folder for as long as it takes to ask it."""
     found = TargetFound(
         name=kind.name,
@@ -66,7 +66,7 @@ def examine(engine: Engine, kind: Kind) -> TargetFound:
     )
 
 
-def _ask(engine: Engine, kind: Kind) -> AbilitiesFound:
+def _ask(engine: GeneratorPool, kind: Kind) -> AbilitiesFound:
     with private_folder() as private:
         for setting in _settings(private, kind):
             target = kind.make(setting)
@@ -100,7 +100,7 @@ def _settings(private: Path, kind: Kind) -> Iterator[Setting]:
         )
 
 
-def _probe(engine: Engine, running: Running, trust_pem: str) -> AbilitiesFound:
+def _probe(engine: GeneratorPool, running: Running, trust_pem: str) -> AbilitiesFound:
     return engine.abilities(
         {
             "schema": SCHEMA,

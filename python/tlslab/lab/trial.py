@@ -7,8 +7,9 @@ from functools import partial
 from typing import Any
 
 from tlslab.lab.accounting import Meter
-from tlslab.lab.engine import Engine, Event
+from tlslab.lab.engine import Event
 from tlslab.lab.events import Pace
+from tlslab.lab.generators import GeneratorPool
 from tlslab.lab.specs import Aim, run_spec
 from tlslab.model.errors import CannotRunError, EngineError
 from tlslab.model.plan import Cell, PlannedTrial
@@ -34,7 +35,7 @@ class Bench:
     experiment's kind.
     """
 
-    engine: Engine
+    engine: GeneratorPool
     workload: Workload
     aim: Aim
     running: Running | None

@@ -11,10 +11,9 @@ from urllib.parse import urlsplit
 from tlslab.analysis.capture_match import compare, match
 from tlslab.experiment.short import asked_for
 from tlslab.lab.capture import capturing
-from tlslab.lab.engine import Engine
+from tlslab.lab.generators import GeneratorPool, local_pool
 from tlslab.lab.placement import Placement, may_run_in_real_time, place
 from tlslab.lab.private import private_folder
-from tlslab.lab.programs import require_program
 from tlslab.lab.resolution import measure_resolution
 from tlslab.lab.specs import Aim, preflight_spec
 from tlslab.lab.stage import Stage, staged
@@ -57,7 +56,7 @@ def validate(request: Request, reported: Callable[[RateResult], None]) -> Valida
     """
     if asked_for():
         request = replace(request, rates=request.rates[-1:], seconds=min(request.seconds, 0.5))
-    engine = Engine(require_program("tlslab-load"))
+    engine = local_pool()
     placement = place(request.target in ("reference", "nginx"))
     with private_folder() as folder:
         stage = Stage(
@@ -106,7 +105,7 @@ def _load(rate: float, seconds: float, placement: Placement) -> dict[str, Any]:
 
 
 def validate_rate(
-    engine: Engine,
+    engine: GeneratorPool,
     spec: dict[str, Any],
     rate: float,
     interface: str,

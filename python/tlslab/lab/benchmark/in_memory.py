@@ -6,7 +6,7 @@ from typing import Any
 from tlslab.lab.benchmark.jmh import ForkFailedError
 from tlslab.lab.benchmark.keystores import KeyStore
 from tlslab.lab.benchmark.material import KEY
-from tlslab.lab.engine import Engine
+from tlslab.lab.generators import GeneratorPool
 from tlslab.model.benchmark import BenchmarkRun, BenchmarkSettings, Iteration, Mode
 from tlslab.model.errors import EngineError, StoreError
 
@@ -37,7 +37,7 @@ def flags(benchmark: str, keys: KeyStore, threads: int, milliseconds: int) -> li
 
 
 def run_in_memory(
-    engine: Engine, benchmark: str, keys: KeyStore, threads: int, settings: BenchmarkSettings
+    engine: GeneratorPool, benchmark: str, keys: KeyStore, threads: int, settings: BenchmarkSettings
 ) -> dict[Mode, BenchmarkRun]:
     """Both modes come of one process: it takes the time of every handshake.
 

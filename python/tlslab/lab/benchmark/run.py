@@ -15,13 +15,12 @@ from tlslab.lab.benchmark.material import make_material
 from tlslab.lab.benchmark.runtimes import Runtimes
 from tlslab.lab.benchmark.trial import Bench
 from tlslab.lab.conductor import interrupted
-from tlslab.lab.engine import Engine
 from tlslab.lab.environment import describe
+from tlslab.lab.generators import local_pool
 from tlslab.lab.opening import open_folder
 from tlslab.lab.placement import Placement
 from tlslab.lab.preflight import check_company
 from tlslab.lab.private import private_folder
-from tlslab.lab.programs import require_program
 from tlslab.lab.request import Request, Result
 from tlslab.lab.results import summarise
 from tlslab.model.benchmark import ENGINE, BenchmarkSettings, settings_of
@@ -61,7 +60,7 @@ def run_benchmarks(request: Request, observer: events.Observer) -> Result:
         settings = settings_of(experiment)
         seconds = mean_seconds(plan, settings)
         observer(events.RunStarted(plan, None, folder.path, len(folder.trials()), seconds))
-        engine = Engine(require_program("tlslab-load"))
+        engine = local_pool()
         bench = Bench(engine, runtimes, stores, material, settings, jar, folder.path)
         early = interrupted(BenchmarkAgenda(plan, bench, observer), folder)
     return Result(folder.path, summarise(folder), early)

@@ -12,7 +12,7 @@ from tlslab.lab.benchmark.keystores import KeyStore, KeyStores
 from tlslab.lab.benchmark.material import Material
 from tlslab.lab.benchmark.runtimes import Runtimes
 from tlslab.lab.benchmark.timeline import run_timeline
-from tlslab.lab.engine import Engine
+from tlslab.lab.generators import GeneratorPool
 from tlslab.model.benchmark import ENGINE, BenchmarkRun, BenchmarkSettings, Mode, Timeline
 from tlslab.model.errors import CannotRunError
 from tlslab.model.plan import Cell, PlannedTrial
@@ -31,7 +31,7 @@ RAW = "jmh"
 class Bench:
     """What all trials of a run have in common; `run` is its folder, `jar` None without a JVM."""
 
-    engine: Engine
+    engine: GeneratorPool
     runtimes: Runtimes
     stores: KeyStores
     material: Material

@@ -7,10 +7,9 @@ from tlslab.lab import events
 from tlslab.lab.capacity.agenda import StepsAgenda, by_cell, steps_left
 from tlslab.lab.conductor import interrupted
 from tlslab.lab.deployments import prepare
-from tlslab.lab.engine import Engine
+from tlslab.lab.generators import local_pool
 from tlslab.lab.preflight import OTHER_FILES
 from tlslab.lab.private import private_folder
-from tlslab.lab.programs import require_program
 from tlslab.lab.request import Request, Result
 from tlslab.lab.results import summarise
 from tlslab.lab.server_run import open_run, preflight
@@ -39,7 +38,7 @@ def run_capacity(request: Request, observer: events.Observer) -> Result:
     most = max(stages.search.most, stages.open_loop.connections)
     allow_files(most)
     warnings = preflight(request, most, observer)
-    engine = Engine(require_program("tlslab-load"))
+    engine = local_pool()
     extra = () if stages.obsolete is None else (obsolete_cell(stages.obsolete),)
     with private_folder() as private:
         more = (*_resuming(request, stages), *extra)

@@ -3,11 +3,10 @@
 from tlslab.lab import events
 from tlslab.lab.conductor import interrupted
 from tlslab.lab.deployments import Servers, prepare
-from tlslab.lab.engine import Engine
+from tlslab.lab.generators import local_pool
 from tlslab.lab.hooks import hooked
 from tlslab.lab.matrix.agenda import BlocksAgenda, RunTrial, sharing
 from tlslab.lab.private import private_folder
-from tlslab.lab.programs import require_program
 from tlslab.lab.request import Request, Result
 from tlslab.lab.results import summarise
 from tlslab.lab.server_run import open_run, preflight
@@ -24,7 +23,7 @@ def run_cells(
     Ends early, with the results so far, on KeyboardInterrupt. Raises UsageError, CannotRunError.
     """
     warnings = preflight(request, most_connections(request.experiment), observer)
-    engine = Engine(require_program("tlslab-load"))
+    engine = local_pool()
     with private_folder() as private:
         servers = prepare(request, engine, private)
         folder, plan = open_run(request, servers, engine, warnings, observer)

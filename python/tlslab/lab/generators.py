@@ -1,0 +1,57 @@
+"""Where load comes from: a pool of load generators, behind one protocol.
+
+The only pool so far is this machine's own engine (`lab.engine`).
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+from tlslab.lab.engine import Engine, Listener
+from tlslab.lab.programs import require_program
+from tlslab.model.primitives import Primitives
+from tlslab.model.probe import AbilitiesFound, ProbeRecord
+from tlslab.model.record import Preflight, RunRecord
+from tlslab.model.scale import HoldRecord
+
+
+class GeneratorPool(Protocol):
+    """Load generators that make one run at a time; all methods raise EngineError."""
+
+    def run(
+        self, spec: Mapping[str, Any], listener: Listener, trace: Path | None = None
+    ) -> RunRecord:
+        """One run; each event goes to the listener as soon as it arrives.
+
+        The instants of each connection go to the file `trace`, if there is one.
+        """
+
+    def preflight(self, spec: Mapping[str, Any]) -> tuple[Preflight, str]:
+        """One verified connection: what it found, and the back end that made it."""
+
+    def hold(
+        self, spec: Mapping[str, Any], levels: Sequence[int], dwell_s: float, listener: Listener
+    ) -> HoldRecord:
+        """Holds connections idle at each level; an event reports each."""
+
+    def primitives(self, flags: Sequence[str]) -> Primitives:
+        """What the primitives that the flags name cost on the generators' machine."""
+
+    def in_memory(
+        self,
+        flags: Sequence[str],
+        seconds: float = 0.0,
+        environment: Mapping[str, str] | None = None,
+    ) -> dict[str, Any]:
+        """Handshakes without sockets, for so long: the engine's record."""
+
+    def probe(self, spec: Mapping[str, Any]) -> ProbeRecord:
+        """What a server accepts of some offers, without load."""
+
+    def abilities(self, spec: Mapping[str, Any]) -> AbilitiesFound:
+        """All that a server accepts, without load."""
+
+
+def local_pool() -> GeneratorPool:
+    """The engine on this machine. Raises CannotRunError where it is missing."""
+    return Engine(require_program("tlslab-load"))
