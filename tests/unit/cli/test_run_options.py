@@ -144,6 +144,6 @@ def test_a_plan_is_foreseen_without_a_server(name: str, tmp_path: Path) -> None:
     assert foresee(Request(load(name, quick=True), ("reference",), (), seed=3)) == found
 
 
-def test_what_only_a_running_server_can_report_is_said() -> None:
+def test_what_only_a_running_server_can_say_is_named() -> None:
     request = Request(load("groups", quick=True), ("https://localhost:8443/",), ("tlslab",))
     assert any("https://localhost:8443/" in words for words in foresee(request).unknown)

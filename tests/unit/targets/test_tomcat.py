@@ -70,7 +70,7 @@ def test_threads_certificates_and_protocols_are_in_its_configuration(
     assert host.attrib["disableSessionTickets"] == "true"
 
 
-def test_a_server_that_is_reported_nothing_has_tomcats_own_number_of_threads(
+def test_a_server_that_is_given_no_number_has_tomcats_own_number_of_threads(
     home: Path, tmp_path: Path
 ) -> None:
     found = connector(Tomcat(setting(tmp_path), str(home)), tmp_path)
