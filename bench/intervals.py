@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tlslab.analysis.compare import paired_logs
-from tlslab.analysis.estimate import mean_interval
+from tlslab.analysis.stats.estimate import mean_interval
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tlslab.analysis.scaling import law_value
+from tlslab.analysis.stats.scaling import law_value
 from tlslab.experiment import loads
 from tlslab.model.benchmark import (
     BenchmarkRun,
@@ -20,7 +20,7 @@ from tlslab.planning import make_plan
 from tlslab.planning.faults import add_faults
 
 TEXT = """
-schema = "tlslab.experiment/1"
+schema = "tlslab.experiment/2"
 kind = "benchmark"
 name = "concurrency"
 title = "Made up"

@@ -8,9 +8,8 @@ import numpy as np
 from hdrh.histogram import HdrHistogram
 
 from made_run import World, environment
-from tlslab.model.experiment import Experiment, Factor
-from tlslab.model.load import (
-    LoadPlan,
+from tlslab.model.capacity import (
+    CapacityPlan,
     MaximumRules,
     Objective,
     OpenLoopRules,
@@ -18,6 +17,7 @@ from tlslab.model.load import (
     SearchRules,
     Step,
 )
+from tlslab.model.experiment import Experiment, Factor
 from tlslab.model.plan import Cell, Plan
 from tlslab.model.profile import Profile
 from tlslab.model.record import (
@@ -43,7 +43,7 @@ from tlslab.model.record import (
 )
 from tlslab.model.run import RunContents
 from tlslab.model.workload import Window, Workload
-from tlslab.planning.load import next_step
+from tlslab.planning.capacity import next_step
 
 WINDOW = Window(200, 1000)
 FIFTHS = (0.2, 0.4, 0.6, 0.8, 1.0)
@@ -54,9 +54,9 @@ FACTS = Facts("1.3", "TLS_AES_256_GCM_SHA384", "X25519", "ecdsa_secp256r1_sha256
 
 def made_plan(
     remedies: bool = False, fresh_server: bool = True, objective: Objective | None = None
-) -> LoadPlan:
+) -> CapacityPlan:
     """A plan as study C has it."""
-    return LoadPlan(
+    return CapacityPlan(
         search=SearchRules(4, 512, WINDOW),
         maximum=MaximumRules(3, 6, WINDOW),
         open_loop=OpenLoopRules(FIFTHS, 3, 2000, WINDOW),
@@ -207,7 +207,7 @@ class LoadWorld:
 
 
 def drive(
-    plan: LoadPlan, world: LoadWorld, cell: Cell | None = None, stop_after: int = 500
+    plan: CapacityPlan, world: LoadWorld, cell: Cell | None = None, stop_after: int = 500
 ) -> list[Trial]:
     """All trials of a cell, as the conductor would run them; a visit's end stops the server."""
     cell = cell or made_cell()
@@ -239,7 +239,7 @@ WORKLOAD = Workload(2048, 512, 1, WINDOW, WINDOW)
 
 
 def made_load_run(
-    worlds: dict[str, LoadWorld] | None = None, plan: LoadPlan | None = None
+    worlds: dict[str, LoadWorld] | None = None, plan: CapacityPlan | None = None
 ) -> RunContents:
     """A whole run: a cell for each world, whose name is `SERVER` or `SERVER PROCESSORS`."""
     plan = plan or made_plan(remedies=True, objective=Objective("p99", 5.0))

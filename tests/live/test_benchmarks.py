@@ -14,7 +14,7 @@ from tlslab.model.benchmark import BenchmarkSettings
 from tlslab.targets.jdk import find_jdks
 
 TINY = """\
-schema = "tlslab.experiment/1"
+schema = "tlslab.experiment/2"
 kind = "benchmark"
 name = "tiny"
 title = "Does it work?"

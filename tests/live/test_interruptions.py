@@ -135,7 +135,7 @@ def test_a_full_disk_is_one_clear_line_and_keeps_what_was_written(
     assert "No space left on device" in ended.errors[0]
     kept = trials(tmp_path / "kept" / "r")
     assert len(kept) >= 1
-    assert all(json.loads(line)["schema"] == "tlslab.trial/1" for line in kept)
+    assert all(json.loads(line)["schema"] == "tlslab.trial/2" for line in kept)
 
 
 def test_a_read_only_folder_is_refused_before_any_load(

@@ -1,4 +1,4 @@
-"""Load experiments on real servers: every stage, the obsolete point, two runs compared."""
+"""Capacity experiments on real servers: every stage, the obsolete point, two runs compared."""
 
 import json
 import signal
@@ -10,8 +10,8 @@ from harness import Ended, Tlslab, trials, wait_for_trials
 
 # All stages, each as short as it can be: facts and counts, no times.
 TINY = """\
-schema = "tlslab.experiment/1"
-kind = "load"
+schema = "tlslab.experiment/2"
+kind = "capacity"
 name = "tiny"
 title = "Does it work?"
 published = "coradiant-2001"

@@ -9,8 +9,8 @@ from harness import Tlslab, trials
 from tlslab.targets.jdk import by_name, find_jdks
 
 SMALL = """\
-schema = "tlslab.experiment/1"
-kind = "load"
+schema = "tlslab.experiment/2"
+kind = "capacity"
 name = "small"
 title = "Does it work?"
 published = "tomcat-2008"
@@ -39,7 +39,7 @@ fresh_server = false
 [load.warm_up]
 connections = 4
 most = 3
-steady = 2
+keep_alive = 2
 width = 0.5
 warmup_ms = 0
 measure_ms = 500

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tlslab.analysis import kept_open
-from tlslab.analysis.estimate import Array, mean_interval
+from tlslab.analysis import keep_alive
 from tlslab.analysis.published import ESTIMATES, Study
+from tlslab.analysis.stats.estimate import Array, mean_interval
 from tlslab.model.finding import CellSummary, Comparison, ComparisonVerdict, Ranking
 from tlslab.model.wording import setting_of
 
@@ -22,22 +22,22 @@ COMPARED = (
     "client_cpu_us_per_connection_user",
     "client_cpu_us_per_connection_system",
     "connections_per_cpu_s",
-    kept_open.REQUESTS,
-    "steady_bytes_per_s",
-    kept_open.SERVER,
-    f"{kept_open.SERVER}_user",
-    f"{kept_open.SERVER}_system",
-    kept_open.CLIENT,
-    "steady_server_memory_bytes",
+    keep_alive.REQUESTS,
+    "keep_alive_bytes_per_s",
+    keep_alive.SERVER,
+    f"{keep_alive.SERVER}_user",
+    f"{keep_alive.SERVER}_system",
+    keep_alive.CLIENT,
+    "keep_alive_server_memory_bytes",
 )
 
 RANKED = (
     "connections_per_s",
     "server_cpu_us_per_connection",
     "client_cpu_us_per_connection",
-    kept_open.REQUESTS,
-    kept_open.SERVER,
-    kept_open.CLIENT,
+    keep_alive.REQUESTS,
+    keep_alive.SERVER,
+    keep_alive.CLIENT,
 )
 
 
@@ -69,7 +69,7 @@ def paired_logs(candidate: Mapping[int, float], baseline: Mapping[int, float]) -
 
 def is_bounded(estimate: str) -> bool:
     """Whether a generator that was the limit with new connections makes it a lower bound."""
-    return estimate.endswith("_per_s") and not estimate.startswith(kept_open.PREFIX)
+    return estimate.endswith("_per_s") and not estimate.startswith(keep_alive.PREFIX)
 
 
 def more_is_faster(estimate: str) -> bool:

@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from tlslab.analysis import steady_state
 from tlslab.analysis.measures import (
     Processors,
     client_busy,
@@ -12,6 +11,7 @@ from tlslab.analysis.measures import (
     server_busy,
     steal_share,
 )
+from tlslab.analysis.stats import steady_state
 from tlslab.model.finding import CellVerdict, Note
 from tlslab.model.record import FailureReason, Outcomes, RunRecord, Trial, TrialRun
 from tlslab.model.wording import counted, figure, percent
@@ -56,7 +56,7 @@ class TrialJudgement:
     warnings: tuple[Note, ...]
     steadiness: steady_state.Label
     saturated: bool
-    steady_saturated: bool = False
+    keep_alive_saturated: bool = False
 
 
 def judge_trial(trial: Trial, processors: Processors) -> TrialJudgement:
@@ -71,10 +71,10 @@ def judge_trial(trial: Trial, processors: Processors) -> TrialJudgement:
         saturated = client_busy(run) >= SATURATED
     else:
         faults.append(Note("no_capacity_run", "the run that loads the server is missing"))
-    kept_open = trial.runs.get("steady")
+    kept_open = trial.runs.get("keep_alive")
     if kept_open is not None:
         warnings += [
-            Note(f"steady_{note.code}", f"connections kept open: {note.message}")
+            Note(f"keep_alive_{note.code}", f"connections kept open: {note.message}")
             for note in run_warnings(kept_open, processors)
         ]
     kept_open_saturated = kept_open is not None and client_busy(kept_open) >= SATURATED
@@ -91,7 +91,9 @@ def run_faults(kind: str, record: RunRecord) -> Iterable[Note]:
         yield Note("interrupted", f"{kind}: interrupted before its end")
     if not books.balanced:
         yield Note("books", f"{kind}: {books.attempts} attempts do not match their outcomes")
-    if record.seconds <= 0 or (record.requests == 0 if kind == "steady" else books.completed == 0):
+    if record.seconds <= 0 or (
+        record.requests == 0 if kind == "keep_alive" else books.completed == 0
+    ):
         yield Note(
             "nothing_completed",
             f"{kind}: none of {counted(books.attempts, 'connection')} completed",
@@ -240,11 +242,11 @@ def lower_bounds(
     """The estimates that a generator that was the limit has made lower bounds."""
     done = [judgement for judgement in judgements if judgement is not None]
     new = any(judgement.saturated for judgement in done)
-    kept = any(judgement.steady_saturated for judgement in done)
+    kept = any(judgement.keep_alive_saturated for judgement in done)
     return tuple(
         name
         for name in names
-        if name.endswith("_per_s") and (kept if name.startswith("steady_") else new)
+        if name.endswith("_per_s") and (kept if name.startswith("keep_alive_") else new)
     )
 
 

@@ -1,10 +1,10 @@
-"""How the steps of a load experiment are told as it goes."""
+"""How the steps of a capacity experiment are told as it goes."""
 
 from collections.abc import Iterator, Mapping
 
 from tlslab.cli.words import by_reason, duration
 from tlslab.lab import events
-from tlslab.model.load import Step
+from tlslab.model.capacity import Step
 from tlslab.model.record import Trial
 from tlslab.model.wording import counted
 

@@ -231,8 +231,8 @@ def _setting(
     workload = experiment.workload
     keys = _keys(cells)
     versions = {workload.of(cell.factors).http for cell in cells}
-    if workload.steady is not None and workload.steady.http is not None:
-        versions.add(workload.steady.http)
+    if workload.keep_alive is not None and workload.keep_alive.http is not None:
+        versions.add(workload.keep_alive.http)
     return Setting(
         folder=folder,
         keys=tuple(key for key in keys if key in CERTIFICATE_KEYS or deployment.obsolete),

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tlslab.model.load import Step
+from tlslab.model.capacity import Step
 from tlslab.model.plan import Plan
 from tlslab.model.record import Trial
 
@@ -109,7 +109,7 @@ class Left:
 
 @dataclass(frozen=True)
 class StepsBegun:
-    """A load experiment begins; how many steps its cells take is found out on the way."""
+    """A capacity experiment begins; how many steps its cells take is found out on the way."""
 
     plan: Plan
     target: str

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 from tlslab.lab.benchmark.run import mean_seconds, with_runtimes
 from tlslab.lab.benchmark.runtimes import Runtimes
-from tlslab.lab.load import steps_left
-from tlslab.lab.load_run import for_external, without_order
+from tlslab.lab.capacity.conductor import steps_left
+from tlslab.lab.capacity.run import for_external, without_order
 from tlslab.lab.request import Request
 from tlslab.lab.run import matrix_seconds
+from tlslab.model.capacity import CapacityPlan
 from tlslab.model.deployment import NO_FRONT
 from tlslab.model.errors import UsageError
-from tlslab.model.experiment import BENCHMARK, LOAD, MATRIX
-from tlslab.model.load import LoadPlan
+from tlslab.model.experiment import BENCHMARK, CAPACITY, MATRIX
 from tlslab.model.plan import Cell, Plan
 from tlslab.planning import make_plan
 from tlslab.planning.faults import add_faults
@@ -79,7 +79,7 @@ def _matrix(request: Request) -> Foreseen:
 
 def _load(request: Request) -> Foreseen:
     load = request.experiment.settings
-    assert isinstance(load, LoadPlan)
+    assert isinstance(load, CapacityPlan)
     experiment = request.experiment
     if request.external:
         if load.obsolete is not None:
@@ -103,6 +103,6 @@ def _benchmark(request: Request) -> Foreseen:
 
 _FORESEEN: Mapping[str, Callable[[Request], Foreseen]] = {
     MATRIX: _matrix,
-    LOAD: _load,
+    CAPACITY: _load,
     BENCHMARK: _benchmark,
 }

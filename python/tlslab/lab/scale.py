@@ -9,7 +9,7 @@ from typing import Any
 
 import psutil
 
-from tlslab.analysis.slope import slopes
+from tlslab.analysis.stats.slope import slopes
 from tlslab.experiment.short import asked_for
 from tlslab.lab.engine import Engine
 from tlslab.lab.placement import place

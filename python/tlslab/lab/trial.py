@@ -55,7 +55,7 @@ def run_trial(
         status = "unsupported"
     else:
         try:
-            for kind in run_order(planned.block, workload.steady is not None):
+            for kind in run_order(planned.block, workload.keep_alive is not None):
                 spec = run_spec(bench.aim, cell.profile, workload, kind)
                 runs[kind] = run_engine(bench, spec, partial(on_rate, kind))
         except EngineError as error:
@@ -87,11 +87,11 @@ def is_unsupported(error: EngineError, cell: Cell, probed: Probed) -> bool:
     return error.class_.startswith(UNSUPPORTED_PREFIXES) and cell.key not in probed.supported
 
 
-def run_order(block: int, steady: bool = False) -> tuple[RunKind, ...]:
+def run_order(block: int, keep_alive: bool = False) -> tuple[RunKind, ...]:
     """The order of a trial's runs changes by block, so that none always comes last."""
     kinds: tuple[RunKind, ...] = ("capacity", "client_cost")
-    if steady:
-        kinds = (*kinds, "steady")
+    if keep_alive:
+        kinds = (*kinds, "keep_alive")
     first = block % len(kinds)
     return kinds[first:] + kinds[:first]
 

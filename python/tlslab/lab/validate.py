@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from tlslab.analysis.agreement import compare, match
+from tlslab.analysis.capture_match import compare, match
 from tlslab.experiment.short import asked_for
 from tlslab.lab.capture import capturing
 from tlslab.lab.engine import Engine

@@ -182,7 +182,7 @@ class Summary:
     tables: tuple[DataTable, ...] = ()
     texts: tuple[TextBlock, ...] = ()
     method: tuple[str, ...] = ()
-    schema: str = "tlslab.summary/1"
+    schema: str = "tlslab.summary/2"
 
     def cell(self, key: str) -> CellSummary:
         """The cell with this key. Raises KeyError when there is none."""

@@ -13,7 +13,7 @@ from tlslab.model.validation import RateResult
 
 TrialStatus = Literal["done", "unsupported", "failed"]
 RunKind = Literal[
-    "capacity", "client_cost", "steady", "warm_up", "search", "maximum", "load", "remedy"
+    "capacity", "client_cost", "keep_alive", "warm_up", "search", "maximum", "load", "remedy"
 ]
 
 

@@ -1,7 +1,7 @@
 """The cell that has obsolete levels, beside those of the factors."""
 
+from tlslab.model.capacity import Obsolete
 from tlslab.model.deployment import NO_FRONT, Deployment
-from tlslab.model.load import Obsolete
 from tlslab.model.plan import Cell
 from tlslab.model.profile import Profile
 from tlslab.planning.cells import cell_key

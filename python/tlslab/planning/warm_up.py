@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from tlslab.model.load import WarmUpRules
+from tlslab.model.capacity import WarmUpRules
 from tlslab.model.record import Trial
 
 

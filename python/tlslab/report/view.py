@@ -19,9 +19,9 @@ BOTH = "connections_per_cpu_s"
 SERVER = "server_cpu_us_per_connection"
 CLIENT = "client_cpu_us_per_connection"
 
-KEPT_OPEN = "steady_requests_per_s"
-KEPT_OPEN_SERVER = "steady_server_cpu_us_per_request"
-KEPT_OPEN_CLIENT = "steady_client_cpu_us_per_request"
+KEPT_OPEN = "keep_alive_requests_per_s"
+KEPT_OPEN_SERVER = "keep_alive_server_cpu_us_per_request"
+KEPT_OPEN_CLIENT = "keep_alive_client_cpu_us_per_request"
 
 LIMITS = {CLIENT: "limit_ratio", SERVER: "server_limit_ratio"}
 
@@ -97,7 +97,7 @@ class Row:
             low, high = ends
             found = replace(found, value=found.value * scale, low=low, high=high)
         shown = value(found)
-        old = self.cell.verdict == "at_least" and not estimate.startswith("steady_")
+        old = self.cell.verdict == "at_least" and not estimate.startswith("keep_alive_")
         if estimate in self.cell.lower_bounds or (old and estimate.endswith("_per_s")):
             return Value(f"≥ {shown.text}", "", "the generator was the limit: a lower bound")
         return shown
@@ -205,9 +205,9 @@ def _section(summary: Summary, id_: str, label: str, cells: list[CellSummary]) -
     ranks = _ranks(ranking) if ranking else {}
     cells = sorted(cells, key=lambda cell: ranks.get(cell.key, (len(cells), ""))[0])
     keys = {cell.key for cell in cells}
-    kept_open = _ranks_by(summary, keys, KEPT_OPEN)
+    keep_alive = _ranks_by(summary, keys, KEPT_OPEN)
     open_cells = [cell for cell in cells if KEPT_OPEN in cell.estimates]
-    open_cells.sort(key=lambda cell: kept_open.get(cell.key, (len(cells), ""))[0])
+    open_cells.sort(key=lambda cell: keep_alive.get(cell.key, (len(cells), ""))[0])
     return Section(
         id=id_,
         label=label,
@@ -215,7 +215,7 @@ def _section(summary: Summary, id_: str, label: str, cells: list[CellSummary]) -
         rows=tuple(_row(summary, cell, ranks.get(cell.key, (0, ""))[1]) for cell in cells),
         findings=tuple(f for f in summary.findings if f.cells and keys.issuperset(f.cells)),
         kept_open=tuple(
-            _row(summary, cell, kept_open.get(cell.key, (0, ""))[1], KEPT_OPEN)
+            _row(summary, cell, keep_alive.get(cell.key, (0, ""))[1], KEPT_OPEN)
             for cell in open_cells
         ),
     )
@@ -346,7 +346,7 @@ def headline(summary: Summary, shown: tuple[Section, ...]) -> str:
     return told[0].text if told else "Nothing was found: the warnings below say why."
 
 
-def told_at_large(summary: Summary, shown: tuple[Section, ...]) -> tuple[Finding, ...]:
+def general_findings(summary: Summary, shown: tuple[Section, ...]) -> tuple[Finding, ...]:
     """The findings that no section shows; of a ranking's, those about no cell are warnings."""
     within = {finding for section in shown for finding in section.findings}
     matrix = summary.experiment.kind == "matrix"

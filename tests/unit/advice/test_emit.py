@@ -32,7 +32,7 @@ def preference(
         server=server,
         software=software,
         setting={"tls": "1.2"},
-        by=("steady_requests_per_s", "server_cpu_us_per_connection"),
+        by=("keep_alive_requests_per_s", "server_cpu_us_per_connection"),
         chosen=tuple(
             Choice(name, place, rank, grade(name), name)
             for place, (name, rank) in enumerate(zip(names, ranks, strict=True))

@@ -5,7 +5,7 @@ import pytest
 from made_load import LoadWorld, made_load_run
 from made_run import SERVER_US, World, made_run
 from tlslab.analysis import summarise
-from tlslab.analysis.load import summarise as summarise_load
+from tlslab.analysis.capacity import summarise as summarise_capacity
 from tlslab.analysis.overlay import Side, overlay, ratio_estimate
 from tlslab.model.errors import UsageError
 from tlslab.model.estimate import Estimate
@@ -18,7 +18,7 @@ def _load_runs() -> tuple[Side, Side]:
     fast = made_load_run(
         {"apache 1": LoadWorld(alone=1800.0), "apache 2": LoadWorld(alone=3400.0, seed=7)}
     )
-    return Side("old", summarise_load(slow)), Side("new", summarise_load(fast))
+    return Side("old", summarise_capacity(slow)), Side("new", summarise_capacity(fast))
 
 
 def ratio(summary: Summary, name: str, number: int = 0) -> float:

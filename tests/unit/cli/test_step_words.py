@@ -1,4 +1,4 @@
-"""How a load experiment is told as it goes."""
+"""How a capacity experiment is told as it goes."""
 
 import pytest
 
@@ -7,8 +7,8 @@ from tlslab.cli.steps import begun_words, ended_words, time_left
 from tlslab.cli.wanted import with_load_options
 from tlslab.experiment import load
 from tlslab.lab.events import Left
+from tlslab.model.capacity import CapacityPlan, Objective, Step
 from tlslab.model.errors import UsageError
-from tlslab.model.load import LoadPlan, Objective, Step
 from tlslab.model.workload import Window
 
 WINDOW = Window(100, 500)
@@ -29,9 +29,9 @@ def test_a_step_is_told_with_what_is_left() -> None:
 def test_options_of_load_experiments() -> None:
     capacity = load("capacity")
     plan = with_load_options(capacity, "mean<8ms", allow_obsolete=False).settings
-    assert isinstance(plan, LoadPlan)
+    assert isinstance(plan, CapacityPlan)
     assert plan.objective == Objective("mean", 8)
     assert plan.obsolete is None
     assert with_load_options(capacity, None, allow_obsolete=True) == capacity
-    with pytest.raises(UsageError, match="for load experiments"):
+    with pytest.raises(UsageError, match="go with capacity experiments"):
         with_load_options(load("groups"), "p99<50ms", allow_obsolete=False)

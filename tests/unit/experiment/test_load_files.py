@@ -1,4 +1,4 @@
-"""Files of load experiments: what is read, what is refused, what is written."""
+"""Files of capacity experiments: what is read, what is refused, what is written."""
 
 from dataclasses import replace
 from importlib import resources
@@ -6,16 +6,16 @@ from importlib import resources
 import pytest
 
 from tlslab.experiment import dumps, load, loads
-from tlslab.experiment.load import required_objective
+from tlslab.experiment.capacity import required_objective
+from tlslab.model.capacity import CapacityPlan, Objective, parse_objective
 from tlslab.model.errors import ExperimentError, UsageError
-from tlslab.model.load import LoadPlan, Objective, parse_objective
 
 TEXT = (resources.files("tlslab") / "experiments" / "capacity.toml").read_text("utf-8")
 
 
-def plan(text: str = TEXT, quick: bool = False) -> LoadPlan:
+def plan(text: str = TEXT, quick: bool = False) -> CapacityPlan:
     settings = loads(text, "capacity.toml", quick).settings
-    assert isinstance(settings, LoadPlan)
+    assert isinstance(settings, CapacityPlan)
     return settings
 
 
@@ -69,7 +69,7 @@ def test_what_is_written_is_read_back(quick: bool) -> None:
         ("fresh_server = true", "fresh_server = 1", "must be true or false"),
         ('tls = "ssl3"', 'tls = "ssl2"', "unknown name 'ssl2'; known: 1.2, 1.3, ssl3"),
         ("[load.maximum]", "[load.minimum]", "load.minimum: unknown key"),
-        ('kind = "load"', 'kind = "matrix"', "load: unknown key"),
+        ('kind = "capacity"', 'kind = "matrix"', "load: unknown key"),
     ],
 )
 def test_faults_are_told_by_line_and_key(old: str, new: str, message: str) -> None:

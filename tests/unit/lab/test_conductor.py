@@ -12,7 +12,7 @@ import pytest
 
 from tlslab.experiment import dumps, load, with_levels
 from tlslab.lab import events
-from tlslab.lab.cells import warm_up_seconds
+from tlslab.lab.blocks import warm_up_seconds
 from tlslab.lab.conductor import Conductor
 from tlslab.lab.deployments import Prepared, Servers
 from tlslab.lab.engine import Engine
@@ -269,7 +269,7 @@ def test_a_trial_says_nothing_that_json_cannot_hold(tmp_path: Path, script: Scri
     lab.carry_out()
     lines = (lab.folder.path / "trials.jsonl").read_text("utf-8").splitlines()
     first = json.loads(lines[0])
-    assert first["schema"] == "tlslab.trial/1"
+    assert first["schema"] == "tlslab.trial/2"
     assert set(first["runs"]["capacity"]) == {"record", "server", "machine", "pace"}
     assert first["runs"]["capacity"]["server"]["processes"] == 1
 

@@ -1,4 +1,4 @@
-"""The steps of a load experiment's cell, on made-up servers."""
+"""The steps of a capacity experiment's cell, on made-up servers."""
 
 from collections import Counter
 from dataclasses import replace
@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 
 from made_load import FIFTHS, WINDOW, LoadWorld, drive, log_mean, made_cell, made_plan
-from tlslab.model.load import Obsolete, Step, ValidationRules, WarmUpRules
+from tlslab.model.capacity import Obsolete, Step, ValidationRules, WarmUpRules
 from tlslab.model.search import Converged
-from tlslab.planning.load import (
+from tlslab.planning.capacity import (
     interval_width,
     left,
     maximum_rates,
@@ -130,8 +130,8 @@ def test_what_the_server_lacks_ends_the_cell() -> None:
 
 
 def test_a_doomed_search_ends_the_cell_without_a_level_and_goes_on_with_one() -> None:
-    doomed = drive(made_plan(), LoadWorld(fails_from=1))
-    assert {trial.factors["stage"] for trial in doomed} == {"search"}
+    inconclusive = drive(made_plan(), LoadWorld(fails_from=1))
+    assert {trial.factors["stage"] for trial in inconclusive} == {"search"}
     bound = LoadWorld(client_us=400.0)
     trials = drive(made_plan(), bound)
     assert len(maximum_rates(trials)) == 3

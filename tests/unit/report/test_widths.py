@@ -11,7 +11,7 @@ from rich.console import Console, RenderableType
 import made_benchmarks
 from made_load import made_load_run
 from made_run import World, made_run
-from tlslab.analysis import load as load_analysis
+from tlslab.analysis import capacity as capacity_analysis
 from tlslab.analysis import summarise
 from tlslab.analysis.overlay import Side, overlay
 from tlslab.experiment import load, with_levels
@@ -61,7 +61,7 @@ def servers() -> Summary:
 
 @cache
 def capacity() -> Summary:
-    return load_analysis.summarise(made_load_run())
+    return capacity_analysis.summarise(made_load_run())
 
 
 @cache

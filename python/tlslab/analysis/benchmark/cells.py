@@ -1,0 +1,168 @@
+"""The forks of one cell to its estimates; a fork that failed is a reason, never a value."""
+
+from collections.abc import Mapping, Sequence
+
+from tlslab.analysis.compare import Measured
+from tlslab.analysis.stats.estimate import estimate
+from tlslab.model.benchmark import BenchmarkRun
+from tlslab.model.finding import CellSummary, CellVerdict, Note
+from tlslab.model.plan import Cell
+from tlslab.model.record import Trial
+
+RATE = "operations_per_s"
+MEAN = "operation_ms_mean"
+CLIENT_CPU = "client_cpu_us_per_operation"
+SIGNERS_CPU = "signers_cpu_us_per_operation"
+
+# Percentiles by their percent, and what their estimates are called.
+PERCENTILES = {"50": "p50", "90": "p90", "99": "p99", "99.9": "p999"}
+
+UNITS = {RATE: "1/s", MEAN: "ms", CLIENT_CPU: "us", SIGNERS_CPU: "us"} | {
+    f"operation_ms_{name}": "ms" for name in PERCENTILES.values()
+}
+
+# A percentile needs so many samples beyond it, over all forks and in each.
+BEYOND_ALL = 8
+BEYOND_EACH = 2
+
+# In a closed loop threads = rate x mean time. JMH's sample mode loses the ends of iterations.
+LITTLE = 0.15
+
+# Later iterations that are so much faster than the first mean that the warm-up was too short.
+WARMING = 1.05
+
+
+def percentile_name(name: str) -> str:
+    """The estimate of a percentile: `operation_ms_p99`."""
+    return f"operation_ms_{name}"
+
+
+def measure(cell: Cell, trials: Sequence[Trial], planned: int) -> Measured:
+    """A cell's verdict, and its estimates over the forks that gave results."""
+    usable = [trial for trial in trials if trial.status == "done" and trial.benchmarks]
+    values: dict[str, dict[int, float]] = {}
+    for trial in usable:
+        for name, value in trial_values(trial).items():
+            values.setdefault(name, {})[trial.block] = value
+    missing = _unmeasurable(usable)
+    estimates = {
+        name: estimate(list(values[name].values()), unit)
+        for name, unit in UNITS.items()
+        if name in values and name not in missing
+    }
+    kept = {name: of for name, of in values.items() if name not in missing}
+    verdict, reasons = _judge(trials, usable, planned)
+    summary = CellSummary(
+        key=cell.key,
+        factors=dict(cell.factors),
+        verdict=verdict,
+        reasons=reasons,
+        trials=len(usable),
+        estimates=estimates,
+        not_measurable=missing,
+        backend=next((run.runtime for trial in usable for run in trial.benchmarks.values()), None),
+    )
+    return Measured(summary, kept)
+
+
+def trial_values(trial: Trial) -> dict[str, float]:
+    """One value of each estimate that the trial's forks give."""
+    runs = trial.benchmarks
+    rated = runs.get("throughput") or runs["sample"]
+    found = {RATE: rated.rate} | _costs(list(runs.values()))
+    if (sample := runs.get("sample")) is not None and sample.percentiles_ms:
+        found |= {
+            percentile_name(name): sample.percentiles_ms[percent]
+            for percent, name in PERCENTILES.items()
+            if percent in sample.percentiles_ms
+        }
+        if sample.mean_ms is not None:
+            found[MEAN] = sample.mean_ms
+    return found
+
+
+def _costs(runs: Sequence[BenchmarkRun]) -> dict[str, float]:
+    """Processor time per operation over all iterations of all modes."""
+    iterations = [iteration for run in runs for iteration in run.iterations]
+    operations = sum(iteration.operations for iteration in iterations)
+    if not operations:
+        return {}
+    found = {CLIENT_CPU: sum(iteration.cpu_us for iteration in iterations) / operations}
+    signed = [i.signers_cpu_us for i in iterations if i.signers_cpu_us is not None]
+    if signed and len(signed) == len(iterations):
+        found[SIGNERS_CPU] = sum(signed) / operations
+    return found
+
+
+def _unmeasurable(trials: Sequence[Trial]) -> dict[str, str]:
+    samples = [run.samples for trial in trials if (run := trial.benchmarks.get("sample"))]
+    missing = {}
+    for percent, name in PERCENTILES.items():
+        beyond = 1 - float(percent) / 100
+        in_all, in_each = round(BEYOND_ALL / beyond), round(BEYOND_EACH / beyond)
+        if samples and (sum(samples) < in_all or min(samples) < in_each):
+            missing[percentile_name(name)] = (
+                f"{sum(samples):,} samples, {min(samples):,} in the fork with the fewest; "
+                f"it takes {in_all:,} in all and {in_each:,} in each"
+            )
+    return missing
+
+
+def _judge(
+    trials: Sequence[Trial], usable: Sequence[Trial], planned: int
+) -> tuple[CellVerdict, tuple[Note, ...]]:
+    reasons = list(_failures(trials))
+    if not usable:
+        if any(trial.status == "unsupported" for trial in trials):
+            return "unsupported", tuple(reasons)
+        none = Note("no_trials", "no fork of this cell was run")
+        return ("failed", tuple(reasons)) if trials else ("invalid", (none,))
+    if len(trials) < planned and not reasons:
+        reasons.append(Note("missing_trials", f"{len(trials)} of {planned} forks were run"))
+    reasons += _doubts(usable)
+    return "valid", tuple(reasons)
+
+
+def _failures(trials: Sequence[Trial]) -> list[Note]:
+    counted: dict[tuple[str, str], int] = {}
+    for trial in trials:
+        if trial.reason is not None:
+            place = (trial.reason.class_, trial.reason.message)
+            counted[place] = counted.get(place, 0) + 1
+    return [
+        Note(class_, f"{count} of {len(trials)} forks: {message}")
+        for (class_, message), count in counted.items()
+    ]
+
+
+def _doubts(usable: Sequence[Trial]) -> list[Note]:
+    doubts = []
+    closing = [little for trial in usable if (little := _little(trial)) is not None]
+    if closing and not 1 - LITTLE <= (mean := sum(closing) / len(closing)) <= 1 + LITTLE:
+        text = f"rate x mean time is {mean:.2f} of the threads: the times do not close"
+        doubts.append(Note("times_do_not_close", text))
+    rises = [rise for trial in usable for run in trial.benchmarks.values() if (rise := _rise(run))]
+    if rises and (mean := sum(rises) / len(rises)) > WARMING:
+        text = f"the last iterations were {mean - 1:.0%} faster than the first: warm up for longer"
+        doubts.append(Note("warming_up", text))
+    return doubts
+
+
+def _little(trial: Trial) -> float | None:
+    sample = trial.benchmarks.get("sample")
+    if sample is None or not sample.mean_ms:
+        return None
+    return sample.rate * sample.mean_ms / 1000 / sample.threads
+
+
+def _rise(run: BenchmarkRun) -> float | None:
+    """The last counted iteration's rate over the first's; None with fewer than three."""
+    return run.per_s[-1] / run.per_s[0] if len(run.per_s) > 2 and run.per_s[0] > 0 else None
+
+
+def by_cell(cells: Sequence[Cell], trials: Sequence[Trial]) -> Mapping[str, list[Trial]]:
+    """The trials of each cell, by its key."""
+    found: dict[str, list[Trial]] = {cell.key: [] for cell in cells}
+    for trial in trials:
+        found.setdefault(trial.cell, []).append(trial)
+    return found

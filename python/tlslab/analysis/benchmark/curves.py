@@ -1,0 +1,95 @@
+"""Cells that differ in their threads only, joined to a curve, and what its shape says."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from tlslab.analysis.benchmark.cells import RATE
+from tlslab.analysis.compare import Measured
+from tlslab.analysis.stats.scaling import Block, Knee, Law, find_knee, fit_law
+from tlslab.model.benchmark import ENGINE
+from tlslab.model.estimate import Estimate
+
+BENCHMARK_WORDS: Mapping[str, str] = {
+    "handshake-tls12": "TLS 1.2 handshakes",
+    "handshake-tls13": "TLS 1.3 handshakes",
+    "sign": "XML signatures",
+    "draw": "messages drawn",
+}
+
+KEY_WORDS: Mapping[str, str] = {
+    "memory": "key in memory",
+    "pkcs11": "key behind PKCS #11",
+    "cluster": "key on the cluster",
+}
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One benchmark on one runtime with one key store, over threads in rising order."""
+
+    runtime: str
+    benchmark: str
+    keys: str
+    cells: Mapping[int, Measured]
+    law: Law | None
+    knee: Knee | None
+
+    @property
+    def name(self) -> str:
+        """What tells it from the others of its benchmark."""
+        runtime = "engine" if self.runtime == ENGINE else self.runtime.replace("-", " ").upper()
+        return f"{runtime}, {KEY_WORDS[self.keys]}"
+
+    @property
+    def what(self) -> str:
+        """The benchmark in words."""
+        return BENCHMARK_WORDS[self.benchmark]
+
+    @property
+    def first(self) -> Measured:
+        """The cell with the fewest threads."""
+        return self.cells[min(self.cells)]
+
+    def estimates(self, name: str) -> list[tuple[int, Estimate]]:
+        """An estimate over threads, where it could be made."""
+        return [
+            (threads, cell.summary.estimates[name])
+            for threads, cell in self.cells.items()
+            if name in cell.summary.estimates
+        ]
+
+    @property
+    def best(self) -> tuple[int, Estimate]:
+        """The highest throughput, and its threads."""
+        return max(self.estimates(RATE), key=lambda pair: pair[1].value)
+
+
+def make_curves(cells: Sequence[Measured]) -> tuple[Curve, ...]:
+    """All curves that have a value at all, in the order of the cells."""
+    groups: dict[tuple[str, str, str], dict[int, Measured]] = {}
+    for cell in cells:
+        factors = cell.summary.factors
+        if cell.values.get(RATE):
+            place = (factors["runtime"], factors["benchmark"], factors["keys"])
+            groups.setdefault(place, {})[int(factors["threads"])] = cell
+    return tuple(_curve(*place, dict(sorted(members.items()))) for place, members in groups.items())
+
+
+def _curve(runtime: str, benchmark: str, keys: str, cells: Mapping[int, Measured]) -> Curve:
+    blocks = throughput_blocks(cells)
+    return Curve(runtime, benchmark, keys, cells, fit_law(blocks), find_knee(blocks))
+
+
+def throughput_blocks(cells: Mapping[int, Measured]) -> list[Block]:
+    """The throughput of each block by threads."""
+    blocks: dict[int, dict[int, float]] = {}
+    for threads, cell in cells.items():
+        for block, value in cell.values[RATE].items():
+            blocks.setdefault(block, {})[threads] = value
+    return list(blocks.values())
+
+
+def find_curve(curves: Sequence[Curve], runtime: str, benchmark: str, keys: str) -> Curve | None:
+    """The curve of these levels, if there is one."""
+    place = (runtime, benchmark, keys)
+    return next((c for c in curves if (c.runtime, c.benchmark, c.keys) == place), None)

@@ -1,0 +1,116 @@
+"""The figures of study P: throughput and latency over threads, where the time goes."""
+
+from collections.abc import Sequence
+
+from tlslab.analysis.benchmark.cells import MEAN, RATE, percentile_name
+from tlslab.analysis.benchmark.curves import BENCHMARK_WORDS, Curve
+from tlslab.analysis.benchmark.processors import Composition
+from tlslab.model.estimate import Estimate
+from tlslab.model.figure import Figure, Mark, Series
+
+Point = tuple[int, Estimate]
+
+
+def figures(curves: Sequence[Curve], composed: Sequence[Composition]) -> tuple[Figure, ...]:
+    """For each benchmark its throughput and its latency on both kinds of axes; compositions."""
+    found: list[Figure] = []
+    for benchmark in dict.fromkeys(curve.benchmark for curve in curves):
+        own = [curve for curve in curves if curve.benchmark == benchmark]
+        found.append(_throughput(benchmark, own))
+        if any(_tail(curve) for curve in own):
+            found += [_latency(benchmark, own, log=False), _latency(benchmark, own, log=True)]
+    if composed:
+        found.append(_composition(composed))
+    return tuple(found)
+
+
+def _throughput(benchmark: str, curves: Sequence[Curve]) -> Figure:
+    series = [_series(curve.name, curve.estimates(RATE)) for curve in curves]
+    marks: tuple[Mark, ...] = ()
+    if len(curves) == 1 and curves[0].knee is not None and not curves[0].knee.at_end:
+        marks = (Mark(curves[0].knee.at.value, "knee"),)
+    laws = [_law(curve) for curve in curves if curve.law is not None]
+    return Figure(
+        id=f"throughput-{benchmark}",
+        title=f"{BENCHMARK_WORDS[benchmark]}: throughput against concurrency",
+        caption="Operations per second of all threads together; the mean over forks with its 95 % "
+        "interval. Dashed: the Universal Scalability Law fitted to all forks.",
+        kind="line",
+        x_title="threads",
+        y_title="operations per second",
+        series=tuple(series + laws),
+        marks=marks,
+    )
+
+
+def _law(curve: Curve) -> Series:
+    assert curve.law is not None
+    threads = sorted(curve.cells)
+    places = tuple(float(n) for n in range(threads[0], threads[-1] + 1))
+    return Series(
+        f"{curve.name}: law",
+        places,
+        tuple(curve.law.at(place) for place in places),
+        dashed=True,
+    )
+
+
+def _tail(curve: Curve) -> list[Point]:
+    return curve.estimates(percentile_name("p99"))
+
+
+def _latency(benchmark: str, curves: Sequence[Curve], log: bool) -> Figure:
+    series = []
+    for curve in curves:
+        if tail := _tail(curve):
+            series.append(_series(f"{curve.name}: p99", tail))
+        if log and (means := curve.estimates(MEAN)):
+            series.append(_series(f"{curve.name}: mean", means, dashed=True))
+    axes = "logarithmic axes" if log else "linear axes"
+    dashed = " Dashed: the mean." if log else ""
+    return Figure(
+        id=f"latency-{'log' if log else 'linear'}-{benchmark}",
+        title=f"{BENCHMARK_WORDS[benchmark]}: latency against concurrency, {axes}",
+        caption="Service time of an operation: the 99th percentile of each fork, its mean over "
+        f"forks with its 95 % interval.{dashed} A thread that waits for a processor is "
+        "measured along.",
+        kind="line",
+        x_title="threads",
+        y_title="milliseconds",
+        series=tuple(series),
+        x_log=log,
+        y_log=log,
+    )
+
+
+def _series(name: str, points: Sequence[Point], dashed: bool = False) -> Series:
+    return Series(
+        name,
+        tuple(float(threads) for threads, _ in points),
+        tuple(each.value for _, each in points),
+        tuple(each.low for _, each in points),
+        tuple(each.high for _, each in points),
+        dashed=dashed,
+    )
+
+
+def _composition(composed: Sequence[Composition]) -> Figure:
+    names = tuple(f"{each.curve.what}: {each.curve.name}" for each in composed)
+    parts = (
+        ("general processors", tuple(each.general_us for each in composed)),
+        ("signing processors", tuple(each.signing_us for each in composed)),
+        ("waiting", tuple(each.waiting_us for each in composed)),
+    )
+    threads = composed[0].threads
+    return Figure(
+        id="composition",
+        title=f"Where the time of an operation goes, at {threads} "
+        f"{'thread' if threads == 1 else 'threads'}",
+        caption="Mean time of an operation: processor time of the benchmark's own process, that of "
+        "the processes that sign elsewhere, and the rest. A key behind PKCS #11 is in the "
+        "benchmark's own process.",
+        kind="stacked_bars",
+        x_title="",
+        y_title="microseconds per operation",
+        series=tuple(Series(name, names, values) for name, values in parts),
+    )

@@ -1,0 +1,93 @@
+"""What the curves, the costs and the faults say, in sentences."""
+
+from collections.abc import Iterator, Sequence
+
+from tlslab.analysis.benchmark.cells import CLIENT_CPU, SIGNERS_CPU
+from tlslab.analysis.benchmark.curves import Curve
+from tlslab.analysis.benchmark.processors import Costs
+from tlslab.analysis.benchmark.published import PublishedConcurrency
+from tlslab.model.estimate import Estimate
+from tlslab.model.finding import Finding
+
+# A knee beyond which more than that may still be gained is none yet.
+OPEN = 1.1
+
+# An interval that holds a suggested ratio and lies within so many times of it confirms it.
+CONFIRMED = 1.25
+
+# Where throughput may still grow by more than that, it is not known at all.
+UNKNOWN = 2.0
+
+
+def findings(
+    curves: Sequence[Curve],
+    found: Sequence[Costs],
+    study: PublishedConcurrency | None,
+    processors: int,
+) -> Iterator[Finding]:
+    """The processors' ratio, then knees, those through the cluster first."""
+    for each in found:
+        yield _ratio(each, study)
+    for curve in sorted(curves, key=lambda curve: curve.keys != "cluster"):
+        if curve.knee is not None and curve.benchmark != "draw":
+            yield _knee(curve, processors)
+
+
+def _knee(curve: Curve, processors: int) -> Finding:
+    assert curve.knee is not None
+    knee = curve.knee
+    _, best = curve.best
+    cells = tuple(cell.summary.key for cell in curve.cells.values())
+    where = f"{curve.what}, {curve.name}"
+    if knee.at_end:
+        text = f"{where}: throughput still grew at {knee.at.value:g} threads, the most tried."
+        return Finding("no_knee", text, cells)
+    if knee.gain is not None and knee.gain > UNKNOWN:
+        text = (
+            f"{where}: where throughput stops growing cannot be told: beyond {_threads(knee.at)} "
+            f"it may still be more than {UNKNOWN:g} times as high. Run more blocks."
+        )
+        return Finding("knee_open", text, cells)
+    if knee.gain is not None and knee.gain > OPEN:
+        text = (
+            f"{where}: beyond {_threads(knee.at)} no gain is detectable, but up to "
+            f"{knee.gain - 1:.0%} cannot be excluded: run more blocks."
+        )
+        return Finding("knee_open", text, cells)
+    gain = "" if knee.gain is None else f" (at most {max(0.0, knee.gain - 1):.1%})"
+    text = (
+        f"{where}: beyond {_threads(knee.at)} no gain is detectable{gain}; the most is "
+        f"{best.value:,.0f}/s, on {processors} processors."
+    )
+    return Finding("knee", text, cells)
+
+
+def _threads(at: Estimate) -> str:
+    words = f"{at.value:g} thread{'' if at.value == 1 else 's'}"
+    return words if at.low is None or at.low == at.high else f"{words} ({at.low:g} to {at.high:g})"
+
+
+def _ratio(costs: Costs, study: PublishedConcurrency | None) -> Finding:
+    ratio, curve = costs.ratio, costs.curve
+    cells = tuple(
+        cell.summary.key
+        for cell in curve.cells.values()
+        if {CLIENT_CPU, SIGNERS_CPU} <= set(cell.summary.estimates)
+    )
+    interval = "" if ratio.low is None else f" ({ratio.low:.2f} to {ratio.high:.2f})"
+    text = (
+        f"{curve.what}, {curve.name}: one general processor keeps {ratio.value:.2f}{interval} "
+        "signing processors busy"
+    )
+    if study is None:
+        return Finding("processor_ratio", text + ".", cells)
+    wanted = study.signing_per_general
+    if ratio.low is None or ratio.high is None:
+        verdict = "which, without an interval, neither confirms nor refutes"
+    elif not ratio.low <= wanted <= ratio.high:
+        verdict = "which refutes"
+    elif wanted / CONFIRMED <= ratio.low and ratio.high <= wanted * CONFIRMED:
+        verdict = "which confirms"
+    else:
+        verdict = "which is too wide to confirm or refute"
+    return Finding("processor_ratio", f"{text}, {verdict} 1 : {wanted:g} here.", cells)

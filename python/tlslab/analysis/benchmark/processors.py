@@ -1,0 +1,134 @@
+"""What an operation costs each side: how many signing processors go with a general one."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tlslab.analysis.benchmark.cells import CLIENT_CPU, MEAN, SIGNERS_CPU
+from tlslab.analysis.benchmark.curves import Curve, find_curve
+from tlslab.analysis.stats.estimate import estimate, mean_interval
+from tlslab.analysis.stats.scaling import ratio
+from tlslab.model.estimate import Estimate
+
+
+@dataclass(frozen=True)
+class Costs:
+    """One benchmark through the cluster on one runtime.
+
+    `general` and `signing` are processor microseconds per operation of the benchmark's own process
+    and of the signing processes; `ratio` is signing over general: so many signing processors keep
+    one general one busy. `ceiling_share` is the fitted peak over the rate at which these costs
+    would fill all processors: near 1, processors were the limit and the ratio of costs is theirs.
+    """
+
+    curve: Curve
+    general: Estimate
+    signing: Estimate
+    ratio: Estimate
+    ceiling_share: Estimate | None
+
+
+def costs(curves: Sequence[Curve], processors: int) -> tuple[Costs, ...]:
+    """The costs of all curves through the cluster; values of a block are means over its threads."""
+    found = []
+    for curve in curves:
+        general, signing = (_per_block(curve, name) for name in (CLIENT_CPU, SIGNERS_CPU))
+        both = ratio(signing, general)
+        if both is None:
+            continue
+        whole = {block: general[block] + signing[block] for block in signing}
+        found.append(
+            Costs(
+                curve,
+                estimate(list(general.values()), "us"),
+                estimate(list(signing.values()), "us"),
+                both,
+                _share(curve, whole, processors),
+            )
+        )
+    return tuple(found)
+
+
+def _per_block(curve: Curve, name: str) -> dict[int, float]:
+    """One value a block: the geometric mean over the threads that all blocks have."""
+    gathered: dict[int, list[float]] = {}
+    for cell in curve.cells.values():
+        for block, value in cell.values.get(name, {}).items():
+            if value > 0:
+                gathered.setdefault(block, []).append(value)
+    most = max(map(len, gathered.values()), default=0)
+    return {
+        block: float(np.exp(np.mean(np.log(values))))
+        for block, values in gathered.items()
+        if len(values) == most
+    }
+
+
+def _share(curve: Curve, whole: Mapping[int, float], processors: int) -> Estimate | None:
+    if curve.law is None:
+        return None
+    us = estimate(list(whole.values()), "us").value
+    ceiling = processors * 1e6 / us
+    peak = curve.law.peak
+    ends = [None if end is None else end / ceiling for end in (peak.low, peak.high)]
+    return Estimate(peak.value / ceiling, ends[0], ends[1], peak.n, "", f"fit; {peak.method}")
+
+
+def without_drawing(curves: Sequence[Curve], curve: Curve, name: str) -> Estimate | None:
+    """A cost of signing less that of drawing, at the fewest threads, paired by block."""
+    drawing = find_curve(curves, curve.runtime, "draw", "memory")
+    if curve.benchmark != "sign" or drawing is None:
+        return None
+    drawn = drawing.first.values.get(name, {})
+    signed = curve.first.values.get(name, {})
+    left = [value - drawn[block] for block, value in signed.items() if block in drawn]
+    return estimate(left, "ms" if name == MEAN else "us") if left else None
+
+
+@dataclass(frozen=True)
+class Composition:
+    """Where the mean time of an operation goes, in microseconds.
+
+    `general` and `signing` are processor time; `waiting` is the rest: for processors, locks and
+    messages. More than one thread can be on a processor at a time only by turns.
+    """
+
+    curve: Curve
+    threads: int
+    general_us: float
+    signing_us: float
+    waiting_us: float
+
+
+def compositions(curves: Sequence[Curve], threads: int) -> tuple[Composition, ...]:
+    """The composition of each curve's mean time at so many threads."""
+    found = []
+    for curve in curves:
+        cell = curve.cells.get(threads)
+        if cell is None or MEAN not in cell.summary.estimates:
+            continue
+        value = {name: each.value for name, each in cell.summary.estimates.items()}
+        general, signing = value.get(CLIENT_CPU, 0.0), value.get(SIGNERS_CPU, 0.0)
+        rest = max(0.0, 1000 * value[MEAN] - general - signing)
+        found.append(Composition(curve, threads, general, signing, rest))
+    return tuple(found)
+
+
+def pooled(found: Sequence[Costs], benchmarks: Sequence[str]) -> Estimate | None:
+    """The ratio over the benchmarks and runtimes of a kind, each weighing the same; its interval
+    is over them, so that it tells how much they differ. None without any.
+    """
+    logs = np.array([np.log(c.ratio.value) for c in found if c.curve.benchmark in benchmarks])
+    if not len(logs):
+        return None
+    centre, interval, method = mean_interval(logs, "log ratios")
+    low, high = (None, None) if interval is None else np.exp(interval)
+    return Estimate(
+        float(np.exp(centre)),
+        None if low is None else float(low),
+        None if high is None else float(high),
+        len(logs),
+        "",
+        method,
+    )

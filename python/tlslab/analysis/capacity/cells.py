@@ -1,0 +1,243 @@
+"""A cell of a capacity experiment: its trials by stage, its verdict, its estimates."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+
+from tlslab.analysis.capacity.points import Point, by_fraction, by_repetition, point, time_estimates
+from tlslab.analysis.capacity.saturation import Capacity, capacity
+from tlslab.analysis.compare import Measured
+from tlslab.analysis.measures import UNITS, Processors, client_busy, loading_values
+from tlslab.analysis.series import cpu_over_time
+from tlslab.analysis.stats.estimate import estimate
+from tlslab.analysis.stats.latency import Distribution, quantiles
+from tlslab.analysis.validity import SATURATED, run_faults, run_warnings
+from tlslab.model.capacity import CapacityPlan, Stage
+from tlslab.model.estimate import Estimate
+from tlslab.model.finding import CellSummary, CellVerdict, Note
+from tlslab.model.plan import Cell
+from tlslab.model.record import CountedFacts, Facts, Trial
+from tlslab.model.run import Environment
+from tlslab.model.search import Inconclusive, Level, Next, SearchState, pooled, search_state
+from tlslab.model.wording import counted
+
+
+@dataclass(frozen=True)
+class LoadCell:
+    """All that is known of a cell.
+
+    `levels` are those of the search; `values` the maximum's trials by estimate name and repetition;
+    `capacity` is the highest load that meets the experiment's objective, where there is one.
+    """
+
+    cell: Cell
+    trials: Sequence[Trial]
+    levels: tuple[Level, ...]
+    search: SearchState
+    summary: CellSummary
+    values: Mapping[str, Mapping[int, float]]
+    points: Sequence[Point]
+    capacity: Capacity | None
+    shared: bool
+
+    def of(self, stage: Stage) -> list[Trial]:
+        """The done trials of a stage."""
+        return [t for t in self.trials if t.factors.get("stage") == stage and t.status == "done"]
+
+    @property
+    def key(self) -> str:
+        """The cell's key."""
+        return self.cell.key
+
+    @property
+    def factors(self) -> Mapping[str, str]:
+        """The cell's own levels."""
+        return self.cell.factors
+
+    @property
+    def measured(self) -> Measured:
+        """As comparisons take it; repetitions take the place of blocks."""
+        return Measured(self.summary, self.values)
+
+    @property
+    def maximum(self) -> Estimate | None:
+        """New connections/s at most; None where it was not measured."""
+        return self.summary.estimates.get("connections_per_s")
+
+    @property
+    def connections(self) -> int | None:
+        """The concurrency of the maximum."""
+        peak = None if isinstance(self.search, Next) else self.search.peak
+        return None if peak is None else peak.connections
+
+
+def cell_processors(cell: Cell, environment: Environment) -> tuple[Processors, bool]:
+    """The processors of server and generator in a cell, and whether they share one."""
+    generator = environment.generator_processors
+    target = environment.target_of(cell.deployment)
+    server = target.processors
+    if cell.deployment is None and target.managed and "processors" in cell.factors:
+        server = tuple(range(int(cell.factors["processors"])))
+    return Processors(server, generator), bool(set(server) & set(generator))
+
+
+def measure(
+    cell: Cell, trials: Sequence[Trial], plan: CapacityPlan, where: Environment
+) -> LoadCell:
+    """Sorts and judges the trials of one cell."""
+    processors, shared = cell_processors(cell, where)
+    searched = [t for t in trials if t.factors.get("stage") == "search"]
+    levels = pooled(_level(trial) for trial in searched)
+    search = search_state((_level(trial) for trial in searched), plan.search)
+    maxima = [t for t in trials if t.factors.get("stage") == "maximum"]
+    usable = [t for t in maxima if "maximum" in t.runs and not list(_faults(t))]
+    values: dict[str, dict[int, float]] = {}
+    for trial in usable:
+        run = trial.runs["maximum"]
+        for name, value in loading_values(run, processors.server_count).items():
+            values.setdefault(name, {})[int(trial.factors["repetition"])] = value
+    found = (point(t, processors, shared) for t in trials if t.factors["stage"] == "open_loop")
+    points = [each for each in found if each is not None]
+    estimates = {
+        name: estimate(list(values[name].values()), unit)
+        for name, unit in UNITS.items()
+        if name in values
+    }
+    times, missing = _times(usable, points)
+    kept = _capacity(plan, points)
+    if kept is not None:
+        estimates["capacity_connections_per_s"] = kept.load
+    verdict, reasons = _judge(trials, maxima, usable, search, shared)
+    reasons = (*reasons, *_disturbances(usable, processors))
+    records = [run.record for trial in trials for run in trial.runs.values()]
+    summary = CellSummary(
+        key=cell.key,
+        factors=dict(cell.factors),
+        verdict=verdict,
+        reasons=reasons,
+        trials=len(usable),
+        estimates={**estimates, **times},
+        not_measurable=missing,
+        cpu_over_time=cpu_over_time(usable, "maximum"),
+        backend=records[0].backend if records else None,
+        negotiated=_negotiated([facts for record in records for facts in record.facts]),
+    )
+    return LoadCell(cell, trials, levels, search, summary, values, points, kept, shared)
+
+
+def _level(trial: Trial) -> Level:
+    """A level of the search; a run that failed is one without a rate."""
+    connections = int(trial.factors["connections"])
+    run = trial.runs.get("search")
+    return Level(connections, 0.0, 1.0, errors=1.0) if run is None else Level.of(connections, run)
+
+
+def _faults(trial: Trial) -> Iterable[Note]:
+    run = trial.runs.get("maximum")
+    return () if run is None else run_faults("maximum", run.record)
+
+
+def _times(
+    maxima: Sequence[Trial], points: Sequence[Point]
+) -> tuple[dict[str, Estimate], dict[str, str]]:
+    """Service times at the maximum, and response times at each fraction: `..._at_60`."""
+    encoded = [t.runs["maximum"].record.load_histograms.get("service") for t in maxima]
+    parts = [Distribution.decode(text) for text in encoded if text]
+    found: dict[str, Estimate] = {}
+    missing: dict[str, str] = {}
+    if any(part.n for part in parts):
+        found, missing = quantiles("service_ms", [part for part in parts if part.n])
+    for fraction, group in by_fraction(points).items():
+        mark = f"_at_{fraction * 100:g}"
+        valid = [each for each in group if each.verdict != "invalid"]
+        estimates, reasons = time_estimates(valid, "response")
+        found |= {f"{name}{mark}": value for name, value in estimates.items()}
+        missing |= {f"{name}{mark}": reason for name, reason in reasons.items()}
+    return found, missing
+
+
+def _capacity(plan: CapacityPlan, points: Sequence[Point]) -> Capacity | None:
+    objective = plan.objective
+    if objective is None:
+        return None
+    series = [
+        [loaded for each in group if (loaded := each.loaded(objective)) is not None]
+        for group in by_repetition(points)
+    ]
+    return capacity(series, objective.limit_ms)
+
+
+def _judge(
+    trials: Sequence[Trial],
+    maxima: Sequence[Trial],
+    usable: Sequence[Trial],
+    search: SearchState,
+    shared: bool,
+) -> tuple[CellVerdict, tuple[Note, ...]]:
+    """The cell's verdict: what its maximum is worth."""
+    for trial in trials:
+        if trial.status == "unsupported" and trial.reason is not None:
+            return "unsupported", (Note("unsupported", trial.reason.message),)
+    notes = list(_failures(trials))
+    if not trials:
+        return "failed", (Note("not_run", "none of its steps was run"),)
+    if isinstance(search, Inconclusive):
+        notes.append(
+            Note(f"search_{search.reason}", f"the search was inconclusive: {search.message}")
+        )
+    if not usable:
+        notes += [note for trial in maxima for note in _faults(trial)][:1]
+        interrupted = isinstance(search, Next) and not any(t.status == "failed" for t in trials)
+        if interrupted:
+            notes.append(Note("incomplete", "the search had not ended when the run did"))
+        return ("invalid" if maxima else "failed"), tuple(notes)
+    bad = [note for trial in maxima for note in _faults(trial)]
+    notes += [Note(note.code, f"{counted(len(bad), 'trial')}: {note.message}") for note in bad[:1]]
+    if 2 * len(usable) < len(maxima):
+        return "invalid", tuple(notes)
+    busy = max(client_busy(trial.runs["maximum"]) for trial in usable)
+    if shared:
+        notes.append(
+            Note(
+                "shared_processor",
+                "server and generator share a processor: the server had less than its "
+                "processors, and the maximum is a lower bound",
+            )
+        )
+    if busy >= SATURATED:
+        notes.append(Note("client_saturated", f"the generator was {busy:.0%} busy"))
+    inconclusive = isinstance(search, Inconclusive) and search.reason in (
+        "generator_bound",
+        "still_rising",
+    )
+    bound = inconclusive or shared or busy >= SATURATED
+    return ("at_least" if bound else "valid"), tuple(notes)
+
+
+def _disturbances(usable: Sequence[Trial], processors: Processors) -> Iterable[Note]:
+    """What else set the rate, or took time, in the trials of the maximum: the first of each."""
+    found: dict[str, Note] = {}
+    for trial in usable:
+        for note in run_warnings(trial.runs["maximum"], processors):
+            if note.code != "client_saturated":
+                found.setdefault(note.code, note)
+    return found.values()
+
+
+def _failures(trials: Sequence[Trial]) -> Iterable[Note]:
+    """One note for each class of failure."""
+    own = [trial for trial in trials if trial.factors.get("stage") != "validation"]
+    reasons = [trial.reason for trial in own if trial.status == "failed" and trial.reason]
+    counts = Counter(reason.class_ for reason in reasons)
+    for name, count in counts.items():
+        message = next(reason.message for reason in reasons if reason.class_ == name)
+        yield Note(f"trial_{name}", f"{count} of {counted(len(trials), 'step')} failed: {message}")
+
+
+def _negotiated(counted: Sequence[CountedFacts]) -> Facts | None:
+    """What most connections negotiated."""
+    if not counted:
+        return None
+    fields = asdict(max(counted, key=lambda facts: facts.count))
+    del fields["count"]
+    return Facts(**fields)

@@ -1,0 +1,318 @@
+"""The figures of a capacity experiment."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from tlslab.analysis.capacity.cells import LoadCell
+from tlslab.analysis.capacity.naming import cell_name, cell_names
+from tlslab.analysis.capacity.points import Point, by_fraction, time_estimates
+from tlslab.analysis.capacity.remedies import remedies
+from tlslab.analysis.stats.estimate import estimate
+from tlslab.model.capacity import CapacityPlan
+from tlslab.model.estimate import Estimate
+from tlslab.model.figure import Figure, Mark, Series
+
+OFFERED = "offered load, new connections/s"
+RATE = "new connections/s"
+MS = "response time, ms"
+
+_TIMES = (("mean", "mean"), ("p50", "p50"), ("p90", "p90"), ("p99", "p99"))
+
+Named = Sequence[tuple[str, LoadCell]]
+
+
+def figures(cells: Sequence[LoadCell], plan: CapacityPlan) -> tuple[Figure, ...]:
+    """All figures that there is anything to draw in."""
+    measured = [cell for cell in cells if any(level.rate > 0 for level in cell.levels)]
+    named = list(zip(cell_names([c.factors for c in measured]), measured, strict=True))
+    loaded = [(name, cell) for name, cell in named if cell.points]
+    drawn: list[Figure | None] = [_search(named), _maximum(named)]
+    for server, group in _by(loaded, "server").items():
+        drawn += [_responses(server, group, plan), _achieved(server, group)]
+    drawn += _overlays(loaded)
+    drawn += [_cpu_by_load(loaded), *_cpu_over_time(named), *_over_time(loaded)]
+    drawn += [_remedies(name, cell) for name, cell in named]
+    return tuple(figure for figure in drawn if figure is not None)
+
+
+def _by(named: Named, factor: str) -> dict[str, list[tuple[str, LoadCell]]]:
+    levels = dict.fromkeys(cell.factors.get(factor, "") for _, cell in named)
+    return {v: [(n, c) for n, c in named if c.factors.get(factor, "") == v] for v in levels}
+
+
+def identifier(*parts: str) -> str:
+    """Parts of a figure's id: letters, digits and '-' only."""
+    return re.sub(r"[^A-Za-z0-9]+", "-", "-".join(part for part in parts if part)).strip("-")
+
+
+def _search(named: Named) -> Figure | None:
+    series = tuple(
+        Series(
+            name,
+            tuple(float(level.connections) for level in cell.levels),
+            tuple(level.rate for level in cell.levels),
+        )
+        for name, cell in named
+    )
+    if not series:
+        return None
+    marks = tuple(
+        Mark(float(cell.connections), name) for name, cell in named if cell.connections is not None
+    )
+    return Figure(
+        id="search",
+        title="Pre-test: connections/s against connections at once",
+        caption=(
+            "A closed loop at each concurrency. The line marks where the maximum was then taken: "
+            "the fewest connections that reach the best rate, as far as the noise can tell."
+        ),
+        kind="line",
+        x_title="connections at once",
+        y_title=RATE,
+        series=series,
+        x_log=True,
+        marks=marks,
+    )
+
+
+def _series(
+    name: str, xs: Sequence[float | str], values: Sequence[Estimate | None], dashed: bool = False
+) -> Series:
+    """A series of estimates with their intervals."""
+    return Series(
+        name=name,
+        x=tuple(xs),
+        y=tuple(None if value is None else value.value for value in values),
+        low=tuple(None if value is None else value.low for value in values),
+        high=tuple(None if value is None else value.high for value in values),
+        dashed=dashed,
+    )
+
+
+def _maximum(named: Named) -> Figure | None:
+    able = [(name, cell) for name, cell in named if cell.maximum is not None]
+    if not able:
+        return None
+    groups = _by(able, "server")
+    several = len({cell.factors.get("processors") for _, cell in able}) > 1
+    if len(groups) > 1 and several:
+        series = tuple(
+            _series(server, [_processors(c) for _, c in group], [c.maximum for _, c in group])
+            for server, group in groups.items()
+        )
+    else:
+        series = (_series("maximum", [name for name, _ in able], [c.maximum for _, c in able]),)
+    return Figure(
+        id="maximum",
+        title="New connections/s at most",
+        caption="Mean over trials, each on a server of its own, with 95 % intervals.",
+        kind="bars",
+        x_title="",
+        y_title=RATE,
+        series=series,
+    )
+
+
+def _processors(cell: LoadCell) -> str:
+    return cell_name({"processors": cell.factors.get("processors", "1")})
+
+
+def _offered(points: Sequence[Point]) -> float:
+    return sum(each.offered for each in points) / len(points)
+
+
+def _responses(server: str, named: Named, plan: CapacityPlan) -> Figure:
+    """Response times against the offered load, a bundle of lines for each cell."""
+    series: list[Series] = []
+    for name, cell in named:
+        groups = by_fraction([p for p in cell.points if p.verdict != "invalid"])
+        xs = [_offered(group) for group in groups.values()]
+        times = [time_estimates(group, "response")[0] for group in groups.values()]
+        for label, key in _TIMES:
+            values = [each.get(f"response_ms_{key}") for each in times]
+            series.append(_series(f"{name}: {label}", xs, values, dashed=key == "mean"))
+    marks = tuple(
+        Mark(cell.capacity.load.value, f"{name}: {plan.objective}")
+        for name, cell in named
+        if cell.capacity is not None and cell.capacity.bound == "exact"
+    )
+    return Figure(
+        id=identifier("response", server),
+        title=f"Response time against offered load{_of(server)}",
+        caption=(
+            "From the intended start of a connection to the last byte of its response, in an open "
+            "loop: a server that falls behind is not asked less. Interval of 95 % over values and "
+            "trials."
+        ),
+        kind="line",
+        x_title=OFFERED,
+        y_title=MS,
+        series=tuple(series),
+        y_log=True,
+        marks=marks,
+    )
+
+
+def _of(server: str) -> str:
+    return f": {server}" if server else ""
+
+
+def _achieved(server: str, named: Named) -> Figure:
+    series = []
+    for name, cell in named:
+        groups = by_fraction(cell.points)
+        rates = [estimate([max(p.completed, 1e-9) for p in g], "1/s") for g in groups.values()]
+        series.append(_series(name, [_offered(group) for group in groups.values()], rates))
+    return Figure(
+        id=identifier("achieved", server),
+        title=f"Completed against offered connections/s{_of(server)}",
+        caption="Below the diagonal the server does not keep up.",
+        kind="line",
+        x_title=OFFERED,
+        y_title="completed connections/s",
+        series=tuple(series),
+    )
+
+
+def _overlays(named: Named) -> Iterator[Figure]:
+    """Servers as platforms, at equal numbers of processors."""
+    for processors, group in _by(named, "processors").items():
+        if len({cell.factors.get("server") for _, cell in group}) < 2:
+            continue
+        where = f", {cell_name({'processors': processors})}" if processors else ""
+        series: list[Series] = []
+        for name, cell in group:
+            label = cell.factors.get("server", name)
+            others = [c for _, c in group if c.factors.get("server") == label]
+            label = label if len(others) == 1 else name
+            groups = by_fraction([p for p in cell.points if p.verdict != "invalid"])
+            times = [time_estimates(points, "response")[0] for points in groups.values()]
+            xs = [_offered(points) for points in groups.values()]
+            for key, dashed in (("p50", False), ("p99", True)):
+                values = [each.get(f"response_ms_{key}") for each in times]
+                series.append(_series(f"{label}: {key}", xs, values, dashed))
+        yield Figure(
+            id=identifier("overlay", processors),
+            title=f"Servers overlaid{where}",
+            caption="Response time against offered load; each to the maximum of its own.",
+            kind="line",
+            x_title=OFFERED,
+            y_title=MS,
+            series=tuple(series),
+            y_log=True,
+        )
+
+
+def _cpu_by_load(named: Named) -> Figure | None:
+    """Processors that server and generator used, by offered load."""
+    series: list[Series] = []
+    for name, cell in named:
+        groups = by_fraction(cell.points)
+        xs = [_offered(group) for group in groups.values()]
+        for side, used in _SIDES.items():
+            values = [
+                [u for each in group if (u := used(each)) is not None] for group in groups.values()
+            ]
+            if any(values):
+                means = [sum(each) / len(each) if each else None for each in values]
+                dashed = side.startswith("generator")
+                series.append(Series(f"{name}: {side}", tuple(xs), tuple(means), dashed=dashed))
+    if not series:
+        return None
+    return Figure(
+        id="cpu-load",
+        title="Processor use against offered load",
+        caption="Processors in use by the server and by the generator, mean over the runs.",
+        kind="line",
+        x_title=OFFERED,
+        y_title="processors in use",
+        series=tuple(series),
+    )
+
+
+def _server_user(point: Point) -> float | None:
+    server = point.run.server
+    return None if server is None else server.user_us / server.seconds / 1e6
+
+
+def _server_system(point: Point) -> float | None:
+    server = point.run.server
+    return None if server is None else server.system_us / server.seconds / 1e6
+
+
+def _generator(point: Point) -> float | None:
+    record = point.run.record
+    return record.cpu.total_us / record.seconds / 1e6 if record.seconds else None
+
+
+_SIDES: Mapping[str, Callable[[Point], float | None]] = {
+    "server, user": _server_user,
+    "server, system": _server_system,
+    "generator": _generator,
+}
+
+
+def _cpu_over_time(named: Named) -> Iterator[Figure]:
+    """Server and generator at the maximum, over the time of the measurement."""
+    for name, cell in named:
+        series = [
+            Series(f"{side}, {part}", over.at_s, getattr(over, part), dashed=side == "client")
+            for side, over in cell.summary.cpu_over_time.items()
+            for part in ("user", "system")
+        ]
+        if series:
+            yield Figure(
+                id=identifier("cpu-time", name),
+                title=f"Processor use over time at the maximum: {name}",
+                caption="Mean over the trials of the maximum, in slices of a fifth of a second.",
+                kind="line",
+                x_title="seconds of measurement",
+                y_title="processors in use",
+                series=tuple(series),
+            )
+
+
+def _over_time(named: Named) -> Iterator[Figure]:
+    """Connections in flight and their times over time at each load: overload shows here."""
+    for name, cell in named:
+        groups = by_fraction(cell.points)
+        series: list[Series] = []
+        for fraction, points in groups.items():
+            pace = points[0].run.pace
+            if len(pace) < 3:
+                continue
+            label = f"{fraction * 100:g} %"
+            at = tuple(sample.at_s for sample in pace)
+            flying = tuple(float(sample.in_flight) for sample in pace)
+            series.append(Series(f"{label}: at once", at, flying))
+            times = tuple(sample.service_p50_ms for sample in pace)
+            series.append(Series(f"{label}: p50, ms", at, times, axis=2, dashed=True))
+        if series:
+            yield Figure(
+                id=identifier("over-time", name),
+                title=f"Connections at once over time: {name}",
+                caption=(
+                    "The first run at each share of the maximum, warm-up and drain included; "
+                    "dashed: the median service time of each second."
+                ),
+                kind="line",
+                x_title="seconds",
+                y_title="connections at once",
+                y2_title="service time p50, ms",
+                series=tuple(series),
+            )
+
+
+def _remedies(name: str, cell: LoadCell) -> Figure | None:
+    found = remedies(cell)
+    if not found:
+        return None
+    return Figure(
+        id=identifier("remedies", name),
+        title=f"What the remedies bring: {name}",
+        caption="Requests/s in a closed loop at the concurrency of the maximum.",
+        kind="bars",
+        x_title="",
+        y_title="requests/s",
+        series=(_series("requests/s", [r.name for r in found], [r.requests_per_s for r in found]),),
+    )

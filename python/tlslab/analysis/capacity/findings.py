@@ -1,0 +1,190 @@
+"""What a capacity experiment found, in sentences; each carries its intervals."""
+
+from collections.abc import Iterator, Sequence
+
+from tlslab.analysis.capacity.cells import LoadCell
+from tlslab.analysis.capacity.naming import cell_names
+from tlslab.analysis.capacity.points import by_fraction
+from tlslab.analysis.capacity.published import platform_pairs, scaling_pairs
+from tlslab.analysis.capacity.remedies import Remedy, remedies
+from tlslab.analysis.compare import compare
+from tlslab.analysis.matrix.findings import with_interval
+from tlslab.model.capacity import CapacityPlan
+from tlslab.model.finding import Comparison, Finding
+from tlslab.model.search import Inconclusive
+from tlslab.model.wording import figure, percent, ratio_figure
+
+RATE = "connections_per_s"
+
+Named = Sequence[tuple[str, LoadCell]]
+
+
+def findings(cells: Sequence[LoadCell], plan: CapacityPlan) -> tuple[Finding, ...]:
+    """The answer first, then scaling, latency, the objective, remedies, validation, reason."""
+    named = list(zip(cell_names([cell.factors for cell in cells]), cells, strict=True))
+    return (
+        *_maxima(named),
+        *_scaling(cells),
+        *_platforms(named),
+        *_latency(named),
+        *_objective(named, plan),
+        *_remedies(named),
+        *_validation(named),
+        *_doomed(named),
+    )
+
+
+def _maxima(named: Named) -> Iterator[Finding]:
+    able = [(name, cell) for name, cell in named if cell.maximum is not None]
+    if not able:
+        return
+    parts = []
+    for name, cell in able:
+        assert cell.maximum is not None
+        bound = "at least " if cell.summary.verdict == "at_least" else ""
+        parts.append(
+            f"{name}: {bound}{with_interval(cell.maximum)}, with {cell.connections} at once"
+        )
+    text = f"New connections/s at most: {'; '.join(parts)}."
+    yield Finding("answer", text, tuple(cell.key for _, cell in able))
+
+
+def _scaling(cells: Sequence[LoadCell]) -> Iterator[Finding]:
+    for fewer, more in scaling_pairs(cells):
+        comparison = compare(more.measured, fewer.measured, RATE)
+        if comparison is None:
+            continue
+        n, m = fewer.factors["processors"], more.factors["processors"]
+        server = more.factors.get("server", "The server")
+        times = _ratio(comparison)
+        text = f"{server} takes {times} times the connections/s with {m} processors that it takes "
+        text += f"with {n}."
+        if more.shared:
+            text += (
+                " The generator had to share one of them: what the server alone would take is more."
+            )
+        yield Finding("scaling", text, (fewer.key, more.key))
+
+
+def _ratio(comparison: Comparison) -> str:
+    if comparison.low is None or comparison.high is None:
+        return f"{ratio_figure(comparison.ratio)} (no interval)"
+    low, high = ratio_figure(comparison.low), ratio_figure(comparison.high)
+    return f"{ratio_figure(comparison.ratio)} (95 %: {low} to {high})"
+
+
+def _platforms(named: Named) -> Iterator[Finding]:
+    for first, other in platform_pairs([cell for _, cell in named]):
+        comparison = compare(other.measured, first.measured, RATE)
+        if comparison is None:
+            continue
+        names = cell_names([other.factors, first.factors])
+        levels = other.factors.get("processors")
+        where = f" on {levels} processor{'' if levels == '1' else 's'}" if levels else ""
+        text = (
+            f"{names[0]} takes {_ratio(comparison)} times the connections/s of {names[1]}{where}."
+        )
+        yield Finding("platforms", text, (first.key, other.key))
+
+
+def _latency(named: Named) -> Iterator[Finding]:
+    for name, cell in named:
+        groups = by_fraction([p for p in cell.points if p.verdict != "invalid" and p.response.n])
+        if len(groups) < 2:
+            continue
+        low, high = min(groups), max(groups)
+        first, last = (_mean(cell, f) for f in (low, high))
+        over = [f for f, points in groups.items() if any(p.verdict == "overloaded" for p in points)]
+        text = (
+            f"{name}: the mean response time is {figure(first)} ms at {percent(low)} of the "
+            f"maximum and {figure(last)} ms at {percent(high)}, {ratio_figure(last / first)} times "
+            "as long."
+        )
+        if over:
+            text += f" From {percent(min(over))} on the server did not keep up in every run."
+        yield Finding("latency", text, (cell.key,))
+
+
+def _mean(cell: LoadCell, fraction: float) -> float:
+    return cell.summary.estimates[f"response_ms_mean_at_{fraction * 100:g}"].value
+
+
+def _objective(named: Named, plan: CapacityPlan) -> Iterator[Finding]:
+    for name, cell in named:
+        found = cell.capacity
+        if plan.objective is None or not cell.points:
+            continue
+        if found is None:
+            text = (
+                f"{name}: whether it meets {plan.objective} cannot be told: too few connections at "
+                "each load; measure for longer."
+            )
+            yield Finding("objective", text, (cell.key,))
+            continue
+        share = ""
+        if cell.maximum is not None:
+            share = f", {percent(found.load.value / cell.maximum.value)} of the maximum"
+        match found.bound:
+            case "exact":
+                text = f"up to {with_interval(found.load)} connections/s{share}"
+            case "at_least":
+                text = f"at the highest load that was tried, {figure(found.load.value)}/s{share}"
+            case "below":
+                lowest = figure(found.load.value)
+                text = f"at no load that could be judged, the lowest of them {lowest}/s"
+        yield Finding("objective", f"{name} meets {plan.objective} {text}.", (cell.key,))
+
+
+def _remedies(named: Named) -> Iterator[Finding]:
+    for name, cell in named:
+        told = [_remedy(each) for each in remedies(cell) if each.ratio is not None]
+        if told:
+            text = f"{name}, requests/s with a remedy over those without: {'; '.join(told)}."
+            yield Finding("remedies", text, (cell.key,))
+
+
+def _remedy(remedy: Remedy) -> str:
+    assert remedy.ratio is not None
+    ratio = remedy.ratio
+    interval = ""
+    if ratio.low is not None and ratio.high is not None:
+        interval = f" (95 %: {ratio_figure(ratio.low)} to {ratio_figure(ratio.high)})"
+    bound = "at least " if remedy.bound else ""
+    return f"{remedy.name} {bound}{ratio_figure(ratio.value)}{interval}"
+
+
+def _validation(named: Named) -> Iterator[Finding]:
+    agreed, compared, keys = 0, 0, []
+    for _, cell in named:
+        for trial in cell.trials:
+            if trial.validation is None:
+                continue
+            keys.append(cell.key)
+            for phase in trial.validation.phases:
+                for comparison in phase.comparisons:
+                    compared += 1
+                    agreed += comparison.agrees in ("1 %", "resolution")
+    if compared:
+        text = (
+            f"Of {compared} quantiles of the generator's own times, {agreed} agree with a packet "
+            "capture of the same connections, within 1 % or the machine's resolution."
+        )
+        yield Finding("validation", text, tuple(dict.fromkeys(keys)))
+        return
+    reasons = [
+        trial.reason.message
+        for _, cell in named
+        for trial in cell.trials
+        if trial.factors.get("stage") == "validation" and trial.reason is not None
+    ]
+    if reasons:
+        text = f"The times were not validated against a packet capture: {reasons[0]}"
+        yield Finding("validation", text)
+
+
+def _doomed(named: Named) -> Iterator[Finding]:
+    for name, cell in named:
+        if isinstance(cell.search, Inconclusive):
+            reason = cell.search.reason.replace("_", " ")
+            text = f"{name}: the search was inconclusive ({reason}): {cell.search.message}."
+            yield Finding("inconclusive", text, (cell.key,))

@@ -1,0 +1,99 @@
+"""What resumption and requests per connection bring, over the same server without them."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tlslab.analysis.capacity.cells import LoadCell
+from tlslab.analysis.compare import paired_logs
+from tlslab.analysis.measures import MICROSECONDS, RATE, RATIO, client_busy
+from tlslab.analysis.stats.estimate import estimate, mean_interval
+from tlslab.analysis.validity import SATURATED, run_faults
+from tlslab.model.estimate import Estimate
+from tlslab.model.record import TrialRun
+
+
+@dataclass(frozen=True)
+class Remedy:
+    """One setting: rates, the server's cost of a request, and the ratio to the setting without.
+
+    `bound`: the generator was the limit, so that rates and ratio are lower bounds.
+    """
+
+    name: str
+    connections_per_s: Estimate
+    requests_per_s: Estimate
+    cost_us: Estimate | None
+    ratio: Estimate | None
+    bound: bool
+
+
+_Values = dict[int, float]
+
+
+def remedies(cell: LoadCell) -> list[Remedy]:
+    """All settings of a cell, those without a remedy first of each sort."""
+    runs: dict[tuple[str, float], dict[int, TrialRun]] = {}
+    for trial in cell.of("remedy"):
+        run = trial.runs.get("remedy")
+        if run is None or list(run_faults("remedy", run.record)):
+            continue
+        setting = _setting(trial.factors)
+        runs.setdefault(setting, {})[int(trial.factors["repetition"])] = run
+    found = []
+    for sort, level in sorted(runs):
+        least = min(other for kind, other in runs if kind == sort)
+        found.append(_remedy(sort, level, runs[sort, level], runs[sort, least], level == least))
+    return found
+
+
+def _setting(factors: Mapping[str, str]) -> tuple[str, float]:
+    if "resume_ratio" in factors:
+        return "resumption", float(factors["resume_ratio"])
+    return "requests", float(factors["requests_per_connection"])
+
+
+def _remedy(
+    sort: str, level: float, runs: dict[int, TrialRun], without: dict[int, TrialRun], least: bool
+) -> Remedy:
+    requests = {n: _requests(run) for n, run in runs.items()}
+    costs = [cost for run in runs.values() if (cost := _cost(run)) is not None]
+    return Remedy(
+        name=_name(sort, level),
+        connections_per_s=estimate([_connections(run) for run in runs.values()], RATE),
+        requests_per_s=estimate(list(requests.values()), RATE),
+        cost_us=estimate(costs, MICROSECONDS) if costs else None,
+        ratio=None if least else _ratio(requests, {n: _requests(r) for n, r in without.items()}),
+        bound=any(client_busy(run) >= SATURATED for run in runs.values()),
+    )
+
+
+def _name(sort: str, level: float) -> str:
+    if sort == "resumption":
+        return f"{level * 100:g} % of connections resumed"
+    return f"{level:g} requests per connection" if level != 1 else "1 request per connection"
+
+
+def _connections(run: TrialRun) -> float:
+    return run.record.outcomes.completed / run.record.seconds
+
+
+def _requests(run: TrialRun) -> float:
+    return run.record.requests / run.record.seconds
+
+
+def _cost(run: TrialRun) -> float | None:
+    if run.server is None or run.server.seconds <= 0 or run.record.requests == 0:
+        return None
+    return (run.server.user_us + run.server.system_us) / run.server.seconds / _requests(run)
+
+
+def _ratio(with_it: _Values, without: _Values) -> Estimate | None:
+    logs = paired_logs(with_it, without)
+    if not len(logs):
+        return None
+    centre, interval, method = mean_interval(logs, "log ratios")
+    low, high = (None, None) if interval is None else (math.exp(interval[0]), math.exp(interval[1]))
+    return Estimate(
+        math.exp(centre), low, high, len(logs), RATIO, f"paired by repetition; {method}"
+    )

@@ -1,0 +1,236 @@
+"""What a comparison of Java runtimes has beside any capacity experiment.
+
+How long each JVM took to get warm, what happens over time when more connections come than it can
+shake hands with, httperf's block, and the study of 2008 beside it.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tlslab.analysis.capacity.cells import LoadCell
+from tlslab.analysis.capacity.figures import identifier
+from tlslab.analysis.capacity.httperf import httperf_block
+from tlslab.analysis.capacity.naming import cell_names, percent_of_maximum
+from tlslab.analysis.capacity.points import Point, by_fraction
+from tlslab.analysis.stats.estimate import estimate
+from tlslab.analysis.stats.steady_state import classify
+from tlslab.model.capacity import CapacityPlan, WarmUpRules
+from tlslab.model.figure import DataTable, Figure, Series, TableCell, TextBlock
+from tlslab.model.record import PaceSample, Trial
+
+SCHEMA = "tlslab.runtime-study/1"
+
+Named = Sequence[tuple[str, LoadCell]]
+
+
+@dataclass(frozen=True)
+class WarmUp:
+    """How one JVM got warm: connections/s of each window from its start on, `seconds` in all.
+
+    `warm` is whether the rate was steady in the end, or else the cap had ended it.
+    """
+
+    visit: int
+    rates: tuple[float, ...]
+    seconds: float
+    warm: bool
+
+
+def _named(cells: Sequence[LoadCell]) -> Named:
+    return list(zip(cell_names([cell.factors for cell in cells]), cells, strict=True))
+
+
+def warm_ups(cell: LoadCell, rules: WarmUpRules) -> list[WarmUp]:
+    """The warm-ups of a cell's servers, in their order."""
+    trials = [t for t in cell.of("warm_up") if "warm_up" in t.runs]
+    visits = list(dict.fromkeys(int(t.factors["visit"]) for t in trials))
+    return [_warm_up([t for t in trials if int(t.factors["visit"]) == v], v, rules) for v in visits]
+
+
+def _warm_up(trials: Sequence[Trial], visit: int, rules: WarmUpRules) -> WarmUp:
+    records = [trial.runs["warm_up"].record for trial in trials]
+    rates = tuple(r.outcomes.completed / r.seconds for r in records if r.seconds)
+    last = rates[-rules.steady :]
+    mean = sum(last) / len(last) if last else 0.0
+    steady = len(last) == rules.steady and mean > 0
+    warm = steady and max(abs(rate - mean) for rate in last) <= rules.width * mean
+    return WarmUp(visit, rates, sum(record.seconds for record in records), warm)
+
+
+def figures(cells: Sequence[LoadCell], plan: CapacityPlan) -> tuple[Figure, ...]:
+    """Warm-up by runtime, and the overload over time: connections at once, time, failures."""
+    named = _named(cells)
+    drawn = [_warming(named, plan.warm_up)] if plan.warm_up is not None else []
+    loaded = [(name, cell) for name, cell in named if cell.points]
+    for fraction in by_fraction([p for _, cell in loaded for p in cell.points]):
+        drawn += _overload(loaded, fraction)
+    return tuple(figure for figure in drawn if figure.series)
+
+
+def _warming(named: Named, rules: WarmUpRules) -> Figure:
+    series = []
+    for name, cell in named:
+        for found in warm_ups(cell, rules)[:1]:
+            width = found.seconds / len(found.rates)
+            at = tuple(width * (number + 1) for number in range(len(found.rates)))
+            series.append(Series(name, at, found.rates))
+    return Figure(
+        id="warm-up",
+        title="A fresh JVM gets warm",
+        caption=(
+            f"New connections/s in a closed loop of {rules.connections}, from the start of the "
+            f"first server of each runtime until the last {rules.steady} rates are within "
+            f"{rules.width:.0%} of their mean. All that is measured comes after it."
+        ).replace("%", " %"),
+        kind="line",
+        x_title="seconds of load",
+        y_title="new connections/s",
+        series=tuple(series),
+    )
+
+
+def _overload(named: Named, fraction: float) -> Iterator[Figure]:
+    """Three figures of the first run of each runtime at one share of its maximum."""
+    first = [(name, point) for name, cell in named if (point := _first(cell, fraction)) is not None]
+    share = percent_of_maximum(fraction)
+    for part, title, read in (
+        ("at-once", "connections at once", _in_flight),
+        ("time", "service time p50, ms", _service),
+        ("failed", "failed connections", _failed),
+    ):
+        yield Figure(
+            id=identifier("overload", part, f"{fraction * 100:g}"),
+            title=f"{title[0].upper()}{title[1:]} over time, offered {share} of the maximum",
+            caption=(
+                "An open loop: connections come whether or not the server keeps up. The first run "
+                "of each runtime, warm-up and drain included."
+            ),
+            kind="line",
+            x_title="seconds",
+            y_title=title,
+            series=tuple(
+                Series(name, tuple(s.at_s for s in point.run.pace), read(point.run.pace))
+                for name, point in first
+                if len(point.run.pace) > 1
+            ),
+        )
+
+
+def _first(cell: LoadCell, fraction: float) -> Point | None:
+    return next((p for p in cell.points if p.fraction == fraction), None)
+
+
+def _in_flight(pace: Sequence[PaceSample]) -> tuple[float | None, ...]:
+    return tuple(float(sample.in_flight) for sample in pace)
+
+
+def _service(pace: Sequence[PaceSample]) -> tuple[float | None, ...]:
+    return tuple(sample.service_p50_ms for sample in pace)
+
+
+def _failed(pace: Sequence[PaceSample]) -> tuple[float | None, ...]:
+    return tuple(float(sample.failed) for sample in pace)
+
+
+def tables(cells: Sequence[LoadCell], plan: CapacityPlan) -> tuple[DataTable, ...]:
+    """How long warm-up took."""
+    rules = plan.warm_up
+    if rules is None:
+        return ()
+    rows: list[tuple[TableCell, ...]] = []
+    for name, cell in _named(cells):
+        found = warm_ups(cell, rules)
+        if not found:
+            continue
+        gains = [w.rates[-1] / w.rates[0] for w in found if w.rates and w.rates[0] > 0]
+        rows.append(
+            (
+                name,
+                len(found),
+                estimate([w.seconds for w in found], "s"),
+                estimate(gains, "") if gains else None,
+                f"{sum(w.warm for w in found)} of {len(found)}",
+                classify(found[0].rates).replace("_", " "),
+            )
+        )
+    table = DataTable(
+        id="warm-up-table",
+        title="How long a fresh JVM takes to get warm",
+        caption=(
+            "Under load, to the end of the window in which the rate was found steady; "
+            f"{rules.most * rules.window.measure_ms / 1000:g} s at most. The last column is what "
+            "change points say of the first server's rates as a whole."
+        ),
+        columns=(
+            "runtime", "servers", "seconds under load", "last rate over first", "found steady",
+            "change points",
+        ),
+        rows=tuple(rows),
+    )  # fmt: skip
+    return (table,) if rows else ()
+
+
+def texts(cells: Sequence[LoadCell]) -> tuple[TextBlock, ...]:
+    """Httperf's block of the first run of each runtime, at each load."""
+    blocks = []
+    for name, cell in _named(cells):
+        for fraction in by_fraction(cell.points):
+            point = _first(cell, fraction)
+            assert point is not None
+            blocks.append(
+                TextBlock(
+                    id=identifier("httperf", name, f"{fraction * 100:g}"),
+                    title=f"httperf's block: {name}, {percent_of_maximum(fraction)} of its maximum",
+                    caption="Our run in httperf's words; the same numbers as in the record.",
+                    text=httperf_block(point.run),
+                )
+            )
+    return tuple(blocks)
+
+
+def published_table(cells: Sequence[LoadCell], study: Mapping[str, Any]) -> DataTable:
+    """The study's runtimes and ours, each over the first of its own."""
+    old = study["runtime"]
+    rows: list[tuple[TableCell, ...]] = [
+        (
+            f"{each['name']} ({study['date']})",
+            each["connections_per_s"] / old[0]["connections_per_s"],
+            each["connect_ms"] / each["connection_ms"]["avg"],
+            each["connection_ms"]["avg"] / each["connection_ms"]["median"],
+            each["concurrent_most"],
+        )
+        for each in old
+    ]
+    named = [(name, cell) for name, cell in _named(cells) if cell.maximum is not None]
+    first = named[0][1].maximum if named else None
+    for name, cell in named:
+        point = _first(cell, max((p.fraction for p in cell.points), default=0.0))
+        assert cell.maximum is not None
+        assert first is not None
+        whole = point.run.record.summaries.get("service") if point else None
+        connect = point.run.record.summaries.get("established") if point else None
+        rows.append(
+            (
+                name,
+                cell.maximum.value / first.value,
+                connect.mean_ms / whole.mean_ms if whole and connect and whole.mean_ms else None,
+                whole.mean_ms / whole.p50_ms if whole and whole.p50_ms else None,
+                max((s.in_flight for s in point.run.pace), default=None) if point else None,
+            )
+        )
+    return DataTable(
+        id="published",
+        title=f"Beside the study of {study['date']}",
+        caption=(
+            f"{study['title']} ({study['date']}): {study['setting']}; {study['method']}. Ratios, "
+            "because absolute rates mean nothing across machines: the rate over that of the first "
+            "runtime of its own table; the rest is of the overload, here of the highest load that "
+            "was offered. Connections at once depend on how long an overload lasts."
+        ),
+        columns=(
+            "runtime", "connections/s over the first", "connect's share of connection time",
+            "mean over median connection time", "connections at once, most",
+        ),
+        rows=tuple(rows) if named else (),
+    )  # fmt: skip

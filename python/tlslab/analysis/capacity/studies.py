@@ -1,0 +1,49 @@
+"""Which published studies of load there are, and what each adds to a report."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from tlslab.analysis.capacity import runtimes
+from tlslab.analysis.capacity.cells import LoadCell
+from tlslab.analysis.capacity.published import load_study, published_table
+from tlslab.model.capacity import CapacityPlan
+from tlslab.model.errors import UsageError
+from tlslab.model.figure import DataTable, Figure, TextBlock
+
+
+@dataclass(frozen=True)
+class Beside:
+    """What a study adds: figures, tables and texts, after those of every capacity experiment."""
+
+    figures: tuple[Figure, ...] = ()
+    tables: tuple[DataTable, ...] = ()
+    texts: tuple[TextBlock, ...] = ()
+
+
+def _coradiant(cells: Sequence[LoadCell], plan: CapacityPlan) -> Beside:
+    table = published_table(cells, load_study("coradiant-2001"))
+    return Beside(tables=(table,) if table.rows else ())
+
+
+def _tomcat(cells: Sequence[LoadCell], plan: CapacityPlan) -> Beside:
+    table = runtimes.published_table(cells, load_study("tomcat-2008", runtimes.SCHEMA))
+    return Beside(
+        figures=runtimes.figures(cells, plan),
+        tables=(*runtimes.tables(cells, plan), *((table,) if table.rows else ())),
+        texts=runtimes.texts(cells),
+    )
+
+
+Study = Callable[[Sequence[LoadCell], CapacityPlan], Beside]
+
+# By the name that an experiment's `published` has. A new study is a module and a line here.
+STUDIES: Mapping[str, Study] = {"coradiant-2001": _coradiant, "tomcat-2008": _tomcat}
+
+
+def beside(name: str | None, cells: Sequence[LoadCell], plan: CapacityPlan) -> Beside:
+    """What the study of that name adds; nothing without one. Raises UsageError for others."""
+    if name is None:
+        return Beside()
+    if name not in STUDIES:
+        raise UsageError(f"no published study of load '{name}'", f"known: {', '.join(STUDIES)}")
+    return STUDIES[name](cells, plan)

@@ -1,0 +1,81 @@
+"""A capacity experiment's run folder to its summary."""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from tlslab.analysis.capacity.cells import LoadCell, measure
+from tlslab.analysis.capacity.figures import figures
+from tlslab.analysis.capacity.findings import findings
+from tlslab.analysis.capacity.studies import beside
+from tlslab.analysis.capacity.tables import tables
+from tlslab.analysis.compare import comparisons
+from tlslab.analysis.experiment import summarise_experiment
+from tlslab.model.capacity import CapacityPlan
+from tlslab.model.finding import Summary
+from tlslab.model.record import Trial
+from tlslab.model.run import RunContents
+from tlslab.model.wording import counted
+
+
+def measured_cells(contents: RunContents, plan: CapacityPlan) -> list[LoadCell]:
+    """All cells of the plan, each with its trials."""
+    by_cell: dict[str, list[Trial]] = {cell.key: [] for cell in contents.plan.cells}
+    for trial in contents.trials:
+        by_cell.setdefault(trial.cell, []).append(trial)
+    return [
+        measure(cell, by_cell[cell.key], plan, contents.environment) for cell in contents.plan.cells
+    ]
+
+
+def summarise(contents: RunContents) -> Summary:
+    """All that can be said of the run. Pure. Raises UsageError for an unknown published study."""
+    experiment = contents.experiment
+    plan = experiment.settings
+    assert isinstance(plan, CapacityPlan)
+    cells = measured_cells(contents, plan)
+    study = beside(experiment.published, cells, plan)
+    measured = [cell.measured for cell in cells]
+    return Summary(
+        experiment=summarise_experiment(
+            contents, {**asdict(contents.experiment.workload), "load": _settings(plan)}
+        ),
+        environment=contents.environment,
+        cells=tuple(cell.summary for cell in cells),
+        excluded=contents.plan.excluded,
+        comparisons=comparisons(measured, experiment.baseline, None),
+        findings=findings(cells, plan),
+        figures=(*figures(cells, plan), *study.figures),
+        tables=(*tables(cells, plan), *study.tables),
+        texts=study.texts,
+        method=method(plan),
+    )
+
+
+def _settings(load: CapacityPlan) -> Mapping[str, Any]:
+    found = asdict(load)
+    found["objective"] = None if load.objective is None else str(load.objective)
+    return found
+
+
+def method(plan: CapacityPlan) -> tuple[str, ...]:
+    """How it was measured, in paragraphs."""
+    search, maximum, load = plan.search, plan.maximum, plan.open_loop
+    shares = ", ".join(f"{fraction * 100:g} %" for fraction in load.fractions)
+    paragraphs = [
+        f"Pre-test: a closed loop of new connections at {search.first}, and then "
+        f"{search.growth:g} times as many each time, up to {search.most}; halfway between where "
+        f"the rate changes by more than {search.step:.0%}. It converges when more connections "
+        "bring no more, and is inconclusive when the generator, errors, the limit or noise end it "
+        "first.",
+        f"Maximum: {counted(maximum.trials, 'trial')} of {maximum.window.measure_ms / 1000:g} s "
+        f"at that concurrency, {maximum.most} at most, until the 95 % interval is narrower than "
+        f"{maximum.width:.0%} of the mean.",
+        f"Response times: open loops ({load.arrivals} arrivals) of "
+        f"{load.window.measure_ms / 1000:g} s at {shares} of the maximum, rounded down, "
+        f"{load.trials} of each, in an order drawn anew each time. Response time counts from the "
+        "intended start.",
+    ]
+    if plan.fresh_server:
+        paragraphs.append("Each repetition has a server of its own, started for it.")
+    return tuple(paragraph.replace("%", " %").replace("  %", " %") for paragraph in paragraphs)

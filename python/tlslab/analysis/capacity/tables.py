@@ -1,0 +1,190 @@
+"""The tables of a capacity experiment."""
+
+from collections.abc import Iterator, Sequence
+
+from tlslab.analysis.capacity.cells import LoadCell
+from tlslab.analysis.capacity.naming import cell_names, percent_of_maximum
+from tlslab.analysis.capacity.points import Point, by_fraction, time_estimates
+from tlslab.analysis.capacity.remedies import remedies
+from tlslab.analysis.measures import RATE, SHARE
+from tlslab.analysis.stats.estimate import estimate
+from tlslab.model.capacity import CapacityPlan
+from tlslab.model.estimate import Estimate
+from tlslab.model.figure import DataTable, TableCell
+from tlslab.model.search import Converged, Inconclusive
+from tlslab.model.wording import percent
+
+_PHASES = {
+    "connect": "connect: SYN to SYN-ACK",
+    "handshake": "handshake: to Finished",
+    "first_byte": "first byte: request to response",
+    "close": "whole: SYN to close",
+}
+
+
+def tables(cells: Sequence[LoadCell], plan: CapacityPlan) -> tuple[DataTable, ...]:
+    """All tables that have rows."""
+    named = list(zip(cell_names([cell.factors for cell in cells]), cells, strict=True))
+    found = [_maxima(named, plan)]
+    found += [_points(name, cell, number) for number, (name, cell) in enumerate(named)]
+    found += [_remedies(name, cell, number) for number, (name, cell) in enumerate(named)]
+    found += [_validation(named)]
+    return tuple(table for table in found if table.rows)
+
+
+def _maxima(named: Sequence[tuple[str, LoadCell]], plan: CapacityPlan) -> DataTable:
+    columns = [
+        "server", "search", "at once", "connections/s at most", "server µs/connection",
+        "server busy", "generator busy", "memory MB", "verdict",
+    ]  # fmt: skip
+    if plan.objective is not None:
+        columns.insert(4, f"connections/s with {plan.objective}")
+    rows = []
+    for name, cell in named:
+        found = cell.summary.estimates
+        row: list[TableCell] = [
+            name,
+            _search(cell),
+            cell.connections,
+            cell.maximum,
+            found.get("server_cpu_us_per_connection"),
+            found.get("server_busy"),
+            found.get("client_busy"),
+            _megabytes(found.get("server_memory_bytes")),
+            cell.summary.verdict.replace("_", " "),
+        ]
+        if plan.objective is not None:
+            row.insert(4, _capacity(cell))
+        rows.append(tuple(row))
+    return DataTable(
+        id="maxima",
+        title="The maximum",
+        caption=(
+            "A closed loop at the concurrency that the pre-test found; intervals of 95 % over "
+            "trials. The capacity under the objective is interpolated between the loads below."
+        ),
+        columns=tuple(columns),
+        rows=tuple(rows),
+    )
+
+
+def _search(cell: LoadCell) -> str | None:
+    if cell.summary.verdict == "unsupported":
+        return None
+    match cell.search:
+        case Converged():
+            return f"converged ({len(cell.levels)} levels)"
+        case Inconclusive(reason, message):
+            return f"inconclusive ({reason.replace('_', ' ')}): {message}"
+        case _:
+            return "not ended"
+
+
+def _capacity(cell: LoadCell) -> TableCell:
+    if cell.capacity is None or cell.capacity.bound == "exact":
+        return None if cell.capacity is None else cell.capacity.load
+    words = {"at_least": "at least", "below": "below"}[cell.capacity.bound]
+    return f"{words} {cell.capacity.load.value:,.0f}"
+
+
+def _megabytes(value: Estimate | None) -> Estimate | None:
+    if value is None:
+        return None
+    low, high = (None if v is None else v / 1e6 for v in (value.low, value.high))
+    return Estimate(value.value / 1e6, low, high, value.n, "MB", value.method)
+
+
+def _points(name: str, cell: LoadCell, number: int) -> DataTable:
+    rows = tuple(_row(f, points) for f, points in by_fraction(cell.points).items())
+    return DataTable(
+        id=f"loads-{number}",
+        title=f"Response times by offered load: {name}",
+        caption=(
+            "Response time: from the intended start; service time: from the actual one. At once: "
+            "connections in flight, mean. A load is judged by its worst run; 'generator late' says "
+            "nothing of the server."
+        ),
+        columns=(
+            "of the maximum", "offered/s", "completed/s", "mean ms", "p50 ms", "p90 ms", "p99 ms",
+            "service p50 ms", "service p99 ms", "at once", "blocked", "failed", "server busy",
+            "generator busy", "runs", "verdict",
+        ),
+        rows=rows,
+    )  # fmt: skip
+
+
+_WORST = ("kept up", "overloaded", "generator late", "invalid")
+
+
+def _row(fraction: float, points: Sequence[Point]) -> tuple[TableCell, ...]:
+    response, _ = time_estimates(points, "response")
+    service, _ = time_estimates(points, "service")
+    busy = [p.server_busy for p in points if p.server_busy is not None]
+    arrivals = sum(point.arrivals for point in points)
+    worst = max(points, key=lambda point: _WORST.index(point.verdict)).verdict
+    return (
+        percent_of_maximum(fraction),
+        round(sum(p.offered for p in points) / len(points)),
+        estimate([p.completed for p in points], RATE),
+        *(response.get(f"response_ms_{name}") for name in ("mean", "p50", "p90", "p99")),
+        *(service.get(f"service_ms_{name}") for name in ("p50", "p99")),
+        estimate([p.concurrency for p in points], ""),
+        percent(sum(p.blocked for p in points) / arrivals) if arrivals else None,
+        percent(sum(p.failures for p in points) / len(points)),
+        estimate(busy, SHARE) if busy else None,
+        estimate([p.client_busy for p in points], SHARE),
+        len(points),
+        worst,
+    )
+
+
+def _remedies(name: str, cell: LoadCell, number: int) -> DataTable:
+    rows = tuple(
+        (r.name, r.connections_per_s, r.requests_per_s, r.cost_us, r.ratio,
+         "at least" if r.bound else "")
+        for r in remedies(cell)
+    )  # fmt: skip
+    return DataTable(
+        id=f"remedies-{number}",
+        title=f"What the remedies bring: {name}",
+        caption=(
+            "Closed loops at the concurrency of the maximum. The ratio is of requests/s, to the "
+            "first line of its sort, paired by repetition. 'At least': the generator was the limit."
+        ),
+        columns=("remedy", "connections/s", "requests/s", "server µs/request", "times", ""),
+        rows=rows,
+    )
+
+
+def _validation(named: Sequence[tuple[str, LoadCell]]) -> DataTable:
+    return DataTable(
+        id="validation",
+        title="Own times against a packet capture",
+        caption=(
+            "The same connections, seen by the generator and by tcpdump. A time agrees within 1 %, "
+            "or within this machine's resolution of an instant."
+        ),
+        columns=("server", "connections/s", "n", "time", "quantile", "own ms", "capture ms",
+                 "ratio", "agrees"),
+        rows=tuple(_validated(named)),
+    )  # fmt: skip
+
+
+def _validated(named: Sequence[tuple[str, LoadCell]]) -> Iterator[tuple[TableCell, ...]]:
+    for name, cell in named:
+        for trial in cell.trials:
+            if trial.validation is None:
+                continue
+            for phase in trial.validation.phases:
+                for comparison in phase.comparisons:
+                    yield (
+                        name,
+                        round(trial.validation.achieved),
+                        phase.n,
+                        _PHASES.get(phase.phase, phase.phase),
+                        "median" if comparison.quantile == 0.5 else "p99",
+                        comparison.tool_ms,
+                        comparison.capture_ms,
+                        f"{comparison.ratio:.4f}",
+                        comparison.agrees,
+                    )

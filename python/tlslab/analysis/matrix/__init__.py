@@ -1,0 +1,1 @@
+"""What runs of the kind `matrix` show: cells side by side, one against the other."""

@@ -1,0 +1,264 @@
+"""What the numbers say, in sentences; each carries its intervals."""
+
+from collections.abc import Mapping, Sequence
+
+from tlslab.analysis import keep_alive
+from tlslab.analysis.compare import Measured, compare, order, settings
+from tlslab.analysis.stats.steady_state import MIN_SLICES
+from tlslab.model.estimate import Estimate
+from tlslab.model.finding import Comparison, Finding
+from tlslab.model.record import Trial
+from tlslab.model.run import TargetInfo
+from tlslab.model.wording import (
+    cell_label,
+    figure,
+    number_word,
+    percent,
+    ratio_figure,
+    setting_of,
+)
+
+RATE = "connections_per_s"
+SERVER = "server_cpu_us_per_connection"
+CLIENT = "client_cpu_us_per_connection"
+
+
+def findings(
+    cells: Sequence[Measured], baseline: Mapping[str, str], targets: Mapping[str, TargetInfo]
+) -> tuple[Finding, ...]:
+    """For each setting: the answer, what a connection costs each side, and the kernel's part.
+
+    `targets` has the server of each cell by the cell's key.
+    """
+    found: list[Finding] = []
+    for setting in settings(cells, baseline):
+        mates = [c for c in cells if setting_of(c.summary.factors, baseline) == setting]
+        teller = _Teller(mates, setting, baseline, targets)
+        sentences = (
+            teller.answer(),
+            teller.cheapest(),
+            teller.costs(),
+            teller.kernel_share(),
+            teller.kept_open(),
+        )
+        found += [finding for finding in sentences if finding is not None]
+    return tuple(found)
+
+
+def short_measurements(trials: Sequence[Trial]) -> Finding | None:
+    """Says so when the measurements were too short to see whether the rate was steady."""
+    runs = [run.record for trial in trials if (run := trial.runs.get("capacity")) is not None]
+    if not runs or max(len(record.intervals) for record in runs) >= MIN_SLICES:
+        return None
+    seconds = max(record.seconds for record in runs)
+    text = (
+        f"Measurements of {seconds:.1f} s are too short to see whether the rate was steady in "
+        "them: take longer ones (measure_ms) before relying on small differences."
+    )
+    return Finding("too_short_for_steady_state", text)
+
+
+class _Teller:
+    """Says what can be said of the cells of one setting."""
+
+    def __init__(
+        self,
+        cells: Sequence[Measured],
+        setting: Mapping[str, str],
+        baseline: Mapping[str, str],
+        targets: Mapping[str, TargetInfo],
+    ) -> None:
+        self._cells = cells
+        self._where = cell_label(setting)
+        self._setting = setting
+        self._varied = tuple(baseline)
+        self._targets = targets
+
+    def answer(self) -> Finding | None:
+        """Who carries most connections, and by how much; else why there is no ranking."""
+        groups = order(self._cells, RATE)
+        if not groups:
+            return self._lower_bounds()
+        best = groups[0][0]
+        text = (
+            f"{self._name(best)} carries {_interval(best, RATE)} new connections/s {self._on(best)}"
+        )
+        ranked = [cell for group in groups for cell in group]
+        others = [self._times(best, other) for other in self._rivals(groups)]
+        text += f": {' and '.join(others)}." if others else "."
+        if len(groups[0]) > 1:
+            ties = _joined([self._name(cell) for cell in groups[0][1:]])
+            text += f" No difference from {ties} can be detected."
+        bounded = [f"{self._name(c)} (at least {_rate(c)}/s)" for c in self._bounded()]
+        if bounded:
+            text += f" Not ranked, because the generator was the limit: {_joined(bounded)}."
+        return Finding("answer", text, tuple(cell.summary.key for cell in ranked))
+
+    def _rivals(self, groups: Sequence[Sequence[Measured]]) -> list[Measured]:
+        """The first cell that is slower, and the slowest one."""
+        if len(groups) < 2:
+            return []
+        nearest, last = groups[1][0], groups[-1][-1]
+        return [nearest] if nearest is last else [nearest, last]
+
+    def _times(self, best: Measured, other: Measured, estimate: str = RATE) -> str:
+        comparison = compare(best, other, estimate)
+        return f"{_ratio(comparison)} times {self._name(other)}"
+
+    def _lower_bounds(self) -> Finding | None:
+        bounded = self._bounded()
+        if not bounded:
+            return None
+        best = bounded[0]
+        text = (
+            f"{self._name(best)} carries at least {_rate(best)} new connections/s "
+            f"{self._on(best)}. The generator was the limit: rates are lower bounds and are not "
+            "ranked; costs are."
+        )
+        return Finding("answer", text, tuple(cell.summary.key for cell in bounded))
+
+    def _bounded(self) -> list[Measured]:
+        """The cells whose rate is a lower bound, greatest first."""
+        found = [c for c in self._cells if c.summary.verdict == "at_least" and RATE in c.values]
+        return sorted(found, key=lambda cell: -cell.summary.estimates[RATE].value)
+
+    def cheapest(self) -> Finding | None:
+        """The cheapest cell for the server, where that is another one than the fastest."""
+        by_cost, by_rate = order(self._cells, SERVER), order(self._cells, RATE)
+        if not by_cost or (by_rate and by_cost[0][0] in by_rate[0]):
+            return None
+        best = by_cost[0][0]
+        text = (
+            f"{self._where}: {self._name(best)} costs the server least, {_interval(best, SERVER)} "
+            "microseconds of processor time for a new connection."
+        )
+        return Finding("cheapest_for_server", text, (best.summary.key,))
+
+    def costs(self) -> Finding | None:
+        """What a connection costs server and client, each on its own, with the leading cell."""
+        leader = self._leader()
+        if leader is None or CLIENT not in leader.values or SERVER not in leader.values:
+            return None
+        both = compare(_as(leader, CLIENT), _as(leader, SERVER), "cost")
+        text = (
+            f"{self._where}: a new connection {self._with(leader)} costs the server "
+            f"{_interval(leader, SERVER)} microseconds of processor time and a client that "
+            f"verifies everything {_interval(leader, CLIENT)}, {_ratio(both)} times as much."
+        )
+        return Finding("cost_split", text, (leader.summary.key,))
+
+    def kernel_share(self) -> Finding | None:
+        """Whether the kernel's part of the server's cost depends on what is compared."""
+        ordered = [cell for group in order(self._cells, SERVER) for cell in group]
+        if len(ordered) < 2:
+            return None
+        first, last = ordered[0], ordered[-1]
+        system = compare(last, first, f"{SERVER}_system")
+        user = compare(last, first, f"{SERVER}_user")
+        if system is None or user is None:
+            return None
+        text = (
+            f"{self._where}: in the kernel a connection {self._with(last)} costs the server "
+            f"{_ratio(system)} times what one {self._with(first)} costs, in user space "
+            f"{_ratio(user)} times. The kernel's share is {_kernel_share(first)} "
+            f"{self._with(first)} and {_kernel_share(last)} {self._with(last)}."
+        )
+        return Finding("kernel_share", text, (first.summary.key, last.summary.key))
+
+    def kept_open(self) -> Finding | None:
+        """Who answers most requests on connections that are kept open, and what one costs."""
+        groups = order(self._cells, keep_alive.REQUESTS)
+        if not groups:
+            return None
+        best = groups[0][0]
+        others = [self._times(best, each, keep_alive.REQUESTS) for each in self._rivals(groups)]
+        rate = _interval(best, keep_alive.REQUESTS)
+        text = (
+            f"{self._where}: on connections kept open {self._name(best)} answers {rate} requests/s"
+        )
+        text += f", {' and '.join(others)}." if others else "."
+        if len(groups[0]) > 1:
+            ties = _joined([self._name(cell) for cell in groups[0][1:]])
+            text += f" No difference from {ties} can be detected."
+        costs = [
+            f"{whom} {_interval(best, name)}"
+            for whom, name in (("the server", keep_alive.SERVER), ("the client", keep_alive.CLIENT))
+            if name in best.summary.estimates
+        ]
+        text += f" A request costs {' and '.join(costs)} microseconds of processor time."
+        keys = tuple(cell.summary.key for group in groups for cell in group)
+        return Finding("kept_open", text, keys)
+
+    def _leader(self) -> Measured | None:
+        for estimate in (RATE, SERVER, CLIENT):
+            if groups := order(self._cells, estimate):
+                return groups[0][0]
+        return None
+
+    def _with(self, cell: Measured) -> str:
+        """Behind what is done so: `with X25519`, `(direct, X25519)`."""
+        return f"({self._name(cell)})" if len(self._varied) > 1 else f"with {self._name(cell)}"
+
+    def _name(self, cell: Measured) -> str:
+        levels = cell.summary.factors
+        return cell_label({name: levels[name] for name in self._varied})
+
+    def _on(self, cell: Measured) -> str:
+        """The server and its size: `on one processor of nginx (TLS 1.3, ECDSA P-256)`."""
+        target = self._targets[cell.summary.key]
+        if not target.managed:
+            return f"on {target.host} ({self._where})"
+        said = {"server", "front", "processors"}
+        rest = {name: level for name, level in self._setting.items() if name not in said}
+        where = f" ({cell_label(rest)})" if rest or not self._setting else ""
+        count = len(target.processors)
+        if not count:
+            return f"on {server_name(target)}{where}"
+        plural = "processor" if count == 1 else "processors"
+        return f"on {number_word(count)} {plural} of {server_name(target)}{where}"
+
+
+def server_name(target: TargetInfo) -> str:
+    """A managed server in a sentence: `the reference server`, `nginx behind haproxy`."""
+    front, plus, back = target.name.partition("+")
+    names = ["the reference server" if each == "reference" else each for each in (back, front)]
+    return " behind ".join(names) if plus else names[1]
+
+
+def _as(cell: Measured, estimate: str) -> Measured:
+    """The cell with one of its estimates under the name `cost`, to compare it with another."""
+    return Measured(cell.summary, {"cost": cell.values[estimate]})
+
+
+def _rate(cell: Measured) -> str:
+    return figure(cell.summary.estimates[RATE].value)
+
+
+def _kernel_share(cell: Measured) -> str:
+    estimates = cell.summary.estimates
+    return percent(estimates[f"{SERVER}_system"].value / estimates[SERVER].value)
+
+
+def _interval(cell: Measured, name: str) -> str:
+    """`3,412 (95 %: 3,390 to 3,440)`."""
+    return with_interval(cell.summary.estimates[name])
+
+
+def with_interval(estimate: Estimate) -> str:
+    """An estimate in words, with its interval where it has one."""
+    if estimate.low is None or estimate.high is None:
+        return f"{figure(estimate.value)} (one trial, no interval)"
+    return f"{figure(estimate.value)} (95 %: {figure(estimate.low)} to {figure(estimate.high)})"
+
+
+def _ratio(comparison: Comparison | None) -> str:
+    if comparison is None:
+        return "an unknown number of"
+    if comparison.low is None or comparison.high is None:
+        return f"{ratio_figure(comparison.ratio)} (no interval)"
+    low, high = ratio_figure(comparison.low), ratio_figure(comparison.high)
+    return f"{ratio_figure(comparison.ratio)} (95 %: {low} to {high})"
+
+
+def _joined(names: Sequence[str]) -> str:
+    return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]

@@ -1,0 +1,179 @@
+"""A run folder's content to the summary that all reports are made of."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict
+
+from tlslab.analysis import keep_alive
+from tlslab.analysis.compare import Measured, comparisons, paired_logs, rankings
+from tlslab.analysis.experiment import summarise_experiment
+from tlslab.analysis.keep_alive import keep_alive_values
+from tlslab.analysis.matrix.ab import ab_block
+from tlslab.analysis.matrix.findings import findings, short_measurements
+from tlslab.analysis.matrix.limit import limit_ratios
+from tlslab.analysis.measures import UNITS, Processors, server_cost_us, trial_values
+from tlslab.analysis.published import load_order, load_study
+from tlslab.analysis.series import cpu_over_time
+from tlslab.analysis.stats.estimate import estimate
+from tlslab.analysis.stats.latency import TIMES, quantiles, times
+from tlslab.analysis.studies.servers import servers_study
+from tlslab.analysis.studies.suites import SuitesStudy, is_suites_study, suites_study
+from tlslab.analysis.validity import judge_cell, judge_trial, lower_bounds
+from tlslab.model.estimate import Estimate
+from tlslab.model.finding import CellSummary, Note, Summary
+from tlslab.model.plan import Cell
+from tlslab.model.primitives import Primitives
+from tlslab.model.record import CountedFacts, Facts, RunKind, Trial
+from tlslab.model.run import RunContents
+from tlslab.model.wording import ratio_figure
+
+# The server does the same work for both clients: its cost per connection must agree between a
+# trial's two runs. Beyond a tenth either the lean client spares the server something or the runs
+# disturb it.
+AGREEMENT = (0.9, 1.1)
+
+
+def summarise_matrix(contents: RunContents) -> Summary:
+    """All that can be said of a run of the kind `matrix`.
+
+    Raises UsageError when the experiment names a published study that is not shipped.
+    """
+    experiment = contents.experiment
+    study = load_study(experiment.published) if experiment.published else None
+    by_cell: dict[str, list[Trial]] = {cell.key: [] for cell in contents.plan.cells}
+    for trial in contents.trials:
+        by_cell.setdefault(trial.cell, []).append(trial)
+    cells = [
+        _measure(
+            cell,
+            by_cell[cell.key],
+            contents.plan.blocks,
+            Processors.of(contents.environment, cell.deployment),
+            contents.environment.primitives,
+        )
+        for cell in contents.plan.cells
+    ]
+    targets = {
+        cell.key: contents.environment.target_of(cell.deployment) for cell in contents.plan.cells
+    }
+    sentences = findings(cells, experiment.baseline, targets)
+    beside = servers_study(cells, study)
+    short = short_measurements(contents.trials)
+    suites = _suites(contents, cells)
+    return Summary(
+        experiment=summarise_experiment(contents, asdict(contents.experiment.workload)),
+        environment=contents.environment,
+        cells=tuple(cell.summary for cell in cells),
+        excluded=contents.plan.excluded,
+        comparisons=comparisons(cells, experiment.baseline, study),
+        findings=(
+            *sentences,
+            *beside.findings,
+            *suites.findings,
+            *([] if short is None else [short]),
+        ),
+        rankings=rankings(cells, experiment.baseline),
+        figures=(*beside.figures, *suites.figures),
+        tables=(*beside.tables, *suites.tables),
+    )
+
+
+def _suites(contents: RunContents, cells: Sequence[Measured]) -> SuitesStudy:
+    """What study R's page has, where suites are compared."""
+    if not is_suites_study(contents.experiment):
+        return SuitesStudy()
+    name = contents.experiment.published
+    processors = len(contents.environment.target.processors)
+    return suites_study(cells, load_order(name) if name else None, max(1, processors))
+
+
+def _measure(
+    cell: Cell,
+    trials: Sequence[Trial],
+    planned: int,
+    processors: Processors,
+    primitives: Primitives | None,
+) -> Measured:
+    """A cell's verdict, and its estimates over the trials without a fault."""
+    judgements = [
+        judge_trial(trial, processors) if trial.status == "done" else None for trial in trials
+    ]
+    verdict, reasons = judge_cell(trials, judgements, planned)
+    usable = [
+        trial
+        for trial, judgement in zip(trials, judgements, strict=True)
+        if judgement is not None and not judgement.faults
+    ]
+    values: dict[str, dict[int, float]] = {}
+    for trial in usable:
+        found = (
+            trial_values(trial, processors.server_count)
+            | keep_alive_values(trial, processors.server_count)
+            | limit_ratios(trial, primitives)
+        )
+        for name, value in found.items():
+            values.setdefault(name, {})[trial.block] = value
+    estimates = {
+        name: estimate(list(values[name].values()), unit)
+        for name, unit in (UNITS | keep_alive.UNITS).items()
+        if name in values
+    }
+    latencies, missing = _latencies(usable)
+    records = [run.record for trial in usable for run in trial.runs.values()]
+    summary = CellSummary(
+        key=cell.key,
+        factors=dict(cell.factors),
+        verdict=verdict,
+        reasons=(*reasons, *_disagreement(usable)),
+        trials=len(usable),
+        estimates={**estimates, **latencies},
+        not_measurable=missing | keep_alive.not_measurable(usable),
+        ab=ab_block(usable),
+        cpu_over_time=cpu_over_time(usable),
+        backend=records[0].backend if records else None,
+        negotiated=_negotiated([facts for record in records for facts in record.facts]),
+        lower_bounds=lower_bounds(judgements, values),
+    )
+    return Measured(summary, values)
+
+
+def _latencies(trials: Sequence[Trial]) -> tuple[dict[str, Estimate], dict[str, str]]:
+    found: dict[str, Estimate] = {}
+    missing: dict[str, str] = {}
+    for prefix, histogram in TIMES.items():
+        parts = times(trials, histogram)
+        if parts:
+            estimates, reasons = quantiles(prefix, parts)
+            found |= estimates
+            missing |= reasons
+    return found, missing
+
+
+def _negotiated(counted: Sequence[CountedFacts]) -> Facts | None:
+    """What most connections negotiated."""
+    if not counted:
+        return None
+    fields = asdict(max(counted, key=lambda facts: facts.count))
+    del fields["count"]
+    return Facts(**fields)
+
+
+def _disagreement(trials: Sequence[Trial]) -> tuple[Note, ...]:
+    """A note where the server's cost per connection depends on the client that loads it."""
+    costs: dict[RunKind, dict[int, float]] = {"capacity": {}, "client_cost": {}}
+    for trial in trials:
+        for kind, found in costs.items():
+            run = trial.runs.get(kind)
+            if run is not None and (cost := server_cost_us(run)) is not None:
+                found[trial.block] = cost
+    logs = paired_logs(costs["client_cost"], costs["capacity"])
+    if not len(logs):
+        return ()
+    ratio = math.exp(float(logs.mean()))
+    if AGREEMENT[0] <= ratio <= AGREEMENT[1]:
+        return ()
+    text = (
+        f"a connection of the full client cost the server {ratio_figure(ratio)} times one of the "
+        "lean client: the two should agree within a tenth"
+    )
+    return (Note("server_cost_disagrees", text),)

@@ -1,5 +1,0 @@
-"""Servers beside each other: two of them, or one with and without a front that terminates TLS."""
-
-from tlslab.analysis.servers.study import ServersStudy, servers_study
-
-__all__ = ["ServersStudy", "servers_study"]

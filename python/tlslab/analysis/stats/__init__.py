@@ -1,0 +1,1 @@
+"""Statistics that any analysis uses: estimates, quantiles, slopes, steady state, scalability."""

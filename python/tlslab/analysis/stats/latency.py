@@ -1,0 +1,147 @@
+"""Quantiles of times, over the histograms of all trials of a cell."""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from hdrh.histogram import HdrHistogram
+
+from tlslab.analysis.stats.estimate import mean_interval
+from tlslab.model.estimate import Estimate
+from tlslab.model.record import Trial
+
+QUANTILES = (50, 90, 95, 99)
+
+# The prefix of the estimates' names, and the record's histogram that holds the times.
+TIMES = {
+    "connect_ms": "connect",
+    "handshake_ms": "handshake",
+    "first_byte_ms": "first_byte",
+    "service_ms": "service",
+}
+
+# The quantile of the normal distribution for 95 %.
+_Z = 1.959964
+
+_NS_PER_MS = 1e6
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """Times in milliseconds, ascending, and how often each occurred."""
+
+    values: Array
+    counts: npt.NDArray[np.int64]
+
+    @classmethod
+    def decode(cls, encoded: str) -> "Distribution":
+        """From an HdrHistogram V2 in base64, in nanoseconds; values are their buckets' middles."""
+        histogram = HdrHistogram.decode(encoded)
+        counts = np.ctypeslib.as_array(histogram.encoder.get_counts()).astype(np.int64)
+        indexes = np.flatnonzero(counts)
+        values = [
+            histogram._hdr_median_equiv_value(histogram.get_value_from_index(int(index)))
+            for index in indexes
+        ]
+        return cls(np.asarray(values, dtype=np.float64) / _NS_PER_MS, counts[indexes])
+
+    @classmethod
+    def merge(cls, parts: Iterable["Distribution"]) -> "Distribution":
+        """All values of all parts."""
+        listed = list(parts)
+        if not listed:
+            return cls(np.empty(0), np.empty(0, dtype=np.int64))
+        values, index = np.unique(np.concatenate([p.values for p in listed]), return_inverse=True)
+        counts = np.zeros(len(values), dtype=np.int64)
+        np.add.at(counts, index, np.concatenate([p.counts for p in listed]))
+        return cls(values, counts)
+
+    @property
+    def n(self) -> int:
+        """How many times there are."""
+        return int(self.counts.sum())
+
+    def at_rank(self, rank: int) -> float:
+        """The value of that rank, counted from 1 and kept within what there is."""
+        ranks = np.cumsum(self.counts)
+        index = int(np.searchsorted(ranks, min(max(rank, 1), self.n)))
+        return float(self.values[index])
+
+    def quantile(self, p: float) -> float:
+        """The least value that a share p of all values does not exceed."""
+        return self.at_rank(math.ceil(p * self.n))
+
+    def mean(self) -> float:
+        """The mean."""
+        return float(np.average(self.values, weights=self.counts))
+
+    def sd(self) -> float:
+        """The standard deviation."""
+        squares = np.square(self.values - self.mean())
+        return math.sqrt(float(np.average(squares, weights=self.counts)))
+
+
+def times(trials: Sequence[Trial], histogram: str, whole: bool = False) -> list[Distribution]:
+    """One histogram of each trial's capacity run, decoded; empty ones are left out.
+
+    Those of the client that carried the load, or of the `whole` load.
+    """
+    records = (run.record for trial in trials if (run := trial.runs.get("capacity")) is not None)
+    encoded = (
+        (record.histograms if whole else record.load_histograms).get(histogram)
+        for record in records
+    )
+    decoded = (Distribution.decode(text) for text in encoded if text)
+    return [each for each in decoded if each.n]
+
+
+def quantiles(
+    prefix: str, parts: Sequence[Distribution]
+) -> tuple[dict[str, Estimate], dict[str, str]]:
+    """Estimates by name (`handshake_ms_p99`), and the reasons for those that are not measurable."""
+    whole = Distribution.merge(parts)
+    found: dict[str, Estimate] = {}
+    missing: dict[str, str] = {}
+    for percentage in QUANTILES:
+        p = percentage / 100
+        name = f"{prefix}_p{percentage}"
+        needed = needed_n(p)
+        if whole.n < needed:
+            missing[name] = f"not measurable: {whole.n} values, {needed} are needed"
+        else:
+            found[name] = _estimate(whole, parts, p)
+    return found, missing
+
+
+def needed_n(p: float) -> int:
+    """How many values a quantile needs: with fewer its interval has no end."""
+    return math.ceil(round(8 / (1 - p), 6))
+
+
+def rank_interval(n: int, p: float) -> tuple[int, int]:
+    """The ranks, from 1, between which the quantile lies with 95 %: order statistics, normal
+    approximation of the binomial distribution.
+    """
+    half = _Z * math.sqrt(n * p * (1 - p))
+    return max(1, math.floor(n * p - half)), min(n, math.ceil(n * p + half) + 1)
+
+
+def _estimate(whole: Distribution, parts: Sequence[Distribution], p: float) -> Estimate:
+    """A quantile of all values; the interval knows both the values' and the trials' scatter.
+
+    Order statistics alone would take each connection for independent of its neighbours in a queue.
+    """
+    low, high = (whole.at_rank(rank) for rank in rank_interval(whole.n, p))
+    method = f"merged histograms; order statistics over {whole.n} values, 95 %"
+    if len(parts) >= 2 and min(part.n for part in parts) >= needed_n(p):
+        logs = np.log([part.quantile(p) for part in parts])
+        _, between, _ = mean_interval(logs, "log values")
+        if between is not None:
+            low, high = min(low, math.exp(between[0])), max(high, math.exp(between[1]))
+            method += f", or the interval over {len(parts)} trials where it is wider"
+    value = whole.quantile(p)
+    return Estimate(value, min(low, value), max(high, value), len(parts), "ms", method)

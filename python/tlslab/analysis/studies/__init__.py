@@ -1,0 +1,1 @@
+"""What a published study asked of runs of the kind `matrix`."""

@@ -1,0 +1,238 @@
+"""Study R's findings: sentences with the intervals that carry them."""
+
+from collections.abc import Mapping, Sequence
+
+from tlslab.analysis.compare import Measured, compare, order
+from tlslab.analysis.published import Order
+from tlslab.analysis.studies.suites.diffie_hellman import Load, SizeCell, keep_alive_bound
+from tlslab.analysis.studies.suites.orders import agreement, agreement_with, tau_words
+from tlslab.analysis.studies.suites.places import (
+    HANDSHAKE,
+    KEEP_ALIVE,
+    USUAL_DH_BITS,
+    Place,
+    short_name,
+)
+from tlslab.analysis.studies.suites.tables import ratio
+from tlslab.model.finding import Comparison, Finding
+from tlslab.model.wording import figure, number_word, percent, ratio_figure, with_interval
+
+# A smaller difference between sizes means nothing to anybody, and of several comparisons one may
+# show it by chance.
+SMALLEST = 0.01
+
+_MEASURED = {
+    KEEP_ALIVE: "requests/s on connections kept open",
+    HANDSHAKE: "µs of the server's time for a new connection",
+}
+_REQUEST_COST = "µs of the server's time for a request on a connection kept open"
+
+
+def fastest(place: Place, estimate: str) -> Finding | None:
+    """Who is best by an estimate, the spread, and how many cannot be told from the best."""
+    groups = order(place.usual, estimate)
+    ranked = [cell for group in groups for cell in group]
+    if len(ranked) < 2:
+        return None
+    best, last = ranked[0], ranked[-1]
+    spread = compare(best, last, estimate)
+    text = (
+        f"{place.label}: {short_name(best)} is best with "
+        f"{with_interval(best.summary.estimates[estimate])} "
+        f"{_MEASURED.get(estimate, _REQUEST_COST)}; {short_name(last)}, the last of {len(ranked)}, "
+        f"has {with_interval(last.summary.estimates[estimate])}, a ratio of "
+        f"{ratio_words(_upright(spread))}."
+    )
+    ties = len(groups[0]) - 1
+    if ties:
+        plural = "suite" if ties == 1 else "suites"
+        text += f" {number_word(ties).capitalize()} more {plural} cannot be told from the best."
+    return Finding(f"suites_{estimate}", text, tuple(cell.summary.key for cell in ranked))
+
+
+def orders_apart(place: Place) -> Finding | None:
+    """Whether the order by handshakes is the one on connections kept open."""
+    tau = agreement(place.usual, place.keep_alive, HANDSHAKE)
+    if tau is None:
+        return None
+    text = (
+        f"{place.label}: the order of suites on connections kept open and that by the cost of a "
+        f"handshake agree with Kendall's tau = {tau_words(tau)}. 1 is the same order, 0 none."
+    )
+    return Finding("suites_two_orders", text)
+
+
+def beside_the_study(place: Place, study: Order) -> Finding | None:
+    """Our order and range against the published ones."""
+    if any(place.setting.get(name, level) != level for name, level in study.applies_to.items()):
+        return None
+    tau = agreement_with(place.usual, place.keep_alive, study.order)
+    if tau is None:
+        return None
+    text = (
+        f"{place.label}: against the order that the study published ({study.date}), ours on "
+        f"connections kept open has Kendall's tau = {tau_words(tau)}."
+    )
+    both = [cell for cell in place.usual if short_name(cell) in study.order]
+    ranked = [cell for group in order(both, place.keep_alive) for cell in group]
+    if len(ranked) > 1:
+        spread = compare(ranked[0], ranked[-1], place.keep_alive)
+        text += (
+            f" From slowest to fastest it found a ratio of {ratio_figure(study.spread)}; here it "
+            f"is {ratio_words(_upright(spread))}, over {len(ranked)} of its suites."
+        )
+    return Finding("suites_beside_the_study", text)
+
+
+def _upright(comparison: Comparison | None) -> Comparison | None:
+    """The same ratio, above 1 for costs as for rates."""
+    if comparison is None or comparison.ratio >= 1:
+        return comparison
+    low, high = comparison.low, comparison.high
+    turned = {
+        **vars(comparison),
+        "ratio": 1 / comparison.ratio,
+        "low": None if high is None else 1 / high,
+        "high": None if low is None else 1 / low,
+    }
+    return Comparison(**turned)
+
+
+def diffie_hellman(
+    place: Place, found: Mapping[str, Sequence[SizeCell]], load: Load
+) -> tuple[Finding, ...]:
+    """What the size of the parameters costs a handshake, and what it costs a request."""
+    told: list[Finding] = []
+    for suite, rows in found.items():
+        told += [
+            finding
+            for finding in (
+                _handshake_by_size(place, suite, rows),
+                _keep_alive_by_size(place, suite, rows),
+                _share_by_size(place, suite, rows, load),
+            )
+            if finding is not None
+        ]
+    return tuple(told)
+
+
+def _handshake_by_size(place: Place, suite: str, rows: Sequence[SizeCell]) -> Finding | None:
+    parts = [
+        f"{row.bits} bits {ratio_words(row.handshake)} times"
+        for row in rows
+        if row.handshake is not None
+    ]
+    if not parts:
+        return None
+    text = (
+        f"{place.label}, {suite}: a new connection costs the server, against {USUAL_DH_BITS} bits "
+        f"of Diffie-Hellman, with {', with '.join(parts)} as much."
+    )
+    return Finding("dh_handshake", text, _keys(rows))
+
+
+def _keep_alive_by_size(place: Place, suite: str, rows: Sequence[SizeCell]) -> Finding | None:
+    measured = [row for row in rows if row.keep_alive is not None]
+    if not measured:
+        return None
+    differing = [row for row in measured if _differs(row.keep_alive)]
+    bound = keep_alive_bound(rows)
+    parts = ", ".join(f"{row.bits} bits {ratio_words(row.keep_alive)}" for row in measured)
+    where = f"{place.label}, {suite}: on connections kept open, against {USUAL_DH_BITS} bits"
+    if differing:
+        sizes = ", ".join(str(row.bits) for row in differing)
+        text = f"{where}, a difference is detected with {sizes} bits ({parts})."
+    elif bound is None:
+        text = f"{where}, too few trials tell whether the size matters ({parts})."
+    else:
+        text = (
+            f"{where}, no size makes a detectable difference of {percent(SMALLEST)} or more "
+            f"({parts}): any there is lies within {percent(bound)}."
+        )
+    return Finding("dh_keep_alive", text, _keys(rows))
+
+
+def _share_by_size(
+    place: Place, suite: str, rows: Sequence[SizeCell], load: Load
+) -> Finding | None:
+    known = [row for row in rows if row.share is not None]
+    if not known:
+        return None
+    shares = ", ".join(f"{_share_words(row)} with {row.bits} bits" for row in known)
+    text = (
+        f"{place.label}, {suite}: {load.connections} handshakes within {load.seconds:g} s are "
+        f"{shares} of the server's time; made in the warm-up they are none of it. "
+        + _verdict_on_the_study(known)
+    )
+    return Finding("dh_share", text, _keys(rows))
+
+
+def _verdict_on_the_study(rows: Sequence[SizeCell]) -> str:
+    """Whether the study's observation, 1024 bits clearly worse, has its cause in the size."""
+    small = next((row for row in rows if row.bits == 1024), None)
+    if small is None or small.handshake is None or small.handshake.high is None:
+        return ""
+    if small.handshake.high >= 1:
+        return (
+            "A handshake with 1024 bits is not detectably cheaper here than with 2048: what that "
+            "can do to requests is bounded by its share."
+        )
+    keep_alive = small.keep_alive
+    text = "A handshake with 1024 bits is cheaper than with 2048, and is not what makes it slow"
+    if keep_alive is None or keep_alive.verdict == "not_comparable":
+        return text + "."
+    if not _differs(keep_alive):
+        return text + (
+            "; requests cost the same: what the study saw with 1024 bits is refuted here as an "
+            "effect of the size."
+        )
+    if keep_alive.verdict == "slower":
+        return text + "; requests are slower with it, too: what the study saw is seen again."
+    return text + "; requests are faster with it: what the study saw is refuted here."
+
+
+def _share_words(row: SizeCell) -> str:
+    """`1.92 % (95 %: 1.90 to 1.95)`."""
+    share = row.share
+    if share is None:
+        return "-"
+    text = f"{figure(share.value * 100)} %"
+    if share.low is None or share.high is None:
+        return f"{text} (no interval)"
+    return f"{text} (95 %: {figure(share.low * 100)} to {figure(share.high * 100)})"
+
+
+def _differs(comparison: Comparison | None) -> bool:
+    """Whether two sizes differ, and by so much that it matters."""
+    if comparison is None or comparison.verdict not in ("faster", "slower"):
+        return False
+    return abs(comparison.ratio - 1) >= SMALLEST
+
+
+def _keys(rows: Sequence[SizeCell]) -> tuple[str, ...]:
+    return tuple(row.cell.summary.key for row in rows)
+
+
+def ratio_words(comparison: Comparison | None) -> str:
+    """`1.31 (95 %: 1.28 to 1.34)`."""
+    found = ratio(comparison)
+    if found is None:
+        return "-"
+    if found.low is None or found.high is None:
+        return f"{ratio_figure(found.value)} (no interval)"
+    low, high = ratio_figure(found.low), ratio_figure(found.high)
+    return f"{ratio_figure(found.value)} (95 %: {low} to {high})"
+
+
+def not_supported(place: Place, cells: Sequence[Measured]) -> Finding | None:
+    """Which suites the server refused, with its reasons."""
+    refused = [cell for cell in cells if cell.summary.verdict == "unsupported"]
+    if not refused:
+        return None
+    reasons: dict[str, list[str]] = {}
+    for cell in refused:
+        words = "; ".join(note.message for note in cell.summary.reasons)
+        reasons.setdefault(words, []).append(short_name(cell))
+    parts = [f"{', '.join(dict.fromkeys(names))} ({words})" for words, names in reasons.items()]
+    text = f"{place.label}: refused by the server: {'; '.join(parts)}."
+    return Finding("suites_unsupported", text, tuple(cell.summary.key for cell in refused))

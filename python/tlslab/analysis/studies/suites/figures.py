@@ -1,0 +1,87 @@
+"""Study R's charts: suites by family, fastest first in each."""
+
+from collections.abc import Sequence
+
+from tlslab.analysis.compare import Measured, more_is_faster
+from tlslab.analysis.studies.suites.places import (
+    FAMILIES,
+    HANDSHAKE,
+    KEEP_ALIVE,
+    KEEP_ALIVE_MEMORY,
+    Place,
+    family,
+    short_name,
+    usable,
+    value,
+)
+from tlslab.model.figure import Figure, Series
+
+_MEBI = 1 << 20
+
+
+def figures(place: Place) -> tuple[Figure, ...]:
+    """Requests/s, handshake cost and memory of a place, where they were measured."""
+    drawn = (
+        _bars(
+            place,
+            KEEP_ALIVE,
+            "Requests on connections kept open",
+            "Connections were made before the measurement: no handshake is in it. DHE with 2048 "
+            "bits.",
+            "requests/s",
+        ),
+        _bars(
+            place,
+            HANDSHAKE,
+            "What a new connection costs the server",
+            "Handshake, one request, close. DHE with 2048 bits.",
+            "processor time, µs",
+        ),
+        _bars(
+            place,
+            KEEP_ALIVE_MEMORY,
+            "Memory of the server",
+            "At the end of the measurement, with all connections open.",
+            "MiB",
+            scale=1 / _MEBI,
+        ),
+    )
+    return tuple(figure for figure in drawn if figure is not None)
+
+
+def _bars(
+    place: Place, estimate: str, title: str, caption: str, y_title: str, scale: float = 1.0
+) -> Figure | None:
+    cells = [cell for cell in place.usual if usable(cell, estimate)]
+    if not cells:
+        return None
+    return Figure(
+        id=f"suites-{estimate.replace('_', '-')}-{place.id}",
+        title=f"{title}: {place.label}",
+        caption=caption,
+        kind="bars",
+        x_title="",
+        y_title=y_title,
+        series=tuple(
+            _series(name, [cell for cell in cells if family(cell) == name], estimate, scale)
+            for name in (*FAMILIES, "TLS 1.3")
+            if any(family(cell) == name for cell in cells)
+        ),
+    )
+
+
+def _series(name: str, cells: Sequence[Measured], estimate: str, scale: float) -> Series:
+    """One family, its best suite first."""
+    ordered = sorted(
+        cells,
+        key=lambda cell: cell.summary.estimates[estimate].value,
+        reverse=more_is_faster(estimate),
+    )
+    estimates = [each for cell in ordered if (each := value(cell, estimate)) is not None]
+    return Series(
+        name=name,
+        x=tuple(short_name(cell) for cell in ordered),
+        y=tuple(each.value * scale for each in estimates),
+        low=tuple(None if each.low is None else each.low * scale for each in estimates),
+        high=tuple(None if each.high is None else each.high * scale for each in estimates),
+    )

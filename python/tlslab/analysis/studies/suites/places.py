@@ -1,0 +1,111 @@
+"""The cells of one server, one version of HTTP: where suites are compared."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from tlslab.analysis.compare import Measured
+from tlslab.model.estimate import Estimate
+from tlslab.model.names import find_suite
+from tlslab.model.wording import cell_label
+
+# What suites are compared by: on connections kept open, and by what a new connection costs.
+KEEP_ALIVE = "keep_alive_requests_per_s"
+HANDSHAKE = "server_cpu_us_per_connection"
+CLIENT_HANDSHAKE = "client_cpu_us_per_connection"
+NEW_CONNECTIONS = "connections_per_s"
+KEEP_ALIVE_BYTES = "keep_alive_bytes_per_s"
+KEEP_ALIVE_MEMORY = "keep_alive_server_memory_bytes"
+KEEP_ALIVE_REQUEST_COST = "keep_alive_server_cpu_us_per_request"
+
+# The factors in which the cells of a place differ.
+COMPARED = ("suite", "key", "dh_bits")
+
+# The size that a server of today has, and with which DHE suites stand among the others.
+USUAL_DH_BITS = 2048
+
+FAMILIES = ("ECDHE-ECDSA", "ECDHE-RSA", "DHE-RSA", "RSA")
+
+
+@dataclass(frozen=True)
+class Place:
+    """Cells that differ in suite, certificate key and Diffie-Hellman size only."""
+
+    setting: Mapping[str, str]
+    cells: tuple[Measured, ...]
+
+    @property
+    def label(self) -> str:
+        """The setting in words."""
+        return cell_label(self.setting)
+
+    @property
+    def id(self) -> str:
+        """The setting as part of an id: letters, digits and '-' only."""
+        text = "-".join(self.setting.values()) or "all"
+        return "".join(c if c.isascii() and c.isalnum() else "-" for c in text)
+
+    @property
+    def usual(self) -> tuple[Measured, ...]:
+        """One cell for each suite: DHE with the usual size, or the only one that there is."""
+        chosen: dict[str, Measured] = {}
+        for cell in self.cells:
+            suite = cell.summary.factors["suite"]
+            if suite not in chosen or dh_bits(cell) == USUAL_DH_BITS:
+                chosen[suite] = cell
+        return tuple(chosen.values())
+
+    @property
+    def keep_alive(self) -> str:
+        """What tells suites apart on connections kept open.
+
+        The rate, unless the generator was its limit for some: then the server's cost of a request.
+        """
+        able = {
+            name: sum(usable(cell, name) for cell in self.cells)
+            for name in (KEEP_ALIVE, KEEP_ALIVE_REQUEST_COST)
+        }
+        return (
+            KEEP_ALIVE
+            if able[KEEP_ALIVE] >= able[KEEP_ALIVE_REQUEST_COST]
+            else KEEP_ALIVE_REQUEST_COST
+        )
+
+
+def places(cells: Sequence[Measured]) -> tuple[Place, ...]:
+    """All places, in the order of their first cells."""
+    found: dict[tuple[tuple[str, str], ...], list[Measured]] = {}
+    for cell in cells:
+        levels = cell.summary.factors.items()
+        setting = tuple((name, level) for name, level in levels if name not in COMPARED)
+        found.setdefault(setting, []).append(cell)
+    return tuple(Place(dict(setting), tuple(group)) for setting, group in found.items())
+
+
+def dh_bits(cell: Measured) -> int | None:
+    """The size of the cell's Diffie-Hellman parameters; None without."""
+    level = cell.summary.factors.get("dh_bits", "")
+    return int(level) if level.isdigit() else None
+
+
+def family(cell: Measured) -> str:
+    """How the cell's suite exchanges keys and proves the server's identity."""
+    name = cell.summary.factors["suite"]
+    exchange = name.removeprefix("TLS_").partition("_WITH_")[0].replace("_", "-")
+    return exchange if exchange in FAMILIES else "TLS 1.3"
+
+
+def short_name(cell: Measured) -> str:
+    """The suite by OpenSSL's name, as servers' configurations have it."""
+    name = cell.summary.factors["suite"]
+    suite = find_suite(name)
+    return suite.openssl if suite else name
+
+
+def value(cell: Measured, estimate: str) -> Estimate | None:
+    """One of the cell's estimates; None where it has none."""
+    return cell.summary.estimates.get(estimate)
+
+
+def usable(cell: Measured, estimate: str) -> bool:
+    """Whether the cell may be ranked by an estimate that it has."""
+    return cell.may_rank(estimate) and value(cell, estimate) is not None

@@ -1,0 +1,159 @@
+"""Study R's tables: all numbers of a suite, and those of each Diffie-Hellman size."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from tlslab.analysis.compare import Measured
+from tlslab.analysis.studies.suites.diffie_hellman import SizeCell
+from tlslab.analysis.studies.suites.orders import ranks
+from tlslab.analysis.studies.suites.places import (
+    CLIENT_HANDSHAKE,
+    HANDSHAKE,
+    KEEP_ALIVE,
+    KEEP_ALIVE_BYTES,
+    KEEP_ALIVE_MEMORY,
+    KEEP_ALIVE_REQUEST_COST,
+    NEW_CONNECTIONS,
+    Place,
+    short_name,
+    value,
+)
+from tlslab.model.estimate import Estimate
+from tlslab.model.figure import DataTable, TableCell
+from tlslab.model.finding import Comparison
+
+_MEGA = 1e6
+
+
+def kept_open_table(place: Place, published: Sequence[str]) -> DataTable:
+    """Requests on connections kept open, best suite first."""
+    found = ranks(place.usual, place.keep_alive)
+    return DataTable(
+        id=f"suites-kept-open-{place.id}",
+        title=f"Requests on connections kept open: {place.label}",
+        caption=(
+            "No handshake is in the measurement. 1=: cannot be told apart. DHE with 2048 bits. The "
+            "last column is the suite's place in the study's order."
+        ),
+        columns=("suite", "rank", "requests/s", "server µs", "MB/s", "memory, MB", "study"),
+        rows=tuple(
+            _refused(cell, 7)
+            or (
+                short_name(cell),
+                found.get(cell.summary.key, "-"),
+                value(cell, KEEP_ALIVE),
+                value(cell, KEEP_ALIVE_REQUEST_COST),
+                _mega(value(cell, KEEP_ALIVE_BYTES)),
+                _mega(value(cell, KEEP_ALIVE_MEMORY)),
+                _place_in(published, cell),
+            )
+            for cell in _in_order(place.usual, found)
+        ),
+    )
+
+
+def handshake_table(place: Place) -> DataTable:
+    """What a new connection costs both sides, cheapest suite for the server first."""
+    found = ranks(place.usual, HANDSHAKE)
+    return DataTable(
+        id=f"suites-handshake-{place.id}",
+        title=f"New connections: {place.label}",
+        caption="One request on each: handshake, request, close. DHE with 2048 bits.",
+        columns=("suite", "rank", "server µs", "client µs", "connections/s"),
+        rows=tuple(
+            _refused(cell, 5)
+            or (
+                short_name(cell),
+                found.get(cell.summary.key, "-"),
+                value(cell, HANDSHAKE),
+                value(cell, CLIENT_HANDSHAKE),
+                value(cell, NEW_CONNECTIONS),
+            )
+            for cell in _in_order(place.usual, found)
+        ),
+    )
+
+
+def _in_order(cells: Sequence[Measured], found: Mapping[str, str]) -> list[Measured]:
+    """Ranked cells in their order, then the others."""
+    keys = list(found)
+    return sorted(
+        cells, key=lambda c: keys.index(c.summary.key) if c.summary.key in found else len(keys)
+    )
+
+
+def _refused(cell: Measured, columns: int) -> tuple[TableCell, ...] | None:
+    """The row of a suite that the server does not do, with its reason."""
+    if cell.summary.verdict not in ("unsupported", "failed"):
+        return None
+    reason = "; ".join(note.message for note in cell.summary.reasons)
+    text = f"{cell.summary.verdict}: {reason}"
+    return (short_name(cell), text, *[None] * (columns - 2))
+
+
+def _mega(number: Estimate | None) -> Estimate | None:
+    """Bytes as millions of them."""
+    if number is None:
+        return None
+    return replace(
+        number,
+        value=number.value / _MEGA,
+        low=None if number.low is None else number.low / _MEGA,
+        high=None if number.high is None else number.high / _MEGA,
+        unit=number.unit.replace("B", "MB"),
+    )
+
+
+def _place_in(published: Sequence[str], cell: Measured) -> str:
+    name = short_name(cell)
+    return str(published.index(name) + 1) if name in published else "-"
+
+
+def sizes_table(place: Place, found: Mapping[str, Sequence[SizeCell]]) -> DataTable:
+    """One row for each suite and Diffie-Hellman size."""
+    rows = [
+        (
+            suite,
+            row.bits,
+            value(row.cell, HANDSHAKE),
+            ratio(row.handshake),
+            value(row.cell, KEEP_ALIVE),
+            ratio(row.keep_alive),
+            row.share,
+        )
+        for suite, cells in found.items()
+        for row in cells
+    ]
+    return DataTable(
+        id=f"dh-{place.id}",
+        title=f"Diffie-Hellman sizes: {place.label}",
+        caption=(
+            "Ratios to 2048 bits, paired by block. The last column is what handshakes would take "
+            "of the server's time in a measurement like the study's, if all connections were made "
+            "in it; made in the warm-up, they take nothing."
+        ),
+        columns=(
+            "suite",
+            "bits",
+            "new connection, server µs",
+            "ratio",
+            "kept open, requests/s",
+            "ratio",
+            "handshakes' share",
+        ),
+        rows=tuple(rows),
+    )
+
+
+def ratio(comparison: Comparison | None) -> Estimate | None:
+    """A comparison's ratio with its interval, as a table shows numbers."""
+    if comparison is None:
+        return None
+    return Estimate(
+        comparison.ratio,
+        comparison.low,
+        comparison.high,
+        comparison.n,
+        "ratio",
+        comparison.method,
+    )

@@ -1,0 +1,223 @@
+"""The kind `capacity`: [workload], and [load] with a table for each stage."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, TypeVar
+
+from tlslab.experiment.factors import RULES
+from tlslab.experiment.workload import (
+    LIMIT_CONNECTIONS,
+    LIMIT_WINDOW_MS,
+    read_workload,
+    write_window,
+    write_workload,
+)
+from tlslab.experiment.writing import toml
+from tlslab.model.capacity import (
+    CapacityPlan,
+    MaximumRules,
+    Objective,
+    Obsolete,
+    OpenLoopRules,
+    Remedies,
+    SearchRules,
+    ValidationRules,
+    WarmUpRules,
+    parse_objective,
+)
+from tlslab.model.errors import UsageError
+from tlslab.model.experiment import Experiment
+from tlslab.model.names import OBSOLETE_KEYS, OBSOLETE_SUITES, OBSOLETE_TLS_VERSIONS
+from tlslab.model.workload import RESUMPTIONS, Window
+from tlslab.toml_table import Table
+
+T = TypeVar("T")
+
+LIMIT_TRIALS = 100
+LIMIT_FRACTION = 5.0
+LIMIT_REQUESTS = 1_000_000
+ARRIVALS = ("constant", "poisson")
+
+OBJECTIVE_FORM = "has the form p99<50ms, with p50, p90, p95, p99 or mean"
+
+_WINDOW = ("warmup_ms", "measure_ms")
+
+_KEYS: Mapping[str, tuple[str, ...]] = {
+    "search": ("first", "most", "growth", "step", "repeats", *_WINDOW),
+    "maximum": ("trials", "most", "width", *_WINDOW),
+    "open_loop": ("fractions", "trials", "connections", "arrivals", *_WINDOW),
+    "warm_up": ("connections", "most", "steady", "width", *_WINDOW),
+    "remedies": (
+        "resume", "resume_ratios", "requests_per_connection", "trials", "when", *_WINDOW,
+    ),
+    "validation": ("fractions", "when", *_WINDOW),
+    "obsolete": ("levels",),
+}  # fmt: skip
+
+
+def read_capacity(root: Table, changes: Table) -> dict[str, Any]:
+    """The fields `workload` and `settings` of the experiment."""
+    workload = read_workload(root, changes, windows=False)
+    return {"workload": workload, "settings": _plan(root, changes)}
+
+
+def _plan(root: Table, changes: Table) -> CapacityPlan:
+    base = root.table("load")
+    changed = changes.table("load") if "load" in changes else base
+    for table in (base, changed):
+        table.only("objective", "fresh_server", *_KEYS)
+    top = changed.over(base)
+
+    def needed(name: str) -> Table:
+        table = top.table(name)
+        if name in base and name in changed:
+            table = changed.table(name).over(base.table(name))
+        table.only(*_KEYS[name])
+        return table
+
+    def optional(name: str, read: Callable[[Table], T]) -> T | None:
+        return read(needed(name)) if name in top else None
+
+    return CapacityPlan(
+        search=_search(needed("search")),
+        maximum=_maximum(needed("maximum")),
+        open_loop=_open_loop(needed("open_loop")),
+        warm_up=optional("warm_up", _warm_up),
+        remedies=optional("remedies", _remedies),
+        validation=optional("validation", _validation),
+        obsolete=optional("obsolete", _obsolete),
+        objective=_objective(top) if "objective" in top else None,
+        fresh_server=top.truth("fresh_server") if "fresh_server" in top else True,
+    )
+
+
+def _window(table: Table) -> Window:
+    """A window whose keys stand among those of its stage."""
+    return Window(
+        warmup_ms=table.integer("warmup_ms", 0, LIMIT_WINDOW_MS),
+        measure_ms=table.integer("measure_ms", 100, LIMIT_WINDOW_MS),
+    )
+
+
+def _search(table: Table) -> SearchRules:
+    first = table.integer("first", 1, LIMIT_CONNECTIONS)
+    return SearchRules(
+        first=first,
+        most=table.integer("most", first, LIMIT_CONNECTIONS),
+        window=_window(table),
+        growth=table.number("growth", 1.1, 100) if "growth" in table else 2.0,
+        step=table.number("step", 0.001, 0.5) if "step" in table else 0.05,
+        repeats=table.integer("repeats", 1, LIMIT_TRIALS) if "repeats" in table else 3,
+    )
+
+
+def _maximum(table: Table) -> MaximumRules:
+    trials = table.integer("trials", 1, LIMIT_TRIALS)
+    return MaximumRules(
+        trials=trials,
+        most=table.integer("most", trials, LIMIT_TRIALS) if "most" in table else trials,
+        window=_window(table),
+        width=table.number("width", 0.001, 10) if "width" in table else 0.05,
+    )
+
+
+def _open_loop(table: Table) -> OpenLoopRules:
+    arrivals = table.text("arrivals") if "arrivals" in table else "poisson"
+    if arrivals not in ARRIVALS:
+        raise table.error(f"must be one of {', '.join(ARRIVALS)}", "arrivals")
+    return OpenLoopRules(
+        fractions=table.numbers("fractions", 0.001, LIMIT_FRACTION),
+        trials=table.integer("trials", 1, LIMIT_TRIALS),
+        connections=table.integer("connections", 1, LIMIT_CONNECTIONS),
+        window=_window(table),
+        arrivals=arrivals,
+    )
+
+
+def _warm_up(table: Table) -> WarmUpRules:
+    return WarmUpRules(
+        connections=table.integer("connections", 1, LIMIT_CONNECTIONS),
+        most=table.integer("most", 1, 10_000),
+        window=_window(table),
+        steady=table.integer("steady", 1, LIMIT_TRIALS) if "steady" in table else 3,
+        width=table.number("width", 0, 1) if "width" in table else 0.05,
+    )
+
+
+def _remedies(table: Table) -> Remedies:
+    resume = table.text("resume")
+    if resume not in RESUMPTIONS[1:]:
+        raise table.error(f"must be one of {', '.join(RESUMPTIONS[1:])}", "resume")
+    requests = table.numbers("requests_per_connection", 1, LIMIT_REQUESTS)
+    if any(number != int(number) for number in requests):
+        raise table.error("must be whole numbers", "requests_per_connection")
+    return Remedies(
+        resume=resume,
+        resume_ratios=table.numbers("resume_ratios", 0, 1),
+        requests_per_connection=tuple(int(number) for number in requests),
+        trials=table.integer("trials", 1, LIMIT_TRIALS),
+        window=_window(table),
+        when=_levels(table, "when") if "when" in table else {},
+    )
+
+
+def _validation(table: Table) -> ValidationRules:
+    return ValidationRules(
+        fractions=table.numbers("fractions", 0.001, 1),
+        window=_window(table),
+        when=_levels(table, "when") if "when" in table else {},
+    )
+
+
+def _levels(table: Table, key: str) -> dict[str, str]:
+    levels = table.table(key)
+    levels.only(*RULES)
+    return {name: levels.text(name) for name in levels.data}
+
+
+def _obsolete(table: Table) -> Obsolete:
+    """Levels of one cell, obsolete ones among them."""
+    levels = _levels(table, "levels")
+    more = {"tls": OBSOLETE_TLS_VERSIONS, "key": OBSOLETE_KEYS, "suite": OBSOLETE_SUITES}
+    for name, level in levels.items():
+        if RULES[name].level(level) is None and level not in more.get(name, ()):
+            allowed = ", ".join(filter(None, (RULES[name].allowed, *more.get(name, ()))))
+            raise table.table("levels").error(f"unknown name '{level}'; known: {allowed}", name)
+    return Obsolete(levels)
+
+
+def _objective(table: Table) -> Objective:
+    objective = parse_objective(table.text("objective"))
+    if objective is None:
+        raise table.error(OBJECTIVE_FORM, "objective")
+    return objective
+
+
+def required_objective(text: str) -> Objective:
+    """What `--objective` asks for. Raises UsageError."""
+    objective = parse_objective(text)
+    if objective is None:
+        raise UsageError(f"--objective {text}: {OBJECTIVE_FORM}")
+    return objective
+
+
+def write_capacity(experiment: Experiment) -> list[str]:
+    """The lines that `read_capacity` reads back."""
+    plan = experiment.settings
+    assert isinstance(plan, CapacityPlan)
+    lines = [*write_workload(experiment.workload), "", "[load]"]
+    if plan.objective is not None:
+        lines.append(f"objective = {toml(str(plan.objective))}")
+    lines.append(f"fresh_server = {toml(plan.fresh_server)}")
+    for name in _KEYS:
+        stage = getattr(plan, name)
+        if stage is not None:
+            lines += ["", f"[load.{name}]", *_stage(stage)]
+    return lines
+
+
+def _stage(stage: Any) -> Iterator[str]:
+    for name, value in vars(stage).items():
+        if isinstance(value, Window):
+            yield from write_window(value)
+        elif value != {}:
+            yield f"{name} = {toml(value)}"

@@ -1,0 +1,1 @@
+"""Runs of the kind `capacity`: each cell step by step, as the planner says."""

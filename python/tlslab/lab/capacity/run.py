@@ -1,0 +1,114 @@
+"""A whole run of a capacity experiment: prepare, plan, carry out, keep, summarise."""
+
+import resource
+from dataclasses import replace
+
+from tlslab.lab import events
+from tlslab.lab.blocks import open_run, preflight
+from tlslab.lab.capacity.conductor import CapacityConductor, steps_left
+from tlslab.lab.deployments import prepare
+from tlslab.lab.engine import Engine
+from tlslab.lab.preflight import OTHER_FILES
+from tlslab.lab.private import private_folder
+from tlslab.lab.programs import require_program
+from tlslab.lab.request import Request, Result
+from tlslab.lab.results import summarise
+from tlslab.model.capacity import CapacityPlan
+from tlslab.model.errors import UsageError
+from tlslab.model.experiment import Experiment
+from tlslab.model.plan import Cell, Plan
+from tlslab.model.record import Trial
+from tlslab.planning import make_cells
+from tlslab.planning.capacity import resumes_by
+from tlslab.planning.cells import matches
+from tlslab.planning.obsolete import obsolete_cell
+
+
+def run_capacity(request: Request, observer: events.Observer) -> Result:
+    """Runs an experiment of the kind `capacity`, or what is missing of one.
+
+    Ends early, with the results so far, on KeyboardInterrupt. Raises UsageError, CannotRunError.
+    """
+    load = request.experiment.settings
+    assert isinstance(load, CapacityPlan)
+    if request.external:
+        if load.obsolete is not None:
+            raise UsageError("--allow-obsolete is for servers that the lab starts")
+        request = replace(request, experiment=for_external(request.experiment, load))
+        load = request.experiment.settings
+    most = max(load.search.most, load.open_loop.connections)
+    allow_files(most)
+    warnings = preflight(request, most, observer)
+    engine = Engine(require_program("tlslab-load"))
+    extra = () if load.obsolete is None else (obsolete_cell(load.obsolete),)
+    with private_folder() as private:
+        servers = prepare(request, engine, private, (*_resuming(request, load), *extra))
+        for warning in servers.warnings():
+            observer(events.Warned(warning))
+        warnings += servers.warnings()
+        folder, plan = open_run(
+            request, servers, engine, warnings, observer, lambda plan: without_order(plan, extra)
+        )
+        trials: dict[str, list[Trial]] = {cell.key: [] for cell in plan.cells}
+        for trial in folder.trials():
+            trials.setdefault(trial.cell, []).append(trial)
+        left = steps_left(load, plan, trials)
+        observer(events.StepsBegun(plan, servers.target.name, folder.path, left))
+        conductor = CapacityConductor(engine, servers, observer)
+        interrupted = False
+        try:
+            conductor.carry_out(plan, folder)
+        except KeyboardInterrupt:
+            interrupted = True
+    return Result(folder.path, summarise(folder), interrupted)
+
+
+def allow_files(connections: int) -> None:
+    """Raises this process's own limit of open files, where it may: programs it starts inherit it.
+
+    An open loop has more connections at once than the usual limit of 1,024 has room for. Preflight
+    says so where the limit cannot be raised.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    needed = connections + OTHER_FILES
+    if soft != resource.RLIM_INFINITY and soft < needed and (hard < 0 or needed <= hard):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))
+
+
+def without_order(plan: Plan, extra: tuple[Cell, ...]) -> Plan:
+    """The cells and one more, without an order of trials: that is found on the way."""
+    return replace(plan, trials=(), cells=(*plan.cells, *extra))
+
+
+def _resuming(request: Request, load: CapacityPlan) -> list[Cell]:
+    """The cells once more for the servers that the remedies need, which let sessions be resumed."""
+    if load.remedies is None or request.external or not load.remedies.resume_ratios:
+        return []
+    found = []
+    for cell in make_cells(request.experiment, request.targets[0])[0]:
+        assert cell.deployment is not None
+        if matches(load.remedies.when, cell.factors):
+            resuming = replace(cell.deployment, resume=resumes_by(load.remedies.resume, cell))
+            found.append(replace(cell, deployment=resuming))
+    return found
+
+
+def for_external(experiment: Experiment, load: CapacityPlan) -> Experiment:
+    """What can be done with a server that the lab did not start: its processors are its own."""
+    mine = ("processors", "workers")
+
+    def without(levels: object) -> dict[str, str]:
+        assert isinstance(levels, dict)
+        return {name: level for name, level in levels.items() if name not in mine}
+
+    remedies, validation = load.remedies, load.validation
+    if remedies is not None:
+        remedies = replace(remedies, when=without(remedies.when))
+    if validation is not None:
+        validation = replace(validation, when=without(validation.when))
+    return replace(
+        experiment,
+        factors=tuple(factor for factor in experiment.factors if factor.name not in mine),
+        baseline=without(experiment.baseline),
+        settings=replace(load, remedies=remedies, validation=validation, obsolete=None),
+    )

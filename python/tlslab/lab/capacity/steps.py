@@ -1,0 +1,156 @@
+"""One step of a capacity experiment: its specification, its run, its trial."""
+
+import datetime
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from tlslab.lab.events import Pace
+from tlslab.lab.placement import Placement, usable
+from tlslab.lab.specs import Aim, preflight_spec
+from tlslab.lab.trial import SERVER_DIED, Bench, died, is_unsupported, last_words, run_engine
+from tlslab.lab.validate import validate_rate
+from tlslab.model.capacity import Stage, Step
+from tlslab.model.errors import CannotRunError, EngineError
+from tlslab.model.plan import Cell
+from tlslab.model.profile import Profile
+from tlslab.model.record import PaceSample, Reason, RunKind, Trial, TrialRun, TrialStatus
+from tlslab.model.validation import RateResult
+from tlslab.model.workload import Workload
+
+# The kind of a stage's run in the trial.
+KINDS: dict[Stage, RunKind] = {
+    "warm_up": "warm_up",
+    "search": "search",
+    "maximum": "maximum",
+    "open_loop": "load",
+    "remedy": "remedy",
+}
+
+# No packet capture could be made beside a run.
+NO_CAPTURE = "no_capture"
+
+LOOPBACK = "lo"
+
+
+def step_spec(aim: Aim, profile: Profile, workload: Workload, step: Step) -> dict[str, Any]:
+    """The engine's specification of a step; always the lean client, which loads most."""
+    spec = preflight_spec(aim, profile, workload.http)
+    requests = step.requests_per_connection or workload.requests_per_connection
+    spec |= {
+        "connections": step.connections,
+        "cpus": list(aim.processors),
+        "warmup_ms": step.window.warmup_ms,
+        "stop": {"duration_ms": step.window.measure_ms},
+        "requests_per_connection": {"count": requests},
+    }
+    spec["http"] |= {"streams": workload.streams}
+    share = "reused" if profile.backend != "openssl" else "fresh"
+    spec["tls"] |= {"authenticate": "sampled", "key_share": share}
+    if step.resume_ratio is not None:
+        spec["tls"] |= {"resume": step.serves, "resume_ratio": step.resume_ratio}
+    elif workload.resume != "none":
+        spec["tls"] |= {"resume": workload.resume, "resume_ratio": workload.resume_ratio}
+    if step.rate is not None:
+        # The seed differs by repetition, so that no run sees the same arrivals again.
+        spec["load"] = {
+            "rate": {"constant": float(step.rate)},
+            "arrivals": step.arrivals,
+            "realtime": aim.realtime,
+            "seed": 1 + step.repetition,
+        }
+    return spec
+
+
+def run_step(
+    bench: Bench, step: Step, cell: Cell, number: int, on_rate: Callable[[Pace], None]
+) -> Trial:
+    """Runs a step and tells how it went; a failure is a result, not an exception."""
+    started = datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
+    runs: dict[RunKind, TrialRun] = {}
+    validation: RateResult | None = None
+    status: TrialStatus = "done"
+    reason = bench.probed.refused.get(cell.key)
+    spec = step_spec(bench.aim, cell.profile, bench.workload.of(cell.factors), step)
+    if reason is not None:
+        status = "unsupported"
+    else:
+        try:
+            if step.stage == "validation":
+                validation = _validate(bench, spec, step)
+            else:
+                runs[KINDS[step.stage]] = _run(bench, spec, on_rate)
+        except EngineError as error:
+            gone = died(bench, error)
+            lacking = not gone and step.serves == "none" and is_unsupported(
+                error, cell, bench.probed
+            )  # fmt: skip
+            status = "unsupported" if lacking else "failed"
+            reason = last_words(bench) if gone else Reason(error.class_, error.message)
+        except CannotRunError as error:
+            status = "failed"
+            words = f"{error.message}: {error.remedy}" if error.remedy else error.message
+            reason = Reason(NO_CAPTURE, words)
+    return Trial(
+        trial=number,
+        block=step.visit,
+        position=number,
+        cell=cell.key,
+        factors={**cell.factors, **step.factors},
+        started=started,
+        status=status,
+        reason=reason,
+        runs=runs,
+        validation=validation,
+    )
+
+
+def _run(bench: Bench, spec: dict[str, Any], on_rate: Callable[[Pace], None]) -> TrialRun:
+    """A run, with how it went second by second."""
+    paces: list[Pace] = []
+
+    def keep(pace: Pace) -> None:
+        paces.append(pace)
+        on_rate(pace)
+
+    run = run_engine(bench, spec, keep)
+    samples = tuple(
+        PaceSample(
+            at_s=float(number),
+            connections_per_s=pace.connections_per_s,
+            in_flight=pace.in_flight,
+            failed=pace.failed,
+            service_p50_ms=pace.service_p50_ms,
+            service_p99_ms=pace.service_p99_ms,
+        )
+        for number, pace in enumerate(paces, start=1)
+    )
+    return TrialRun(run.record, run.machine, run.server, samples)
+
+
+def _validate(bench: Bench, spec: dict[str, Any], step: Step) -> RateResult:
+    """The step beside a packet capture. Raises CannotRunError where none can be made."""
+    assert step.rate is not None
+    if urlsplit(spec["url"]).hostname not in ("127.0.0.1", "localhost", "::1"):
+        raise CannotRunError(
+            "packets are captured on the loopback interface only",
+            "see tlslab validate --interface",
+        )
+    with tempfile.TemporaryDirectory(prefix="tlslab-capture-") as folder:
+        generator = bench.aim.processors
+        others = tuple(number for number in usable() if number not in generator)
+        return validate_rate(
+            bench.engine,
+            spec,
+            float(step.rate),
+            LOOPBACK,
+            Placement(others, generator),
+            Path(folder),
+        )
+
+
+def server_died(trial: Trial) -> bool:
+    """Whether the server is gone after this trial."""
+    return trial.reason is not None and trial.reason.class_ == SERVER_DIED

@@ -1,0 +1,278 @@
+"""Which step a cell of a `load` experiment takes next.
+
+Pure: the trials that a cell has so far decide, and nothing else, so that an interrupted run goes on
+where it was by reading them again. A trial that failed counts as tried.
+"""
+
+import math
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy import stats
+
+from tlslab.model.capacity import CapacityPlan, Stage, Step
+from tlslab.model.plan import Cell
+from tlslab.model.record import Trial
+from tlslab.model.search import Inconclusive, Level, Next, SearchState, search_state
+from tlslab.planning.cells import RESUMES_BY, matches
+from tlslab.planning.warm_up import warmed
+
+# A cell whose runs fail so often is given up.
+MOST_FAILURES = 3
+
+# Where these went wrong, there is nothing to try again.
+FINAL = {"setup_failed", "no_capture"}
+
+CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a cell is: its trials by stage, the state of its search, its maximum."""
+
+    trials: Sequence[Trial]
+    search: SearchState
+    maximum: float | None
+
+    def of(self, stage: Stage) -> list[Trial]:
+        """The trials of a stage."""
+        return [trial for trial in self.trials if trial.factors.get("stage") == stage]
+
+    @property
+    def given_up(self) -> bool:
+        """Whether nothing more is to be tried."""
+        failed = [trial for trial in self.trials if trial.status == "failed"]
+        classes = {trial.reason.class_ for trial in failed if trial.reason is not None}
+        lost = isinstance(self.search, Inconclusive) and self.search.peak is None
+        unsupported = any(trial.status == "unsupported" for trial in self.trials)
+        return lost or unsupported or len(failed) >= MOST_FAILURES or bool(classes & FINAL)
+
+
+def next_step(
+    plan: CapacityPlan, cell: Cell, seed: int, trials: Sequence[Trial], here: Sequence[Trial]
+) -> Step | None:
+    """The next step of a cell; None when nothing is left.
+
+    `trials` are all of the cell's; `here` those of them that the server which runs has seen, none
+    when it is yet to be started: a fresh server is warmed up first.
+    """
+    progress = progress_of(plan, trials)
+    if progress.given_up:
+        return None
+    step = next(_missing(plan, cell, seed, progress), None)
+    if step is None:
+        return None
+    return warm_up(plan, step, here) or step
+
+
+def progress_of(plan: CapacityPlan, trials: Sequence[Trial]) -> Progress:
+    """What the trials of a cell tell."""
+    searched = [trial for trial in trials if trial.factors.get("stage") == "search"]
+    state = search_state((level_of(trial) for trial in searched), plan.search)
+    rates = maximum_rates(trials)
+    return Progress(trials, state, math.exp(np.log(rates).mean()) if rates else None)
+
+
+def level_of(trial: Trial) -> Level:
+    """The level of a trial of the search; one that failed is a level without a rate."""
+    connections = int(trial.factors["connections"])
+    run = trial.runs.get("search")
+    return Level(connections, 0.0, 1.0, errors=1.0) if run is None else Level.of(connections, run)
+
+
+def maximum_rates(trials: Sequence[Trial]) -> list[float]:
+    """Connections/s of each done trial of the maximum."""
+    runs = [run.record for trial in trials if (run := trial.runs.get("maximum")) is not None]
+    return [r.outcomes.completed / r.seconds for r in runs if r.outcomes.completed and r.seconds]
+
+
+def warm_up(plan: CapacityPlan, step: Step, here: Sequence[Trial]) -> Step | None:
+    """A step that warms the server up before `step`; None when it is warm, or needs none."""
+    rules = plan.warm_up
+    if rules is None or warmed(rules, here):
+        return None
+    return Step(
+        stage="warm_up",
+        visit=step.visit,
+        repetition=len(here),
+        connections=rules.connections,
+        window=rules.window,
+        serves=step.serves,
+    )
+
+
+def _missing(plan: CapacityPlan, cell: Cell, seed: int, progress: Progress) -> Iterator[Step]:
+    """All steps that are known to be missing, in their order."""
+    if isinstance(progress.search, Next):
+        yield Step("search", 0, 0, progress.search.connections, plan.search.window)
+        return
+    peak = progress.search.peak
+    assert peak is not None
+    tried = len(progress.of("maximum"))
+    if not _maximum_known(plan, progress):
+        yield Step("maximum", _visit(plan, tried), tried, peak.connections, plan.maximum.window)
+        return
+    if progress.maximum is None:
+        return
+    later = _Later(plan, cell, seed, progress.maximum, peak.connections, tried)
+    done = {_identity(trial.factors) for trial in progress.trials}
+    yield from (step for step in later.steps() if _identity(step.factors) not in done)
+
+
+_OWN = ("stage", "repetition", "fraction", "requests_per_connection", "resume_ratio")
+
+
+def _identity(factors: Mapping[str, str]) -> tuple[str | None, ...]:
+    """What tells a step from the others of its cell, once the maximum is known."""
+    return tuple(factors.get(name) for name in _OWN)
+
+
+def _visit(plan: CapacityPlan, number: int) -> int:
+    return number if plan.fresh_server else 0
+
+
+def _maximum_known(plan: CapacityPlan, progress: Progress) -> bool:
+    """Whether the maximum was tried often enough: until its interval is narrow, or to the cap."""
+    rules = plan.maximum
+    tried = len(progress.of("maximum"))
+    if tried >= rules.most:
+        return True
+    rates = maximum_rates(progress.trials)
+    return len(rates) >= rules.trials and interval_width(rates) <= rules.width
+
+
+def interval_width(values: Sequence[float]) -> float:
+    """The width of the interval of the geometric mean (Student t, 95 %), as a share of it."""
+    n = len(values)
+    if n < 2:
+        return math.inf
+    spread = float(np.log(values).std(ddof=1)) / math.sqrt(n)
+    half = float(stats.t.ppf((1 + CONFIDENCE) / 2, n - 1)) * spread
+    return math.exp(half) - math.exp(-half)
+
+
+@dataclass(frozen=True)
+class _Later:
+    """The steps that follow when the maximum is known: `maximum` in connections/s, at `peak`."""
+
+    plan: CapacityPlan
+    cell: Cell
+    seed: int
+    maximum: float
+    peak: int
+    visits: int
+
+    def steps(self) -> Iterator[Step]:
+        """In their order; nothing helps what is obsolete, and no probe or capture knows it."""
+        yield from self._open_loops()
+        if self.cell.deployment is not None and self.cell.deployment.obsolete:
+            return
+        yield from self._remedies()
+        yield from self._validation()
+
+    def _open_loops(self) -> Iterator[Step]:
+        rules = self.plan.open_loop
+        for repetition in range(rules.trials):
+            drawn = list(rules.fractions)
+            random.Random(f"{self.seed} {self.cell.key} {repetition}").shuffle(drawn)
+            visit = _visit(self.plan, self.visits + repetition)
+            for fraction in drawn:
+                yield self._open_loop("open_loop", visit, repetition, fraction)
+
+    def _open_loop(self, stage: Stage, visit: int, repetition: int, fraction: float) -> Step:
+        rules = self.plan.open_loop
+        return Step(
+            stage=stage,
+            visit=visit,
+            repetition=repetition,
+            connections=rules.connections,
+            window=rules.window,
+            # A mean of logarithms may miss a whole number by its last digit.
+            rate=max(1, int(round(self.maximum * fraction, 6))),
+            fraction=fraction,
+            arrivals=rules.arrivals,
+        )
+
+    def _remedies(self) -> Iterator[Step]:
+        """Both in one visit each: the server that lets sessions be resumed is another one."""
+        rules = self.plan.remedies
+        if rules is None or not matches(rules.when, self.cell.factors):
+            return
+        first = self.visits + self.plan.open_loop.trials
+        for repetition in range(rules.trials):
+            plain = _visit(self.plan, first + 2 * repetition)
+            step = Step("remedy", plain, repetition, self.peak, rules.window)
+            for requests in rules.requests_per_connection:
+                yield replace(step, requests_per_connection=requests)
+            # Never the visit of a server that resumes nothing, also where a cell has one server.
+            resuming = first + 2 * repetition + 1 if self.plan.fresh_server else 1
+            for ratio in rules.resume_ratios:
+                serves = resumes_by(rules.resume, self.cell)
+                yield replace(step, visit=resuming, serves=serves, resume_ratio=ratio)
+
+    def _validation(self) -> Iterator[Step]:
+        rules = self.plan.validation
+        if rules is None or not matches(rules.when, self.cell.factors):
+            return
+        after = self.visits + self.plan.open_loop.trials
+        if self.plan.remedies is not None:
+            after += 2 * self.plan.remedies.trials
+        for repetition, fraction in enumerate(rules.fractions):
+            step = self._open_loop("validation", _visit(self.plan, after), repetition, fraction)
+            # A single validation has no visit of its own where a cell has one server only.
+            visit = step.visit if self.plan.fresh_server else 2
+            yield replace(step, visit=visit, window=rules.window, arrivals="constant")
+
+
+def resumes_by(resume: str, cell: Cell) -> str:
+    """How a cell's version of TLS resumes, where the one asked for belongs to another version."""
+    version = cell.factors.get("tls")
+    if version is None or RESUMES_BY.get(resume, version) == version:
+        return resume
+    return "psk" if version == "1.3" else "ticket"
+
+
+def left(plan: CapacityPlan, cell: Cell, seed: int, trials: Sequence[Trial]) -> tuple[int, float]:
+    """Steps that are still to come, at most, and their windows together in seconds.
+
+    Warm-ups are among them as often as the cell's servers so far took on average; for the first one
+    it is the most that there may be.
+    """
+    progress = progress_of(plan, trials)
+    if progress.given_up:
+        return 0, 0.0
+    steps = list(_to_come(plan, cell, seed, progress))
+    windows = [step.window.seconds for step in steps]
+    if plan.warm_up is not None:
+        seen = {trial.factors.get("visit") for trial in trials}
+        servers = {step.factors["visit"] for step in steps} - seen
+        each = len(progress.of("warm_up")) / len(seen) if seen else plan.warm_up.most
+        windows += [plan.warm_up.window.seconds] * math.ceil(len(servers) * each)
+    return len(windows), sum(windows)
+
+
+def _to_come(plan: CapacityPlan, cell: Cell, seed: int, progress: Progress) -> Iterator[Step]:
+    """The steps that are still to come, at most, without warm-ups; their rates are not known."""
+    tried = len(progress.of("maximum"))
+    if isinstance(progress.search, Next):
+        connections = progress.search.connections
+        searches = max(1, _search_steps(plan) - len(progress.of("search")))
+        yield from [Step("search", 0, 0, connections, plan.search.window)] * searches
+    else:
+        assert progress.search.peak is not None
+        connections = progress.search.peak.connections
+    more = 0 if _maximum_known(plan, progress) else max(plan.maximum.trials - tried, 1)
+    for number in range(tried, tried + more):
+        visit = _visit(plan, number)
+        yield Step("maximum", visit, number, connections, plan.maximum.window)
+    later = _Later(plan, cell, seed, progress.maximum or 1.0, connections, tried + more)
+    done = {_identity(trial.factors) for trial in progress.trials}
+    yield from (step for step in later.steps() if _identity(step.factors) not in done)
+
+
+def _search_steps(plan: CapacityPlan) -> int:
+    """Levels that a search takes as a rule: up to the limit, and two between."""
+    rules = plan.search
+    return 3 + max(0, math.ceil(math.log(rules.most / rules.first, rules.growth)))

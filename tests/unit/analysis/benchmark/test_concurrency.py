@@ -1,0 +1,178 @@
+import json
+from collections import defaultdict
+from dataclasses import replace
+
+import pytest
+
+from made_benchmarks import CRASHED, made_contents
+from tlslab import analysis, report
+from tlslab.analysis.benchmark.cells import CLIENT_CPU, RATE, measure
+from tlslab.analysis.benchmark.curves import make_curves
+from tlslab.analysis.benchmark.findings import findings
+from tlslab.analysis.benchmark.processors import costs
+from tlslab.analysis.benchmark.published import load_published
+from tlslab.analysis.stats.scaling import Knee
+from tlslab.model.estimate import Estimate
+from tlslab.model.finding import Summary
+from tlslab.store import from_json, to_json
+
+CLUSTER_SIGN = "runtime=jdk-17,benchmark=sign,keys=cluster,threads="
+
+
+@pytest.fixture(scope="module")
+def summary() -> Summary:
+    return analysis.summarise(made_contents())
+
+
+def measured(benchmark):
+    """The cells of a benchmark, without those with a fault."""
+    contents = made_contents()
+    trials = defaultdict(list)
+    for trial in contents.trials:
+        trials[trial.cell].append(trial)
+    cells = [cell for cell in contents.plan.cells if cell.factors["benchmark"] == benchmark]
+    return [measure(c, trials[c.key], 5) for c in cells if "fault" not in c.factors]
+
+
+def table(summary, name):
+    return next(table for table in summary.tables if table.id == name)
+
+
+def test_every_cell_has_its_estimates(summary):
+    cell = summary.cell(CLUSTER_SIGN + "1")
+    assert cell.verdict == "valid"
+    assert cell.trials == 5
+    assert cell.estimates[RATE].value == pytest.approx(480, rel=0.03)
+    assert cell.estimates["signers_cpu_us_per_operation"].value == pytest.approx(1000, rel=0.03)
+    assert cell.estimates["operation_ms_p99"].n == 5
+    assert not cell.not_measurable
+
+
+def test_a_percentile_without_enough_samples_is_not_shown(summary):
+    cell = summary.cell("runtime=jdk-17,benchmark=handshake-tls12,keys=cluster,threads=1")
+    assert "operation_ms_p99" in cell.estimates
+    assert "operation_ms_p999" in cell.not_measurable
+    assert "operation_ms_p999" not in cell.estimates
+
+
+def test_keys_are_compared_with_the_baseline(summary):
+    found = [
+        c for c in summary.comparisons
+        if c.candidate == "runtime=jdk-17,benchmark=sign,keys=pkcs11,threads=1"
+    ]  # fmt: skip
+    rates = {comparison.estimate: comparison for comparison in found}
+    assert rates[RATE].verdict == "faster"
+    assert rates[RATE].ratio == pytest.approx(1300 / 900, rel=0.05)
+    assert CLIENT_CPU in rates
+
+
+def test_the_ratio_of_processors_is_confirmed_or_refuted(summary):
+    ratios = {f.text.split(",")[0]: f.text for f in summary.findings if f.code == "processor_ratio"}
+    assert "which confirms 1 : 2" in ratios["XML signatures"]
+    assert "which refutes 1 : 2" in ratios["TLS 1.2 handshakes"]
+    rows = {row[0]: row for row in table(summary, "processors").rows if "JDK" in row[1]}
+    assert rows["XML signatures"][4].value == pytest.approx(2.0, rel=0.02)
+    assert rows["TLS 1.2 handshakes"][4].value == pytest.approx(0.6, rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "words"),
+    [
+        (1.8, 2.2, "which confirms 1 : 2"),
+        (0.5, 2.5, "which is too wide to confirm or refute 1 : 2"),
+        (0.3, 1.9, "which refutes 1 : 2"),
+        (None, None, "neither confirms nor refutes 1 : 2"),
+    ],
+)
+def test_only_a_narrow_interval_confirms_a_ratio(low, high, words):
+    (found, *_) = costs(make_curves(measured("sign")), 2)
+    known = replace(found, ratio=replace(found.ratio, low=low, high=high))
+    (finding,) = findings([], [known], load_published("pix-2024"), 2)
+    assert words in finding.text
+
+
+def test_the_law_is_in_the_table(summary):
+    rows = {(row[0], row[1]): row for row in table(summary, "scaling").rows}
+    row = rows["XML signatures", "JDK 17, key on the cluster"]
+    assert row[6].value == pytest.approx(0.3, abs=0.1)
+    assert row[8].low <= (0.7 / 0.004) ** 0.5 <= row[8].high
+
+
+def test_the_cost_of_drawing_is_subtracted(summary):
+    row = next(r for r in table(summary, "drawing").rows if r[0] == "JDK 17, key in memory")
+    _, drawn, both, left, _ = row
+    assert left.value == pytest.approx(both.value - drawn.value, rel=0.05)
+
+
+def test_there_is_a_figure_on_either_kind_of_axes(summary):
+    figures = {figure.id: figure for figure in summary.figures}
+    assert figures["latency-log-sign"].y_log
+    assert not figures["latency-linear-sign"].y_log
+    assert {"throughput-sign", "composition", "fault-killed-none"} <= set(figures)
+    assert len(figures) == len(summary.figures)
+    for figure in summary.figures:
+        for series in figure.series:
+            assert len(series.x) == len(series.y)
+
+
+def test_what_a_fault_did_is_told(summary):
+    rows = {(row[0], row[1][:4]): row for row in table(summary, "faults").rows}
+    killed = rows["killed", "each"]
+    assert killed[2].value == pytest.approx(1000)
+    assert killed[3].value == pytest.approx(500)
+    assert killed[6].value == pytest.approx(0.5)
+    assert killed[7] == "connection"
+    assert rows["killed", "a fa"][6].value == 0
+    assert any(f.code == "fault_killed_none" for f in summary.findings)
+
+
+def test_a_fork_that_crashed_is_a_reason_and_the_others_count():
+    contents = made_contents(failing=CLUSTER_SIGN + "2")
+    cell = analysis.summarise(contents).cell(CLUSTER_SIGN + "2")
+    assert cell.verdict == "valid"
+    assert cell.trials == 4
+    assert cell.reasons[0].code == CRASHED.class_
+    assert "1 of 5 forks" in cell.reasons[0].message
+
+
+def test_one_block_gives_values_without_intervals():
+    contents = made_contents()
+    first = tuple(trial for trial in contents.trials if trial.block == 0)
+    brief = type(contents)(contents.experiment, contents.plan, contents.environment, first)
+    summary = analysis.summarise(brief)
+    assert summary.cell(CLUSTER_SIGN + "1").estimates[RATE].low is None
+    assert summary.cell(CLUSTER_SIGN + "1").reasons[0].code == "missing_trials"
+    assert not any(f.code == "knee" for f in summary.findings)
+
+
+@pytest.mark.parametrize(
+    ("gain", "code", "words"),
+    [
+        (1.02, "knee", "beyond 1 thread (1 to 8) no gain is detectable (at most 2.0%)"),
+        (1.5, "knee_open", "but up to 50% cannot be excluded: run more blocks"),
+        (187.0, "knee_open", "where throughput stops growing cannot be told: beyond 1 thread"),
+    ],
+)
+def test_a_knee_says_how_much_is_known_of_it(gain, code, words):
+    (curve, *_) = make_curves(measured("sign"))
+    at = Estimate(1.0, 1.0, 8.0, 5, "threads", "bootstrap")
+    known = replace(curve, knee=Knee(at, linear_to=1, gain=gain, at_end=False))
+    (finding,) = findings([known], [], None, 2)
+    assert finding.code == code
+    assert words in finding.text
+
+
+def test_a_run_without_results_has_a_summary():
+    contents = made_contents()
+    nothing = type(contents)(contents.experiment, contents.plan, contents.environment, ())
+    assert all(cell.verdict == "invalid" for cell in analysis.summarise(nothing).cells)
+
+
+def test_the_summary_survives_json_and_every_report_is_made_of_it():
+    summary = analysis.summarise(made_contents(failing="sign"))
+    again = from_json(json.loads(json.dumps(to_json(summary), allow_nan=False)), Summary)
+    assert again.tables == summary.tables
+    page = report.render_html(again)
+    assert "<b>crashed</b>" not in page
+    assert "latency-log-sign" in page
+    assert report.render_text(again)

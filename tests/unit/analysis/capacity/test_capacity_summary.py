@@ -1,0 +1,188 @@
+"""From made-up load runs to the summary: what went in must come out."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from made_load import FIFTHS, LoadWorld, made_load_run, made_plan
+from tlslab.analysis.capacity import summarise
+from tlslab.analysis.capacity.published import load_study
+from tlslab.model.capacity import Objective
+from tlslab.model.errors import UsageError
+from tlslab.model.figure import DataTable, Figure
+from tlslab.model.finding import Summary
+from tlslab.model.validation import Comparison, PhaseResult, RateResult, Resolution
+from tlslab.store import from_json, to_json
+
+
+@pytest.fixture(name="summary", scope="module")
+def _summary() -> Summary:
+    return summarise(made_load_run())
+
+
+def figure(summary: Summary, name: str) -> Figure:
+    return next(each for each in summary.figures if each.id == name)
+
+
+def table(summary: Summary, name: str) -> DataTable:
+    return next(each for each in summary.tables if each.id == name)
+
+
+def texts(summary: Summary, code: str) -> list[str]:
+    return [finding.text for finding in summary.findings if finding.code == code]
+
+
+def test_the_maximum_comes_out_as_it_went_in(summary: Summary) -> None:
+    found = summary.cell("server=nginx,processors=1")
+    assert found.verdict == "valid"
+    assert found.trials == 3
+    rate = found.estimates["connections_per_s"]
+    assert rate.value == pytest.approx(LoadWorld().best, rel=0.03)
+    assert rate.n == 3
+    assert rate.low is not None
+    assert rate.unit == "1/s"
+
+
+def test_every_estimate_has_n_unit_and_method(summary: Summary) -> None:
+    for cell in summary.cells:
+        for estimate in cell.estimates.values():
+            assert estimate.unit
+            assert estimate.method
+            assert estimate.n == 3
+
+
+def test_response_times_climb_with_the_load(summary: Summary) -> None:
+    estimates = summary.cell("server=nginx,processors=1").estimates
+    times = [estimates[f"response_ms_p50_at_{100 * f:g}"].value for f in FIFTHS]
+    assert times == sorted(times)
+    assert times[-1] > 10 * times[0]
+
+
+def test_scaling_is_paired_with_an_interval(summary: Summary) -> None:
+    scaling = texts(summary, "scaling")
+    assert len(scaling) == 2
+    assert scaling[0].startswith("nginx takes 1.9")
+    assert "95 %" in scaling[0]
+    rows = [row for row in table(summary, "published").rows if "processors over" in str(row[0])]
+    assert [row[1] for row in rows] == ["2.00 (linear)"] * 2
+
+
+def test_two_servers_are_overlaid_at_equal_processors(summary: Summary) -> None:
+    for processors in ("1", "2"):
+        overlay = figure(summary, f"overlay-{processors}")
+        assert [s.name for s in overlay.series][::2] == ["nginx: p50", "apache: p50"]
+        assert all(len(series.x) == 5 for series in overlay.series)
+    assert len(texts(summary, "platforms")) == 2
+
+
+def test_the_objective_is_a_capacity_below_the_maximum(summary: Summary) -> None:
+    found = summary.cell("server=nginx,processors=1").estimates
+    kept = found["capacity_connections_per_s"]
+    assert 0.6 * found["connections_per_s"].value < kept.value < found["connections_per_s"].value
+    assert "nginx, 1 processor meets p99<5ms up to" in texts(summary, "objective")[0]
+
+
+def test_figures_of_the_study(summary: Summary) -> None:
+    names = {each.id for each in summary.figures}
+    assert {"search", "maximum", "response-nginx", "achieved-nginx", "cpu-load"} <= names
+    assert len(names) == len(summary.figures)
+    response = figure(summary, "response-nginx")
+    assert [s.name for s in response.series][:4] == [
+        f"nginx, 1 processor: {name}" for name in ("mean", "p50", "p90", "p99")
+    ]
+    assert response.y_log
+    search = figure(summary, "search")
+    assert len(search.marks) == 4
+
+
+def test_remedies_have_ratios_to_what_is_without(summary: Summary) -> None:
+    rows = table(summary, "remedies-0").rows
+    assert [row[0] for row in rows][:2] == [
+        "1 request per connection",
+        "4 requests per connection",
+    ]
+    assert len(rows) == 6
+    assert rows[0][4] is None
+    assert rows[1][4] is not None
+
+
+def test_the_study_stands_beside(summary: Summary) -> None:
+    rows = {str(row[0]): row for row in table(summary, "published").rows}
+    flat = next(row for name, row in rows.items() if name.startswith("pre-test"))
+    assert flat[1] == "0.988 and 0.979"
+    climb = [name for name in rows if name.startswith("mean response time at 4 times")]
+    assert rows[climb[0]][1] == "5.29"
+    with pytest.raises(UsageError, match="no published study"):
+        load_study("nobody-1999")
+    with pytest.raises(UsageError, match="no study of load"):
+        load_study("domino-2021")
+
+
+def test_the_same_run_gives_the_same_summary_and_survives_the_disk(summary: Summary) -> None:
+    again = summarise(made_load_run())
+    assert to_json(again) == to_json(summary)
+    written = json.dumps(to_json(summary), allow_nan=False)
+    back = from_json(json.loads(written), Summary)
+    assert json.dumps(to_json(back), allow_nan=False) == written
+
+
+def test_a_generator_that_was_the_limit_gives_at_least() -> None:
+    summary = summarise(made_load_run({"nginx": LoadWorld(client_us=400.0)}))
+    (cell,) = summary.cells
+    assert cell.verdict == "at_least"
+    assert {note.code for note in cell.reasons} >= {"search_generator_bound", "client_saturated"}
+    assert "at least" in texts(summary, "answer")[0]
+    assert "generator bound" in texts(summary, "inconclusive")[0]
+
+
+@pytest.mark.parametrize(("late_ms", "verdict"), [(0.01, "kept up"), (5.0, "generator late")])
+def test_a_generator_is_late_where_its_delay_is_part_of_the_response(
+    late_ms: float, verdict: str
+) -> None:
+    summary = summarise(made_load_run({"nginx": LoadWorld(late_ms=late_ms)}))
+    assert table(summary, "loads-0").rows[1][-1] == verdict
+
+
+def test_a_doomed_cell_leaves_the_others_alone() -> None:
+    summary = summarise(made_load_run({"nginx": LoadWorld(), "apache": LoadWorld(fails_from=1)}))
+    verdicts = {cell.key.split(",")[0]: cell.verdict for cell in summary.cells}
+    assert verdicts == {"server=nginx": "valid", "server=apache": "failed"}
+    assert "apache" in texts(summary, "inconclusive")[0]
+
+
+def test_steps_that_failed_are_told() -> None:
+    world = LoadWorld(status=lambda s: "failed" if s.fraction == 0.6 else "done")
+    summary = summarise(made_load_run({"nginx": world}))
+    (cell,) = summary.cells
+    assert cell.verdict == "valid"
+    assert "trial_server_died" in {note.code for note in cell.reasons}
+    assert "response_ms_p50_at_60" not in cell.estimates
+
+
+def test_a_shared_processor_makes_a_lower_bound() -> None:
+    contents = made_load_run({"nginx 1": LoadWorld(), "nginx 2": LoadWorld(alone=1700.0)})
+    contents = replace(
+        contents, environment=replace(contents.environment, generator_processors=(1,))
+    )
+    summary = summarise(contents)
+    assert [cell.verdict for cell in summary.cells] == ["valid", "at_least"]
+    assert "shared_processor" in {note.code for note in summary.cells[1].reasons}
+    assert "had to share" in texts(summary, "scaling")[0]
+
+
+def test_a_capture_stands_in_a_table_of_its_own() -> None:
+    plan = made_plan(objective=Objective("mean", 5.0))
+    contents = made_load_run({"nginx": LoadWorld()}, plan)
+    comparison = Comparison(0.5, 4.02, 4.0, 1.005, "1 %")
+    phase = PhaseResult("close", 1000, (comparison,), 3.0, 9.0)
+    result = RateResult(500, 499.8, Resolution(5, 9, 100), 1000, 1000, 0, 9000, 0, (phase,))
+    last = contents.trials[-1]
+    factors = {**last.factors, "stage": "validation"}
+    contents = replace(
+        contents, trials=(*contents.trials, replace(last, factors=factors, validation=result))
+    )
+    summary = summarise(contents)
+    assert "Of 1 quantiles of the generator's own times, 1 agree" in texts(summary, "validation")[0]
+    assert table(summary, "validation").rows[0][-1] == "1 %"
+    assert any("own times" in str(row[0]) for row in table(summary, "published").rows)

@@ -1,0 +1,93 @@
+"""From made-up runs of Java runtimes to what is said of them."""
+
+from dataclasses import replace
+
+import pytest
+
+from made_load import LoadWorld, drive, made_cell, made_load_run, made_plan
+from tlslab.analysis.capacity import runtimes
+from tlslab.analysis.capacity.cells import LoadCell, measure
+from tlslab.analysis.capacity.published import load_study
+from tlslab.model.capacity import OpenLoopRules, WarmUpRules
+from tlslab.model.record import PaceSample
+from tlslab.model.workload import Window
+
+SECOND = Window(warmup_ms=0, measure_ms=1000)
+RULES = WarmUpRules(connections=16, most=20, window=SECOND, steady=3, width=0.05)
+PLAN = replace(made_plan(), warm_up=RULES, open_loop=OpenLoopRules((0.5, 1.2), 2, 400, SECOND))
+
+
+class Warming(LoadWorld):
+    """A server whose first runs are slower: half the rate at first, then ever less so."""
+
+    seen = 0
+
+    def rate(self, connections: int) -> float:
+        return super().rate(connections) * (1 - 0.5 ** (1 + self.seen / 2))
+
+    def trial(self, step, cell, number):  # type: ignore[no-untyped-def]
+        self.seen = 40 if step.stage != "warm_up" else step.repetition
+        return super().trial(step, cell, number)
+
+
+def cell(name: str, world: LoadWorld) -> LoadCell:
+    planned = made_cell(server="tomcat", jdk=name, connector="jsse")
+    trials = drive(PLAN, world, planned)
+    pace = tuple(PaceSample(float(at), 100.0, 10 * at, at, 5.0, 9.0) for at in range(1, 5))
+    paced = [
+        replace(t, runs={kind: replace(run, pace=pace) for kind, run in t.runs.items()})
+        for t in trials
+    ]
+    return measure(planned, paced, PLAN, made_load_run().environment)
+
+
+@pytest.fixture(name="cells", scope="module")
+def _cells() -> list[LoadCell]:
+    return [cell("jdk-17", Warming(seed=1)), cell("jdk-25", LoadWorld(alone=1800.0, seed=2))]
+
+
+def test_warm_up_is_recognised_for_each_server(cells: list[LoadCell]) -> None:
+    slow = runtimes.warm_ups(cells[0], RULES)
+    assert len(slow) >= 3
+    assert all(found.warm and len(found.rates) > 3 for found in slow)
+    assert all(found.rates[0] < 0.7 * found.rates[-1] for found in slow)
+    assert all(len(found.rates) == 3 for found in runtimes.warm_ups(cells[1], RULES))
+
+
+def test_one_that_the_cap_ended_was_not_warm() -> None:
+    rules = replace(RULES, most=4)
+    found = runtimes.warm_ups(cell("jdk-17", Warming(seed=3)), rules)
+    assert not any(each.warm for each in found if len(each.rates) < 4)
+
+
+def test_the_table_tells_how_long_it_took(cells: list[LoadCell]) -> None:
+    table = runtimes.tables(cells, PLAN)[0]
+    assert [row[0] for row in table.rows] == ["jdk-17", "jdk-25"]
+    assert table.rows[0][4] == f"{table.rows[0][1]} of {table.rows[0][1]}"
+
+
+def test_overload_is_drawn_over_time_for_each_load(cells: list[LoadCell]) -> None:
+    found = {figure.id: figure for figure in runtimes.figures(cells, PLAN)}
+    assert "warm-up" in found
+    for part in ("at-once", "time", "failed"):
+        for load in ("50", "120"):
+            assert [s.name for s in found[f"overload-{part}-{load}"].series] == ["jdk-17", "jdk-25"]
+    assert found["overload-at-once-120"].series[0].y == (10.0, 20.0, 30.0, 40.0)
+
+
+def test_httperfs_block_is_there_for_each_runtime_and_load(cells: list[LoadCell]) -> None:
+    blocks = runtimes.texts(cells)
+    assert len(blocks) == len({block.id for block in blocks}) == 4
+    assert "<=40 concurrent connections" in blocks[0].text
+
+
+def test_the_study_stands_beside_ours_as_ratios(cells: list[LoadCell]) -> None:
+    study = load_study("tomcat-2008", runtimes.SCHEMA)
+    table = runtimes.published_table(cells, study)
+    assert [row[0] for row in table.rows] == [
+        "JDK 1.4.2_06 (2008)", "JDK 1.5.0_15 (2008)", "jdk-17", "jdk-25",
+    ]  # fmt: skip
+    ratios = [row[1] for row in table.rows]
+    assert ratios[0] == ratios[2] == 1.0
+    assert ratios[1] == pytest.approx(35 / 24)
+    assert ratios[3] == pytest.approx(2.0, rel=0.05)

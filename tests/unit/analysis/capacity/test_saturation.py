@@ -1,0 +1,93 @@
+"""The highest load that meets an objective, on queues whose answer is known."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tlslab.analysis.capacity.saturation import Loaded, capacity, crossing
+from tlslab.model.estimate import Estimate
+
+LOADS = (200.0, 400.0, 600.0, 800.0, 1000.0)
+
+
+def queue(limit: float = 1000.0, service_ms: float = 1.0) -> list[Loaded]:
+    """Times of an M/M/1 queue; at its limit it does not keep up."""
+    return [Loaded(x, service_ms / (1 - x / limit) if x < limit else 1e3, x < limit) for x in LOADS]
+
+
+def test_the_crossing_lies_between_the_loads_that_enclose_it() -> None:
+    load, bound = crossing(queue(), 3.0)
+    assert bound == "exact"
+    assert 600 < load < 800
+    assert load == pytest.approx(1000 * (1 - 1 / 3), rel=0.03)
+
+
+def test_a_load_that_is_not_kept_meets_nothing() -> None:
+    assert crossing(queue(), 500.0) == (800.0, "exact")
+
+
+def test_the_time_is_interpolated_on_its_logarithm() -> None:
+    """Half way from 0.5 to 8 ms lies 2 ms."""
+    assert crossing([Loaded(100, 0.5, True), Loaded(200, 8, True)], 2.0) == (150.0, "exact")
+    assert crossing([Loaded(100, 0.0, True), Loaded(200, 8, True)], 2.0) == (100.0, "exact")
+
+
+def test_bounds_where_the_loads_do_not_enclose_it() -> None:
+    assert crossing(queue(limit=1e6), 50.0) == (1000.0, "at_least")
+    assert crossing(queue(), 1.0) == (200.0, "below")
+
+
+def test_the_interval_is_over_repetitions() -> None:
+    found = capacity([queue(1000), queue(1010), queue(990)], 3.0)
+    assert found is not None
+    assert found.bound == "exact"
+    assert found.load.n == 3
+    assert found.load.low is not None
+    assert found.load.high is not None
+    assert found.load.low < found.load.value < found.load.high
+    assert found.load.unit == "1/s"
+    assert found.load.method.startswith("interpolated between loads in each of 3 repetitions; ")
+    same = capacity([queue(), queue()], 3.0)
+    assert same is not None
+    assert same.load.unit == "1/s"
+
+
+def test_a_bound_has_no_interval() -> None:
+    found = capacity([queue(1e6), queue(1000)], 3.0)
+    assert found is not None
+    assert found.bound == "at_least"
+    assert (found.load.low, found.load.high) == (None, None)
+    assert found.load.value < 800
+    low = capacity([queue(), queue(service_ms=10)], 3.0)
+    assert low is not None
+    assert low.bound == "below"
+    assert low.load == Estimate(
+        200.0, None, None, 2, "1/s", "not met at the lowest load of a repetition"
+    )
+    assert found.load.method == "met at the highest load of a repetition"
+    higher = [Loaded(400.0, 9.0, True)]
+    mixed = capacity([queue(service_ms=10), higher], 3.0)
+    assert mixed is not None
+    assert (mixed.load.value, mixed.load.n) == (400.0, 2)
+    assert capacity([], 3.0) is None
+    with pytest.raises(ValueError, match="no loads"):
+        crossing([], 1.0)
+
+
+@given(
+    st.lists(st.tuples(st.floats(1, 1e5), st.floats(0.01, 1e4), st.booleans()), min_size=1),
+    st.floats(0.01, 1e4),
+)
+def test_it_never_leaves_the_loads_that_were_tried(
+    points: list[tuple[float, float, bool]], limit: float
+) -> None:
+    loads = [Loaded(*each) for each in points]
+    value, _ = crossing(loads, limit)
+    offered = [each.offered for each in loads]
+    assert min(offered) <= value <= max(offered) * (1 + 1e-9)
+
+
+@given(st.floats(1.1, 100), st.floats(1.1, 100))
+def test_a_wider_limit_never_gives_a_lower_capacity(one: float, other: float) -> None:
+    low, high = sorted((one, other))
+    assert crossing(queue(), low)[0] <= crossing(queue(), high)[0] + 1e-9

@@ -1,0 +1,125 @@
+"""Intervals: their methods, their edges, and how often they hold what is true."""
+
+import math
+
+import numpy as np
+import pytest
+
+from tlslab.analysis.compare import Measured, compare
+from tlslab.analysis.stats.estimate import BOOTSTRAP_MIN_N, estimate, mean_interval
+from tlslab.model.estimate import Estimate
+from tlslab.model.finding import CellSummary
+
+BLOCKS = 10
+BLOCK_SD = 0.015
+SIMULATIONS = 1000
+
+
+def measured(values: np.ndarray, key: str) -> Measured:
+    name = "connections_per_s"
+    summary = CellSummary(key, {"group": key}, "valid", (), len(values), {})
+    return Measured(summary, {name: dict(enumerate(values.tolist()))})
+
+
+def verdicts(ratio: float, blocks: int, simulations: int, seed: int) -> list[str]:
+    """The verdicts on pairs of systems of which the second is `ratio` times the first."""
+    rng = np.random.default_rng(seed)
+    found = []
+    for _ in range(simulations):
+        a, b = 3000 * np.exp(rng.normal(0, BLOCK_SD / math.sqrt(2), (2, blocks)))
+        comparison = compare(measured(b * ratio, "b"), measured(a, "a"), "connections_per_s")
+        assert comparison is not None
+        found.append(comparison.verdict)
+    return found
+
+
+@pytest.mark.parametrize("blocks", [5, 10, 20])
+def test_two_equal_systems_differ_in_one_comparison_of_twenty_at_most(blocks: int) -> None:
+    found = verdicts(1.0, blocks, SIMULATIONS, seed=blocks)
+    false = sum(verdict != "no_detectable_difference" for verdict in found)
+    assert false / SIMULATIONS <= 0.055
+
+
+def test_a_slowdown_of_five_percent_is_found_nine_times_of_ten() -> None:
+    found = verdicts(0.95, BLOCKS, 200, seed=3)
+    assert found.count("slower") >= 0.9 * len(found)
+    assert "faster" not in found
+
+
+def test_the_interval_of_a_mean_covers_it() -> None:
+    rng = np.random.default_rng(11)
+    missed = 0
+    for _ in range(SIMULATIONS):
+        found = estimate((100 * np.exp(rng.normal(0, 0.05, BLOCKS))).tolist(), "us")
+        assert found.low is not None
+        assert found.high is not None
+        missed += not found.low <= 100 <= found.high
+    assert missed / SIMULATIONS <= 0.055
+
+
+def test_one_value_has_no_interval() -> None:
+    found = estimate([42.0], "us")
+    assert (found.value, found.low, found.high, found.n) == (pytest.approx(42), None, None, 1)
+    assert "no interval" in found.method
+
+
+def test_equal_values_have_an_interval_without_width() -> None:
+    found = estimate([7.0] * 10, "B")
+    assert (found.value, found.low, found.high) == (7.0, 7.0, 7.0)
+
+
+def test_two_equal_values_are_the_same_value() -> None:
+    assert estimate([7.0, 7.0], "B") == Estimate(
+        7.0, 7.0, 7.0, 2, "B", "all trials gave the same value"
+    )
+
+
+def test_two_values_have_an_interval() -> None:
+    """The logarithms 1 and 3 have a standard error of 1; t of one degree of freedom is 12.706."""
+    found = estimate([math.e, math.e**3], "us")
+    assert (found.low, found.value, found.high) == pytest.approx(
+        (math.exp(2 - 12.7062), math.exp(2), math.exp(2 + 12.7062)), rel=1e-3
+    )
+
+
+def test_values_below_one_are_averaged_on_the_logarithmic_scale_too() -> None:
+    assert estimate([0.25, 0.04], "").value == pytest.approx(0.1)
+
+
+@pytest.mark.parametrize(
+    ("centre", "spread", "same"), [(1e6, 5e-7, True), (0.5, 1.5e-12, False), (1e6, 2e-6, False)]
+)
+def test_values_that_differ_by_rounding_are_the_same(
+    centre: float, spread: float, same: bool
+) -> None:
+    _, interval, method = mean_interval(np.array([centre, centre + spread, centre]), "values")
+    assert interval is not None
+    assert (interval[0] == interval[1]) == same
+    assert method.startswith("all trials" if same else "Student t")
+
+
+def test_few_values_get_student_t_and_say_so() -> None:
+    values = [100.0, 102.0, 98.0, 101.0, 99.0]
+    found = estimate(values, "us")
+    # t(0.975, 4) = 2.7764; the logarithms' standard deviation is 0.015814.
+    assert found.high == pytest.approx(
+        found.value * math.exp(2.7764 * 0.015814 / math.sqrt(5)), 1e-4
+    )
+    assert found.method.startswith("Student t on log values")
+
+
+def test_more_values_get_a_bootstrap_and_the_same_one_each_time() -> None:
+    values = [100.0 + i for i in range(BOOTSTRAP_MIN_N)]
+    assert "BCa" in estimate(values, "us").method
+    assert estimate(values, "us") == estimate(values, "us")
+
+
+def test_values_that_can_be_nothing_are_averaged_as_they_are() -> None:
+    found = estimate([0.0, 1.0, 2.0], "us")
+    assert found.value == pytest.approx(1.0)
+    assert "on values" in found.method
+
+
+def test_no_values_are_an_error() -> None:
+    with pytest.raises(ValueError, match="no values"):
+        estimate([], "us")

@@ -1,0 +1,107 @@
+"""Quantiles of merged histograms, their ranks and what they need."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hdrh.histogram import HdrHistogram
+
+from made_run import made_run
+from tlslab.analysis.stats.latency import Distribution, needed_n, quantiles, rank_interval, times
+from tlslab.experiment import load, with_levels
+from tlslab.model.record import ClientTimes
+
+
+def encoded(values_ms: np.ndarray) -> str:
+    histogram = HdrHistogram(1, 3600 * 10**9, 3)
+    for value in values_ms:
+        histogram.record_value(int(value * 1e6))
+    return histogram.encode().decode()
+
+
+def test_a_decoded_histogram_holds_the_values_to_a_thousandth() -> None:
+    values = np.random.default_rng(0).lognormal(2, 0.5, 5000)
+    found = Distribution.decode(encoded(values))
+    assert found.n == 5000
+    assert found.mean() == pytest.approx(values.mean(), rel=1e-3)
+    assert found.sd() == pytest.approx(values.std(), rel=2e-3)
+    for p in (0.5, 0.9, 0.99):
+        assert found.quantile(p) == pytest.approx(np.quantile(values, p), rel=5e-3)
+
+
+def test_merging_is_the_same_as_having_all_values_at_once() -> None:
+    values = np.random.default_rng(1).lognormal(2, 0.5, 900)
+    whole = Distribution.decode(encoded(values))
+    parts = [Distribution.decode(encoded(part)) for part in np.split(values, 3)]
+    merged = Distribution.merge(parts)
+    assert merged.values.tolist() == whole.values.tolist()
+    assert merged.counts.tolist() == whole.counts.tolist()
+    assert Distribution.merge([]).n == 0
+
+
+def test_what_a_quantile_needs() -> None:
+    assert [needed_n(p) for p in (0.5, 0.9, 0.95, 0.99)] == [16, 80, 160, 800]
+
+
+def test_ranks_are_those_of_the_binomial_distribution() -> None:
+    # n p -+ 1.96 sqrt(n p (1 - p)) = 500 -+ 30.99: floor, and ceiling plus one.
+    assert rank_interval(1000, 0.5) == (469, 532)
+    assert rank_interval(10, 0.99) == (9, 10)
+
+
+def test_the_rank_interval_covers_the_median() -> None:
+    rng = np.random.default_rng(2)
+    low, high = rank_interval(200, 0.5)
+    samples = np.sort(rng.random((2000, 200)), axis=1)
+    inside = (samples[:, low - 1] <= 0.5) & (samples[:, high - 1] >= 0.5)
+    assert inside.mean() >= 0.95
+
+
+def test_too_few_values_are_left_out_with_the_reason() -> None:
+    part = Distribution.decode(encoded(np.random.default_rng(3).lognormal(2, 0.5, 100)))
+    found, missing = quantiles("service_ms", [part])
+    assert sorted(found) == ["service_ms_p50", "service_ms_p90"]
+    assert missing["service_ms_p99"] == "not measurable: 100 values, 800 are needed"
+
+
+def test_scatter_between_trials_widens_the_interval() -> None:
+    rng = np.random.default_rng(4)
+
+    def width(scatter: float) -> float:
+        parts = [
+            Distribution.decode(encoded(rng.lognormal(2, 0.1, 2000) * np.exp(shift)))
+            for shift in rng.normal(0, scatter, 5)
+        ]
+        estimate = quantiles("service_ms", parts)[0]["service_ms_p50"]
+        assert estimate.low is not None
+        assert estimate.high is not None
+        assert estimate.low <= estimate.value <= estimate.high
+        return estimate.high - estimate.low
+
+    assert width(0.1) > 3 * width(0.0)
+
+
+def test_quantiles_are_those_of_the_client_that_carried_the_load() -> None:
+    few = {"tls": ("1.3",), "key": ("ecdsa-p256",), "group": ("X25519",)}
+    trial = made_run(experiment=with_levels(load("groups"), few)).trials[0]
+    run = trial.runs["capacity"]
+    rng = np.random.default_rng(4)
+    # One connection in 128 is the library's, and takes twice as long.
+    minimal, library = rng.lognormal(0, 0.1, 12_700), 2 * rng.lognormal(0, 0.1, 100)
+    clients = {
+        name: ClientTimes(len(values), {"service": encoded(values)}, {})
+        for name, values in (("library", library), ("minimal", minimal))
+    }
+    both = np.concatenate([minimal, library])
+    histograms = {"service": encoded(both), "start_delay": encoded(minimal / 10)}
+    record = replace(run.record, histograms=histograms, clients=clients)
+    trial = replace(trial, runs={"capacity": replace(run, record=record)})
+    (carried,), (whole,) = times([trial], "service"), times([trial], "service", whole=True)
+    assert (carried.n, whole.n) == (12_700, 12_800)
+    assert carried.quantile(0.999) == pytest.approx(np.quantile(minimal, 0.999), rel=5e-3)
+    assert whole.quantile(0.999) > 1.3 * carried.quantile(0.999)
+    # What is no client's is still there; with one client all times are its own.
+    assert times([trial], "start_delay")[0].n == 12_700
+    alone = replace(record, clients={})
+    trial = replace(trial, runs={"capacity": replace(run, record=alone)})
+    assert times([trial], "service")[0].n == 12_800

@@ -1,0 +1,254 @@
+"""Study R: orders with ties, Diffie-Hellman sizes, agreement with a published order."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from tlslab.analysis.compare import Measured
+from tlslab.analysis.published import load_order, load_study
+from tlslab.analysis.stats.estimate import estimate
+from tlslab.analysis.studies.suites import SuitesStudy, suites_study
+from tlslab.analysis.studies.suites.diffie_hellman import Load, handshake_share
+from tlslab.analysis.studies.suites.orders import _taus, agreement, agreement_with, ranks
+from tlslab.analysis.studies.suites.places import (
+    HANDSHAKE,
+    KEEP_ALIVE,
+    KEEP_ALIVE_REQUEST_COST,
+    family,
+    places,
+    short_name,
+)
+from tlslab.model.finding import CellSummary, Note
+from tlslab.model.names import find_suite
+
+STUDY = load_order("rwserve-2019")
+# Fewer than a bootstrap needs, so that the tests are quick.
+BLOCKS = 7
+
+# Microseconds of the server for a request and for a new connection, of the size that nginx has.
+REQUEST_US = {"GCM": 20.0, "CCM": 24.0, "CHACHA20": 26.0, "SHA": 30.0}
+CONNECTION_US = {"ECDHE-ECDSA": 300.0, "ECDHE-RSA": 800.0, "DHE-RSA": 1500.0, "RSA": 620.0}
+DH_US = {1024: 1050.0, 2048: 1500.0, 3072: 2500.0, 4096: 4000.0}
+
+
+def cell(
+    openssl: str,
+    request_us: float,
+    connection_us: float,
+    bits: int | None = None,
+    noise: float = 0.003,
+    **changes: object,
+) -> Measured:
+    suite = find_suite(openssl)
+    assert suite is not None
+    factors = {"tls": "1.2", "suite": suite.name, "http": "2", "dh_bits": str(bits or "none")}
+    key = ",".join(f"{name}={level}" for name, level in factors.items())
+    draw = np.random.default_rng(sum(key.encode()))
+    values: dict[str, Mapping[int, float]] = {}
+    for name, centre in (
+        (KEEP_ALIVE, 1e6 / request_us),
+        (KEEP_ALIVE_REQUEST_COST, request_us),
+        (HANDSHAKE, connection_us),
+    ):
+        values[name] = {block: centre * math.exp(draw.normal(0, noise)) for block in range(BLOCKS)}
+    summary = CellSummary(
+        key=key,
+        factors=factors,
+        verdict="valid",
+        reasons=(),
+        trials=BLOCKS,
+        estimates={name: estimate(list(v.values()), "") for name, v in values.items()},
+    )
+    return Measured(replace(summary, **changes), values)  # type: ignore[arg-type]
+
+
+def request_us(name: str) -> float:
+    return next(cost for part, cost in REQUEST_US.items() if part in name)
+
+
+def all_cells() -> list[Measured]:
+    assert STUDY is not None
+    cells = []
+    for name in (*STUDY.order, "ECDHE-ECDSA-AES128-GCM-SHA256"):
+        suite = find_suite(name)
+        assert suite is not None
+        exchange = suite.name.removeprefix("TLS_").partition("_WITH_")[0].replace("_", "-")
+        bits = 2048 if exchange == "DHE-RSA" else None
+        cells.append(cell(name, request_us(name), CONNECTION_US[exchange], bits))
+    cells += [
+        cell("DHE-RSA-AES128-GCM-SHA256", request_us("GCM"), cost, bits)
+        for bits, cost in DH_US.items()
+        if bits != 2048
+    ]
+    return cells
+
+
+@pytest.fixture(scope="module")
+def study() -> SuitesStudy:
+    return suites_study(all_cells(), STUDY)
+
+
+def told(study: SuitesStudy, code: str) -> str:
+    return "\n".join(finding.text for finding in study.findings if finding.code == code)
+
+
+def test_the_published_order_has_the_23_suites_of_three_families() -> None:
+    assert STUDY is not None
+    assert len(STUDY.order) == 23
+    names = [find_suite(name) for name in STUDY.order]
+    exchanges = [suite.name.partition("_WITH_")[0] for suite in names if suite]
+    assert [exchanges.count(f"TLS_{e}") for e in ("ECDHE_RSA", "RSA", "DHE_RSA")] == [6, 8, 9]
+    assert round(STUDY.spread, 2) == 1.39
+    assert load_study("rwserve-2019") is None
+    assert load_order("domino-2021") is None
+
+
+def test_each_suite_stands_once_with_the_usual_size(study: SuitesStudy) -> None:
+    (place,) = places(all_cells())
+    assert len(place.usual) == 24
+    assert {c.summary.factors["dh_bits"] for c in place.usual} == {"none", "2048"}
+    table = next(table for table in study.tables if table.id.startswith("suites"))
+    assert len(table.rows) == 24
+    assert all(len(row) == len(table.columns) for row in table.rows)
+
+
+def test_suites_that_cannot_be_told_apart_share_a_rank(study: SuitesStudy) -> None:
+    (place,) = places(all_cells())
+    found = ranks(place.usual, KEEP_ALIVE)
+    by_name = {short_name(c): found[c.summary.key] for c in place.usual}
+    assert by_name["AES128-GCM-SHA256"] == "1="
+    assert by_name["AES256-SHA256"] not in ("1", "1=")
+    assert "cannot be told from the best" in told(study, f"suites_{KEEP_ALIVE}")
+
+
+def test_bars_are_grouped_by_family_best_first(study: SuitesStudy) -> None:
+    keep_alive = next(f for f in study.figures if "keep-alive-requests" in f.id)
+    assert [series.name for series in keep_alive.series] == [
+        "ECDHE-ECDSA",
+        "ECDHE-RSA",
+        "DHE-RSA",
+        "RSA",
+    ]
+    for figure in study.figures:
+        for series in figure.series:
+            assert len(series.x) == len(series.y) == len(series.low) == len(series.high)
+    assert list(keep_alive.series[3].y) == sorted(
+        (y or 0 for y in keep_alive.series[3].y), reverse=True
+    )
+    handshake = next(f for f in study.figures if "cpu-us-per-connection" in f.id)
+    assert list(handshake.series[3].y) == sorted(y or 0 for y in handshake.series[3].y)
+    assert len({figure.id for figure in study.figures}) == len(study.figures)
+
+
+def test_the_size_makes_handshakes_dear_and_leaves_requests_alone(study: SuitesStudy) -> None:
+    handshake, keep_alive = told(study, "dh_handshake"), told(study, "dh_keep_alive")
+    assert "with 1024 bits 0.70" in handshake
+    assert "with 4096 bits 2.6" in handshake
+    assert "no size makes a detectable difference" in keep_alive
+    assert "refuted here as an effect of the size" in told(study, "dh_share")
+    table = next(table for table in study.tables if table.id.startswith("dh"))
+    assert [row[1] for row in table.rows] == [1024, 2048, 3072, 4096]
+
+
+def test_a_real_difference_between_sizes_is_told() -> None:
+    cells = all_cells()
+    slow = cell("DHE-RSA-AES128-GCM-SHA256", request_us("GCM") * 1.3, DH_US[1024], 1024)
+    cells = [slow if c.summary.key == slow.summary.key else c for c in cells]
+    study = suites_study(cells, STUDY)
+    assert "a difference is detected with 1024 bits (" in told(study, "dh_keep_alive")
+    assert "seen again" in told(study, "dh_share")
+
+
+def test_the_share_of_handshakes_is_arithmetic() -> None:
+    one = cell("DHE-RSA-AES128-GCM-SHA256", 20.0, 1520.0, 2048, noise=0.0)
+    share = handshake_share(one, Load(connections=128, seconds=10, processors=1))
+    assert share is not None
+    assert share.value == pytest.approx(128 * 1500e-6 / 10)
+    halved = handshake_share(one, Load(connections=128, seconds=10, processors=2))
+    assert halved is not None
+    assert halved.value == pytest.approx(share.value / 2)
+
+
+def test_orders_are_compared_by_tau() -> None:
+    cells = all_cells()
+    mine = sorted(cells[:23], key=lambda c: c.summary.estimates[KEEP_ALIVE].value, reverse=True)
+    tau = agreement_with(cells[:23], KEEP_ALIVE, [short_name(c) for c in mine])
+    assert tau is not None
+    assert tau.value == pytest.approx(1)
+    assert tau.n == 23
+    backwards = agreement_with(cells[:23], KEEP_ALIVE, [short_name(c) for c in reversed(mine)])
+    assert backwards is not None
+    assert backwards.value == pytest.approx(-1)
+    assert tau.low is not None
+    assert tau.low <= tau.value
+    both = agreement(cells[:23], KEEP_ALIVE, HANDSHAKE)
+    assert both is not None
+    assert -1 < both.value < 0.9
+    assert agreement_with(cells[:3], KEEP_ALIVE, [short_name(c) for c in cells]) is None
+
+
+def test_resampled_taus_are_those_of_the_library() -> None:
+    draw = np.random.default_rng(7)
+    first = draw.integers(0, 12, (20, 15)).astype(float)
+    second = draw.integers(0, 12, (20, 15)).astype(float)
+    expected = [stats.kendalltau(a, b).statistic for a, b in zip(first, second, strict=True)]
+    assert _taus(first, second) == pytest.approx(expected)
+
+
+def test_the_study_is_beside_ours_only_where_it_applies(study: SuitesStudy) -> None:
+    assert "Kendall's tau" in told(study, "suites_beside_the_study")
+    assert "1.39" in told(study, "suites_beside_the_study")
+    other = [
+        Measured(replace(c.summary, factors={**c.summary.factors, "http": "1.1"}), c.values)
+        for c in all_cells()
+    ]
+    assert told(suites_study(other, STUDY), "suites_beside_the_study") == ""
+    assert len(suites_study([*all_cells(), *other], STUDY).tables) == 6
+
+
+def test_where_the_generator_was_the_limit_the_cost_of_a_request_decides() -> None:
+    cells = [
+        Measured(replace(c.summary, lower_bounds=(KEEP_ALIVE,)), c.values) for c in all_cells()
+    ]
+    (place,) = places(cells)
+    assert place.keep_alive == KEEP_ALIVE_REQUEST_COST
+    study = suites_study(cells, STUDY)
+    assert told(study, f"suites_{KEEP_ALIVE_REQUEST_COST}")
+    assert "here it is 1.5" in told(study, "suites_beside_the_study")
+    assert "no size makes a detectable difference" in told(study, "dh_keep_alive")
+
+
+def test_a_refused_suite_keeps_its_reason() -> None:
+    cells = all_cells()
+    note = Note("unsupported", "the server sent the alert handshake_failure")
+    refused = replace(cells[8].summary, verdict="unsupported", reasons=(note,), estimates={})
+    cells[8] = Measured(refused, {})
+    study = suites_study(cells, STUDY)
+    assert "AES128-CCM (the server sent the alert" in told(study, "suites_unsupported")
+    table = next(table for table in study.tables if table.id.startswith("suites"))
+    row = next(row for row in table.rows if row[0] == "AES128-CCM")
+    assert "handshake_failure" in str(row[1])
+    assert len(row) == len(table.columns)
+
+
+def test_without_keep_alive_runs_handshakes_are_still_told() -> None:
+    cells = [
+        Measured(
+            replace(c.summary, estimates={HANDSHAKE: c.summary.estimates[HANDSHAKE]}),
+            {HANDSHAKE: c.values[HANDSHAKE]},
+        )
+        for c in all_cells()
+    ]
+    study = suites_study(cells, None)
+    assert told(study, f"suites_{HANDSHAKE}")
+    assert not any("keep_alive" in figure.id for figure in study.figures)
+
+
+def test_families_are_key_exchange_and_certificate() -> None:
+    names = {"AES128-SHA": "RSA", "DHE-RSA-AES128-SHA": "DHE-RSA"}
+    for name, expected in names.items():
+        assert family(cell(name, 1.0, 1.0)) == expected
