@@ -50,7 +50,7 @@ if [ ! -x "$build/runner-$stamp" ]; then
     }
     mv "$build/new" "$build/runner-$stamp"
 fi
-cargo build --release --locked --quiet -p tlslab-engine --example bogo_shim
+cargo build --release --locked --quiet -p tlslab-load --example bogo_shim
 
 for client in "${clients[@]}"; do
     rm -f "$build/$client.json"

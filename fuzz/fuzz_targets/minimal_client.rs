@@ -9,11 +9,11 @@ use libfuzzer_sys::arbitrary::{Result, Unstructured};
 use rustls::ClientConfig;
 use rustls::client::Resumption;
 use rustls::crypto::ring;
-use tlslab_fuzz::tls::rustls::own::invariants::script::{
+use tlslab_fuzz::rustls::minimal::invariants::script::{
     BETWEEN, CONTENTS, Edit, MESSAGES, NUMBERS, Script,
 };
-use tlslab_fuzz::tls::rustls::own::invariants::{Clients, hold};
-use tlslab_fuzz::tls::rustls::verifier::Verifier;
+use tlslab_fuzz::rustls::minimal::invariants::{Clients, hold};
+use tlslab_fuzz::rustls::verifier::Verifier;
 
 thread_local! {
     static CLIENTS: LazyCell<Clients> = LazyCell::new(clients);

@@ -4,46 +4,38 @@
 //! reader of requests.
 #![allow(dead_code, reason = "only the readers are called")]
 
-#[path = "../../crates/engine/src"]
-mod engine {
-    /// The client's side.
-    pub mod tls {
-        pub use tlslab_wire::tls::*;
-        pub mod rustls {
-            mod failure;
-            mod flight;
-            mod key_schedule;
-            pub mod own;
-            mod signed_with;
-            #[path = "../../../../../fuzz/src/verifier.rs"]
-            pub mod verifier;
-            /// As the engine's, but the same in each run.
-            pub mod random {
-                use rustls::crypto::{GetRandomFailed, SecureRandom};
+/// The client's side.
+#[path = "../../crates/tls/src/rustls"]
+pub mod rustls {
+    mod failure;
+    mod flight;
+    mod key_schedule;
+    pub mod minimal;
+    mod signed_with;
+    #[path = "../../../../fuzz/src/verifier.rs"]
+    pub mod verifier;
+    /// As the back end's, but the same in each run.
+    pub mod random {
+        use rustls::crypto::{GetRandomFailed, SecureRandom};
 
-                #[derive(Debug)]
-                pub struct Random;
+        #[derive(Debug)]
+        pub struct Random;
 
-                impl SecureRandom for Random {
-                    fn fill(&self, bytes: &mut [u8]) -> Result<(), GetRandomFailed> {
-                        bytes.fill(7);
-                        Ok(())
-                    }
-                }
+        impl SecureRandom for Random {
+            fn fill(&self, bytes: &mut [u8]) -> Result<(), GetRandomFailed> {
+                bytes.fill(7);
+                Ok(())
             }
-        }
-    }
-
-    /// The reference server's side.
-    pub mod serve {
-        pub mod http {
-            mod content;
-            pub mod laws;
-            mod request;
         }
     }
 }
 
-pub use engine::{serve, tls};
-pub use tlslab_contract::spec;
-pub use tlslab_wire::{http, names, outcome, reason, sanitize};
+/// The reference server's side.
+#[path = "../../crates/serve/src/http"]
+pub mod server_http {
+    mod content;
+    pub mod invariants;
+    mod request;
+}
+
+pub use tlslab_wire::tls::*;

@@ -2,5 +2,6 @@
 //! cannot hold nonsense, and their checks; nothing here does anything.
 
 pub mod accounting;
+pub mod histogram;
 pub mod record;
 pub mod spec;

@@ -29,7 +29,7 @@ pub struct RunRecord {
     pub address: String,
     /// The one connection made before the load began, verified in full.
     pub preflight: Preflight,
-    /// The books over all connections.
+    /// The accounting over all connections.
     pub outcomes: Outcomes,
     /// The facts of the completed connections and of the unexpected ones, with their counts.
     pub facts: Vec<CountedFacts>,
@@ -48,7 +48,7 @@ pub struct RunRecord {
     pub authenticated: u64,
     /// Completed connections whose handshake the minimal client made, and not the library.
     #[serde(default)]
-    pub own_client: u64,
+    pub minimal_client: u64,
     /// Requests that were answered in full, with a status that was asked for (2xx by default).
     pub requests: u64,
     /// The length of the measurement in seconds, mean over the workers.
@@ -273,7 +273,7 @@ pub struct Certificate {
     pub issuer: String,
     /// The kind and size of the key: `ECDSA P-256`, `RSA-2048`, `Ed25519`.
     pub key: String,
-    /// Begin of validity, seconds since 1970.
+    /// Start of validity, seconds since 1970.
     pub not_before: i64,
     /// End of validity, seconds since 1970.
     pub not_after: i64,

@@ -3,6 +3,7 @@
 
 pub mod certificates;
 mod der;
+pub mod h2;
 pub mod lockstep;
 pub mod memory;
 pub mod peers;

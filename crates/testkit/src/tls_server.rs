@@ -19,7 +19,7 @@ use openssl::x509::X509;
 use socket2::SockRef;
 
 use crate::certificates::Identity;
-use crate::peers::h2;
+use crate::h2;
 
 /// A client that is silent for longer than this has its connection closed.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(5);

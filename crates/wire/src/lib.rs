@@ -6,6 +6,7 @@ pub mod http;
 pub mod names;
 pub mod outcome;
 pub mod reason;
+pub mod rule;
 pub mod sanitize;
 pub mod target;
 pub mod time;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::tls::rules::Rule;
+use crate::rule::Rule;
 
 /// A step of a connection, for time-outs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -93,8 +93,8 @@ def _client_cost(record: RunRecord) -> str:
 
 def _client(record: RunRecord) -> str:
     """Who made the handshakes: a library, or the engine's minimal client."""
-    by_own = f" ({counted(record.own_client, 'handshake')} by the minimal client)"
-    return record.backend + (by_own if record.own_client else "")
+    by_own = f" ({counted(record.minimal_client, 'handshake')} by the minimal client)"
+    return record.backend + (by_own if record.minimal_client else "")
 
 
 def _counts(counts: Mapping[str, int]) -> str:

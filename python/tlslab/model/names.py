@@ -1,6 +1,6 @@
 """The names that TLS gives to things, as experiment files and records use them.
 
-The engine has the same names (crates/engine/src/names); a test compares the two by the JSON Schema
+The engine has the same names (crates/wire/src/names); a test compares the two by the JSON Schema
 of the run specification. Aliases are those of the RFCs and of OpenSSL.
 """
 

@@ -336,7 +336,7 @@ class RunRecord:
     `start_delay`, `response_established`, `response_first_byte`, `response`; `seconds` is the
     length of the measurement, `cpu` that of the engine's workers in it, `concurrency` the mean
     number of connections in flight. `spec` is the specification as it was run, without the
-    client's private key; `own_client` connections had their handshake from the minimal client.
+    client's private key; `minimal_client` connections had their handshake from the minimal client.
     `clients` has the times apart by the client that made the connections, `library` or `minimal`,
     where there were two. `notes` say what the reader should know beside the verdicts. Records of
     earlier versions have no `flight`.
@@ -364,7 +364,7 @@ class RunRecord:
     server_names: tuple[CountedName, ...] = ()
     client_certificate: ClientCertificate | None = None
     notes: tuple[str, ...] = ()
-    own_client: int = 0
+    minimal_client: int = 0
     open_loop: OpenLoop | None = None
     steps: tuple[StepResult, ...] = ()
     concurrency: float = 0.0

@@ -14,13 +14,13 @@ CODE = "x86_64-1 rustc-1"
 # In callgrind's form: names once and then by number, costs of calls behind `calls=` lines.
 FILE = """\
 fl=(1) exchange.rs
-fn=(10) tlslab_engine::in_memory::exchange::exchange
+fn=(10) tlslab_microbench::in_memory::exchange::exchange
 12 5
-cfn=(11) tlslab_engine::in_memory::exchange::client_step
+cfn=(11) tlslab_microbench::in_memory::exchange::client_step
 calls=2 40
 13 700
 cfi=(2)
-cfn=(12) tlslab_engine::in_memory::exchange::server_step'2
+cfn=(12) tlslab_microbench::in_memory::exchange::server_step'2
 calls=1 +3
 14 250
 * 3
@@ -30,7 +30,7 @@ calls=1 40
 
 fn=(11)
 40 9
-cfn=(13) tlslab_engine::tls::something::else
+cfn=(13) tlslab_tls::rustls::something::else
 calls=9 1
 41 640
 totals: 1000

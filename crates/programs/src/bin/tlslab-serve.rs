@@ -12,13 +12,13 @@ use clap_complete::Shell;
 use serde::Serialize;
 use signal_hook::consts::{SIGINT, SIGTERM, SIGUSR1};
 use signal_hook::iterator::Signals;
-use tlslab_engine::clock::{MILLISECOND, Nanos, SECOND};
-use tlslab_engine::names::KeyKind;
-use tlslab_engine::names::{CipherSuite, Group, TlsVersion};
-use tlslab_engine::self_signed::self_signed;
-use tlslab_engine::serve::{
+use tlslab_serve::{
     ClientAuth, Identity, Resumption, ServeError, ServeSpec, Server, ServerBackend, Stats,
 };
+use tlslab_system::clock::{MILLISECOND, Nanos, SECOND};
+use tlslab_tls::self_signed::self_signed;
+use tlslab_wire::names::KeyKind;
+use tlslab_wire::names::{CipherSuite, Group, TlsVersion};
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;

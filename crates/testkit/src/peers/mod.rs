@@ -2,12 +2,11 @@
 //!
 //! A [`Fault`] is what a peer does to one connection. Faults are put together from [`script::Act`]s
 //! that are played on the bare TCP connection ([`bare`]), in the middle of the handshake
-//! ([`first_flight`]) or over TLS ([`secured`]); [`forge`] makes records, and [`h2`] frames, that no
+//! ([`first_flight`]) or over TLS ([`secured`]); [`forge`] makes records, and [`h2`](crate::h2) frames, that no
 //! library would, [`hello_retry`] and [`compressed`] handshakes.
 
 pub mod compressed;
 pub mod forge;
-pub mod h2;
 pub mod hello_retry;
 pub mod script;
 

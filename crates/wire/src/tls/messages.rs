@@ -1,6 +1,6 @@
 //! What a server says, read off its bytes and nothing else: records (RFC 8446, section 5.1) and the
 //! bodies of its messages (section 4). Each reader takes a whole body, and gives the fault where
-//! it is none. They let nothing in that rustls refuses: see `laws`.
+//! it is none. They let nothing in that rustls refuses: see `invariants`.
 
 use super::fault::{
     Fault, MISSING_EXTENSION, PROTOCOL_VERSION, RECORD_OVERFLOW, UNSUPPORTED_EXTENSION, illegal,

@@ -11,10 +11,10 @@ mod hello_retry_request;
 pub mod invariants;
 pub mod messages;
 mod negotiated;
+pub mod observer;
 pub mod obsolete;
 pub mod registry;
 mod resume;
-pub mod rules;
 pub mod server_flight;
 
 pub use alpn::{Alpn, HTTP_1_1, HTTP_2, PROTOCOL_NAME_LIMIT};

@@ -33,8 +33,8 @@ pub struct Negotiated {
     /// Whether the server was authenticated in full: on this connection, or on the one whose session
     /// it resumes.
     pub authenticated: bool,
-    /// Whether the engine's own client made the handshake.
-    pub own_client: bool,
+    /// Whether the engine's minimal client made the handshake.
+    pub minimal_client: bool,
 }
 
 /// What became of early data.

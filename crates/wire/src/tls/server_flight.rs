@@ -6,48 +6,11 @@ use tls_parser::{
     parse_tls_handshake_server_hello,
 };
 
-use super::answer::{Answer, Refusal};
+use super::answer::{Answer, Flight, Refusal};
 use super::client_hello::extension;
 use super::registry::{self, Protocol};
 use crate::sanitize::sanitize;
 use crate::tls::HELLO_RETRY_REQUEST;
-
-/// What the server sent, up to where a client would have to do something.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Flight {
-    /// The version that the server chose, by its number.
-    pub version: u16,
-    /// The suite that it chose.
-    pub suite: u16,
-    /// The compression method that it chose.
-    pub compression: u8,
-    /// The extensions of its ServerHello.
-    pub extensions: Vec<(u16, Vec<u8>)>,
-    /// Whether it asks for another key share (TLS 1.3).
-    pub retry: bool,
-    /// The certificates that it sent, DER, its own first (up to TLS 1.2).
-    pub certificates: Vec<Vec<u8>>,
-    /// The OCSP response that it stapled (up to TLS 1.2).
-    pub staple: Option<Vec<u8>>,
-    /// The group that it chose.
-    pub group: Option<u16>,
-    /// The size of its own Diffie-Hellman prime, in bits.
-    pub prime_bits: Option<usize>,
-    /// The scheme that it signed the key exchange with (TLS 1.2).
-    pub scheme: Option<u16>,
-}
-
-impl Flight {
-    /// The data of an extension, if the server sent it.
-    pub fn extension(&self, kind: u16) -> Option<&[u8]> {
-        self.extensions.iter().find(|e| e.0 == kind).map(|e| e.1.as_slice())
-    }
-
-    /// The version that the server chose, if it is one that is known.
-    pub fn protocol(&self) -> Option<Protocol> {
-        Protocol::from_number(self.version)
-    }
-}
 
 /// The most bytes of one answer: as for the back ends, 64 KiB of certificates and what goes with it.
 const ANSWER_LIMIT: usize = crate::tls::flood::FRUITLESS_LIMIT;

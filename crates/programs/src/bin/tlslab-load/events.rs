@@ -4,9 +4,9 @@ use std::io::{self, Write};
 use std::net::SocketAddr;
 
 use serde_json::{Value, json};
-use tlslab_engine::check::Checked;
-use tlslab_engine::trace::Trace;
-use tlslab_engine::watch::{Observer, Percentiles, Progress};
+use tlslab_load::check::Checked;
+use tlslab_load::trace::Trace;
+use tlslab_load::watch::{Observer, Percentiles, Progress};
 
 use crate::server::{ServerProcesses, ServerUsage};
 

@@ -1,68 +1,17 @@
 //! `--hold`: connections held idle, and what they cost in memory.
 
 use std::io::{self, Write as _};
-use std::net::IpAddr;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
-use clap::Args;
 use serde_json::json;
-use tlslab_engine::check::check;
-use tlslab_engine::clock::MILLISECOND;
-use tlslab_engine::hold::{HoldRecord, Level, Plan, hold};
-use tlslab_engine::spec::{HttpVersion, RunSpec};
+use tlslab_contract::spec::{HttpVersion, RunSpec};
+use tlslab_load::check::check;
+use tlslab_load::hold::{HoldRecord, Level, hold};
 
-use crate::arguments::{Arguments, milliseconds, time};
+use crate::arguments::Arguments;
 use crate::problem::Problem;
 use crate::{print_json, trust};
-
-/// The flags of this mode.
-#[derive(Debug, Clone, Args)]
-#[command(next_help_heading = "Connections at rest")]
-pub struct Flags {
-    /// Hold so many connections idle, one request made on each, and print what they cost in memory;
-    /// several levels in rising order: 1000,5000,10000
-    #[arg(
-        long = "hold",
-        value_name = "N,...",
-        value_delimiter = ',',
-        value_parser = clap::value_parser!(u32).range(1..),
-        conflicts_with_all = [
-            "connections", "threads", "duration", "count", "warmup", "requests_per_connection",
-            "handshake_only", "preflight", "cpu", "rate", "step", "think", "trace",
-            "keylog",
-        ]
-    )]
-    levels: Vec<u32>,
-
-    /// How long --hold rests at each level
-    #[arg(long, value_parser = time, default_value = "1s", value_name = "TIME", requires = "levels")]
-    dwell: Duration,
-
-    /// Addresses of this machine to connect from, in turn: 127.0.0.2,127.0.0.3
-    #[arg(
-        long = "source",
-        value_name = "ADDRESS,...",
-        value_delimiter = ',',
-        help_heading = "Target"
-    )]
-    pub sources: Vec<IpAddr>,
-}
-
-impl Flags {
-    /// Whether connections are to be held.
-    pub fn is_asked_for(&self) -> bool {
-        !self.levels.is_empty()
-    }
-
-    fn plan(&self) -> Result<Plan, Problem> {
-        if !self.levels.is_sorted_by(|a, b| a < b) {
-            return Err(Problem::usage("--hold: the levels have to rise".to_owned()));
-        }
-        Ok(Plan { levels: self.levels.clone(), dwell: milliseconds(self.dwell) * MILLISECOND })
-    }
-}
 
 /// Holds connections and prints what was found.
 pub fn run(arguments: &Arguments, interrupt: &AtomicBool) -> Result<ExitCode, Problem> {

@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::sync::Arc;
 
-use tlslab_engine::tls::KeyLog;
+use tlslab_tls::KeyLog;
 
 use crate::problem::Problem;
 

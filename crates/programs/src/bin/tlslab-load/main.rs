@@ -22,15 +22,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::CommandFactory as _;
 use serde_json::json;
-use tlslab_engine::check::{Checked, check_logged};
-use tlslab_engine::hold::HoldRecord;
-use tlslab_engine::in_memory::InMemoryRecord;
-use tlslab_engine::memory::without_huge_pages;
-use tlslab_engine::primitives::PrimitivesRecord;
-use tlslab_engine::probe::{ProbeRecord, ProbeSpec};
-use tlslab_engine::record::{RunRecord, Verdict, VerdictCode};
-use tlslab_engine::run::run;
-use tlslab_engine::spec::RunSpec;
+use tlslab_contract::record::{RunRecord, Verdict, VerdictCode};
+use tlslab_contract::spec::RunSpec;
+use tlslab_load::check::{Checked, check_logged};
+use tlslab_load::hold::HoldRecord;
+use tlslab_load::run::run;
+use tlslab_microbench::in_memory::InMemoryRecord;
+use tlslab_microbench::primitives::PrimitivesRecord;
+use tlslab_probe::{ProbeRecord, ProbeSpec};
+use tlslab_system::memory::without_huge_pages;
 
 use self::arguments::{Arguments, Format, Schema};
 use self::events::Reporter;

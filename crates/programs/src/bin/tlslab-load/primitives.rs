@@ -8,11 +8,11 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use clap::{Parser, ValueEnum};
-use tlslab_engine::names::KeyKind;
-use tlslab_engine::names::{CipherSuite, Group};
-use tlslab_engine::primitives::{
+use tlslab_microbench::primitives::{
     PrimitivesError, PrimitivesRecord, PrimitivesSpec, RESPONSE_BYTES, measure,
 };
+use tlslab_wire::names::KeyKind;
+use tlslab_wire::names::{CipherSuite, Group};
 
 use crate::arguments::{milliseconds, time};
 use crate::problem::Problem;

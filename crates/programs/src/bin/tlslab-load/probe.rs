@@ -5,7 +5,7 @@ mod text;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use tlslab_engine::probe::probe;
+use tlslab_probe::probe;
 
 use crate::arguments::Arguments;
 use crate::problem::Problem;

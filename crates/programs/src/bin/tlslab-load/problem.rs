@@ -4,9 +4,9 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use serde_json::json;
-use tlslab_engine::error::RunError;
-use tlslab_engine::probe::ProbeError;
-use tlslab_engine::sanitize::sanitize;
+use tlslab_load::error::RunError;
+use tlslab_probe::ProbeError;
+use tlslab_wire::sanitize::sanitize;
 
 /// Wrong usage.
 const USAGE: u8 = 2;
@@ -209,9 +209,9 @@ mod tests {
     use std::net::{IpAddr, Ipv4Addr};
 
     use super::*;
-    use tlslab_engine::guard::GuardError;
-    use tlslab_engine::outcome::{Failure, Mismatch, Outcome, Step};
-    use tlslab_engine::tls::rules::Rule;
+    use tlslab_system::guard::GuardError;
+    use tlslab_wire::outcome::{Failure, Mismatch, Outcome, Step};
+    use tlslab_wire::rule::Rule;
 
     const STEPS: [Step; 4] = [Step::Connect, Step::Handshake, Step::FirstByte, Step::Body];
 

@@ -3,8 +3,8 @@
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 
-use tlslab_engine::outcome::Outcome;
-use tlslab_engine::trace::{Trace, TracedConnection};
+use tlslab_load::trace::{Trace, TracedConnection};
+use tlslab_wire::outcome::Outcome;
 
 use crate::problem::Problem;
 
@@ -66,7 +66,7 @@ fn row(number: usize, c: &TracedConnection) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tlslab_engine::outcome::{Failure, Step};
+    use tlslab_wire::outcome::{Failure, Step};
 
     #[test]
     fn instants_that_were_not_reached_are_empty() {

@@ -4,8 +4,8 @@ use std::fs;
 
 use rustls_pki_types::CertificateDer;
 use rustls_pki_types::pem::PemObject;
-use tlslab_engine::spec::Trust;
-use tlslab_engine::tls::TrustAnchors;
+use tlslab_contract::spec::Trust;
+use tlslab_tls::TrustAnchors;
 
 use crate::problem::Problem;
 

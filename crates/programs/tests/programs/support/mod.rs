@@ -77,7 +77,7 @@ pub fn refused(arguments: &[&str], code: i32, class: &str) -> String {
     said.stderr
 }
 
-/// A record that is what the schema says and whose books balance.
+/// A record that is what the schema says and whose accounting balances.
 pub fn record(said: &Said) -> Value {
     let record = said.json();
     let of_program = run(&["--print-schema", "record"]).json();

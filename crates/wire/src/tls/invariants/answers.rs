@@ -2,9 +2,10 @@
 
 use tls_parser::TlsCipherKx;
 
+use crate::tls::answer::Flight;
 use crate::tls::answer::{Answer, Refusal};
 use crate::tls::registry::{self, Protocol};
-use crate::tls::server_flight::{Flight, Reader};
+use crate::tls::server_flight::Reader;
 use crate::tls::{HELLO_RETRY_REQUEST, flood::FRUITLESS_LIMIT};
 
 /// The most characters that are said of a refusal.

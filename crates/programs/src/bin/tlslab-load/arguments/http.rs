@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use clap::{Args, ValueEnum};
-use tlslab_engine::spec::{
+use tlslab_contract::spec::{
     BodyCheck, ExpectStatus, HeaderField, HttpSpec, HttpVersion, RequestBody,
 };
 

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use tlslab_engine::spec::load::{ArrivalLaw, LoadSpec, Ramp, Rate};
+use tlslab_contract::spec::load::{ArrivalLaw, LoadSpec, Ramp, Rate};
 
 use super::time;
 use crate::problem::Problem;
@@ -182,7 +182,7 @@ mod tests {
     use super::super::Arguments;
     use super::*;
     use clap::Parser as _;
-    use tlslab_engine::spec::{RunSpec, Stop};
+    use tlslab_contract::spec::{RunSpec, Stop};
 
     fn spec(flags: &[&str]) -> Result<RunSpec, String> {
         let all = [&["tlslab-load"], flags, &["https://localhost/"]].concat();

@@ -1,5 +1,6 @@
 //! The command line of `tlslab-load`, and the specification that it stands for.
 
+mod hold;
 mod http;
 mod load;
 mod names;
@@ -16,17 +17,16 @@ use std::time::Duration;
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, ValueEnum};
 use clap_complete::Shell;
 use serde::de::DeserializeOwned;
-use tlslab_engine::probe::ProbeSpec;
-use tlslab_engine::spec::{
+use tlslab_contract::spec::{
     Deadlines, RequestsPerConnection, RunSpec, SPEC_SCHEMA, SpecError, Stop,
 };
+use tlslab_probe::ProbeSpec;
 
 use self::load::LoadArguments;
 use self::probe::ProbeArguments;
 use self::shape::ShapeArguments;
 use self::tls::TlsArguments;
 use self::urls::UrlArguments;
-use crate::hold;
 use crate::problem::Problem;
 
 /// The modes that load nothing; each has options of its own.
@@ -358,8 +358,8 @@ pub fn processors(text: &str) -> Result<Processors, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tlslab_engine::names::Group;
-    use tlslab_engine::spec::{Authenticate, BodyCheck, ClientChoice, HttpVersion, KeyShare};
+    use tlslab_contract::spec::{Authenticate, BodyCheck, ClientChoice, HttpVersion, KeyShare};
+    use tlslab_wire::names::Group;
 
     #[test]
     fn times_have_units() {

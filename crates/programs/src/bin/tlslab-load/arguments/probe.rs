@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use clap::Args;
-use tlslab_engine::probe::{ProbeLimits, ProbeSpec, Topic};
-use tlslab_engine::spec::Trust;
+use tlslab_contract::spec::Trust;
+use tlslab_probe::{ProbeLimits, ProbeSpec, Topic};
 
 use super::milliseconds;
 

@@ -1,8 +1,8 @@
 //! The flags that say which kinds of handshake there are to be: resumed, with early data, retried.
 
 use clap::{Args, ValueEnum};
-use tlslab_engine::names::Group;
-use tlslab_engine::spec::{HelloRetry, Resume, TlsSpec};
+use tlslab_contract::spec::{HelloRetry, Resume, TlsSpec};
+use tlslab_wire::names::Group;
 
 /// The kinds of handshake.
 #[derive(Debug, Args)]

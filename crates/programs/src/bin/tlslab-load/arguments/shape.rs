@@ -1,7 +1,7 @@
 //! Flags for the segments in which a handshake and a connection's end leave.
 
 use clap::{Args, ValueEnum};
-use tlslab_engine::spec::{Close, Finished};
+use tlslab_contract::spec::{Close, Finished};
 
 /// Where the default spares work, an ordinary client's way can be had as well.
 #[derive(Debug, Args)]

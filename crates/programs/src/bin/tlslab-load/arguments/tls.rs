@@ -1,10 +1,10 @@
 //! The flags that say what the handshakes offer.
 
 use clap::{Args, ValueEnum};
-use tlslab_engine::names::{CipherSuite, Group, SignatureScheme, TlsVersion};
-use tlslab_engine::spec::{
+use tlslab_contract::spec::{
     Authenticate, BackendChoice, ClientChoice, ClientIdentity, KeyShare, Secret, TlsSpec, Trust,
 };
+use tlslab_wire::names::{CipherSuite, Group, SignatureScheme, TlsVersion};
 
 use super::read_file;
 use super::resumption::ResumptionArguments;

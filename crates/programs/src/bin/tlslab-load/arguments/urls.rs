@@ -3,8 +3,8 @@
 use std::fs;
 
 use clap::Args;
-use tlslab_engine::spec::{HttpSpec, WeightedPath};
-use tlslab_engine::target::Target;
+use tlslab_contract::spec::{HttpSpec, WeightedPath};
+use tlslab_wire::target::Target;
 
 use crate::problem::Problem;
 
@@ -121,7 +121,7 @@ mod tests {
     use super::super::Arguments;
     use super::*;
     use clap::Parser as _;
-    use tlslab_engine::spec::RunSpec;
+    use tlslab_contract::spec::RunSpec;
 
     fn spec(flags: &[&str]) -> Result<RunSpec, String> {
         let arguments = Arguments::try_parse_from([&["tlslab-load"], flags].concat());

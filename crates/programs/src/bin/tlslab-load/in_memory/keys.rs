@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use serde::Deserialize;
-use tlslab_engine::in_memory::{
+use tlslab_microbench::in_memory::{
     ClusterKey, HandshakeForm, KeyAway, KeyPlace, KeySide, Pkcs11Key, Secret, SigningNode,
 };
 

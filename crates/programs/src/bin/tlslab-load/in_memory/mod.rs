@@ -9,12 +9,12 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use clap::{Parser, ValueEnum};
-use tlslab_engine::in_memory::{
-    BulkSpec, Direction, HandshakeForm, InMemoryError, InMemorySpec, measure,
+use tlslab_contract::spec::{BackendChoice, Stop};
+use tlslab_microbench::in_memory::{
+    BulkSpec, Direction, HandshakeForm, InMemoryError, InMemorySpec, KeyError, measure,
 };
-use tlslab_engine::names::KeyKind;
-use tlslab_engine::names::{CipherSuite, Group, SignatureScheme, TlsVersion};
-use tlslab_engine::spec::{BackendChoice, Stop};
+use tlslab_wire::names::KeyKind;
+use tlslab_wire::names::{CipherSuite, Group, SignatureScheme, TlsVersion};
 
 use crate::arguments::{Processors, milliseconds, processors, time};
 use crate::problem::Problem;
@@ -194,8 +194,10 @@ impl From<InMemoryError> for Problem {
         let message = error.to_string();
         match error {
             InMemoryError::Backend(_) => Self::of_class("unsupported", message, true),
-            InMemoryError::Usage(_) => Self::usage(message),
-            InMemoryError::Key(_) => Self::of_class("key", message, false),
+            InMemoryError::Usage(_) | InMemoryError::Key(KeyError::Usage(_)) => {
+                Self::usage(message)
+            }
+            InMemoryError::Key(KeyError::Unusable(_)) => Self::of_class("key", message, false),
             InMemoryError::Pin { .. } => Self::of_class("pin", message, false),
             _ => Self::of_class("handshake", message, false),
         }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use tlslab_engine::in_memory::{BulkResult, HandshakeResult, InMemoryRecord};
+use tlslab_microbench::in_memory::{BulkResult, HandshakeResult, InMemoryRecord};
 
 /// Below this share of the time on a processor, other programs had too much of it.
 const UNDISTURBED: f64 = 0.95;

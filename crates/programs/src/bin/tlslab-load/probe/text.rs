@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use time::OffsetDateTime;
-use tlslab_engine::probe::{
+use tlslab_probe::{
     Accepted, Chain, Compression, FailedProtocol, Named, Order, ProbeRecord, Protections, Protocol,
     Protocols, Refusal, Renegotiation, Resumption, Suite,
 };

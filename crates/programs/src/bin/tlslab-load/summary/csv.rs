@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use tlslab_engine::record::{HISTOGRAMS, OPEN_HISTOGRAMS, RunRecord};
+use tlslab_contract::record::{HISTOGRAMS, OPEN_HISTOGRAMS, RunRecord};
 
 use super::tables::quantiles;
 use crate::server::{ServerUsage, TICK_US};
@@ -47,7 +47,7 @@ pub fn csv(record: &RunRecord, server: Option<&ServerUsage>) -> String {
 }
 
 /// A verdict's code, as the record has it.
-fn name(code: tlslab_engine::record::VerdictCode) -> String {
+fn name(code: tlslab_contract::record::VerdictCode) -> String {
     let name = serde_json::to_value(code).ok();
     name.and_then(|name| name.as_str().map(str::to_owned)).unwrap_or_default()
 }

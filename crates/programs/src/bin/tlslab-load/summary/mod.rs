@@ -6,8 +6,8 @@ mod tables;
 
 use std::fmt::Write as _;
 
-use tlslab_engine::record::{OpenLoop, RunRecord, VerdictCode};
-use tlslab_engine::spec::{RequestsPerConnection, RunSpec};
+use tlslab_contract::record::{OpenLoop, RunRecord, VerdictCode};
+use tlslab_contract::spec::{RequestsPerConnection, RunSpec};
 
 pub use self::csv::csv;
 use self::tables::{count, figure, grouped};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tlslab_engine::record::{CountedName, RunRecord, StepResult, Summary};
+use tlslab_contract::record::{CountedName, RunRecord, StepResult, Summary};
 
 use super::unit;
 use crate::server::{ServerUsage, TICK_US};

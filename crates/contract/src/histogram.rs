@@ -1,0 +1,48 @@
+//! Histograms of times, and their form in records.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::{Serializer as _, V2DeflateSerializer};
+use tlslab_wire::time::{MILLISECOND, SECOND};
+
+use crate::record::Summary;
+
+/// The greatest time that a histogram holds, an hour; what takes longer is counted as an hour.
+pub const HIGHEST: u64 = 3600 * SECOND;
+
+/// Significant decimal digits of a histogram's values: they are exact to 0.1 %.
+const DIGITS: u8 = 3;
+
+/// A histogram of times in nanoseconds, up to an hour.
+pub fn empty_histogram() -> Histogram<u64> {
+    Histogram::new_with_bounds(1, HIGHEST, DIGITS).expect("valid bounds")
+}
+
+/// A histogram in the compressed HdrHistogram V2 encoding, base64.
+pub fn encoded(histogram: &Histogram<u64>) -> String {
+    let mut bytes = Vec::new();
+    V2DeflateSerializer::new().serialize(histogram, &mut bytes).expect("a vector takes all bytes");
+    BASE64.encode(bytes)
+}
+
+/// A histogram of times in nanoseconds, in short.
+pub fn summary(histogram: &Histogram<u64>) -> Summary {
+    let ms = |nanos: f64| nanos / MILLISECOND as f64;
+    let quantile = |q| ms(histogram.value_at_quantile(q) as f64);
+    if histogram.is_empty() {
+        return Summary::default();
+    }
+    Summary {
+        n: histogram.len(),
+        min_ms: ms(histogram.min() as f64),
+        mean_ms: ms(histogram.mean()),
+        sd_ms: ms(histogram.stdev()),
+        p50_ms: quantile(0.5),
+        p90_ms: quantile(0.9),
+        p95_ms: quantile(0.95),
+        p99_ms: quantile(0.99),
+        p999_ms: quantile(0.999),
+        max_ms: ms(histogram.max() as f64),
+    }
+}

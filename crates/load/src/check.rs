@@ -1,0 +1,404 @@
+//! Before a run: is the target allowed, is it there, and does it do what is asked?
+
+use std::io;
+use std::net::UdpSocket;
+use std::sync::Arc;
+
+use crate::connection::Script;
+use crate::error::RunError;
+use crate::preflight::{PreflightError, PreflightResult, minimal, preflight, resumed};
+use tlslab_contract::record::{Preflight, SessionsGiven};
+use tlslab_contract::spec::{BodyCheck, CheckedSpec, ClientChoice, HttpVersion, Resume, TlsSpec};
+use tlslab_system::clock::{MICROSECOND, MILLISECOND, Nanos};
+use tlslab_system::files;
+use tlslab_system::guard::{self, Permit};
+use tlslab_tls::certificates::certificate_group;
+use tlslab_tls::choice::{Choice, choose};
+use tlslab_tls::expectation::Expectation;
+use tlslab_tls::identity::{Identity, IdentityError};
+use tlslab_tls::openssl::OpensslBackend;
+use tlslab_tls::rustls::RustlsBackend;
+use tlslab_tls::{
+    Backend, BackendError, ClientSettings, KeyExchangeGroup, KeyLog, TrustAnchors, USUAL_GROUPS,
+};
+use tlslab_wire::http::StatusSet;
+use tlslab_wire::http::body::{BodyRule, from_hexadecimal};
+use tlslab_wire::http::message::{Message, Messages};
+use tlslab_wire::names::{Group, TlsVersion};
+use tlslab_wire::outcome::{Failure, Mismatch, Outcome};
+use tlslab_wire::target::Target;
+
+/// A target that has been found to be what was asked for.
+#[derive(Debug, Clone)]
+pub struct Checked {
+    /// Where it is.
+    pub permit: Permit,
+    /// The back end that makes the handshakes.
+    pub backend: Choice,
+    /// What the preflight connection saw.
+    pub preflight: Preflight,
+    /// What each connection offers.
+    pub(crate) offer: ClientSettings,
+    /// How the bodies of responses are checked.
+    pub(crate) body: BodyRule,
+    /// What was found on the way that a reader of the record has to know.
+    pub(crate) notes: Vec<String>,
+}
+
+/// Resolves, permits and tries the target with one connection; all that can be known to be wrong
+/// before a load is found here.
+pub fn check(spec: &CheckedSpec, trust: TrustAnchors) -> Result<Checked, RunError> {
+    check_logged(spec, trust, None)
+}
+
+/// The same; the secrets of all connections, of the run's as well, are written to the log.
+pub fn check_logged(
+    spec: &CheckedSpec,
+    trust: TrustAnchors,
+    key_log: Option<Arc<KeyLog>>,
+) -> Result<Checked, RunError> {
+    check_permitted(spec, trust, key_log, guard::permit(spec.spec(), spec.peer())?)
+}
+
+/// The same, of a target that is known to be one.
+fn check_permitted(
+    spec: &CheckedSpec,
+    trust: TrustAnchors,
+    key_log: Option<Arc<KeyLog>>,
+    mut permit: Permit,
+) -> Result<Checked, RunError> {
+    let client_identity = client_identity(&spec.spec().tls)?;
+    check_files(spec)?;
+    check_sources(spec, &permit)?;
+    let mut offer = ClientSettings { client_identity, key_log, ..offer(spec, trust) };
+    if permit.bounded
+        && let Some(token) = &spec.spec().proof
+    {
+        permit.bounded = !serves_proof(spec, &permit, &offer, token)?;
+    }
+    guard::check_length(spec.spec(), &permit)?;
+    add_certificate_group(spec, &permit, &mut offer)?;
+    let backend = choose(spec.spec().tls.backend, &offer)?;
+    let hash = spec.spec().http.check_body == BodyCheck::Hash;
+    let body = BodyRule::Learn { hash };
+    let script = script(spec, permit);
+    let messages = only(spec, &spec.pages()[0]);
+    let script = Script { requests: Some(1), body, messages, ..script };
+    let mut notes = Vec::new();
+    let preflight = match try_all_names(spec, backend, &offer, &script) {
+        Err(RunError::Preflight { error, .. }) if let Some(group) = retried(spec, &error) => {
+            notes.push(send_share(group, &mut offer));
+            try_all_names(spec, backend, &offer, &script)?
+        }
+        other => other?,
+    };
+    if backend == Choice::Rustls {
+        notes.extend(minimal_client_or_library(spec, &mut offer, &script)?);
+    }
+    let body = body_rule(spec.spec().http.check_body, &preflight);
+    Ok(Checked { permit, backend, preflight, offer, body, notes })
+}
+
+/// Tries the minimal client, if the run is to have it, with each server name. It is stricter than the
+/// library: where the server does what only the library lets pass, the library makes all connections,
+/// and a note says why. Where another connection by the library fails as well, or the minimal client
+/// succeeds after it, it is not the client that is refused, and the run shows what is the matter.
+fn minimal_client_or_library(
+    spec: &CheckedSpec,
+    offer: &mut ClientSettings,
+    script: &Script,
+) -> Result<Option<String>, BackendError> {
+    for name in spec.server_names() {
+        let backend = RustlsBackend::new(&asking_for(name, offer))?;
+        let Some(Err(_)) = minimal(&backend, script) else { continue };
+        if one_connection(Choice::Rustls, &asking_for(name, offer), script)?.is_err() {
+            continue;
+        }
+        let Some(Err(error)) = minimal(&backend, script) else { continue };
+        offer.client = ClientChoice::Library;
+        let why = failed(spec, name, error);
+        return Ok(Some(format!(
+            "the library made all connections: the minimal client could not be used ({why})"
+        )));
+    }
+    Ok(None)
+}
+
+/// The group for which the server asked by a HelloRetryRequest, where the choice was the client's own.
+fn retried(spec: &CheckedSpec, error: &PreflightError) -> Option<Group> {
+    let is_free = spec.spec().tls.groups.is_empty();
+    let is_retried = error.outcome == Outcome::Unexpected(Mismatch::HelloRetryRequest);
+    match error.negotiated?.group? {
+        KeyExchangeGroup::Named(code_point) if is_free && is_retried => {
+            Group::from_code_point(code_point)
+        }
+        _ => None,
+    }
+}
+
+/// Has each connection send the key share that the server takes, with the other groups behind it, so
+/// that no connection of the run needs a HelloRetryRequest. Gives the note on it.
+fn send_share(group: Group, offer: &mut ClientSettings) -> String {
+    let others = USUAL_GROUPS.into_iter().filter(|other| *other != group);
+    offer.groups = std::iter::once(group).chain(others).collect();
+    format!(
+        "no group was asked for; the server asked for a key share of {group} by a \
+         HelloRetryRequest, so that all connections send that one first"
+    )
+}
+
+/// One connection for each server name, and a second one if sessions are to be resumed; gives what
+/// the one for the first name saw.
+fn try_all_names(
+    spec: &CheckedSpec,
+    backend: Choice,
+    offer: &ClientSettings,
+    script: &Script,
+) -> Result<Preflight, RunError> {
+    let mut first = None;
+    for name in &offer.server_names {
+        let offer = asking_for(name, offer);
+        let tried = match offer.resume {
+            Resume::None => one_connection(backend, &offer, script)?,
+            _ => two_connections(backend, &offer, script)?,
+        };
+        let trial = tried.map_err(|error| failed(spec, name, error))?;
+        first.get_or_insert(trial.preflight);
+    }
+    try_all_pages(spec, backend, offer, script)?;
+    Ok(first.expect("an offer has a server name"))
+}
+
+/// One connection for each page beyond the first, which has been asked for: an address that is wrong
+/// is told before the load, by its path.
+fn try_all_pages(
+    spec: &CheckedSpec,
+    backend: Choice,
+    offer: &ClientSettings,
+    script: &Script,
+) -> Result<(), RunError> {
+    if script.handshake_only {
+        return Ok(());
+    }
+    let name = &offer.server_names[0];
+    let offer = ClientSettings { resume: Resume::None, ..asking_for(name, offer) };
+    for page in &spec.pages()[1..] {
+        let messages = only(spec, page);
+        let script = Script { messages, early_data: false, ..script.clone() };
+        if let Err(error) = one_connection(backend, &offer, &script)? {
+            return Err(failed(spec, &page.0.path, error));
+        }
+    }
+    Ok(())
+}
+
+/// The requests of a run that asks for one of its pages only.
+fn only(spec: &CheckedSpec, page: &(Target, u32)) -> Messages {
+    Messages::new(&[(page.0.clone(), 1)], &spec.spec().http.parts(), 0)
+}
+
+/// The same offer with one server name.
+fn asking_for(name: &str, offer: &ClientSettings) -> ClientSettings {
+    ClientSettings { server_names: vec![name.to_owned()], ..offer.clone() }
+}
+
+/// The client's own certificate with its key, if it has one.
+fn client_identity(tls: &TlsSpec) -> Result<Option<Identity>, IdentityError> {
+    let Some(own) = &tls.client_identity else { return Ok(None) };
+    let identity = Identity::from_pem(&own.certificate, own.key.reveal())?;
+    match identity.short_key() {
+        Some(kind) if !tls.allow_obsolete => Err(IdentityError::Obsolete(kind)),
+        _ => Ok(Some(identity)),
+    }
+}
+
+fn check_files(spec: &CheckedSpec) -> Result<(), RunError> {
+    let needed = files::needed(spec.spec().connections, spec.spec().threads);
+    let granted = files::granted()?;
+    if granted < needed { Err(RunError::Files { needed, granted }) } else { Ok(()) }
+}
+
+/// An address that is not this machine's is told before the run, not as a failure of each connection.
+fn check_sources(spec: &CheckedSpec, permit: &Permit) -> Result<(), RunError> {
+    for &address in &spec.spec().sources {
+        let refused = |source| RunError::Source { address, source };
+        if address.is_ipv4() != permit.address.is_ipv4() {
+            return Err(refused(io::Error::from_raw_os_error(libc::EAFNOSUPPORT)));
+        }
+        UdpSocket::bind((address, 0)).map_err(refused)?;
+    }
+    Ok(())
+}
+
+fn failed(spec: &CheckedSpec, name: &str, error: Box<PreflightError>) -> RunError {
+    let peer = spec.peer();
+    let bracketed = peer.host.contains(':');
+    let host = if bracketed { format!("[{}]", peer.host) } else { peer.host.clone() };
+    let mut target = format!("{host}:{}", peer.port);
+    if name.starts_with('/') {
+        target += name;
+    } else if spec.server_names().len() > 1 {
+        target += &format!(" as {name}");
+    }
+    RunError::Preflight { target, error }
+}
+
+/// One connection by the chosen back end, with the certificates that the server sent.
+fn one_connection(
+    backend: Choice,
+    offer: &ClientSettings,
+    script: &Script,
+) -> Result<PreflightResult, BackendError> {
+    Ok(match backend {
+        Choice::Rustls => preflight(&mut RustlsBackend::new(offer)?, script),
+        Choice::Openssl => preflight(&mut OpensslBackend::new(offer)?, script),
+    })
+}
+
+/// One connection, and a second one that resumes its session; what is told is of the first.
+fn two_connections(
+    backend: Choice,
+    offer: &ClientSettings,
+    script: &Script,
+) -> Result<PreflightResult, BackendError> {
+    fn both<B: Backend>(mut backend: B, script: &Script) -> PreflightResult {
+        let mut first = preflight(&mut backend, script)?;
+        let again = resumed(&mut backend, script)?;
+        let sessions = SessionsGiven { full: first.gained, resumed: again.gained };
+        first.preflight.sessions = Some(sessions);
+        Ok(first)
+    }
+    Ok(match backend {
+        Choice::Rustls => both(RustlsBackend::new(offer)?, script),
+        Choice::Openssl => both(OpensslBackend::new(offer)?, script),
+    })
+}
+
+fn offer(spec: &CheckedSpec, trust: TrustAnchors) -> ClientSettings {
+    let tls = &spec.spec().tls;
+    ClientSettings {
+        versions: tls.offered_versions(),
+        suites: tls.suites.clone(),
+        groups: tls.groups.clone(),
+        signature_schemes: tls.signature_schemes.clone(),
+        server_names: spec.server_names().to_vec(),
+        alpn: tls.offered_protocols(spec.spec().http.version),
+        client_identity: None,
+        trust,
+        authenticate: tls.authenticate,
+        key_share: tls.key_share,
+        client: tls.client,
+        key_log: None,
+        allow_obsolete: tls.allow_obsolete,
+        resume: tls.resume,
+        early_data: tls.early_data,
+        hello_retry: tls.hello_retry,
+    }
+}
+
+/// Whether the target serves the page by which its operator agrees to be loaded.
+fn serves_proof(
+    spec: &CheckedSpec,
+    permit: &Permit,
+    offer: &ClientSettings,
+    token: &str,
+) -> Result<bool, RunError> {
+    let mut script = script(spec, *permit);
+    let page = Target { path: guard::proof_path(token), ..spec.target().clone() };
+    script.messages = Messages::one(Message::get(&page));
+    (script.head_only, script.statuses) = (false, StatusSet::default());
+    script.requests = Some(1);
+    script.handshake_only = false;
+    // The page is asked for in HTTP, whatever protocols the run itself is to offer.
+    let tls = TlsSpec { alpn: None, ..spec.spec().tls.clone() };
+    let http = spec.spec().http.version;
+    script.expectation = Expectation::new(&tls, http);
+    let mut offer = ClientSettings { alpn: tls.offered_protocols(http), ..offer.clone() };
+    let backend = choose(spec.spec().tls.backend, &offer)?;
+    let mut tried = one_connection(backend, &offer, &script)?;
+    if let Err(error) = &tried
+        && let Some(group) = retried(spec, error)
+    {
+        send_share(group, &mut offer);
+        tried = one_connection(backend, &offer, &script)?;
+    }
+    Ok(tried.is_ok())
+}
+
+/// In TLS 1.2 many servers choose an ECDSA certificate only if the client lists the certificate's own
+/// curve among its groups (RFC 8422, section 5.1). So a first handshake, with no group forced, learns
+/// that curve, and it is then listed behind the groups that were asked for; which group is really
+/// used is verified on every connection.
+fn add_certificate_group(
+    spec: &CheckedSpec,
+    permit: &Permit,
+    offer: &mut ClientSettings,
+) -> Result<(), RunError> {
+    if offer.groups.is_empty() || !spec.spec().tls.offers(TlsVersion::Tls12) {
+        return Ok(());
+    }
+    let trust = TrustAnchors::Anyone;
+    let open = ClientSettings { groups: Vec::new(), trust, resume: Resume::None, ..offer.clone() };
+    let mut script = script(spec, *permit);
+    script.handshake_only = true;
+    // Which protocols are agreed on is the only thing that it has to do as the run's connections do.
+    let protocols = TlsSpec { alpn: spec.spec().tls.alpn.clone(), ..TlsSpec::default() };
+    script.expectation = Expectation::new(&protocols, spec.spec().http.version);
+    let backend = choose(spec.spec().tls.backend, &open)?;
+    for name in spec.server_names() {
+        match one_connection(backend, &asking_for(name, &open), &script)? {
+            Ok(trial) => {
+                let group = certificate_group(&trial.certificates);
+                offer.groups.extend(group.filter(|group| !offer.groups.contains(group)));
+            }
+            // Nobody has to wait for the same twice.
+            Err(error) if matches!(error.outcome, Outcome::Failed(Failure::TimedOut(_))) => {
+                return Err(failed(spec, name, error));
+            }
+            // A target that cannot be scouted will fail its preflight, which says why.
+            Err(_) => {}
+        }
+    }
+    Ok(())
+}
+
+/// What each connection of a run does.
+pub(crate) fn script(spec: &CheckedSpec, permit: Permit) -> Script {
+    let (deadlines, http) = (&spec.spec().deadlines, &spec.spec().http);
+    Script {
+        address: permit.address,
+        sources: spec.spec().sources.clone(),
+        messages: Messages::new(spec.pages(), &http.parts(), spec.spec().load.seed),
+        head_only: http.method == "HEAD",
+        statuses: http.expect_status.set(),
+        requests: spec.requests_per_connection(),
+        think: spec.spec().load.think_us * MICROSECOND,
+        handshake_only: spec.spec().handshake_only,
+        close: spec.spec().close,
+        finished: spec.spec().finished,
+        early_data: spec.spec().tls.early_data,
+        deadlines: [
+            deadlines.connect_ms,
+            deadlines.handshake_ms,
+            deadlines.first_byte_ms,
+            deadlines.body_ms,
+        ]
+        .map(|ms| Nanos::from(ms) * MILLISECOND),
+        expectation: Expectation::new(&spec.spec().tls, http.version),
+        body: BodyRule::Count,
+        http2: (http.version == HttpVersion::Http2).then_some(http.streams),
+    }
+}
+
+/// How the bodies of a run are checked, by what the preflight has seen.
+fn body_rule(check: BodyCheck, seen: &Preflight) -> BodyRule {
+    let hash = seen.body_sha256.as_deref().and_then(from_hexadecimal);
+    match (check, hash, seen.body_bytes) {
+        (BodyCheck::Hash, Some(hash), _) => BodyRule::Hash(hash),
+        (BodyCheck::Length, _, Some(length)) => BodyRule::Length(length),
+        _ => BodyRule::Count,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,153 @@
+//! Why a run could not be.
+
+use std::io;
+use std::net::IpAddr;
+
+use crate::preflight::PreflightError;
+use tlslab_system::guard::GuardError;
+use tlslab_tls::BackendError;
+use tlslab_tls::identity::IdentityError;
+use tlslab_wire::outcome::{Failure, Mismatch, Outcome, Step};
+
+/// Why a run could not be.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The client's own certificate cannot be used.
+    #[error("client certificate: {0}")]
+    ClientIdentity(#[from] IdentityError),
+    /// The target is not to be loaded, or not to be found.
+    #[error(transparent)]
+    Guard(#[from] GuardError),
+    /// No back end can do what was asked.
+    #[error(transparent)]
+    Backend(#[from] BackendError),
+    /// The preflight connection did not do what was asked.
+    #[error("{}", describe_preflight(.target, .error))]
+    Preflight {
+        /// Host and port.
+        target: String,
+        /// What happened.
+        error: Box<PreflightError>,
+    },
+    /// Connections that were to bring sessions to resume failed, or brought none.
+    #[error("{}", describe_priming(.0))]
+    Priming(Outcome),
+    /// This process may not open as many files as the run needs.
+    #[error("this many connections need {needed} open files, and only {granted} are allowed")]
+    Files {
+        /// What the run needs.
+        needed: u64,
+        /// What the system grants.
+        granted: u64,
+    },
+    /// An address to connect from is not this machine's, or not of the target's family.
+    #[error("cannot connect to the target from {address}: {source}")]
+    Source {
+        /// The address.
+        address: IpAddr,
+        /// The system's words.
+        source: io::Error,
+    },
+    /// The processor that a worker should be pinned to is not there.
+    #[error("cannot pin a worker to processor {processor}: {source}")]
+    Pin {
+        /// The processor.
+        processor: usize,
+        /// The system's words.
+        source: io::Error,
+    },
+    /// Not all connections could be opened in the time that they had.
+    #[error("{open} of {wanted} connections were open after {ms} ms")]
+    NotOpen {
+        /// Those that were.
+        open: u64,
+        /// Those that were to be.
+        wanted: u32,
+        /// The time that they had.
+        ms: u64,
+    },
+    /// A worker panicked: a fault of this program.
+    #[error("a worker panicked: {0}")]
+    Panicked(String),
+    /// A worker may not run in real time.
+    #[error("cannot run in real time: {0}")]
+    Realtime(#[source] io::Error),
+    /// The operating system refused something that a run needs.
+    #[error("the operating system refused: {0}")]
+    System(#[from] io::Error),
+    /// A public target was loaded beyond what it takes without proof; the run was ended.
+    #[error(transparent)]
+    Exceeded(GuardError),
+}
+
+impl RunError {
+    /// The status of the response, where another one was expected.
+    pub fn status(&self) -> Option<u16> {
+        match self {
+            Self::Preflight { error, .. } => {
+                error.status.filter(|_| error.outcome == Outcome::Failed(Failure::HttpStatus))
+            }
+            _ => None,
+        }
+    }
+
+    /// The class under which the error is reported, a failure class where there is one.
+    pub fn class(&self) -> String {
+        match self {
+            Self::ClientIdentity(_) => "usage".to_owned(),
+            Self::Guard(GuardError::NameNotFound { .. }) => "name_not_found".to_owned(),
+            Self::Guard(GuardError::NameTimedOut { .. }) => "timeout_name".to_owned(),
+            Self::Guard(_) | Self::Exceeded(_) => "target_refused".to_owned(),
+            Self::Backend(_) => "unsupported".to_owned(),
+            Self::Preflight { error, .. } => match error.outcome {
+                Outcome::Failed(failure) => failure.to_string(),
+                Outcome::Unexpected(fact) => format!("unexpected_{fact}"),
+                Outcome::Completed => "completed".to_owned(),
+            },
+            Self::Priming(Outcome::Failed(failure)) => failure.to_string(),
+            Self::Priming(Outcome::Unexpected(fact)) => format!("unexpected_{fact}"),
+            Self::Priming(Outcome::Completed) => "no_tickets".to_owned(),
+            Self::Files { .. } => Failure::FilesExhausted.to_string(),
+            Self::Source { .. } => "source".to_owned(),
+            Self::Pin { .. } => "pin".to_owned(),
+            Self::NotOpen { .. } => "not_open".to_owned(),
+            Self::Panicked(_) => "panic".to_owned(),
+            Self::Realtime(_) => "realtime".to_owned(),
+            Self::System(e) => tlslab_system::socket::failure(e, Step::Connect).to_string(),
+        }
+    }
+}
+
+fn describe_priming(outcome: &Outcome) -> String {
+    let why = match outcome {
+        Outcome::Completed => "the server gave nothing to resume by".to_owned(),
+        Outcome::Failed(failure) => failure.to_string(),
+        Outcome::Unexpected(fact) => format!("another {fact} than the one asked for"),
+    };
+    format!("the sessions to resume could not be collected: {why}")
+}
+
+fn describe_preflight(target: &str, error: &PreflightError) -> String {
+    let words = if error.explanation.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", error.explanation)
+    };
+    match (error.outcome, error.status) {
+        (Outcome::Failed(Failure::HttpStatus), Some(status)) => {
+            format!("{target} answered with status {status}")
+        }
+        (Outcome::Failed(Failure::Refused), _) => format!("nothing listens on {target}"),
+        (Outcome::Unexpected(Mismatch::ClientCertificate), _) => {
+            format!("{target} did not ask for the client certificate{words}")
+        }
+        (Outcome::Unexpected(Mismatch::Kind), _) => {
+            format!("{target} resumed no session{words}")
+        }
+        (Outcome::Unexpected(fact), _) => {
+            format!("{target} negotiated another {fact} than the one asked for{words}")
+        }
+        (Outcome::Failed(failure), _) => format!("{target}: {failure}{words}"),
+        (Outcome::Completed, _) => format!("{target}: nothing is the matter"),
+    }
+}

@@ -1,0 +1,82 @@
+//! What is out of the ordinary in what was asked for, and no fault: the notes of a record.
+
+use std::collections::BTreeSet;
+
+use tlslab_contract::record::{CountedFacts, Kinds, Preflight, SessionsGiven};
+use tlslab_tls::{ClientSettings, Facts, HTTP_2};
+use tlslab_wire::names::{CipherSuite, TlsVersion};
+
+/// The notes on a run that offered this, with what its preflight saw, what its handshakes negotiated
+/// and their kinds.
+pub fn notes(
+    offer: &ClientSettings,
+    preflight: &Preflight,
+    facts: &[CountedFacts],
+    kinds: Kinds,
+) -> Vec<String> {
+    let first = &preflight.facts;
+    let facts = || facts.iter().map(|counted| &counted.facts);
+    let mut notes = Vec::new();
+    if offer.key_log.is_some() {
+        notes.push(
+            "the secrets of all connections were written to a key log: the run was slowed, and \
+             whoever has the log can decrypt its traffic"
+                .to_owned(),
+        );
+    }
+    if offer.allow_obsolete {
+        let used = list(facts().flat_map(obsolete));
+        notes.push(format!(
+            "obsolete protocols, suites and keys were allowed; used: {}",
+            if used.is_empty() { "none" } else { &used }
+        ));
+    }
+    if let Some(SessionsGiven { full, resumed: 0 }) = preflight.sessions {
+        notes.push(format!(
+            "the server gives no session ticket on a resumed connection ({full} on a full \
+             handshake): {} full handshakes beside the load collected the sessions to resume; they \
+             are in no count, rate and latency, but in the processor time of both sides",
+            kinds.refill_connections
+        ));
+    }
+    notes.extend(barred(facts().chain([first])));
+    notes
+}
+
+/// A note on each suite that HTTP/2 was spoken over although RFC 9113 bars it.
+fn barred<'f>(facts: impl Iterator<Item = &'f Facts>) -> impl Iterator<Item = String> {
+    let suites: BTreeSet<&str> = facts
+        .filter(|facts| facts.alpn == HTTP_2)
+        .map(|facts| facts.suite.as_str())
+        .filter(|suite| suite.parse().is_ok_and(CipherSuite::is_barred_from_http2))
+        .collect();
+    suites.into_iter().map(|suite| {
+        format!(
+            "{suite} is on RFC 9113's list of prohibited suites (appendix A): \
+             a server may refuse HTTP/2 with INADEQUATE_SECURITY"
+        )
+    })
+}
+
+/// The version and the suite of a handshake, where they are obsolete.
+fn obsolete(facts: &Facts) -> impl Iterator<Item = String> {
+    let version: Option<TlsVersion> = facts.tls.parse().ok();
+    let version = version.filter(|version| version.is_obsolete());
+    let suite: Option<CipherSuite> = facts.suite.parse().ok();
+    let suite = suite.filter(|suite| suite.is_obsolete());
+    let prime = facts.group.strip_prefix("DH-").and_then(|bits| bits.parse().ok());
+    let prime = prime.filter(|bits: &u32| *bits < tlslab_wire::tls::obsolete::SHORTEST_PRIME);
+    [
+        version.map(|version| format!("TLS version {version}")),
+        suite.map(|suite| suite.to_string()),
+        prime.map(|_| facts.group.clone()),
+    ]
+    .into_iter()
+    .flatten()
+}
+
+/// Each text once, in order.
+fn list(texts: impl Iterator<Item = String>) -> String {
+    let distinct: BTreeSet<String> = texts.collect();
+    distinct.into_iter().collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,82 @@
+//! The histograms of a run or of a step of it, by name.
+
+use std::collections::BTreeMap;
+
+use hdrhistogram::Histogram;
+
+use tlslab_contract::histogram::{empty_histogram, encoded, summary};
+use tlslab_contract::record::{ClientTimes, HISTOGRAMS, OPEN_HISTOGRAMS, Summary};
+use tlslab_system::clock::Nanos;
+
+/// What a histogram holds; the order is that of [`HISTOGRAMS`], then of [`OPEN_HISTOGRAMS`].
+#[derive(Debug, Clone, Copy)]
+pub enum Time {
+    Connect,
+    Handshake,
+    Established,
+    FirstByte,
+    Exchange,
+    Service,
+    HandshakeFull,
+    HandshakeResumed,
+    StartDelay,
+    ResponseEstablished,
+    ResponseFirstByte,
+    Response,
+}
+
+/// One histogram for each kind of time; those of an open loop only where there is one.
+#[derive(Debug, Clone)]
+pub struct Histograms(Vec<Histogram<u64>>);
+
+impl Histograms {
+    /// Empty histograms.
+    pub fn new(open_loop: bool) -> Self {
+        let count = HISTOGRAMS.len() + if open_loop { OPEN_HISTOGRAMS.len() } else { 0 };
+        Self((0..count).map(|_| empty_histogram()).collect())
+    }
+
+    /// Notes a time.
+    pub fn note(&mut self, kind: Time, time: Nanos) {
+        self.0[kind as usize].saturating_record(time);
+    }
+
+    /// Adds others of the same kind to these.
+    pub fn merge(&mut self, other: &Self) {
+        // What is empty has no memory yet, and is not given any.
+        let filled = self.0.iter_mut().zip(&other.0).filter(|(_, theirs)| !theirs.is_empty());
+        for (mine, theirs) in filled {
+            mine.add(theirs).expect("all histograms have the same bounds");
+        }
+    }
+
+    fn named(&self) -> impl Iterator<Item = (String, &Histogram<u64>)> {
+        let names = HISTOGRAMS.iter().chain(&OPEN_HISTOGRAMS).map(|name| (*name).to_owned());
+        names.zip(&self.0)
+    }
+
+    /// The same in the form of a record, for one client of two: the delay of a connection's start is no
+    /// client's.
+    pub fn of_client(&self, connections: u64) -> ClientTimes {
+        let delay = OPEN_HISTOGRAMS[0];
+        let (mut histograms, mut summaries) = (self.encoded(), self.summaries());
+        histograms.remove(delay);
+        summaries.remove(delay);
+        ClientTimes { connections, histograms, summaries }
+    }
+
+    /// How many times of this kind there are.
+    pub fn count(&self, kind: Time) -> u64 {
+        self.0[kind as usize].len()
+    }
+
+    /// The histograms in the compressed HdrHistogram V2 encoding, base64.
+    pub fn encoded(&self) -> BTreeMap<String, String> {
+        self.named().map(|(name, histogram)| (name, encoded(histogram))).collect()
+    }
+
+    /// The histograms in short.
+    pub fn summaries(&self) -> BTreeMap<String, Summary> {
+        self.named().map(|(name, histogram)| (name, summary(histogram))).collect()
+    }
+}

@@ -1,0 +1,371 @@
+//! What one worker writes down: histograms, accounting, bytes, slices; merged when all workers have ended.
+
+mod conclusion;
+mod histograms;
+mod names;
+mod part;
+mod reasons;
+mod second;
+
+use self::histograms::Time;
+use self::names::Names;
+use self::part::Part;
+use self::reasons::Reasons;
+pub use self::second::{Percentiles, Second};
+use crate::trace::Trace;
+use tlslab_contract::record::{Bytes, CpuTime, FlightTimes, Interval, Kinds};
+use tlslab_system::clock::{MILLISECOND, Nanos, SECOND};
+use tlslab_tls::{EarlyData, HandshakeKind, Negotiated};
+use tlslab_wire::outcome::Outcome;
+
+/// The most different facts that are counted apart; a server that shows more is playing.
+const FACTS_LIMIT: usize = 64;
+
+/// The instants of one connection, in the order in which they come.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Milestones {
+    /// The connection should have been begun, in an open loop; 0 in a closed one.
+    pub intended: Nanos,
+    /// The TCP connection was begun.
+    pub started: Nanos,
+    /// It was established.
+    pub established: Nanos,
+    /// The TLS handshake was complete at the client.
+    pub secured: Nanos,
+    /// The current request was begun.
+    pub requested: Nanos,
+    /// The first byte of its response arrived.
+    pub answered: Nanos,
+    /// The first byte of the connection's first response arrived.
+    pub first_answered: Nanos,
+}
+
+/// What priming took.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Primed {
+    /// Full handshakes made.
+    pub connections: u64,
+    /// Sessions that could then be resumed.
+    pub sessions: u64,
+}
+
+/// The arrivals of a measurement in an open loop: `due = started + waiting_at_stop`, exactly.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ArrivalAccounting {
+    /// Arrivals that waited when the measurement began, and those that became due during it.
+    pub due: u64,
+    /// Those of them that found no free slot when they were due.
+    pub blocked: u64,
+    /// Those of them that had not started when the measurement ended.
+    pub waiting_at_stop: u64,
+    /// The time over which they became due: the measurement as it was scheduled.
+    pub window: Nanos,
+}
+
+/// Time that connections spent in flight, added up over them, in nanoseconds. Little's law as an
+/// identity, whatever the load did: `within` + `before` = service times of what completed +
+/// `troubled` + `unfinished`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Flight {
+    /// In the measurement: the integral of the number in flight.
+    pub within: u128,
+    /// Before the measurement, by connections that were in flight when it began.
+    pub before: u128,
+    /// By connections that failed or were unexpected in the measurement, since their start.
+    pub troubled: u128,
+    /// By connections that were in flight when the measurement ended, since their start.
+    pub unfinished: u128,
+}
+
+impl Flight {
+    /// The same in the words of a record.
+    pub fn times(&self) -> FlightTimes {
+        let seconds = |nanos: u128| nanos as f64 / SECOND as f64;
+        FlightTimes {
+            within_s: seconds(self.within),
+            before_s: seconds(self.before),
+            troubled_s: seconds(self.troubled),
+            unfinished_s: seconds(self.unfinished),
+        }
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.within += other.within;
+        self.before += other.before;
+        self.troubled += other.troubled;
+        self.unfinished += other.unfinished;
+    }
+}
+
+/// From how long on a connection has waited for a retransmission of its SYN, and not for a busy
+/// server: the first one is sent after a second (RFC 6298, section 2.1). What is measured may be short
+/// of the kernel's timer by a tick.
+pub const SLOW_CONNECT: Nanos = 990 * MILLISECOND;
+
+/// One worker's notes.
+#[derive(Debug)]
+pub struct Recorder {
+    /// The steps of the measurement, and the one that is under way.
+    parts: Vec<Part>,
+    step: usize,
+    facts: Vec<(Negotiated, u64)>,
+    /// How connections ended, by the server name that they asked for.
+    pub names: Names,
+    /// Why connections failed.
+    pub reasons: Reasons,
+    /// Connections in flight when the measurement began.
+    carried: u64,
+    /// Connections in flight when it ended.
+    pub in_flight_at_stop: u64,
+    /// In an open loop: what became of the arrivals.
+    pub arrivals: ArrivalAccounting,
+    /// Time in flight.
+    pub flight: Flight,
+    /// Connections that waited for [`SLOW_CONNECT`] or longer for their TCP connection, whether they
+    /// got it or not.
+    pub slow_connects: u64,
+    completed: u64,
+    troubled: u64,
+    authenticated: u64,
+    minimal_client: u64,
+    bytes: Bytes,
+    kinds: Kinds,
+    slices: Vec<Interval>,
+    /// What [`Recorder::ended`] said when the last slice was closed.
+    in_slices: (u64, u64),
+    /// What has not yet been told to whoever watches the run.
+    pub second: Box<Second>,
+    /// The instants of single connections, where they are wanted.
+    pub trace: Trace,
+}
+
+impl Recorder {
+    /// An empty recorder for a measurement of so many steps.
+    pub fn new(steps: usize, open_loop: bool) -> Self {
+        Self {
+            parts: (0..steps).map(|_| Part::new(open_loop)).collect(),
+            step: 0,
+            facts: Vec::new(),
+            names: Names::default(),
+            reasons: Reasons::default(),
+            carried: 0,
+            in_flight_at_stop: 0,
+            arrivals: ArrivalAccounting::default(),
+            flight: Flight::default(),
+            slow_connects: 0,
+            completed: 0,
+            troubled: 0,
+            authenticated: 0,
+            minimal_client: 0,
+            bytes: Bytes::default(),
+            kinds: Kinds::default(),
+            slices: Vec::new(),
+            in_slices: (0, 0),
+            second: Box::new(Second::new()),
+            trace: Trace::default(),
+        }
+    }
+
+    /// Begins the measurement with so many connections in flight.
+    pub fn begin(&mut self, in_flight: u64) {
+        self.carried = in_flight;
+        self.second.clear();
+    }
+
+    /// Notes a connection that is begun, so much later than it should have been in an open loop.
+    pub fn started(&mut self, delay: Option<Nanos>) {
+        let part = &mut self.parts[self.step];
+        part.started += 1;
+        self.second.started += 1;
+        if let Some(delay) = delay {
+            part.of(false).note(Time::StartDelay, delay);
+        }
+    }
+
+    /// Notes a request that was answered in full, on a connection of the minimal client's or the
+    /// library's.
+    pub fn request(&mut self, at: &Milestones, now: Nanos, minimal: bool, head: u64, body: u64) {
+        self.bytes.head += head;
+        self.bytes.body += body;
+        self.second.requests += 1;
+        self.second.exchange.saturating_record(now - at.requested);
+        let part = &mut self.parts[self.step];
+        part.requests += 1;
+        let histograms = part.of(minimal);
+        histograms.note(Time::FirstByte, at.answered - at.requested);
+        histograms.note(Time::Exchange, now - at.requested);
+    }
+
+    /// Notes a connection that did all that was asked.
+    pub fn completed(&mut self, at: &Milestones, now: Nanos, facts: Negotiated, bytes: &Bytes) {
+        self.completed += 1;
+        self.authenticated += u64::from(facts.authenticated);
+        self.minimal_client += u64::from(facts.minimal_client);
+        self.count_facts(facts);
+        self.count_kind(&facts);
+        self.bytes.handshake_sent += bytes.handshake_sent;
+        self.bytes.handshake_received += bytes.handshake_received;
+        self.bytes.sent += bytes.sent;
+        self.bytes.received += bytes.received;
+        self.second.completed += 1;
+        self.second.service.saturating_record(now - at.started);
+        let part = &mut self.parts[self.step];
+        part.completed += 1;
+        let histograms = part.of(facts.minimal_client);
+        histograms.note(Time::Connect, at.established - at.started);
+        histograms.note(Time::Handshake, at.secured - at.established);
+        histograms.note(
+            match facts.kind {
+                HandshakeKind::Full => Time::HandshakeFull,
+                HandshakeKind::Resumed => Time::HandshakeResumed,
+            },
+            at.secured - at.established,
+        );
+        histograms.note(Time::Established, at.secured - at.started);
+        histograms.note(Time::Service, now - at.started);
+        if at.intended > 0 {
+            self.responded(at, now, facts.minimal_client);
+        }
+    }
+
+    /// Notes the times of a completed connection from the instant at which it should have started.
+    fn responded(&mut self, at: &Milestones, now: Nanos, minimal: bool) {
+        self.second.response.saturating_record(now - at.intended);
+        let histograms = self.parts[self.step].of(minimal);
+        histograms.note(Time::ResponseEstablished, at.secured - at.intended);
+        histograms.note(Time::Response, now - at.intended);
+        if at.first_answered > 0 {
+            histograms.note(Time::ResponseFirstByte, at.first_answered - at.intended);
+        }
+    }
+
+    /// Notes a connection that failed, or whose handshake was another than the one asked for.
+    pub fn troubled(&mut self, outcome: Outcome, facts: Option<Negotiated>) {
+        self.troubled += 1;
+        self.second.failed += 1;
+        if let Some(facts) = facts {
+            self.count_facts(facts);
+        }
+        self.parts[self.step].trouble(outcome, 1);
+    }
+
+    /// Notes what was done before the load to collect sessions to resume.
+    pub fn primed(&mut self, primed: Primed) {
+        self.kinds.primed_connections += primed.connections;
+        self.kinds.primed_sessions += primed.sessions;
+    }
+
+    /// Notes full handshakes that were made besides the load to collect sessions to resume.
+    pub fn refilled(&mut self, connections: u64) {
+        self.kinds.refill_connections += connections;
+    }
+
+    fn count_kind(&mut self, facts: &Negotiated) {
+        match facts.kind {
+            HandshakeKind::Full => self.kinds.full += 1,
+            HandshakeKind::Resumed => self.kinds.resumed += 1,
+        }
+        match facts.early_data {
+            EarlyData::None => {}
+            EarlyData::Accepted => self.kinds.early_data_accepted += 1,
+            EarlyData::Rejected => self.kinds.early_data_rejected += 1,
+        }
+    }
+
+    fn count_facts(&mut self, facts: Negotiated) {
+        let facts = Negotiated { authenticated: false, minimal_client: false, ..facts };
+        match self.facts.iter().position(|(known, _)| *known == facts) {
+            Some(index) => self.facts[index].1 += 1,
+            None if self.facts.len() < FACTS_LIMIT => self.facts.push((facts, 1)),
+            None => self.facts[FACTS_LIMIT - 1].1 += 1,
+        }
+    }
+
+    /// Connections in flight when the measurement began, and begun since.
+    pub fn attempts(&self) -> u64 {
+        self.carried + self.parts.iter().map(|part| part.started).sum::<u64>()
+    }
+
+    /// Connections that have ended so far: completed, and otherwise.
+    pub fn ended(&self) -> (u64, u64) {
+        (self.completed, self.troubled)
+    }
+
+    /// Closes the slice of the measurement that began at `from` and used so much processor time.
+    pub fn close_slice(&mut self, from: Nanos, begin: Nanos, now: Nanos, cpu: CpuTime) {
+        let (completed, failed) =
+            (self.completed - self.in_slices.0, self.troubled - self.in_slices.1);
+        self.in_slices = self.ended();
+        let seconds = |from: Nanos, to: Nanos| (to - from) as f64 / SECOND as f64;
+        let (at_s, seconds) = (seconds(begin, from), seconds(from, now));
+        self.slices.push(Interval { at_s, seconds, completed, failed, cpu });
+    }
+
+    /// Closes the step that began at `from` and used so much processor time; `next` begins.
+    pub fn close_step(&mut self, next: usize, begin: Nanos, from: Nanos, now: Nanos, cpu: CpuTime) {
+        self.parts[self.step].close(begin, from, now, cpu);
+        self.step = next;
+    }
+
+    /// The step that is under way.
+    pub fn step(&self) -> usize {
+        self.step
+    }
+
+    /// Adds another worker's notes to these.
+    pub fn merge(&mut self, other: &Self) {
+        for (mine, theirs) in self.parts.iter_mut().zip(&other.parts) {
+            mine.merge(theirs);
+        }
+        for &(facts, count) in &other.facts {
+            match self.facts.iter_mut().find(|(known, _)| *known == facts) {
+                Some((_, mine)) => *mine += count,
+                None => self.facts.push((facts, count)),
+            }
+        }
+        self.names.merge(&other.names);
+        self.reasons.merge(&other.reasons);
+        self.carried += other.carried;
+        self.in_flight_at_stop += other.in_flight_at_stop;
+        self.arrivals.due += other.arrivals.due;
+        self.arrivals.blocked += other.arrivals.blocked;
+        self.arrivals.waiting_at_stop += other.arrivals.waiting_at_stop;
+        self.arrivals.window = self.arrivals.window.max(other.arrivals.window);
+        self.flight.merge(&other.flight);
+        self.slow_connects += other.slow_connects;
+        self.completed += other.completed;
+        self.troubled += other.troubled;
+        self.authenticated += other.authenticated;
+        self.minimal_client += other.minimal_client;
+        self.kinds += other.kinds;
+        self.merge_bytes(&other.bytes);
+        self.merge_slices(&other.slices);
+    }
+
+    fn merge_bytes(&mut self, other: &Bytes) {
+        self.bytes.handshake_sent += other.handshake_sent;
+        self.bytes.handshake_received += other.handshake_received;
+        self.bytes.sent += other.sent;
+        self.bytes.received += other.received;
+        self.bytes.head += other.head;
+        self.bytes.body += other.body;
+    }
+
+    /// Slices of different workers begin at the same instants, but for the last one.
+    fn merge_slices(&mut self, others: &[Interval]) {
+        for (index, theirs) in others.iter().enumerate() {
+            match self.slices.get_mut(index) {
+                Some(mine) => {
+                    mine.completed += theirs.completed;
+                    mine.failed += theirs.failed;
+                    mine.cpu += theirs.cpu;
+                    mine.seconds = mine.seconds.max(theirs.seconds);
+                }
+                None => self.slices.push(*theirs),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,120 @@
+//! The notes on one step of a measurement; a measurement without steps is one.
+
+use tlslab_contract::accounting::Outcomes;
+use tlslab_contract::record::{CpuTime, StepResult};
+use tlslab_system::clock::{Nanos, SECOND};
+use tlslab_wire::outcome::Outcome;
+
+use super::histograms::Histograms;
+
+/// The notes on one step of a measurement.
+#[derive(Debug)]
+pub struct Part {
+    /// Of the library's connections, and of the minimal client's.
+    pub histograms: [Histograms; 2],
+    /// How connections ended other than completed; few kinds, found by walking the list.
+    pub troubles: Vec<(Outcome, u64)>,
+    pub started: u64,
+    pub completed: u64,
+    pub troubled: u64,
+    pub requests: u64,
+    /// Start and length, and the worker's processor time.
+    at: Nanos,
+    length: Nanos,
+    cpu: CpuTime,
+}
+
+impl Part {
+    pub fn new(open_loop: bool) -> Self {
+        Self {
+            histograms: [(); 2].map(|()| Histograms::new(open_loop)),
+            troubles: Vec::new(),
+            started: 0,
+            completed: 0,
+            troubled: 0,
+            requests: 0,
+            at: 0,
+            length: 0,
+            cpu: CpuTime::default(),
+        }
+    }
+
+    /// Notes how a connection ended that did not complete.
+    pub fn trouble(&mut self, outcome: Outcome, count: u64) {
+        self.troubled += count;
+        match self.troubles.iter_mut().find(|(known, _)| *known == outcome) {
+            Some((_, known)) => *known += count,
+            None => self.troubles.push((outcome, count)),
+        }
+    }
+
+    /// Closes it: it lasted from `from`, that much after the measurement's begin, to `to`.
+    pub fn close(&mut self, begin: Nanos, from: Nanos, to: Nanos, cpu: CpuTime) {
+        (self.at, self.length, self.cpu) = (from - begin, to - from, cpu);
+    }
+
+    /// The histograms of the connections that this client made.
+    pub fn of(&mut self, is_minimal: bool) -> &mut Histograms {
+        &mut self.histograms[usize::from(is_minimal)]
+    }
+
+    /// The histograms of all connections.
+    pub fn whole(&self) -> Histograms {
+        let [library, minimal] = &self.histograms;
+        let mut whole = library.clone();
+        whole.merge(minimal);
+        whole
+    }
+
+    /// Whether the measurement has come to it.
+    pub fn is_closed(&self) -> bool {
+        self.length > 0
+    }
+
+    /// Adds another worker's notes on the same step, or on another step, to these.
+    pub fn merge(&mut self, other: &Self) {
+        for (mine, theirs) in self.histograms.iter_mut().zip(&other.histograms) {
+            mine.merge(theirs);
+        }
+        for &(outcome, count) in &other.troubles {
+            self.trouble(outcome, count);
+        }
+        self.started += other.started;
+        self.completed += other.completed;
+        self.requests += other.requests;
+        self.at = self.at.max(other.at);
+        self.length = self.length.max(other.length);
+        self.cpu += other.cpu;
+    }
+
+    /// Fills in the failures of the accounting.
+    pub fn book(&self, accounting: &mut Outcomes) {
+        for (outcome, count) in &self.troubles {
+            let (classes, class) = match outcome {
+                Outcome::Failed(failure) => (&mut accounting.failed, failure.to_string()),
+                Outcome::Unexpected(fact) => (&mut accounting.unexpected, fact.to_string()),
+                Outcome::Completed => continue,
+            };
+            *classes.entry(class).or_default() += count;
+        }
+    }
+
+    /// The result of a step with this level of load.
+    pub fn result(&self, connections: u32, rate: Option<f64>) -> StepResult {
+        let mut accounting = Outcomes::default();
+        self.book(&mut accounting);
+        StepResult {
+            connections,
+            rate,
+            at_s: self.at as f64 / SECOND as f64,
+            seconds: self.length as f64 / SECOND as f64,
+            started: self.started,
+            completed: self.completed,
+            failed: accounting.failed,
+            unexpected: accounting.unexpected,
+            requests: self.requests,
+            cpu: self.cpu,
+            summaries: self.whole().summaries(),
+        }
+    }
+}

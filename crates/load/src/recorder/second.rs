@@ -1,0 +1,137 @@
+//! What a worker tells about once a second while a run goes on.
+
+use hdrhistogram::Histogram;
+
+use tlslab_system::clock::{MILLISECOND, Nanos, SECOND};
+
+/// The greatest time that these histograms hold; what takes longer is counted as that.
+const HIGHEST: u64 = 64 * SECOND;
+
+/// Two digits, for a look at what goes on: small enough to be cleared in a microsecond.
+const DIGITS: u8 = 2;
+
+/// What one worker did since it last told; or several, taken together.
+#[derive(Debug)]
+pub struct Second {
+    /// The worker's time that it covers.
+    pub length: Nanos,
+    /// Connections started.
+    pub started: u64,
+    /// Connections completed.
+    pub completed: u64,
+    /// Connections that failed or were unexpected.
+    pub failed: u64,
+    /// Requests answered.
+    pub requests: u64,
+    /// Connections in flight, at its end.
+    pub in_flight: u64,
+    /// Arrivals that waited for a free slot, at its end.
+    pub waiting: u64,
+    pub(super) service: Histogram<u32>,
+    pub(super) response: Histogram<u32>,
+    pub(super) exchange: Histogram<u32>,
+}
+
+/// A histogram in short.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Percentiles {
+    /// Values.
+    pub n: u64,
+    /// Median in milliseconds.
+    pub p50_ms: f64,
+    /// 99th percentile in milliseconds.
+    pub p99_ms: f64,
+}
+
+impl Second {
+    /// Nothing has happened yet.
+    pub fn new() -> Self {
+        let empty = || Histogram::new_with_bounds(1, HIGHEST, DIGITS).expect("valid bounds");
+        Self {
+            length: 0,
+            started: 0,
+            completed: 0,
+            failed: 0,
+            requests: 0,
+            in_flight: 0,
+            waiting: 0,
+            service: empty(),
+            response: empty(),
+            exchange: empty(),
+        }
+    }
+
+    /// Adds what another worker did in the same second, and clears that.
+    pub fn take(&mut self, other: &mut Self) {
+        self.length = self.length.max(other.length);
+        self.started += other.started;
+        self.completed += other.completed;
+        self.failed += other.failed;
+        self.requests += other.requests;
+        self.in_flight += other.in_flight;
+        self.waiting += other.waiting;
+        for (mine, theirs) in [
+            (&mut self.service, &other.service),
+            (&mut self.response, &other.response),
+            (&mut self.exchange, &other.exchange),
+        ] {
+            mine.add(theirs).expect("all histograms have the same bounds");
+        }
+        other.clear();
+    }
+
+    /// Forgets all.
+    pub fn clear(&mut self) {
+        (self.length, self.started, self.completed, self.failed) = (0, 0, 0, 0);
+        (self.requests, self.in_flight, self.waiting) = (0, 0, 0);
+        self.service.reset();
+        self.response.reset();
+        self.exchange.reset();
+    }
+
+    /// Service times of the connections that completed.
+    pub fn service(&self) -> Option<Percentiles> {
+        percentiles(&self.service)
+    }
+
+    /// Response times of the connections that completed, in an open loop.
+    pub fn response(&self) -> Option<Percentiles> {
+        percentiles(&self.response)
+    }
+
+    /// Times of the requests that were answered.
+    pub fn exchange(&self) -> Option<Percentiles> {
+        percentiles(&self.exchange)
+    }
+}
+
+fn percentiles(histogram: &Histogram<u32>) -> Option<Percentiles> {
+    let at = |q| histogram.value_at_quantile(q) as f64 / MILLISECOND as f64;
+    (!histogram.is_empty()).then(|| Percentiles {
+        n: histogram.len(),
+        p50_ms: at(0.5),
+        p99_ms: at(0.99),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seconds_of_several_workers_add_up_and_are_cleared() {
+        let mut all = Second::new();
+        for worker in 1..=2 {
+            let mut second = Second::new();
+            (second.completed, second.in_flight, second.length) = (worker, 3, worker * SECOND);
+            second.service.saturating_record(worker * MILLISECOND);
+            all.take(&mut second);
+            assert_eq!((second.completed, second.service()), (0, None));
+        }
+        assert_eq!((all.completed, all.in_flight, all.length), (3, 6, 2 * SECOND));
+        let service = all.service().unwrap();
+        assert_eq!(service.n, 2);
+        assert!((service.p99_ms - 2.0).abs() < 0.03, "{service:?}");
+        assert_eq!((all.response(), all.exchange()), (None, None));
+    }
+}

@@ -1,0 +1,80 @@
+//! The accounting of workers, where no run of the other tests has several of them, or a server that plays.
+
+use super::*;
+use tlslab_contract::spec::Resume;
+use tlslab_tls::KeyExchangeGroup;
+use tlslab_wire::names::{CipherSuite, TlsVersion};
+
+fn negotiated(group: u16) -> Negotiated {
+    Negotiated {
+        version: TlsVersion::Tls13,
+        suite: CipherSuite::from_code_point(0x1301),
+        group: Some(KeyExchangeGroup::Named(group)),
+        signature_scheme: None,
+        kind: HandshakeKind::Full,
+        hello_retry_request: false,
+        alpn: None,
+        client_authenticated: false,
+        resumed_by: Resume::None,
+        early_data: EarlyData::None,
+        authenticated: true,
+        minimal_client: true,
+    }
+}
+
+/// A worker with numbers of its own in every sum, each a multiple of `times`.
+fn worker(times: u64) -> Recorder {
+    let mut recorder = Recorder::new(1, true);
+    let at = Milestones::default();
+    for connection in 0..times {
+        let bytes = Bytes {
+            handshake_sent: 1,
+            handshake_received: 2,
+            sent: 3,
+            received: 4,
+            ..Bytes::default()
+        };
+        recorder.completed(&at, connection + 1, negotiated(1), &bytes);
+    }
+    recorder.refilled(3 * times);
+    recorder.carried = 5 * times;
+    recorder.in_flight_at_stop = 7 * times;
+    recorder.troubled = 11 * times;
+    recorder.slow_connects = 13 * times;
+    let (due, blocked, waiting_at_stop) = (17 * times, 19 * times, 23 * times);
+    recorder.arrivals = ArrivalAccounting { due, blocked, waiting_at_stop, window: times };
+    let of = |number: u64| u128::from(number * times);
+    recorder.flight =
+        Flight { within: of(29), before: of(31), troubled: of(37), unfinished: of(41) };
+    recorder
+}
+
+#[test]
+fn the_notes_of_workers_add_up() {
+    let mut all = worker(2);
+    all.merge(&worker(3));
+    let ArrivalAccounting { due, blocked, waiting_at_stop, window } = all.arrivals;
+    assert_eq!((due, blocked, waiting_at_stop, window), (5 * 17, 5 * 19, 5 * 23, 3));
+    let Flight { within, before, troubled, unfinished } = all.flight;
+    assert_eq!((within, before, troubled, unfinished), (5 * 29, 5 * 31, 5 * 37, 5 * 41));
+    assert_eq!((all.carried, all.in_flight_at_stop), (25, 35));
+    assert_eq!((all.completed, all.troubled, all.slow_connects), (5, 55, 65));
+    assert_eq!((all.authenticated, all.minimal_client), (5, 5));
+    assert_eq!((all.kinds.full, all.kinds.resumed, all.kinds.refill_connections), (5, 0, 15));
+    let Bytes { handshake_sent, handshake_received, sent, received, .. } = all.bytes;
+    assert_eq!((handshake_sent, handshake_received, sent, received), (5, 10, 15, 20));
+    let facts: Vec<u64> = all.facts.iter().map(|(_, count)| *count).collect();
+    assert_eq!(facts, [5]);
+}
+
+#[test]
+fn a_server_that_shows_ever_new_facts_takes_no_more_memory() {
+    let mut recorder = Recorder::new(1, false);
+    let connections = 2 * FACTS_LIMIT as u64;
+    for group in 0..connections {
+        let group = u16::try_from(group).unwrap();
+        recorder.completed(&Milestones::default(), 1, negotiated(group), &Bytes::default());
+    }
+    assert_eq!(recorder.facts.len(), FACTS_LIMIT);
+    assert_eq!(recorder.facts.iter().map(|(_, count)| count).sum::<u64>(), connections);
+}

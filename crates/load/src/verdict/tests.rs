@@ -1,0 +1,307 @@
+use super::*;
+use tlslab_contract::record::CpuTime;
+use tlslab_system::clock::MILLISECOND;
+
+mod simulation;
+
+/// What a test may change about a run of 10,000 connections in two seconds.
+struct Made {
+    outcomes: Outcomes,
+    summaries: BTreeMap<String, Summary>,
+    usage: WorkerUsage,
+    flight: Flight,
+    carried: u64,
+    open_loop: Option<OpenLoop>,
+    connections: Option<u32>,
+    requests: u64,
+    kinds: Kinds,
+    resume_millionths: u32,
+    seconds: f64,
+    intervals: Vec<Interval>,
+}
+
+fn judge(change: impl FnOnce(&mut Made)) -> Vec<VerdictCode> {
+    let mut outcomes = Outcomes { attempts: 10_010, completed: 10_000, ..Outcomes::default() };
+    outcomes.in_flight_at_stop = 10;
+    let service = Summary { n: 10_000, mean_ms: 2.0, ..Summary::default() };
+    let delay = Summary { n: 10_000, p99_ms: 0.1, p999_ms: 0.9, ..Summary::default() };
+    let cpu = CpuTime { user_us: 300_000, system_us: 200_000 };
+    let mut made = Made {
+        outcomes,
+        summaries: [("service".to_owned(), service), ("start_delay".to_owned(), delay)].into(),
+        usage: WorkerUsage { processor: None, cpu, seconds: 2.0 },
+        flight: flight(2 * 10_000, 10, 10),
+        carried: 10,
+        open_loop: None,
+        connections: Some(10),
+        requests: 10_000,
+        kinds: Kinds { full: 10_000, ..Kinds::default() },
+        resume_millionths: 0,
+        seconds: 2.0,
+        intervals: vec![slice(0.0, 5_000), slice(1.0, 5_000)],
+    };
+    change(&mut made);
+    let evidence = Evidence {
+        outcomes: &made.outcomes,
+        summaries: &made.summaries,
+        open_loop: made.open_loop,
+        flight: made.flight,
+        carried: made.carried,
+        workers: &[made.usage],
+        seconds: made.seconds,
+        intervals: &made.intervals,
+        connections: made.connections,
+        requests: made.requests,
+        kinds: made.kinds,
+        resume_millionths: made.resume_millionths,
+        interrupted: false,
+    };
+    verdicts(&evidence).into_iter().map(|verdict| verdict.code).collect()
+}
+
+/// A second of the measurement with so many completed connections.
+fn slice(at_s: f64, completed: u64) -> Interval {
+    Interval { at_s, seconds: 1.0, completed, failed: 0, cpu: CpuTime::default() }
+}
+
+#[test]
+fn a_server_that_stops_answering_is_told_from_a_slow_one() {
+    let stopped = |made: &mut Made| made.intervals = vec![slice(0.0, 10_000)];
+    let longest = |made: &mut Made, ms: f64| {
+        made.summaries.get_mut("service").unwrap().max_ms = ms;
+    };
+    assert_eq!(judge(stopped), [VerdictCode::Stalled]);
+    // Its connections take that long.
+    let slow = |made: &mut Made| {
+        stopped(made);
+        longest(made, 400.0);
+    };
+    assert_eq!(judge(slow), [VerdictCode::Valid]);
+    // Connections that stay open, or whose number changes, end when they may.
+    let kept = |made: &mut Made| {
+        stopped(made);
+        made.requests = 20_000;
+    };
+    assert_eq!(judge(kept), [VerdictCode::Valid]);
+    let counted = |made: &mut Made| {
+        stopped(made);
+        made.connections = None;
+    };
+    assert_eq!(judge(counted), [VerdictCode::Valid]);
+}
+
+/// The same run in an open loop: ten in flight on the average, fifteen at its end.
+fn open(made: &mut Made) {
+    made.open_loop = Some(OpenLoop {
+        arrivals: 10_000,
+        started: 10_000,
+        blocked: 0,
+        waiting_at_stop: 0,
+        offered_per_s: 5_000.0,
+        achieved_per_s: 5_000.0,
+    });
+    (made.flight, made.carried) = (flight(20_010, 0, 10), 0);
+}
+
+/// So many milliseconds in flight.
+fn flight(within: u64, before: u64, unfinished: u64) -> Flight {
+    let nanos = |ms: u64| u128::from(ms * MILLISECOND);
+    Flight {
+        within: nanos(within),
+        before: nanos(before),
+        unfinished: nanos(unfinished),
+        ..Flight::default()
+    }
+}
+
+#[test]
+fn a_run_without_fault_is_valid() {
+    assert_eq!(judge(|_| ()), [VerdictCode::Valid]);
+    assert_eq!(judge(open), [VerdictCode::Valid]);
+}
+
+#[test]
+fn connections_without_end_are_good_if_requests_are_answered() {
+    let unfinished = |requests| {
+        judge(|made| {
+            made.outcomes = Outcomes { attempts: 4, in_flight_at_stop: 4, ..Outcomes::default() };
+            made.summaries.insert("service".to_owned(), Summary::default());
+            made.requests = requests;
+            made.connections = Some(4);
+            (made.flight, made.carried) = (flight(8_000, 400, 8_400), 4);
+        })
+    };
+    assert_eq!(unfinished(900), [VerdictCode::Valid]);
+    assert_eq!(unfinished(0), [VerdictCode::NothingCompleted]);
+}
+
+#[test]
+fn a_busy_worker_is_the_bottleneck_and_an_open_loop_needs_air() {
+    let busy = |user_us| judge(|made| made.usage.cpu.user_us = user_us);
+    assert_eq!(busy(1_800_000), [VerdictCode::ClientSaturated]);
+    assert_eq!(busy(1_500_000), [VerdictCode::Valid]);
+    let in_open_loop = judge(|made| {
+        open(made);
+        made.usage.cpu.user_us = 1_500_000;
+    });
+    assert_eq!(in_open_loop, [VerdictCode::ClientSaturated]);
+}
+
+#[test]
+fn a_few_ticks_of_the_clock_do_not_make_a_worker_busy() {
+    let tick = CpuTime { user_us: 10_000, system_us: 0 };
+    let verdict = judge(|made| (made.usage.cpu, made.usage.seconds) = (tick, 0.009));
+    assert_eq!(verdict, [VerdictCode::Valid]);
+}
+
+#[test]
+fn failures_and_unexpected_handshakes_have_a_limit() {
+    let failed = |count| {
+        judge(|made| {
+            made.outcomes.failed.insert("reset".to_owned(), count);
+        })
+    };
+    assert_eq!(failed(10), [VerdictCode::Valid]);
+    assert_eq!(failed(11), [VerdictCode::Failures]);
+    let verdict = judge(|made| {
+        made.outcomes.unexpected.insert("group".to_owned(), 100);
+    });
+    assert_eq!(verdict, [VerdictCode::Unexpected]);
+}
+
+#[test]
+fn a_published_mean_that_littles_law_refutes_is_caught() {
+    // 2,000 connections and 3,337 per second make 599 ms; the page said 241 ms.
+    let verdict = judge(|made| {
+        let completed = 100_110;
+        made.seconds = 30.0;
+        made.outcomes = Outcomes { attempts: completed, completed, ..Outcomes::default() };
+        let service = made.summaries.get_mut("service").unwrap();
+        (service.n, service.mean_ms) = (completed, 241.0);
+        made.connections = Some(2_000);
+        (made.flight, made.carried) = (flight(2_000 * 30_000, 300_000, 300_000), 2_000);
+        made.requests = completed;
+    });
+    assert_eq!(verdict, [VerdictCode::LittlesLaw]);
+}
+
+#[test]
+fn in_an_open_loop_littles_law_is_an_identity() {
+    let mean = |mean_ms| {
+        judge(|made| {
+            open(made);
+            made.summaries.get_mut("service").unwrap().mean_ms = mean_ms;
+        })
+    };
+    assert_eq!(mean(2.03), [VerdictCode::Valid]);
+    assert_eq!(mean(2.06), [VerdictCode::LittlesLaw]);
+    assert_eq!(mean(1.0), [VerdictCode::LittlesLaw]);
+    // A ramp: most of the time in flight is that of connections that have not ended.
+    let ramp = |unfinished: u64| {
+        judge(|made| {
+            open(made);
+            made.flight = flight(100_000, 10_000, 1_000 * unfinished);
+        })
+    };
+    assert_eq!(ramp(90), [VerdictCode::Valid]);
+    assert_eq!(ramp(70), [VerdictCode::LittlesLaw]);
+}
+
+#[test]
+fn a_worker_kept_off_its_processor_once_does_not_break_littles_law() {
+    // A turn of the scheduler, 4 ms, in the time in flight and not in the service time.
+    let preempted = |count: u64, seconds: f64| {
+        judge(|made| {
+            made.outcomes = Outcomes { attempts: count, completed: count, ..Outcomes::default() };
+            made.summaries.get_mut("service").unwrap().n = count;
+            made.flight = flight(2 * count + 4, 0, 0);
+            (made.connections, made.seconds, made.requests) = (None, seconds, count);
+        })
+    };
+    assert_eq!(preempted(3, 0.006), [VerdictCode::Valid]);
+    // Two accounts that differ by much more than that are wrong.
+    let wrong = judge(|made| {
+        open(made);
+        made.flight.within *= 2;
+    });
+    assert_eq!(wrong, [VerdictCode::LittlesLaw]);
+}
+
+#[test]
+fn a_connection_that_completes_has_a_service_time() {
+    let lost = judge(|made| made.summaries.get_mut("service").unwrap().n -= 1);
+    assert_eq!(lost, [VerdictCode::LittlesLaw]);
+}
+
+#[test]
+fn a_closed_loop_that_loses_connections_is_told_unless_they_failed() {
+    // Nine of ten in flight, and their times are true.
+    let nine = |made: &mut Made| {
+        made.flight = flight(18_000, 10, 9);
+        made.summaries.get_mut("service").unwrap().mean_ms = 1.8001;
+    };
+    assert_eq!(judge(nine), [VerdictCode::LittlesLaw]);
+    let rested = judge(|made| {
+        nine(made);
+        made.outcomes.failed.insert("reset".to_owned(), 1);
+    });
+    assert_eq!(rested, [VerdictCode::Valid]);
+    // Without a warm-up none is in flight when the measurement begins.
+    let filling = judge(|made| {
+        nine(made);
+        made.carried = 0;
+    });
+    assert_eq!(filling, [VerdictCode::Valid]);
+}
+
+#[test]
+fn failed_connections_were_in_flight_as_well() {
+    let failed = |troubled_ms: u64| {
+        judge(|made| {
+            made.outcomes.failed.insert("timeout_connect".to_owned(), 3);
+            made.flight.troubled = u128::from(troubled_ms * MILLISECOND);
+            made.flight.within += u128::from(3_000 * MILLISECOND);
+        })
+    };
+    assert_eq!(failed(3_000), [VerdictCode::Valid]);
+    assert_eq!(failed(2_000), [VerdictCode::LittlesLaw]);
+}
+
+#[test]
+fn late_starts_are_told_with_their_reason() {
+    let late = |change: fn(&mut Summary)| {
+        judge(|made| {
+            open(made);
+            change(made.summaries.get_mut("start_delay").unwrap());
+        })
+    };
+    assert_eq!(late(|delay| delay.p999_ms = 1.1), [VerdictCode::LateArrivals]);
+    // Of a few hundred starts the one in a thousand is only the latest.
+    assert_eq!(late(|delay| (delay.n, delay.p999_ms) = (500, 9.0)), [VerdictCode::Valid]);
+    assert_eq!(late(|delay| (delay.n, delay.p99_ms) = (500, 2.0)), [VerdictCode::LateArrivals]);
+}
+
+#[test]
+fn a_rate_that_is_not_achieved_is_told() {
+    let started = |started| {
+        judge(|made| {
+            open(made);
+            let open_loop = made.open_loop.as_mut().unwrap();
+            (open_loop.started, open_loop.waiting_at_stop) = (started, 10_000 - started);
+        })
+    };
+    assert_eq!(started(9_900), [VerdictCode::Valid]);
+    assert_eq!(started(9_890), [VerdictCode::RateNotAchieved]);
+}
+
+#[test]
+fn a_share_of_resumed_connections_that_was_not_asked_for_is_told() {
+    let judge = |resumed, resume_millionths| {
+        let kinds = Kinds { full: 10_000 - resumed, resumed, ..Kinds::default() };
+        judge(|made| (made.kinds, made.resume_millionths) = (kinds, resume_millionths))[0]
+    };
+    assert_eq!(judge(6_000, 600_000), VerdictCode::Valid);
+    assert_eq!(judge(6_119, 600_000), VerdictCode::Valid);
+    assert_eq!(judge(6_121, 600_000), VerdictCode::ResumeRatio);
+    assert_eq!(judge(9_000, 1_000_000), VerdictCode::ResumeRatio);
+}

@@ -1,0 +1,182 @@
+//! Watches a run from outside: tells how it goes, ends it when it is told to or has to.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use crate::check::Checked;
+use crate::phase::{Phase, Schedule};
+use crate::recorder::Second;
+use crate::trace::Trace;
+use crate::worker::WorkerStatus;
+use tlslab_contract::spec::RunSpec;
+use tlslab_system::clock::{Clock, MILLISECOND, MonotonicClock, Nanos, SECOND};
+use tlslab_system::guard::{PUBLIC_TIME, Permit};
+
+pub use crate::recorder::Percentiles;
+
+/// How often a run's progress is looked at.
+const WATCH: Duration = Duration::from_millis(20);
+
+/// How long to wait for the answers of workers that are asked how it goes.
+const ANSWER: Nanos = 250 * MILLISECOND;
+
+/// The least time from when the workers are told to measure until they do.
+const NOTICE: Nanos = 200 * MILLISECOND;
+
+/// Who wants to know how a run goes.
+pub trait Observer {
+    /// The preflight connection has been made.
+    fn preflight(&mut self, checked: &Checked);
+
+    /// A phase has begun, at this instant of CLOCK_MONOTONIC.
+    fn phase(&mut self, phase: &'static str, at: Nanos);
+
+    /// Another second of the measurement is over.
+    fn progress(&mut self, progress: Progress);
+
+    /// The run is over; the instants of its connections, where the specification asks for them.
+    fn trace(&mut self, _trace: Trace) {}
+}
+
+/// How far a measurement is, and what went on since this was last told.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Progress {
+    /// Seconds since the measurement began.
+    pub at_s: f64,
+    /// Connections completed, since it began.
+    pub completed: u64,
+    /// Connections that failed or were unexpected, since it began.
+    pub failed: u64,
+    /// Connections started per second.
+    pub started_per_s: f64,
+    /// Connections completed per second.
+    pub connections_per_s: f64,
+    /// Requests answered per second.
+    pub requests_per_s: f64,
+    /// Connections in flight now.
+    pub in_flight: u64,
+    /// Arrivals of an open loop that wait for a free slot now.
+    pub waiting: u64,
+    /// Service times of the connections that completed, if any did.
+    pub service: Option<Percentiles>,
+    /// Their response times, in an open loop.
+    pub response: Option<Percentiles>,
+    /// Times of the requests that were answered, from their start to their last byte.
+    pub exchange: Option<Percentiles>,
+}
+
+/// How a run came to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ending {
+    Planned,
+    Interrupted,
+    Exceeded,
+    /// So many connections were open when all should have been.
+    NotOpen(u64),
+}
+
+/// Tells the observer how the run goes, and ends it when it is told to or when it has to.
+pub(crate) fn watch(
+    spec: &RunSpec,
+    permit: &Permit,
+    statuses: &[WorkerStatus],
+    start: Nanos,
+    observer: &mut dyn Observer,
+    interrupt: &AtomicBool,
+    finished: impl Fn() -> bool,
+) -> Ending {
+    let mut schedule = Schedule::new(spec, start);
+    let mut opening = spec.load.open_within_ms > 0;
+    let mut ending = Ending::Planned;
+    let mut phase = None;
+    let mut teller = Teller::new(statuses);
+    while !finished() {
+        let now = MonotonicClock.now();
+        let open: u64 = statuses.iter().map(WorkerStatus::open).sum();
+        if opening && open >= u64::from(spec.connections) {
+            opening = false;
+            let measure = now + NOTICE.max(spec.warmup_ms * MILLISECOND);
+            schedule = schedule.begun_at(measure.min(schedule.measure));
+            statuses.iter().for_each(|status| status.measure_at(schedule.measure));
+        }
+        let late = now >= start + spec.load.open_within_ms * MILLISECOND;
+        if ending == Ending::Planned && opening && late {
+            ending = Ending::NotOpen(open);
+            statuses.iter().for_each(WorkerStatus::stop);
+        }
+        let next = schedule.at(now);
+        let is_told = now >= start && !matches!(ending, Ending::NotOpen(_));
+        if is_told && phase != Some(next) && next < Phase::Done {
+            phase = Some(next);
+            observer.phase(next.name(), now);
+        }
+        if is_told && next == Phase::Measure {
+            teller.look(now.saturating_sub(schedule.measure), observer);
+        }
+        let connections: u64 = statuses.iter().map(WorkerStatus::started).sum();
+        let elapsed = now.saturating_sub(start).min(PUBLIC_TIME + SECOND);
+        let exceeded = permit.is_exceeded(connections, elapsed);
+        if ending == Ending::Planned && (exceeded || interrupt.load(Ordering::Relaxed)) {
+            ending = if exceeded { Ending::Exceeded } else { Ending::Interrupted };
+            statuses.iter().for_each(WorkerStatus::stop);
+        }
+        let change = schedule.next_change(now).map_or(Nanos::MAX, |change| change - now);
+        thread::sleep(WATCH.min(Duration::from_nanos(change)));
+    }
+    observer.phase(Phase::Done.name(), MonotonicClock.now());
+    ending
+}
+
+/// Asks the workers once a second what they did, and tells the observer.
+struct Teller<'r> {
+    statuses: &'r [WorkerStatus],
+    /// When to ask next, in time since the measurement began.
+    next: Nanos,
+    asked: bool,
+    completed: u64,
+    failed: u64,
+}
+
+impl<'r> Teller<'r> {
+    fn new(statuses: &'r [WorkerStatus]) -> Self {
+        Self { statuses, next: SECOND, asked: false, completed: 0, failed: 0 }
+    }
+
+    /// Goes on with asking and telling, so much after the measurement's begin. A worker that does not
+    /// answer in time, because it was stopped or is at work, is heard the next time.
+    fn look(&mut self, passed: Nanos, observer: &mut dyn Observer) {
+        if !self.asked && passed >= self.next {
+            self.statuses.iter().for_each(WorkerStatus::ask);
+            self.asked = true;
+        }
+        let answered = || !self.statuses.iter().any(WorkerStatus::is_asked);
+        if self.asked && (answered() || passed >= self.next + ANSWER) {
+            let mut second = Second::new();
+            self.statuses.iter().for_each(|status| status.collect(&mut second));
+            observer.progress(self.progress(passed, &second));
+            self.asked = false;
+            self.next += SECOND * ((passed - self.next) / SECOND + 1);
+        }
+    }
+
+    fn progress(&mut self, passed: Nanos, second: &Second) -> Progress {
+        self.completed += second.completed;
+        self.failed += second.failed;
+        let seconds = second.length as f64 / SECOND as f64;
+        let rate = |count: u64| if seconds > 0.0 { count as f64 / seconds } else { 0.0 };
+        Progress {
+            at_s: passed as f64 / SECOND as f64,
+            completed: self.completed,
+            failed: self.failed,
+            started_per_s: rate(second.started),
+            connections_per_s: rate(second.completed),
+            requests_per_s: rate(second.requests),
+            in_flight: second.in_flight,
+            waiting: second.waiting,
+            service: second.service(),
+            response: second.response(),
+            exchange: second.exchange(),
+        }
+    }
+}

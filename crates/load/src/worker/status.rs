@@ -1,0 +1,136 @@
+//! What a worker tells while it runs, and is told, without ever waiting for whoever watches.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use crate::recorder::Second;
+use tlslab_system::clock::Nanos;
+
+/// What a worker tells while it runs; it writes, and whoever watches the run reads.
+#[derive(Debug)]
+#[repr(align(128))]
+pub struct WorkerStatus {
+    started: AtomicU64,
+    open: AtomicU64,
+    /// When the measurement begins, once that is known; before, `Nanos::MAX`.
+    measure_at: AtomicU64,
+    stop: AtomicBool,
+    /// Whether the watcher wants to know how it goes.
+    asked: AtomicBool,
+    /// An empty second for the worker, or a full one for the watcher.
+    mailbox: Mutex<Box<Second>>,
+}
+
+impl Default for WorkerStatus {
+    fn default() -> Self {
+        Self {
+            started: AtomicU64::new(0),
+            open: AtomicU64::new(0),
+            measure_at: AtomicU64::new(Nanos::MAX),
+            stop: AtomicBool::new(false),
+            asked: AtomicBool::new(false),
+            mailbox: Mutex::new(Box::new(Second::new())),
+        }
+    }
+}
+
+impl WorkerStatus {
+    /// Connections begun so far, in whatever phase.
+    pub fn started(&self) -> u64 {
+        self.started.load(Ordering::Relaxed)
+    }
+
+    /// Tells how many connections were begun so far.
+    pub fn tell_started(&self, count: u64) {
+        self.started.store(count, Ordering::Relaxed);
+    }
+
+    /// Connections whose handshake is done, of those under way in the warm-up.
+    pub fn open(&self) -> u64 {
+        self.open.load(Ordering::Relaxed)
+    }
+
+    /// Tells how many connections are open.
+    pub fn tell_open(&self, count: u64) {
+        self.open.store(count, Ordering::Relaxed);
+    }
+
+    /// Has the worker begin its measurement at an instant, if it was to begin later.
+    pub fn measure_at(&self, instant: Nanos) {
+        self.measure_at.store(instant, Ordering::Relaxed);
+    }
+
+    /// When the measurement begins at the latest.
+    pub fn measures_at(&self) -> Nanos {
+        self.measure_at.load(Ordering::Relaxed)
+    }
+
+    /// Asks the worker to end its measurement now.
+    pub fn stop(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the measurement has to end.
+    pub fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    /// Asks the worker for what it did since it was last asked.
+    pub fn ask(&self) {
+        self.asked.store(true, Ordering::Release);
+    }
+
+    /// Whether the worker was asked and has not yet answered.
+    pub fn is_asked(&self) -> bool {
+        self.asked.load(Ordering::Acquire)
+    }
+
+    /// The worker's answer: its second goes into the mailbox, and an empty one comes back. It never
+    /// waits: when the watcher has its hand in the mailbox, the answer is given later.
+    pub fn answer(&self, second: &mut Box<Second>) {
+        if let Ok(mut mailbox) = self.mailbox.try_lock() {
+            std::mem::swap(&mut *mailbox, second);
+            self.asked.store(false, Ordering::Release);
+        }
+    }
+
+    /// Adds the worker's answer to what others have answered, and leaves an empty second.
+    pub fn collect(&self, all: &mut Second) {
+        if !self.is_asked() {
+            all.take(&mut self.mailbox.lock().expect("nobody panics with a hand in the mailbox"));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_is_collected_once_and_a_busy_mailbox_makes_nobody_wait() {
+        let status = WorkerStatus::default();
+        let (mut all, mut mine) = (Second::new(), Box::new(Second::new()));
+        mine.completed = 5;
+        status.ask();
+        let hand = status.mailbox.lock().unwrap();
+        status.answer(&mut mine);
+        assert!(status.is_asked() && mine.completed == 5);
+        drop(hand);
+        status.collect(&mut all);
+        assert_eq!(all.completed, 0, "there is no answer yet");
+        status.answer(&mut mine);
+        assert_eq!((status.is_asked(), mine.completed), (false, 0));
+        status.collect(&mut all);
+        status.collect(&mut all);
+        assert_eq!(all.completed, 5);
+    }
+
+    /// The prefetcher fetches lines of 64 bytes in pairs: what one worker writes must lie in no pair
+    /// that another one writes to.
+    #[test]
+    fn statuses_of_two_workers_share_no_cache_line() {
+        let statuses = [WorkerStatus::default(), WorkerStatus::default()];
+        let [first, second] = [0, 1].map(|index| std::ptr::from_ref(&statuses[index]).addr());
+        assert!(first.is_multiple_of(128) && second - first >= 128);
+    }
+}

@@ -1,0 +1,168 @@
+//! Peers that end a connection where it should not end, and peers that never do.
+
+use std::time::{Duration, Instant};
+
+use tlslab_contract::spec::{BackendChoice, Stop};
+use tlslab_testkit::certificates::Authority;
+use tlslab_testkit::peers::script::Act::{
+    self, CloseNotify, Drip, Fin, Flood, Receive, Reset, Send, Wait,
+};
+use tlslab_testkit::peers::{Fault, Peer, answering, bare, first_flight, secured};
+
+use super::{
+    ALL, CONNECTIONS, Client, LIBRARIES, accounting, completes, fail, fails, head, settings,
+    settings_of_old,
+};
+use crate::harness::{BACKENDS, SLACK, impatient, measured, trust, try_run};
+
+/// A close_notify in a record of its own, in the clear.
+const CLOSE_NOTIFY: [u8; 7] = [21, 3, 3, 0, 2, 1, 0];
+
+#[test]
+fn silence_ends_with_the_deadline_of_its_step() {
+    let authority = Authority::new("tlslab test");
+    let settings = settings(&authority);
+    let slow = Duration::from_millis(100);
+    let some = [head("Content-Length: 100"), vec![b'x'; 50]].concat();
+    let begun = vec![22, 3, 3, 0x3f, 0xff, 2, 0, 0x3f, 0xfb];
+    let cases: [(&str, &str, Fault); 7] = [
+        ("says nothing", "timeout_handshake", bare(vec![Wait])),
+        ("a byte now and then", "timeout_handshake", bare(vec![Receive, Drip(begun, slow)])),
+        ("half a handshake", "timeout_first_byte", first_flight(&settings, vec![Wait])),
+        ("no answer", "timeout_first_byte", secured(&settings, vec![Wait])),
+        (
+            "a slow head",
+            "timeout_body",
+            secured(&settings, vec![Receive, Drip(some.clone(), slow)]),
+        ),
+        ("half a body", "timeout_body", answering(&settings, some)),
+        ("a longer body", "timeout_body", answering(&settings, head("Content-Length: 1"))),
+    ];
+    for (name, class, fault) in &cases {
+        fails(&authority, name, class, fault);
+    }
+}
+
+#[test]
+fn connections_that_the_peer_ends_are_told_apart_by_how_and_when() {
+    let authority = Authority::new("tlslab test");
+    let settings = settings(&authority);
+    let old = settings_of_old(&authority);
+    let body = Send([head("Content-Length: 100"), vec![b'x'; 50]].concat());
+    let close_notify = Send(CLOSE_NOTIFY.to_vec());
+    let cases: [(&str, &str, Fault); 13] = [
+        ("RST at once", "reset", bare(vec![Reset])),
+        ("FIN at once", "closed_handshake", bare(vec![Fin])),
+        ("RST after ClientHello", "reset", bare(vec![Receive, Reset])),
+        ("FIN after ClientHello", "closed_handshake", bare(vec![Receive, Fin])),
+        (
+            "close_notify and FIN after ClientHello",
+            "closed_handshake",
+            bare(vec![Receive, close_notify, Fin]),
+        ),
+        ("RST after the first flight", "reset", first_flight(&settings, vec![Reset])),
+        ("FIN after the first flight", "closed_first_byte", first_flight(&settings, vec![Fin])),
+        ("RST after the handshake", "reset", secured(&settings, vec![Reset])),
+        ("FIN after the handshake", "closed_first_byte", secured(&settings, vec![Fin])),
+        (
+            "close_notify in place of an answer",
+            "closed_first_byte",
+            secured(&settings, vec![CloseNotify, Wait]),
+        ),
+        ("RST in the body", "reset", secured(&settings, vec![Receive, body.clone(), Reset])),
+        ("FIN in the body", "closed_body", secured(&settings, vec![Receive, body.clone(), Fin])),
+        (
+            "close_notify in the body",
+            "closed_body",
+            secured(&settings, vec![Receive, body, CloseNotify, Wait]),
+        ),
+    ];
+    for (name, class, fault) in &cases {
+        fails(&authority, name, class, fault);
+    }
+    let cases: [(&str, &str, Fault); 3] = [
+        ("RST after TLS 1.2's first flight", "reset", first_flight(&old, vec![Reset])),
+        ("FIN after TLS 1.2's first flight", "closed_handshake", first_flight(&old, vec![Fin])),
+        ("FIN after TLS 1.2's handshake", "closed_first_byte", secured(&old, vec![Fin])),
+    ];
+    for (name, class, fault) in &cases {
+        fail(&LIBRARIES, &authority, name, class, fault);
+    }
+}
+
+#[test]
+fn a_close_notify_that_nobody_vouches_for_is_a_matter_of_the_library() {
+    let authority = Authority::new("tlslab test");
+    let fault = bare(vec![Receive, Send(CLOSE_NOTIFY.to_vec()), Wait]);
+    for client in ALL {
+        // rustls believes no alert that anybody on the way can have sent; OpenSSL does.
+        let class = match client {
+            Client::Library(BackendChoice::Openssl) => "closed_handshake",
+            _ => "timeout_handshake",
+        };
+        let failed = [(class.to_owned(), CONNECTIONS)].into();
+        assert_eq!(accounting(&authority, fault.clone(), client).failed, failed, "{client:?}");
+    }
+}
+
+#[test]
+fn a_body_that_only_the_end_of_the_session_completes_needs_a_close_notify() {
+    let authority = Authority::new("tlslab test");
+    for (settings, clients) in
+        [(settings(&authority), &ALL[..]), (settings_of_old(&authority), &LIBRARIES)]
+    {
+        let begin = || vec![Receive, Send([head("Server: endless"), vec![b'x'; 50]].concat())];
+        let ending = |acts: &[Act]| secured(&settings, [begin(), acts.to_vec()].concat());
+        completes(clients, &authority, "close_notify", &ending(&[CloseNotify, Wait]));
+        completes(clients, &authority, "close_notify and FIN", &ending(&[CloseNotify, Fin]));
+        fail(clients, &authority, "FIN", "truncated", &ending(&[Fin]));
+        fail(clients, &authority, "RST", "reset", &ending(&[Reset]));
+    }
+}
+
+#[test]
+fn a_body_that_never_ends_ends_with_its_deadline() {
+    let authority = Authority::new("tlslab test");
+    let settings = settings(&authority);
+    for field in ["Content-Length: 1099511627776", "Server: endless"] {
+        let acts = vec![Receive, Send(head(field)), Flood(vec![b'x'; 16 * 1024])];
+        fails(&authority, field, "timeout_body", &secured(&settings, acts));
+    }
+}
+
+#[test]
+fn a_silent_server_is_waited_for_once_before_the_run() {
+    let authority = Authority::new("tlslab test");
+    let peer = Peer::start(&settings(&authority), 0, bare(vec![Wait]));
+    for backend in BACKENDS {
+        // With a group forced in TLS 1.2 there are two connections before the load.
+        let mut spec = impatient(peer.address(), backend);
+        spec.deadlines.handshake_ms = 1_500;
+        spec.tls.versions = vec!["1.2".parse().unwrap()];
+        spec.tls.groups = vec!["X25519".parse().unwrap()];
+        let began = Instant::now();
+        let error = try_run(spec, trust(&authority)).unwrap_err();
+        assert_eq!(error.class(), "timeout_handshake", "{error}");
+        assert!(began.elapsed() < Duration::from_millis(1_500) + SLACK, "{backend:?}");
+    }
+}
+
+#[test]
+fn a_run_by_time_ends_in_time_whatever_its_connections_do() {
+    let authority = Authority::new("tlslab test");
+    let settings = settings(&authority);
+    let endless: Vec<Act> =
+        vec![Receive, Send(head("Content-Length: 1099511627776")), Flood(vec![b'x'; 16 * 1024])];
+    for fault in [bare(vec![Wait]), bare(vec![Reset]), secured(&settings, endless)] {
+        for client in ALL {
+            let peer = Peer::start(&settings, client.preflights(), fault.clone());
+            let mut spec = client.spec(peer.address());
+            spec.stop = Stop::DurationMs(300);
+            // Longer than the run: what is under way has to be broken off.
+            spec.deadlines.handshake_ms = 60_000;
+            spec.deadlines.body_ms = 60_000;
+            let record = measured(spec, trust(&authority));
+            assert_eq!(record.outcomes.completed, 0, "{client:?}");
+        }
+    }
+}

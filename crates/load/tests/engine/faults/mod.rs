@@ -1,0 +1,118 @@
+//! Servers that fail in every way that is known, under load, by both back ends, the engine's
+//! minimal client and `--lean`: each failure has its class, the accounting balances, nothing panics, nothing
+//! hangs and nothing grows.
+
+mod endings;
+mod http;
+mod tls;
+
+use std::net::SocketAddr;
+
+use crate::alone::measured_alone;
+use crate::harness::{BACKENDS, impatient, lean, own};
+use tlslab_contract::accounting::Outcomes;
+use tlslab_contract::spec::{BackendChoice, RunSpec};
+use tlslab_testkit::certificates::{Authority, Key};
+use tlslab_testkit::peers::{Fault, Peer};
+use tlslab_testkit::tls_server::{Settings, Version};
+
+/// The connections of each run.
+const CONNECTIONS: u64 = 4;
+
+/// What the peer behind `authority` is: one certificate, TLS 1.3.
+fn settings(authority: &Authority) -> Settings {
+    Settings {
+        identities: vec![authority.issue(Key::P256)],
+        version: Some(Version::Tls13),
+        body_length: 100,
+        ..Settings::default()
+    }
+}
+
+/// The same with TLS 1.2.
+fn settings_of_old(authority: &Authority) -> Settings {
+    Settings { version: Some(Version::Tls12), ..settings(authority) }
+}
+
+/// Who meets a fault.
+#[derive(Debug, Clone, Copy)]
+enum Client {
+    Library(BackendChoice),
+    /// The engine's minimal client, behind a first connection of rustls. Of TLS 1.3 alone.
+    Own,
+    /// The same as `--lean` does it: it does not look at certificates.
+    Lean,
+}
+
+const LIBRARIES: [Client; 2] = [Client::Library(BACKENDS[0]), Client::Library(BACKENDS[1])];
+const VERIFYING: [Client; 3] = [LIBRARIES[0], LIBRARIES[1], Client::Own];
+const ALL: [Client; 4] = [LIBRARIES[0], LIBRARIES[1], Client::Own, Client::Lean];
+
+/// The accounting of a run whose preflight went well and whose connections all met the fault.
+fn accounting(authority: &Authority, fault: Fault, client: Client) -> Outcomes {
+    // Without a version of its own, so that a fault may be of any.
+    let welcome = Settings { version: None, ..settings(authority) };
+    let peer = Peer::start(&welcome, client.preflights(), fault);
+    let record = measured_alone(client.spec(peer.address()), authority);
+    assert_eq!(record.outcomes.attempts, CONNECTIONS);
+    record.outcomes
+}
+
+impl Client {
+    /// Connections before the load: one by each client that the run will have.
+    fn preflights(self) -> u64 {
+        match self {
+            Self::Library(_) => 1,
+            Self::Own | Self::Lean => 2,
+        }
+    }
+
+    /// A run of it, with short deadlines.
+    fn spec(self, address: SocketAddr) -> RunSpec {
+        match self {
+            Self::Library(backend) => impatient(address, backend),
+            Self::Own => own(impatient(address, BackendChoice::Rustls)),
+            Self::Lean => lean(impatient(address, BackendChoice::Rustls)),
+        }
+    }
+}
+
+#[test]
+fn the_clients_are_who_they_are_called() {
+    let authority = Authority::new("tlslab test");
+    let peer = Peer::honest(&settings(&authority));
+    for client in ALL {
+        let record = measured_alone(client.spec(peer.address()), &authority);
+        let by_own = match client {
+            Client::Library(_) => 0,
+            Client::Own | Client::Lean => CONNECTIONS - 1,
+        };
+        assert_eq!((record.outcomes.completed, record.minimal_client), (CONNECTIONS, by_own));
+    }
+}
+
+/// Every connection fails, and as what.
+fn fails(authority: &Authority, name: &str, class: &str, fault: &Fault) {
+    fail(&ALL, authority, name, class, fault);
+}
+
+fn fail(clients: &[Client], authority: &Authority, name: &str, class: &str, fault: &Fault) {
+    for client in clients {
+        let outcomes = accounting(authority, fault.clone(), *client);
+        let failed = [(class.to_owned(), CONNECTIONS)].into();
+        assert_eq!(outcomes.failed, failed, "{name}, {client:?}");
+    }
+}
+
+/// Every connection of these clients completes, whatever is odd about it.
+fn completes(clients: &[Client], authority: &Authority, name: &str, fault: &Fault) {
+    for client in clients {
+        let outcomes = accounting(authority, fault.clone(), *client);
+        assert_eq!(outcomes.completed, CONNECTIONS, "{name}, {client:?}: {outcomes:?}");
+    }
+}
+
+/// A response's head with this field.
+fn head(field: &str) -> Vec<u8> {
+    format!("HTTP/1.1 200 OK\r\n{field}\r\n\r\n").into_bytes()
+}

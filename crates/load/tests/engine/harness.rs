@@ -1,0 +1,217 @@
+//! Whole runs of the engine, and what must be true of every record.
+
+use std::net::SocketAddr;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use tlslab_contract::record::{CountedName, RunRecord, StepResult, VerdictCode};
+use tlslab_contract::spec::{
+    Authenticate, BackendChoice, CheckedSpec, Deadlines, KeyShare, RunSpec, Stop, TlsSpec,
+};
+use tlslab_load::check::{Checked, check};
+use tlslab_load::error::RunError;
+use tlslab_load::run::run;
+use tlslab_load::watch::{Observer, Progress};
+use tlslab_testkit::certificates::Authority;
+use tlslab_tls::TrustAnchors;
+use tlslab_wire::names::{Group, TlsVersion};
+
+/// Both back ends.
+pub const BACKENDS: [BackendChoice; 2] = [BackendChoice::Rustls, BackendChoice::Openssl];
+
+/// What a run may take beyond its deadline.
+pub const SLACK: Duration = Duration::from_secs(1);
+
+/// The time that each step may take where peers are slow on purpose.
+pub const STEP_MS: u32 = 300;
+
+/// A specification of four connections with one request each to this address, by this back end.
+pub fn spec(address: SocketAddr, backend: BackendChoice) -> RunSpec {
+    let json = format!(r#"{{"url":"https://{address}/bytes/4788","stop":{{"count":4}}}}"#);
+    let mut spec: RunSpec = serde_json::from_str(&json).unwrap();
+    spec.tls.backend = backend;
+    spec
+}
+
+/// The same with short deadlines.
+pub fn impatient(address: SocketAddr, backend: BackendChoice) -> RunSpec {
+    let step = STEP_MS;
+    let deadlines =
+        Deadlines { connect_ms: step, handshake_ms: step, first_byte_ms: step, body_ms: step };
+    RunSpec { deadlines, connections: 4, ..spec(address, backend) }
+}
+
+/// The same with TLS 1.3 and one group: the engine's minimal client does all connections but the first.
+pub fn own(spec: RunSpec) -> RunSpec {
+    let (versions, groups) = (vec![TlsVersion::Tls13], vec![Group::X25519]);
+    RunSpec { tls: TlsSpec { versions, groups, ..spec.tls }, ..spec }
+}
+
+/// The same as `--lean` runs it: the first connection is verified, and one in 128 thereafter.
+pub fn lean(spec: RunSpec) -> RunSpec {
+    let (authenticate, key_share) = (Authenticate::Sampled, KeyShare::Reused);
+    let spec = own(spec);
+    RunSpec { tls: TlsSpec { authenticate, key_share, ..spec.tls }, ..spec }
+}
+
+/// Trusts the authority.
+pub fn trust(authority: &Authority) -> TrustAnchors {
+    TrustAnchors::Certificates(vec![authority.certificate().to_vec()])
+}
+
+/// Nobody listens.
+pub struct Deaf;
+
+impl Observer for Deaf {
+    fn preflight(&mut self, _: &Checked) {}
+    fn phase(&mut self, _: &'static str, _: u64) {}
+    fn progress(&mut self, _: Progress) {}
+}
+
+/// Runs and says why it could not.
+pub fn try_run(spec: RunSpec, trust: TrustAnchors) -> Result<RunRecord, RunError> {
+    let spec = spec.checked().unwrap();
+    let checked = check(&spec, trust)?;
+    let began = Instant::now();
+    let record = run(&spec, &checked, &mut Deaf, &AtomicBool::new(false))?;
+    let took = began.elapsed();
+    assert!(took <= longest(&spec) + SLACK, "{took:?}");
+    assert_books(&record);
+    Ok(record)
+}
+
+/// Runs, and asserts what must be true of every record.
+pub fn measured(spec: RunSpec, trust: TrustAnchors) -> RunRecord {
+    try_run(spec, trust).unwrap()
+}
+
+/// How long a run may take by its own specification: its time, or each step of as many connections
+/// one after the other as each place gets.
+fn longest(spec: &CheckedSpec) -> Duration {
+    let spec = spec.spec();
+    let d = &spec.deadlines;
+    let steps = [d.connect_ms, d.handshake_ms, d.first_byte_ms, d.body_ms];
+    let milliseconds = match spec.stop {
+        Stop::DurationMs(ms) => ms,
+        Stop::Count(count) => {
+            let turns = count.div_ceil(u64::from(spec.connections));
+            turns * u64::from(steps.iter().sum::<u32>())
+        }
+    };
+    Duration::from_millis(spec.warmup_ms + milliseconds)
+}
+
+/// The accounting identity, and that only completed connections enter facts and histograms.
+pub fn assert_books(record: &RunRecord) {
+    let outcomes = &record.outcomes;
+    assert!(outcomes.balanced(), "{outcomes:?}");
+    let unexpected: u64 = outcomes.unexpected.values().sum();
+    let facts: u64 = record.facts.iter().map(|counted| counted.count).sum();
+    assert_eq!(facts, outcomes.completed + unexpected);
+    for name in ["connect", "handshake", "established", "service"] {
+        assert_eq!(record.summaries[name].n, outcomes.completed, "{name}");
+    }
+    for name in ["first_byte", "exchange"] {
+        assert_eq!(record.summaries[name].n, record.requests, "{name}");
+    }
+    assert_times(record);
+    assert!(record.authenticated <= outcomes.completed);
+    assert!(record.minimal_client <= outcomes.completed);
+    // Time in flight is accounted for, whatever the server did.
+    let doubted = record.verdicts.iter().find(|said| said.code == VerdictCode::LittlesLaw);
+    assert_eq!(doubted, None, "{:?}", record.flight);
+    assert_clients(record);
+    assert_names(record);
+    assert_arrivals(record);
+    assert_steps(record);
+    let slices = record.intervals.iter();
+    let (completed, failed) =
+        slices.fold((0, 0), |sum, slice| (sum.0 + slice.completed, sum.1 + slice.failed));
+    assert_eq!((completed, completed + failed), (outcomes.completed, outcomes.ended()));
+}
+
+/// A part of a time is no longer than the whole of it; histograms have three digits.
+fn assert_times(record: &RunRecord) {
+    let of = |name: &str| record.summaries[name];
+    let wholes = [
+        ("connect", "established"),
+        ("handshake", "established"),
+        ("established", "service"),
+        ("first_byte", "exchange"),
+    ];
+    for (part, whole) in wholes {
+        let (part_ms, whole_ms) = (of(part).max_ms, of(whole).max_ms);
+        assert!(part_ms <= whole_ms * 1.002, "{part} {part_ms}, {whole} {whole_ms}");
+        assert!(of(part).mean_ms <= of(whole).mean_ms * 1.002, "{part}, {whole}");
+    }
+}
+
+/// The times by client add up to those of all, and are apart only where there are two.
+fn assert_clients(record: &RunRecord) {
+    let (minimal, completed) = (record.minimal_client, record.outcomes.completed);
+    let both = minimal > 0 && minimal < completed;
+    assert_eq!(record.clients.len(), if both { 2 } else { 0 });
+    if both {
+        assert_eq!(record.clients["minimal"].connections, minimal);
+        assert_eq!(record.clients["library"].connections, completed - minimal);
+        for (name, whole) in record.summaries.iter().filter(|(name, _)| *name != "start_delay") {
+            let of = |client: &str| record.clients[client].summaries[name];
+            let (library, minimal) = (of("library"), of("minimal"));
+            assert_eq!(library.n + minimal.n, whole.n, "{name}");
+            assert!(whole.max_ms == library.max_ms.max(minimal.max_ms), "{name}");
+        }
+        let carried = if 2 * minimal > completed { "minimal" } else { "library" };
+        let (client, times) = record.load_client().unwrap();
+        assert!(client == carried || 2 * minimal == completed, "{client}");
+        assert_eq!(record.load_summary("service"), Some(times.summaries["service"]));
+    }
+}
+
+/// The accounting by name add up to the accounting of all.
+fn assert_names(record: &RunRecord) {
+    if record.server_names.is_empty() {
+        return;
+    }
+    let outcomes = &record.outcomes;
+    let total = |of: fn(&CountedName) -> u64| record.server_names.iter().map(of).sum::<u64>();
+    assert_eq!(total(|name| name.completed), outcomes.completed);
+    assert_eq!(total(|name| name.failed), outcomes.failed.values().sum::<u64>());
+    assert_eq!(total(|name| name.unexpected), outcomes.unexpected.values().sum::<u64>());
+}
+
+/// In an open loop: arrivals = started + still waiting, attempts = in flight at the begin + started.
+fn assert_arrivals(record: &RunRecord) {
+    let Some(open_loop) = &record.open_loop else {
+        assert!(!record.summaries.contains_key("response"));
+        return;
+    };
+    assert_eq!(open_loop.arrivals, open_loop.started + open_loop.waiting_at_stop, "{open_loop:?}");
+    assert!(open_loop.blocked <= open_loop.arrivals, "{open_loop:?}");
+    assert!(record.outcomes.attempts >= open_loop.started);
+    assert_eq!(record.summaries["start_delay"].n, open_loop.started);
+    for name in ["response", "response_established"] {
+        assert_eq!(record.summaries[name].n, record.outcomes.completed, "{name}");
+    }
+    assert!(record.summaries["response"].mean_ms >= record.summaries["service"].mean_ms * 0.999);
+}
+
+/// What is told of the steps adds up to what is told of the whole.
+fn assert_steps(record: &RunRecord) {
+    if record.steps.is_empty() {
+        return;
+    }
+    let total = |of: fn(&StepResult) -> u64| record.steps.iter().map(of).sum::<u64>();
+    assert_eq!(total(|step| step.completed), record.outcomes.completed);
+    assert_eq!(total(|step| step.failed.values().sum()), record.outcomes.failures());
+    assert_eq!(total(|step| step.requests), record.requests);
+    assert_eq!(total(|step| step.summaries["service"].n), record.outcomes.completed);
+    let (attempts, started) = (record.outcomes.attempts, total(|step| step.started));
+    assert!(started <= attempts && attempts - started <= u64::from(record.spec.connections));
+}
+
+/// The greatest memory that this process has had, in MiB (VmHWM).
+pub fn peak_memory_mib() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() / 1024
+}

@@ -1,0 +1,132 @@
+//! What a run learns of the server before its load: the key share that it takes, and whether it takes
+//! the minimal client.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::thread::JoinHandle;
+
+use crate::harness::{BACKENDS, lean, measured, own, spec, trust};
+use tlslab_contract::spec::{BackendChoice, KeyShare, RunSpec, Stop};
+use tlslab_testkit::certificates::{Authority, Key};
+use tlslab_testkit::lockstep::LockstepServer;
+use tlslab_testkit::peers::script::Act;
+use tlslab_testkit::peers::{Peer, bare};
+use tlslab_testkit::tls_server::{Settings, Version};
+use tlslab_wire::names::Group;
+
+const RESPONSE: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+
+/// A server that has these groups only.
+fn settings(authority: &Authority, groups: &str) -> Settings {
+    Settings {
+        identities: vec![authority.issue(Key::P256)],
+        version: Some(Version::Tls13),
+        groups: groups.to_owned(),
+        ..Settings::default()
+    }
+}
+
+fn asks_for_nothing(spec: RunSpec) -> RunSpec {
+    spec
+}
+
+fn reuses_its_share(mut spec: RunSpec) -> RunSpec {
+    spec.tls.key_share = KeyShare::Reused;
+    spec
+}
+
+/// `--lean` without a version and a group.
+fn lean_by_default(spec: RunSpec) -> RunSpec {
+    let (versions, groups) = (spec.tls.versions.clone(), spec.tls.groups.clone());
+    let mut spec = lean(spec);
+    (spec.tls.versions, spec.tls.groups) = (versions, groups);
+    spec
+}
+
+#[test]
+fn without_a_group_each_connection_sends_the_share_that_the_server_takes() {
+    let authority = Authority::new("tlslab test");
+    for groups in ["X25519", "P-256", "P-384"] {
+        let peer = Peer::honest(&settings(&authority, groups));
+        for backend in BACKENDS {
+            // OpenSSL draws a share for each connection.
+            let reused = [reuses_its_share, lean_by_default].into_iter();
+            let reused = reused.take(if backend == BackendChoice::Rustls { 2 } else { 0 });
+            for change in reused.chain([asks_for_nothing as fn(RunSpec) -> RunSpec]) {
+                let record = measured(change(spec(peer.address(), backend)), trust(&authority));
+                let seen = (record.outcomes.completed, record.facts.len());
+                assert_eq!(seen, (4, 1), "{groups} {backend:?}: {:?}", record.outcomes);
+                let facts = &record.facts[0].facts;
+                assert!(!facts.hello_retry_request);
+                let group: Group = facts.group.parse().unwrap();
+                assert_eq!(group.openssl_name(), groups);
+                let notes = record.notes.iter().filter(|note| note.contains("key share of"));
+                // X25519 is among the shares that both libraries send by themselves.
+                assert!(notes.count() <= 1 && (groups == "X25519" || !record.notes.is_empty()));
+            }
+        }
+    }
+}
+
+/// Serves connections one after the other, but refuses those of these numbers, until one sends nothing.
+fn refusing(listener: &TcpListener, server: &LockstepServer, refused: &[usize]) -> usize {
+    let mut served = 0;
+    loop {
+        let (mut socket, _) = listener.accept().unwrap();
+        let mut session = server.session(RESPONSE);
+        let mut buffer = [0; 16 * 1024];
+        let mut came = 0;
+        while let Ok(length @ 1..) = socket.read(&mut buffer) {
+            came += length;
+            if refused.contains(&served)
+                || socket.write_all(&session.take(&buffer[..length])).is_err()
+            {
+                break;
+            }
+        }
+        if came == 0 {
+            return served;
+        }
+        served += 1;
+    }
+}
+
+fn refusing_server(
+    authority: &Authority,
+    refused: &'static [usize],
+) -> (SocketAddr, JoinHandle<usize>) {
+    let server = LockstepServer::new(&settings(authority, "X25519"));
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    (address, std::thread::spawn(move || refusing(&listener, &server, refused)))
+}
+
+#[test]
+fn where_the_minimal_client_is_refused_the_library_makes_all_connections_and_a_note_says_so() {
+    let authority = Authority::new("tlslab test");
+    // The library's connection, the minimal client's; if that fails, one of each once more.
+    let cases: [(&[usize], usize, u64); 3] = [(&[1, 3], 4, 0), (&[1], 4, 3), (&[], 2, 3)];
+    for (refused, preflight, minimal) in cases {
+        for change in [own, lean] {
+            let (address, server) = refusing_server(&authority, refused);
+            let spec = change(spec(address, BackendChoice::Rustls));
+            let record = measured(RunSpec { stop: Stop::Count(4), ..spec }, trust(&authority));
+            assert_eq!(record.outcomes.completed, 4, "{:?}", record.outcomes);
+            assert_eq!(record.minimal_client, minimal);
+            let told = record.notes.iter().any(|note| note.contains("minimal client could not"));
+            assert_eq!(told, minimal == 0, "{:?}", record.notes);
+            drop(TcpStream::connect(address));
+            assert_eq!(server.join().unwrap(), preflight + 4);
+        }
+    }
+}
+
+#[test]
+fn where_the_library_fails_as_well_the_minimal_client_goes_on() {
+    let authority = Authority::new("tlslab test");
+    let settings = settings(&authority, "X25519");
+    // The server ends each connection but the first: that is not for the client's sake.
+    let peer = Peer::start(&settings, 1, bare(vec![Act::Reset]));
+    let record = measured(own(spec(peer.address(), BackendChoice::Rustls)), trust(&authority));
+    assert_eq!((record.outcomes.completed, record.notes.len()), (0, 0), "{:?}", record.notes);
+}

@@ -1,0 +1,287 @@
+//! What a record says of the reasons of failures, and what servers are told before the end: alerts and
+//! errors of HTTP/2, read off the wire by the peer that has broken a rule.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::harness::{BACKENDS, impatient, lean, measured, own, trust, try_run};
+use tlslab_contract::accounting::Outcomes;
+use tlslab_contract::spec::{BackendChoice, HttpVersion, RunSpec};
+use tlslab_testkit::certificates::{Authority, Key};
+use tlslab_testkit::h2::{
+    self, CONTINUATION, DATA, END_HEADERS, END_STREAM, HEADERS, PING, PRIORITY, PUSH_PROMISE,
+    STATUS_200, Said, WINDOW_UPDATE, field, frame, settings as settings_frame,
+};
+use tlslab_testkit::peers::forge::{Forgery, flood};
+use tlslab_testkit::peers::script::Act::{Receive, Send, Wait};
+use tlslab_testkit::peers::{Fault, Notes, Peer, alerted, heard, secured};
+use tlslab_testkit::tls_server::{Settings, Version};
+use tlslab_wire::reason::EXAMPLES_LIMIT;
+
+/// The connections of each run.
+const CONNECTIONS: u64 = 4;
+
+/// Longer than a peer takes to note what it has heard.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+fn settings(authority: &Authority) -> Settings {
+    Settings {
+        identities: vec![authority.issue(Key::P256)],
+        version: Some(Version::Tls13),
+        body_length: 100,
+        ..Settings::default()
+    }
+}
+
+/// Every client.
+const CLIENTS: [&str; 4] = ["rustls", "openssl", "minimal", "lean"];
+
+fn spec_of(client: &str, address: SocketAddr) -> RunSpec {
+    match client {
+        "openssl" => impatient(address, BackendChoice::Openssl),
+        "minimal" => own(impatient(address, BackendChoice::Rustls)),
+        "lean" => lean(impatient(address, BackendChoice::Rustls)),
+        _ => impatient(address, BackendChoice::Rustls),
+    }
+}
+
+/// What became of a client's connections, all of which met the fault but those of the preflight: one
+/// by each client that the run has.
+fn met(client: &str, authority: &Authority, fault: &Fault) -> Outcomes {
+    let preflights = if matches!(client, "minimal" | "lean") { 2 } else { 1 };
+    let peer = Peer::start(&settings(authority), preflights, Arc::clone(fault));
+    measured(spec_of(client, peer.address()), trust(authority)).outcomes
+}
+
+/// What peers have noted of so many connections, if it comes in time.
+fn noted<T>(notes: &Notes<T>, count: usize) -> Vec<T> {
+    let deadline = Instant::now() + PATIENCE;
+    while notes.lock().unwrap().len() < count && Instant::now() < deadline {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    std::mem::take(&mut *notes.lock().unwrap())
+}
+
+#[test]
+fn reasons_are_counted_with_the_first_connections_as_examples() {
+    let authority = Authority::new("tlslab test");
+    let fault = flood(&settings(&authority), Forgery::Falsified);
+    for client in CLIENTS {
+        let outcomes = met(client, &authority, &fault);
+        assert_eq!(outcomes.failed, [("tls_protocol".to_owned(), CONNECTIONS)].into(), "{client}");
+        let [counted] = &outcomes.reasons[..] else { panic!("{client}: {outcomes:?}") };
+        assert_eq!((&*counted.class, counted.count), ("tls_protocol", CONNECTIONS));
+        let words = match client {
+            "openssl" => "decryption failed or bad record mac",
+            _ => "bad_record_mac (a record that is not authentic)",
+        };
+        assert_eq!(counted.reason, words, "{client}");
+        assert_eq!(counted.examples.len(), EXAMPLES_LIMIT);
+        assert!(counted.examples.iter().all(|example| example.local_port > 0));
+    }
+}
+
+#[test]
+fn a_status_and_a_server_that_is_no_http_are_reasons() {
+    let authority = Authority::new("tlslab test");
+    for (bytes, class, reason) in [
+        (&b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"[..], "http_status", "404"),
+        (b"SSH-2.0-OpenSSH\r\n\r\n", "http_protocol", "the response's head is not HTTP/1.1"),
+    ] {
+        let fault = secured(&settings(&authority), vec![Receive, Send(bytes.to_vec()), Wait]);
+        for client in CLIENTS {
+            let outcomes = met(client, &authority, &fault);
+            let reasons: Vec<_> =
+                outcomes.reasons.iter().map(|r| (&*r.class, &*r.reason, r.count)).collect();
+            assert_eq!(reasons, [(class, reason, CONNECTIONS)], "{client}");
+        }
+    }
+}
+
+#[test]
+fn every_client_sends_an_alert_before_it_leaves() {
+    let authority = Authority::new("tlslab test");
+    for (forgery, alert) in [
+        (Forgery::Falsified, "bad record mac"),
+        (Forgery::Untyped, "unexpected message"),
+        (Forgery::Overlong, "record overflow"),
+        (Forgery::Late, "unexpected message"),
+        (Forgery::UnknownUpdate, "illegal parameter"),
+        (Forgery::CutTicket, "decode error"),
+    ] {
+        let told: Notes<String> = Notes::default();
+        let fault = alerted(&settings(&authority), forgery, Arc::clone(&told));
+        for client in CLIENTS {
+            let outcomes = met(client, &authority, &fault);
+            let classes: Vec<_> = outcomes.failed.keys().map(String::as_str).collect();
+            assert_eq!(classes, ["tls_protocol"], "{forgery:?}, {client}: found by us");
+            // rustls itself leaves without a word where a record has no content type; the minimal
+            // client's first connection is one of rustls'.
+            let silent = match (forgery, client) {
+                (Forgery::Untyped, "rustls") => CONNECTIONS,
+                (Forgery::Untyped, "minimal" | "lean") => 1,
+                _ => 0,
+            };
+            let all = (CONNECTIONS - silent) as usize;
+            let told = noted(&told, all);
+            let right = told.iter().filter(|words| words.ends_with(alert)).count();
+            assert_eq!((right, told.len()), (all, all), "{forgery:?}, {client}: {told:?}");
+        }
+    }
+}
+
+/// What of HTTP/2 these clients say to a server that says this behind its SETTINGS.
+fn answers(authority: &Authority, bytes: &[u8]) -> Vec<(Vec<Said>, Outcomes)> {
+    let settings = Settings { alpn: "h2".to_owned(), ..settings(authority) };
+    let acts = vec![Send([&settings_frame(&[])[..], bytes].concat())];
+    let runs = BACKENDS.into_iter().map(|backend| {
+        let notes: Notes<Vec<u8>> = Notes::default();
+        let fault = heard(&settings, acts.clone(), Arc::clone(&notes));
+        let peer = Peer::start(&settings, 1, fault);
+        let mut spec = impatient(peer.address(), backend);
+        spec.http.version = HttpVersion::Http2;
+        let outcomes = measured(spec, trust(authority)).outcomes;
+        let notes = noted(&notes, CONNECTIONS as usize);
+        assert_eq!(notes.len() as u64, CONNECTIONS, "{backend:?}");
+        let told: Vec<_> = notes.iter().map(|said| h2::said(said)).collect();
+        assert!(told.iter().all(|one| *one == told[0]), "{backend:?}: {told:?}");
+        (told[0].clone(), outcomes)
+    });
+    runs.collect()
+}
+
+/// The head of a response on the first stream, whose body follows.
+fn head() -> Vec<u8> {
+    frame(HEADERS, END_HEADERS, 1, STATUS_200)
+}
+
+#[test]
+fn errors_of_http2_are_told_with_their_code_before_the_end() {
+    let authority = Authority::new("tlslab test");
+    let window = |stream| frame(WINDOW_UPDATE, 0, stream, &0x7fff_ffff_u32.to_be_bytes());
+    let upper = [STATUS_200, &field("Server", "a")].concat();
+    let lists = [STATUS_200.to_vec(), field("x", &"y".repeat(100)).repeat(640)].concat();
+    let pushed = [&2_u32.to_be_bytes()[..], &[0x82, 0x84, 0x87]].concat();
+    let lengthy = [STATUS_200, &field("content-length", "2")].concat();
+    let longer =
+        [frame(HEADERS, END_HEADERS, 1, &lengthy), frame(DATA, END_STREAM, 1, b"abc")].concat();
+    let goes = |code| vec![Said::GoAway(code)];
+    let parts: Vec<u8> = [
+        frame(HEADERS, 0, 1, &lists[..16_000]),
+        lists[16_000..].chunks(16_000).flat_map(|part| frame(CONTINUATION, 0, 1, part)).collect(),
+        frame(CONTINUATION, END_HEADERS, 1, &[]),
+    ]
+    .concat();
+    for (name, bytes, said, reason) in [
+        ("a PING of 7 bytes", frame(PING, 0, 0, &[7; 7]), goes(6), "frame_size_error"),
+        ("PING of a stream", frame(PING, 0, 1, &[7; 8]), goes(1), "protocol_error"),
+        ("the connection's window", window(0), goes(3), "flow_control_error"),
+        // The library ends the whole connection for this and all other errors of a stream, as RFC 9113,
+        // section 5.4, allows.
+        ("a stream's window", window(1), goes(3), "flow_control_error"),
+        ("PRIORITY of stream 0", frame(PRIORITY, 0, 0, &[0; 5]), goes(1), "protocol_error"),
+        (
+            "a frame of 16,385 bytes",
+            [head(), frame(DATA, 0, 1, &[0; 16_385])].concat(),
+            goes(6),
+            "frame_size_error",
+        ),
+        (
+            "a field in upper case",
+            frame(HEADERS, END_HEADERS, 1, &upper),
+            goes(1),
+            "protocol_error",
+        ),
+        ("a longer body than its length", longer, goes(1), "protocol_error"),
+        (
+            "a block that does not unpack",
+            frame(HEADERS, END_HEADERS, 1, &[0xff; 16]),
+            goes(9),
+            "compression_error",
+        ),
+        ("a push", frame(PUSH_PROMISE, END_HEADERS, 1, &pushed), goes(1), "protocol_error (a push"),
+        (
+            "frames without end",
+            frame(PING, 1, 0, &[7; 8]).repeat(300),
+            goes(11),
+            "enhance_your_calm (a flood",
+        ),
+        ("a list of 64 KiB", parts, goes(11), "enhance_your_calm (a header list"),
+    ] {
+        for (told, outcomes) in answers(&authority, &bytes) {
+            assert_eq!(told, said, "{name}: {outcomes:?}");
+            let [counted] = &outcomes.reasons[..] else { panic!("{name}: {outcomes:?}") };
+            assert_eq!((&*counted.class, counted.count), ("http_protocol", CONNECTIONS), "{name}");
+            assert!(counted.reason.starts_with(reason), "{name}: {}", counted.reason);
+        }
+    }
+}
+
+#[test]
+fn what_http2_allows_is_taken_and_answered() {
+    let authority = Authority::new("tlslab test");
+    let body = frame(DATA, END_STREAM, 1, &[b'x'; 16_384]);
+    let block = [STATUS_200.to_vec(), field("x", &"y".repeat(100)).repeat(157)].concat();
+    let padded = [block.clone(), field("z", &"y".repeat(16_384 - block.len() - 4))].concat();
+    assert_eq!(padded.len(), 16_384);
+    let continued = [
+        frame(HEADERS, 0, 1, STATUS_200),
+        frame(CONTINUATION, 0, 1, &field("a", "b")),
+        frame(CONTINUATION, END_HEADERS, 1, &field("c", "d")),
+    ]
+    .concat();
+    let ping = frame(PING, 0, 0, &[7; 8]);
+    for (name, bytes, said) in [
+        ("DATA of 16,384 bytes", [head(), body.clone()].concat(), vec![]),
+        (
+            "HEADERS of 16,384 bytes",
+            [frame(HEADERS, END_HEADERS, 1, &padded), body.clone()].concat(),
+            vec![],
+        ),
+        ("PING behind CONTINUATION", [continued, ping, body].concat(), vec![Said::Pong]),
+    ] {
+        for (told, outcomes) in answers(&authority, &bytes) {
+            assert_eq!(
+                (told, outcomes.completed),
+                (said.clone(), CONNECTIONS),
+                "{name}: {outcomes:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn what_the_peer_says_is_never_called_ours_nor_the_reverse() {
+    let authority = Authority::new("tlslab test");
+    for (bytes, class, reason) in [
+        (h2::goaway(0, 11), "goaway_enhance_your_calm", "enhance_your_calm"),
+        (h2::reset(1, 7), "stream_reset", "refused_stream"),
+    ] {
+        for (told, outcomes) in answers(&authority, &bytes) {
+            assert_eq!(told, [], "nobody tells a peer what it has said");
+            let [counted] = &outcomes.reasons[..] else { panic!("{outcomes:?}") };
+            let found = (&*counted.class, &*counted.reason, counted.count);
+            assert_eq!(found, (class, reason, CONNECTIONS));
+        }
+    }
+}
+
+#[test]
+fn an_error_before_the_run_names_the_reason() {
+    let authority = Authority::new("tlslab test");
+    let h2 = Settings { alpn: "h2".to_owned(), ..settings(&authority) };
+    let acts =
+        vec![Receive, Send([settings_frame(&[]), frame(PING, 0, 0, &[7; 7])].concat()), Wait];
+    for backend in BACKENDS {
+        let peer = Peer::start(&h2, 0, secured(&h2, acts.clone()));
+        let mut spec = impatient(peer.address(), backend);
+        spec.http.version = HttpVersion::Http2;
+        let error = try_run(spec, trust(&authority)).unwrap_err().to_string();
+        assert!(error.contains("http_protocol (frame_size_error"), "{error}");
+        let forged = alerted(&settings(&authority), Forgery::Falsified, Notes::default());
+        let peer = Peer::start(&settings(&authority), 0, forged);
+        let error = try_run(impatient(peer.address(), backend), trust(&authority)).unwrap_err();
+        assert!(error.to_string().replace('_', " ").contains("bad record mac"), "{error}");
+    }
+}

@@ -1,0 +1,194 @@
+//! One handshake, back and forth until neither side has more to say.
+//!
+//! The functions named `client_...` and `server_...` are never inlined: everything that a side does
+//! is inside of them, so that a simulator can count each side's instructions by their names. Each
+//! says whose it is to the compiler, which makes one function of two that are alike.
+
+use std::hint::black_box;
+
+use super::buffer::Buffer;
+use super::library::{HandshakeError, Library, Seen, Side};
+use super::role::Role;
+use super::settings::Settings;
+use tlslab_system::clock::{Clock, Nanos, ThreadClock};
+use tlslab_wire::outcome::Mismatch;
+
+/// The most flights of a handshake that are kept apart.
+pub const FLIGHTS_LIMIT: usize = 8;
+
+/// Flights of a TLS 1.3 handshake without HelloRetryRequest: hello, answer, Finished, tickets.
+const FLIGHTS_OF_TLS13: usize = 4;
+
+/// What a thread's handshakes have in common.
+#[derive(Debug)]
+pub struct Buffers {
+    to_server: Buffer,
+    to_client: Buffer,
+    /// The flights of the last handshake in bytes, the client's first.
+    pub flights: [u32; FLIGHTS_LIMIT],
+}
+
+impl Buffers {
+    /// Empty buffers.
+    pub fn new() -> Self {
+        Self { to_server: Buffer::new(), to_client: Buffer::new(), flights: [0; FLIGHTS_LIMIT] }
+    }
+}
+
+/// Hears when a side's turn is over.
+pub trait Watch {
+    /// The turn of this side is over.
+    fn turn(&mut self, role: Role);
+}
+
+/// Hears nothing and costs nothing.
+#[derive(Debug)]
+pub struct Unwatched;
+
+impl Watch for Unwatched {
+    fn turn(&mut self, _: Role) {}
+}
+
+/// Adds up each side's processor time.
+#[derive(Debug, Default)]
+pub struct SideTimes {
+    last: Nanos,
+    /// Nanoseconds of the client and of the server.
+    pub times: [Nanos; 2],
+    /// Readings of the clock on the account of each.
+    pub readings: [u64; 2],
+}
+
+impl SideTimes {
+    /// The time from here on counts.
+    pub fn begin(&mut self) {
+        self.last = ThreadClock.now();
+    }
+}
+
+impl Watch for SideTimes {
+    fn turn(&mut self, role: Role) {
+        let now = ThreadClock.now();
+        self.times[role as usize] += now - self.last;
+        self.readings[role as usize] += 1;
+        self.last = now;
+    }
+}
+
+/// The sessions of both sides after their handshake.
+#[derive(Debug)]
+pub struct Pair<C, S> {
+    /// The client's.
+    pub client: C,
+    /// The server's.
+    pub server: S,
+}
+
+/// Makes a handshake.
+pub fn exchange<L: Library>(
+    library: &mut L,
+    buffers: &mut Buffers,
+    watch: &mut impl Watch,
+) -> Result<Pair<L::Client, L::Server>, HandshakeError> {
+    let Buffers { to_server, to_client, flights } = buffers;
+    to_server.clear();
+    to_client.clear();
+    *flights = [0; FLIGHTS_LIMIT];
+    let mut flights = flights.iter_mut();
+    let mut note = |length: usize| flights.next().map(|flight| *flight = length as u32);
+    let mut client = client_open(library)?;
+    watch.turn(Role::Client);
+    let mut server = server_open(library)?;
+    watch.turn(Role::Server);
+    loop {
+        client_step(&mut client, to_client, to_server)?;
+        watch.turn(Role::Client);
+        if to_server.is_empty() || note(to_server.len()).is_none() {
+            break;
+        }
+        server_step(&mut server, to_server, to_client)?;
+        watch.turn(Role::Server);
+        if to_client.is_empty() || note(to_client.len()).is_none() {
+            break;
+        }
+    }
+    match (client.is_done(), server.is_done()) {
+        (true, true) => Ok(Pair { client, server }),
+        (false, _) => Err(unfinished(Role::Client)),
+        (_, false) => Err(unfinished(Role::Server)),
+    }
+}
+
+fn unfinished(side: Role) -> HandshakeError {
+    HandshakeError {
+        side,
+        message: "it has no more to say, and the handshake is not complete".to_owned(),
+    }
+}
+
+impl<C: Side, S: Side> Pair<C, S> {
+    /// Compares what both sides saw with what was asked for.
+    pub fn mismatch(
+        &self,
+        settings: &Settings,
+        resumed: bool,
+        buffers: &Buffers,
+    ) -> Option<Mismatch> {
+        let flights = buffers.flights.iter().filter(|bytes| **bytes > 0).count();
+        let retried = settings.is_tls13() && flights > FLIGHTS_OF_TLS13;
+        let seen = |side: Seen, role| side.mismatch(&Seen::expected(settings, role, resumed));
+        seen(self.client.seen(), Role::Client)
+            .or_else(|| seen(self.server.seen(), Role::Server))
+            .or(retried.then_some(Mismatch::HelloRetryRequest))
+    }
+
+    /// Frees both sessions.
+    pub fn close(self, watch: &mut impl Watch) {
+        client_close(self.client);
+        watch.turn(Role::Client);
+        server_close(self.server);
+        watch.turn(Role::Server);
+    }
+}
+
+#[inline(never)]
+fn client_open<L: Library>(library: &mut L) -> Result<L::Client, HandshakeError> {
+    library.client()
+}
+
+#[inline(never)]
+fn server_open<L: Library>(library: &mut L) -> Result<L::Server, HandshakeError> {
+    library.server()
+}
+
+#[inline(never)]
+fn client_step(
+    client: &mut impl Side,
+    incoming: &mut Buffer,
+    outgoing: &mut Buffer,
+) -> Result<(), HandshakeError> {
+    black_box(Role::Client);
+    client.advance(incoming, outgoing)
+}
+
+#[inline(never)]
+fn server_step(
+    server: &mut impl Side,
+    incoming: &mut Buffer,
+    outgoing: &mut Buffer,
+) -> Result<(), HandshakeError> {
+    black_box(Role::Server);
+    server.advance(incoming, outgoing)
+}
+
+#[inline(never)]
+fn client_close(client: impl Side) {
+    black_box(Role::Client);
+    drop(client);
+}
+
+#[inline(never)]
+fn server_close(server: impl Side) {
+    black_box(Role::Server);
+    drop(server);
+}

@@ -1,0 +1,131 @@
+//! Client and server back to back in memory: TLS with no sockets between.
+//!
+//! Each thread has a client and a server of its own, with configurations, tickets and buffers of
+//! its own; nothing is shared. What one side has made is handed to the other by reference. Every
+//! handshake's facts are read off both sides and compared with what was asked for, as in a load.
+//!
+//! `spec` says what is asked and `record` what came of it; `library` is what a back end has to be
+//! able to, `rustls` and `openssl` are the two; `exchange` makes one handshake, `handshakes` many,
+//! and `bulk` sends records. `keys` is where private keys are that are not in this process.
+
+mod buffer;
+mod bulk;
+mod code_path;
+mod exchange;
+mod handshakes;
+mod library;
+mod openssl;
+mod record;
+mod role;
+mod rustls;
+mod settings;
+mod spec;
+mod threads;
+
+use std::sync::atomic::AtomicBool;
+
+pub use record::{
+    BulkResult, BulkSide, Flight, HandshakeFacts, HandshakeResult, IN_MEMORY_SCHEMA,
+    InMemoryRecord, NodeSignatures, SideCost,
+};
+pub(crate) use spec::default_scheme;
+pub use spec::{BulkSpec, Direction, HandshakeForm, InMemorySpec};
+pub use tlslab_remote_keys::{
+    ClusterKey, KeyAway, KeyError, KeyPlace, KeySide, Pkcs11Key, Secret, SigningNode,
+};
+
+use self::library::{HandshakeError, Library};
+use self::openssl::OpensslLibrary;
+use self::record::verdicts;
+use self::rustls::RustlsLibrary;
+use self::settings::Settings;
+use tlslab_contract::spec::BackendChoice;
+use tlslab_system::environment::environment;
+use tlslab_tls::BackendError;
+use tlslab_tls::versions::versions;
+
+/// Why nothing was measured in memory.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages are the documentation")]
+pub enum InMemoryError {
+    #[error("{0}")]
+    Usage(String),
+    #[error(transparent)]
+    Backend(#[from] BackendError),
+    #[error("cannot make a certificate: {0}")]
+    Certificate(String),
+    #[error(transparent)]
+    Key(#[from] KeyError),
+    #[error("the handshake fails at the {side}: {message}")]
+    Handshake { side: &'static str, message: String },
+    #[error("the handshake is not the one that was asked for: its {0} differs")]
+    Unexpected(String),
+    #[error("cannot pin a thread to processor {processor}: {message}")]
+    Pin { processor: usize, message: String },
+}
+
+impl InMemoryError {
+    /// Whether what was asked for cannot be, as opposed to: it did not work out here and now.
+    pub fn is_usage(&self) -> bool {
+        matches!(self, Self::Usage(_) | Self::Backend(_) | Self::Key(KeyError::Usage(_)))
+    }
+}
+
+impl From<HandshakeError> for InMemoryError {
+    fn from(trouble: HandshakeError) -> Self {
+        Self::Handshake { side: trouble.side.name(), message: trouble.message }
+    }
+}
+
+/// Measures handshakes, or bulk transfer if the specification asks for it, until the
+/// specification's end or the interruption.
+///
+/// # Errors
+/// The parts of the specification contradict each other, the library lacks something, or the first
+/// handshake, which is not measured, shows that it cannot be done.
+pub fn measure(
+    spec: InMemorySpec,
+    interrupt: &AtomicBool,
+) -> Result<InMemoryRecord, InMemoryError> {
+    spec.check()?;
+    if spec.key_away.is_some() && spec.backend == BackendChoice::Openssl {
+        return Err(InMemoryError::Backend(BackendError::Unsupported {
+            backend: OpensslLibrary::NAME,
+            what: "key away from the process".to_owned(),
+            has: "keys in memory".to_owned(),
+        }));
+    }
+    match spec.backend {
+        BackendChoice::Rustls => measure_with::<RustlsLibrary>(spec, interrupt),
+        BackendChoice::Openssl => measure_with::<OpensslLibrary>(spec, interrupt),
+        BackendChoice::Auto if spec.key_away.is_some() || rustls::supports(&spec).is_ok() => {
+            measure_with::<RustlsLibrary>(spec, interrupt)
+        }
+        BackendChoice::Auto => measure_with::<OpensslLibrary>(spec, interrupt),
+    }
+}
+
+fn measure_with<L: Library>(
+    spec: InMemorySpec,
+    interrupt: &AtomicBool,
+) -> Result<InMemoryRecord, InMemoryError> {
+    let (handshakes, bulk) = match &spec.bulk {
+        None => {
+            let settings = Settings::new(&spec, spec.suite())?;
+            (Some(handshakes::measure::<L>(&spec, &settings, interrupt)?), Vec::new())
+        }
+        Some(asked) => (None, bulk::measure::<L>(&spec, asked, interrupt)?),
+    };
+    let mut versions = versions();
+    versions.insert("code_path".to_owned(), code_path::code_path());
+    Ok(InMemoryRecord {
+        schema: IN_MEMORY_SCHEMA.to_owned(),
+        backend: L::NAME.to_owned(),
+        versions,
+        environment: environment(),
+        verdicts: verdicts(handshakes.as_ref(), &bulk, interrupt),
+        spec,
+        handshakes,
+        bulk,
+    })
+}

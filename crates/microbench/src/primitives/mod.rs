@@ -1,0 +1,182 @@
+//! What each primitive of TLS costs on this machine: the physical limit of a handshake.
+//!
+//! Every primitive is one call after another with nothing around it, through the interface by which
+//! the TLS library itself calls it. `operation` does the timing, in rounds that are interleaved
+//! over all primitives; `aws_lc` and `openssl` have the primitives of the two libraries, and `tcp`
+//! the bare TCP connection.
+
+mod aws_lc;
+mod key_schedule;
+mod openssl;
+mod openssl_exchange;
+mod operation;
+mod record;
+mod tcp;
+
+use std::collections::BTreeSet;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+pub use record::{PRIMITIVES_SCHEMA, Primitive, PrimitivesRecord, PrimitivesSpec};
+pub use tcp::{RESPONSE_BYTES, TCP};
+
+use self::operation::{Operation, measure_all};
+use crate::in_memory::default_scheme;
+use tlslab_system::environment::environment;
+use tlslab_system::processor;
+use tlslab_tls::versions::versions;
+use tlslab_tls::{openssl as openssl_backend, rustls as rustls_backend};
+use tlslab_wire::names::KeyKind;
+use tlslab_wire::names::{CipherSuite, SignatureScheme};
+
+/// Why nothing was measured.
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages are the documentation")]
+pub enum PrimitivesError {
+    #[error("{0} is not a loopback address: the bare TCP connection is for this machine only")]
+    NotLoopback(SocketAddr),
+    #[error("a primitive's time must be at least a millisecond")]
+    NoTime,
+    #[error("{0} is obsolete: not measured")]
+    Obsolete(String),
+    #[error("cannot pin to processor {processor}: {source}")]
+    Pin { processor: usize, source: io::Error },
+    #[error("bare TCP connection: {0}")]
+    Tcp(io::Error),
+    #[error("cannot make a certificate: {0}")]
+    Certificate(String),
+}
+
+impl PrimitivesError {
+    /// Whether what was asked for cannot be, as opposed to: it did not work out here and now.
+    pub fn is_usage(&self) -> bool {
+        matches!(self, Self::NotLoopback(_) | Self::NoTime | Self::Obsolete(_))
+    }
+}
+
+/// Measures all primitives that are asked for.
+///
+/// # Errors
+/// The specification makes no sense, or the machine refuses a socket or a processor.
+pub fn measure(
+    spec: PrimitivesSpec,
+    interrupt: &AtomicBool,
+) -> Result<PrimitivesRecord, PrimitivesError> {
+    if let Some(address) = spec.plain.filter(|address| !address.ip().is_loopback()) {
+        return Err(PrimitivesError::NotLoopback(address));
+    }
+    if spec.time_ms == 0 {
+        return Err(PrimitivesError::NoTime);
+    }
+    if let Some(what) = obsolete(&spec) {
+        return Err(PrimitivesError::Obsolete(what));
+    }
+    if let Some(processor) = spec.cpu {
+        processor::pin(processor).map_err(|source| PrimitivesError::Pin { processor, source })?;
+    }
+    let mut operations = Vec::new();
+    let made = |message: String| PrimitivesError::Certificate(message);
+    if spec.has_backend(rustls_backend::NAME) {
+        aws_lc::operations(&spec, &mut operations).map_err(made)?;
+    }
+    if spec.has_backend(openssl_backend::NAME) {
+        openssl::operations(&spec, &mut operations).map_err(made)?;
+    }
+    let time = Duration::from_millis(spec.time_ms);
+    let mut primitives = measure_all(operations, time, interrupt);
+    if spec.tcp {
+        primitives.extend(tcp::measure(&spec, time, interrupt).map_err(PrimitivesError::Tcp)?);
+    }
+    Ok(PrimitivesRecord {
+        schema: PRIMITIVES_SCHEMA.to_owned(),
+        spec,
+        versions: versions(),
+        environment: environment(),
+        primitives,
+    })
+}
+
+/// What is asked for and needs leave to be offered to a server, if anything is.
+fn obsolete(spec: &PrimitivesSpec) -> Option<String> {
+    let suite = spec.suites.iter().find(|suite| suite.is_obsolete());
+    let key = spec.certificates.iter().find(|key| key.is_obsolete());
+    suite.map(ToString::to_string).or_else(|| key.map(ToString::to_string))
+}
+
+/// The sizes of what is hashed, sealed and opened: from these two the cost of any other follows.
+const SIZES: [u32; 2] = [64, 16 * 1024];
+
+/// What a CertificateVerify signs: 98 bytes and a hash (RFC 8446, section 4.4.3).
+const SIGNED: [u8; 130] = [2; 130];
+
+/// The schemes that a kind of key makes in TLS, each with its name in the record: RSA's cost
+/// depends on the size of the key, which its schemes do not name.
+fn schemes(certificate: KeyKind) -> Vec<(SignatureScheme, String)> {
+    let rsa = ["rsa_pss_rsae_sha256", "rsa_pkcs1_sha256"];
+    match certificate {
+        KeyKind::Rsa1024 | KeyKind::Rsa2048 | KeyKind::Rsa3072 | KeyKind::Rsa4096 => rsa
+            .iter()
+            .map(|name| (name.parse().expect("a known scheme"), format!("{name} {certificate}")))
+            .collect(),
+        _ => vec![(default_scheme(certificate), default_scheme(certificate).to_string())],
+    }
+}
+
+/// The hashes and the kinds of record protection of some suites, each once.
+fn protections(suites: &[CipherSuite]) -> (BTreeSet<String>, BTreeSet<String>) {
+    let names = || suites.iter().map(ToString::to_string);
+    let hash = |name: String| match name.ends_with("SHA384") {
+        true => "SHA-384".to_owned(),
+        false => "SHA-256".to_owned(),
+    };
+    // CBC names its MAC; what an AEAD names at its end is the hash of the key schedule.
+    let cipher = |name: String| {
+        let body = name.split_once("_WITH_").map_or(&name[4..], |(_, body)| body);
+        let cipher = match body.contains("_CBC_") {
+            true => body,
+            false => body.trim_end_matches("_SHA256").trim_end_matches("_SHA384"),
+        };
+        cipher.replace('_', "-")
+    };
+    (names().map(hash).collect(), names().map(cipher).collect())
+}
+
+/// A primitive of a library, to be measured.
+fn operation(
+    backend: &'static str,
+    algorithm: impl ToString,
+    name: &'static str,
+    bytes: Option<u32>,
+    call: impl FnMut() + 'static,
+) -> Operation {
+    Operation::new(backend, algorithm.to_string(), name, bytes, Box::new(call))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn suites_name_their_hash_and_their_protection() {
+        let suites: Vec<CipherSuite> = [
+            "TLS_AES_256_GCM_SHA384",
+            "TLS_CHACHA20_POLY1305_SHA256",
+            "TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA",
+            "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384",
+        ]
+        .map(|name| name.parse().unwrap())
+        .into();
+        let (hashes, ciphers) = protections(&suites);
+        assert_eq!(Vec::from_iter(hashes), ["SHA-256", "SHA-384"]);
+        let expected = ["AES-128-CBC-SHA", "AES-256-GCM", "CHACHA20-POLY1305"];
+        assert_eq!(Vec::from_iter(ciphers), expected);
+    }
+
+    #[test]
+    fn an_rsa_scheme_names_the_size_of_its_key() {
+        let names: Vec<_> = schemes(KeyKind::Rsa3072).into_iter().map(|(_, name)| name).collect();
+        assert_eq!(names, ["rsa_pss_rsae_sha256 rsa-3072", "rsa_pkcs1_sha256 rsa-3072"]);
+    }
+}

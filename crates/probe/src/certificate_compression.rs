@@ -1,0 +1,134 @@
+//! Whether the server compresses its certificates (RFC 8879). Nothing is decompressed: that the
+//! server sent a compressed certificate by this algorithm is all there is to know.
+
+use std::cell::Cell;
+use std::sync::Arc;
+
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::compress::{CertDecompressor, DecompressionFailed};
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::{
+    CertificateCompressionAlgorithm, ClientConfig, ClientConnection, DigitallySignedStruct, Error,
+    SignatureScheme,
+};
+
+use super::Prober;
+use super::connection::Stop;
+use tlslab_wire::tls::registry::Protocol;
+
+/// Each algorithm with its name.
+static ALGORITHMS: [(Witness, &str); 3] = [
+    (Witness(CertificateCompressionAlgorithm::Zlib), "zlib"),
+    (Witness(CertificateCompressionAlgorithm::Brotli), "brotli"),
+    (Witness(CertificateCompressionAlgorithm::Zstd), "zstd"),
+];
+
+thread_local! {
+    /// Whether a witness was called on this thread, which makes one connection at a time.
+    static CALLED: Cell<bool> = const { Cell::new(false) };
+}
+
+impl Prober {
+    /// The algorithms by which the server compresses its certificate, each offered alone.
+    pub(super) fn compresses_certificates(&mut self) -> Result<Option<Vec<String>>, Stop> {
+        if !self.has(Protocol::Tls13) {
+            return Ok(None);
+        }
+        let mut names = Vec::new();
+        for (witness, name) in &ALGORITHMS {
+            if self.compresses_by(witness)? {
+                names.push((*name).to_owned());
+            }
+        }
+        Ok(Some(names))
+    }
+
+    fn compresses_by(&mut self, witness: &'static Witness) -> Result<bool, Stop> {
+        let Some(mut connection) = client(witness, &self.server_name) else { return Ok(false) };
+        let mut line = self.connector.dial()?;
+        CALLED.set(false);
+        while connection.is_handshaking() && !CALLED.get() {
+            if connection.complete_io(&mut line).is_err() {
+                break;
+            }
+        }
+        Ok(CALLED.get())
+    }
+}
+
+fn client(witness: &'static Witness, server_name: &str) -> Option<ClientConnection> {
+    let provider = rustls::crypto::aws_lc_rs::default_provider();
+    let mut config = ClientConfig::builder_with_provider(Arc::new(provider))
+        .with_protocol_versions(&[&rustls::version::TLS13])
+        .ok()?
+        .dangerous()
+        .with_custom_certificate_verifier(Arc::new(Anyone))
+        .with_no_client_auth();
+    config.cert_decompressors = vec![witness];
+    let name = ServerName::try_from(server_name.to_owned()).ok()?;
+    ClientConnection::new(Arc::new(config), name).ok()
+}
+
+/// Says that it can decompress, and takes note when it is asked to.
+#[derive(Debug)]
+struct Witness(CertificateCompressionAlgorithm);
+
+impl CertDecompressor for Witness {
+    fn decompress(&self, _: &[u8], _: &mut [u8]) -> Result<(), DecompressionFailed> {
+        CALLED.set(true);
+        Err(DecompressionFailed)
+    }
+
+    fn algorithm(&self) -> CertificateCompressionAlgorithm {
+        self.0
+    }
+}
+
+/// Takes every server: nothing is sent that would be worth protecting.
+#[derive(Debug)]
+struct Anyone;
+
+impl ServerCertVerifier for Anyone {
+    fn verify_server_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        _: &[u8],
+        _: &CertificateDer<'_>,
+        _: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        Ok(HandshakeSignatureValid::assertion())
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        _: &[u8],
+        _: &CertificateDer<'_>,
+        _: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        Ok(HandshakeSignatureValid::assertion())
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        use rustls::SignatureScheme as S;
+        vec![
+            S::ECDSA_NISTP256_SHA256,
+            S::ECDSA_NISTP384_SHA384,
+            S::ECDSA_NISTP521_SHA512,
+            S::ED25519,
+            S::RSA_PSS_SHA256,
+            S::RSA_PSS_SHA384,
+            S::RSA_PSS_SHA512,
+            S::RSA_PKCS1_SHA256,
+        ]
+    }
+}

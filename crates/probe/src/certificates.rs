@@ -1,0 +1,235 @@
+//! The certificate chains that the server has: a server with several chooses by the client's schemes
+//! and suites, so that each kind of key is asked for by itself.
+
+use std::net::IpAddr;
+
+use openssl::error::ErrorStack;
+use openssl::ocsp::{OcspResponse, OcspResponseStatus};
+use openssl::stack::Stack;
+use openssl::x509::store::{X509Store, X509StoreBuilder};
+use openssl::x509::verify::X509VerifyFlags;
+use openssl::x509::{X509, X509PurposeId, X509StoreContext, X509VerifyResult};
+use rustls_pki_types::{CertificateDer, ServerName};
+use webpki::EndEntityCert;
+
+use super::connection::Stop;
+use super::record::{Chain, Staple};
+use super::{Prober, handshake};
+use tlslab_tls::TrustAnchors;
+use tlslab_tls::certificates::describe;
+use tlslab_wire::names::{SignatureKey, SignatureScheme};
+use tlslab_wire::sanitize::sanitize;
+use tlslab_wire::tls::client_hello::ClientHello;
+use tlslab_wire::tls::registry::{self, Authentication, PSS_ONLY, Protocol};
+
+/// The names of a certificate that are kept, and what each is cut to.
+const NAMES_LIMIT: usize = 20;
+const NAME_LIMIT: usize = 256;
+
+/// What the server sent: its chain in DER, and the OCSP response with it.
+type Sent = (Vec<Vec<u8>>, Option<Vec<u8>>);
+
+impl Prober {
+    /// Finds each chain once, by its first certificate, with the versions in which it was sent.
+    pub(super) fn find_certificates(&mut self, chains: &mut Vec<Chain>) -> Result<(), Stop> {
+        let mut seen: Vec<Vec<u8>> = Vec::new();
+        let mut add = |(chain, staple): Sent, version, prober: &Self| {
+            let Some(own) = chain.first() else { return };
+            if let Some(at) = seen.iter().position(|other| other == own) {
+                if !chains[at].versions.contains(&version) {
+                    chains[at].versions.push(version);
+                }
+                return;
+            }
+            if let Some(found) = prober.judge(&chain, staple.as_deref(), version) {
+                seen.push(own.clone());
+                chains.push(found);
+            }
+        };
+        if self.has(Protocol::Tls13) {
+            for schemes in handshake::known_families() {
+                if let Some(sent) = self.chain_of_tls13(&schemes)? {
+                    add(sent, Protocol::Tls13, self);
+                }
+            }
+        }
+        if let Some(hello) = self.legacy_hello() {
+            let version = hello.versions[0];
+            for (authentication, schemes) in kinds() {
+                if let Some(sent) = self.chain_in_the_clear(&hello, authentication, schemes)? {
+                    add(sent, version, self);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn chain_of_tls13(&mut self, schemes: &[u16]) -> Result<Option<Sent>, Stop> {
+        let terms = handshake::Terms::new(Protocol::Tls13).and_then(|terms| terms.schemes(schemes));
+        let Ok(stream) = self.shake(terms)? else { return Ok(None) };
+        let chain = stream.ssl().peer_cert_chain().into_iter().flatten();
+        let chain = chain.filter_map(|certificate| certificate.to_der().ok()).collect();
+        Ok(Some((chain, stream.ssl().ocsp_status().map(<[u8]>::to_vec))))
+    }
+
+    fn chain_in_the_clear(
+        &mut self,
+        hello: &ClientHello,
+        authentication: Authentication,
+        schemes: Vec<u16>,
+    ) -> Result<Option<Sent>, Stop> {
+        let fits = |suite: &u16| registry::authentication(*suite) == Some(authentication);
+        let suites: Vec<u16> = hello.suites.iter().copied().filter(fits).collect();
+        if suites.is_empty() {
+            return Ok(None);
+        }
+        let answer = self.ask(&ClientHello { suites, schemes, ..hello.clone() })?;
+        Ok(answer.ok().map(|flight| (flight.certificates, flight.staple)))
+    }
+
+    fn judge(&self, chain: &[Vec<u8>], staple: Option<&[u8]>, version: Protocol) -> Option<Chain> {
+        let certificate = describe(chain)?;
+        let parsed: Vec<X509> = chain.iter().filter_map(|der| X509::from_der(der).ok()).collect();
+        let own = parsed.first()?;
+        let names = names(own);
+        let problem = match &self.trust {
+            TrustAnchors::Anyone => None,
+            TrustAnchors::Certificates(anchors) => Some(problem(anchors, &parsed)),
+        };
+        Some(Chain {
+            versions: vec![version],
+            certificate,
+            bytes: chain[0].len(),
+            signature_algorithm: algorithm(own),
+            names_count: names.len(),
+            names: names.into_iter().take(NAMES_LIMIT).collect(),
+            name_matches: is_for(&chain[0], &self.server_name),
+            in_order: parsed
+                .windows(2)
+                .all(|pair| pair[1].issued(&pair[0]) == X509VerifyResult::OK),
+            trusted: problem.as_ref().map(Option::is_none),
+            problem: problem.flatten(),
+            staple: staple.map(describe_staple),
+        })
+    }
+}
+
+/// The kinds of key that suites up to TLS 1.2 name, and the schemes to ask for them with.
+fn kinds() -> [(Authentication, Vec<u16>); 5] {
+    let all = registry::schemes();
+    let (edwards, others): (Vec<u16>, Vec<u16>) = all.iter().copied().partition(|number| {
+        SignatureScheme::from_code_point(*number).key() == Some(SignatureKey::EdDsa)
+    });
+    let not_pss_only = all.iter().copied().filter(|number| !PSS_ONLY.contains(number)).collect();
+    [
+        (Authentication::Ecdsa, others),
+        (Authentication::Ecdsa, edwards),
+        (Authentication::Rsa, not_pss_only),
+        (Authentication::Rsa, PSS_ONLY.to_vec()),
+        (Authentication::Dsa, all),
+    ]
+}
+
+/// The name of the algorithm by which a certificate is signed.
+fn algorithm(certificate: &X509) -> String {
+    let object = certificate.signature_algorithm().object();
+    object
+        .nid()
+        .long_name()
+        .map_or_else(|_| sanitize(&object.to_string(), NAME_LIMIT), str::to_owned)
+}
+
+/// The names that a certificate is for: DNS names and addresses (RFC 9525, section 6).
+fn names(certificate: &X509) -> Vec<String> {
+    let names = certificate.subject_alt_names().into_iter().flatten();
+    let text = |name: openssl::x509::GeneralName| match (name.dnsname(), name.ipaddress()) {
+        (Some(dns), _) => Some(sanitize(dns, NAME_LIMIT)),
+        (None, Some(bytes)) => address(bytes).map(|address| address.to_string()),
+        (None, None) => None,
+    };
+    names.filter_map(text).collect()
+}
+
+fn address(bytes: &[u8]) -> Option<IpAddr> {
+    let v4 = <[u8; 4]>::try_from(bytes).map(IpAddr::from);
+    v4.or_else(|_| <[u8; 16]>::try_from(bytes).map(IpAddr::from)).ok()
+}
+
+/// Whether a certificate is for a name, whoever has issued it.
+fn is_for(certificate: &[u8], name: &str) -> bool {
+    let der = CertificateDer::from(certificate);
+    let (Ok(certificate), Ok(name)) = (EndEntityCert::try_from(&der), ServerName::try_from(name))
+    else {
+        return false;
+    };
+    certificate.verify_is_valid_for_subject_name(&name).is_ok()
+}
+
+/// Why a chain is not to be trusted: it leads to none of these anchors, is not valid now, or is not
+/// for a server. As in a load, any anchor ends a chain, an intermediate as well.
+fn problem(anchors: &[Vec<u8>], chain: &[X509]) -> Option<String> {
+    let verified = || -> Result<X509VerifyResult, ErrorStack> {
+        let store = store_of(anchors)?;
+        let mut sent = Stack::new()?;
+        for certificate in chain {
+            sent.push(certificate.clone())?;
+        }
+        let mut context = X509StoreContext::new()?;
+        context.init(&store, &chain[0], &sent, |context| {
+            let valid = context.verify_cert()?;
+            Ok(if valid { X509VerifyResult::OK } else { context.error() })
+        })
+    };
+    match verified() {
+        Ok(X509VerifyResult::OK) => None,
+        Ok(result) => Some(result.error_string().to_owned()),
+        Err(_) => Some("the certificate cannot be verified".to_owned()),
+    }
+}
+
+fn store_of(anchors: &[Vec<u8>]) -> Result<X509Store, ErrorStack> {
+    let mut store = X509StoreBuilder::new()?;
+    for anchor in anchors {
+        // An anchor of the system that this OpenSSL cannot read is none.
+        if let Ok(anchor) = X509::from_der(anchor) {
+            store.add_cert(anchor)?;
+        }
+    }
+    store.set_flags(X509VerifyFlags::PARTIAL_CHAIN)?;
+    store.set_purpose(X509PurposeId::SSL_SERVER)?;
+    Ok(store.build())
+}
+
+fn describe_staple(der: &[u8]) -> Staple {
+    let status = OcspResponse::from_der(der).map(|response| response.status());
+    let status = match status {
+        Ok(OcspResponseStatus::SUCCESSFUL) => "successful",
+        Ok(OcspResponseStatus::MALFORMED_REQUEST) => "malformed_request",
+        Ok(OcspResponseStatus::INTERNAL_ERROR) => "internal_error",
+        Ok(OcspResponseStatus::TRY_LATER) => "try_later",
+        Ok(OcspResponseStatus::SIG_REQUIRED) => "signature_required",
+        Ok(OcspResponseStatus::UNAUTHORIZED) => "unauthorized",
+        Ok(_) | Err(_) => "unreadable",
+    };
+    Staple { bytes: der.len(), status: status.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_of_key_is_asked_for_alone() {
+        let families = handshake::known_families();
+        assert_eq!(families.len(), 5, "{families:?}");
+        assert!(families[0].contains(&0x0403) && families[1].contains(&0x0804));
+        assert!(families.iter().any(|family| family == &PSS_ONLY));
+    }
+
+    #[test]
+    fn what_is_no_ocsp_response_is_told_and_taken() {
+        let staple = describe_staple(b"nonsense");
+        assert_eq!((staple.bytes, staple.status.as_str()), (8, "unreadable"));
+        assert_eq!(describe_staple(&[0x30, 3, 0x0a, 1, 3]).status, "try_later");
+    }
+}

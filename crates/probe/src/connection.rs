@@ -1,0 +1,206 @@
+//! The connections of a probe: few, one after the other, bounded in time and size.
+
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::time::{Duration, Instant};
+
+use super::random::random;
+use tlslab_system::socket;
+use tlslab_wire::outcome::{Failure, Step};
+use tlslab_wire::tls::answer::{Answer, Refusal};
+use tlslab_wire::tls::client_hello::ClientHello;
+use tlslab_wire::tls::server_flight::Reader;
+
+/// What a probe may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Connections in all.
+    pub connections: u32,
+    /// Connections a second; `None`: one as soon as the one before it has ended.
+    pub rate: Option<u32>,
+    /// The time that a connection may take.
+    pub each: Duration,
+    /// The time that all of them may take.
+    pub all: Duration,
+}
+
+/// Why a probe ends before it knows all.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Stop {
+    /// All connections that it may make are made.
+    #[error("the limit of {0} connections was reached")]
+    Connections(u32),
+    /// The time that it may take is over.
+    #[error("the limit of {0:?} was reached")]
+    Time(Duration),
+    /// A connection could not be made.
+    #[error("connection {number} failed: {failure}")]
+    Connect {
+        /// Which one, from 1.
+        number: u32,
+        /// Why.
+        failure: Failure,
+    },
+}
+
+/// The most bytes that one connection may bring: a first flight, or a handshake and a response.
+const RECEIVE_LIMIT: u64 = 1024 * 1024;
+
+/// Makes the connections of a probe.
+#[derive(Debug)]
+pub struct Connector {
+    address: SocketAddr,
+    limits: Limits,
+    began: Instant,
+    /// When the next connection may begin.
+    due: Instant,
+    /// Connections made.
+    pub connections: u32,
+}
+
+impl Connector {
+    /// A connector that has made no connection.
+    pub fn new(address: SocketAddr, limits: Limits) -> Self {
+        let now = Instant::now();
+        Self { address, limits, began: now, due: now, connections: 0 }
+    }
+
+    /// The time since the first connection.
+    pub fn elapsed(&self) -> Duration {
+        self.began.elapsed()
+    }
+
+    /// Makes a connection, as soon as there may be one.
+    pub fn dial(&mut self) -> Result<ProbeConnection, Stop> {
+        if self.connections == self.limits.connections {
+            return Err(Stop::Connections(self.connections));
+        }
+        let end = self.began + self.limits.all;
+        if self.due.max(Instant::now()) >= end {
+            return Err(Stop::Time(self.limits.all));
+        }
+        std::thread::sleep(self.due.saturating_duration_since(Instant::now()));
+        let now = Instant::now();
+        self.due =
+            now + self.limits.rate.map_or(Duration::ZERO, |rate| Duration::from_secs(1) / rate);
+        self.connections += 1;
+        let deadline = (now + self.limits.each).min(end);
+        let number = self.connections;
+        ProbeConnection::connect(self.address, deadline)
+            .map_err(|failure| Stop::Connect { number, failure })
+    }
+
+    /// Sends a ClientHello, and gives the server's answer.
+    pub fn ask(&mut self, hello: &ClientHello) -> Result<Answer, Stop> {
+        let mut line = self.dial()?;
+        Ok(line.ask(&hello.bytes(random)))
+    }
+}
+
+/// One connection. Every call ends by its deadline; dropping it resets the connection, which leaves
+/// no state behind on either side.
+#[derive(Debug)]
+pub struct ProbeConnection {
+    stream: TcpStream,
+    deadline: Instant,
+    received: u64,
+}
+
+impl ProbeConnection {
+    fn connect(address: SocketAddr, deadline: Instant) -> Result<Self, Failure> {
+        let failed = |e: io::Error| match e.kind() {
+            ErrorKind::TimedOut => Failure::TimedOut(Step::Connect),
+            _ => socket::failure(&e, Step::Connect),
+        };
+        let left = deadline.saturating_duration_since(Instant::now()).max(MOMENT);
+        let stream = TcpStream::connect_timeout(&address, left).map_err(failed)?;
+        stream.set_nodelay(true).map_err(failed)?;
+        socket2::SockRef::from(&stream).set_linger(Some(Duration::ZERO)).map_err(failed)?;
+        Ok(Self { stream, deadline, received: 0 })
+    }
+
+    /// Gives what is left less time.
+    pub fn hurry(&mut self, left: Duration) {
+        self.deadline = self.deadline.min(Instant::now() + left);
+    }
+
+    /// Ends the connection in an orderly way instead, and waits until the peer has seen it.
+    pub fn part(&mut self) -> io::Result<()> {
+        socket2::SockRef::from(&self.stream).set_linger(None)?;
+        self.stream.shutdown(Shutdown::Write)?;
+        let mut rest = [0; 4096];
+        while self.read(&mut rest)? > 0 {}
+        Ok(())
+    }
+
+    /// The time that is left; an error when none is.
+    fn left(&self) -> io::Result<Duration> {
+        let left = self.deadline.saturating_duration_since(Instant::now());
+        if left < MOMENT { Err(ErrorKind::TimedOut.into()) } else { Ok(left) }
+    }
+
+    /// Sends a first flight, and reads the answer to it.
+    pub fn ask(&mut self, hello: &[u8]) -> Answer {
+        let mut reader = Reader::default();
+        let mut buffer = [0; 16 * 1024];
+        if let Err(error) = self.write_all(hello) {
+            return Answer::Refused(refusal(&error));
+        }
+        loop {
+            match self.read(&mut buffer) {
+                Ok(0) => return Answer::Refused(Refusal::failure(CLOSED)),
+                Ok(length) => {
+                    if let Some(answer) = reader.feed(&buffer[..length]) {
+                        return answer;
+                    }
+                }
+                Err(error) => return Answer::Refused(refusal(&error)),
+            }
+        }
+    }
+}
+
+/// Less than this is no time at all: the system's own timers are not finer.
+const MOMENT: Duration = Duration::from_millis(1);
+
+const CLOSED: Failure = Failure::Closed(Step::Handshake);
+
+/// What an error on a connection means for the handshake on it.
+pub fn refusal(error: &io::Error) -> Refusal {
+    match error.kind() {
+        ErrorKind::TimedOut | ErrorKind::WouldBlock => Refusal::silence(),
+        ErrorKind::FileTooLarge => Refusal::not_tls("sent more than any handshake needs"),
+        ErrorKind::UnexpectedEof => Refusal::failure(CLOSED),
+        _ => Refusal::failure(socket::failure(error, Step::Handshake)),
+    }
+}
+
+impl Read for ProbeConnection {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.received > RECEIVE_LIMIT {
+            return Err(ErrorKind::FileTooLarge.into());
+        }
+        self.stream.set_read_timeout(Some(self.left()?))?;
+        let length = match self.stream.read(buffer) {
+            // That is how the system says that the time is over. To a caller it would mean: again.
+            Err(e) if e.kind() == ErrorKind::WouldBlock => return Err(ErrorKind::TimedOut.into()),
+            other => other?,
+        };
+        self.received += length as u64;
+        Ok(length)
+    }
+}
+
+impl Write for ProbeConnection {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.stream.set_write_timeout(Some(self.left()?))?;
+        match self.stream.write(bytes) {
+            Err(e) if e.kind() == ErrorKind::WouldBlock => Err(ErrorKind::TimedOut.into()),
+            other => other,
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

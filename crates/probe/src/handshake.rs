@@ -1,0 +1,273 @@
+//! Real handshakes, for what TLS 1.3 encrypts and for what comes after a handshake. By OpenSSL, which
+//! knows all versions and takes any server; whom to trust is judged apart from the handshake.
+
+use std::ffi::c_int;
+use std::io::Write;
+use std::time::Duration;
+
+use foreign_types::ForeignTypeRef;
+use openssl::error::ErrorStack;
+use openssl::ssl::{
+    ErrorCode, HandshakeError, ShutdownState, Ssl, SslContext, SslContextBuilder, SslMethod,
+    SslOptions, SslSession, SslStream, SslVerifyMode, SslVersion, StatusType,
+};
+
+use super::connection::{ProbeConnection, Stop, refusal};
+use super::enumerate::{Found, enumerate};
+use super::{Prober, Renegotiation};
+use tlslab_tls::EarlyData;
+use tlslab_tls::openssl::ffi;
+use tlslab_wire::sanitize::sanitize;
+use tlslab_wire::tls::answer::Refusal;
+use tlslab_wire::tls::registry::{self, Protocol};
+
+/// `SSL_OP_LEGACY_SERVER_CONNECT` of openssl/ssl.h: servers without RFC 5746 are probed as well.
+const LEGACY_SERVER_CONNECT: u64 = 1 << 2;
+
+/// How much longer a probe listens to a server that has nothing it must say.
+const SHORT_WHILE: Duration = Duration::from_secs(2);
+
+/// A group that servers have only if somebody has set them up for it (RFC 8734).
+const UNUSUAL_GROUP: &str = "brainpoolP512r1tls13";
+
+/// What a handshake is made with.
+pub struct Terms {
+    context: SslContextBuilder,
+    version: Protocol,
+    session: Option<SslSession>,
+}
+
+impl Terms {
+    /// All that OpenSSL has, of one version.
+    pub fn new(version: Protocol) -> Result<Self, ErrorStack> {
+        let mut context = SslContext::builder(SslMethod::tls_client())?;
+        context.set_security_level(0);
+        context.set_cipher_list("ALL")?;
+        let number = match version {
+            Protocol::Ssl2 | Protocol::Ssl3 => SslVersion::SSL3,
+            Protocol::Tls10 => SslVersion::TLS1,
+            Protocol::Tls11 => SslVersion::TLS1_1,
+            Protocol::Tls12 => SslVersion::TLS1_2,
+            Protocol::Tls13 => SslVersion::TLS1_3,
+        };
+        context.set_min_proto_version(Some(number))?;
+        context.set_max_proto_version(Some(number))?;
+        context.set_verify(SslVerifyMode::NONE);
+        context.set_options(SslOptions::from_bits_retain(LEGACY_SERVER_CONNECT));
+        ffi::accept_any_chain(&mut context);
+        Ok(Self { context, version, session: None })
+    }
+
+    /// Signature schemes to offer, of which OpenSSL has at least one.
+    pub fn schemes(mut self, numbers: &[u16]) -> Result<Self, ErrorStack> {
+        let names: Vec<String> = numbers.iter().copied().map(registry::scheme_name).collect();
+        self.context.set_sigalgs_list(&names.join(":"))?;
+        Ok(self)
+    }
+
+    /// Application protocols to offer.
+    pub fn protocols(mut self, names: &[&str]) -> Result<Self, ErrorStack> {
+        let with_length = |name: &&str| [&[name.len() as u8][..], name.as_bytes()].concat();
+        let wire: Vec<u8> = names.iter().flat_map(with_length).collect();
+        self.context.set_alpn_protos(&wire)?;
+        Ok(self)
+    }
+
+    /// Goes without tickets.
+    pub fn without_tickets(mut self) -> Self {
+        self.context.set_options(SslOptions::NO_TICKET);
+        self
+    }
+
+    /// Offers to resume a session, which has been made on equal terms.
+    pub fn session(mut self, session: SslSession) -> Self {
+        self.session = Some(session);
+        self
+    }
+
+    /// Goes on without a key exchange where a session is resumed, and offers none but one in a group
+    /// that servers do not have.
+    pub fn without_exchange(mut self) -> Result<Self, ErrorStack> {
+        ffi::allow_psk_without_key_exchange(&mut self.context);
+        self.context.set_groups_list(UNUSUAL_GROUP)?;
+        Ok(self)
+    }
+
+    /// The context, for callbacks.
+    pub fn context(&mut self) -> &mut SslContextBuilder {
+        &mut self.context
+    }
+
+    fn session_of(self, server_name: Option<&str>) -> Result<Ssl, ErrorStack> {
+        let mut ssl = Ssl::new(&self.context.build())?;
+        if let Some(name) = server_name {
+            ssl.set_hostname(name)?;
+        }
+        ssl.set_status_type(StatusType::OCSP)?;
+        if let Some(session) = &self.session {
+            // SAFETY: the session comes from a context with the same method and no other data.
+            unsafe { ssl.set_session(session)? };
+        }
+        Ok(ssl)
+    }
+}
+
+impl Prober {
+    /// Makes a handshake on these terms.
+    pub(super) fn shake(
+        &mut self,
+        terms: Result<Terms, ErrorStack>,
+    ) -> Result<Result<SslStream<ProbeConnection>, Refusal>, Stop> {
+        let version = terms.as_ref().map_or(Protocol::Tls12, |terms| terms.version);
+        let ssl = match terms.and_then(|terms| terms.session_of(self.sni.as_deref())) {
+            Ok(ssl) => ssl,
+            Err(errors) => return Ok(Err(of_library(&errors))),
+        };
+        let line = self.connector.dial()?;
+        Ok(match ssl.connect(line) {
+            Ok(stream) if stream.ssl().version2() != ssl_version(version) => {
+                Err(Refusal::other("version", "chose another version".to_owned()))
+            }
+            Ok(stream) => Ok(stream),
+            Err(HandshakeError::SetupFailure(errors)) => Err(of_library(&errors)),
+            Err(HandshakeError::Failure(stream) | HandshakeError::WouldBlock(stream)) => {
+                Err(of_error(stream.error()))
+            }
+        })
+    }
+
+    /// Makes a handshake on these terms with early data; what became of that.
+    pub(super) fn shake_early(
+        &mut self,
+        terms: Result<Terms, ErrorStack>,
+        plaintext: &[u8],
+    ) -> Result<EarlyData, Stop> {
+        let Ok(ssl) = terms.and_then(|terms| terms.session_of(self.sni.as_deref())) else {
+            return Ok(EarlyData::None);
+        };
+        let Ok(mut stream) = SslStream::new(ssl, self.connector.dial()?) else {
+            return Ok(EarlyData::None);
+        };
+        let shaken = stream.write_early_data(plaintext).and_then(|_| stream.connect());
+        Ok(shaken.map_or(EarlyData::None, |()| ffi::early_data(stream.ssl())))
+    }
+
+    /// The schemes by which the server signs handshakes of TLS 1.3.
+    pub(super) fn schemes_of_tls13(&mut self) -> Result<Found<()>, Stop> {
+        enumerate(&known_families(), |schemes| {
+            let terms = Terms::new(Protocol::Tls13).and_then(|terms| terms.schemes(schemes));
+            Ok(self.shake(terms)?.and_then(|stream| {
+                let name = ffi::peer_signature_name(stream.ssl()).unwrap_or_default();
+                let words = format!("signed by {}", sanitize(name, 64));
+                let number = registry::scheme_number(name);
+                number.map(|n| (n, ())).ok_or_else(|| Refusal::other("signature_scheme", words))
+            }))
+        })
+    }
+
+    /// Whether the server has secure renegotiation, and lets a client begin one.
+    pub(super) fn find_renegotiation(&mut self) -> Result<Renegotiation, Stop> {
+        let Some(version) = self.newest_legacy() else { return Ok(Renegotiation::default()) };
+        let Ok(mut stream) = self.shake(Terms::new(version))? else {
+            return Ok(Renegotiation {
+                secure: self.indicates_renegotiation()?,
+                client_initiated: None,
+            });
+        };
+        let secure = secure_renegotiation(&stream);
+        stream.get_mut().hurry(SHORT_WHILE);
+        Ok(Renegotiation { secure: Some(secure), client_initiated: Some(renegotiate(&mut stream)) })
+    }
+}
+
+/// The schemes of TLS 1.3 that this OpenSSL can verify, by kind of key. DSA has none there.
+pub fn known_families() -> Vec<Vec<u16>> {
+    let has = |number: &u16| {
+        let terms = Terms::new(Protocol::Tls13).and_then(|terms| terms.schemes(&[*number]));
+        terms.is_ok() && !registry::scheme_name(*number).starts_with("dsa_")
+    };
+    let known = |family: Vec<u16>| family.into_iter().filter(has).collect::<Vec<_>>();
+    let families = registry::scheme_families().into_iter().map(known);
+    families.filter(|family| !family.is_empty()).collect()
+}
+
+/// A request without a consequence.
+pub fn request(host: &str) -> String {
+    format!("HEAD / HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n")
+}
+
+/// Sends a request that every HTTP server answers, and reads until something comes: by then all
+/// tickets have come. Other servers stay silent, and are given little time for it.
+pub fn exchange(stream: &mut SslStream<ProbeConnection>, host: &str) {
+    stream.get_mut().hurry(SHORT_WHILE);
+    if stream.write_all(request(host).as_bytes()).is_ok() {
+        // Data, the end or silence: each is the end of the tickets.
+        let _ = stream.ssl_read(&mut [0; 1024]);
+    }
+}
+
+/// Ends a session in an orderly way: a reset would make many servers forget it, and without the flags
+/// of a farewell OpenSSL itself takes it for one that must not be resumed.
+pub fn part(stream: &mut SslStream<ProbeConnection>) {
+    // A server that does not take the farewell may still know the session.
+    let _ = stream.shutdown();
+    stream.set_shutdown(ShutdownState::SENT | ShutdownState::RECEIVED);
+    stream.get_mut().hurry(SHORT_WHILE);
+    let _ = stream.get_mut().part();
+}
+
+unsafe extern "C" {
+    fn SSL_renegotiate(ssl: *mut openssl_sys::SSL) -> c_int;
+}
+
+/// `SSL_CTRL_GET_RI_SUPPORT` of openssl/ssl.h.
+const GET_RI_SUPPORT: c_int = 76;
+
+fn secure_renegotiation(stream: &SslStream<ProbeConnection>) -> bool {
+    // SAFETY: the session is valid; this control takes nothing and returns a flag.
+    let flag = unsafe {
+        openssl_sys::SSL_ctrl(stream.ssl().as_ptr(), GET_RI_SUPPORT, 0, std::ptr::null_mut())
+    };
+    flag == 1
+}
+
+/// Begins a new handshake on a connection; whether the server goes along with it.
+fn renegotiate(stream: &mut SslStream<ProbeConnection>) -> bool {
+    // SAFETY: the session is valid; the call notes that a handshake is to be made.
+    let begun = unsafe { SSL_renegotiate(stream.ssl().as_ptr()) } == 1;
+    begun && stream.do_handshake().is_ok() && stream.ssl().is_init_finished()
+}
+
+fn ssl_version(version: Protocol) -> Option<SslVersion> {
+    Some(match version {
+        Protocol::Ssl2 | Protocol::Ssl3 => SslVersion::SSL3,
+        Protocol::Tls10 => SslVersion::TLS1,
+        Protocol::Tls11 => SslVersion::TLS1_1,
+        Protocol::Tls12 => SslVersion::TLS1_2,
+        Protocol::Tls13 => SslVersion::TLS1_3,
+    })
+}
+
+/// A peer's alert is reported as this reason plus the alert's number (`SSL_AD_REASON_OFFSET`).
+const ALERT_OFFSET: i32 = 1000;
+
+fn of_error(error: &openssl::ssl::Error) -> Refusal {
+    if let Some(io) = error.io_error() {
+        return refusal(io);
+    }
+    match (error.ssl_error(), error.code()) {
+        (Some(errors), _) => of_library(errors),
+        (None, ErrorCode::WANT_READ | ErrorCode::WANT_WRITE) => Refusal::silence(),
+        _ => refusal(&std::io::ErrorKind::UnexpectedEof.into()),
+    }
+}
+
+fn of_library(errors: &ErrorStack) -> Refusal {
+    let alert = |e: &openssl::error::Error| u8::try_from(e.reason_code() - ALERT_OFFSET).ok();
+    if let Some(number) = errors.errors().iter().find_map(alert) {
+        return Refusal::alert(number);
+    }
+    let reason = errors.errors().first().and_then(|error| error.reason());
+    let words = format!("broke off: {}", sanitize(reason.unwrap_or("no reason given"), 100));
+    Refusal { in_tls: true, ..Refusal::not_tls(words) }
+}

@@ -1,0 +1,87 @@
+//! Which application protocols the server agrees to, by ALPN (RFC 7301).
+
+use super::connection::Stop;
+use super::handshake::Terms;
+use super::{FailedProtocol, Prober, Protocols};
+use tlslab_wire::tls::answer::Refusal;
+use tlslab_wire::tls::registry::Protocol;
+
+/// The protocols of the web (IANA "TLS ALPN Protocol IDs"), which are offered together.
+const USUAL: [&str; 5] = ["h2", "http/1.1", "http/1.0", "http/0.9", "spdy/3"];
+
+/// Others, each offered alone: a server may take the mere presence of one for a purpose of its own, as
+/// certmagic (Caddy) takes `acme-tls/1` for a challenge (RFC 8737).
+const UNUSUAL: [&str; 7] =
+    ["acme-tls/1", "dot", "imap", "pop3", "ftp", "xmpp-client", "postgresql"];
+
+/// The alert by which a server says that it has none of the protocols (RFC 7301, section 3.2). Any
+/// other end of a handshake says nothing about them.
+const NONE_OF_THESE: &str = "alert_no_application_protocol";
+
+/// What a server makes of a list of protocols.
+enum Answer {
+    /// It selects one of them, by its place.
+    Selected(usize),
+    /// It has none of them: it says so, or goes on without.
+    None(Option<Refusal>),
+    /// The handshake ended otherwise.
+    Failed(Refusal),
+}
+
+impl Prober {
+    /// The application protocols that the server agrees to, in its newest version.
+    pub(super) fn find_protocols(&mut self) -> Result<Protocols, Stop> {
+        let mut found = Protocols::default();
+        let Some(&version) = self.versions.first() else { return Ok(found) };
+        self.offer_protocols(version, &USUAL, &mut found)?;
+        for name in UNUSUAL {
+            self.offer_protocols(version, &[name], &mut found)?;
+        }
+        Ok(found)
+    }
+
+    /// Offers protocols together, without those that were selected until none is; where that breaks the
+    /// handshake, each of the rest alone.
+    fn offer_protocols(
+        &mut self,
+        version: Protocol,
+        names: &[&str],
+        found: &mut Protocols,
+    ) -> Result<(), Stop> {
+        let mut left = names.to_vec();
+        while !left.is_empty() {
+            match self.offer_list(version, &left)? {
+                Answer::Selected(at) => found.accepted.push(left.remove(at).to_owned()),
+                Answer::None(refusal) => {
+                    found.refusal = found.refusal.take().or(refusal);
+                    return Ok(());
+                }
+                Answer::Failed(refusal) => match left[..] {
+                    [name] => {
+                        found.failed.push(FailedProtocol { name: name.to_owned(), refusal });
+                        return Ok(());
+                    }
+                    _ => {
+                        return left
+                            .iter()
+                            .try_for_each(|name| self.offer_protocols(version, &[name], found));
+                    }
+                },
+            }
+        }
+        Ok(())
+    }
+
+    fn offer_list(&mut self, version: Protocol, names: &[&str]) -> Result<Answer, Stop> {
+        let terms = Terms::new(version).and_then(|terms| terms.protocols(names));
+        Ok(match self.shake(terms)? {
+            Ok(stream) => {
+                let chosen = stream.ssl().selected_alpn_protocol();
+                let place = names.iter().position(|name| Some(name.as_bytes()) == chosen);
+                place.map_or(Answer::None(None), Answer::Selected)
+            }
+            Err(refusal) if refusal.class == NONE_OF_THESE => Answer::None(Some(refusal)),
+            Err(refusal) => Answer::Failed(refusal),
+        })
+    }
+}

@@ -1,0 +1,291 @@
+//! What to probe, and what for.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::connection::Limits;
+use tlslab_contract::spec::{SpecError, Trust};
+use tlslab_wire::names::{CipherSuite, Group, SignatureScheme, TlsVersion};
+use tlslab_wire::target::{Target, UrlError};
+
+/// The identifier of this wire format.
+pub const PROBE_SPEC_SCHEMA: &str = "tlslab.probe-spec/1";
+
+/// One probe.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ProbeSpec {
+    /// The wire format, `tlslab.probe-spec/1`.
+    #[serde(default = "spec_schema")]
+    pub schema: String,
+    /// Where to connect: `HOST` or `HOST:PORT`.
+    pub target: String,
+    /// The name for SNI and for the certificate check; by default the target's host.
+    #[serde(default)]
+    pub server_name: Option<String>,
+    /// Whom to trust to have issued the server's certificates.
+    #[serde(default)]
+    pub trust: Trust,
+    /// Hosts, beside loopback ones, that the user has allowed as targets.
+    #[serde(default)]
+    pub allow: Vec<String>,
+    /// What to find out; empty: everything, or, if there are offers, only them.
+    #[serde(default)]
+    pub only: Vec<Topic>,
+    /// Handshakes to try, each by itself.
+    #[serde(default)]
+    pub offers: Vec<ProbeOffer>,
+    /// What the probe may take.
+    #[serde(default)]
+    pub limits: ProbeLimits,
+}
+
+/// Something to find out. Which versions there are is always found out, unless only offers are tried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[allow(missing_docs, reason = "each is the field of the record that it fills")]
+pub enum Topic {
+    Versions,
+    Suites,
+    Groups,
+    SignatureSchemes,
+    Certificates,
+    Alpn,
+    Resumption,
+    Compression,
+    Renegotiation,
+    Protections,
+}
+
+impl Topic {
+    /// All topics, in the order in which they are found out.
+    pub const ALL: [Self; 10] = [
+        Self::Versions,
+        Self::Suites,
+        Self::Groups,
+        Self::SignatureSchemes,
+        Self::Certificates,
+        Self::Alpn,
+        Self::Resumption,
+        Self::Compression,
+        Self::Renegotiation,
+        Self::Protections,
+    ];
+}
+
+/// A handshake to try: as in a run's specification, an empty list offers all there is.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ProbeOffer {
+    /// Protocol versions.
+    pub versions: Vec<TlsVersion>,
+    /// Cipher suites.
+    pub suites: Vec<CipherSuite>,
+    /// Key-exchange groups.
+    pub groups: Vec<Group>,
+    /// Signature schemes.
+    pub signature_schemes: Vec<SignatureScheme>,
+}
+
+/// What a probe may take.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ProbeLimits {
+    /// Connections in all, one after the other.
+    pub connections: u32,
+    /// Connections a second; null: as they come on loopback, and 20 elsewhere.
+    pub rate: Option<u32>,
+    /// The time that each connection may take, in milliseconds.
+    pub connection_ms: u32,
+    /// The time that all of them may take, in milliseconds.
+    pub all_ms: u32,
+}
+
+impl Default for ProbeLimits {
+    /// A server with all of OpenSSL's suites in four versions takes some 250 connections.
+    fn default() -> Self {
+        Self { connections: 400, rate: None, connection_ms: 5_000, all_ms: 120_000 }
+    }
+}
+
+/// The rate at hosts other than this one, which may have others to serve.
+const POLITE_RATE: u32 = 20;
+
+/// The most connections and the longest time that can be asked for.
+const CONNECTIONS_LIMIT: u32 = 2_000;
+const TIME_LIMIT_MS: u32 = 3_600_000;
+const RATE_LIMIT: u32 = 1_000;
+
+fn spec_schema() -> String {
+    PROBE_SPEC_SCHEMA.to_owned()
+}
+
+/// A specification whose parts fit each other. Only [`ProbeSpec::checked`] makes one.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CheckedProbe {
+    spec: ProbeSpec,
+    target: Target,
+}
+
+impl ProbeSpec {
+    /// A probe of everything that this target accepts.
+    pub fn of(target: String) -> Self {
+        Self {
+            schema: spec_schema(),
+            target,
+            server_name: None,
+            trust: Trust::System,
+            allow: Vec::new(),
+            only: Vec::new(),
+            offers: Vec::new(),
+            limits: ProbeLimits::default(),
+        }
+    }
+
+    /// Checks that the parts fit each other.
+    pub fn checked(self) -> Result<CheckedProbe, SpecError> {
+        if self.schema != PROBE_SPEC_SCHEMA {
+            return Err(SpecError::ProbeSchema(self.schema));
+        }
+        let target = parse_target(&self.target)?;
+        let l = &self.limits;
+        let bounded = [
+            ("limits.connections", l.connections, CONNECTIONS_LIMIT),
+            ("limits.rate", l.rate.unwrap_or(1), RATE_LIMIT),
+            ("limits.connection_ms", l.connection_ms, TIME_LIMIT_MS),
+            ("limits.all_ms", l.all_ms, TIME_LIMIT_MS),
+        ];
+        for (field, value, most) in bounded {
+            if !(1..=most).contains(&value) {
+                return Err(SpecError::OutOfRange { field, most });
+            }
+        }
+        // The questions know all versions; an offer is a handshake that a run would make.
+        let mut offered = self.offers.iter().flat_map(|offer| &offer.versions);
+        if let Some(version) = offered.find(|version| version.is_obsolete()) {
+            return Err(SpecError::Obsolete(format!("TLS version {version}")));
+        }
+        let name = self.server_name.as_deref().unwrap_or(&target.host);
+        if rustls_pki_types::ServerName::try_from(name).is_err() {
+            return Err(SpecError::ServerName(name.to_owned()));
+        }
+        Ok(CheckedProbe { spec: self, target })
+    }
+}
+
+impl CheckedProbe {
+    /// The specification as it was given.
+    pub fn spec(&self) -> &ProbeSpec {
+        &self.spec
+    }
+
+    /// Host and port.
+    pub fn target(&self) -> &Target {
+        &self.target
+    }
+
+    /// The name for the certificate check.
+    pub fn server_name(&self) -> &str {
+        self.spec.server_name.as_deref().unwrap_or(&self.target.host)
+    }
+
+    /// The name for SNI, which no address is (RFC 6066, section 3).
+    pub fn sni(&self) -> Option<&str> {
+        Some(self.server_name()).filter(|name| name.parse::<IpAddr>().is_err())
+    }
+
+    /// What to find out, in order.
+    pub fn topics(&self) -> Vec<Topic> {
+        match (&*self.spec.only, &*self.spec.offers) {
+            ([], []) => Topic::ALL.to_vec(),
+            (only, _) => Topic::ALL.into_iter().filter(|topic| only.contains(topic)).collect(),
+        }
+    }
+
+    /// The limits against an address of this kind.
+    pub fn limits(&self, loopback: bool) -> Limits {
+        let limits = &self.spec.limits;
+        Limits {
+            connections: limits.connections,
+            rate: limits.rate.or((!loopback).then_some(POLITE_RATE)),
+            each: Duration::from_millis(limits.connection_ms.into()),
+            all: Duration::from_millis(limits.all_ms.into()),
+        }
+    }
+}
+
+/// Takes `HOST`, `HOST:PORT`, an address of IPv6 with or without brackets, or the URL of a page on it.
+fn parse_target(text: &str) -> Result<Target, SpecError> {
+    if text.contains("://") {
+        return Ok(Target::parse(text)?);
+    }
+    if text.is_empty() || text.contains(['/', '?', '#', '@', '\\']) {
+        let why = "is not HOST or HOST:PORT".to_owned();
+        return Err(SpecError::Target { target: text.chars().take(200).collect(), why });
+    }
+    let bare = text.parse::<std::net::Ipv6Addr>().is_ok();
+    let url = if bare { format!("https://[{text}]/") } else { format!("https://{text}/") };
+    Target::parse(&url).map_err(|UrlError { why, .. }| SpecError::Target {
+        target: text.chars().take(200).collect(),
+        why,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn target(text: &str) -> Result<(String, u16), SpecError> {
+        ProbeSpec::of(text.to_owned()).checked().map(|c| (c.target.host.clone(), c.target.port))
+    }
+
+    #[test]
+    fn a_target_is_a_host_with_or_without_a_port() {
+        for (text, host, port) in [
+            ("example.org", "example.org", 443),
+            ("localhost:8443", "localhost", 8443),
+            ("::1", "::1", 443),
+            ("[::1]:1", "::1", 1),
+            ("127.0.0.1:65535", "127.0.0.1", 65535),
+            ("https://a:8443/x?y", "a", 8443),
+            ("https://[::1]/", "::1", 443),
+        ] {
+            assert_eq!(target(text), Ok((host.to_owned(), port)), "{text}");
+        }
+        for wrong in ["", "a/b", "u@h", "h:0", "h:99999", "h:x", "a b", "a#"] {
+            assert!(matches!(target(wrong), Err(SpecError::Target { .. })), "{wrong}");
+        }
+        assert!(matches!(target("http://a/"), Err(SpecError::Url { .. })));
+    }
+
+    #[test]
+    fn limits_are_limited() {
+        let with = |limits: &str| {
+            let json = format!(r#"{{"target":"h","limits":{limits}}}"#);
+            serde_json::from_str::<ProbeSpec>(&json).unwrap().checked().map(|_| ())
+        };
+        assert_eq!(with(r#"{"rate":5}"#), Ok(()));
+        for wrong in [r#"{"rate":0}"#, r#"{"connections":2001}"#, r#"{"all_ms":0}"#] {
+            assert!(matches!(with(wrong), Err(SpecError::OutOfRange { .. })), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn everything_is_asked_unless_something_is() {
+        let topics = |json: &str| {
+            serde_json::from_str::<ProbeSpec>(json).unwrap().checked().unwrap().topics()
+        };
+        assert_eq!(topics(r#"{"target":"h"}"#), Topic::ALL);
+        assert_eq!(topics(r#"{"target":"h","only":["alpn"]}"#), [Topic::Alpn]);
+        assert_eq!(topics(r#"{"target":"h","offers":[{}]}"#), []);
+    }
+
+    #[test]
+    fn other_hosts_are_asked_slowly() {
+        let checked = ProbeSpec::of("h".to_owned()).checked().unwrap();
+        assert_eq!((checked.limits(true).rate, checked.limits(false).rate), (None, Some(20)));
+    }
+}

@@ -1,0 +1,158 @@
+//! One thread's way to a key, and its accounting.
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+
+use hdrhistogram::Histogram;
+
+use super::{RsaScheme, Signs};
+use tlslab_contract::histogram::empty_histogram;
+use tlslab_system::clock::{Clock, MonotonicClock};
+
+thread_local! {
+    static CLASS: Cell<Option<&'static str>> = const { Cell::new(None) };
+}
+
+/// The failure class of a signature that was not made on this thread since the last call. A TLS
+/// library passes on words only.
+pub fn take_class() -> Option<&'static str> {
+    CLASS.take()
+}
+
+/// Whether a failure class says that a node did not answer at all.
+pub fn is_away(class: &str) -> bool {
+    matches!(class, "signing_timeout" | "signing_unreachable")
+}
+
+/// What came of asking for a signature.
+#[derive(Debug)]
+pub struct Signed {
+    /// The number of the node that was asked.
+    pub node: usize,
+    /// The signature.
+    pub result: Result<Vec<u8>, NotSigned>,
+}
+
+/// Why there is no signature.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NotSigned {
+    /// `signing_timeout`, `signing_unreachable`, `signing_refused` or `signing_answer`.
+    pub class: &'static str,
+    /// In words.
+    pub message: String,
+}
+
+/// The accounting of signatures.
+#[derive(Debug, Clone)]
+pub struct SignatureAccounting {
+    /// Start to end of each signature that was made, in nanoseconds.
+    pub service: Histogram<u64>,
+    /// Each node's.
+    pub nodes: Vec<NodeAccounting>,
+}
+
+/// The accounting of a node.
+#[derive(Debug, Clone, Default)]
+pub struct NodeAccounting {
+    /// The node.
+    pub name: String,
+    /// Signatures that it made.
+    pub signatures: u64,
+    /// Those that it did not, by class.
+    pub failed: BTreeMap<String, u64>,
+}
+
+impl SignatureAccounting {
+    fn new(names: &[String]) -> Self {
+        let accounting =
+            |name: &String| NodeAccounting { name: name.clone(), ..NodeAccounting::default() };
+        Self { service: empty_histogram(), nodes: names.iter().map(accounting).collect() }
+    }
+
+    /// Adds the accounting of another thread.
+    pub fn merge(&mut self, other: &Self) {
+        self.service.add(&other.service).expect("all histograms have the same bounds");
+        for (mine, others) in self.nodes.iter_mut().zip(&other.nodes) {
+            mine.signatures += others.signatures;
+            for (class, count) in &others.failed {
+                *mine.failed.entry(class.clone()).or_default() += count;
+            }
+        }
+    }
+}
+
+/// Signs and keeps the accounting.
+#[derive(Debug)]
+pub struct SignerSession {
+    signs: Box<dyn Signs>,
+    names: Vec<String>,
+    accounting: SignatureAccounting,
+}
+
+impl SignerSession {
+    pub(super) fn new(signs: Box<dyn Signs>, names: Vec<String>) -> Self {
+        let accounting = SignatureAccounting::new(&names);
+        Self { signs, names, accounting }
+    }
+
+    /// Signs a message, or says in words why not.
+    pub fn sign(&mut self, message: &[u8], scheme: RsaScheme) -> Result<Vec<u8>, String> {
+        let begun = MonotonicClock.now();
+        let Signed { node, result } = self.signs.sign(message, scheme);
+        let time = MonotonicClock.now() - begun;
+        let accounting = &mut self.accounting.nodes[node];
+        match result {
+            Ok(signature) => {
+                accounting.signatures += 1;
+                self.accounting.service.saturating_record(time);
+                Ok(signature)
+            }
+            Err(NotSigned { class, message }) => {
+                *accounting.failed.entry(class.to_owned()).or_default() += 1;
+                CLASS.set(Some(class));
+                Err(format!("{}: {message}", accounting.name))
+            }
+        }
+    }
+
+    /// The accounting since the last call, and opens new ones.
+    pub fn close_books(&mut self) -> SignatureAccounting {
+        std::mem::replace(&mut self.accounting, SignatureAccounting::new(&self.names))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Hash;
+
+    /// Signs at two nodes in turn, of which the second is away.
+    #[derive(Debug)]
+    struct Turns(usize);
+
+    impl Signs for Turns {
+        fn sign(&mut self, message: &[u8], _: RsaScheme) -> Signed {
+            let node = self.0 % 2;
+            self.0 += 1;
+            let away = NotSigned { class: "signing_timeout", message: "too late".to_owned() };
+            Signed { node, result: if node == 0 { Ok(message.to_vec()) } else { Err(away) } }
+        }
+    }
+
+    #[test]
+    fn books_tell_who_signed_and_why_not() {
+        let mut session =
+            SignerSession::new(Box::new(Turns(0)), vec!["a".to_owned(), "b".to_owned()]);
+        let scheme = RsaScheme { pss: true, hash: Hash::Sha256 };
+        assert_eq!((session.sign(b"x", scheme), take_class()), (Ok(b"x".to_vec()), None));
+        assert_eq!(session.sign(b"x", scheme), Err("b: too late".to_owned()));
+        assert_eq!((take_class(), take_class()), (Some("signing_timeout"), None));
+        let mut accounting = session.close_books();
+        accounting.merge(&accounting.clone());
+        let counts: Vec<_> =
+            accounting.nodes.iter().map(|n| (n.signatures, n.failed.len())).collect();
+        assert_eq!((counts, accounting.service.len()), (vec![(2, 0), (0, 1)], 2));
+        assert_eq!(accounting.nodes[1].failed["signing_timeout"], 2);
+        assert_eq!(session.close_books().nodes[0].signatures, 0);
+    }
+}

@@ -1,0 +1,360 @@
+//! One connection's states: handshake, request, response, end.
+
+mod multiplexed;
+
+use std::io::{self, ErrorKind};
+
+use mio::event::Event;
+use mio::net::TcpStream;
+
+use super::context::Context;
+use super::edge_socket::EdgeSocket;
+use super::http::{Body, Multiplexed, Parsed, Request, parse};
+use super::stats::WorkerCounts;
+use super::tls::{Inbound, RECORD, Session, TlsFailure};
+use tlslab_system::clock::{Nanos, SECOND};
+
+/// A peer may take so long for its handshake, its first request, or between two signs of receiving.
+const PATIENCE: Nanos = 30 * SECOND;
+
+/// A peer may take so long to close after the server has.
+const LINGER: Nanos = 2 * SECOND;
+
+/// Plaintext that is encrypted before it is sent: large enough for few system calls, small enough
+/// that a peer that does not read costs little memory.
+const QUANTUM: usize = 4 * RECORD;
+
+/// Quanta of one response before it is the turn of others.
+const TURN: u32 = 16;
+
+/// What becomes of a connection after it was served.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fate {
+    /// It waits for its socket.
+    Waits,
+    /// It has more to do at once, after others had their turn.
+    Continues,
+    /// It has something to do at an instant, whatever its socket says.
+    Pauses(Nanos),
+    /// It is over; the socket is to be closed.
+    Over,
+}
+
+/// Where a connection is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Handshake,
+    /// Between requests, or within a request's head.
+    Request,
+    /// So much of a body is still to be encrypted.
+    Response(Body),
+    /// HTTP/2, from the end of the handshake to the end of the connection.
+    Multiplexed,
+    /// What was made is still to be sent, then the sending side is closed.
+    Closing,
+    /// The sending side is closed. What still arrives is thrown away, since closing a socket with
+    /// unread bytes resets the connection, and a reset destroys data that the peer has not read.
+    Lingering,
+}
+
+/// A connection to a client.
+pub(super) struct Connection<S> {
+    wire: EdgeSocket,
+    session: S,
+    state: State,
+    deadline: Nanos,
+    /// Plaintext that is received and not yet understood.
+    request: Vec<u8>,
+    /// When a request that is there in full is to be answered.
+    answer_at: Option<Nanos>,
+    /// The peer will send no more requests: it has ended its side of the session.
+    ended: bool,
+    /// The connection ends after the response.
+    close: bool,
+    /// A byte of a handshake has arrived.
+    begun: bool,
+    /// In place of requests and responses one by one, with HTTP/2.
+    http2: Option<Box<Multiplexed>>,
+}
+
+impl<S: Session> Connection<S> {
+    pub fn new(socket: TcpStream, session: S, now: Nanos) -> Self {
+        Self {
+            wire: EdgeSocket::new(socket),
+            session,
+            state: State::Handshake,
+            deadline: now + PATIENCE,
+            request: Vec::new(),
+            answer_at: None,
+            ended: false,
+            close: false,
+            begun: false,
+            http2: None,
+        }
+    }
+
+    /// The socket, for the poller.
+    pub fn socket(&mut self) -> &mut TcpStream {
+        self.wire.socket()
+    }
+
+    /// Serves the connection as far as its socket allows.
+    pub fn serve(&mut self, event: &Event, context: &mut Context<'_>) -> Fate {
+        self.wire.notice(event);
+        self.go_on(context)
+    }
+
+    /// Serves the connection further.
+    pub fn go_on(&mut self, context: &mut Context<'_>) -> Fate {
+        let advanced = self.advance(context);
+        if self.request.is_empty() && self.request.capacity() > 0 {
+            *context.spare = std::mem::take(&mut self.request);
+        }
+        match advanced {
+            Ok(fate) => fate,
+            // Reset by the peer, closed in the middle of something, or out of step with TLS.
+            Err(_) => {
+                self.count_failed_handshake(context.counts);
+                Fate::Over
+            }
+        }
+    }
+
+    /// Ends the connection if its time is up.
+    pub fn expire(&mut self, context: &mut Context<'_>) -> Fate {
+        match self.state {
+            _ if self.deadline > context.now => Fate::Waits,
+            State::Request if self.request.is_empty() => {
+                self.end(context.now);
+                self.go_on(context)
+            }
+            State::Multiplexed if self.is_idle() => {
+                self.close = true;
+                self.go_on(context)
+            }
+            _ => {
+                self.count_failed_handshake(context.counts);
+                Fate::Over
+            }
+        }
+    }
+
+    /// Ends the connection soon: at once between two requests, else after the exchange under way.
+    pub fn stop(&mut self, context: &mut Context<'_>) -> Fate {
+        self.close = true;
+        // What has arrived by now still counts.
+        self.wire.look_again();
+        let fate = self.go_on(context);
+        match self.state {
+            _ if fate != Fate::Waits => fate,
+            State::Handshake if !self.begun => Fate::Over,
+            State::Request if self.request.is_empty() => {
+                self.end(context.now);
+                self.go_on(context)
+            }
+            _ => fate,
+        }
+    }
+
+    /// Whether only the peer's closing is waited for.
+    pub fn is_lingering(&self) -> bool {
+        self.state == State::Lingering
+    }
+
+    fn advance(&mut self, context: &mut Context<'_>) -> io::Result<Fate> {
+        for _ in 0..TURN {
+            let fate = match self.state {
+                State::Handshake | State::Request => self.take_request(context)?,
+                State::Response(body) => self.send_response(body, context)?,
+                State::Multiplexed => self.multiplex(context)?,
+                State::Closing => self.send_rest(context.now)?,
+                State::Lingering => self.linger(context)?,
+            };
+            if let Some(fate) = fate {
+                return Ok(fate);
+            }
+        }
+        Ok(Fate::Continues)
+    }
+
+    /// Answers a request that is there in full, or else receives more.
+    fn take_request(&mut self, context: &mut Context<'_>) -> io::Result<Option<Fate>> {
+        if self.state == State::Request {
+            match parse(&self.request) {
+                Parsed::Incomplete => {}
+                parsed => {
+                    if let Some(fate) = self.pause(context) {
+                        return Ok(Some(fate));
+                    }
+                    return self.answer(parsed, context).map(|()| None);
+                }
+            }
+            if self.ended {
+                self.end(context.now);
+                return Ok(None);
+            }
+        }
+        // What the handshake has made so far must leave before an answer to it can come.
+        if !self.session.send(self.wire.socket())? {
+            return Ok(Some(Fate::Waits));
+        }
+        self.receive(context)
+    }
+
+    /// Whether the answer has to wait, as if there were work to do for it.
+    fn pause(&mut self, context: &Context<'_>) -> Option<Fate> {
+        match self.answer_at {
+            None if context.timing.pause == 0 => None,
+            None => {
+                let due = context.now + context.timing.pause;
+                self.answer_at = Some(due);
+                self.deadline = due + PATIENCE;
+                Some(Fate::Pauses(due))
+            }
+            Some(due) if due > context.now => Some(Fate::Waits),
+            Some(_) => {
+                self.answer_at = None;
+                None
+            }
+        }
+    }
+
+    fn answer(&mut self, parsed: Parsed, context: &mut Context<'_>) -> io::Result<()> {
+        context.plaintext.clear();
+        let mut body = match parsed {
+            Parsed::Request(request, length) => {
+                self.request.drain(..length);
+                self.close |= request.close;
+                let request = Request { close: self.close, ..request };
+                context.responder.respond(request, || context.shared.stats(), context.plaintext)
+            }
+            Parsed::Bad(status) => {
+                self.close = true;
+                context.responder.refuse(status, context.plaintext);
+                Body::default()
+            }
+            Parsed::Incomplete => return Ok(()),
+        };
+        // Head and the begin of the body share a record.
+        let room = RECORD.saturating_sub(context.plaintext.len());
+        context.plaintext.extend_from_slice(body.take(room));
+        self.session.write(context.plaintext)?;
+        context.counts.requests.count();
+        self.state = State::Response(body);
+        self.deadline = context.now + PATIENCE;
+        Ok(())
+    }
+
+    fn send_response(&mut self, mut body: Body, context: &Context<'_>) -> io::Result<Option<Fate>> {
+        if body.is_empty() && self.close {
+            // The alert leaves together with the end of the body.
+            self.end(context.now);
+            return Ok(None);
+        }
+        if !self.session.send(self.wire.socket())? {
+            return Ok(Some(Fate::Waits));
+        }
+        self.deadline = context.now + PATIENCE;
+        if body.is_empty() {
+            self.state = State::Request;
+            self.deadline = context.now + context.timing.idle;
+        } else {
+            self.session.write(body.take(QUANTUM))?;
+            self.state = State::Response(body);
+        }
+        Ok(None)
+    }
+
+    /// Waits for the socket, and for an instant, of which the worker is told once.
+    fn wait_until(&mut self, due: Nanos) -> Fate {
+        let is_known = self.answer_at.replace(due) == Some(due);
+        if is_known { Fate::Waits } else { Fate::Pauses(due) }
+    }
+
+    fn is_idle(&self) -> bool {
+        self.http2.as_ref().is_none_or(|http2| http2.is_idle())
+    }
+
+    /// Ends the session orderly.
+    fn end(&mut self, now: Nanos) {
+        self.session.close();
+        self.state = State::Closing;
+        self.deadline = now + PATIENCE;
+    }
+
+    fn send_rest(&mut self, now: Nanos) -> io::Result<Option<Fate>> {
+        if !self.session.send(self.wire.socket())? {
+            return Ok(Some(Fate::Waits));
+        }
+        self.wire.finish()?;
+        self.state = State::Lingering;
+        self.deadline = now + LINGER;
+        Ok(None)
+    }
+
+    fn linger(&mut self, context: &mut Context<'_>) -> io::Result<Option<Fate>> {
+        match self.wire.read(context.received)? {
+            None => Ok(Some(Fate::Waits)),
+            Some(0) => Ok(Some(Fate::Over)),
+            Some(_) => Ok(None),
+        }
+    }
+
+    /// Receives once and lets the session take it.
+    fn receive(&mut self, context: &mut Context<'_>) -> io::Result<Option<Fate>> {
+        let length = match self.wire.read(context.received)? {
+            None => return Ok(Some(Fate::Waits)),
+            Some(0) if matches!(self.state, State::Request | State::Multiplexed) => {
+                self.ended = true;
+                return Ok(None);
+            }
+            Some(0) => return Err(ErrorKind::UnexpectedEof.into()),
+            Some(length) => length,
+        };
+        self.begun = true;
+        if self.request.capacity() == 0 {
+            self.request = std::mem::take(context.spare);
+        }
+        match self.session.receive(&context.received[..length], &mut self.request) {
+            Ok(Inbound::Open) => {}
+            Ok(Inbound::Ended) => self.ended = true,
+            Err(TlsFailure) => {
+                // The alert that says why should arrive.
+                self.count_failed_handshake(context.counts);
+                self.state = State::Closing;
+                self.deadline = context.now + LINGER;
+                return Ok(None);
+            }
+        }
+        if self.state == State::Handshake
+            && let Some(kind) = self.session.handshake()
+        {
+            context.counts.completed(kind).count();
+            if self.session.accepted_early_data() {
+                context.counts.early_data.count();
+            }
+            if self.session.has_client_certificate() {
+                context.counts.mutual.count();
+            }
+            self.state = State::Request;
+            if self.session.speaks_http2() {
+                self.http2 = Some(Box::new(Multiplexed::new().ok_or(ErrorKind::OutOfMemory)?));
+                self.state = State::Multiplexed;
+            }
+            self.deadline = context.now + PATIENCE;
+        }
+        if self.ended && self.state == State::Handshake {
+            return Err(ErrorKind::UnexpectedEof.into());
+        }
+        Ok(None)
+    }
+
+    fn count_failed_handshake(&mut self, counts: &WorkerCounts) {
+        if self.state == State::Handshake && self.begun {
+            counts.failed.count();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

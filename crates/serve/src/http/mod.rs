@@ -1,0 +1,17 @@
+//! HTTP as the server speaks it, versions 1.1 (RFC 9112) and 2 (RFC 9113): no input or output, only
+//! bytes.
+
+mod content;
+mod date;
+mod digests;
+#[cfg(test)]
+mod invariants;
+mod multiplexed;
+mod request;
+mod response;
+
+pub(super) use content::Body;
+pub use content::{BODY_LIMIT, BODY_PERIOD};
+pub(super) use multiplexed::Multiplexed;
+pub(super) use request::{Parsed, Request, parse};
+pub(super) use response::Responder;

@@ -1,0 +1,37 @@
+//! What the operating system grants: files.
+
+use std::io;
+
+use tlslab_system::files;
+
+/// Files that are not connections: standard streams, pollers, listeners, and some in reserve.
+const OTHER_FILES: u64 = 64;
+
+/// What one worker may use.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct WorkerLimits {
+    /// Connections that it may hold at once.
+    pub connections: usize,
+}
+
+impl WorkerLimits {
+    /// Raises the process's file limit as far as it may and shares it out.
+    pub fn of_process(workers: usize) -> io::Result<Self> {
+        let granted = files::granted()?;
+        let others = OTHER_FILES + 3 * workers as u64;
+        let connections = granted.saturating_sub(others).max(1) as usize / workers;
+        Ok(Self { connections: connections.max(1) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_worker_gets_its_share_of_the_files() {
+        let alone = WorkerLimits::of_process(1).unwrap().connections;
+        let of_four = WorkerLimits::of_process(4).unwrap().connections;
+        assert!(of_four >= 1 && of_four * 4 <= alone, "{of_four} {alone}");
+    }
+}

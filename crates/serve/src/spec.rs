@@ -1,0 +1,272 @@
+//! What the reference server is to be.
+
+use std::net::SocketAddr;
+
+use openssl::x509::X509;
+
+use tlslab_system::clock::{Nanos, SECOND};
+use tlslab_tls::BackendError;
+use tlslab_tls::identity::{Identity, IdentityError};
+use tlslab_wire::names::{CipherSuite, Group, TlsVersion};
+use tlslab_wire::tls::obsolete::SHORTEST_PRIME;
+
+/// Which TLS library serves.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ServerBackend {
+    /// OpenSSL 3.6, built in: every group and every suite of TLS 1.2 and 1.3.
+    #[default]
+    Openssl,
+    /// rustls on aws-lc-rs.
+    Rustls,
+}
+
+/// How long a connection may be silent between two requests, unless something else is asked for.
+pub const IDLE: Nanos = 30 * SECOND;
+
+/// What to serve, with what, and on which processors.
+#[derive(Debug)]
+pub struct ServeSpec {
+    /// Where to listen; port 0 lets the system choose.
+    pub listen: SocketAddr,
+    /// Workers; each is one thread with a poller and a listening socket of its own.
+    pub threads: usize,
+    /// The processors to pin the workers to, in order and repeated as needed; empty: not pinned.
+    pub cpus: Vec<usize>,
+    /// Which TLS library serves.
+    pub backend: ServerBackend,
+    /// Protocol versions; empty: those of the suites, and without suites all.
+    pub versions: Vec<TlsVersion>,
+    /// Cipher suites; empty: all that the back end has. The client's order decides.
+    pub suites: Vec<CipherSuite>,
+    /// Key-exchange groups; empty: all that the back end has.
+    pub groups: Vec<Group>,
+    /// The time before each response, as if there were work to do for it.
+    pub pause: Nanos,
+    /// How long a connection may be silent between two requests.
+    pub idle: Nanos,
+    /// Certificates with their keys, at least one; the client's signature schemes and suites choose.
+    pub identities: Vec<Identity>,
+    /// Whether clients are asked for certificates.
+    pub client_auth: Option<ClientAuth>,
+    /// The size of the Diffie-Hellman parameters, one of [`DH_SIZES`]; `None`: as strong as the
+    /// certificate's key.
+    pub dh_bits: Option<u32>,
+    /// Whether versions before TLS 1.2, RC4, 3DES, and primes of less than 2,048 bits may be asked
+    /// for; never served unless they are.
+    pub allow_obsolete: bool,
+    /// Which sessions may be resumed.
+    pub resumption: Resumption,
+}
+
+/// The sizes in bits of the primes that there are: those of RFC 2409 (768 left out) and RFC 3526.
+pub const DH_SIZES: [u32; 7] = [1024, 1536, 2048, 3072, 4096, 6144, 8192];
+
+/// How clients are authenticated.
+#[derive(Debug, Clone)]
+pub struct ClientAuth {
+    /// Whom to trust to have issued their certificates.
+    pub(super) authorities: Vec<X509>,
+    /// Whether a client without a certificate is turned away. One with a bad certificate always is.
+    pub required: bool,
+}
+
+impl ClientAuth {
+    /// Trusts the certificates in a PEM text; `None` if it holds none, or something broken.
+    pub fn from_pem(authorities: &str, required: bool) -> Option<Self> {
+        let authorities = X509::stack_from_pem(authorities.as_bytes()).ok()?;
+        (!authorities.is_empty()).then_some(Self { authorities, required })
+    }
+}
+
+/// Which sessions a server lets its clients resume; by default none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Resumption {
+    /// By session ID, in TLS 1.2.
+    pub id: bool,
+    /// By ticket, in TLS 1.2.
+    pub ticket: bool,
+    /// By pre-shared key, in TLS 1.3; without a key exchange where the client offers that.
+    pub psk: bool,
+    /// Tickets on each connection of TLS 1.3; OpenSSL sends one after a resumed handshake.
+    pub tickets: usize,
+    /// Bytes of early data that a resumed connection of TLS 1.3 may send. With any, the server keeps
+    /// its sessions, so that each is used once.
+    pub early_data: u32,
+}
+
+impl Default for Resumption {
+    fn default() -> Self {
+        Self { id: false, ticket: false, psk: false, tickets: 2, early_data: 0 }
+    }
+}
+
+impl Resumption {
+    /// Whether the server itself keeps sessions, by their IDs or by the names in tickets.
+    pub(super) fn keeps_sessions(self) -> bool {
+        self.id || (self.psk && self.early_data > 0)
+    }
+
+    /// Tickets on each connection of TLS 1.3.
+    pub(super) fn tls13_tickets(self) -> usize {
+        if self.psk { self.tickets } else { 0 }
+    }
+}
+
+/// Sessions that a server keeps at most.
+pub(super) const SESSIONS: i32 = 64 * 1024;
+
+impl ServeSpec {
+    /// A server on a free port of 127.0.0.1 with one worker and all that the back end has.
+    pub fn loopback(backend: ServerBackend, identities: Vec<Identity>) -> Self {
+        Self {
+            listen: SocketAddr::from(([127, 0, 0, 1], 0)),
+            threads: 1,
+            cpus: Vec::new(),
+            backend,
+            versions: Vec::new(),
+            suites: Vec::new(),
+            groups: Vec::new(),
+            pause: 0,
+            idle: IDLE,
+            identities,
+            client_auth: None,
+            dh_bits: None,
+            allow_obsolete: false,
+            resumption: Resumption::default(),
+        }
+    }
+
+    /// The processor of a worker; `None` when workers are not pinned.
+    pub(super) fn processor(&self, worker: usize) -> Option<usize> {
+        (!self.cpus.is_empty()).then(|| self.cpus[worker % self.cpus.len()])
+    }
+
+    /// The versions to serve: those asked for, or those of the suites asked for, or all.
+    pub(super) fn served_versions(&self) -> Vec<TlsVersion> {
+        let asked = |version: &TlsVersion| match (&*self.versions, &*self.suites) {
+            ([], []) => !version.is_obsolete(),
+            ([], suites) => {
+                !version.is_obsolete() && suites.iter().any(|suite| suite.fits(*version))
+            }
+            (versions, _) => versions.contains(version),
+        };
+        TlsVersion::ALL.into_iter().filter(asked).collect()
+    }
+
+    /// Checks that the parts fit each other.
+    pub(super) fn check(&self) -> Result<(), ServeError> {
+        if self.threads == 0 {
+            return Err(ServeError::NoThreads);
+        }
+        if self.identities.is_empty() {
+            return Err(ServeError::NoIdentity);
+        }
+        self.check_obsolete()?;
+        if self.resumption.early_data > 0 && !self.resumption.psk {
+            return Err(ServeError::EarlyDataWithoutPsk);
+        }
+        let versions = self.served_versions();
+        if let Some(gap) = TlsVersion::gap(&versions) {
+            return Err(ServeError::VersionsApart(gap));
+        }
+        for &suite in &self.suites {
+            if !versions.iter().any(|version| suite.fits(*version)) {
+                return Err(ServeError::SuiteOutsideVersions(suite, suite.version()));
+            }
+        }
+        for version in versions {
+            let has_suite = self.suites.iter().any(|suite| suite.fits(version));
+            if !self.suites.is_empty() && !has_suite {
+                return Err(ServeError::VersionWithoutSuite(version));
+            }
+        }
+        match self.dh_bits {
+            Some(bits) if !DH_SIZES.contains(&bits) => Err(ServeError::DhSize(bits)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Obsolete things are served to those who say that they want them.
+    fn check_obsolete(&self) -> Result<(), ServeError> {
+        let version = self.versions.iter().find(|version| version.is_obsolete());
+        let suite = self.suites.iter().find(|suite| suite.is_obsolete());
+        let key = self.identities.iter().find_map(Identity::short_key);
+        let dh = self.dh_bits.filter(|bits| *bits < SHORTEST_PRIME);
+        let what = (version.map(|version| format!("TLS version {version}")))
+            .or_else(|| suite.map(|suite| format!("suite {suite}")))
+            .or_else(|| key.map(|kind| format!("a certificate with an {kind} key")))
+            .or_else(|| dh.map(|bits| format!("Diffie-Hellman with {bits} bits")));
+        match what {
+            Some(what) if !self.allow_obsolete => Err(ServeError::Obsolete(what)),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Why a server cannot be started, or ended badly.
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages are the documentation")]
+pub enum ServeError {
+    #[error("threads must be at least 1")]
+    NoThreads,
+    #[error("a server needs a certificate with its key, or a self-signed one")]
+    NoIdentity,
+    #[error("early data goes with resumption by psk")]
+    EarlyDataWithoutPsk,
+    #[error("suite {0} belongs to TLS {1}, which is not among the versions asked for")]
+    SuiteOutsideVersions(CipherSuite, TlsVersion),
+    #[error("no suite given for TLS {0}; give one, or leave that version or all suites out")]
+    VersionWithoutSuite(TlsVersion),
+    #[error("TLS {0} is left out between versions asked for, which no protocol can express")]
+    VersionsApart(TlsVersion),
+    #[error("there is no Diffie-Hellman prime of {0} bits here; there is: {DH_SIZES:?}")]
+    DhSize(u32),
+    #[error("{0} is obsolete; give --allow-obsolete (allow_obsolete) to have it all the same")]
+    Obsolete(String),
+    #[error("two certificates with {0} keys: no client could choose between them")]
+    AmbiguousIdentities(String),
+    #[error(transparent)]
+    Backend(#[from] BackendError),
+    #[error(transparent)]
+    Identity(#[from] IdentityError),
+    #[error("cannot listen on {address}: {source}")]
+    Listen { address: SocketAddr, source: std::io::Error },
+    #[error("cannot pin a worker to processor {processor}: {source}")]
+    Pin { processor: usize, source: std::io::Error },
+    #[error("a worker panicked")]
+    WorkerPanicked,
+    #[error("the operating system refused: {0}")]
+    System(#[from] std::io::Error),
+}
+
+impl ServeError {
+    /// What to do about it.
+    pub fn remedy(&self) -> &'static str {
+        match self {
+            Self::Listen { source, .. } if source.kind() == std::io::ErrorKind::AddrInUse => {
+                "end what listens there, or give another port with --listen (0: any that is free)"
+            }
+            Self::Listen { .. } => "give an address of this machine, and a port that you may have",
+            Self::Pin { .. } => "give processors that are online with --cpu",
+            Self::WorkerPanicked => {
+                "please report it with the command line: it is a fault of the server"
+            }
+            Self::System(_) => {
+                "see that the system has memory, files and processes left (ulimit -a)"
+            }
+            Self::Backend(_) => {
+                "ask for what this library has, or give the other one with --backend"
+            }
+            Self::Identity(_) => "give a certificate chain with its key, both in PEM",
+            _ => "see --help",
+        }
+    }
+
+    /// Whether what was asked for cannot be (as opposed to: this machine refuses it now).
+    pub fn is_usage(&self) -> bool {
+        !matches!(
+            self,
+            Self::Listen { .. } | Self::Pin { .. } | Self::WorkerPanicked | Self::System(_)
+        )
+    }
+}

@@ -1,0 +1,257 @@
+//! A worker: one thread, one poller, one listening socket, and the connections that it accepted.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::io::{self, ErrorKind};
+use std::sync::Arc;
+use std::time::Duration;
+
+use mio::net::{TcpListener, TcpStream};
+use mio::{Events, Interest, Poll, Token, Waker};
+use slab::Slab;
+
+use super::connection::{Connection, Fate};
+use super::context::{Context, Timing};
+use super::http::Responder;
+use super::limits::WorkerLimits;
+use super::stats::Shared;
+use super::tls::Acceptor;
+use tlslab_system::clock::{Clock, MILLISECOND, MonotonicClock, Nanos, SECOND};
+
+/// Tokens of what is no connection; connections have theirs from 0 on.
+const LISTENER: Token = Token(usize::MAX - 1);
+const WAKER: Token = Token(usize::MAX - 2);
+
+/// Events taken from the poller at once.
+const EVENTS: usize = 1024;
+
+/// Bytes received from a socket at once.
+const RECEIVED: usize = 32 * 1024;
+
+/// Deadlines are looked at so often; they are tens of seconds long.
+const ROUND: Nanos = SECOND;
+
+/// Out of files or memory, accepting pauses for so long.
+const PAUSE: Nanos = 50 * MILLISECOND;
+
+/// When stopping, exchanges under way may take so long.
+const GRACE: Nanos = SECOND;
+
+/// One thread's part of the server.
+pub(super) struct Worker<A: Acceptor> {
+    acceptor: A,
+    poll: Poll,
+    listener: Option<TcpListener>,
+    connections: Slab<Connection<A::Session>>,
+    /// Connections with more to do although their sockets will not report it.
+    continuing: Vec<usize>,
+    /// Connections that pause before a response, by the instant at which that is due.
+    pausing: BinaryHeap<Reverse<(Nanos, usize)>>,
+    timing: Timing,
+    /// Connections may wait to be accepted although the listener will not report it.
+    accept_due: Option<Nanos>,
+    next_round: Nanos,
+    limits: WorkerLimits,
+    clock: MonotonicClock,
+    shared: Arc<Shared>,
+    index: usize,
+    responder: Responder,
+    received: Box<[u8]>,
+    plaintext: Vec<u8>,
+    spare: Vec<u8>,
+}
+
+impl<A: Acceptor> Worker<A> {
+    pub fn new(
+        acceptor: A,
+        mut listener: TcpListener,
+        shared: Arc<Shared>,
+        index: usize,
+        limits: WorkerLimits,
+        timing: Timing,
+    ) -> io::Result<Self> {
+        let poll = Poll::new()?;
+        poll.registry().register(&mut listener, LISTENER, Interest::READABLE)?;
+        Ok(Self {
+            acceptor,
+            poll,
+            listener: Some(listener),
+            connections: Slab::new(),
+            continuing: Vec::new(),
+            pausing: BinaryHeap::new(),
+            timing,
+            accept_due: None,
+            next_round: 0,
+            limits,
+            clock: MonotonicClock,
+            shared,
+            index,
+            responder: Responder::new(),
+            received: vec![0; RECEIVED].into_boxed_slice(),
+            plaintext: Vec::new(),
+            spare: Vec::new(),
+        })
+    }
+
+    /// What wakes the worker up when it is to stop.
+    pub fn waker(&self) -> io::Result<Waker> {
+        Waker::new(self.poll.registry(), WAKER)
+    }
+
+    /// Serves until told to stop.
+    pub fn run(&mut self) -> io::Result<()> {
+        let mut events = Events::with_capacity(EVENTS);
+        while !self.shared.is_stopping() {
+            self.turn(&mut events)?;
+        }
+        self.drain(&mut events)
+    }
+
+    /// Waits for something to do and does it.
+    fn turn(&mut self, events: &mut Events) -> io::Result<()> {
+        match self.poll.poll(events, self.time_out()) {
+            Err(e) if e.kind() == ErrorKind::Interrupted => return Ok(()),
+            other => other?,
+        }
+        let now = self.clock.now();
+        let mut continuing = std::mem::take(&mut self.continuing);
+        continuing.sort_unstable();
+        continuing.dedup();
+        for key in continuing {
+            self.serve(key, now, |connection, context| connection.go_on(context));
+        }
+        self.end_pauses(now);
+        for event in events.iter() {
+            match event.token() {
+                LISTENER => self.accept_due = Some(now),
+                WAKER => {}
+                Token(key) => {
+                    self.serve(key, now, |connection, context| connection.serve(event, context));
+                }
+            }
+        }
+        if self.accept_due.is_some_and(|due| due <= now) {
+            self.accept_all(now);
+        }
+        if now >= self.next_round {
+            self.next_round = now + ROUND;
+            self.serve_all(now, |connection, context| connection.expire(context));
+        }
+        Ok(())
+    }
+
+    /// Lets connections go on whose pause is over. One that has ended meanwhile, and whose key another
+    /// connection has now, does no harm: whoever goes on without need waits on.
+    fn end_pauses(&mut self, now: Nanos) {
+        while let Some(&Reverse((due, key))) = self.pausing.peek()
+            && due <= now
+        {
+            self.pausing.pop();
+            self.serve(key, now, |connection, context| connection.go_on(context));
+        }
+    }
+
+    /// How long to wait for events: for ever, if no time matters.
+    fn time_out(&self) -> Option<Duration> {
+        if !self.continuing.is_empty() {
+            return Some(Duration::ZERO);
+        }
+        let round = (!self.connections.is_empty()).then_some(self.next_round);
+        let pause = self.pausing.peek().map(|Reverse((due, _))| *due);
+        let due = [round, self.accept_due, pause].into_iter().flatten().min()?;
+        Some(Duration::from_nanos(due.saturating_sub(self.clock.now())))
+    }
+
+    /// Accepts all that wait, as far as the limits allow.
+    fn accept_all(&mut self, now: Nanos) {
+        self.accept_due = None;
+        let Some(listener) = self.listener.take() else { return };
+        loop {
+            if self.connections.len() >= self.limits.connections {
+                // Looked at again when a connection is over, or after a while.
+                self.accept_due = Some(now + PAUSE);
+                break;
+            }
+            match listener.accept() {
+                Ok((socket, _)) => self.open(socket, now),
+                Err(e) if e.kind() == ErrorKind::WouldBlock => break,
+                // The peer has given up, or a signal came: the next one may be fine.
+                Err(e) if matches!(e.raw_os_error(), Some(libc::ECONNABORTED | libc::EINTR)) => {}
+                Err(_) => {
+                    self.accept_due = Some(now + PAUSE);
+                    break;
+                }
+            }
+        }
+        self.listener = Some(listener);
+    }
+
+    fn open(&mut self, socket: TcpStream, now: Nanos) {
+        self.shared.worker(self.index).connections.count();
+        let Ok(session) = self.acceptor.accept() else { return };
+        let entry = self.connections.vacant_entry();
+        let token = Token(entry.key());
+        let connection = entry.insert(Connection::new(socket, session, now));
+        let interest = Interest::READABLE | Interest::WRITABLE;
+        if self.poll.registry().register(connection.socket(), token, interest).is_err() {
+            self.connections.remove(token.0);
+        }
+    }
+
+    /// Serves one connection, if it is still there.
+    fn serve<F>(&mut self, key: usize, now: Nanos, how: F)
+    where
+        F: FnOnce(&mut Connection<A::Session>, &mut Context<'_>) -> Fate,
+    {
+        let Some(connection) = self.connections.get_mut(key) else { return };
+        let mut context = Context {
+            now,
+            timing: self.timing,
+            counts: self.shared.worker(self.index),
+            shared: &self.shared,
+            responder: &mut self.responder,
+            received: &mut self.received,
+            plaintext: &mut self.plaintext,
+            spare: &mut self.spare,
+        };
+        match how(connection, &mut context) {
+            Fate::Waits => {}
+            Fate::Continues => self.continuing.push(key),
+            Fate::Pauses(due) => self.pausing.push(Reverse((due, key))),
+            // Closing the socket takes it off the poller.
+            Fate::Over => {
+                self.connections.remove(key);
+                // There is room for one that may wait.
+                self.accept_due = self.accept_due.map(|_| now);
+            }
+        }
+    }
+
+    fn serve_all<F>(&mut self, now: Nanos, how: F)
+    where
+        F: Fn(&mut Connection<A::Session>, &mut Context<'_>) -> Fate,
+    {
+        let keys: Vec<usize> = self.connections.iter().map(|(key, _)| key).collect();
+        for key in keys {
+            self.serve(key, now, &how);
+        }
+    }
+
+    /// Stops listening, ends what is idle, and gives the rest a little time.
+    fn drain(&mut self, events: &mut Events) -> io::Result<()> {
+        let end = self.clock.now() + GRACE;
+        // Who was already connected in the kernel's eyes would be reset by closing the listener.
+        self.accept_all(self.clock.now());
+        self.listener = None;
+        self.serve_all(self.clock.now(), |connection, context| connection.stop(context));
+        while self.clock.now() < end && !self.is_drained() {
+            self.next_round = end.min(self.clock.now() + ROUND);
+            self.turn(events)?;
+        }
+        Ok(())
+    }
+
+    fn is_drained(&self) -> bool {
+        self.connections.iter().all(|(_, connection)| connection.is_lingering())
+    }
+}

@@ -1,0 +1,204 @@
+//! Which targets may be loaded (invariant 9): this program must be useless as a weapon.
+//!
+//! The check is on the resolved address, at every start. Loopback addresses are always allowed. Any
+//! other host must have been listed by the user; a public one is in addition held to
+//! [`PUBLIC_RATE`] and [`PUBLIC_TIME`] unless it proves that its operator agrees.
+
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use crate::clock::{MILLISECOND, Nanos, SECOND};
+use tlslab_contract::spec::load::Rate;
+use tlslab_contract::spec::{RunSpec, Stop};
+use tlslab_wire::target::Target;
+
+/// New connections a second that a public address takes without proof of consent.
+pub const PUBLIC_RATE: u64 = 1_000;
+
+/// How long a public address may be loaded without proof of consent.
+pub const PUBLIC_TIME: Nanos = 60 * SECOND;
+
+/// Why a target is not to be loaded.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum GuardError {
+    /// The name leads to no address.
+    #[error("cannot find an address of '{host}': {why}")]
+    NameNotFound {
+        /// The host as given.
+        host: String,
+        /// The resolver's words.
+        why: String,
+    },
+    /// Nobody said in time whether the name leads to an address.
+    #[error("no name server says what the address of '{host}' is")]
+    NameTimedOut {
+        /// The host as given.
+        host: String,
+    },
+    /// The address is neither loopback nor allowed.
+    #[error(
+        "refused to load {host} ({address}): only loopback addresses and hosts that you list are targets"
+    )]
+    NotAllowed {
+        /// The host as given.
+        host: String,
+        /// What it resolved to.
+        address: IpAddr,
+    },
+    /// A public address, and more load than it takes without proof.
+    #[error("refused to load the public address {address} beyond 1,000 connections/s or 60 s")]
+    PublicWithoutProof {
+        /// What the host resolved to.
+        address: IpAddr,
+    },
+}
+
+/// A target that may be loaded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Permit {
+    /// Where to connect.
+    pub address: SocketAddr,
+    /// Whether the rate and time of unproven public targets hold.
+    pub bounded: bool,
+}
+
+impl Permit {
+    /// Whether so many connections in so much time are more than this target takes.
+    pub fn is_exceeded(&self, connections: u64, elapsed: Nanos) -> bool {
+        let allowed = PUBLIC_RATE * elapsed.div_ceil(SECOND).max(1);
+        self.bounded && (connections > allowed || elapsed > PUBLIC_TIME)
+    }
+}
+
+/// Where a public target shows that its operator agrees to be loaded.
+pub fn proof_path(token: &str) -> String {
+    format!("/.well-known/tlslab-{token}")
+}
+
+/// Resolves the target and decides whether it may be loaded at all.
+pub fn permit(spec: &RunSpec, target: &Target) -> Result<Permit, GuardError> {
+    permit_host(target, &spec.allow, Duration::from_millis(spec.deadlines.connect_ms.into()))
+}
+
+/// Resolves a host, for so long at most, and decides whether anything may be opened to it: loopback,
+/// or in the list.
+pub fn permit_host(
+    target: &Target,
+    allow: &[String],
+    patience: Duration,
+) -> Result<Permit, GuardError> {
+    let address = resolve(target, patience)?;
+    let ip = address.ip().to_canonical();
+    if ip.is_loopback() {
+        return Ok(Permit { address, bounded: false });
+    }
+    let named =
+        |host: &String| host.eq_ignore_ascii_case(&target.host) || host.parse::<IpAddr>() == Ok(ip);
+    if !allow.iter().any(named) {
+        return Err(GuardError::NotAllowed { host: target.host.clone(), address: ip });
+    }
+    Ok(Permit { address, bounded: is_public(ip) })
+}
+
+/// Whether a run is planned to last longer, or to have a higher rate, than an unproven public target
+/// takes.
+pub fn check_length(spec: &RunSpec, permit: &Permit) -> Result<(), GuardError> {
+    let rate = spec.load.rate.as_ref().map_or(0.0, Rate::highest);
+    let time = match spec.stop {
+        Stop::DurationMs(ms) => (spec.load.open_within_ms + spec.warmup_ms + ms) * MILLISECOND,
+        Stop::Count(_) => 0,
+    };
+    if permit.bounded && (time > PUBLIC_TIME || rate > PUBLIC_RATE as f64) {
+        return Err(GuardError::PublicWithoutProof { address: permit.address.ip() });
+    }
+    Ok(())
+}
+
+/// Asks the system's resolver, which knows no deadline, in a thread of its own; one that was given
+/// up ends by itself, or with the process.
+fn resolve(target: &Target, patience: Duration) -> Result<SocketAddr, GuardError> {
+    let not_found = |why: String| GuardError::NameNotFound { host: target.host.clone(), why };
+    if let Ok(ip) = target.host.parse::<IpAddr>() {
+        return Ok(SocketAddr::new(ip, target.port));
+    }
+    let name = (target.host.clone(), target.port);
+    let (answer, answered) = mpsc::channel();
+    thread::Builder::new()
+        .spawn(move || {
+            // Nobody listens any more once it took too long.
+            let _ = answer.send(name.to_socket_addrs().map(|mut addresses| addresses.next()));
+        })
+        .map_err(|e| not_found(e.to_string()))?;
+    answered
+        .recv_timeout(patience)
+        .map_err(|_| GuardError::NameTimedOut { host: target.host.clone() })?
+        .map_err(|e| not_found(e.to_string()))?
+        .ok_or_else(|| not_found("the name has no address".to_owned()))
+}
+
+/// Whether an address is reachable from everywhere: not private (RFC 1918, RFC 4193), link-local,
+/// shared (RFC 6598) or unspecified.
+fn is_public(ip: IpAddr) -> bool {
+    match ip {
+        IpAddr::V4(v4) => {
+            let shared = v4.octets()[0] == 100 && v4.octets()[1] & 0xc0 == 64;
+            !(v4.is_private() || v4.is_link_local() || v4.is_unspecified() || shared)
+        }
+        IpAddr::V6(v6) => {
+            !(v6.is_unique_local() || v6.is_unicast_link_local() || v6.is_unspecified())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn decide(url: &str, allow: &[&str], seconds: u64) -> Result<Permit, GuardError> {
+        let spec = RunSpec {
+            allow: allow.iter().map(ToString::to_string).collect(),
+            ..serde_json::from_str(&format!(
+                r#"{{"url":"{url}","stop":{{"duration_ms":{}}}}}"#,
+                seconds * 1000
+            ))
+            .unwrap()
+        };
+        let checked = spec.checked().unwrap();
+        let permit = permit(checked.spec(), checked.target())?;
+        check_length(checked.spec(), &permit).map(|()| permit)
+    }
+
+    #[test]
+    fn loopback_is_always_allowed() {
+        for url in ["https://127.0.0.1/", "https://127.9.9.9:1/", "https://[::1]/"] {
+            assert!(!decide(url, &[], 600).unwrap().bounded, "{url}");
+        }
+        assert!(decide("https://[::ffff:127.0.0.1]/", &[], 600).is_ok());
+    }
+
+    #[test]
+    fn others_are_refused_unless_listed() {
+        let refused = decide("https://192.0.2.7/", &[], 1).unwrap_err();
+        assert!(matches!(refused, GuardError::NotAllowed { .. }), "{refused}");
+        assert!(decide("https://10.0.0.7/", &["10.0.0.8"], 1).is_err());
+        assert!(!decide("https://10.0.0.7/", &["10.0.0.7"], 600).unwrap().bounded);
+    }
+
+    #[test]
+    fn a_public_address_is_bounded_in_rate_and_time() {
+        let permit = decide("https://192.0.2.7/", &["192.0.2.7"], 60).unwrap();
+        assert!(!permit.is_exceeded(900, SECOND / 2));
+        assert!(permit.is_exceeded(1_100, SECOND));
+        assert!(permit.is_exceeded(10, 61 * SECOND));
+        let long = decide("https://192.0.2.7/", &["192.0.2.7"], 61);
+        assert!(matches!(long, Err(GuardError::PublicWithoutProof { .. })));
+    }
+
+    #[test]
+    fn a_name_without_address_is_not_found() {
+        let missing = decide("https://no-such-host.invalid/", &[], 1);
+        assert!(matches!(missing, Err(GuardError::NameNotFound { .. })), "{missing:?}");
+    }
+}

@@ -1,0 +1,300 @@
+//! A non-blocking TCP socket of the hot path: counts its bytes, names its errors.
+
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{IpAddr, Shutdown, SocketAddr};
+use std::os::fd::{AsRawFd, RawFd};
+use std::time::Duration;
+
+use socket2::{Domain, Protocol, SockAddr, Type};
+
+use tlslab_wire::outcome::{Failure, Step};
+
+/// A connection's TCP socket, in non-blocking mode.
+///
+/// Dropping it resets the connection (SO_LINGER 0), unless [`Socket::end_with_fin`] was called: that leaves no TIME_WAIT behind, without which a
+/// generator runs out of local ports after some 28,000 connections. A connection is dropped only
+/// after the server's answer was seen, so that the reset hides no failure.
+#[derive(Debug)]
+pub struct Socket {
+    socket: socket2::Socket,
+    /// Payload bytes sent so far.
+    pub sent: u64,
+    /// Payload bytes received so far.
+    pub received: u64,
+    /// Nothing is left to receive until the poller says so again.
+    drained: bool,
+    /// The poller has seen the end of the stream behind what is left to receive.
+    ended: bool,
+    /// See [`Socket::wake_at`].
+    wakes_at: u32,
+    /// Dropping it resets the connection.
+    resets: bool,
+}
+
+impl Socket {
+    /// Opens a socket and begins to connect it.
+    pub fn connect(address: SocketAddr) -> Result<Self, Failure> {
+        Self::connect_from(None, address)
+    }
+
+    /// The same from an address of this machine's, if one is given; its port is chosen when the
+    /// other end is known, so that each pair of addresses has all ports (IP_BIND_ADDRESS_NO_PORT).
+    pub fn connect_from(source: Option<IpAddr>, address: SocketAddr) -> Result<Self, Failure> {
+        let socket = socket2::Socket::new(
+            Domain::for_address(address),
+            Type::STREAM.nonblocking(),
+            Some(Protocol::TCP),
+        )
+        .map_err(|e| failure(&e, Step::Connect))?;
+        let set_up = || {
+            socket.set_linger(Some(Duration::ZERO))?;
+            socket.set_tcp_nodelay(true)?;
+            source.map_or(Ok(()), |source| {
+                choose_port_late(&socket)?;
+                socket.bind(&SocketAddr::new(source, 0).into())
+            })
+        };
+        set_up().map_err(|e: io::Error| failure(&e, Step::Connect))?;
+        Self::begin(socket, address, 1)
+    }
+
+    /// Resets the connection, as dropping the socket would, and begins the next one on the same
+    /// socket: what the peer sees is the same, from a new local port, and this machine is spared the
+    /// making of a socket and its registration with the poller.
+    pub fn connect_again(self, address: SocketAddr) -> Result<Self, Failure> {
+        // SAFETY: an address of the family AF_UNSPEC has no more than its family, which is set.
+        let (_, nowhere) = unsafe {
+            SockAddr::try_init(|storage, length| {
+                (*storage.cast::<libc::sockaddr>()).sa_family =
+                    libc::AF_UNSPEC as libc::sa_family_t;
+                *length = size_of::<libc::sockaddr>() as libc::socklen_t;
+                Ok(())
+            })
+        }
+        .map_err(|e| failure(&e, Step::Connect))?;
+        self.socket.connect(&nowhere).map_err(|e| failure(&e, Step::Connect))?;
+        Self::begin(self.socket, address, self.wakes_at)
+    }
+
+    fn begin(socket: socket2::Socket, address: SocketAddr, wakes_at: u32) -> Result<Self, Failure> {
+        match socket.connect(&address.into()) {
+            Err(e) if e.raw_os_error() != Some(libc::EINPROGRESS) => {
+                Err(failure(&e, Step::Connect))
+            }
+            _ => Ok(Self {
+                socket,
+                sent: 0,
+                received: 0,
+                drained: true,
+                ended: false,
+                wakes_at,
+                resets: true,
+            }),
+        }
+    }
+
+    /// Why connecting failed, once the socket has become writable; `None` when it is established.
+    pub fn connect_error(&self) -> Option<Failure> {
+        match self.socket.take_error() {
+            Ok(None) => None,
+            Ok(Some(e)) | Err(e) => Some(failure(&e, Step::Connect)),
+        }
+    }
+
+    /// Whether the connection is established: a peer's address is known.
+    pub fn is_established(&self) -> bool {
+        self.socket.peer_addr().is_ok()
+    }
+
+    /// The local TCP port; 0 when there is none.
+    pub fn local_port(&self) -> u16 {
+        let address = self.socket.local_addr().ok().and_then(|address| address.as_socket());
+        address.map_or(0, |address| address.port())
+    }
+
+    /// Has the poller find the socket readable only when so many bytes are there (SO_RCVLOWAT), or
+    /// its end, or an error; also for the connections that it serves later. At first any byte will do.
+    pub fn wake_at(&mut self, bytes: u32) -> io::Result<()> {
+        if bytes == self.wakes_at {
+            return Ok(());
+        }
+        let least = libc::c_int::try_from(bytes).unwrap_or(libc::c_int::MAX);
+        set_option(&self.socket, libc::SOL_SOCKET, libc::SO_RCVLOWAT, least)?;
+        self.wakes_at = bytes;
+        Ok(())
+    }
+
+    /// Takes note that the poller found the socket readable, and whether it saw the end of the stream.
+    pub fn became_readable(&mut self, ended: bool) {
+        self.drained = false;
+        self.ended |= ended;
+    }
+
+    /// Receives into the buffer; `Ok(None)` when there is nothing to receive now, `Ok(Some(0))` at
+    /// the end of the stream.
+    pub fn receive(&mut self, buffer: &mut [u8]) -> Result<Option<usize>, io::Error> {
+        if self.drained {
+            return Ok(None);
+        }
+        match self.socket.read(buffer) {
+            Ok(length) => {
+                // After a short read the next bytes raise a new edge (epoll(7)); the end of the
+                // stream does not, if it was there already.
+                self.drained = length < buffer.len() && !self.ended;
+                self.received += length as u64;
+                Ok(Some(length))
+            }
+            Err(e) if e.kind() == ErrorKind::WouldBlock => {
+                self.drained = true;
+                Ok(None)
+            }
+            Err(e) => Err(e),
+        }
+    }
+
+    /// Sends what fits; `Ok(None)` when nothing fits now.
+    pub fn send(&mut self, bytes: &[u8]) -> Result<Option<usize>, io::Error> {
+        match self.socket.write(bytes) {
+            Ok(length) => {
+                self.sent += length as u64;
+                Ok(Some(length))
+            }
+            Err(e) if e.kind() == ErrorKind::WouldBlock => Ok(None),
+            Err(e) => Err(e),
+        }
+    }
+
+    /// Whether dropping it resets the connection, so that it can serve another one.
+    pub fn resets(&self) -> bool {
+        self.resets
+    }
+
+    /// Has dropping the socket send a FIN in place of a reset. What has come and was not read is read
+    /// into the scratch, as far as [`Self::LEFTOVERS`] calls go: with bytes unread the kernel would
+    /// reset the connection all the same (RFC 2525, section 2.17).
+    pub fn end_with_fin(&mut self, scratch: &mut [u8]) {
+        self.resets = self.socket.set_linger(None).is_err();
+        for _ in 0..Self::LEFTOVERS {
+            if !matches!(self.socket.read(scratch), Ok(1..)) {
+                break;
+            }
+        }
+    }
+
+    const LEFTOVERS: u32 = 4;
+
+    /// Ends the sending side of the stream; the peer sees its end behind all that was sent.
+    pub fn finish_sending(&mut self) -> Result<(), io::Error> {
+        self.socket.shutdown(Shutdown::Write)
+    }
+}
+
+impl AsRawFd for Socket {
+    fn as_raw_fd(&self) -> RawFd {
+        self.socket.as_raw_fd()
+    }
+}
+
+impl Read for Socket {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.receive(buffer)?.ok_or_else(|| ErrorKind::WouldBlock.into())
+    }
+}
+
+impl Write for Socket {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.send(bytes)?.ok_or_else(|| ErrorKind::WouldBlock.into())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Lets binding to an address leave the port to `connect`.
+fn choose_port_late(socket: &socket2::Socket) -> io::Result<()> {
+    set_option(socket, libc::IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT, 1)
+}
+
+fn set_option(
+    socket: &socket2::Socket,
+    level: libc::c_int,
+    name: libc::c_int,
+    value: libc::c_int,
+) -> io::Result<()> {
+    let length = size_of_val(&value) as libc::socklen_t;
+    // SAFETY: the descriptor is open, and `value` is valid for reads of `length` bytes.
+    let result = unsafe {
+        let value = std::ptr::from_ref(&value).cast();
+        libc::setsockopt(socket.as_raw_fd(), level, name, value, length)
+    };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// The failure class of an error of the operating system.
+pub fn failure(error: &io::Error, step: Step) -> Failure {
+    match error.raw_os_error() {
+        Some(libc::ECONNREFUSED) => Failure::Refused,
+        Some(libc::EHOSTUNREACH | libc::ENETUNREACH) => Failure::Unreachable,
+        Some(libc::ECONNRESET | libc::EPIPE | libc::ECONNABORTED) => Failure::Reset,
+        Some(libc::ETIMEDOUT) => Failure::TimedOut(step),
+        Some(libc::EMFILE | libc::ENFILE) => Failure::FilesExhausted,
+        Some(libc::EADDRNOTAVAIL) => Failure::PortsExhausted,
+        Some(errno) => Failure::System(errno),
+        None if error.kind() == ErrorKind::UnexpectedEof => Failure::Closed(step),
+        None => Failure::System(0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::TcpListener;
+
+    #[test]
+    fn bytes_are_counted_both_ways() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut socket = Socket::connect(listener.local_addr().unwrap()).unwrap();
+        let (mut peer, _) = listener.accept().unwrap();
+        assert_eq!(socket.connect_error(), None);
+        assert_eq!(socket.receive(&mut [0; 8]).unwrap(), None);
+        assert_eq!(socket.send(b"abc").unwrap(), Some(3));
+        peer.read_exact(&mut [0; 3]).unwrap();
+        peer.write_all(b"defgh").unwrap();
+        drop(peer);
+        std::thread::sleep(Duration::from_millis(20));
+        assert_eq!(socket.receive(&mut [0; 64]).unwrap(), None, "nobody said that it is readable");
+        socket.became_readable(true);
+        assert_eq!(socket.receive(&mut [0; 64]).unwrap(), Some(5));
+        assert_eq!(socket.receive(&mut [0; 64]).unwrap(), Some(0));
+        assert_eq!((socket.sent, socket.received), (3, 5));
+    }
+
+    #[test]
+    fn a_connection_comes_from_the_address_that_was_chosen_and_so_does_the_next() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let (source, address) = ("127.0.0.77".parse().unwrap(), listener.local_addr().unwrap());
+        let first = Socket::connect_from(Some(source), address).unwrap();
+        assert_eq!(listener.accept().unwrap().1.ip(), source);
+        let _second = first.connect_again(address).unwrap();
+        assert_eq!(listener.accept().unwrap().1.ip(), source);
+    }
+
+    #[test]
+    fn a_port_where_nothing_listens_refuses() {
+        let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let socket = Socket::connect(free);
+        std::thread::sleep(Duration::from_millis(20));
+        let refused = socket.map(|s| s.connect_error());
+        assert!(matches!(refused, Err(Failure::Refused) | Ok(Some(Failure::Refused))));
+    }
+
+    #[test]
+    fn errors_of_the_system_have_classes() {
+        let class = |errno| failure(&io::Error::from_raw_os_error(errno), Step::Body).to_string();
+        assert_eq!(class(libc::EMFILE), "files_exhausted");
+        assert_eq!(class(libc::EADDRNOTAVAIL), "ports_exhausted");
+        assert_eq!(class(libc::ETIMEDOUT), "timeout_body");
+        assert_eq!(class(libc::EIO), "system_5");
+    }
+}

@@ -1,0 +1,199 @@
+//! The bytes between an OpenSSL session and its socket.
+
+use std::cell::RefCell;
+use std::io::{self, ErrorKind, Read, Write};
+
+use crate::observer::Observer;
+use tlslab_system::socket::Socket;
+use tlslab_wire::rule::Rule;
+
+/// The most bytes that wait to be sent before a session takes no more. Only what the library itself
+/// answers to a peer that does not read (KeyUpdates) gets near it.
+pub const UNSENT_LIMIT: usize = 64 * 1024;
+
+/// The largest record: header, content and expansion (RFC 5246, section 6.2.3).
+const RECORD: usize = 5 + 16 * 1024 + 2 * 1024;
+
+/// Room for a ClientHello with a hybrid key share, or a Finished and a request.
+const USUAL_FLIGHT: usize = 2 * 1024;
+
+thread_local! {
+    /// Room for what is received, between two connections of this thread that need it.
+    static SPARE: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
+
+/// What OpenSSL reads from and writes to; the session moves the bytes from and to the socket.
+///
+/// In a handshake OpenSSL reads each record's header and content by a call of its own, even when
+/// told to read ahead: without a buffer a connection costs eleven system calls more. What it writes
+/// is collected, so that its Finished and the first request leave in one segment. The buffer goes
+/// from one connection to the next, so that an idle one holds none.
+#[derive(Debug)]
+pub struct BioBuffer {
+    received: Vec<u8>,
+    /// The part of `received` that OpenSSL has not read.
+    unread: std::ops::Range<usize>,
+    /// The peer has ended the stream.
+    ended: bool,
+    unsent: Vec<u8>,
+    sent: usize,
+    /// Reads what the server says in the clear, and the rule that it has broken.
+    observer: Observer,
+    broken: Option<Rule>,
+}
+
+impl BioBuffer {
+    /// A wire that no byte has passed.
+    pub fn new() -> Self {
+        Self {
+            received: Vec::new(),
+            unread: 0..0,
+            ended: false,
+            unsent: Vec::with_capacity(USUAL_FLIGHT),
+            sent: 0,
+            observer: Observer::new(false),
+            broken: None,
+        }
+    }
+
+    /// Receives, if all that was received before is read. Gives the bytes received; 0 also at the
+    /// end of the stream, which OpenSSL will hear of; `None` when there is nothing new.
+    pub fn receive(&mut self, socket: &mut Socket) -> io::Result<Option<usize>> {
+        if !self.unread.is_empty() || self.ended {
+            return Ok(None);
+        }
+        if self.received.is_empty() {
+            self.received = SPARE.take();
+            self.received.resize(RECORD, 0);
+        }
+        let received = socket.receive(&mut self.received);
+        self.unread = 0..received.as_ref().map_or(0, |length| length.unwrap_or(0));
+        if self.unread.is_empty() {
+            self.lend();
+        }
+        let received = received?;
+        if self.broken.is_none()
+            && let Err(rule) = self.observer.received(&self.received[self.unread.clone()])
+        {
+            self.broken = Some(rule);
+            self.unsent.extend(self.observer.alert(rule).iter().flatten());
+        }
+        self.ended = received == Some(0);
+        Ok(received)
+    }
+
+    /// Leaves the empty buffer to others.
+    fn lend(&mut self) {
+        SPARE.set(std::mem::take(&mut self.received));
+    }
+
+    /// The rule that the server has broken in what can be read of its records.
+    pub fn broken(&self) -> Option<Rule> {
+        self.broken
+    }
+
+    /// The bytes that wait to be sent.
+    pub fn unsent(&self) -> usize {
+        self.unsent.len() - self.sent
+    }
+
+    /// Sends what waits to be sent; `false` when the socket takes no more now.
+    pub fn send(&mut self, socket: &mut Socket) -> io::Result<bool> {
+        while self.unsent() > 0 {
+            match socket.send(&self.unsent[self.sent..])? {
+                Some(length) => self.sent += length,
+                None => return Ok(false),
+            }
+        }
+        self.unsent.clear();
+        self.sent = 0;
+        Ok(true)
+    }
+}
+
+impl Read for BioBuffer {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.unread.is_empty() {
+            return if self.ended { Ok(0) } else { Err(ErrorKind::WouldBlock.into()) };
+        }
+        let length = buffer.len().min(self.unread.len());
+        let end = self.unread.start + length;
+        buffer[..length].copy_from_slice(&self.received[self.unread.start..end]);
+        self.unread.start = end;
+        if self.unread.is_empty() {
+            self.lend();
+        }
+        Ok(length)
+    }
+}
+
+impl Write for BioBuffer {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.unsent() >= UNSENT_LIMIT {
+            return Err(ErrorKind::WouldBlock.into());
+        }
+        self.unsent.extend_from_slice(bytes);
+        if self.sent == 0 {
+            self.observer.sent(&self.unsent);
+        }
+        Ok(bytes.len())
+    }
+
+    /// OpenSSL flushes after each flight; the session sends when it has to wait for an answer.
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::TcpListener;
+
+    #[test]
+    fn an_empty_wire_would_block_and_collects() {
+        let mut wire = BioBuffer::new();
+        assert_eq!(wire.read(&mut [0; 8]).unwrap_err().kind(), ErrorKind::WouldBlock);
+        assert_eq!(wire.write(b"abc").unwrap(), 3);
+        assert_eq!(wire.unsent(), 3);
+    }
+
+    #[test]
+    fn what_waits_is_bounded() {
+        let mut wire = BioBuffer::new();
+        wire.write_all(&vec![0; UNSENT_LIMIT]).unwrap();
+        assert_eq!(wire.write(b"x").unwrap_err().kind(), ErrorKind::WouldBlock);
+    }
+
+    #[test]
+    fn bytes_pass_in_order_and_the_end_is_told_after_the_last() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut socket = Socket::connect(listener.local_addr().unwrap()).unwrap();
+        let (mut peer, _) = listener.accept().unwrap();
+        let mut wire = BioBuffer::new();
+        peer.write_all(b"abcde").unwrap();
+        assert_eq!(receive(&mut wire, &mut socket), 5);
+        assert_eq!(wire.receive(&mut socket).unwrap(), None);
+        let mut read = [0; 3];
+        assert_eq!((wire.read(&mut read).unwrap(), &read), (3, b"abc"));
+        assert_eq!((wire.read(&mut read).unwrap(), &read[..2]), (2, &b"de"[..]));
+        wire.write_all(b"xyz").unwrap();
+        assert!(wire.send(&mut socket).unwrap());
+        peer.read_exact(&mut read).unwrap();
+        assert_eq!((&read, wire.unsent()), (b"xyz", 0));
+        assert_eq!(wire.received.capacity(), 0, "an idle buffer holds no buffer");
+        drop(peer);
+        assert_eq!(receive(&mut wire, &mut socket), 0);
+        assert_eq!(wire.read(&mut read).unwrap(), 0);
+    }
+
+    fn receive(wire: &mut BioBuffer, socket: &mut Socket) -> usize {
+        loop {
+            socket.became_readable(false);
+            match wire.receive(socket).unwrap() {
+                Some(length) => return length,
+                None => std::thread::yield_now(),
+            }
+        }
+    }
+}

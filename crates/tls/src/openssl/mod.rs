@@ -1,0 +1,179 @@
+//! The complete back end: OpenSSL 3.6, built in. Slower than rustls, and it has what aws-lc-rs has
+//! not: X448, finite-field Diffie-Hellman, static RSA, CCM and CBC.
+//!
+//! `context` turns an offer into a context, `session` drives a connection, `wire` lies between the
+//! library and the socket, `facts` and `failure` say what came of it, and `ffi` holds the calls
+//! that the `openssl` crate does not wrap; `legacy` is for obsolete things only.
+
+mod bio_buffer;
+mod context;
+mod facts;
+mod failure;
+pub mod ffi;
+pub mod legacy;
+mod session;
+mod tickets;
+
+use std::net::IpAddr;
+
+use ::openssl::error::ErrorStack;
+use ::openssl::ssl::{Ssl, SslContext, StatusType};
+
+use tlslab_contract::spec::{Authenticate, KeyShare, Resume};
+use tlslab_wire::outcome::Failure;
+
+use super::pool::Pool;
+use super::turns::{Turn, Turns};
+use super::{Backend, BackendError, ClientSettings, SAMPLING_PERIOD, TrustAnchors};
+
+use tickets::Ticket;
+
+pub use session::OpensslSession;
+
+/// The back end's name, as records have it.
+pub const NAME: &str = "openssl";
+
+/// OpenSSL could not make a session: it fails at that for want of memory only.
+const OUT_OF_MEMORY: Failure = Failure::System(libc::ENOMEM);
+
+/// The most bytes of a server's name that SNI takes (`TLSEXT_MAXLEN_host_name`).
+const NAME_LIMIT: usize = 255;
+
+/// Makes OpenSSL sessions for one worker.
+#[derive(Debug)]
+pub struct OpensslBackend {
+    /// For connections on which the server is authenticated; `None` if it never is.
+    authenticating: Option<SslContext>,
+    /// For the others.
+    trusting: SslContext,
+    /// One connection in so many of each name is authenticated.
+    period: u32,
+    /// The names to ask for.
+    names: Vec<ServerName>,
+    /// The names in turn, and the connections that are authenticated.
+    turns: Turns,
+    resume: Resume,
+    pool: Pool<Ticket>,
+}
+
+/// A server's name. An address is not sent (RFC 6066, section 3), but it is looked for in the
+/// certificate.
+#[derive(Debug)]
+enum ServerName {
+    Dns(String),
+    Address(IpAddr),
+}
+
+impl ServerName {
+    fn new(name: &str) -> Result<Self, String> {
+        if name.is_empty() || name.len() > NAME_LIMIT || name.contains('\0') {
+            return Err(format!("a server's name has 1 to {NAME_LIMIT} bytes, none of them zero"));
+        }
+        Ok(name.parse().map_or_else(|_| Self::Dns(name.to_owned()), Self::Address))
+    }
+
+    /// Asks for the name, and insists on it.
+    fn set(&self, ssl: &mut Ssl) -> Result<(), ErrorStack> {
+        match self {
+            Self::Dns(name) => {
+                ssl.set_hostname(name)?;
+                ssl.param_mut().set_host(name)
+            }
+            Self::Address(address) => ssl.param_mut().set_ip(*address),
+        }
+    }
+}
+
+impl OpensslBackend {
+    /// A back end for an offer.
+    ///
+    /// # Errors
+    /// [`BackendError::Unsupported`] for a suite, group or scheme that OpenSSL lacks, and for
+    /// [`KeyShare::Reused`], since OpenSSL draws a key share anew for every connection;
+    /// [`BackendError::Refused`], in the library's words, when no ClientHello can be made of the
+    /// offer.
+    pub fn new(offer: &ClientSettings) -> Result<Self, BackendError> {
+        if offer.key_share == KeyShare::Reused {
+            return Err(BackendError::Unsupported {
+                backend: NAME,
+                what: "re-used key share".to_owned(),
+                has: "a fresh key share for every connection (--key-share fresh)".to_owned(),
+            });
+        }
+        let names = offer.names(NAME, ServerName::new)?;
+        let period = match offer.authenticate {
+            Authenticate::Every => 1,
+            Authenticate::Sampled => SAMPLING_PERIOD,
+        };
+        let mut backend = Self {
+            authenticating: match &offer.trust {
+                TrustAnchors::Certificates(anchors) => Some(context::build(offer, Some(anchors))?),
+                TrustAnchors::Anyone => None,
+            },
+            trusting: context::build(offer, None)?,
+            period,
+            turns: Turns::new(names.len(), period),
+            names,
+            resume: offer.resume,
+            pool: Pool::new(),
+        };
+        backend.rehearse()?;
+        Ok(backend)
+    }
+
+    /// A session that puts what it can be resumed by into the pool, if anything is to be resumed.
+    fn session(
+        &mut self,
+        name: usize,
+        verify: bool,
+        ticket: Option<&Ticket>,
+    ) -> Result<OpensslSession, Failure> {
+        let authenticating = self.authenticating.as_ref().filter(|_| verify);
+        let mut ssl =
+            Ssl::new(authenticating.unwrap_or(&self.trusting)).map_err(|_| OUT_OF_MEMORY)?;
+        self.names[name].set(&mut ssl).map_err(|_| OUT_OF_MEMORY)?;
+        // As rustls does, which cannot leave it out: a server that staples (RFC 6066, section 8)
+        // then sends the same to both.
+        ssl.set_status_type(StatusType::OCSP).map_err(|_| OUT_OF_MEMORY)?;
+        if let Some(ticket) = ticket {
+            // SAFETY: the session came of this very context: whether it authenticates goes with it.
+            unsafe { ssl.set_session(&ticket.session) }.map_err(|_| OUT_OF_MEMORY)?;
+        }
+        let mut session = OpensslSession::new(ssl, authenticating.is_some(), name)?;
+        if self.resume != Resume::None {
+            session.keep_tickets(self.pool.clone());
+        }
+        Ok(session)
+    }
+
+    /// Finds out before the first connection whether a ClientHello can be made at all.
+    fn rehearse(&mut self) -> Result<(), BackendError> {
+        let refused = |message| BackendError::Refused { backend: NAME, message };
+        let mut session = self.open().map_err(|e| refused(e.to_string()))?;
+        self.turns = Turns::new(self.names.len(), self.period);
+        session.rehearse().map_err(refused)
+    }
+}
+
+impl Backend for OpensslBackend {
+    type Session = OpensslSession;
+
+    fn open(&mut self) -> Result<OpensslSession, Failure> {
+        let Turn { name, is_sampled } = self.turns.next();
+        self.session(name, is_sampled, None)
+    }
+
+    /// Where sessions are resumed there is one name.
+    fn resume(&mut self) -> Result<Option<OpensslSession>, Failure> {
+        let Some(ticket) = self.pool.take() else { return Ok(None) };
+        self.session(0, ticket.authenticated, Some(&ticket)).map(Some)
+    }
+
+    fn resumable(&self) -> usize {
+        self.pool.len()
+    }
+
+    fn keep(&mut self, sessions: usize) {
+        self.pool.keep(sessions);
+    }
+}

@@ -1,0 +1,282 @@
+//! One connection's OpenSSL session.
+
+use std::io;
+
+use ::openssl::ssl::{self, ErrorCode, ShutdownState, Ssl, SslStream};
+
+use crate::pool::Pool;
+use crate::{FLOOD, FRUITLESS_LIMIT, Negotiated, Progress, Session, Urgent};
+use tlslab_contract::spec::Resume;
+use tlslab_system::socket::{self, Socket};
+use tlslab_wire::outcome::{Failure, Step};
+use tlslab_wire::reason::Reason;
+use tlslab_wire::rule::Rule;
+
+use super::bio_buffer::{BioBuffer, UNSENT_LIMIT};
+use super::tickets::{self, Ticket};
+use super::{facts, failure, ffi};
+
+/// One connection's OpenSSL session.
+#[derive(Debug)]
+pub struct OpensslSession {
+    stream: SslStream<BioBuffer>,
+    /// Whether this session verifies the server's certificate.
+    authenticated: bool,
+    /// Which of the offer's server names it asks for.
+    asked_name: usize,
+    /// Where to put what the server gives to resume by.
+    pool: Option<Pool<Ticket>>,
+    /// How many it has put there.
+    gained: u32,
+    /// How far the connection has come, for the class of a failure.
+    step: Step,
+    /// Bytes received since the session last got on.
+    fruitless: usize,
+    explanation: String,
+    /// The explanation is one of a fault, that others may have, too.
+    is_fault: bool,
+}
+
+impl OpensslSession {
+    /// A client's session that has not begun.
+    pub(super) fn new(
+        mut ssl: Ssl,
+        authenticated: bool,
+        asked_name: usize,
+    ) -> Result<Self, Failure> {
+        ssl.set_connect_state();
+        Ok(Self {
+            stream: SslStream::new(ssl, BioBuffer::new()).map_err(|_| super::OUT_OF_MEMORY)?,
+            authenticated,
+            asked_name,
+            pool: None,
+            gained: 0,
+            step: Step::Handshake,
+            fruitless: 0,
+            explanation: String::new(),
+            is_fault: false,
+        })
+    }
+
+    /// Puts what the server gives to resume by into this pool.
+    pub(super) fn keep_tickets(&mut self, pool: Pool<Ticket>) {
+        self.pool = Some(pool);
+    }
+
+    /// A session of TLS 1.2 can be resumed again, and OpenSSL does not deliver it again.
+    fn give_back(&mut self) {
+        let (Some(pool), Some(session)) = (&self.pool, self.stream.ssl().session()) else { return };
+        if matches!(self.facts().resumed_by, Resume::Id | Resume::Ticket) {
+            pool.put(Ticket { session: session.to_owned(), authenticated: self.authenticated });
+            self.gained += 1;
+        }
+    }
+
+    /// Makes a ClientHello and keeps it; the library's words when the offer allows none.
+    pub(super) fn rehearse(&mut self) -> Result<(), String> {
+        match self.stream.do_handshake() {
+            Err(e) if e.code() != ErrorCode::WANT_READ => Err(self.fail(&e).1),
+            _ => Ok(()),
+        }
+    }
+
+    /// Calls the library until it is done or has to wait, sending what it makes before it waits.
+    fn advance(
+        &mut self,
+        socket: &mut Socket,
+        mut call: impl FnMut(&mut SslStream<BioBuffer>) -> Result<usize, ssl::Error>,
+    ) -> Result<Progress, Failure> {
+        self.receive(socket)?;
+        loop {
+            let called = call(&mut self.stream);
+            if let Some(pool) = &self.pool {
+                tickets::delivered(self.authenticated, |ticket| {
+                    pool.put(ticket);
+                    self.gained += 1;
+                });
+            }
+            if let Some(rule) = ffi::broken(self.stream.ssl()) {
+                return Err(self.broken(rule));
+            }
+            let error = match called {
+                Ok(length) => {
+                    self.fruitless = 0;
+                    ffi::got_on(self.stream.ssl());
+                    return Ok(Progress::Done(length));
+                }
+                Err(error) => error,
+            };
+            match error.code() {
+                ErrorCode::WANT_READ => {
+                    if self.receive(socket)?.is_none() {
+                        return self.wait_to_read(socket);
+                    }
+                }
+                ErrorCode::WANT_WRITE => {
+                    if !self.send(socket)? {
+                        return Ok(Progress::WantWrite);
+                    }
+                }
+                ErrorCode::ZERO_RETURN if ffi::is_flooded(self.stream.ssl()) => {
+                    return Err(self.flooded());
+                }
+                ErrorCode::ZERO_RETURN => return Ok(Progress::Closed),
+                _ => return Err(self.end(&error, socket)),
+            }
+            if self.fruitless > FRUITLESS_LIMIT {
+                return Err(self.flooded());
+            }
+        }
+    }
+
+    /// The peer will not answer a flight that has not left.
+    fn wait_to_read(&mut self, socket: &mut Socket) -> Result<Progress, Failure> {
+        let all_sent = self.send(socket)?;
+        let must_send = self.step == Step::Handshake && !all_sent;
+        Ok(if must_send { Progress::WantWrite } else { Progress::WantRead })
+    }
+
+    fn receive(&mut self, socket: &mut Socket) -> Result<Option<usize>, Failure> {
+        let received = self.stream.get_mut().receive(socket).map_err(|e| self.lose(&e))?;
+        if let Some(rule) = self.stream.get_ref().broken() {
+            // The alert that says so; the connection is lost, whether it arrives or not.
+            let _ = self.stream.get_mut().send(socket);
+            return Err(self.broken(rule));
+        }
+        self.fruitless += received.unwrap_or(0);
+        Ok(received)
+    }
+
+    fn broken(&mut self, rule: Rule) -> Failure {
+        rule.explain().clone_into(&mut self.explanation);
+        self.is_fault = true;
+        Failure::Rule(rule)
+    }
+
+    fn flooded(&mut self) -> Failure {
+        FLOOD.clone_into(&mut self.explanation);
+        self.is_fault = true;
+        Failure::TlsProtocol
+    }
+
+    fn send(&mut self, socket: &mut Socket) -> Result<bool, Failure> {
+        self.stream.get_mut().send(socket).map_err(|e| self.lose(&e))
+    }
+
+    fn lose(&mut self, error: &io::Error) -> Failure {
+        self.explanation = error.to_string();
+        socket::failure(error, self.step)
+    }
+
+    /// Ends the session by an error of the library's.
+    fn end(&mut self, error: &ssl::Error, socket: &mut Socket) -> Failure {
+        let (class, explanation) = self.fail(error);
+        self.explanation = explanation;
+        self.is_fault = failure::says_more(class);
+        // The alert that says why; the connection is lost, whether it arrives or not.
+        let _ = self.stream.get_mut().send(socket);
+        class
+    }
+
+    fn fail(&self, error: &ssl::Error) -> (Failure, String) {
+        failure::classify(error, self.stream.ssl().verify_result(), self.step)
+    }
+}
+
+impl Session for OpensslSession {
+    fn unsent(&self) -> usize {
+        self.stream.get_ref().unsent()
+    }
+
+    fn send_early(&mut self, plaintext: &[u8]) -> Result<usize, Failure> {
+        let session = self.stream.ssl().session();
+        let limit = session.map_or(0, |session| session.max_early_data() as usize);
+        let plaintext = &plaintext[..plaintext.len().min(limit)];
+        if plaintext.is_empty() {
+            return Ok(0);
+        }
+        self.stream.write_early_data(plaintext).map_err(|error| {
+            let (class, explanation) = self.fail(&error);
+            self.explanation = explanation;
+            self.is_fault = failure::says_more(class);
+            class
+        })
+    }
+
+    fn handshake(&mut self, socket: &mut Socket, _: Urgent<'_>) -> Result<Progress, Failure> {
+        let progress = self.advance(socket, |stream| stream.do_handshake().map(|()| 0))?;
+        match progress {
+            Progress::Done(_) => {
+                self.step = Step::FirstByte;
+                self.give_back();
+            }
+            Progress::Closed => return Err(Failure::Closed(self.step)),
+            Progress::Cut | Progress::WantRead | Progress::WantWrite => {}
+        }
+        Ok(progress)
+    }
+
+    fn facts(&self) -> Negotiated {
+        facts::negotiated(self.stream.ssl(), self.authenticated)
+    }
+
+    /// Room is made first, so that OpenSSL never holds a record that it could not get rid of.
+    fn write(&mut self, socket: &mut Socket, plaintext: &[u8]) -> Result<Progress, Failure> {
+        if self.unsent() >= UNSENT_LIMIT && !self.send(socket)? {
+            return Ok(Progress::WantWrite);
+        }
+        self.advance(socket, |stream| stream.ssl_write(plaintext))
+    }
+
+    fn flush(&mut self, socket: &mut Socket) -> Result<Progress, Failure> {
+        Ok(if self.send(socket)? { Progress::Done(0) } else { Progress::WantWrite })
+    }
+
+    fn send_close_notify(&mut self, socket: &mut Socket) -> Result<(), Failure> {
+        // The first call sends, the second one would wait for the server's (SSL_shutdown(3)).
+        if let Err(error) = self.stream.shutdown() {
+            return Err(self.end(&error, socket));
+        }
+        self.send(socket).map(|_| ())
+    }
+
+    fn read(&mut self, socket: &mut Socket, plaintext: &mut [u8]) -> Result<Progress, Failure> {
+        let progress = match self.advance(socket, |stream| stream.ssl_read(plaintext)) {
+            Err(Failure::Closed(_)) => Progress::Cut,
+            other => other?,
+        };
+        if let Progress::Done(_) = progress {
+            self.step = Step::Body;
+        }
+        Ok(progress)
+    }
+
+    fn asked_name(&self) -> usize {
+        self.asked_name
+    }
+
+    fn gained(&self) -> u32 {
+        self.gained
+    }
+
+    fn peer_certificates(&self) -> Vec<Vec<u8>> {
+        let chain = self.stream.ssl().peer_cert_chain();
+        chain.into_iter().flatten().filter_map(|certificate| certificate.to_der().ok()).collect()
+    }
+
+    fn reason(&self) -> Option<Reason> {
+        self.is_fault.then(|| Reason::named(self.explanation.clone()))
+    }
+
+    fn explain(&self) -> String {
+        self.explanation.clone()
+    }
+}
+
+impl Drop for OpensslSession {
+    /// A session whose connection was not shut down counts as broken, and OpenSSL then resumes it no
+    /// more (SSL_clear(3)). That this one ends by a reset says nothing about what it was given.
+    fn drop(&mut self) {
+        self.stream.set_shutdown(ShutdownState::SENT | ShutdownState::RECEIVED);
+    }
+}

@@ -1,0 +1,61 @@
+//! What an OpenSSL server gives to resume by, on its way to the pool.
+//!
+//! OpenSSL hands a new session to a callback of the context while it processes what was received,
+//! on the worker's own thread and for one connection at a time; it is fetched from there after.
+
+use std::cell::RefCell;
+use std::fmt;
+
+use ::openssl::ssl::{SslContextBuilder, SslOptions, SslSession, SslSessionCacheMode};
+
+use tlslab_contract::spec::Resume;
+
+use super::ffi;
+
+thread_local! {
+    /// What the connection that is being served was given.
+    static DELIVERED: RefCell<Vec<SslSession>> = const { RefCell::new(Vec::new()) };
+}
+
+/// What one connection can resume an earlier session by.
+#[derive(Clone)]
+pub struct Ticket {
+    /// The session.
+    pub session: SslSession,
+    /// Whether the server was authenticated in the full handshake that began it.
+    pub authenticated: bool,
+}
+
+impl fmt::Debug for Ticket {
+    /// Without the session, whose secret is nobody's to see.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Ticket").field("authenticated", &self.authenticated).finish_non_exhaustive()
+    }
+}
+
+/// Makes the sessions of a context resume in this way, and in no other.
+pub fn set_resumption(context: &mut SslContextBuilder, resume: Resume) {
+    if resume == Resume::None {
+        context.set_session_cache_mode(SslSessionCacheMode::OFF);
+        context.set_options(SslOptions::NO_TICKET);
+        return;
+    }
+    // The callback is all that is wanted of OpenSSL's own store, which takes a lock.
+    context.set_session_cache_mode(SslSessionCacheMode::CLIENT | SslSessionCacheMode::NO_INTERNAL);
+    context.set_new_session_callback(|_, session| {
+        DELIVERED.with_borrow_mut(|delivered| delivered.push(session));
+    });
+    if resume == Resume::Id {
+        context.set_options(SslOptions::NO_TICKET);
+    }
+    if resume == Resume::PskOnly {
+        ffi::allow_psk_without_key_exchange(context);
+    }
+}
+
+/// Gives away what has been delivered on this thread since the last call.
+pub fn delivered(authenticated: bool, mut take: impl FnMut(Ticket)) {
+    DELIVERED.with_borrow_mut(|delivered| {
+        delivered.drain(..).for_each(|session| take(Ticket { session, authenticated }));
+    });
+}

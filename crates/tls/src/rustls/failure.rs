@@ -1,0 +1,94 @@
+//! What an error of rustls means to a connection.
+
+use rustls::{AlertDescription, CertificateError, Error};
+
+use tlslab_wire::outcome::{Failure, alert_name};
+use tlslab_wire::reason::Reason;
+
+/// The class of a failure. `signed`: the server's signature was being verified, or already had been.
+pub fn failure(error: &Error, signed: bool) -> Failure {
+    match error {
+        Error::AlertReceived(alert) => Failure::Alert(u8::from(*alert)),
+        Error::InvalidCertificate(CertificateError::BadSignature) if signed => Failure::Signature,
+        Error::InvalidCertificate(_) | Error::NoCertificatesPresented => Failure::Certificate,
+        _ => Failure::TlsProtocol,
+    }
+}
+
+/// The same more exactly; what a server made up (its names, its numbers) is in the words alone.
+/// `whole`: whether the record that the error is about was authentic, where that is known.
+pub fn reason(error: &Error, whole: Option<bool>) -> Reason {
+    let name = match error {
+        Error::DecryptError => match whole {
+            Some(true) => "decrypt_error (a Finished that does not fit)".into(),
+            Some(false) => "bad_record_mac (a record that is not authentic)".into(),
+            None => "bad_record_mac or decrypt_error".into(),
+        },
+        Error::PeerSentOversizedRecord => "record_overflow".into(),
+        Error::InvalidMessage(message) => format!("decode_error ({})", word(message)),
+        Error::InappropriateMessage { .. } | Error::InappropriateHandshakeMessage { .. } => {
+            "unexpected_message".into()
+        }
+        Error::PeerMisbehaved(how) => format!("peer misbehaved ({})", word(how)),
+        Error::PeerIncompatible(how) => format!("peer incompatible ({})", word(how)),
+        Error::InvalidCertificate(why) => certificate(why),
+        Error::AlertReceived(alert) => format!("received {}", alert_words(*alert)),
+        Error::General(words) => words.clone(),
+        other => word(other),
+    };
+    let words = error.to_string();
+    let says_more = !name.contains(&words);
+    Reason::named(name).with(if says_more { words } else { String::new() })
+}
+
+/// A certificate's fault, by the alert that the server gets for it.
+fn certificate(why: &CertificateError) -> String {
+    let alert = AlertDescription::from(why.clone());
+    format!("{} ({})", alert_words(alert), word(why))
+}
+
+fn alert_words(alert: AlertDescription) -> String {
+    let number = u8::from(alert);
+    alert_name(number).map_or_else(|| format!("alert {number}"), str::to_owned)
+}
+
+/// A variant's name without what it holds, in lower case: `not valid for name`.
+fn word(variant: &impl std::fmt::Debug) -> String {
+    let text = format!("{variant:?}");
+    let name = text.split([' ', '(', '{']).next().unwrap_or_default();
+    let mut words = String::with_capacity(name.len() + 8);
+    for (place, letter) in name.chars().enumerate() {
+        if place > 0 && letter.is_ascii_uppercase() {
+            words.push(' ');
+        }
+        words.push(letter.to_ascii_lowercase());
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustls::{InvalidMessage, PeerMisbehaved};
+
+    #[test]
+    fn reasons_have_the_names_of_alerts_and_nothing_that_a_server_made_up() {
+        for (error, whole, name) in [
+            (Error::DecryptError, Some(false), "bad_record_mac (a record that is not authentic)"),
+            (Error::DecryptError, Some(true), "decrypt_error (a Finished that does not fit)"),
+            (Error::PeerSentOversizedRecord, None, "record_overflow"),
+            (InvalidMessage::MessageTooShort.into(), None, "decode_error (message too short)"),
+            (
+                PeerMisbehaved::SelectedUnofferedCipherSuite.into(),
+                None,
+                "peer misbehaved (selected unoffered cipher suite)",
+            ),
+            (CertificateError::Expired.into(), None, "certificate_expired (expired)"),
+            (CertificateError::UnknownIssuer.into(), None, "unknown_ca (unknown issuer)"),
+        ] {
+            assert_eq!(reason(&error, whole).name, name);
+        }
+        let held = InvalidMessage::UnexpectedMessage("held").into();
+        assert_eq!(reason(&held, None).name, "decode_error (unexpected message)");
+    }
+}

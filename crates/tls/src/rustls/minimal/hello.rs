@@ -1,0 +1,173 @@
+//! The hellos: the client's, made once by rustls and copied; the server's, read.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use rustls::ClientConfig;
+use rustls::client::UnbufferedClientConnection;
+use rustls::crypto::{SecureRandom, SupportedKxGroup};
+use rustls::pki_types::ServerName;
+use rustls::unbuffered::ConnectionState;
+
+use super::authentication::ServerAuthenticator;
+use super::secrets::{SUITES, Suite};
+use crate::rustls::flight::encode_flight;
+use crate::rustls::random::Random;
+use tlslab_wire::names::SignatureScheme;
+use tlslab_wire::tls::client_hello_reader::{extension, extensions, split};
+use tlslab_wire::tls::fault::{Fault, illegal};
+use tlslab_wire::tls::messages::{
+    CLIENT_HELLO, HANDSHAKE, HEADER, KEY_SHARE, RANDOM_LENGTH, SIGNATURE_ALGORITHMS, ServerHello,
+    certificate_verify, encrypted_extensions, for_each_extension, server_hello,
+};
+
+/// Handshake header and version lie before a hello's random (section 4.1.2).
+const RANDOM: usize = 4 + 2;
+
+/// The longest session ID; rustls sends that (appendix D.4).
+const SESSION_ID_LENGTH: usize = 32;
+const SESSION_ID: usize = RANDOM + RANDOM_LENGTH + 1;
+
+/// What all ClientHellos of a worker for one server name have in common.
+pub struct ClientHelloTemplate {
+    /// The whole record.
+    record: Vec<u8>,
+    /// Where the key share lies in it.
+    share: Range<usize>,
+    /// The one group that is offered.
+    pub group: &'static dyn SupportedKxGroup,
+    suites: Vec<u16>,
+    /// The numbers of its extensions.
+    extensions: Vec<u16>,
+    /// The signature schemes that are offered, and that TLS 1.3 has for handshakes.
+    schemes: Vec<SignatureScheme>,
+    /// The application protocols that are offered.
+    alpn: Vec<Vec<u8>>,
+    /// Who judges the server; nobody where it is not to be authenticated.
+    pub judge: Option<ServerAuthenticator>,
+}
+
+impl ClientHelloTemplate {
+    /// Of a configuration that offers TLS 1.3 only, and one group, this one, which may be of another
+    /// implementation; `None` if its ClientHello is not what this client can copy.
+    pub fn new(
+        config: &Arc<ClientConfig>,
+        server_name: &ServerName<'static>,
+        group: &'static dyn SupportedKxGroup,
+        judge: Option<ServerAuthenticator>,
+    ) -> Option<Self> {
+        let [offered] = config.crypto_provider().kx_groups[..] else { return None };
+        if offered.name() != group.name() {
+            return None;
+        }
+        let record = client_hello(config, server_name)?;
+        let suites = config.crypto_provider().cipher_suites.iter();
+        let suites: Vec<u16> =
+            suites.filter(|s| s.tls13().is_some()).map(|s| s.suite().into()).collect();
+        let message = record.get(HEADER..)?;
+        let length = u16::from_be_bytes([record[3], record[4]]);
+        let is_plain = record[0] == HANDSHAKE
+            && usize::from(length) == message.len()
+            && message[0] == CLIENT_HELLO
+            && usize::from(*message.get(SESSION_ID - 1)?) == SESSION_ID_LENGTH
+            && suites.iter().all(|suite| find(*suite).is_some());
+        let share = share(&record, group)?;
+        let mut offered = Vec::new();
+        for_each_extension(extensions(&record)?, |number, _| {
+            offered.push(number);
+            Ok(())
+        })
+        .ok()?;
+        let schemes = schemes(&record)?;
+        let alpn = config.alpn_protocols.clone();
+        let extensions = offered;
+        is_plain.then_some(Self { record, share, group, suites, extensions, schemes, alpn, judge })
+    }
+
+    /// Appends a ClientHello with this key share, and a random and a session ID of its own, in its
+    /// record. Gives the session ID; `None` when there are no random bytes, or the share does not fit.
+    pub fn append(&self, share: &[u8], outgoing: &mut Vec<u8>) -> Option<[u8; SESSION_ID_LENGTH]> {
+        let begin = outgoing.len();
+        outgoing.extend_from_slice(&self.record);
+        let record = &mut outgoing[begin..];
+        let place = &mut record[self.share.clone()];
+        (place.len() == share.len()).then(|| place.copy_from_slice(share))?;
+        let message = &mut record[HEADER..];
+        Random.fill(&mut message[RANDOM..RANDOM + RANDOM_LENGTH]).ok()?;
+        let session_id = message[SESSION_ID..].first_chunk_mut()?;
+        Random.fill(session_id).ok()?;
+        Some(*session_id)
+    }
+
+    /// The scheme of a CertificateVerify's body; a fault where it is not offered.
+    pub fn read_scheme(&self, body: &[u8]) -> Result<SignatureScheme, Fault> {
+        let scheme = certificate_verify(body)?;
+        let is_offered = self.schemes.contains(&scheme);
+        is_offered.then_some(scheme).ok_or(illegal("a signature scheme that is not offered"))
+    }
+
+    /// The application protocol that EncryptedExtensions choose, if they do; a fault where they hold
+    /// what was not offered.
+    pub fn read_extensions<'m>(&self, body: &'m [u8]) -> Result<Option<&'m [u8]>, Fault> {
+        match encrypted_extensions(body, &self.extensions)? {
+            Some(name) if !self.alpn.iter().any(|known| known == name) => {
+                Err(illegal("the server chooses a protocol that is not offered"))
+            }
+            chosen => Ok(chosen),
+        }
+    }
+
+    /// What a ServerHello's body says to such a ClientHello; a fault if it is none that a full
+    /// handshake goes on from.
+    pub fn read_answer<'m>(&self, session_id: &[u8], body: &'m [u8]) -> Result<Answer<'m>, Fault> {
+        let ServerHello { suite, group, share } = server_hello(body, session_id)?;
+        if group != u16::from(self.group.name()) {
+            return Err(illegal("the server's key share is not of the group that is offered"));
+        }
+        let suite = find(suite)
+            .filter(|suite| self.suites.contains(&suite.code_point))
+            .ok_or(illegal("the server chooses a cipher suite that is not offered"))?;
+        Ok(Answer { suite, share })
+    }
+}
+
+/// What a server has chosen.
+pub struct Answer<'m> {
+    pub suite: &'static Suite,
+    pub share: &'m [u8],
+}
+
+/// The signature schemes of a ClientHello's record (section 4.2.3), without those that stand there for
+/// certificates alone: PKCS #1 and SHA-1.
+fn schemes(record: &[u8]) -> Option<Vec<SignatureScheme>> {
+    let (list, _) = split(extension(record, SIGNATURE_ALGORITHMS)?, 2)?;
+    let codes = list.chunks_exact(2).map(|code| u16::from_be_bytes([code[0], code[1]]));
+    let codes = codes.filter(|code| !matches!(code, 0x0201 | 0x0203 | 0x0401 | 0x0501 | 0x0601));
+    Some(codes.map(SignatureScheme::from_code_point).collect())
+}
+
+/// Where the only key share of a ClientHello lies, in its record (section 4.2.8).
+fn share(record: &[u8], group: &dyn SupportedKxGroup) -> Option<Range<usize>> {
+    let (shares, _) = split(extension(record, KEY_SHARE)?, 2)?;
+    let (number, share) = shares.split_first_chunk()?;
+    let (share, rest) = split(share, 2)?;
+    let is_only = rest.is_empty() && *number == u16::from(group.name()).to_be_bytes();
+    let begin = share.as_ptr().addr() - record.as_ptr().addr();
+    is_only.then_some(begin..begin + share.len())
+}
+
+fn find(suite: u16) -> Option<&'static Suite> {
+    SUITES.iter().find(|known| known.code_point == suite)
+}
+
+/// What rustls sends at first.
+fn client_hello(config: &Arc<ClientConfig>, server_name: &ServerName<'static>) -> Option<Vec<u8>> {
+    let mut connection =
+        UnbufferedClientConnection::new(Arc::clone(config), server_name.clone()).ok()?;
+    let mut record = Vec::new();
+    match connection.process_tls_records(&mut []).state {
+        Ok(ConnectionState::EncodeTlsData(mut flight)) => encode_flight(&mut record, &mut flight),
+        _ => return None,
+    }
+    Some(record)
+}

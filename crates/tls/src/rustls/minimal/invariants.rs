@@ -1,0 +1,174 @@
+//! The minimal client and rustls' own, against the same scripted servers, in both directions: what the
+//! minimal client lets in rustls lets in as well, with the same plaintext; and what rustls lets in and
+//! the minimal client does not breaks a rule that is named here. A property test and the fuzz target
+//! `minimal_client` hold it to this.
+
+pub mod script;
+
+use std::io::Read as _;
+use std::sync::Arc;
+
+use rustls::crypto::SupportedKxGroup;
+use rustls::pki_types::ServerName;
+use rustls::{ClientConfig, ClientConnection};
+
+use self::script::{Edit, Script};
+use super::{ClientHelloTemplate, Event, HANDSHAKE, MinimalClient, State};
+
+/// A reason of the minimal client's, and whether an edit breaks the rule behind it.
+pub type Stricter = (&'static str, fn(&Edit) -> bool);
+
+/// Rules by which the minimal client refuses what rustls lets in.
+pub const STRICTER: [Stricter; 6] = [
+    // RFC 8446, section 4.1.3: 0x0303; rustls lets in 0x0304 as well.
+    ("the ServerHello has no legacy version", |edit| matches!(edit, Edit::Flip(..))),
+    // RFC 8446, section 4.1.3.
+    ("the server does not repeat the session ID", |edit| matches!(edit, Edit::Flip(..))),
+    // Section 4.2: the client has offered it, but the ServerHello may not hold it.
+    ("an extension that was not asked for", |edit| matches!(edit, Edit::Extension(..))),
+    // Section 5.4: no handshake record is empty, under keys neither.
+    (
+        "a content that has no place here",
+        |edit| matches!(edit, Edit::Record(true, HANDSHAKE, content) if content.is_empty()),
+    ),
+    // Section 5.2: the version in front of an encrypted record is 0x0303, and is authenticated.
+    ("a record that is not authentic", |edit| matches!(edit, Edit::Version(3, _))),
+    // Section 5.1: 0x0303 as well; rustls refuses the numbers that it does not know, and knows SSL 2.0.
+    ("a record of no known version", |edit| matches!(edit, Edit::Version(0, 2))),
+];
+
+/// What rustls says where the minimal client is right to let in what rustls does not. A
+/// change_cipher_spec may come at any time behind the ClientHello (RFC 8446, section 5); a client that
+/// shows no certificate needs no scheme to sign with (section 4.4.2).
+pub const LAXER: [&str; 2] = [
+    "received unexpected message: got ChangeCipherSpec when expecting Handshake",
+    "peer is incompatible: NoCertificateRequestSignatureSchemesInCommon",
+];
+
+/// What became of one connection.
+#[derive(Debug, Default, PartialEq)]
+pub struct End {
+    /// The record that was refused, and why.
+    pub refused: Option<(usize, String)>,
+    pub ready: bool,
+    pub closed: bool,
+    pub plaintext: Vec<u8>,
+}
+
+/// Both clients, that offer the same, and what a server draws its shares from.
+pub struct Clients {
+    config: Arc<ClientConfig>,
+    template: Arc<ClientHelloTemplate>,
+    group: &'static dyn SupportedKxGroup,
+}
+
+impl Clients {
+    /// Of a configuration with one group, X25519, without sessions of earlier connections, that
+    /// authenticates nobody; `group` is X25519 as well.
+    pub fn new(config: Arc<ClientConfig>, group: &'static dyn SupportedKxGroup) -> Self {
+        let offered = config.crypto_provider().kx_groups[0];
+        let template =
+            ClientHelloTemplate::new(&config, &name(), offered, None).expect("it can be copied");
+        Self { config, template: Arc::new(template), group }
+    }
+}
+
+fn name() -> ServerName<'static> {
+    ServerName::try_from("localhost").expect("it is a name")
+}
+
+/// How the two came to the same end.
+#[derive(Debug)]
+pub enum Agreed {
+    /// Both have let all of it in.
+    Taken,
+    /// The minimal client was right to let in what rustls says this of.
+    Laxer(String),
+    /// Both have refused it, the minimal client in this state, for this reason.
+    Refused(State, String),
+    /// The minimal client alone has refused it, by a rule that is named.
+    Stricter(State, String),
+}
+
+/// Gives a script to both. Panics where they differ in what has no name here.
+pub fn hold(clients: &Clients, script: &Script) -> Agreed {
+    let (own, state) = minimal(clients, script);
+    let theirs = library(clients, script);
+    let Some((_, reason)) = own.refused.clone() else {
+        return match &theirs.refused {
+            Some((_, words)) if LAXER.contains(&&words[..]) => Agreed::Laxer(words.clone()),
+            _ => {
+                assert_eq!(own, theirs, "{script:?}");
+                Agreed::Taken
+            }
+        };
+    };
+    if theirs.refused.is_some() {
+        return Agreed::Refused(state, reason);
+    }
+    let names = |(words, breaks): &&Stricter| {
+        reason.contains(words) && script.edits.iter().any(|(_, edit)| breaks(edit))
+    };
+    let rule = STRICTER.iter().find(names);
+    assert!(rule.is_some(), "only the minimal client refuses it: {reason}: {script:?}");
+    Agreed::Stricter(state, reason)
+}
+
+/// What the minimal client makes of a script, and what it waits for at the end.
+pub fn minimal(clients: &Clients, script: &Script) -> (End, State) {
+    let mut client = MinimalClient::new(Arc::clone(&clients.template)).expect("a share is drawn");
+    let mut hello = Vec::new();
+    client.begin(&mut hello).expect("a ClientHello is made");
+    let (mut end, mut outgoing) = (End::default(), Vec::new());
+    for (place, mut record) in script.records(&hello, clients.group).into_iter().enumerate() {
+        let length = client.record_length(&record, &mut outgoing);
+        let event = length.and_then(|length| {
+            assert_eq!(length, Some(record.len()));
+            client.record(&mut record, &mut outgoing)
+        });
+        match event {
+            Ok(Event::Nothing) => {}
+            Ok(Event::Plaintext(read)) => end.plaintext.extend_from_slice(read),
+            Ok(Event::Closed) => end.closed = true,
+            Err(failure) => {
+                let reason = client.reason().map(|reason| reason.name.into_owned());
+                end.refused = Some((place, reason.unwrap_or_else(|| failure.to_string())));
+            }
+        }
+        if end.closed || end.refused.is_some() {
+            break;
+        }
+    }
+    end.ready = client.is_ready();
+    (end, client.state)
+}
+
+/// What rustls makes of it.
+pub fn library(clients: &Clients, script: &Script) -> End {
+    let config = Arc::clone(&clients.config);
+    let mut client = ClientConnection::new(config, name()).expect("a client is made");
+    let mut hello = Vec::new();
+    client.write_tls(&mut hello).expect("a ClientHello is made");
+    let mut end = End::default();
+    for (place, record) in script.records(&hello, clients.group).into_iter().enumerate() {
+        let mut bytes = &record[..];
+        while !bytes.is_empty() && end.refused.is_none() && !end.closed {
+            client.read_tls(&mut bytes).expect("there is room");
+            match client.process_new_packets() {
+                Ok(state) => {
+                    let before = end.plaintext.len();
+                    end.plaintext.resize(before + state.plaintext_bytes_to_read(), 0);
+                    let plaintext = &mut end.plaintext[before..];
+                    client.reader().read_exact(plaintext).expect("it is there");
+                    end.closed = state.peer_has_closed();
+                }
+                Err(error) => end.refused = Some((place, error.to_string())),
+            }
+        }
+        if end.closed || end.refused.is_some() {
+            break;
+        }
+    }
+    end.ready = !client.is_handshaking();
+    end
+}

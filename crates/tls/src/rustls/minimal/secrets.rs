@@ -1,0 +1,181 @@
+//! From the shared secret to the keys of the records: the key schedule of a full handshake of TLS 1.3
+//! (RFC 8446, section 7.1).
+
+use aws_lc_rs::aead::{self, LessSafeKey, NONCE_LEN, UnboundKey};
+use hmac::{Hmac, Mac};
+use rustls::crypto::hash;
+use rustls::crypto::tls13::OkmBlock;
+use sha2::{Digest, Sha256, Sha384};
+
+use super::protection::Protection;
+use crate::rustls::key_schedule::{Expander, Keyed, Schedule, WITH_SHA256, WITH_SHA384};
+
+/// The longest key of a suite, in bytes.
+const LONGEST_KEY: usize = 32;
+
+/// A cipher suite of TLS 1.3 (RFC 8446, appendix B.4).
+pub struct Suite {
+    /// Its IANA code point.
+    pub code_point: u16,
+    aead: &'static aead::Algorithm,
+    hashing: &'static dyn Hashing,
+}
+
+/// All that this client can do.
+pub static SUITES: [Suite; 3] = [
+    Suite {
+        code_point: 0x1301,
+        aead: &aead::AES_128_GCM,
+        hashing: &With::<Sha256>(|| &WITH_SHA256),
+    },
+    Suite {
+        code_point: 0x1302,
+        aead: &aead::AES_256_GCM,
+        hashing: &With::<Sha384>(|| &WITH_SHA384),
+    },
+    Suite {
+        code_point: 0x1303,
+        aead: &aead::CHACHA20_POLY1305,
+        hashing: &With::<Sha256>(|| &WITH_SHA256),
+    },
+];
+
+impl Suite {
+    /// The secrets of a handshake, from its shared secret, ClientHello and ServerHello.
+    pub fn begin(&self, shared: &[u8], hellos: [&[u8]; 2]) -> Box<dyn Secrets> {
+        self.hashing.begin(shared, hellos)
+    }
+
+    /// The keys of a direction, from its traffic secret (section 7.3).
+    pub fn protect(&self, traffic: &OkmBlock) -> Option<Protection> {
+        let (mut key, mut iv) = ([0; LONGEST_KEY], [0; NONCE_LEN]);
+        let key = &mut key[..self.aead.key_len()];
+        self.hashing.expand(traffic, &mut [(&b"key"[..], &mut *key), (&b"iv"[..], &mut iv[..])]);
+        let key = UnboundKey::new(self.aead, key).ok()?;
+        Some(Protection::new(LessSafeKey::new(key), iv))
+    }
+
+    /// The traffic secret that follows this one (section 7.2).
+    pub fn update(&self, traffic: &OkmBlock) -> OkmBlock {
+        let mut next = [0; OkmBlock::MAX_LEN];
+        let next = &mut next[..traffic.as_ref().len()];
+        self.hashing.expand(traffic, &mut [(&b"traffic upd"[..], &mut *next)]);
+        OkmBlock::new(next)
+    }
+}
+
+/// Who sends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Side {
+    Client,
+    Server,
+}
+
+/// The secrets of a handshake under way, and its transcript.
+pub trait Secrets: Send {
+    /// Takes a message into the transcript.
+    fn add(&mut self, message: &[u8]);
+
+    /// The secret under which the rest of the handshake is encrypted.
+    fn traffic(&self, side: Side) -> &OkmBlock;
+
+    /// The hash of the transcript so far.
+    fn so_far(&self) -> hash::Output;
+
+    /// The content of a side's Finished, over the transcript so far (section 4.4.4).
+    fn finished(&self, side: Side) -> OkmBlock;
+
+    /// Whether this is it.
+    fn is_finished(&self, side: Side, content: &[u8]) -> bool;
+
+    /// The secrets under which the client and the server send from now on; the transcript ends with
+    /// the server's Finished.
+    fn application(&self) -> [OkmBlock; 2];
+}
+
+/// What a suite's hash is used for.
+trait Hashing: Sync {
+    fn begin(&self, shared: &[u8], hellos: [&[u8]; 2]) -> Box<dyn Secrets>;
+
+    /// HKDF-Expand-Label of a secret, with no context, for several labels.
+    fn expand(&self, secret: &OkmBlock, outputs: &mut [(&[u8], &mut [u8])]);
+}
+
+/// A hash, and the HMAC that goes with it.
+trait Hash: Digest + Clone + Send + 'static {
+    type Mac: Keyed;
+}
+
+impl Hash for Sha256 {
+    type Mac = Hmac<Self>;
+}
+
+impl Hash for Sha384 {
+    type Mac = Hmac<Self>;
+}
+
+/// A hash, and where its constants are.
+struct With<H: Hash>(fn() -> &'static Schedule<H::Mac>);
+
+impl<H: Hash> Hashing for With<H> {
+    fn begin(&self, shared: &[u8], hellos: [&[u8]; 2]) -> Box<dyn Secrets> {
+        let mut transcript = H::new();
+        hellos.iter().for_each(|message| transcript.update(message));
+        let secret = (self.0)().handshake_secret(shared);
+        let so_far = transcript.clone().finalize();
+        let client = secret.expand_label(b"c hs traffic", &so_far);
+        let server = secret.expand_label(b"s hs traffic", &so_far);
+        Box::new(Running::<H> { transcript, secret, traffic: [client, server] })
+    }
+
+    fn expand(&self, secret: &OkmBlock, outputs: &mut [(&[u8], &mut [u8])]) {
+        let secret = Expander::<H::Mac>::of(secret);
+        for (label, output) in outputs {
+            secret.expand_label_into(label, &[], output);
+        }
+    }
+}
+
+struct Running<H: Hash> {
+    transcript: H,
+    /// The handshake secret.
+    secret: Expander<H::Mac>,
+    traffic: [OkmBlock; 2],
+}
+
+impl<H: Hash> Running<H> {
+    fn finished_mac(&self, side: Side) -> H::Mac {
+        let traffic = Expander::<H::Mac>::of(self.traffic(side));
+        let mut mac = Expander::<H::Mac>::of(&traffic.expand_label(b"finished", &[])).into_mac();
+        mac.update(&self.transcript.clone().finalize());
+        mac
+    }
+}
+
+impl<H: Hash> Secrets for Running<H> {
+    fn add(&mut self, message: &[u8]) {
+        self.transcript.update(message);
+    }
+
+    fn traffic(&self, side: Side) -> &OkmBlock {
+        &self.traffic[usize::from(side == Side::Server)]
+    }
+
+    fn so_far(&self) -> hash::Output {
+        hash::Output::new(&self.transcript.clone().finalize())
+    }
+
+    fn finished(&self, side: Side) -> OkmBlock {
+        OkmBlock::new(&self.finished_mac(side).finalize().into_bytes())
+    }
+
+    fn is_finished(&self, side: Side, content: &[u8]) -> bool {
+        self.finished_mac(side).verify_slice(content).is_ok()
+    }
+
+    fn application(&self) -> [OkmBlock; 2] {
+        let master = self.secret.master_secret(&H::digest([]));
+        let so_far = self.transcript.clone().finalize();
+        [b"c ap traffic", b"s ap traffic"].map(|label| master.expand_label(label, &so_far))
+    }
+}

@@ -1,0 +1,235 @@
+//! A client that authenticates its server, against servers that are who they should be and others.
+
+use aws_lc_rs::rand::SystemRandom;
+use aws_lc_rs::signature::{ECDSA_P256_SHA256_ASN1_SIGNING, EcdsaKeyPair};
+
+use rustls::SignatureScheme;
+
+use super::*;
+use crate::TrustAnchors;
+use crate::rustls::signed_with;
+use tlslab_wire::tls::messages::{CERTIFICATE, CERTIFICATE_VERIFY};
+
+/// A certificate for `localhost`, and its key.
+pub struct Owner {
+    certificate: Vec<u8>,
+    pkcs8: Vec<u8>,
+    key: EcdsaKeyPair,
+}
+
+impl Owner {
+    pub fn new() -> Self {
+        let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+        let pkcs8 = made.signing_key.serialize_der();
+        let key = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_ASN1_SIGNING, &pkcs8).unwrap();
+        Self { certificate: made.cert.der().to_vec(), pkcs8, key }
+    }
+
+    /// A Certificate's body.
+    fn chain(&self) -> Vec<u8> {
+        self.chain_with(&[0, 0])
+    }
+
+    /// The same with these extensions, in front of which stands their length.
+    pub fn chain_with(&self, extensions: &[u8]) -> Vec<u8> {
+        let length = self.certificate.len() as u32;
+        let [_, entry @ ..] = length.to_be_bytes();
+        let [_, list @ ..] = (length + 3 + extensions.len() as u32).to_be_bytes();
+        [&[0], &list[..], &entry, &self.certificate, extensions].concat()
+    }
+
+    /// A CertificateVerify's body, over a transcript with this hash.
+    pub fn proof(&self, transcript: &[u8]) -> Vec<u8> {
+        let signed =
+            [&[b' '; 64], &b"TLS 1.3, server CertificateVerify\0"[..], transcript].concat();
+        let signature = self.key.sign(&SystemRandom::new(), &signed).unwrap();
+        let length = signature.as_ref().len() as u8;
+        [&[4, 3, 0, length], signature.as_ref()].concat()
+    }
+}
+
+/// Of a client that trusts this certificate, and asks for this name.
+fn judging(trusted: &Owner, name: &str) -> Arc<ClientHelloTemplate> {
+    let config = config(Group::X25519, &[0x1301]);
+    let algorithms = config.crypto_provider().signature_verification_algorithms;
+    judging_by(trusted, name, algorithms.supported_schemes())
+}
+
+/// The same of one that offers these schemes.
+fn judging_by(
+    trusted: &Owner,
+    name: &str,
+    schemes: Vec<SignatureScheme>,
+) -> Arc<ClientHelloTemplate> {
+    let config = config(Group::X25519, &[0x1301]);
+    let algorithms = config.crypto_provider().signature_verification_algorithms;
+    let trust = TrustAnchors::Certificates(vec![trusted.certificate.clone()]);
+    let verifier = Verifier::full(&trust, algorithms, schemes).unwrap();
+    let name = ServerName::try_from(name.to_owned()).unwrap();
+    let judge = ServerAuthenticator::new(Arc::new(verifier), name.clone());
+    let group = key_exchange::own(Group::X25519, KeyShare::Fresh).unwrap();
+    Arc::new(ClientHelloTemplate::new(&config, &name, group, Some(judge)).unwrap())
+}
+
+/// A server that has shown this chain, in the words of a Certificate.
+fn shown(template: &Arc<ClientHelloTemplate>, chain: &[u8]) -> Peer {
+    let mut peer = Peer::of(template);
+    peer.say_first(1);
+    peer.say(CERTIFICATE, chain).unwrap();
+    peer
+}
+
+/// What the client says to a server that shows this chain and signs with this key.
+fn said(template: &Arc<ClientHelloTemplate>, chain: &[u8], signer: &Owner) -> Result<(), Failure> {
+    let mut peer = shown(template, chain);
+    let proof = signer.proof(&peer.transcript());
+    peer.say(CERTIFICATE_VERIFY, &proof)?;
+    peer.finish()?;
+    assert!(peer.client.is_ready() && peer.client.facts().authenticated);
+    Ok(())
+}
+
+#[test]
+fn a_server_that_is_who_it_should_be_passes_and_no_other() {
+    let (owner, other) = (Owner::new(), Owner::new());
+    let localhost = judging(&owner, "localhost");
+    // Twice, since chain and key are remembered.
+    for _ in 0..2 {
+        assert_eq!(said(&localhost, &owner.chain(), &owner), Ok(()));
+        assert_eq!(said(&localhost, &owner.chain(), &other), Err(Failure::Signature));
+        assert_eq!(said(&localhost, &other.chain(), &other), Err(Failure::Certificate));
+        let elsewhere = judging(&owner, "example.com");
+        assert_eq!(said(&elsewhere, &owner.chain(), &owner), Err(Failure::Certificate));
+    }
+    // Sessions of rustls find no note of a signature that was not theirs.
+    assert_eq!(signed_with::take(), None);
+}
+
+#[test]
+fn a_signature_of_a_scheme_that_is_not_offered_is_refused() {
+    let owner = Owner::new();
+    let right = SignatureScheme::ECDSA_NISTP256_SHA256;
+    let template = judging_by(&owner, "localhost", vec![right]);
+    assert_eq!(said(&template, &owner.chain(), &owner), Ok(()));
+    // Though it is one that the library could verify.
+    let template = judging_by(&owner, "localhost", vec![SignatureScheme::ECDSA_NISTP384_SHA384]);
+    assert_eq!(said(&template, &owner.chain(), &owner), Err(Failure::TlsProtocol));
+}
+
+#[test]
+fn no_bit_of_the_transcript_or_of_the_signature_may_be_another() {
+    let owner = Owner::new();
+    let template = judging(&owner, "localhost");
+    for byte in 0..32 {
+        let mut peer = shown(&template, &owner.chain());
+        let mut transcript = peer.transcript();
+        transcript[byte] ^= 1;
+        let proof = owner.proof(&transcript);
+        assert_eq!(peer.say(CERTIFICATE_VERIFY, &proof), Err(Failure::Signature));
+        let reason = peer.client.reason().unwrap();
+        assert!(reason.words.contains("BadSignature"), "{reason:?}");
+    }
+    let length = owner.proof(&[0; 32]).len();
+    for place in 0..length {
+        let mut peer = shown(&template, &owner.chain());
+        let mut proof = owner.proof(&peer.transcript());
+        let place = place.min(proof.len() - 1);
+        proof[place] ^= 1;
+        assert!(peer.say(CERTIFICATE_VERIFY, &proof).is_err(), "byte {place}");
+    }
+}
+
+/// Bytes that are right but for some.
+fn edited(right: &[u8], edits: &[(prop::sample::Index, u8)]) -> Vec<u8> {
+    let mut bytes = right.to_vec();
+    for (place, edit) in edits {
+        let at = place.index(bytes.len().max(1));
+        match edit % 8 {
+            0 => bytes.truncate(at),
+            1 => bytes.insert(at.min(bytes.len()), *edit),
+            bit => bytes.iter_mut().skip(at).take(1).for_each(|byte| *byte ^= 1 << (bit - 1)),
+        }
+    }
+    bytes
+}
+
+#[test]
+fn no_bytes_pass_for_a_server() {
+    let owner = Owner::new();
+    let template = judging(&owner, "localhost");
+    let judge = template.judge.as_ref().unwrap();
+    let hash = rustls::crypto::hash::Output::new(&[7; 32]);
+    let (chain, proof) = (owner.chain(), owner.proof(&[7; 32]));
+    assert_eq!(judge.judge(&chain, &proof, &hash), Ok(()));
+    let seen = std::cell::RefCell::new(std::collections::BTreeMap::new());
+    let cases = ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(2_000) };
+    let edits = || prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..3);
+    proptest!(cases, |(of_chain in edits(), of_proof in edits())| {
+        let (false_chain, false_proof) = (edited(&chain, &of_chain), edited(&proof, &of_proof));
+        let is_right = false_chain == chain && false_proof == proof;
+        let judged = judge.judge(&false_chain, &false_proof, &hash);
+        prop_assert_eq!(judged.is_ok(), is_right);
+        let failure = judged.err().map(|refusal| refusal.failure);
+        *seen.borrow_mut().entry(format!("{failure:?}")).or_insert(0) += 1;
+    });
+    // A good share gets past the lengths, as far as the chain and as far as the signature.
+    let seen = seen.into_inner();
+    for failure in [Failure::TlsProtocol, Failure::Certificate, Failure::Signature] {
+        let times = seen.get(&format!("{:?}", Some(failure))).copied().unwrap_or(0);
+        assert!(times >= 100, "{failure:?} is reached {times} times: {seen:?}");
+    }
+}
+
+#[test]
+fn a_false_certificate_and_a_false_signature_have_alerts_of_their_own() {
+    let (owner, other) = (Owner::new(), Owner::new());
+    let hash = rustls::crypto::hash::Output::new(&[7; 32]);
+    let alert = |name: &str, signer: &Owner| {
+        let template = judging(&owner, name);
+        let judge = template.judge.as_ref().unwrap();
+        judge.judge(&owner.chain(), &signer.proof(&[7; 32]), &hash).unwrap_err().alert
+    };
+    // bad_certificate and decrypt_error.
+    assert_eq!(alert("example.com", &owner), 42);
+    assert_eq!(alert("localhost", &other), 51);
+}
+
+#[test]
+fn messages_whose_lengths_are_wrong_are_none() {
+    let owner = Owner::new();
+    let template = judging(&owner, "localhost");
+    let whole = owner.chain();
+    for chain in [&whole[..whole.len() - 1], &[&whole[..], &[0]].concat()] {
+        let mut peer = Peer::of(&template);
+        peer.say_first(1);
+        assert_eq!(peer.say(CERTIFICATE, chain), Err(Failure::TlsProtocol));
+    }
+    for change in [-1, 1] {
+        let mut peer = shown(&template, &whole);
+        let mut proof = owner.proof(&peer.transcript());
+        proof.resize(proof.len().saturating_add_signed(change), 0);
+        assert_eq!(peer.say(CERTIFICATE_VERIFY, &proof), Err(Failure::TlsProtocol));
+    }
+}
+
+#[test]
+fn a_server_of_rustls_is_authenticated() {
+    let owner = Owner::new();
+    let config = || server_config_of(owner.certificate.clone(), owner.pkcs8.clone(), false);
+    let (mut client, mut server) = connected(&judging(&owner, "localhost"), config());
+    assert!(client.facts().authenticated);
+    converse(&mut client, &mut server);
+    let (mut client, mut hello) = begun(&judging(&Owner::new(), "localhost"));
+    let mut server = self::server(config());
+    server.read_tls(&mut &hello[..]).unwrap();
+    server.process_new_packets().unwrap();
+    let mut flight = Vec::new();
+    while server.wants_write() {
+        server.write_tls(&mut flight).unwrap();
+    }
+    hello.clear();
+    assert_eq!(feed(&mut client, &mut flight, &mut hello), Err(Failure::Certificate));
+    // A record for middle boxes and an alert, encrypted: its header, two bytes, the content type
+    // and the tag.
+    assert!(hello.len() == HEADER + 1 + HEADER + 2 + 1 + 16 && !client.is_ready());
+}

@@ -1,0 +1,97 @@
+//! Scripts by chance, given to both clients; what they have to agree on is in `invariants`.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+use proptest::test_runner::{TestRng, TestRunner};
+use rustls::client::Resumption;
+
+use super::*;
+use crate::rustls::minimal::invariants::script::{Edit, Script};
+use crate::rustls::minimal::invariants::{
+    Agreed, Clients, LAXER, STRICTER, hold, library, minimal,
+};
+
+/// Scripts that are tried, each time the same ones.
+const CASES: u32 = 4_000;
+
+/// One group, no sessions of earlier connections.
+fn clients() -> Clients {
+    let suites = SUITES.each_ref().map(|suite| suite.code_point);
+    let mut config = Arc::unwrap_or_clone(config(Group::X25519, &suites));
+    config.resumption = Resumption::disabled();
+    let group = implementation(Group::X25519, KeyShare::Reused).unwrap();
+    Clients::new(Arc::new(config), group)
+}
+
+/// How often something was seen.
+#[derive(Default)]
+struct Counts(RefCell<BTreeMap<String, u32>>);
+
+impl Counts {
+    fn add(&self, what: &str) {
+        *self.0.borrow_mut().entry(what.to_owned()).or_default() += 1;
+    }
+}
+
+#[test]
+fn a_right_flight_is_right_for_both() {
+    let clients = clients();
+    for asks in [false, true] {
+        let script = Script { asks, tickets: 2, updates: vec![0, 1], edits: Vec::new() };
+        let (own, state) = minimal(&clients, &script);
+        assert_eq!((&own.refused, state), (&None, State::Ready));
+        assert!(own.closed && own.plaintext == b"x", "{own:?}");
+        assert_eq!(own, library(&clients, &script));
+    }
+}
+
+#[test]
+fn edited_flights_are_taken_as_rustls_takes_them_or_refused_by_a_named_rule() {
+    let clients = clients();
+    let [states, reasons, stricter, laxer] = [(); 4].map(|()| Counts::default());
+    let cases = ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(CASES) };
+    let rng = TestRng::deterministic_rng(cases.rng_algorithm);
+    let note = |script: &Script| match hold(&clients, script) {
+        Agreed::Taken => states.add("taken"),
+        Agreed::Laxer(words) => {
+            states.add("taken");
+            laxer.add(&words);
+        }
+        Agreed::Refused(state, reason) => {
+            states.add(&format!("{state:?}"));
+            reasons.add(&reason);
+        }
+        Agreed::Stricter(state, reason) => {
+            states.add(&format!("{state:?}"));
+            reasons.add(&reason);
+            stricter.add(&reason);
+        }
+    };
+    // By chance they would come up too seldom.
+    for edit in [(1, Edit::Version(0, 2)), (0, Edit::Flip(1, 7))] {
+        note(&Script { asks: false, tickets: 0, updates: Vec::new(), edits: vec![edit] });
+    }
+    let run = TestRunner::new_with_rng(cases, rng).run(&scripted::scripts(), |script| {
+        note(&script);
+        Ok(())
+    });
+    run.unwrap_or_else(|error| panic!("{error}"));
+    // The edits get as far as this, or else the test has become one that sees nothing.
+    let states = states.0.into_inner();
+    let deep = |state: &str, least| {
+        let seen = states.get(state).copied().unwrap_or_default();
+        assert!(seen >= least, "{state} is reached {seen} times, not {least}: {states:?}");
+    };
+    deep("taken", CASES / 10);
+    for state in ["ServerHello", "EncryptedExtensions", "Certificate", "CertificateVerify", "Ready"]
+    {
+        deep(state, CASES / 50);
+    }
+    deep("Finished", CASES / 100);
+    let reasons = reasons.0.into_inner();
+    assert!(reasons.len() >= 25, "{reasons:#?}");
+    // Each exception is one.
+    assert_eq!(stricter.0.into_inner().len(), STRICTER.len());
+    assert_eq!(laxer.0.into_inner().len(), LAXER.len());
+}

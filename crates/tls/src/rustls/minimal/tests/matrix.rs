@@ -1,0 +1,366 @@
+//! Servers that break rules which libraries may let pass, against all three clients; and the table of
+//! what each client says to them, in `docs/reference/protocol-checks.md`.
+
+use std::fmt::Write as _;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::time::{Duration, Instant};
+
+use super::authentication::Owner;
+use super::*;
+use crate::openssl::OpensslBackend;
+use crate::rustls::RustlsBackend;
+use crate::rustls::minimal::invariants::script::{message, plain};
+use crate::rustls::minimal::secrets::Side;
+use crate::{Backend, ClientSettings, Progress, Session, TrustAnchors};
+use tlslab_contract::spec::{Authenticate, ClientChoice};
+use tlslab_system::socket::Socket;
+use tlslab_wire::names::TlsVersion;
+use tlslab_wire::rule::Rule;
+use tlslab_wire::tls::client_hello_reader::extension;
+use tlslab_wire::tls::messages::{
+    CERTIFICATE, CERTIFICATE_VERIFY, ENCRYPTED_EXTENSIONS, FINISHED, KEY_SHARE, SERVER_HELLO,
+};
+
+/// What the table is written to, and the variable that makes the test write it.
+const TABLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/protocol-checks.md");
+const REWRITE: &str = "TLSLAB_REWRITE_TABLES";
+
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// What a server does wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Breach {
+    Nothing,
+    OtherSessionId,
+    NoSessionId,
+    LegacyVersion,
+    UnknownInServerHello,
+    ProtocolInServerHello,
+    UnknownInEncryptedExtensions,
+    UnofferedInEncryptedExtensions,
+    UnknownInCertificate,
+    UnofferedInCertificate,
+    EmptyRecord,
+    EmptyEncryptedRecord,
+    AlertInMessage,
+    ChangeCipherSpec,
+    HelloRequest,
+    Downgrade12,
+    Downgrade11,
+    RenegotiationInfo,
+    ExtendedMasterSecret,
+    UnknownInOldHello,
+    UnofferedInOldHello,
+    HelloRequests,
+}
+
+/// Each with the rule that it breaks, and in words.
+const BREACHES: [(Breach, Rule, &str); 21] = [
+    (Breach::OtherSessionId, Rule::SessionId, "1.3: another session ID in the ServerHello"),
+    (Breach::NoSessionId, Rule::SessionId, "1.3: no session ID in the ServerHello"),
+    (Breach::LegacyVersion, Rule::LegacyVersion, "1.3: legacy_version 0x0304"),
+    (Breach::UnknownInServerHello, Rule::Extension, "1.3: unknown extension in the ServerHello"),
+    (Breach::ProtocolInServerHello, Rule::Extension, "1.3: ALPN in the ServerHello"),
+    (
+        Breach::UnknownInEncryptedExtensions,
+        Rule::Extension,
+        "1.3: unknown extension in EncryptedExtensions",
+    ),
+    (
+        Breach::UnofferedInEncryptedExtensions,
+        Rule::Extension,
+        "1.3: extension that was not offered in EncryptedExtensions",
+    ),
+    (Breach::UnknownInCertificate, Rule::Extension, "1.3: unknown extension in Certificate"),
+    (
+        Breach::UnofferedInCertificate,
+        Rule::Extension,
+        "1.3: extension that was not offered in Certificate",
+    ),
+    (Breach::EmptyRecord, Rule::EmptyRecord, "1.3: empty plaintext handshake record"),
+    (Breach::EmptyEncryptedRecord, Rule::EmptyRecord, "1.3: empty encrypted handshake record"),
+    (Breach::AlertInMessage, Rule::InterleavedRecord, "1.3: alert within a message in fragments"),
+    (
+        Breach::ChangeCipherSpec,
+        Rule::ChangeCipherSpec,
+        "1.3: change_cipher_spec after the server's Finished",
+    ),
+    (Breach::HelloRequest, Rule::HelloRequest, "1.3: HelloRequest"),
+    (Breach::Downgrade12, Rule::Downgrade, "1.2: sentinel ...01, though 1.3 was offered"),
+    (Breach::Downgrade11, Rule::Downgrade, "1.2: sentinel ...00, though 1.3 was offered"),
+    (Breach::RenegotiationInfo, Rule::RenegotiationInfo, "1.2: renegotiation_info with content"),
+    (
+        Breach::ExtendedMasterSecret,
+        Rule::ExtendedMasterSecret,
+        "1.2: extended_master_secret with content",
+    ),
+    (Breach::UnknownInOldHello, Rule::Extension, "1.2: unknown extension in the ServerHello"),
+    (
+        Breach::UnofferedInOldHello,
+        Rule::Extension,
+        "1.2: extension that was not offered in the ServerHello",
+    ),
+    (Breach::HelloRequests, Rule::HelloRequest, "1.2: a thousand HelloRequests"),
+];
+
+/// An extension that is not registered, and max_fragment_length, which no client here offers.
+const UNKNOWN: &[u8] = &[0x12, 0x34, 0, 0];
+const UNOFFERED: &[u8] = &[0, 1, 0, 1, 1];
+
+impl Breach {
+    fn is_old(self) -> bool {
+        use Breach::*;
+        matches!(
+            self,
+            Downgrade12
+                | Downgrade11
+                | RenegotiationInfo
+                | ExtendedMasterSecret
+                | UnknownInOldHello
+                | UnofferedInOldHello
+                | HelloRequests
+        )
+    }
+
+    /// The ServerHello to this ClientHello, with this share.
+    fn server_hello(self, hello: &[u8], share: &[u8]) -> Vec<u8> {
+        let id = match self {
+            Self::OtherSessionId => &[9; 32][..],
+            Self::NoSessionId => &[],
+            _ => &hello[44..44 + usize::from(hello[43])],
+        };
+        let mut random = [7; 32];
+        match self {
+            Self::Downgrade12 => random[24..].copy_from_slice(b"DOWNGRD\x01"),
+            Self::Downgrade11 => random[24..].copy_from_slice(b"DOWNGRD\x00"),
+            _ => {}
+        }
+        let version = if self == Self::LegacyVersion { [3, 4] } else { [3, 3] };
+        let suite = if self.is_old() { [0xc0, 0x2b] } else { [0x13, 0x01] };
+        let key_share = [&[0, 51, 0, 36, 0, 29, 0, 32], share].concat();
+        let mut extensions: Vec<u8> =
+            if self.is_old() { vec![] } else { [&[0, 43, 0, 2, 3, 4][..], &key_share].concat() };
+        let more: &[u8] = match self {
+            Self::UnknownInServerHello | Self::UnknownInOldHello => UNKNOWN,
+            Self::UnofferedInOldHello => UNOFFERED,
+            Self::ProtocolInServerHello => b"\x00\x10\x00\x0b\x00\x09\x08http/1.1",
+            Self::RenegotiationInfo => &[0xff, 0x01, 0, 3, 2, 9, 9],
+            Self::ExtendedMasterSecret => &[0, 23, 0, 1, 9],
+            _ => &[],
+        };
+        extensions.extend(more);
+        let length = (extensions.len() as u16).to_be_bytes();
+        let body =
+            [&version[..], &random, &[id.len() as u8], id, &suite, &[0], &length, &extensions];
+        message(SERVER_HELLO, &body.concat())
+    }
+
+    /// All that a server sends in answer to this record of a ClientHello, up to a byte of plaintext.
+    fn flight(self, hello: &[u8], owner: &Owner) -> Vec<u8> {
+        let own = implementation(Group::X25519, KeyShare::Reused).unwrap().start().unwrap();
+        let answer = self.server_hello(hello, own.pub_key());
+        // A list of one share: its length, the group, the share's length.
+        let shared = own.complete(&extension(hello, KEY_SHARE).unwrap()[6..38]).unwrap();
+        let mut out = Vec::new();
+        match self {
+            Self::EmptyRecord => out.extend(plain(HANDSHAKE, &[])),
+            Self::HelloRequests => {
+                (0..1000).for_each(|_| out.extend(plain(HANDSHAKE, &[0, 0, 0, 0])));
+            }
+            _ => {}
+        }
+        if self == Self::AlertInMessage {
+            out.extend(plain(HANDSHAKE, &answer[..10]));
+            out.extend(plain(ALERT, &[1, USER_CANCELED]));
+            out.extend(plain(HANDSHAKE, &answer[10..]));
+        } else {
+            out.extend(plain(HANDSHAKE, &answer));
+        }
+        if !self.is_old() {
+            out.extend(plain(CHANGE_CIPHER_SPEC, &[1]));
+            let secrets = SUITES[0].begin(shared.secret_bytes(), [&hello[HEADER..], &answer]);
+            self.encrypted(secrets, owner, &mut out);
+        }
+        out
+    }
+
+    fn encrypted(self, mut secrets: Box<dyn Secrets>, owner: &Owner, out: &mut Vec<u8>) {
+        let mut keys = SUITES[0].protect(secrets.traffic(Side::Server)).unwrap();
+        let list =
+            |extensions: &[u8]| [&(extensions.len() as u16).to_be_bytes()[..], extensions].concat();
+        let extensions = list(match self {
+            Self::UnknownInEncryptedExtensions => UNKNOWN,
+            Self::UnofferedInEncryptedExtensions => UNOFFERED,
+            _ => &[],
+        });
+        let chain = owner.chain_with(&list(match self {
+            Self::UnknownInCertificate => UNKNOWN,
+            Self::UnofferedInCertificate => &[0, 18, 0, 0],
+            _ => &[],
+        }));
+        let mut say = |secrets: &mut Box<dyn Secrets>, kind, body: &[u8]| {
+            let message = message(kind, body);
+            secrets.add(&message);
+            keys.seal(HANDSHAKE, &message, out).unwrap();
+        };
+        say(&mut secrets, ENCRYPTED_EXTENSIONS, &extensions);
+        match self {
+            Self::EmptyEncryptedRecord => keys.seal(HANDSHAKE, &[], out).unwrap(),
+            Self::HelloRequest => keys.seal(HANDSHAKE, &[0, 0, 0, 0], out).unwrap(),
+            _ => {}
+        }
+        let mut say = |secrets: &mut Box<dyn Secrets>, kind, body: &[u8]| {
+            let message = message(kind, body);
+            secrets.add(&message);
+            keys.seal(HANDSHAKE, &message, out).unwrap();
+        };
+        say(&mut secrets, CERTIFICATE, &chain);
+        let proof = owner.proof(secrets.so_far().as_ref());
+        say(&mut secrets, CERTIFICATE_VERIFY, &proof);
+        let content = secrets.finished(Side::Server);
+        say(&mut secrets, FINISHED, content.as_ref());
+        if self == Self::ChangeCipherSpec {
+            out.extend(plain(CHANGE_CIPHER_SPEC, &[1]));
+        }
+        let mut keys = SUITES[0].protect(&secrets.application()[1]).unwrap();
+        keys.seal(APPLICATION_DATA, b"x", out).unwrap();
+    }
+}
+
+fn offer(breach: Breach, client: ClientChoice) -> ClientSettings {
+    ClientSettings {
+        versions: if breach.is_old() && client == ClientChoice::Library {
+            vec![]
+        } else {
+            vec![TlsVersion::Tls13]
+        },
+        suites: vec![],
+        groups: vec![Group::X25519],
+        signature_schemes: vec![],
+        server_names: vec!["localhost".to_owned()],
+        alpn: vec!["http/1.1".to_owned()],
+        client_identity: None,
+        trust: TrustAnchors::Anyone,
+        authenticate: Authenticate::Every,
+        key_share: KeyShare::Fresh,
+        client,
+        key_log: None,
+        allow_obsolete: false,
+        resume: Resume::None,
+        early_data: false,
+        hello_retry: None,
+    }
+}
+
+/// How a session ends that gets this flight: `None` if it reads the plaintext behind it, or waits for
+/// more.
+fn refusal<S: Session>(mut session: S, breach: Breach, owner: &Owner) -> Option<Failure> {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut socket = Socket::connect(listener.local_addr().unwrap()).unwrap();
+    let (mut peer, _) = listener.accept().unwrap();
+    assert_eq!(session.handshake(&mut socket, None), Ok(Progress::WantRead));
+    let flight = breach.flight(&client_hello(&mut peer), owner);
+    peer.write_all(&flight).unwrap();
+    let deadline = Instant::now() + PATIENCE;
+    let mut is_done = false;
+    while Instant::now() < deadline {
+        socket.became_readable(false);
+        let progress = if is_done {
+            session.read(&mut socket, &mut [0; 16])
+        } else {
+            session.handshake(&mut socket, None)
+        };
+        match progress {
+            Err(failure) => return Some(failure),
+            Ok(Progress::Done(_)) if is_done => return None,
+            Ok(Progress::Done(_)) => is_done = true,
+            Ok(Progress::WantRead) if socket.received < flight.len() as u64 => {}
+            Ok(Progress::WantRead) if breach.is_old() => return None,
+            Ok(other) => panic!("{breach:?}: {other:?}"),
+        }
+    }
+    panic!("{breach:?}: nothing happened for {PATIENCE:?}");
+}
+
+fn client_hello(peer: &mut TcpStream) -> Vec<u8> {
+    let mut record = vec![0; HEADER];
+    peer.read_exact(&mut record).unwrap();
+    let length = usize::from(u16::from_be_bytes([record[3], record[4]]));
+    record.resize(HEADER + length, 0);
+    peer.read_exact(&mut record[HEADER..]).unwrap();
+    record
+}
+
+/// What the minimal client, rustls and OpenSSL say.
+fn refusals(breach: Breach, owner: &Owner) -> [Option<Failure>; 3] {
+    let library = offer(breach, ClientChoice::Library);
+    let mut minimal = RustlsBackend::new(&offer(breach, ClientChoice::Auto)).unwrap();
+    // The first connection is the library's.
+    minimal.open().unwrap();
+    let minimal = minimal.open().unwrap();
+    assert!(minimal.is_own());
+    [
+        refusal(minimal, breach, owner),
+        refusal(RustlsBackend::new(&library).unwrap().open().unwrap(), breach, owner),
+        refusal(OpensslBackend::new(&library).unwrap().open().unwrap(), breach, owner),
+    ]
+}
+
+#[test]
+fn no_client_lets_a_server_break_a_rule_and_the_docs_say_who_checks_it() {
+    let owner = Owner::new();
+    assert_eq!(refusals(Breach::Nothing, &owner), [None; 3]);
+    let mut table = String::from(HEAD);
+    let mut lenient = Vec::new();
+    for (breach, rule, words) in BREACHES {
+        let said = refusals(breach, &owner);
+        write!(table, "| {words} | `{rule}` |").unwrap();
+        for failure in said {
+            match failure {
+                Some(failure) => write!(table, " `{failure}` |").unwrap(),
+                None => table.push_str(" - |"),
+            }
+            // By whatever name it is refused, it is not another rule's.
+            let is_named = failure == Some(Failure::Rule(rule));
+            if !is_named && failure != Some(Failure::TlsProtocol) {
+                lenient.push((breach, said));
+            }
+        }
+        table.push('\n');
+    }
+    table.push_str(TAIL);
+    if std::env::var_os(REWRITE).is_some() {
+        std::fs::write(TABLE, &table).unwrap();
+    }
+    assert_eq!(lenient, [], "{table}");
+    let committed = std::fs::read_to_string(TABLE).unwrap_or_default();
+    assert_eq!(committed, table, "set {REWRITE}=1 to write the table again");
+}
+
+const HEAD: &str = "\
+# What each client checks
+
+Made by the test `no_client_lets_a_server_break_a_rule_and_the_docs_say_who_checks_it`; \
+`TLSLAB_REWRITE_TABLES=1` makes it write this page again.
+
+Each row is a server that breaks one rule. Each cell is the class under which the record counts the \
+connection: `tls_protocol` if the client or its library refuses by itself, `rule_...` if the library \
+lets it pass and tlslab refuses, `-` if nobody notices. What this table says is checked on every \
+connection; what is not seen stands below it.
+
+| Server | Rule | Minimal client | rustls | OpenSSL |
+|---|---|---|---|---|
+";
+
+const TAIL: &str = "
+Not seen:
+- An encrypted handshake record that is empty but for padding, on rustls and OpenSSL.
+- TLS 1.2: rules broken behind the server's change_cipher_spec, but for what the library checks and \
+OpenSSL's HelloRequests.
+- rustls does not show what is within encrypted records: one that holds nothing is refused by its \
+length, and an empty record of application data right behind the server's Finished, which is allowed, \
+would be refused with it: a `rule_empty_record` on rustls alone is to be looked at with \
+`--backend openssl` before the server is blamed.
+- The minimal client offers TLS 1.3 only: it refuses every server of rows \"1.2\" for its version.
+";

@@ -1,0 +1,350 @@
+//! Against a server of rustls; against one that says what it should not in `peer`.
+
+mod alerts;
+mod authentication;
+mod differential;
+mod faults;
+mod matrix;
+mod peer;
+mod scripted;
+
+use std::io::{Read, Write};
+
+use proptest::prelude::*;
+use rustls::client::UnbufferedClientConnection;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use rustls::server::{ServerConnection, WebPkiClientVerifier};
+use rustls::{ClientConfig, RootCertStore, ServerConfig};
+
+use self::peer::Peer;
+use super::invariants::script::message;
+use super::secrets::SUITES;
+use super::*;
+use crate::Alpn;
+use crate::rustls::key_exchange::{self, implementation};
+use crate::rustls::suites::CIPHER_SUITES;
+use crate::rustls::verifier::Verifier;
+use tlslab_contract::spec::KeyShare;
+use tlslab_wire::names::{Group, SignatureScheme};
+use tlslab_wire::tls::client_hello_reader::split;
+use tlslab_wire::tls::messages::{for_each_extension, record_length};
+
+/// The groups that differ in what their shares look like.
+const GROUPS: [Group; 3] = [Group::X25519, Group::P256, Group::X25519MlKem768];
+
+fn config(group: Group, suites: &[u16]) -> Arc<ClientConfig> {
+    let mut provider = rustls::crypto::aws_lc_rs::default_provider();
+    provider.kx_groups = vec![implementation(group, KeyShare::Reused).unwrap()];
+    provider.cipher_suites = CIPHER_SUITES.clone();
+    provider.cipher_suites.retain(|suite| suites.contains(&suite.suite().into()));
+    let algorithms = provider.signature_verification_algorithms;
+    let verifier = Verifier::none(algorithms, algorithms.supported_schemes());
+    let mut config = ClientConfig::builder_with_provider(Arc::new(provider))
+        .with_protocol_versions(&[&rustls::version::TLS13])
+        .unwrap()
+        .dangerous()
+        .with_custom_certificate_verifier(Arc::new(verifier))
+        .with_no_client_auth();
+    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    Arc::new(config)
+}
+
+fn name() -> ServerName<'static> {
+    ServerName::try_from("localhost").unwrap()
+}
+
+fn template(group: Group) -> Arc<ClientHelloTemplate> {
+    let suites = SUITES.each_ref().map(|suite| suite.code_point);
+    trusting(&config(group, &suites))
+}
+
+/// Of the group as the configuration has it, and without authentication, as `--lean` has it.
+fn trusting(config: &Arc<ClientConfig>) -> Arc<ClientHelloTemplate> {
+    let group = config.crypto_provider().kx_groups[0];
+    Arc::new(ClientHelloTemplate::new(config, &name(), group, None).unwrap())
+}
+
+fn server_config(asks: bool) -> ServerConfig {
+    let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    server_config_of(made.cert.der().to_vec(), made.signing_key.serialize_der(), asks)
+}
+
+/// With this certificate and its key, which asks for a client's certificate or not.
+fn server_config_of(certificate: Vec<u8>, pkcs8: Vec<u8>, asks: bool) -> ServerConfig {
+    let chain = vec![CertificateDer::from(certificate)];
+    let key = PrivateKeyDer::try_from(pkcs8).unwrap();
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
+        .with_protocol_versions(&[&rustls::version::TLS12, &rustls::version::TLS13])
+        .unwrap();
+    let builder = if asks {
+        let mut roots = RootCertStore::empty();
+        roots.add(chain[0].clone()).unwrap();
+        let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider);
+        builder.with_client_cert_verifier(verifier.allow_unauthenticated().build().unwrap())
+    } else {
+        builder.with_no_client_auth()
+    };
+    let mut config = builder.with_single_cert(chain, key).unwrap();
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    config
+}
+
+fn server(config: ServerConfig) -> ServerConnection {
+    ServerConnection::new(Arc::new(config)).unwrap()
+}
+
+/// A client that has begun, and its ClientHello's record.
+fn begun(template: &Arc<ClientHelloTemplate>) -> (MinimalClient, Vec<u8>) {
+    let mut client = MinimalClient::new(Arc::clone(template)).unwrap();
+    let mut hello = Vec::new();
+    client.begin(&mut hello).unwrap();
+    (client, hello)
+}
+
+/// Gives all whole records to the client, and takes them off; what it says, and what it read.
+fn feed(
+    client: &mut MinimalClient,
+    bytes: &mut Vec<u8>,
+    outgoing: &mut Vec<u8>,
+) -> Result<Vec<u8>, Failure> {
+    let mut plaintext = Vec::new();
+    while let Some(length) = client.record_length(bytes, outgoing)? {
+        if bytes.len() < length {
+            break;
+        }
+        let mut record: Vec<u8> = bytes.drain(..length).collect();
+        match client.record(&mut record, outgoing)? {
+            Event::Nothing => {}
+            Event::Plaintext(read) => plaintext.extend_from_slice(read),
+            Event::Closed => return Err(Failure::Closed(tlslab_wire::outcome::Step::Body)),
+        }
+    }
+    Ok(plaintext)
+}
+
+/// Carries bytes to and fro until neither side has any; what the client read, and the server.
+fn exchange(
+    client: &mut MinimalClient,
+    server: &mut ServerConnection,
+    outgoing: &mut Vec<u8>,
+) -> (Vec<u8>, Vec<u8>) {
+    let (mut plaintext, mut received, mut incoming) = (Vec::new(), Vec::new(), Vec::new());
+    while !outgoing.is_empty() || server.wants_write() {
+        let mut sent = &outgoing[..];
+        while !sent.is_empty() {
+            server.read_tls(&mut sent).unwrap();
+            let state = server.process_new_packets().unwrap();
+            let before = received.len();
+            received.resize(before + state.plaintext_bytes_to_read(), 0);
+            server.reader().read_exact(&mut received[before..]).unwrap();
+        }
+        outgoing.clear();
+        while server.wants_write() {
+            server.write_tls(&mut incoming).unwrap();
+        }
+        plaintext.extend(feed(client, &mut incoming, outgoing).unwrap());
+    }
+    assert!(incoming.is_empty());
+    (plaintext, received)
+}
+
+/// A connection whose handshake is done.
+fn connected(
+    template: &Arc<ClientHelloTemplate>,
+    config: ServerConfig,
+) -> (MinimalClient, ServerConnection) {
+    let (mut client, mut outgoing) = begun(template);
+    let mut server = server(config);
+    exchange(&mut client, &mut server, &mut outgoing);
+    assert!(client.is_ready() && !server.is_handshaking(), "{:?}", client.reason());
+    (client, server)
+}
+
+/// Sends both ways.
+fn converse(client: &mut MinimalClient, server: &mut ServerConnection) {
+    let mut outgoing = Vec::new();
+    let request: Vec<u8> = (0..40_000_u32).map(|number| number as u8).collect();
+    client.write(&request, &mut outgoing).unwrap();
+    assert_eq!(exchange(client, server, &mut outgoing), (Vec::new(), request.clone()));
+    server.writer().write_all(&request).unwrap();
+    assert_eq!(exchange(client, server, &mut outgoing), (request, Vec::new()));
+}
+
+#[test]
+fn a_handshake_and_what_follows_with_every_suite_and_several_groups() {
+    for group in GROUPS {
+        for suite in &SUITES {
+            let template = trusting(&config(group, &[suite.code_point]));
+            let (mut client, mut server) = connected(&template, server_config(false));
+            let facts = client.facts();
+            assert_eq!(facts.suite, CipherSuite::from_code_point(suite.code_point));
+            assert_eq!(facts.group, Some(KeyExchangeGroup::Named(group.code_point())));
+            assert_eq!(facts.signature_scheme, Some(SignatureScheme::from_code_point(0x0403)));
+            assert_eq!(facts.alpn, Some(Alpn::of(b"http/1.1")));
+            assert!(!facts.authenticated && !facts.client_authenticated && facts.minimal_client);
+            converse(&mut client, &mut server);
+            server.send_close_notify();
+            let mut end = Vec::new();
+            server.write_tls(&mut end).unwrap();
+            assert_eq!(client.record(&mut end, &mut Vec::new()), Ok(Event::Closed));
+        }
+    }
+}
+
+#[test]
+fn messages_may_lie_across_records() {
+    let mut config = server_config(false);
+    config.max_fragment_size = Some(64);
+    let (mut client, mut server) = connected(&template(Group::X25519), config);
+    // No room is kept for them.
+    assert_eq!(client.message.capacity(), 0);
+    converse(&mut client, &mut server);
+}
+
+#[test]
+fn a_key_that_is_worn_is_renewed() {
+    let (mut client, mut server) = connected(&template(Group::X25519), server_config(false));
+    let mut outgoing = Vec::new();
+    client.renew(&mut outgoing).unwrap();
+    exchange(&mut client, &mut server, &mut outgoing);
+    converse(&mut client, &mut server);
+    client.sending.as_mut().unwrap().wear();
+    client.write(b"x", &mut outgoing).unwrap();
+    // A KeyUpdate of 5 bytes and a byte of plaintext, each in a record that adds 22.
+    assert_eq!(outgoing.len(), 27 + 23);
+    assert!(!client.sending.as_ref().unwrap().is_worn());
+}
+
+#[test]
+fn a_server_that_asks_for_a_certificate_gets_none() {
+    let (mut client, mut server) = connected(&template(Group::X25519), server_config(true));
+    assert!(server.peer_certificates().is_none_or(<[_]>::is_empty));
+    converse(&mut client, &mut server);
+}
+
+#[test]
+fn keys_are_updated_as_often_as_the_server_likes() {
+    let (mut client, mut server) = connected(&template(Group::X25519), server_config(false));
+    for _ in 0..3 {
+        server.refresh_traffic_keys().unwrap();
+        converse(&mut client, &mut server);
+    }
+}
+
+#[test]
+fn its_client_hello_is_that_of_rustls_but_for_what_is_drawn_anew() {
+    let suites = SUITES.each_ref().map(|suite| suite.code_point);
+    let config = config(Group::X25519, &suites);
+    let template = trusting(&config);
+    let (_, first) = begun(&template);
+    let (_, second) = begun(&template);
+    let same = |range: std::ops::Range<usize>| first[range.clone()] == second[range];
+    assert!(same(0..11) && !same(11..43) && same(43..44) && !same(44..76) && same(76..first.len()));
+    let mut library = UnbufferedClientConnection::new(config, name()).unwrap();
+    let mut theirs = Vec::new();
+    if let Ok(rustls::unbuffered::ConnectionState::EncodeTlsData(mut flight)) =
+        library.process_tls_records(&mut []).state
+    {
+        crate::rustls::flight::encode_flight(&mut theirs, &mut flight);
+    }
+    // rustls shuffles its extensions.
+    let sorted = |hello: &[u8]| {
+        let (_, rest) = split(&hello[76..], 2).unwrap();
+        let mut all = Vec::new();
+        for_each_extension(&rest[2..], |number, content| {
+            all.push((number, content.to_vec()));
+            Ok(())
+        })
+        .unwrap();
+        all.sort();
+        all
+    };
+    assert_eq!(first.len(), theirs.len());
+    assert_eq!(first[..11], theirs[..11]);
+    assert_eq!(sorted(&first), sorted(&theirs));
+}
+
+#[test]
+fn a_fresh_share_is_another_one_for_each_connection() {
+    for group in GROUPS {
+        let config = config(group, &[0x1301]);
+        let fresh = key_exchange::own(group, KeyShare::Fresh).unwrap();
+        let template = Arc::new(ClientHelloTemplate::new(&config, &name(), fresh, None).unwrap());
+        let [first, second] = [(); 2].map(|()| {
+            let (client, hello) = begun(&template);
+            let share = client.exchange.unwrap().pub_key().to_vec();
+            let times = hello.windows(share.len()).filter(|window| *window == share).count();
+            assert_eq!(times, 1, "{group}");
+            share
+        });
+        assert_ne!(first, second);
+        let (mut client, mut server) = connected(&template, server_config(false));
+        converse(&mut client, &mut server);
+        // A template is of one group only.
+        let other = key_exchange::own(Group::P521, KeyShare::Fresh).unwrap();
+        assert!(ClientHelloTemplate::new(&config, &name(), other, None).is_none());
+    }
+}
+
+/// Types of messages that have a place somewhere.
+const KINDS: [u8; 8] = [2, 4, 8, 11, 13, 15, 20, 24];
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn a_flight_that_was_tampered_with_completes_nothing(place in 0_usize..900, bit in 0_u8..8) {
+        let (mut client, outgoing) = begun(&template(Group::X25519));
+        let mut server = server(server_config(false));
+        server.read_tls(&mut &outgoing[..]).unwrap();
+        server.process_new_packets().unwrap();
+        let mut flight = Vec::new();
+        while server.wants_write() {
+            server.write_tls(&mut flight).unwrap();
+        }
+        let finished = flight.len();
+        let place = place % finished;
+        let hello = record_length(&flight).unwrap().unwrap_or(0);
+        flight[place] ^= 1 << bit;
+        // The minor version of a record that is not encrypted means nothing (RFC 8446, section 5.1):
+        // that of the ServerHello and of the record for middle boxes behind it.
+        let is_free = [2, hello + 2].contains(&place);
+        let said = feed(&mut client, &mut flight, &mut Vec::new());
+        prop_assert!(is_free || said.is_err() || !client.is_ready());
+        prop_assert!(!is_free || client.is_ready());
+    }
+
+    #[test]
+    fn no_bytes_make_it_panic(
+        mut bytes in prop::collection::vec(any::<u8>(), 0..600),
+        said in 0_usize..5,
+        kind in prop::option::of(prop::sample::select(&KINDS[..])),
+    ) {
+        let mut peer = Peer::new();
+        peer.say_first(said);
+        // As they are, or behind the header of a message of a type that there is, so that they get
+        // as far as its reader.
+        let content = kind.map_or_else(|| bytes.clone(), |kind| message(kind, &bytes));
+        let mut record = peer.seal(HANDSHAKE, &content);
+        let _ = peer.client.record(&mut record, &mut Vec::new());
+        let (mut client, _) = begun(&template(Group::X25519));
+        let _ = feed(&mut client, &mut bytes, &mut Vec::new());
+    }
+}
+
+#[test]
+fn what_is_no_record_is_told_by_its_header() {
+    for (begin, length) in [
+        (&[22, 3, 3, 0][..], Ok(None)),
+        (&[22, 3, 1, 0, 2, 9], Ok(Some(7))),
+        (&[23, 3, 3, 0x41, 0], Ok(Some(5 + 0x4100))),
+        (&[23, 3, 3, 0x41, 1], Err(Failure::TlsProtocol)),
+        (b"SSH-2", Err(Failure::TlsProtocol)),
+        (b"HTTP/", Err(Failure::TlsProtocol)),
+        (&[24, 3, 3, 0, 2], Err(Failure::TlsProtocol)),
+        (&[22, 2, 0, 0, 2], Err(Failure::TlsProtocol)),
+    ] {
+        assert_eq!(record_length(begin).map_err(Failure::from), length, "{begin:?}");
+    }
+}

@@ -1,0 +1,389 @@
+//! Against a server of the tests' own, which says what no library would.
+
+use rustls::crypto::ActiveKeyExchange;
+
+use super::*;
+use crate::rustls::minimal::invariants::script::{RIGHT, message, plain};
+use crate::rustls::minimal::messages::{KEY_UPDATES, LONGEST_MESSAGE};
+use crate::rustls::minimal::secrets::Side;
+use tlslab_wire::tls::messages::{
+    CERTIFICATE, CERTIFICATE_REQUEST, CERTIFICATE_VERIFY, ENCRYPTED_EXTENSIONS, FINISHED,
+    KEY_UPDATE, NEW_SESSION_TICKET, SERVER_HELLO,
+};
+
+/// A server of our own, made of the client's parts.
+pub struct Peer {
+    pub client: MinimalClient,
+    secrets: Box<dyn Secrets>,
+    keys: Protection,
+}
+
+/// A ServerHello's body.
+fn server_hello(client: &MinimalClient, exchange: &dyn ActiveKeyExchange) -> Vec<u8> {
+    let share = exchange.pub_key();
+    let mut body = vec![3, 3];
+    body.extend([7; 32]);
+    body.push(32);
+    body.extend(client.session_id);
+    body.extend([0x13, 0x01, 0, 0, 46, 0, 43, 0, 2, 3, 4, 0, 51, 0, 36, 0, 29, 0, 32]);
+    body.extend(share);
+    body
+}
+
+impl Peer {
+    /// As far as the ServerHello.
+    pub fn new() -> Self {
+        Self::of(&template(Group::X25519))
+    }
+
+    /// The same to a client of this template, whose group is X25519.
+    pub fn of(template: &Arc<ClientHelloTemplate>) -> Self {
+        let (mut client, hello) = begun(template);
+        let own = implementation(Group::X25519, KeyShare::Reused).unwrap().start().unwrap();
+        let body = server_hello(&client, &*own);
+        let answer = message(SERVER_HELLO, &body);
+        let theirs = client.exchange.as_ref().unwrap().pub_key().to_vec();
+        let shared = own.complete(&theirs).unwrap();
+        let secrets = SUITES[0].begin(shared.secret_bytes(), [&hello[HEADER..], &answer]);
+        let keys = SUITES[0].protect(secrets.traffic(Side::Server)).unwrap();
+        let mut record = plain(HANDSHAKE, &answer);
+        assert_eq!(client.record(&mut record, &mut Vec::new()), Ok(Event::Nothing));
+        Self { client, secrets, keys }
+    }
+
+    /// The secret of what the client says in the handshake.
+    pub fn client_secret(&self) -> &OkmBlock {
+        self.secrets.traffic(Side::Client)
+    }
+
+    pub fn seal(&mut self, kind: u8, content: &[u8]) -> Vec<u8> {
+        let mut record = Vec::new();
+        self.keys.seal(kind, content, &mut record).unwrap();
+        record
+    }
+
+    /// Says a message of the handshake, in a record of its own.
+    pub fn say(&mut self, kind: u8, body: &[u8]) -> Result<(), Failure> {
+        let message = message(kind, body);
+        self.secrets.add(&message);
+        let mut record = self.seal(HANDSHAKE, &message);
+        self.client.record(&mut record, &mut Vec::new()).map(|_| ())
+    }
+
+    /// Says messages up to the CertificateVerify.
+    pub fn say_all_but_finished(&mut self) {
+        self.say_first(RIGHT.len());
+    }
+
+    /// Says so many messages behind the ServerHello; the fourth is the Finished.
+    pub fn say_first(&mut self, count: usize) {
+        RIGHT.iter().take(count).for_each(|(kind, body)| self.say(*kind, body).unwrap());
+        if count > RIGHT.len() {
+            self.finish().unwrap();
+        }
+    }
+
+    /// The hash of what has been said.
+    pub fn transcript(&self) -> Vec<u8> {
+        self.secrets.so_far().as_ref().to_vec()
+    }
+
+    /// A body that a message of this type may have in this handshake.
+    fn right_body(&self, kind: u8) -> Vec<u8> {
+        match kind {
+            SERVER_HELLO => {
+                let own = implementation(Group::X25519, KeyShare::Reused).unwrap();
+                server_hello(&self.client, &*own.start().unwrap())
+            }
+            FINISHED => self.secrets.finished(Side::Server).as_ref().to_vec(),
+            CERTIFICATE_REQUEST => vec![0, 0, 8, 0, 13, 0, 4, 0, 2, 4, 3],
+            NEW_SESSION_TICKET => [&[0; 9][..], &[0, 1, 7], &[0, 0]].concat(),
+            KEY_UPDATE => vec![0],
+            _ => RIGHT.iter().find(|(right, _)| *right == kind).map_or(vec![], |(_, b)| b.to_vec()),
+        }
+    }
+
+    pub fn finish(&mut self) -> Result<(), Failure> {
+        let content = self.secrets.finished(Side::Server);
+        self.say(FINISHED, content.as_ref())
+    }
+}
+
+#[test]
+fn the_peer_of_these_tests_can_do_it_right() {
+    let mut peer = Peer::new();
+    peer.say_all_but_finished();
+    peer.finish().unwrap();
+    assert!(peer.client.is_ready());
+}
+
+#[test]
+fn a_finished_that_does_not_fit_is_refused() {
+    let mut peer = Peer::new();
+    peer.say_all_but_finished();
+    let mut content = peer.secrets.finished(Side::Server).as_ref().to_vec();
+    content[31] ^= 1;
+    assert_eq!(peer.say(FINISHED, &content), Err(Failure::TlsProtocol));
+    assert!(!peer.client.is_ready());
+    for wrong in [&content[..31], &[], &[0; 48]] {
+        let mut peer = Peer::new();
+        peer.say_all_but_finished();
+        assert_eq!(peer.say(FINISHED, wrong), Err(Failure::TlsProtocol));
+    }
+}
+
+#[test]
+fn no_message_may_be_missing_out_of_turn_or_there_twice() {
+    let right = [ENCRYPTED_EXTENSIONS, CERTIFICATE, CERTIFICATE_VERIFY, FINISHED];
+    for (place, next) in right.into_iter().enumerate() {
+        for wrong in 0..=u8::MAX {
+            let asks = place == 1 && wrong == CERTIFICATE_REQUEST;
+            if wrong == next || asks {
+                continue;
+            }
+            let mut peer = Peer::new();
+            peer.say_first(place);
+            // A body that is right where the message has its place: only the order is wrong.
+            let body = peer.right_body(wrong);
+            assert_eq!(peer.say(wrong, &body), Err(Failure::TlsProtocol), "{wrong} at {place}");
+            assert!(!peer.client.is_ready());
+            let reason = peer.client.reason().unwrap().name;
+            assert!(reason.contains("has no place here"), "{wrong} at {place}: {reason}");
+        }
+    }
+}
+
+#[test]
+fn what_messages_may_not_hold_is_refused() {
+    let refused = |kinds: &[(u8, &[u8])]| {
+        let mut peer = Peer::new();
+        let (last, before) = kinds.split_last().unwrap();
+        before.iter().for_each(|(kind, body)| peer.say(*kind, body).unwrap());
+        peer.say(last.0, last.1).unwrap_err()
+    };
+    let [extensions, certificate, _] = RIGHT;
+    // A protocol that is not offered, two of them, and lengths that are wrong; what was not asked for,
+    // what belongs into the ServerHello or to TLS 1.2, a name with content, and one twice.
+    for body in [
+        &[0, 4, 0, 99, 0, 0][..],
+        &[0, 6, 0, 43, 0, 2, 3, 4],
+        &[0, 4, 0, 23, 0, 0],
+        &[0, 5, 0, 0, 0, 1, 9],
+        &[0, 8, 0, 0, 0, 0, 0, 0, 0, 0],
+        &[0, 9, 0, 16, 0, 5, 0, 3, 2, b'h', b'3'],
+        &[0, 9, 0, 16, 0, 5, 0, 3, 2, b'h', b'2', b'x'],
+        &[0, 10, 0, 16, 0, 6, 0, 4, 2, b'h', b'2', 0],
+        &[0, 1, 0],
+        &[0],
+        &[],
+        &[0, 0, 0],
+    ] {
+        assert_eq!(refused(&[(ENCRYPTED_EXTENSIONS, body)]), Failure::TlsProtocol, "{body:?}");
+    }
+    let none = [extensions, (CERTIFICATE, &[0, 0, 0, 0]), RIGHT[2]];
+    assert_eq!(refused(&none), Failure::Certificate);
+    for body in [&[][..], &[0], &[0, 0, 0], &[1, 9, 0, 0, 0], &[0, 0, 0, 1, 9]] {
+        assert_eq!(refused(&[extensions, (CERTIFICATE, body)]), Failure::TlsProtocol);
+    }
+    for body in [&[][..], &[4], &[4, 3, 0], &[4, 3, 0, 1], &[4, 3, 0, 1, 9, 9]] {
+        let kinds = [extensions, certificate, (CERTIFICATE_VERIFY, body)];
+        assert_eq!(refused(&kinds), Failure::TlsProtocol);
+    }
+    let whole = [0, 0, 8, 0, 13, 0, 4, 0, 2, 4, 3];
+    let asks: (u8, &[u8]) = (CERTIFICATE_REQUEST, &whole);
+    assert_eq!(refused(&[extensions, asks, asks]), Failure::TlsProtocol);
+    for length in 0..whole.len() {
+        let cut = (CERTIFICATE_REQUEST, &whole[..length]);
+        assert_eq!(refused(&[extensions, cut]), Failure::TlsProtocol);
+    }
+    // Names of authorities that are none: without a byte, and cut short.
+    for names in [&[0, 2, 0, 0][..], &[0, 3, 0, 2, 9], &[0, 1, 0]] {
+        let list = [&whole[3..], &[0, 47, 0, names.len() as u8], names].concat();
+        let body = [&[0, 0, list.len() as u8], &list[..]].concat();
+        let wrong = (CERTIFICATE_REQUEST, &body[..]);
+        assert_eq!(refused(&[extensions, wrong]), Failure::TlsProtocol, "{body:?}");
+    }
+    // With a context, with something behind it, without schemes, and with them twice.
+    let schemes = &whole[3..];
+    for body in [
+        [&[1, 5], &whole[1..]].concat(),
+        [&whole[..], &[0]].concat(),
+        vec![0, 0, 0],
+        vec![0, 0, 6, 0, 13, 0, 2, 0, 0],
+        [&[0, 0, 16], schemes, schemes].concat(),
+    ] {
+        let wrong = (CERTIFICATE_REQUEST, &body[..]);
+        assert_eq!(refused(&[extensions, wrong]), Failure::TlsProtocol, "{body:?}");
+    }
+}
+
+#[test]
+fn a_session_ticket_is_read_though_none_is_kept() {
+    // Lifetime and age, no nonce, a ticket of one byte, no extensions.
+    let ticket = [&[0; 9][..], &[0, 1, 7], &[0, 0]].concat();
+    for (length, said) in [(ticket.len(), Ok(())), (12, Err(Failure::TlsProtocol))] {
+        let mut peer = Peer::new();
+        peer.say_first(4);
+        let [_, server] = peer.client.traffic.as_ref().unwrap();
+        peer.keys = SUITES[0].protect(server).unwrap();
+        assert_eq!(peer.say(NEW_SESSION_TICKET, &ticket[..length]), said);
+    }
+}
+
+#[test]
+fn a_message_is_as_long_as_rustls_lets_it_be() {
+    for (length, class) in [(LONGEST_MESSAGE, None), (LONGEST_MESSAGE + 1, Some(()))] {
+        let mut peer = Peer::new();
+        let begin = message(ENCRYPTED_EXTENSIONS, &vec![0; length])[..4].to_vec();
+        let mut record = peer.seal(HANDSHAKE, &begin);
+        let said = peer.client.record(&mut record, &mut Vec::new());
+        assert_eq!(said.err().map(|_| ()), class, "{length} bytes");
+    }
+}
+
+#[test]
+fn key_updates_without_end_are_refused() {
+    const KEY_UPDATE: [u8; 5] = [24, 0, 0, 1, 0];
+    let mut peer = Peer::new();
+    peer.say_first(4);
+    let [_, server] = peer.client.traffic.as_ref().unwrap();
+    let mut traffic = OkmBlock::new(server.as_ref());
+    for number in 0..=KEY_UPDATES {
+        let mut keys = SUITES[0].protect(&traffic).unwrap();
+        let mut record = Vec::new();
+        keys.seal(HANDSHAKE, &KEY_UPDATE, &mut record).unwrap();
+        let said = peer.client.record(&mut record, &mut Vec::new());
+        assert_eq!(said.is_ok(), number < KEY_UPDATES, "{number}");
+        traffic = SUITES[0].update(&traffic);
+    }
+}
+
+#[test]
+fn key_updates_that_are_asked_for_are_answered_once_with_the_next_plaintext() {
+    const ASKS: [u8; 5] = [24, 0, 0, 1, 1];
+    let mut peer = Peer::new();
+    peer.say_first(4);
+    let [client, server] = peer.client.traffic.as_ref().unwrap();
+    let (client, mut traffic) = (client.as_ref().to_vec(), OkmBlock::new(server.as_ref()));
+    let mut said = Vec::new();
+    for _ in 0..3 {
+        let mut record = Vec::new();
+        SUITES[0].protect(&traffic).unwrap().seal(HANDSHAKE, &ASKS, &mut record).unwrap();
+        peer.client.record(&mut record, &mut said).unwrap();
+        traffic = SUITES[0].update(&traffic);
+    }
+    assert!(said.is_empty());
+    peer.client.write(b"x", &mut said).unwrap();
+    peer.client.write(b"y", &mut said).unwrap();
+    // A KeyUpdate of 5 bytes and twice a byte of plaintext, each in a record that adds 22.
+    assert_eq!(said.len(), 27 + 23 + 23);
+    let [now, _] = peer.client.traffic.as_ref().unwrap();
+    assert_eq!(now.as_ref(), SUITES[0].update(&OkmBlock::new(&client)).as_ref());
+}
+
+#[test]
+fn a_close_notify_ends_nothing_before_the_finished() {
+    let mut peer = Peer::new();
+    peer.say_all_but_finished();
+    let mut record = peer.seal(ALERT, &[1, CLOSE_NOTIFY]);
+    assert_eq!(peer.client.record(&mut record, &mut Vec::new()), Err(Failure::Alert(0)));
+}
+
+#[test]
+fn nothing_comes_between_the_parts_of_a_message() {
+    let mut peer = Peer::new();
+    let mut record = peer.seal(HANDSHAKE, &message(ENCRYPTED_EXTENSIONS, &[0, 0])[..3]);
+    assert_eq!(peer.client.record(&mut record, &mut Vec::new()), Ok(Event::Nothing));
+    for between in [plain(20, &[1]), peer.seal(ALERT, &[1, USER_CANCELED])] {
+        let mut between = between;
+        assert_eq!(peer.client.record(&mut between, &mut Vec::new()), Err(Failure::TlsProtocol));
+    }
+}
+
+#[test]
+fn nothing_goes_on_behind_a_change_of_keys_in_one_record() {
+    let mut peer = Peer::new();
+    peer.say_all_but_finished();
+    let mut both = message(FINISHED, peer.secrets.finished(Side::Server).as_ref());
+    both.extend(message(NEW_SESSION_TICKET, &[0; 16]));
+    let mut record = peer.seal(HANDSHAKE, &both);
+    assert!(peer.client.record(&mut record, &mut Vec::new()).is_err());
+}
+
+#[test]
+fn only_what_may_come_unencrypted_does() {
+    let mut empty = Vec::new();
+    let mut peer = Peer::new();
+    let client = &mut peer.client;
+    for _ in 0..2 {
+        assert_eq!(client.record(&mut plain(20, &[1]), &mut empty), Ok(Event::Nothing));
+    }
+    assert!(client.record(&mut plain(20, &[1]), &mut empty).is_err());
+    for mut record in [
+        plain(20, &[2]),
+        plain(20, &[]),
+        plain(20, &[1, 1]),
+        plain(ALERT, &[2]),
+        plain(HANDSHAKE, &[8, 0, 0, 2, 0, 0]),
+        plain(24, &[1]),
+        plain(APPLICATION_DATA, &[]),
+        plain(APPLICATION_DATA, &[0; 64]),
+    ] {
+        let mut peer = Peer::new();
+        assert_eq!(peer.client.record(&mut record, &mut empty), Err(Failure::TlsProtocol));
+    }
+    let (mut client, _) = begun(&template(Group::X25519));
+    assert!(client.record(&mut plain(APPLICATION_DATA, &[0; 64]), &mut empty).is_err());
+    let (mut client, _) = begun(&template(Group::X25519));
+    assert_eq!(client.record(&mut plain(ALERT, &[2, 40]), &mut empty), Err(Failure::Alert(40)));
+    // Nor alerts, once a record was encrypted.
+    let mut told = Peer::new();
+    told.say_first(1);
+    let mut alert = plain(ALERT, &[2, 40]);
+    assert_eq!(told.client.record(&mut alert, &mut empty), Err(Failure::TlsProtocol));
+    // After the handshake there are no more records for middle boxes.
+    peer.say_all_but_finished();
+    peer.finish().unwrap();
+    assert!(peer.client.record(&mut plain(20, &[1]), &mut empty).is_err());
+}
+
+#[test]
+fn content_has_a_type_and_no_plaintext_comes_before_the_finished() {
+    let mut peer = Peer::new();
+    for (kind, content) in [(0, &[][..]), (APPLICATION_DATA, b"early"), (HANDSHAKE, &[])] {
+        let mut other = Peer::new();
+        let mut record = other.seal(kind, content);
+        assert!(other.client.record(&mut record, &mut Vec::new()).is_err(), "{kind}");
+    }
+    let mut record = peer.seal(ALERT, &[1, USER_CANCELED]);
+    assert_eq!(peer.client.record(&mut record, &mut Vec::new()), Ok(Event::Nothing));
+    let mut record = peer.seal(ALERT, &[2, 80]);
+    assert_eq!(peer.client.record(&mut record, &mut Vec::new()), Err(Failure::Alert(80)));
+}
+
+#[test]
+fn a_server_hello_that_is_not_an_answer_is_refused() {
+    let (client, _) = begun(&template(Group::X25519));
+    let own = implementation(Group::X25519, KeyShare::Reused).unwrap().start().unwrap();
+    let right = server_hello(&client, &*own);
+    let read = |body: &[u8]| client.template.read_answer(&client.session_id, body).map(|_| ());
+    read(&right).unwrap();
+    for length in 0..right.len() {
+        read(&right[..length]).unwrap_err();
+    }
+    read(&[&right[..], &[0]].concat()).unwrap_err();
+    // Only the random and the share's value may be anything.
+    let free = |place: usize| (2..34).contains(&place) || place >= right.len() - 32;
+    for place in (0..right.len()).filter(|place| !free(*place)) {
+        for bit in 0..8 {
+            let mut wrong = right.clone();
+            wrong[place] ^= 1 << bit;
+            // Another suite that is offered is an answer, too.
+            let is_suite = place == 68 && (1..=3).contains(&wrong[place]);
+            assert_eq!(read(&wrong).is_err(), !is_suite, "bit {bit} of byte {place}");
+        }
+    }
+    let mut retry = right.clone();
+    retry[2..34].copy_from_slice(&crate::HELLO_RETRY_REQUEST);
+    assert!(read(&retry).unwrap_err().words.contains("another key share"));
+}

@@ -1,0 +1,374 @@
+//! The fast back end: rustls on aws-lc-rs.
+
+mod chain_memo;
+pub mod client_identity;
+mod decoy;
+mod facts;
+mod failure;
+mod flight;
+pub mod key_exchange;
+mod key_memo;
+mod key_schedule;
+mod minimal;
+mod random;
+mod session;
+pub mod signed_with;
+mod suites;
+mod tickets;
+mod transcript;
+mod trusted_leaf;
+mod verifier;
+
+use std::sync::Arc;
+
+use rustls::client::{Resumption, Tls12Resumption};
+use rustls::crypto::{CryptoProvider, aws_lc_rs};
+use rustls::pki_types::ServerName;
+use rustls::{ClientConfig, SupportedCipherSuite, SupportedProtocolVersion};
+
+use self::client_identity::OneIdentity;
+use self::minimal::{ClientHelloTemplate, ServerAuthenticator};
+use self::random::Random;
+use self::suites::CIPHER_SUITES;
+use self::tickets::{Ticket, Tickets};
+use self::verifier::Verifier;
+use super::pool::Pool;
+use super::turns::{Turn, Turns};
+use super::{Backend, BackendError, ClientSettings, SAMPLING_PERIOD, USUAL_GROUPS};
+use tlslab_contract::spec::{Authenticate, ClientChoice, HelloRetry, KeyShare, Resume};
+use tlslab_wire::names::{CipherSuite, Group, SignatureScheme, TlsVersion};
+use tlslab_wire::outcome::Failure;
+
+pub use self::key_exchange::GROUPS;
+pub use self::session::RustlsSession;
+
+/// The name of this back end in specifications and records.
+pub const NAME: &str = "rustls";
+
+/// Makes rustls sessions for one worker.
+pub struct RustlsBackend {
+    /// Authenticates the server.
+    verifying: Arc<ClientConfig>,
+    /// Does not; for the connections between two samples.
+    trusting: Arc<ClientConfig>,
+    server_names: Vec<ServerName<'static>>,
+    /// What the minimal client begins with for each name; empty where it cannot do what is asked for.
+    minimal: Vec<Arc<ClientHelloTemplate>>,
+    /// The names in turn, and the connections that are sampled.
+    turns: Turns,
+    authenticate: Authenticate,
+    resume: Resume,
+    pool: Pool<Ticket>,
+}
+
+impl RustlsBackend {
+    /// Builds the back end; an error names what the library lacks.
+    pub fn new(offer: &ClientSettings) -> Result<Self, BackendError> {
+        if offer.resume == Resume::PskOnly {
+            let has = [Resume::Id, Resume::Ticket, Resume::Psk].into_iter();
+            return Err(lacks("resumption by", &offer.resume, has.map(|kind| kind.to_string())));
+        }
+        let provider = Arc::new(provider(offer)?);
+        let algorithms = provider.signature_verification_algorithms;
+        let schemes = signature_schemes(offer, &provider)?;
+        let verifier = Verifier::full(&offer.trust, algorithms, schemes.clone())
+            .map_err(|message| BackendError::Refused { backend: NAME, message })?;
+        let verifier = Arc::new(verifier);
+        let trusting = Arc::new(Verifier::none(algorithms, schemes));
+        let server_names = offer
+            .names(NAME, |name| ServerName::try_from(name.to_owned()).map_err(|e| e.to_string()))?;
+        let trusting = config(offer, &provider, trusting)?;
+        Ok(Self {
+            verifying: config(offer, &provider, Arc::clone(&verifier))?,
+            minimal: templates(offer, &trusting, &verifier, &server_names),
+            trusting,
+            turns: Turns::new(server_names.len(), SAMPLING_PERIOD),
+            server_names,
+            authenticate: offer.authenticate,
+            resume: offer.resume,
+            pool: Pool::new(),
+        })
+    }
+
+    /// A session that puts what it can be resumed by into the pool, if anything is to be resumed.
+    fn session(
+        &mut self,
+        name: usize,
+        verify: bool,
+        ticket: Option<Ticket>,
+    ) -> Result<RustlsSession, Failure> {
+        let config = Arc::clone(if verify { &self.verifying } else { &self.trusting });
+        let server_name = self.server_names[name].clone();
+        let mut session = RustlsSession::new(config, server_name, verify, name, ticket)?;
+        if self.resume != Resume::None {
+            session.keep_tickets(self.pool.clone());
+        }
+        Ok(session)
+    }
+
+    /// A connection by the minimal client to the first server name; `None` where it cannot do what is
+    /// asked for, so that the library makes all connections.
+    pub fn open_minimal(&self) -> Option<Result<RustlsSession, Failure>> {
+        self.minimal.first().map(|template| RustlsSession::minimal(Arc::clone(template), 0))
+    }
+}
+
+impl Backend for RustlsBackend {
+    type Session = RustlsSession;
+
+    /// Connections that are sampled are the library's: what the minimal client got wrong would
+    /// show beside them.
+    fn open(&mut self) -> Result<RustlsSession, Failure> {
+        let Turn { name, is_sampled } = self.turns.next();
+        if !is_sampled && !self.minimal.is_empty() {
+            return RustlsSession::minimal(Arc::clone(&self.minimal[name]), name);
+        }
+        self.session(name, is_sampled || self.authenticate == Authenticate::Every, None)
+    }
+
+    /// By the configuration that the session was begun with: rustls resumes by no other. Where sessions
+    /// are resumed there is one name.
+    fn resume(&mut self) -> Result<Option<RustlsSession>, Failure> {
+        let Some(ticket) = self.pool.take() else { return Ok(None) };
+        let verified = ticket.authenticated();
+        self.session(0, verified, Some(ticket)).map(Some)
+    }
+
+    fn resumable(&self) -> usize {
+        self.pool.len()
+    }
+
+    fn keep(&mut self, sessions: usize) {
+        self.pool.keep(sessions);
+    }
+}
+
+/// What the minimal client begins with, for each name: where connections are full handshakes of TLS
+/// 1.3 with one group, and nothing is wanted of them but that.
+fn templates(
+    offer: &ClientSettings,
+    config: &Arc<ClientConfig>,
+    verifier: &Arc<Verifier>,
+    server_names: &[ServerName<'static>],
+) -> Vec<Arc<ClientHelloTemplate>> {
+    let can = offer.client == ClientChoice::Auto
+        && offer.versions == [TlsVersion::Tls13]
+        && offer.client_identity.is_none()
+        && offer.resume == Resume::None
+        && offer.hello_retry.is_none()
+        && offer.key_log.is_none();
+    let (true, [group]) = (can, &offer.groups[..]) else { return Vec::new() };
+    let group = match offer.key_share {
+        KeyShare::Fresh => key_exchange::own(*group, KeyShare::Fresh),
+        // The share that the library's connections have as well.
+        KeyShare::Reused => config.crypto_provider().kx_groups.first().copied(),
+    };
+    let Some(group) = group else { return Vec::new() };
+    let judge = |name: &ServerName<'static>| match offer.authenticate {
+        Authenticate::Every => Some(ServerAuthenticator::new(Arc::clone(verifier), name.clone())),
+        Authenticate::Sampled => None,
+    };
+    let template = |name| ClientHelloTemplate::new(config, name, group, judge(name)).map(Arc::new);
+    server_names.iter().map(template).collect::<Option<_>>().unwrap_or_default()
+}
+
+/// Whether the library has a suite.
+pub fn has_suite(suite: CipherSuite) -> bool {
+    implementation(suite).is_some()
+}
+
+/// Whether the library can verify a signature scheme.
+pub fn has_signature_scheme(scheme: SignatureScheme) -> bool {
+    aws_lc_rs::default_provider()
+        .signature_verification_algorithms
+        .supported_schemes()
+        .contains(&scheme.code_point().into())
+}
+
+fn implementation(suite: CipherSuite) -> Option<SupportedCipherSuite> {
+    CIPHER_SUITES.iter().copied().find(|known| u16::from(known.suite()) == suite.code_point())
+}
+
+fn provider(offer: &ClientSettings) -> Result<CryptoProvider, BackendError> {
+    let mut provider = aws_lc_rs::default_provider();
+    provider.cipher_suites.clone_from(&CIPHER_SUITES);
+    provider.secure_random = &Random;
+    if !offer.suites.is_empty() {
+        let all = CIPHER_SUITES.iter();
+        let has = || all.map(|s| CipherSuite::from_code_point(s.suite().into()).to_string());
+        provider.cipher_suites = offer
+            .suites
+            .iter()
+            .map(|suite| implementation(*suite).ok_or_else(|| lacks("suite", suite, has.clone()())))
+            .collect::<Result<_, _>>()?;
+    }
+    let groups = if offer.groups.is_empty() { &USUAL_GROUPS[..] } else { &offer.groups };
+    let group = |group: &Group| {
+        key_exchange::implementation(*group, offer.key_share)
+            .ok_or_else(|| lacks("group", group, GROUPS.iter().map(ToString::to_string)))
+    };
+    provider.kx_groups = groups.iter().map(group).collect::<Result<_, _>>()?;
+    // rustls sends a key share for the first of its groups.
+    match offer.hello_retry {
+        None => {}
+        Some(HelloRetry::Decoy) => provider.kx_groups.insert(0, &decoy::DECOY),
+        Some(HelloRetry::Share(share)) => provider.kx_groups.insert(0, group(&share)?),
+    }
+    Ok(provider)
+}
+
+fn signature_schemes(
+    offer: &ClientSettings,
+    provider: &CryptoProvider,
+) -> Result<Vec<rustls::SignatureScheme>, BackendError> {
+    let has = provider.signature_verification_algorithms.supported_schemes();
+    if offer.signature_schemes.is_empty() {
+        return Ok(has);
+    }
+    let names = || has.iter().map(|s| SignatureScheme::from_code_point((*s).into()).to_string());
+    offer
+        .signature_schemes
+        .iter()
+        .map(|asked| {
+            let scheme = rustls::SignatureScheme::from(asked.code_point());
+            let known = has.contains(&scheme).then_some(scheme);
+            known.ok_or_else(|| lacks("signature scheme", asked, names()))
+        })
+        .collect()
+}
+
+fn lacks(
+    kind: &str,
+    what: &impl std::fmt::Display,
+    has: impl Iterator<Item = String>,
+) -> BackendError {
+    BackendError::Unsupported {
+        backend: NAME,
+        what: format!("{kind} {what}"),
+        has: has.collect::<Vec<_>>().join(", "),
+    }
+}
+
+fn config(
+    offer: &ClientSettings,
+    provider: &Arc<CryptoProvider>,
+    verifier: Arc<Verifier>,
+) -> Result<Arc<ClientConfig>, BackendError> {
+    let versions: Vec<_> = versions(offer)?;
+    let config = ClientConfig::builder_with_provider(Arc::clone(provider))
+        .with_protocol_versions(&versions)
+        .map_err(|e| BackendError::Refused { backend: NAME, message: e.to_string() })?
+        .dangerous()
+        .with_custom_certificate_verifier(verifier);
+    let mut config = match &offer.client_identity {
+        Some(identity) => {
+            let identity = OneIdentity::new(identity, provider)
+                .map_err(|e| BackendError::Refused { backend: NAME, message: e.to_string() })?;
+            config.with_client_cert_resolver(Arc::new(identity))
+        }
+        None => config.with_no_client_auth(),
+    };
+    config.resumption = match offer.resume {
+        Resume::None => Resumption::disabled(),
+        Resume::Id => {
+            Resumption::store(Arc::new(Tickets)).tls12_resumption(Tls12Resumption::SessionIdOnly)
+        }
+        Resume::Ticket | Resume::Psk | Resume::PskOnly => Resumption::store(Arc::new(Tickets)),
+    };
+    config.enable_early_data = offer.early_data;
+    config.alpn_protocols = offer.alpn.iter().map(|name| name.clone().into_bytes()).collect();
+    if let Some(log) = offer.key_log.clone() {
+        config.key_log = log;
+    }
+    Ok(Arc::new(config))
+}
+
+fn versions(
+    offer: &ClientSettings,
+) -> Result<Vec<&'static SupportedProtocolVersion>, BackendError> {
+    let asked = match &*offer.versions {
+        [] => TlsVersion::CURRENT.to_vec(),
+        versions => versions.to_vec(),
+    };
+    let has = || TlsVersion::CURRENT.iter().map(ToString::to_string);
+    let implementation = |version: &TlsVersion| match version {
+        TlsVersion::Tls12 => Ok(&rustls::version::TLS12),
+        TlsVersion::Tls13 => Ok(&rustls::version::TLS13),
+        _ => Err(lacks("TLS version", version, has())),
+    };
+    asked.iter().map(implementation).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::TrustAnchors;
+    use crate::identity::Identity;
+    use crate::keylog::KeyLog;
+
+    /// As `--tls 1.3 --group X25519` has it.
+    fn offer() -> ClientSettings {
+        ClientSettings {
+            versions: vec![TlsVersion::Tls13],
+            suites: vec![],
+            groups: vec![Group::X25519],
+            signature_schemes: vec![],
+            server_names: vec!["a.test".to_owned(), "b.test".to_owned()],
+            alpn: vec![],
+            client_identity: None,
+            trust: TrustAnchors::Anyone,
+            authenticate: Authenticate::Every,
+            key_share: KeyShare::Fresh,
+            client: ClientChoice::Auto,
+            key_log: None,
+            allow_obsolete: false,
+            resume: Resume::None,
+            early_data: false,
+            hello_retry: None,
+        }
+    }
+
+    /// The same with `--lean`.
+    fn lean() -> ClientSettings {
+        let (authenticate, key_share) = (Authenticate::Sampled, KeyShare::Reused);
+        ClientSettings { authenticate, key_share, ..offer() }
+    }
+
+    /// Which of the first connections the minimal client does.
+    fn own(offer: &ClientSettings) -> Vec<bool> {
+        let mut backend = RustlsBackend::new(offer).unwrap();
+        (0..2 * SAMPLING_PERIOD).map(|_| backend.open().unwrap().is_own()).collect()
+    }
+
+    #[test]
+    fn connections_that_are_not_sampled_are_the_minimal_clients() {
+        let mut turns = Turns::new(offer().server_names.len(), SAMPLING_PERIOD);
+        let expected: Vec<_> = (0..2 * SAMPLING_PERIOD).map(|_| !turns.next().is_sampled).collect();
+        assert!(!expected[0] && !expected[1] && expected[2..100].iter().all(|own| *own));
+        for offer in [offer(), lean()] {
+            for group in GROUPS {
+                assert_eq!(own(&ClientSettings { groups: vec![group], ..offer.clone() }), expected);
+            }
+        }
+    }
+
+    #[test]
+    fn what_it_cannot_do_or_must_not_stays_with_the_library() {
+        let made = rcgen::generate_simple_self_signed(["client".to_owned()]).unwrap();
+        let identity = Identity::from_pem(&made.cert.pem(), &made.signing_key.serialize_pem());
+        for other in [
+            ClientSettings { client: ClientChoice::Library, ..offer() },
+            ClientSettings { client: ClientChoice::Library, ..lean() },
+            ClientSettings { versions: vec![], ..offer() },
+            ClientSettings { versions: vec![TlsVersion::Tls12, TlsVersion::Tls13], ..offer() },
+            ClientSettings { groups: vec![], ..offer() },
+            ClientSettings { groups: vec![Group::X25519, Group::P256], ..offer() },
+            ClientSettings { resume: Resume::Psk, ..offer() },
+            ClientSettings { hello_retry: Some(HelloRetry::Decoy), ..offer() },
+            ClientSettings { client_identity: Some(identity.unwrap()), ..offer() },
+            ClientSettings { key_log: Some(Arc::new(KeyLog::new(std::io::sink()))), ..offer() },
+        ] {
+            assert!(!own(&other).contains(&true), "{other:?}");
+        }
+    }
+}

@@ -1,0 +1,415 @@
+//! One connection of this back end: rustls over the unbuffered interface, or the engine's
+//! minimal client.
+//!
+//! The unbuffered interface leaves the buffers to the caller: here one receive buffer serves all
+//! connections of a worker, and a connection keeps bytes of its own only when a record arrives in
+//! pieces or the socket does not take all at once.
+
+mod processing;
+
+use std::cell::RefCell;
+use std::mem;
+use std::sync::Arc;
+
+use rustls::client::UnbufferedClientConnection;
+use rustls::pki_types::ServerName;
+use rustls::unbuffered::{ConnectionState, EncryptError};
+use rustls::{ClientConfig, Error};
+
+use super::client_identity::take_shown;
+use super::facts::{Seen, negotiated};
+use super::failure::reason;
+use super::flight::{Early, encode, encode_flight, encrypt_early};
+use super::minimal::{ClientHelloTemplate, MinimalClient};
+use super::signed_with;
+use super::tickets::{self, Ticket};
+use crate::observer::Observer;
+use crate::pool::Pool;
+use crate::{FLOOD, FRUITLESS_LIMIT, Negotiated, Progress, Session, Urgent};
+use tlslab_system::socket::{self, Socket};
+use tlslab_wire::names::SignatureScheme;
+use tlslab_wire::outcome::{Failure, Step};
+use tlslab_wire::reason::Reason;
+use tlslab_wire::rule::Rule;
+
+/// The most that a connection may keep of what has arrived: rustls bounds a handshake message at
+/// 64 KiB, and a record is at most 16 KiB + 256 bytes (RFC 8446, section 5.2).
+const PARTIAL_LIMIT: usize = 96 * 1024;
+
+/// What one receive call takes; a full record and its header fit.
+const RECEIVE_SIZE: usize = 18 * 1024;
+
+/// The most that may wait to be sent once the handshake is done: a request, and answers to the
+/// peer's KeyUpdates. A peer that takes more out of us without reading is attacking.
+const OUTGOING_LIMIT: usize = 64 * 1024;
+
+thread_local! {
+    /// The receive buffer of the worker on this thread.
+    static INCOMING: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
+
+/// What speaks TLS. In a box, since a connection is moved before it comes to rest.
+enum Machine {
+    /// rustls.
+    Library(Box<UnbufferedClientConnection>),
+    /// The engine's minimal client, for what it can do.
+    Own(Box<MinimalClient>),
+}
+
+/// One connection.
+pub struct RustlsSession {
+    machine: Machine,
+    /// Received, and not yet a whole record or message.
+    partial: Vec<u8>,
+    /// Encoded, and not yet sent.
+    outgoing: Vec<u8>,
+    /// Decrypted, and not yet read, since the reader had no room for it.
+    plaintext: Vec<u8>,
+    seen: Seen,
+    /// Which of the offer's server names it asks for.
+    asked_name: usize,
+    ready: bool,
+    /// What has arrived was not processed to its end, for the sake of something urgent.
+    stopped: bool,
+    /// How the peer has ended the session, if it has.
+    end: Option<Progress>,
+    /// Bytes received since the session last got on.
+    fruitless: usize,
+    /// Where to put what the server gives to resume by.
+    pool: Option<Pool<Ticket>>,
+    /// How many it has put there.
+    gained: u32,
+    error: Option<Error>,
+    /// Whether the record that the error is about was authentic, where that is known.
+    whole: Option<bool>,
+    /// Reads what the server says in the clear to rustls; the minimal client reads it itself.
+    observer: Observer,
+    /// The rule that it has seen broken.
+    broken: Option<Rule>,
+}
+
+impl RustlsSession {
+    pub(super) fn new(
+        config: Arc<ClientConfig>,
+        server_name: ServerName<'static>,
+        authenticated: bool,
+        asked_name: usize,
+        ticket: Option<Ticket>,
+    ) -> Result<Self, Failure> {
+        let limit = ticket.as_ref().map_or(0, Ticket::early_data_limit);
+        let resumes = ticket.is_some();
+        let connection =
+            tickets::resuming(ticket, || UnbufferedClientConnection::new(config, server_name))
+                .map_err(|_| Failure::TlsProtocol)?;
+        let mut session = Self::with(Machine::Library(Box::new(connection)), asked_name);
+        session.seen.ticket_offered = resumes;
+        session.seen.early.limit = limit;
+        session.seen.authenticated = authenticated;
+        Ok(session)
+    }
+
+    /// A connection by the engine's minimal client.
+    pub(super) fn minimal(
+        template: Arc<ClientHelloTemplate>,
+        asked_name: usize,
+    ) -> Result<Self, Failure> {
+        Ok(Self::with(Machine::Own(Box::new(MinimalClient::new(template)?)), asked_name))
+    }
+
+    /// Whether the engine's minimal client does it.
+    #[cfg(test)]
+    pub(super) fn is_own(&self) -> bool {
+        matches!(self.machine, Machine::Own(_))
+    }
+
+    fn with(machine: Machine, asked_name: usize) -> Self {
+        Self {
+            machine,
+            partial: Vec::new(),
+            outgoing: Vec::new(),
+            plaintext: Vec::new(),
+            seen: Seen {
+                signature_scheme: None,
+                client_authenticated: false,
+                ticket_offered: false,
+                early: Early::default(),
+                authenticated: false,
+            },
+            asked_name,
+            ready: false,
+            stopped: false,
+            end: None,
+            fruitless: 0,
+            pool: None,
+            gained: 0,
+            error: None,
+            whole: None,
+            observer: Observer::new(true),
+            broken: None,
+        }
+    }
+
+    /// Puts what the server gives to resume by into this pool.
+    pub(super) fn keep_tickets(&mut self, pool: Pool<Ticket>) {
+        self.pool = Some(pool);
+    }
+
+    /// Receives once and processes what has arrived; plaintext goes into the room as far as it fits.
+    /// `Ok(None)` when nothing has arrived, else how much plaintext is in the room.
+    fn receive(
+        &mut self,
+        socket: &mut Socket,
+        step: Step,
+        room: &mut [u8],
+        urgent: Urgent<'_>,
+    ) -> Result<Option<usize>, Failure> {
+        INCOMING.with_borrow_mut(|buffer| {
+            let kept = self.partial.len();
+            buffer.resize(buffer.len().max(kept + RECEIVE_SIZE), 0);
+            buffer[..kept].copy_from_slice(&self.partial);
+            let mut length = 0;
+            // What rustls has seen and keeps it must see whole again.
+            let cuttable = kept == 0 || self.stopped;
+            if !mem::take(&mut self.stopped) {
+                let room = &mut buffer[kept..kept + RECEIVE_SIZE];
+                match socket.receive(room).map_err(|e| socket::failure(&e, step))? {
+                    None => return Ok(None),
+                    Some(0) => {
+                        self.end.get_or_insert(Progress::Cut);
+                        return Ok(Some(0));
+                    }
+                    Some(received) => length = received,
+                }
+            }
+            self.observe(&buffer[kept..kept + length])?;
+            self.fruitless += length;
+            if self.fruitless > FRUITLESS_LIMIT {
+                return Err(self.give_up(FLOOD));
+            }
+            self.partial.clear();
+            let filled = kept + length;
+            let incoming = &mut buffer[..filled];
+            let (used, read) = match self.machine {
+                Machine::Library(_) => self.process(incoming, room, urgent.filter(|_| cuttable))?,
+                Machine::Own(_) => self.process_own(incoming, room, urgent)?,
+            };
+            // Fetched at once: the next connection of this worker notes its own.
+            if let Some(scheme) = signed_with::take() {
+                self.seen.signature_scheme = Some(SignatureScheme::from_code_point(scheme));
+            }
+            self.seen.client_authenticated |= take_shown();
+            if let Some(pool) = &self.pool {
+                tickets::delivered(self.seen.authenticated, |ticket| {
+                    pool.put(ticket);
+                    self.gained += 1;
+                });
+            }
+            if filled - used > PARTIAL_LIMIT {
+                return Err(self.give_up("a message without an end"));
+            }
+            self.partial.extend_from_slice(&buffer[used..filled]);
+            Ok(Some(read))
+        })
+    }
+
+    /// Looks for rules that the library lets a server break; one ends the session.
+    fn observe(&mut self, received: &[u8]) -> Result<(), Failure> {
+        if self.ready {
+            self.observer.finished();
+        }
+        self.observer.received(received).map_err(|rule| {
+            self.broken = Some(rule);
+            self.outgoing.extend(self.observer.alert(rule).iter().flatten());
+            Failure::Rule(rule)
+        })
+    }
+
+    fn send_outgoing(&mut self, socket: &mut Socket, step: Step) -> Result<Progress, Failure> {
+        let mut sent = 0;
+        while sent < self.outgoing.len() {
+            match socket.send(&self.outgoing[sent..]) {
+                Ok(Some(length)) => sent += length,
+                Ok(None) => break,
+                Err(e) => return Err(socket::failure(&e, step)),
+            }
+        }
+        self.outgoing.drain(..sent);
+        Ok(if self.outgoing.is_empty() { Progress::Done(0) } else { Progress::WantWrite })
+    }
+}
+
+impl Session for RustlsSession {
+    fn unsent(&self) -> usize {
+        self.outgoing.len()
+    }
+
+    fn send_early(&mut self, plaintext: &[u8]) -> Result<usize, Failure> {
+        let plaintext = &plaintext[..plaintext.len().min(self.seen.early.limit)];
+        if plaintext.is_empty() {
+            return Ok(0);
+        }
+        let Machine::Library(connection) = &mut self.machine else { return Ok(0) };
+        loop {
+            match connection.process_tls_records(&mut []).state {
+                Ok(ConnectionState::EncodeTlsData(mut flight)) => {
+                    encode_flight(&mut self.outgoing, &mut flight);
+                }
+                Ok(ConnectionState::TransmitTlsData(mut flight)) => {
+                    self.seen.early.sent =
+                        encrypt_early(&mut self.outgoing, &mut flight, plaintext);
+                    flight.done();
+                    return Ok(if self.seen.early.sent { plaintext.len() } else { 0 });
+                }
+                Ok(_) => return Ok(0),
+                Err(error) => return Err(self.fail(error)),
+            }
+        }
+    }
+
+    fn handshake(&mut self, socket: &mut Socket, urgent: Urgent<'_>) -> Result<Progress, Failure> {
+        if self.outgoing.is_empty() && !self.ready && self.partial.is_empty() {
+            // Only the first call finds something to do here.
+            self.begin()?;
+        }
+        if matches!(self.machine, Machine::Library(_)) {
+            // The ClientHello, before it leaves.
+            self.observer.sent(&self.outgoing);
+        }
+        loop {
+            if self.ready {
+                self.fruitless = 0;
+                return Ok(Progress::Done(0));
+            }
+            if self.send_outgoing(socket, Step::Handshake)? == Progress::WantWrite {
+                return Ok(Progress::WantWrite);
+            }
+            if let Some(end) = self.end {
+                return Ok(end);
+            }
+            if self.receive(socket, Step::Handshake, &mut [], urgent)?.is_none() {
+                return Ok(Progress::WantRead);
+            }
+            if self.stopped {
+                return Ok(Progress::WantWrite);
+            }
+        }
+    }
+
+    fn facts(&self) -> Negotiated {
+        match &self.machine {
+            Machine::Library(connection) => negotiated(connection, &self.seen),
+            Machine::Own(client) => client.facts(),
+        }
+    }
+
+    fn write(&mut self, socket: &mut Socket, plaintext: &[u8]) -> Result<Progress, Failure> {
+        let connection = match &mut self.machine {
+            Machine::Library(connection) => connection,
+            Machine::Own(_) if self.end.is_some() => return Ok(Progress::Closed),
+            Machine::Own(client) => {
+                client.write(plaintext, &mut self.outgoing)?;
+                self.send_outgoing(socket, Step::FirstByte)?;
+                return Ok(Progress::Done(plaintext.len()));
+            }
+        };
+        let Ok(ConnectionState::WriteTraffic(mut traffic)) =
+            connection.process_tls_records(&mut self.partial).state
+        else {
+            return Ok(Progress::Closed);
+        };
+        let mut exhausted = false;
+        encode(&mut self.outgoing, |buffer| match traffic.encrypt(plaintext, buffer) {
+            Ok(length) => Ok(length),
+            Err(EncryptError::InsufficientSize(needs)) => Err(needs.required_size),
+            Err(EncryptError::EncryptExhausted) => {
+                exhausted = true;
+                Ok(0)
+            }
+        });
+        if exhausted {
+            return Err(self.give_up("the keys are worn out"));
+        }
+        self.send_outgoing(socket, Step::FirstByte)?;
+        Ok(Progress::Done(plaintext.len()))
+    }
+
+    fn flush(&mut self, socket: &mut Socket) -> Result<Progress, Failure> {
+        self.send_outgoing(socket, Step::FirstByte)
+    }
+
+    fn send_close_notify(&mut self, socket: &mut Socket) -> Result<(), Failure> {
+        match &mut self.machine {
+            Machine::Own(client) => client.close(&mut self.outgoing)?,
+            Machine::Library(connection) => {
+                if let Ok(ConnectionState::WriteTraffic(mut traffic)) =
+                    connection.process_tls_records(&mut self.partial).state
+                {
+                    encode(&mut self.outgoing, |buffer| match traffic.queue_close_notify(buffer) {
+                        Ok(length) => Ok(length),
+                        Err(EncryptError::InsufficientSize(needs)) => Err(needs.required_size),
+                        Err(EncryptError::EncryptExhausted) => Ok(0),
+                    });
+                }
+            }
+        }
+        self.send_outgoing(socket, Step::Body).map(|_| ())
+    }
+
+    fn read(&mut self, socket: &mut Socket, plaintext: &mut [u8]) -> Result<Progress, Failure> {
+        loop {
+            if !self.plaintext.is_empty() {
+                self.fruitless = 0;
+                let length = plaintext.len().min(self.plaintext.len());
+                plaintext[..length].copy_from_slice(&self.plaintext[..length]);
+                self.plaintext.drain(..length);
+                return Ok(Progress::Done(length));
+            }
+            if let Some(end) = self.end {
+                return Ok(end);
+            }
+            let Some(read) = self.receive(socket, Step::Body, plaintext, None)? else {
+                return Ok(Progress::WantRead);
+            };
+            if self.outgoing.len() > OUTGOING_LIMIT {
+                return Err(self.give_up("a peer that has us answer and reads nothing"));
+            }
+            self.send_outgoing(socket, Step::Body)?;
+            if read > 0 {
+                self.fruitless = 0;
+                return Ok(Progress::Done(read));
+            }
+        }
+    }
+
+    fn asked_name(&self) -> usize {
+        self.asked_name
+    }
+
+    fn gained(&self) -> u32 {
+        self.gained
+    }
+
+    /// A response of some size leaves as much room behind as rustls takes for the whole connection.
+    fn rest(&mut self) {
+        for buffer in [&mut self.partial, &mut self.outgoing, &mut self.plaintext] {
+            buffer.shrink_to_fit();
+        }
+    }
+
+    fn peer_certificates(&self) -> Vec<Vec<u8>> {
+        let Machine::Library(connection) = &self.machine else { return Vec::new() };
+        let certificates = connection.peer_certificates().unwrap_or_default();
+        certificates.iter().map(|certificate| certificate.as_ref().to_vec()).collect()
+    }
+
+    fn reason(&self) -> Option<Reason> {
+        if let Some(rule) = self.broken {
+            return Some(Reason::named(rule.explain()));
+        }
+        match (&self.error, &self.machine) {
+            (Some(error), _) => Some(reason(error, self.whole)),
+            (None, Machine::Own(client)) => client.reason(),
+            (None, Machine::Library(_)) => None,
+        }
+    }
+}

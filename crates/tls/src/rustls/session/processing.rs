@@ -1,0 +1,200 @@
+//! What a session does with what has arrived: rustls' way, and the minimal client's.
+
+use rustls::Error;
+use rustls::client::UnbufferedClientConnection;
+use rustls::unbuffered::ConnectionState;
+
+use super::{Machine, RustlsSession};
+use crate::rustls::client_identity::take_shown;
+use crate::rustls::failure::failure;
+use crate::rustls::flight::encode_flight;
+use crate::rustls::minimal::{Event, INTERNAL_ERROR};
+use crate::rustls::signed_with;
+use crate::{Progress, Urgent};
+use tlslab_wire::outcome::Failure;
+use tlslab_wire::tls::client_hello_reader::offers_ticket;
+
+impl RustlsSession {
+    /// Makes the ClientHello, if it is not made yet.
+    pub(super) fn begin(&mut self) -> Result<(), Failure> {
+        if let Machine::Own(client) = &mut self.machine {
+            return client.begin(&mut self.outgoing);
+        }
+        self.process(&mut [], &mut [], None)?;
+        if !self.outgoing.is_empty() {
+            self.seen.ticket_offered = self.seen.ticket_offered && offers_ticket(&self.outgoing);
+        }
+        Ok(())
+    }
+
+    /// The same as [`Self::process`], by the minimal client, which keeps nothing of a record.
+    pub(super) fn process_own(
+        &mut self,
+        incoming: &mut [u8],
+        room: &mut [u8],
+        urgent: Urgent<'_>,
+    ) -> Result<(usize, usize), Failure> {
+        let Machine::Own(client) = &mut self.machine else { return Ok((0, 0)) };
+        let (mut used, mut read) = (0, 0);
+        while self.end.is_none()
+            && let Some(length) = client.record_length(&incoming[used..], &mut self.outgoing)?
+            && let Some(record) = incoming.get_mut(used..used + length)
+        {
+            match client.record(record, &mut self.outgoing)? {
+                Event::Nothing => {}
+                Event::Plaintext(payload) => {
+                    read += deliver(payload, &mut room[read..], &mut self.plaintext);
+                }
+                Event::Closed => self.end = Some(Progress::Closed),
+            }
+            used += length;
+            self.ready = client.is_ready();
+            self.stopped =
+                used < incoming.len() && !self.ready && urgent.is_some_and(|urgent| urgent());
+            if self.stopped {
+                break;
+            }
+        }
+        Ok((used, read))
+    }
+
+    /// Drives the connection as far as these bytes carry it. Gives how many of them it used, and how
+    /// much plaintext went into the room. Between two records it stops for what is urgent.
+    pub(super) fn process(
+        &mut self,
+        incoming: &mut [u8],
+        room: &mut [u8],
+        urgent: Urgent<'_>,
+    ) -> Result<(usize, usize), Failure> {
+        let Machine::Library(connection) = &mut self.machine else { return Ok((0, 0)) };
+        let (mut used, mut read) = (0, 0);
+        let mut end = if urgent.is_some() { record_end(incoming, 0) } else { incoming.len() };
+        loop {
+            let status = connection.process_tls_records(&mut incoming[used..end]);
+            let discard = status.discard;
+            let done = match status.state {
+                Ok(ConnectionState::EncodeTlsData(mut flight)) => {
+                    let begin = self.outgoing.len();
+                    encode_flight(&mut self.outgoing, &mut flight);
+                    self.seen.early.notice(&self.outgoing[begin..]);
+                    false
+                }
+                Ok(ConnectionState::TransmitTlsData(flight)) => {
+                    flight.done();
+                    false
+                }
+                Ok(ConnectionState::ReadTraffic(mut traffic)) => {
+                    while let Some(record) = traffic.next_record() {
+                        let record = match record {
+                            Ok(record) => record,
+                            Err(error) => return Err(self.fail(error)),
+                        };
+                        read += deliver(record.payload, &mut room[read..], &mut self.plaintext);
+                    }
+                    false
+                }
+                Ok(ConnectionState::PeerClosed | ConnectionState::Closed) => {
+                    self.end = Some(Progress::Closed);
+                    true
+                }
+                Ok(ConnectionState::WriteTraffic(_)) => {
+                    self.ready = true;
+                    true
+                }
+                Ok(_) => true,
+                Err(error) => {
+                    let left = &mut incoming[used + discard..end];
+                    self.whole = was_authentic(self.ready, holds_record(left), discard > 0);
+                    make_alert(connection, left, &mut self.outgoing);
+                    return Err(self.fail(error));
+                }
+            };
+            used += discard;
+            if done && end == incoming.len() {
+                return Ok((used, read));
+            }
+            if done {
+                self.stopped = used == end && !self.ready && urgent.is_some_and(|urgent| urgent());
+                if self.stopped {
+                    return Ok((used, read));
+                }
+                end = record_end(incoming, end);
+            }
+        }
+    }
+
+    /// Keeps why the session fails.
+    pub(super) fn fail(&mut self, error: Error) -> Failure {
+        take_shown();
+        let failure = failure(&error, signed_with::take().is_some());
+        self.error = Some(error);
+        failure
+    }
+
+    /// Ends a session that the library would go on with.
+    pub(super) fn give_up(&mut self, words: &str) -> Failure {
+        self.error = Some(Error::General(words.to_owned()));
+        if let Machine::Own(client) = &mut self.machine {
+            client.end_with(INTERNAL_ERROR, &mut self.outgoing);
+        }
+        Failure::TlsProtocol
+    }
+}
+
+/// Whether the record that an error is about was authentic. rustls calls two errors by one name:
+/// a record that cannot be decrypted, which it leaves where it is, and a Finished that does not
+/// fit, of which nothing is left. `is_left`: a whole record is; `has_taken`: others were taken
+/// before, of which one may have been a Finished.
+fn was_authentic(is_ready: bool, is_left: bool, has_taken: bool) -> Option<bool> {
+    match (is_left, has_taken) {
+        _ if is_ready => Some(false),
+        (false, _) => Some(true),
+        (true, false) => Some(false),
+        (true, true) => None,
+    }
+}
+
+/// The most that the library may have ready when it has failed: its last flight, and the alert.
+const LAST_WORDS: usize = 8;
+
+/// Encodes the alert that the library has ready when it has failed, and what it has in front of it: it
+/// gives them out when it is asked again, with what it has left of the incoming bytes, and must not be
+/// asked once more: it would take the same bytes for a second error.
+fn make_alert(
+    connection: &mut UnbufferedClientConnection,
+    left: &mut [u8],
+    outgoing: &mut Vec<u8>,
+) {
+    for _ in 0..LAST_WORDS {
+        if !connection.wants_write() {
+            return;
+        }
+        match connection.process_tls_records(left).state {
+            Ok(ConnectionState::EncodeTlsData(mut flight)) => encode_flight(outgoing, &mut flight),
+            _ => return,
+        }
+    }
+}
+
+/// Copies plaintext into the room, and what does not fit behind what is kept; how much was copied.
+fn deliver(payload: &[u8], room: &mut [u8], kept: &mut Vec<u8>) -> usize {
+    let (now, later) = payload.split_at(payload.len().min(room.len()));
+    room[..now.len()].copy_from_slice(now);
+    kept.extend_from_slice(later);
+    now.len()
+}
+
+/// Whether these bytes begin with a whole record.
+fn holds_record(bytes: &[u8]) -> bool {
+    bytes.first_chunk().is_some_and(|&[_, _, _, high, low]: &[u8; 5]| {
+        bytes.len() - 5 >= usize::from(u16::from_be_bytes([high, low]))
+    })
+}
+
+/// Where the record that begins at `begin` ends (RFC 8446, section 5.1); what has arrived of it.
+fn record_end(incoming: &[u8], begin: usize) -> usize {
+    let length = incoming
+        .get(begin + 3..begin + 5)
+        .map_or(0, |bytes| usize::from(u16::from_be_bytes([bytes[0], bytes[1]])));
+    incoming.len().min(begin + 5 + length)
+}

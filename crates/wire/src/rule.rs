@@ -1,0 +1,116 @@
+//! Rules of TLS that libraries let servers break, checked by tlslab itself.
+//!
+//! A server that breaks one of them is not the server whose handshake was to be measured.
+
+use std::fmt;
+
+/// Alerts (RFC 8446, section 6).
+const UNEXPECTED_MESSAGE: u8 = 10;
+const HANDSHAKE_FAILURE: u8 = 40;
+const ILLEGAL_PARAMETER: u8 = 47;
+const UNSUPPORTED_EXTENSION: u8 = 110;
+
+/// A rule that a server has broken. Its display form is part of the class under which records count
+/// the connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Rule {
+    /// A server of TLS 1.3 repeats the session ID that it was sent (RFC 8446, section 4.1.3).
+    SessionId,
+    /// `legacy_version` is 0x0303 in TLS 1.3 and never 0x0304 (RFC 8446, section 4.1.3).
+    LegacyVersion,
+    /// A server that knows TLS 1.3 marks the random of an older version, so that a client that offered
+    /// TLS 1.3 notices that somebody has taken the offer away (RFC 8446, section 4.1.3).
+    Downgrade,
+    /// `renegotiation_info` is empty in a first handshake (RFC 5746, section 3.4).
+    RenegotiationInfo,
+    /// `extended_master_secret` has no content (RFC 7627, section 5.1).
+    ExtendedMasterSecret,
+    /// Extensions answer extensions of the client, in messages that may hold them (RFC 8446, section
+    /// 4.2; RFC 5246, section 7.4.1.4).
+    Extension,
+    /// Records of the handshake are not empty (RFC 8446, sections 5.1 and 5.4).
+    EmptyRecord,
+    /// Nothing comes between the parts of a message (RFC 8446, section 5.1).
+    InterleavedRecord,
+    /// No change_cipher_spec follows the server's Finished (RFC 8446, section 5).
+    ChangeCipherSpec,
+    /// TLS 1.3 has no HelloRequest (RFC 8446, section 4), and TLS 1.2 no use for many of them.
+    HelloRequest,
+}
+
+impl Rule {
+    /// All of them.
+    pub const ALL: [Self; 10] = [
+        Self::SessionId,
+        Self::LegacyVersion,
+        Self::Downgrade,
+        Self::RenegotiationInfo,
+        Self::ExtendedMasterSecret,
+        Self::Extension,
+        Self::EmptyRecord,
+        Self::InterleavedRecord,
+        Self::ChangeCipherSpec,
+        Self::HelloRequest,
+    ];
+
+    /// The alert that a server gets for it (RFC 8446, sections 4.1.3, 4.2, 5 and 6.2; RFC 5746, section
+    /// 3.4).
+    pub fn alert(self) -> u8 {
+        match self {
+            Self::SessionId
+            | Self::LegacyVersion
+            | Self::Downgrade
+            | Self::ExtendedMasterSecret => ILLEGAL_PARAMETER,
+            Self::RenegotiationInfo => HANDSHAKE_FAILURE,
+            Self::Extension => UNSUPPORTED_EXTENSION,
+            Self::EmptyRecord
+            | Self::InterleavedRecord
+            | Self::ChangeCipherSpec
+            | Self::HelloRequest => UNEXPECTED_MESSAGE,
+        }
+    }
+
+    /// What the server did, for a person.
+    pub fn explain(self) -> &'static str {
+        match self {
+            Self::SessionId => "the server does not repeat the session ID (RFC 8446, 4.1.3)",
+            Self::LegacyVersion => "the server's legacy_version is not 0x0303 (RFC 8446, 4.1.3)",
+            Self::Downgrade => {
+                "the ServerHello carries the sentinel of a downgrade, though TLS 1.3 was offered \
+                 (RFC 8446, 4.1.3)"
+            }
+            Self::RenegotiationInfo => {
+                "renegotiation_info is not empty in a first handshake (RFC 5746, 3.4)"
+            }
+            Self::ExtendedMasterSecret => "extended_master_secret is not empty (RFC 7627, 5.1)",
+            Self::Extension => "the server sends an extension that has no place (RFC 8446, 4.2)",
+            Self::EmptyRecord => "the server sends an empty handshake record (RFC 8446, 5.1, 5.4)",
+            Self::InterleavedRecord => {
+                "the server sends a record between the parts of a message (RFC 8446, 5.1)"
+            }
+            Self::ChangeCipherSpec => {
+                "the server sends a change_cipher_spec after its Finished (RFC 8446, 5)"
+            }
+            Self::HelloRequest => {
+                "the server sends HelloRequests, in TLS 1.3 or without end (RFC 8446, 4)"
+            }
+        }
+    }
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::SessionId => "session_id",
+            Self::LegacyVersion => "legacy_version",
+            Self::Downgrade => "downgrade",
+            Self::RenegotiationInfo => "renegotiation_info",
+            Self::ExtendedMasterSecret => "extended_master_secret",
+            Self::Extension => "extension",
+            Self::EmptyRecord => "empty_record",
+            Self::InterleavedRecord => "interleaved_record",
+            Self::ChangeCipherSpec => "change_cipher_spec",
+            Self::HelloRequest => "hello_request",
+        })
+    }
+}

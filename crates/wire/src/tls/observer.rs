@@ -1,0 +1,360 @@
+//! Reads what a server sends in the clear, for rules that libraries let servers break.
+//!
+//! The [`Observer`] sees each byte on its way from the socket to the library; what is encrypted is
+//! checked by the back end where its library shows it.
+
+use super::HELLO_RETRY_REQUEST;
+use crate::rule::Rule;
+
+/// The level of an alert that ends a connection (RFC 8446, section 6).
+const FATAL: u8 = 2;
+
+/// Content types (RFC 8446, section 5.1).
+const CHANGE_CIPHER_SPEC: u8 = 20;
+const ALERT: u8 = 21;
+const HANDSHAKE: u8 = 22;
+const APPLICATION_DATA: u8 = 23;
+
+/// Types of messages (RFC 8446, section 4).
+const HELLO_REQUEST: u8 = 0;
+const SERVER_HELLO: u8 = 2;
+
+/// Extensions (IANA, "TLS ExtensionType Values").
+const EXTENDED_MASTER_SECRET: u16 = 23;
+const PRE_SHARED_KEY: u16 = 41;
+const COOKIE: u16 = 44;
+const SUPPORTED_VERSIONS: u16 = 43;
+const KEY_SHARE: u16 = 51;
+const RENEGOTIATION_INFO: u16 = 0xff01;
+
+/// The version of TLS 1.3 in `supported_versions`.
+const TLS13: [u8; 2] = [3, 4];
+
+/// The last bytes of a random that tells of a downgrade to TLS 1.2, and to an older version.
+const SENTINELS: [&[u8]; 2] = [b"DOWNGRD\x01", b"DOWNGRD\x00"];
+
+/// The most HelloRequests that may come during a handshake of TLS 1.2.
+const HELLO_REQUESTS: u8 = 32;
+
+/// The length of a protected record of TLS 1.3 that holds its content type, a tag, and nothing else
+/// (RFC 8446, section 5.2; the tags of all suites that a client here offers have 16 bytes).
+pub const EMPTY_PROTECTED: usize = 1 + 16;
+
+/// The longest ServerHello that is looked into; libraries refuse what is much longer.
+const LONGEST_HELLO: usize = 16 * 1024;
+
+/// Numbers of extensions. Those up to 62 are all that a client here offers, but for
+/// renegotiation_info; what is not among them was never offered.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Extensions(pub u64);
+
+impl Extensions {
+    /// The bit of renegotiation_info, whose number is too large for one of its own.
+    const LAST: u32 = 63;
+
+    fn bit(number: u16) -> Option<u64> {
+        match number {
+            RENEGOTIATION_INFO => Some(1 << Self::LAST),
+            number if u32::from(number) < Self::LAST => Some(1 << number),
+            _ => None,
+        }
+    }
+
+    /// Whether the extension of this number is among them.
+    pub fn contains(self, number: u16) -> bool {
+        Self::bit(number).is_some_and(|bit| self.0 & bit != 0)
+    }
+
+    /// Those of a ClientHello's message, its session ID, and whether it offers TLS 1.3: a client of
+    /// TLS 1.2 alone may list its version, too.
+    pub fn of_client_hello(message: &[u8]) -> Option<(Self, &[u8], bool)> {
+        let (session_id, rest) = field(message.get(4 + 2 + 32..)?, 1)?;
+        let (_suites, rest) = field(rest, 2)?;
+        let (_compression, rest) = field(rest, 1)?;
+        let mut offered = Self::default();
+        let mut offers_tls13 = false;
+        each(rest, |number, content| {
+            offered.0 |= Self::bit(number).unwrap_or(0);
+            if number == SUPPORTED_VERSIONS {
+                let versions = content.get(1..).unwrap_or_default();
+                offers_tls13 = versions.chunks_exact(2).any(|version| version == TLS13);
+            }
+            true
+        })?;
+        Some((offered, session_id, offers_tls13))
+    }
+
+    /// Whether all extensions of this list, whose length stands in front, were offered; `None` when it
+    /// is malformed, which is the library's to tell.
+    pub fn allow(self, list: &[u8]) -> Option<bool> {
+        let mut all = true;
+        each(list, |number, _| {
+            all &= self.contains(number);
+            true
+        })?;
+        Some(all)
+    }
+}
+
+/// Splits off a field whose length stands in front of it, in so many bytes.
+pub fn field(bytes: &[u8], width: usize) -> Option<(&[u8], &[u8])> {
+    let (length, rest) = bytes.split_at_checked(width)?;
+    let length = length.iter().fold(0, |length, byte| length << 8 | usize::from(*byte));
+    rest.split_at_checked(length)
+}
+
+/// Reads a list of extensions whose length stands in front; `None` when it is malformed, or one is
+/// not taken.
+fn each(list: &[u8], mut take: impl FnMut(u16, &[u8]) -> bool) -> Option<()> {
+    let (mut list, _) = field(list, 2)?;
+    while let Some((number, rest)) = list.split_first_chunk() {
+        let (content, rest) = field(rest, 2)?;
+        if !take(u16::from_be_bytes(*number), content) {
+            return None;
+        }
+        list = rest;
+    }
+    Some(())
+}
+
+/// What the server may send in the clear, at this point.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// No ClientHello is known, so that nothing can be judged.
+    Idle,
+    /// All that comes is read.
+    Clear,
+    /// The rest of a handshake of TLS 1.3 is encrypted: the headers of its records are read.
+    Sealed,
+    /// Nothing can be read.
+    Over,
+}
+
+/// Reads what a server sends in the clear.
+#[derive(Debug)]
+pub struct Observer {
+    phase: Phase,
+    /// The headers of encrypted records are read, too.
+    reads_sealed: bool,
+    offered: Extensions,
+    offers_tls13: bool,
+    session_id: [u8; 32],
+    id_length: usize,
+    /// What has come of a record's header, and what is to come of its content.
+    header: [u8; 5],
+    header_length: usize,
+    content: usize,
+    /// What has come of a message: of a ServerHello all, of others the header.
+    message: Vec<u8>,
+    /// What is to come of a message whose header is there.
+    to_come: usize,
+    hello_requests: u8,
+    /// What the ServerHello has settled on.
+    is_tls13: Option<bool>,
+}
+
+impl Observer {
+    /// Before the ClientHello. A library that shows what is within encrypted records needs no
+    /// `reads_sealed`, which takes an empty record of application data right behind the server's
+    /// Finished for one of the handshake.
+    pub fn new(reads_sealed: bool) -> Self {
+        Self {
+            phase: Phase::Idle,
+            reads_sealed,
+            offered: Extensions::default(),
+            offers_tls13: false,
+            session_id: [0; 32],
+            id_length: 0,
+            header: [0; 5],
+            header_length: 0,
+            content: 0,
+            message: Vec::new(),
+            to_come: 0,
+            hello_requests: 0,
+            is_tls13: None,
+        }
+    }
+
+    /// Takes the record of the client's first ClientHello, once it is whole.
+    pub fn sent(&mut self, records: &[u8]) {
+        if self.phase != Phase::Idle {
+            return;
+        }
+        let Some((offered, id, offers_tls13)) =
+            records.get(5..).and_then(Extensions::of_client_hello)
+        else {
+            return;
+        };
+        let Some(place) = self.session_id.get_mut(..id.len()) else { return };
+        place.copy_from_slice(id);
+        (self.offered, self.offers_tls13) = (offered, offers_tls13);
+        (self.id_length, self.phase) = (id.len(), Phase::Clear);
+    }
+
+    /// Takes what has been received.
+    pub fn received(&mut self, mut bytes: &[u8]) -> Result<(), Rule> {
+        while matches!(self.phase, Phase::Clear | Phase::Sealed) && !bytes.is_empty() {
+            if self.content == 0 {
+                let used = bytes.len().min(self.header.len() - self.header_length);
+                let (now, rest) = bytes.split_at(used);
+                self.header[self.header_length..][..used].copy_from_slice(now);
+                self.header_length += used;
+                bytes = rest;
+                if self.header_length == self.header.len() {
+                    self.header_length = 0;
+                    self.record()?;
+                }
+                continue;
+            }
+            let (now, rest) = bytes.split_at(bytes.len().min(self.content));
+            self.content -= now.len();
+            bytes = rest;
+            if self.phase == Phase::Clear && self.header[0] == HANDSHAKE {
+                self.handshake(now)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The record that tells the server which rule it broke, while alerts are sent in the clear.
+    pub fn alert(&self, rule: Rule) -> Option<[u8; 7]> {
+        (self.phase == Phase::Clear).then(|| [ALERT, 3, 3, 0, 2, FATAL, rule.alert()])
+    }
+
+    /// The handshake is over: what comes from now on is the library's to judge.
+    pub fn finished(&mut self) {
+        self.phase = Phase::Over;
+    }
+
+    /// Begins a record.
+    fn record(&mut self) -> Result<(), Rule> {
+        let [kind, _, _, high, low] = self.header;
+        self.content = usize::from(u16::from_be_bytes([high, low]));
+        if self.phase == Phase::Sealed {
+            // Of a handshake or an alert; a server has no plaintext to send yet, and none that is empty.
+            let is_empty = kind == APPLICATION_DATA && self.content == EMPTY_PROTECTED;
+            return if is_empty { Err(Rule::EmptyRecord) } else { Ok(()) };
+        }
+        match kind {
+            HANDSHAKE if self.content == 0 => Err(Rule::EmptyRecord),
+            HANDSHAKE => Ok(()),
+            _ if !self.message.is_empty() => Err(Rule::InterleavedRecord),
+            // In front of a ServerHello it is the library's to refuse, and so is what is too short
+            // to be protected.
+            APPLICATION_DATA => {
+                let goes_on = self.reads_sealed && self.is_tls13 == Some(true);
+                let phase = if goes_on { Phase::Sealed } else { Phase::Over };
+                (self.phase, self.message) = (phase, Vec::new());
+                if goes_on && self.content == EMPTY_PROTECTED {
+                    Err(Rule::EmptyRecord)
+                } else {
+                    Ok(())
+                }
+            }
+            // Behind it TLS 1.2 encrypts; TLS 1.3 has it for middle boxes, and behind a
+            // HelloRetryRequest as well.
+            CHANGE_CIPHER_SPEC if self.is_tls13 == Some(false) => {
+                (self.phase, self.message) = (Phase::Over, Vec::new());
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn handshake(&mut self, mut bytes: &[u8]) -> Result<(), Rule> {
+        while !bytes.is_empty() {
+            if self.to_come == 0 {
+                let used = bytes.len().min(4 - self.message.len());
+                self.message.extend_from_slice(&bytes[..used]);
+                bytes = &bytes[used..];
+                let &[_, high, middle, low] = &self.message[..] else { continue };
+                self.to_come = u32::from_be_bytes([0, high, middle, low]) as usize;
+                if self.to_come == 0 {
+                    self.whole()?;
+                }
+                continue;
+            }
+            let (now, rest) = bytes.split_at(bytes.len().min(self.to_come));
+            if self.message[0] == SERVER_HELLO && self.message.len() + now.len() <= LONGEST_HELLO {
+                self.message.extend_from_slice(now);
+            }
+            self.to_come -= now.len();
+            bytes = rest;
+            if self.to_come == 0 {
+                self.whole()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Judges a message that is whole.
+    fn whole(&mut self) -> Result<(), Rule> {
+        let message = std::mem::take(&mut self.message);
+        match message[0] {
+            HELLO_REQUEST => {
+                self.hello_requests += 1;
+                if self.hello_requests > HELLO_REQUESTS {
+                    return Err(Rule::HelloRequest);
+                }
+            }
+            SERVER_HELLO => self.server_hello(&message)?,
+            _ => {}
+        }
+        // The room serves the next message.
+        self.message = message;
+        self.message.clear();
+        Ok(())
+    }
+
+    /// Judges a ServerHello; what cannot be read is the library's to refuse.
+    fn server_hello(&mut self, message: &[u8]) -> Result<(), Rule> {
+        let (Some(version), Some(random)) = (message.get(4..6), message.get(6..38)) else {
+            return Ok(());
+        };
+        let Some((echo, rest)) = field(&message[38..], 1) else { return Ok(()) };
+        // Suite and compression method lie before the extensions, which TLS 1.2 can do without.
+        let list = rest.get(3..).filter(|list| !list.is_empty()).unwrap_or(&[0, 0]);
+        let mut broken = None;
+        let mut is_tls13 = false;
+        let _ = each(list, |number, _| {
+            is_tls13 |= number == SUPPORTED_VERSIONS;
+            true
+        });
+        self.is_tls13 = Some(is_tls13);
+        let is_retry = random == HELLO_RETRY_REQUEST;
+        let _ = each(list, |number, content| {
+            let rule = self.extension(number, content, is_tls13, is_retry);
+            broken = broken.or(rule);
+            true
+        });
+        if version == TLS13 || (is_tls13 && version != [3, 3]) {
+            return Err(Rule::LegacyVersion);
+        }
+        if is_tls13 && echo != &self.session_id[..self.id_length] {
+            return Err(Rule::SessionId);
+        }
+        if !is_tls13 && self.offers_tls13 && SENTINELS.contains(&&random[24..]) {
+            return Err(Rule::Downgrade);
+        }
+        broken.map_or(Ok(()), Err)
+    }
+
+    /// The rule that an extension of a ServerHello breaks, if it does.
+    fn extension(&self, number: u16, content: &[u8], tls13: bool, retry: bool) -> Option<Rule> {
+        let has_place = match number {
+            SUPPORTED_VERSIONS | KEY_SHARE => self.offered.contains(number),
+            PRE_SHARED_KEY => tls13 && !retry && self.offered.contains(number),
+            // A server sends it unasked (RFC 8446, section 4.2.2).
+            COOKIE => retry,
+            // The suites can offer it (RFC 5746, section 3.3).
+            RENEGOTIATION_INFO => !tls13,
+            _ => !tls13 && self.offered.contains(number),
+        };
+        match number {
+            _ if !has_place => Some(Rule::Extension),
+            RENEGOTIATION_INFO if content != [0] => Some(Rule::RenegotiationInfo),
+            EXTENDED_MASTER_SECRET if !content.is_empty() => Some(Rule::ExtendedMasterSecret),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,97 @@
+"""No circles among the modules of a crate, as import-linter has it for Python's.
+
+Cargo sees to the crates. Inside one, the children of each folder may import one another in one
+direction only. Tests beside the code are left out, since they may look at whatever they test.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+CRATES = Path(__file__).resolve().parents[2] / "crates"
+IMPORT = re.compile(r"\b(crate|(?:super::)*super|self)::(\{[^;]*?\}|[\w:]+)")
+COMMENT = re.compile(r"//.*")
+TESTS = re.compile(r"#\[cfg\((?:all\()?(?:any\()?test")
+
+
+def module_of(file: Path, sources: Path) -> tuple[str, ...]:
+    """The path of a file's module inside its crate; empty for the crate's root."""
+    parts = file.relative_to(sources).with_suffix("").parts
+    if parts[-1] in ("mod", "lib", "main"):
+        parts = parts[:-1]
+    return parts
+
+
+def paths(braces: str) -> Iterator[str]:
+    """The paths in the braces of a `use`, those of braces inside them included."""
+    flat = re.sub(r"::\{[^{}]*\}", "", braces[1:-1])
+    for path in flat.split(","):
+        if path.strip():
+            yield path.strip()
+
+
+def imports(code: str, module: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """The modules, or items in them, that a file names, as paths inside its crate."""
+    for match in IMPORT.finditer(COMMENT.sub("", TESTS.split(code)[0])):
+        start, names = match.groups()
+        if start == "crate":
+            base: tuple[str, ...] = ()
+        elif start == "self":
+            base = module
+        else:
+            base = module[: len(module) - start.count("super")]
+        for name in paths(names) if names.startswith("{") else [names]:
+            yield (*base, *(part for part in name.split("::") if part))
+
+
+def graphs(sources: Path) -> dict[tuple[str, ...], dict[str, set[str]]]:
+    """For each folder, what its children import of one another."""
+    files = [file for file in sources.rglob("*.rs") if "tests" not in file.with_suffix("").parts]
+    modules = {module_of(file, sources) for file in files}
+    found: dict[tuple[str, ...], dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+    for file in files:
+        module = module_of(file, sources)
+        for path in imports(file.read_text(), module):
+            for depth in range(min(len(module), len(path))):
+                if module[:depth] != path[:depth]:
+                    break
+                ours, theirs = module[depth], path[depth]
+                if ours != theirs and (*path[:depth], theirs) in modules:
+                    found[module[:depth]][ours].add(theirs)
+    return found
+
+
+def source_folders() -> list[Path]:
+    programs = sorted((CRATES / "programs/src/bin").iterdir())
+    return [*sorted(CRATES.glob("*/src")), *(folder for folder in programs if folder.is_dir())]
+
+
+@pytest.mark.parametrize(
+    "sources", source_folders(), ids=lambda path: str(path.relative_to(CRATES))
+)
+def test_modules_of_a_crate_import_one_another_in_one_direction(sources: Path) -> None:
+    for folder, graph in graphs(sources).items():
+        try:
+            TopologicalSorter(graph).prepare()
+        except CycleError as error:
+            circle = " -> ".join(reversed(error.args[1]))
+            pytest.fail(f"a circle in {sources / Path(*folder)}: {circle}")
+
+
+def test_a_circle_is_found(tmp_path: Path) -> None:
+    (tmp_path / "lib.rs").write_text("mod one;\nmod two;\nmod three;\n")
+    (tmp_path / "one.rs").write_text("use super::two::Two;\nuse crate::{three::Three, two};\n")
+    (tmp_path / "two.rs").write_text("// use crate::one::One;\nuse super::three;\n")
+    (tmp_path / "three.rs").write_text("#[cfg(test)]\nmod tests { use crate::one::One; }\n")
+    assert graphs(tmp_path) == {(): {"one": {"two", "three"}, "two": {"three"}}}
+    (tmp_path / "three.rs").write_text("use crate::{nothing, one::{One, Other}};\n")
+    with pytest.raises(CycleError):
+        TopologicalSorter(graphs(tmp_path)[()]).prepare()
+
+
+def test_crates_are_found() -> None:
+    assert len(source_folders()) >= 10
