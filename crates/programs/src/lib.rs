@@ -2,7 +2,7 @@
 
 use std::io::{self, Write as _};
 
-use clap::{Command, CommandFactory};
+use clap::CommandFactory;
 use clap_complete::Shell;
 
 /// What clap would print of a wrong command line, in one line: what is wrong, what may have been meant.
@@ -31,14 +31,16 @@ pub fn print_completion<A: CommandFactory>(shell: Shell) -> io::Result<()> {
     io::stdout().write_all(&script)
 }
 
-/// Writes the manual page of a program to standard output, as roff; `sections` are further modes
-/// with command lines of their own.
-pub fn print_manual<A: CommandFactory>(modes: Vec<Command>) -> io::Result<()> {
+/// Writes the manual page of a program to standard output, as roff, with a section for each
+/// subcommand.
+pub fn print_manual<A: CommandFactory>() -> io::Result<()> {
     let mut page = Vec::new();
-    clap_mangen::Man::new(A::command()).render(&mut page)?;
-    for mode in modes {
+    let mut command = A::command();
+    command.build();
+    clap_mangen::Man::new(command.clone()).render(&mut page)?;
+    for mode in command.get_subcommands() {
         let title = mode.get_name().to_owned();
-        let manual = clap_mangen::Man::new(mode);
+        let manual = clap_mangen::Man::new(mode.clone());
         writeln!(page, ".SH \"{}\"", title.to_uppercase())?;
         manual.render_description_section(&mut page)?;
         manual.render_options_section(&mut page)?;

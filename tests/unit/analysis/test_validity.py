@@ -178,7 +178,7 @@ def test_other_connections_than_were_asked_for_are_told() -> None:
 
 
 def test_the_engine_says_a_fallback_in_these_words() -> None:
-    source = Path(__file__).parents[3] / "crates" / "engine" / "src" / "check.rs"
+    source = Path(__file__).parents[3] / "crates" / "load" / "src" / "check.rs"
     assert f'"{_FALLBACK}: ' in source.read_text("utf-8")
 
 

@@ -196,7 +196,7 @@ fn main() -> ExitCode {
 fn carry_out(arguments: Arguments) -> Result<(), Failure> {
     let printed = match (arguments.completion, arguments.man) {
         (Some(shell), _) => tlslab_programs::print_completion::<Arguments>(shell),
-        (None, true) => tlslab_programs::print_manual::<Arguments>(Vec::new()),
+        (None, true) => tlslab_programs::print_manual::<Arguments>(),
         (None, false) => return serve(arguments),
     };
     printed.map_err(|e| Failure::new(COULD_NOT_RUN, format!("cannot write the result: {e}"), ROOM))

@@ -1,36 +1,45 @@
-//! `--hold`: connections held idle, and what they cost in memory.
+//! `hold`: connections held idle, and what they cost in memory.
 
 use std::io::{self, Write as _};
 use std::process::ExitCode;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
 use serde_json::json;
-use tlslab_contract::spec::{HttpVersion, RunSpec};
+use tlslab_contract::spec::{HttpVersion, RunSpec, SpecError};
 use tlslab_load::check::check;
-use tlslab_load::hold::{HoldRecord, Level, hold};
+use tlslab_load::hold::{HoldRecord, Level, Plan, hold};
 
-use crate::arguments::Arguments;
 use crate::problem::Problem;
-use crate::{print_json, trust};
+use crate::{interrupt_flag, print_json, trust};
 
-/// Holds connections and prints what was found.
-pub fn run(arguments: &Arguments, interrupt: &AtomicBool) -> Result<ExitCode, Problem> {
-    let plan = arguments.hold.plan()?;
+/// What is printed, and how.
+#[derive(Debug, Clone, Copy)]
+pub struct Output {
+    /// The record as JSON, in place of a table.
+    pub json: bool,
+    /// Events as JSON lines, on standard error.
+    pub events: bool,
+}
+
+/// Holds connections and prints what was found; `problem` says what is wrong with a specification.
+pub fn run(
+    plan: &Plan,
+    spec: RunSpec,
+    output: Output,
+    problem: impl Fn(&SpecError) -> Problem,
+) -> Result<ExitCode, Problem> {
+    let interrupt = interrupt_flag()?;
     // The limit on files is checked for as many connections as there will be.
     let connections = plan.levels.last().copied().unwrap_or(1);
-    let spec = RunSpec { connections, ..arguments.spec()? }
-        .checked()
-        .map_err(|error| arguments.problem(&error))?;
+    let spec = RunSpec { connections, ..spec }.checked().map_err(|error| problem(&error))?;
     if spec.spec().http.version == HttpVersion::Http2 {
-        return Err(Problem::usage(
-            "--hold goes with HTTP/1.1 only; leave --http 2 out".to_owned(),
-        ));
+        return Err(Problem::usage("hold goes with HTTP/1.1 only; leave --http 2 out".to_owned()));
     }
     let trust = trust::anchors(&spec.spec().tls.trust)?;
     let checked = check(&spec, trust)?;
     interrupt.store(false, Ordering::SeqCst);
-    let record = hold(&spec, &checked, &plan, &mut |level| tell(arguments, level), interrupt)?;
-    if arguments.json() {
+    let record = hold(&spec, &checked, plan, &mut |level| report(output, level), &interrupt)?;
+    if output.json {
         print_json(&record)?;
     } else {
         write!(io::stdout(), "{}", text(&record))?;
@@ -39,11 +48,11 @@ pub fn run(arguments: &Arguments, interrupt: &AtomicBool) -> Result<ExitCode, Pr
 }
 
 /// A reader that is gone does not end the run: the record is what counts.
-fn tell(arguments: &Arguments, level: &Level) {
-    if arguments.events {
+fn report(output: Output, level: &Level) {
+    if output.events {
         let event = json!({ "event": "held", "level": level });
         let _ = writeln!(io::stderr(), "{event}");
-    } else if !arguments.json() {
+    } else if !output.json {
         let _ = writeln!(io::stderr(), "{} connections held", level.connections);
     }
 }

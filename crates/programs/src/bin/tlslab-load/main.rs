@@ -20,20 +20,15 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use clap::CommandFactory as _;
 use serde_json::json;
 use tlslab_contract::record::{RunRecord, Verdict, VerdictCode};
-use tlslab_contract::spec::RunSpec;
 use tlslab_load::check::{Checked, check_logged};
-use tlslab_load::hold::HoldRecord;
 use tlslab_load::run::run;
-use tlslab_microbench::in_memory::InMemoryRecord;
-use tlslab_microbench::primitives::PrimitivesRecord;
-use tlslab_probe::{ProbeRecord, ProbeSpec};
 use tlslab_system::memory::without_huge_pages;
 
-use self::arguments::{Arguments, Format, Schema};
+use self::arguments::{Arguments, Format};
 use self::events::Reporter;
+use self::mode::CommandLine;
 use self::problem::Problem;
 use self::trace::TraceFile;
 
@@ -42,52 +37,45 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     without_huge_pages();
-    let (json, result) = if mode::is(in_memory::FLAG) {
-        mode::run(clap::Parser::try_parse(), in_memory::run)
-    } else if mode::is(primitives::FLAG) {
-        mode::run(clap::Parser::try_parse(), primitives::run)
-    } else {
-        mode::run(Arguments::of_command_line(), |arguments| measure(&arguments))
+    let result = match CommandLine::read() {
+        Ok(CommandLine { mode: Some(mode), .. }) => mode.carry_out(),
+        Ok(CommandLine { mode: None, load }) => measure(&load),
+        Err(error) if error.use_stderr() => Err(error.into()),
+        Err(help_or_version) => help_or_version.exit(),
     };
     match result {
         Ok(code) => code,
         Err(problem) => {
             // Nothing is left to be done when standard output is closed as well.
-            let _ = problem.report(json);
+            let _ = problem.report(mode::asks_for_json());
             problem.exit_code()
         }
     }
 }
 
+/// A load, or what its older flags ask for in place of one.
 fn measure(arguments: &Arguments) -> Result<ExitCode, Problem> {
-    if let Some(schema) = arguments.print_schema {
-        print_json(&match schema {
-            Schema::Spec => schemars::schema_for!(RunSpec),
-            Schema::Record => schemars::schema_for!(RunRecord),
-            Schema::Hold => schemars::schema_for!(HoldRecord),
-            Schema::InMemory => schemars::schema_for!(InMemoryRecord),
-            Schema::Primitives => schemars::schema_for!(PrimitivesRecord),
-            Schema::ProbeSpec => schemars::schema_for!(ProbeSpec),
-            Schema::Probe => schemars::schema_for!(ProbeRecord),
-        })?;
-        return Ok(ExitCode::SUCCESS);
+    if let Some(format) = arguments.print_schema {
+        return mode::print_schema(format);
     }
     if let Some(shell) = arguments.completion {
-        tlslab_programs::print_completion::<Arguments>(shell)?;
+        tlslab_programs::print_completion::<CommandLine>(shell)?;
         return Ok(ExitCode::SUCCESS);
     }
     if arguments.man {
-        let modes = vec![in_memory::Arguments::command(), primitives::Arguments::command()];
-        tlslab_programs::print_manual::<Arguments>(modes)?;
+        tlslab_programs::print_manual::<CommandLine>()?;
         return Ok(ExitCode::SUCCESS);
     }
-    let interrupt = interrupt_flag()?;
     if arguments.probe.asked() {
-        return probe::carry_out(arguments);
+        let spec = arguments.probe_spec()?;
+        return probe::carry_out(spec, arguments.json(), |error| arguments.problem(error));
     }
     if arguments.hold.is_asked_for() {
-        return hold::run(arguments, &interrupt);
+        let output = hold::Output { json: arguments.json(), events: arguments.events };
+        let problem = |error: &_| arguments.problem(error);
+        return hold::run(&arguments.hold.plan()?, arguments.spec()?, output, problem);
     }
+    let interrupt = interrupt_flag()?;
     let spec = arguments.spec()?.checked().map_err(|error| arguments.problem(&error))?;
     let trust = trust::anchors(&spec.spec().tls.trust)?;
     let mut reporter =

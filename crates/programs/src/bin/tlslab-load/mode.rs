@@ -1,29 +1,198 @@
-//! The program's modes: each has a command line of its own.
+//! What the program does: a load, or one of the modes beside it, each with a command line of its own.
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+use tlslab_contract::record::RunRecord;
+use tlslab_contract::spec::RunSpec;
+use tlslab_load::hold::HoldRecord;
+use tlslab_microbench::in_memory::InMemoryRecord;
+use tlslab_microbench::primitives::PrimitivesRecord;
+use tlslab_probe::{ProbeRecord, ProbeSpec};
+
+use crate::arguments::hold::HoldCommand;
+use crate::arguments::load::with_ramp_joined;
+use crate::arguments::probe::ProbeCommand;
+use crate::arguments::{Arguments, Schema, problem_in_options};
 use crate::problem::Problem;
+use crate::{hold, in_memory, primitives, print_json, probe};
 
-/// Whether the command line has the flag that stands for a mode.
-pub fn is(flag: &str) -> bool {
-    std::env::args_os().any(|argument| argument == flag)
+/// Opens TLS connections to one server and measures them.
+///
+/// Only loopback addresses are loaded, and hosts given with --allow. Exit status: 0 done and valid,
+/// 1 done but a verdict failed, 2 wrong usage, 3 could not run, 130 interrupted.
+#[derive(Debug, Parser)]
+#[command(
+    name = "tlslab-load",
+    version,
+    max_term_width = 100,
+    propagate_version = true,
+    disable_help_subcommand = true,
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true
+)]
+pub struct CommandLine {
+    /// A mode; `run` without one.
+    #[command(subcommand)]
+    pub mode: Option<Mode>,
+
+    /// The command line of a load.
+    #[command(flatten)]
+    pub load: Arguments,
 }
 
-/// Whether the command line asks for JSON by its long name.
-fn is_json_format() -> bool {
+/// What the program can do.
+#[derive(Debug, Subcommand)]
+pub enum Mode {
+    /// Open connections to a server and measure them; the word may be left out
+    Run(Box<Arguments>),
+    /// Find out what a server accepts, without load
+    Probe(Box<ProbeCommand>),
+    /// Hold connections idle, one request made on each, and measure what they cost in memory
+    Hold(Box<HoldCommand>),
+    /// Measure TLS client and server back to back in memory, without a server
+    InMemory(Box<in_memory::Arguments>),
+    /// Measure what each primitive of TLS costs on this machine
+    Primitives(primitives::Arguments),
+    /// Print the JSON Schema of a format
+    Schema(SchemaCommand),
+}
+
+/// The command line of `schema`.
+#[derive(Debug, Args)]
+pub struct SchemaCommand {
+    /// What to describe
+    #[arg(value_enum, value_name = "FORMAT")]
+    format: Schema,
+}
+
+impl CommandLine {
+    /// What this program was started with.
+    ///
+    /// # Errors
+    /// The command line is wrong, or asks for help or the version.
+    pub fn read() -> Result<Self, clap::Error> {
+        Self::of(std::env::args_os().collect())
+    }
+
+    fn of(mut words: Vec<OsString>) -> Result<Self, clap::Error> {
+        // Modes used to be flags, which stand anywhere.
+        for (flag, mode) in [("--in-memory", "in-memory"), ("--primitives", "primitives")] {
+            if let Some(place) = words.iter().position(|word| word == flag) {
+                words.remove(place);
+                words.insert(1, mode.into());
+            }
+        }
+        // A number below zero is then a value that is wrong, and no option that does not exist.
+        let values = |arg: clap::Arg| {
+            let takes_value = arg.get_long().is_some() && arg.get_action().takes_values();
+            arg.allow_negative_numbers(takes_value)
+        };
+        let command = Self::command().mut_args(values);
+        let command = command.mut_subcommands(|mode| mode.mut_args(values));
+        let words = with_ramp_joined(words.into_iter());
+        Self::from_arg_matches(&command.try_get_matches_from(words)?)
+    }
+}
+
+impl Mode {
+    /// Does what the command line asks for.
+    ///
+    /// # Errors
+    /// The command line is wrong, or nothing could be measured.
+    pub fn carry_out(self) -> Result<ExitCode, Problem> {
+        match self {
+            Self::Run(arguments) => crate::measure(&arguments),
+            Self::Probe(command) => {
+                probe::carry_out(command.spec()?, command.json, |error| command.problem(error))
+            }
+            Self::Hold(command) => {
+                let output = hold::Output { json: command.json, events: command.events };
+                hold::run(&command.plan()?, command.spec()?, output, problem_in_options)
+            }
+            Self::InMemory(arguments) => in_memory::run(*arguments),
+            Self::Primitives(arguments) => primitives::run(arguments),
+            Self::Schema(command) => print_schema(command.format),
+        }
+    }
+}
+
+/// Prints the JSON Schema of a format.
+pub fn print_schema(format: Schema) -> Result<ExitCode, Problem> {
+    print_json(&match format {
+        Schema::Spec => schemars::schema_for!(RunSpec),
+        Schema::Record => schemars::schema_for!(RunRecord),
+        Schema::Hold => schemars::schema_for!(HoldRecord),
+        Schema::InMemory => schemars::schema_for!(InMemoryRecord),
+        Schema::Primitives => schemars::schema_for!(PrimitivesRecord),
+        Schema::ProbeSpec => schemars::schema_for!(ProbeSpec),
+        Schema::Probe => schemars::schema_for!(ProbeRecord),
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Whether problems are to be reported as JSON: the command line may be too wrong to be read.
+pub fn asks_for_json() -> bool {
     let words: Vec<_> = std::env::args_os().collect();
-    words.windows(2).any(|pair| pair[0] == "--format" && pair[1] == "json") || is("--format=json")
+    let is = |flag: &str| words.iter().any(|word| word == flag);
+    let pair = words.windows(2).any(|pair| pair[0] == "--format" && pair[1] == "json");
+    is("--json") || is("--preflight") || is("--format=json") || pair
 }
 
-/// Runs a mode with its command line as it was read; whether problems are to be told as JSON too.
-pub fn run<A>(
-    arguments: Result<A, clap::Error>,
-    mode: impl FnOnce(A) -> Result<ExitCode, Problem>,
-) -> (bool, Result<ExitCode, Problem>) {
-    let json = is("--json") || is("--preflight") || is_json_format();
-    match arguments {
-        Ok(arguments) => (json, mode(arguments)),
-        Err(error) if error.use_stderr() => (json, Err(error.into())),
-        Err(help_or_version) => help_or_version.exit(),
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(words: &[&str]) -> Result<CommandLine, clap::Error> {
+        CommandLine::of([&["tlslab-load"], words].concat().iter().map(OsString::from).collect())
+    }
+
+    #[test]
+    fn a_command_line_is_sound() {
+        CommandLine::command().debug_assert();
+    }
+
+    #[test]
+    fn a_load_needs_no_word() {
+        assert!(of(&["-c", "5", "localhost:1"]).unwrap().mode.is_none());
+        let Some(Mode::Run(run)) = of(&["run", "-c", "5", "localhost:1"]).unwrap().mode else {
+            panic!("no run");
+        };
+        assert_eq!(
+            run.spec().unwrap(),
+            of(&["-c", "5", "localhost:1"]).unwrap().load.spec().unwrap()
+        );
+    }
+
+    #[test]
+    fn flags_that_were_modes_still_are() {
+        for words in [&["--in-memory", "-t", "2"][..], &["-t", "2", "--in-memory"]] {
+            assert!(matches!(of(words).unwrap().mode, Some(Mode::InMemory(_))), "{words:?}");
+        }
+        assert!(matches!(of(&["--primitives"]).unwrap().mode, Some(Mode::Primitives(_))));
+        assert!(of(&["--hold", "3", "localhost:1"]).unwrap().load.hold.is_asked_for());
+    }
+
+    #[test]
+    fn a_word_and_a_flag_of_a_mode_mean_the_same() {
+        let flags = ["--probe", "h", "--probe-only", "alpn", "--probe-rate", "7", "--insecure"];
+        let old = of(&flags).unwrap().load.probe_spec().unwrap();
+        let words = ["probe", "h", "--only", "alpn", "--rate", "7", "--insecure"];
+        let Some(Mode::Probe(probe)) = of(&words).unwrap().mode else { panic!("no probe") };
+        assert_eq!(probe.spec().unwrap(), old);
+        let Some(Mode::Hold(hold)) = of(&["hold", "3,8", "localhost:1"]).unwrap().mode else {
+            panic!("no hold");
+        };
+        let old = of(&["--hold", "3,8", "localhost:1"]).unwrap().load;
+        assert_eq!(hold.plan().unwrap(), old.hold.plan().unwrap());
+        assert_eq!(hold.spec().unwrap(), old.spec().unwrap());
+    }
+
+    #[test]
+    fn modes_do_not_mix() {
+        for words in [&["probe", "h", "-c", "5"][..], &["hold", "5"], &["schema"]] {
+            assert!(of(words).is_err(), "{words:?}");
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! `tlslab-load --primitives`: what each primitive of TLS costs on this machine.
+//! `tlslab-load primitives`: what each primitive of TLS costs on this machine.
 
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
@@ -18,9 +18,6 @@ use crate::arguments::{milliseconds, time};
 use crate::problem::Problem;
 use crate::{interrupt_flag, print_json};
 
-/// The flag that chooses this mode.
-pub const FLAG: &str = "--primitives";
-
 /// Measures what each primitive of TLS costs on this machine: key exchanges, signatures, hashes, key
 /// schedules, record protection, and the bare TCP connection over loopback.
 ///
@@ -29,12 +26,7 @@ pub const FLAG: &str = "--primitives";
 /// measured; with any of them, only those that are given. Exit status: 0 done, 2 wrong usage, 3 could
 /// not run, 130 interrupted.
 #[derive(Debug, Parser)]
-#[command(name = "tlslab-load --primitives", version, max_term_width = 100)]
 pub struct Arguments {
-    /// What each primitive costs
-    #[arg(long, required = true)]
-    primitives: bool,
-
     /// The library, repeatable [default: both]
     #[arg(long, value_enum, value_name = "NAME")]
     backend: Vec<BackendName>,
@@ -157,7 +149,7 @@ mod tests {
     use super::*;
 
     fn spec(flags: &[&str]) -> PrimitivesSpec {
-        let command = ["tlslab-load", "--primitives"].iter().chain(flags);
+        let command = ["tlslab-load"].iter().chain(flags);
         Arguments::try_parse_from(command).unwrap().spec()
     }
 

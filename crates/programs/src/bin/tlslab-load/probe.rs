@@ -1,22 +1,28 @@
-//! `--probe`: what a server accepts, for programs and for people.
+//! `probe`: what a server accepts, for programs and for people.
 
 mod text;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use tlslab_probe::probe;
+use tlslab_contract::spec::SpecError;
+use tlslab_probe::{ProbeSpec, probe};
 
-use crate::arguments::Arguments;
 use crate::problem::Problem;
-use crate::{print_json, trust};
+use crate::{interrupt_flag, print_json, trust};
 
-/// Probes and prints what was found.
-pub fn carry_out(arguments: &Arguments) -> Result<ExitCode, Problem> {
-    let spec = arguments.probe_spec()?.checked().map_err(|error| arguments.problem(&error))?;
+/// Probes and prints what was found; `problem` says what is wrong with a specification.
+pub fn carry_out(
+    spec: ProbeSpec,
+    json: bool,
+    problem: impl Fn(&SpecError) -> Problem,
+) -> Result<ExitCode, Problem> {
+    // Nothing is worth keeping of a probe that is interrupted: the flag stays set.
+    let _interrupt = interrupt_flag()?;
+    let spec = spec.checked().map_err(|error| problem(&error))?;
     let trust = trust::anchors_of_probe(&spec.spec().trust)?;
     let record = probe(&spec, trust)?;
-    if arguments.json() {
+    if json {
         print_json(&record)?;
     } else {
         io::stdout().write_all(text::table(&record).as_bytes())?;

@@ -211,9 +211,10 @@ impl<E: Events> Session<E> {
             });
             match usize::try_from(length) {
                 Ok(0) => return Ok(()),
-                // SAFETY: the library has made so many bytes, which live until the next call.
                 Ok(length) => {
-                    to.extend_from_slice(unsafe { std::slice::from_raw_parts(made, length) });
+                    // SAFETY: the library has made that many bytes, which live until the next call.
+                    let frames = unsafe { std::slice::from_raw_parts(made, length) };
+                    to.extend_from_slice(frames);
                 }
                 Err(_) => return Err(Broken),
             }

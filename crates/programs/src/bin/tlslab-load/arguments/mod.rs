@@ -1,10 +1,10 @@
 //! The command line of `tlslab-load`, and the specification that it stands for.
 
-mod hold;
+pub mod hold;
 mod http;
-mod load;
+pub mod load;
 mod names;
-mod probe;
+pub mod probe;
 mod resumption;
 mod shape;
 mod tls;
@@ -14,7 +14,7 @@ use std::fs;
 use std::io::Read as _;
 use std::time::Duration;
 
-use clap::{CommandFactory as _, FromArgMatches as _, Parser, ValueEnum};
+use clap::{Parser, ValueEnum};
 use clap_complete::Shell;
 use serde::de::DeserializeOwned;
 use tlslab_contract::spec::{
@@ -29,18 +29,9 @@ use self::tls::TlsArguments;
 use self::urls::UrlArguments;
 use crate::problem::Problem;
 
-/// The modes that load nothing; each has options of its own.
-const OTHER_MODES: &str = "\
-Without a server:
-  tlslab-load --in-memory ...   TLS client and server back to back (see --in-memory --help)
-  tlslab-load --primitives ...  what each primitive of TLS costs here (see --primitives --help)";
-
-/// Opens TLS connections to one server and measures them.
-///
-/// Only loopback addresses are loaded, and hosts given with --allow. Exit status: 0 done and valid,
-/// 1 done but a verdict failed, 2 wrong usage, 3 could not run, 130 interrupted.
+/// The command line of a load.
 #[derive(Debug, Parser)]
-#[command(name = "tlslab-load", version, max_term_width = 100, after_help = OTHER_MODES)]
+#[command(name = "tlslab-load run")]
 pub struct Arguments {
     #[command(flatten)]
     urls: UrlArguments,
@@ -142,7 +133,7 @@ pub struct Arguments {
     pub probe: ProbeArguments,
 
     /// Print the JSON Schema of a wire format and stop
-    #[arg(long, value_enum, value_name = "FORMAT", help_heading = "Output")]
+    #[arg(long, hide = true, value_enum, value_name = "FORMAT")]
     pub print_schema: Option<Schema>,
 
     /// Print the completions of a shell (bash, zsh, fish) and stop
@@ -186,18 +177,12 @@ pub enum Schema {
     Probe,
 }
 
-impl Arguments {
-    /// What this program was started with.
-    pub fn of_command_line() -> Result<Self, clap::Error> {
-        // A number below zero is then a value that is wrong, and no option that does not exist.
-        let command = Self::command().mut_args(|arg| {
-            let takes_value = arg.get_long().is_some() && arg.get_action().takes_values();
-            arg.allow_negative_numbers(takes_value)
-        });
-        let arguments = load::with_ramp_joined(std::env::args_os());
-        Self::from_arg_matches(&command.try_get_matches_from(arguments)?)
-    }
+/// What is wrong with a specification that was given in options.
+pub fn problem_in_options(error: &SpecError) -> Problem {
+    Problem::usage(names::in_options(&error.to_string()))
+}
 
+impl Arguments {
     /// How the result is to be printed.
     pub fn format(&self) -> Format {
         if self.json { Format::Json } else { self.format }
@@ -235,8 +220,11 @@ impl Arguments {
 
     /// What is wrong with a specification, in the words that it was given in.
     pub fn problem(&self, error: &SpecError) -> Problem {
-        let words = error.to_string();
-        Problem::usage(if self.spec.is_some() { words } else { names::in_options(&words) })
+        if self.spec.is_some() {
+            Problem::usage(error.to_string())
+        } else {
+            problem_in_options(error)
+        }
     }
 
     fn spec_of_flags(&self) -> Result<RunSpec, Problem> {

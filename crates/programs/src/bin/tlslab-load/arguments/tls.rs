@@ -118,6 +118,15 @@ enum ClientName {
     Library,
 }
 
+/// Whom `--ca` and `--insecure` trust.
+pub fn trust(ca: Option<&str>, insecure: bool) -> Result<Trust, Problem> {
+    Ok(match ca {
+        Some(file) => Trust::Pem(trust::from_file(file)?),
+        None if insecure => Trust::Anyone,
+        None => Trust::System,
+    })
+}
+
 impl TlsArguments {
     /// What the flags ask for.
     pub fn spec(&self) -> Result<TlsSpec, Problem> {
@@ -159,11 +168,7 @@ impl TlsArguments {
 
     /// Whom to trust.
     pub fn trust(&self) -> Result<Trust, Problem> {
-        Ok(match &self.ca {
-            Some(file) => Trust::Pem(trust::from_file(file)?),
-            None if self.insecure => Trust::Anyone,
-            None => Trust::System,
-        })
+        trust(self.ca.as_deref(), self.insecure)
     }
 
     fn alpn(&self) -> Result<Option<Vec<String>>, Problem> {

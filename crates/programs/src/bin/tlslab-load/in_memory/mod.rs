@@ -1,4 +1,4 @@
-//! `tlslab-load --in-memory`: TLS client and server back to back, without a socket.
+//! `tlslab-load in-memory`: TLS client and server back to back, without a socket.
 
 mod keys;
 mod text;
@@ -20,9 +20,6 @@ use crate::arguments::{Processors, milliseconds, processors, time};
 use crate::problem::Problem;
 use crate::{exit_code, interrupt_flag, print_json};
 
-/// The flag that chooses this mode.
-pub const FLAG: &str = "--in-memory";
-
 /// Measures TLS handshakes, or the transfer of records, with client and server back to back in
 /// memory: no sockets, no kernel, nothing shared between threads.
 ///
@@ -30,12 +27,7 @@ pub const FLAG: &str = "--in-memory";
 /// status: 0 done and valid, 1 done but a verdict failed, 2 wrong usage, 3 could not run, 130
 /// interrupted.
 #[derive(Debug, Parser)]
-#[command(name = "tlslab-load --in-memory", version, max_term_width = 100)]
 pub struct Arguments {
-    /// Client and server in memory
-    #[arg(long, required = true)]
-    in_memory: bool,
-
     /// TLS library of both sides
     #[arg(long, value_enum, default_value = "auto", value_name = "NAME")]
     backend: BackendName,
@@ -209,7 +201,7 @@ mod tests {
     use super::*;
 
     fn spec(flags: &[&str]) -> Result<InMemorySpec, Problem> {
-        let command = ["tlslab-load", "--in-memory"].iter().chain(flags);
+        let command = ["tlslab-load"].iter().chain(flags);
         Arguments::try_parse_from(command).unwrap().spec()
     }
 
@@ -226,9 +218,8 @@ mod tests {
     #[test]
     fn flags_that_would_do_nothing_are_refused() {
         assert!(spec(&["--client-certificate", "ed25519"]).is_err());
-        let parse = |flags: [&str; 3]| {
-            Arguments::try_parse_from(["tlslab-load", "--in-memory"].into_iter().chain(flags))
-        };
+        let parse =
+            |flags: [&str; 3]| Arguments::try_parse_from(["tlslab-load"].into_iter().chain(flags));
         assert!(parse(["--record-size", "256", "--json"]).is_err());
         assert!(parse(["--lean", "--json", "--bulk"]).is_err());
     }
