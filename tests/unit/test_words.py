@@ -72,6 +72,8 @@ def found(text: str) -> list[tuple[int, str]]:
         "Why a run could not be.",
         "as was told at large",
         "never session reuse",
+        "in a load experiment",
+        'kind = "load"',
     ],
 )
 def test_a_banned_word_is_found(text: str) -> None:
