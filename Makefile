@@ -15,7 +15,7 @@ ANNOUNCE = scripts/announce.sh $$$$
 PROGRESS = $(or $(wildcard $(BIN)/python),$(PYTHON)) scripts/progress.py
 
 # The programs of Debian's that the studies run.
-STUDIES := nginx apache2 haproxy node softhsm2-util pkcs11-tool ip setpriv taskset tcpdump openssl mvn javac
+STUDIES := nginx apache2 haproxy caddy node softhsm2-util pkcs11-tool ip setpriv taskset tcpdump openssl mvn javac
 
 .PHONY: help setup dev studies-setup dist man demo tomcat java test test-rust test-java test-python test-pythons fuzz check format schema bench bench-profile bench-instructions clean
 

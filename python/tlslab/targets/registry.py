@@ -9,6 +9,7 @@ from tlslab.model.errors import CannotRunError, UsageError
 from tlslab.model.suggest import did_you_mean
 from tlslab.targets.apache import Apache
 from tlslab.targets.base import Front, Setting, Target
+from tlslab.targets.caddy import Caddy
 from tlslab.targets.configured import ConfiguredServer
 from tlslab.targets.fronted import Fronted
 from tlslab.targets.haproxy import HAProxy
@@ -105,6 +106,7 @@ _KINDS = (
         front=HAProxy,
         plain=True,
     ),
+    Kind("caddy", _configured(Caddy), Caddy, Caddy.remedy, frozenset({"workers"}), plain=True),
 )
 
 MANAGED: Mapping[str, Kind] = MappingProxyType({kind.name: kind for kind in _KINDS})
