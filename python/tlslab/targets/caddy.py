@@ -19,8 +19,8 @@ CURVES = {
     "P-521": "secp521r1",
 }
 
-# The suites of TLS 1.2 that Caddy can select, by IANA's names. Go has no setting for suites of TLS 1.3
-# (crypto/tls, `Config.CipherSuites`).
+# The suites of TLS 1.2 that Caddy can select, by IANA's names. Go has no setting for suites of
+# TLS 1.3 (crypto/tls, `Config.CipherSuites`).
 CIPHER_SUITES = (
     "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256",
     "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256",
