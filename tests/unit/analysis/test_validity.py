@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -55,7 +56,8 @@ def moved(name: str, count: int) -> Callable[[Trial], Trial]:
 
     def change(record: RunRecord) -> RunRecord:
         completed = record.outcomes.completed - count
-        outcomes = replace(record.outcomes, completed=completed, **{name: {"reset": count}})
+        classes: dict[str, Any] = {name: {"reset": count}}
+        outcomes = replace(record.outcomes, completed=completed, **classes)
         service, flight = record.summaries["service"], record.flight
         assert flight is not None
         return replace(

@@ -233,7 +233,7 @@ def test_a_dead_server_fails_its_trial_and_the_next_block_has_a_fresh_one(
 def test_what_is_missing_is_run_later_and_nothing_twice(tmp_path: Path, script: Script) -> None:
     lab = Lab(tmp_path, script(ANSWERS + "print(json.dumps(record))"))
     keep = lab.folder.append
-    appended = []
+    appended: list[object] = []
 
     def interrupted_append(trial: object) -> None:
         if len(appended) == 8:
