@@ -20,7 +20,7 @@ from tlslab.planning import make_plan
 from tlslab.planning.faults import add_faults
 
 TEXT = """
-schema = "tlslab.experiment/1"
+schema = "tlslab.experiment/2"
 kind = "benchmark"
 name = "concurrency"
 title = "Made up"
@@ -69,7 +69,7 @@ when = { runtime = "engine", benchmark = "draw" }
 reason = "handshakes only"
 """
 
-# The parameters of the law: of one thread per second, serial share, agreement.
+# The parameters of the law: of one thread per second, contention, coherency.
 LAWS = {
     ("handshake-tls12", "memory"): (300.0, 0.5, 0.0),
     ("handshake-tls12", "pkcs11"): (340.0, 0.5, 0.0),

@@ -39,7 +39,7 @@ from tlslab.model.record import (
     WorkerUsage,
 )
 from tlslab.model.run import Environment, RunContents, TargetInfo
-from tlslab.model.workload import Steady
+from tlslab.model.workload import KeepAlive
 from tlslab.planning import make_plan
 
 # Microseconds of processor time for a connection: the server's, and a full client's.
@@ -156,8 +156,8 @@ class _Maker:
             "capacity": self._run(cell, lean=True),
             "client_cost": self._run(cell, lean=False),
         }
-        if self._workload.steady is not None:
-            runs["steady"] = self._steady_run(cell, self._workload.steady)
+        if self._workload.keep_alive is not None:
+            runs["keep_alive"] = self._keep_alive_run(cell, self._workload.keep_alive)
         return Trial(
             **dataclasses.asdict(planned),
             factors=dict(cell.factors),
@@ -183,9 +183,9 @@ class _Maker:
         server = self._server(rate, server_us, seconds) if self._world.managed else None
         return TrialRun(record, _machine(seconds, rate * server_us, rate * client_us), server)
 
-    def _steady_run(self, cell: Cell, steady: Steady) -> TrialRun:
+    def _keep_alive_run(self, cell: Cell, keep_alive: KeepAlive) -> TrialRun:
         """Connections kept open: none ends, a request costs the server as much with any group."""
-        seconds = steady.window.measure_ms / 1000
+        seconds = keep_alive.window.measure_ms / 1000
         server_us, client_us = self._noisy(20.0), self._noisy(9.0)
         requests = round(0.985e6 / server_us * seconds)
         run = self._run(cell, lean=False)
@@ -196,14 +196,14 @@ class _Maker:
             requests=requests,
             spec={
                 **run.record.spec,
-                "connections": steady.connections,
-                "warmup_ms": steady.window.warmup_ms,
-                "load": {"open_within_ms": steady.open_within_ms},
+                "connections": keep_alive.connections,
+                "warmup_ms": keep_alive.window.warmup_ms,
+                "load": {"open_within_ms": keep_alive.open_within_ms},
             },
             seconds=seconds,
             cpu=cpu,
             workers=(WorkerUsage(1, cpu, seconds),),
-            outcomes=Outcomes(steady.connections, 0, steady.connections, {}, {}),
+            outcomes=Outcomes(keep_alive.connections, 0, keep_alive.connections, {}, {}),
             facts=(),
             bytes=Bytes(0, 0, 0, 0, head, body),
             histograms={},

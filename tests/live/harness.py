@@ -17,7 +17,7 @@ from tlslab.targets.base import Setting
 
 # Two cells, short windows: enough to go through everything, too short to mean anything.
 SMALL = """\
-schema = "tlslab.experiment/1"
+schema = "tlslab.experiment/2"
 name = "small"
 title = "Does it work?"
 blocks = {blocks}

@@ -1,4 +1,4 @@
-"""A steady server with hardly any backlog: connections wait for their SYN to be sent again."""
+"""A keep_alive server with hardly any backlog: connections wait for their SYN to be sent again."""
 
 import json
 from collections.abc import Callable

@@ -14,7 +14,7 @@ from tlslab.model.benchmark import BenchmarkSettings
 from tlslab.targets.jdk import find_jdks
 
 TINY = """\
-schema = "tlslab.experiment/1"
+schema = "tlslab.experiment/2"
 kind = "benchmark"
 name = "tiny"
 title = "Does it work?"
@@ -114,7 +114,7 @@ def test_a_java_that_crashes_once_and_one_that_does_not_start(tlslab: Tlslab, tm
         ({"pkcs11.library": "/nowhere.so"}, "/nowhere.so"),
     ],
 )
-def test_a_token_that_does_not_open_is_told_in_its_own_words(tmp_path: Path, change, words):
+def test_a_token_that_does_not_open_is_reported_in_its_own_words(tmp_path: Path, change, words):
     material = make_material(tmp_path)
     with KeyStores(["pkcs11"], material) as stores:
         keys = stores["pkcs11"]

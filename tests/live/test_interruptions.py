@@ -108,10 +108,10 @@ def test_a_server_that_dies_fails_its_trial_and_the_run_goes_on(
     server.kill()
     ended = tlslab.finish(child)
     assert ended.code == 1
-    told = [json.loads(line) for line in trials(tmp_path / "r")]
-    assert [trial["status"] for trial in told] == ["done", "failed", "done", "done"]
-    assert told[1]["reason"]["class"] == "server_died"
-    assert told[1]["runs"] == {}
+    reported = [json.loads(line) for line in trials(tmp_path / "r")]
+    assert [trial["status"] for trial in reported] == ["done", "failed", "done", "done"]
+    assert reported[1]["reason"]["class"] == "server_died"
+    assert reported[1]["runs"] == {}
 
 
 FULL_DISK = """
@@ -135,7 +135,7 @@ def test_a_full_disk_is_one_clear_line_and_keeps_what_was_written(
     assert "No space left on device" in ended.errors[0]
     kept = trials(tmp_path / "kept" / "r")
     assert len(kept) >= 1
-    assert all(json.loads(line)["schema"] == "tlslab.trial/1" for line in kept)
+    assert all(json.loads(line)["schema"] == "tlslab.trial/2" for line in kept)
 
 
 def test_a_read_only_folder_is_refused_before_any_load(

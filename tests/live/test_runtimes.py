@@ -9,8 +9,8 @@ from harness import Tlslab, trials
 from tlslab.targets.jdk import by_name, find_jdks
 
 SMALL = """\
-schema = "tlslab.experiment/1"
-kind = "load"
+schema = "tlslab.experiment/2"
+kind = "capacity"
 name = "small"
 title = "Does it work?"
 published = "tomcat-2008"
@@ -33,18 +33,18 @@ document_bytes = 100
 connections = 16
 requests_per_connection = 1
 
-[load]
+[capacity]
 fresh_server = false
 
-[load.warm_up]
+[capacity.warm_up]
 connections = 4
 most = 3
-steady = 2
+keep_alive = 2
 width = 0.5
 warmup_ms = 0
 measure_ms = 500
 
-[load.search]
+[capacity.search]
 first = 2
 most = 4
 step = 0.5
@@ -52,12 +52,12 @@ repeats = 1
 warmup_ms = 0
 measure_ms = 500
 
-[load.maximum]
+[capacity.maximum]
 trials = 1
 warmup_ms = 0
 measure_ms = 500
 
-[load.open_loop]
+[capacity.open_loop]
 fractions = [0.5, 1.2]
 trials = 1
 connections = 200

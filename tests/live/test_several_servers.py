@@ -10,8 +10,8 @@ from harness import Tlslab, assert_finished, trials, wait_for_trials
 
 Small = Callable[..., str]
 
-STEADY = """
-[workload.steady]
+KEEP_ALIVE = """
+[workload.keep_alive]
 warmup_ms = 100
 measure_ms = 200
 connections = 6
@@ -80,7 +80,7 @@ def test_connections_that_are_kept_open_carry_requests_and_none_ends(
     tlslab: Tlslab, small: Small, tmp_path: Path
 ) -> None:
     path = tmp_path / small(blocks=1)
-    path.write_text(path.read_text() + STEADY)
+    path.write_text(path.read_text() + KEEP_ALIVE)
     levels = ["--set", "http=1.1,2", "--set", "group=X25519", "--target", "nginx"]
     ended = tlslab.run("run", path.name, *levels, "--out", "r")
     assert_finished(ended, tmp_path / "r")
@@ -89,7 +89,7 @@ def test_connections_that_are_kept_open_carry_requests_and_none_ends(
     for trial in found:
         alpn = {"1.1": {"http/1.1", None}, "2": {"h2"}}[trial["factors"]["http"]]
         assert {fact["alpn"] for fact in trial["runs"]["capacity"]["record"]["facts"]} <= alpn
-        record = trial["runs"]["steady"]["record"]
+        record = trial["runs"]["keep_alive"]["record"]
         assert record["outcomes"] == {
             "attempts": 6, "completed": 0, "in_flight_at_stop": 6, "failed": {}, "unexpected": {},
             "reasons": [],
@@ -99,8 +99,8 @@ def test_connections_that_are_kept_open_carry_requests_and_none_ends(
         assert record["preflight"]["facts"]["alpn"] in alpn
     summary = json.loads((tmp_path / "r" / "summary.json").read_text())
     for cell in summary["cells"]:
-        assert cell["estimates"]["steady_requests_per_s"]["value"] > 0
-        assert cell["estimates"]["steady_server_memory_bytes"]["unit"] == "B"
+        assert cell["estimates"]["keep_alive_requests_per_s"]["value"] > 0
+        assert cell["estimates"]["keep_alive_server_memory_bytes"]["unit"] == "B"
 
 
 def test_a_servers_processors_and_ways_to_resume_are_factors(
@@ -146,7 +146,7 @@ def test_a_run_over_two_servers_is_resumed_where_it_was_interrupted(
     assert numbers == list(range(8))
 
 
-def test_servers_that_nobody_knows_or_that_cannot_be_in_front_are_told(
+def test_servers_that_nobody_knows_or_that_cannot_be_in_front_are_reported(
     tlslab: Tlslab, small: Small, tmp_path: Path
 ) -> None:
     ended = tlslab.run("run", small(), "--target", "nginx,iis", "--out", "r")

@@ -1,4 +1,4 @@
-"""Study R on real servers: every family of suites, every Diffie-Hellman size, both HTTPs."""
+"""The suites study on real servers: families of suites, Diffie-Hellman sizes, both HTTPs."""
 
 import json
 from pathlib import Path
@@ -9,7 +9,7 @@ from harness import Tlslab, trials
 
 from tlslab.experiment import dumps, load, with_levels
 from tlslab.model.experiment import Experiment
-from tlslab.model.workload import Steady, Window
+from tlslab.model.workload import KeepAlive, Window
 
 SIZES = ("1024", "2048", "3072", "4096")
 FAMILIES = (
@@ -35,7 +35,7 @@ def tiny() -> str:
                 "connections": 4,
                 "capacity": short,
                 "client_cost": short,
-                "steady": Steady(Window(100, 500), connections=8),
+                "keep_alive": KeepAlive(Window(100, 500), connections=8),
             }
         ),
     }
@@ -64,11 +64,11 @@ def test_as_many_connections_as_the_study_has_are_open_before_the_first_request(
     server: str, tlslab: Tlslab, tmp_path: Path
 ) -> None:
     # Apache keeps a thread for each connection that has asked for nothing yet.
-    opened = load("suites", quick=False).workload.steady.connections
+    opened = load("suites", quick=False).workload.keep_alive.connections
     study = load("suites", quick=True)
-    steady = Steady(Window(100, 300), connections=opened)
+    keep_alive = KeepAlive(Window(100, 300), connections=opened)
     one = with_levels(study, {"suite": FAMILIES[:1], "http": ("2", "1.1")})
-    workload = type(one.workload)(**{**vars(one.workload), "steady": steady})
+    workload = type(one.workload)(**{**vars(one.workload), "keep_alive": keep_alive})
     text = dumps(Experiment(**{**vars(one), "blocks": 1, "workload": workload}))
     (tmp_path / "opened.toml").write_text(text, "utf-8")
     ended = tlslab.run("run", "opened.toml", "--target", server, "--out", "out")
@@ -76,13 +76,13 @@ def test_as_many_connections_as_the_study_has_are_open_before_the_first_request(
     made = [json.loads(line) for line in trials(tmp_path / "out")]
     assert [trial["status"] for trial in made] == ["done", "done"], [t["reason"] for t in made]
     for trial in made:
-        outcomes = trial["runs"]["steady"]["record"]["outcomes"]
+        outcomes = trial["runs"]["keep_alive"]["record"]["outcomes"]
         assert outcomes["in_flight_at_stop"] == opened
 
 
 def _check_runs(trial: dict[str, Any]) -> None:
     runs, factors = trial["runs"], trial["factors"]
-    assert set(runs) == {"capacity", "client_cost", "steady"}
+    assert set(runs) == {"capacity", "client_cost", "keep_alive"}
     for kind, run in runs.items():
         record = run["record"]
         assert record["backend"].startswith("openssl")
@@ -92,9 +92,9 @@ def _check_runs(trial: dict[str, Any]) -> None:
         assert record["preflight"]["facts"]["alpn"] in (alpn, None)
         if factors["dh_bits"] != "none":
             assert record["spec"]["tls"]["dh_bits"] == int(factors["dh_bits"])
-        if kind == "steady":
+        if kind == "keep_alive":
             # No connection is made in the measurement: what is in flight at its end was there
-            # at its begin.
+            # at its start.
             assert record["outcomes"]["completed"] == 0
             assert record["outcomes"]["attempts"] == record["outcomes"]["in_flight_at_stop"] == 8
             assert record["requests"] > 8
@@ -113,7 +113,7 @@ def _check_summary(summary: dict[str, Any]) -> None:
         "policies",
     ]
     codes = {finding["code"] for finding in summary["findings"]}
-    assert {"dh_handshake", "dh_steady", "dh_share", "suites_two_orders"} <= codes
+    assert {"dh_handshake", "dh_keep_alive", "dh_share", "suites_two_orders"} <= codes
     texts = {text["id"]: text["text"] for text in summary["texts"]}
     assert {"emit-nginx", "emit-node", "emit-apache", "emit-haproxy", "emit-rwserve"} <= set(texts)
     (server,) = summary["recommendation"]["servers"]

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from tlslab.experiment import KNOWN_LEVELS, dumps, load, loads, shipped, with_levels
 from tlslab.model.errors import ExperimentError, UsageError
 from tlslab.model.experiment import Exclusion, Experiment, Factor, Pin
-from tlslab.model.workload import RESUMPTIONS, Steady, Window, Workload
+from tlslab.model.workload import RESUMPTIONS, KeepAlive, Window, Workload
 
 GOOD = """\
-schema = "tlslab.experiment/1"
+schema = "tlslab.experiment/2"
 name = "small"
 title = "A small one"
 blocks = 2
@@ -104,7 +104,7 @@ def test_a_quick_table_changes_only_what_it_names() -> None:
         ("document_bytes = 10\n", "", "f:13: workload", "'document_bytes' is missing"),
         ("[workload.capacity]", "[workload.capacities]", "f:18: workload.capacities", "capacity"),
         ('name = "small"', 'name = "../up"', "f:2: name", "letters, digits"),
-        ('"tlslab.experiment/1"', '"tlslab.experiment/9"', "f:1: schema", "tlslab.experiment/1"),
+        ('"tlslab.experiment/2"', '"tlslab.experiment/9"', "f:1: schema", "tlslab.experiment/2"),
         (PER_CONNECTION, f"{PER_CONNECTION}\nhttp = 2", "f:17: workload.http", "text"),
         (PER_CONNECTION, f'{PER_CONNECTION}\nhttp = "3"', "f:17: workload.http", "one of 1.1, 2"),
         (PER_CONNECTION, f"{PER_CONNECTION}\nstreams = 2", "f:17: workload.streams", 'http = "2"'),
@@ -117,7 +117,7 @@ def test_a_quick_table_changes_only_what_it_names() -> None:
         ("[quick]\nblocks = 1", "[quick]\nblocks = -1", "f:27: quick.blocks", "from 1"),
     ],
 )
-def test_a_fault_is_told_with_line_key_and_what_is_allowed(
+def test_a_fault_is_reported_with_line_key_and_what_is_allowed(
     old: str, new: str, place: str, words: str
 ) -> None:
     assert GOOD.count(old) == 1
@@ -161,7 +161,7 @@ def test_set_can_add_a_factor_in_its_usual_place() -> None:
         ({"tls": ("1.4",)}, "unknown tls '1.4'; known: 1.2, 1.3"),
     ],
 )
-def test_set_tells_what_is_known(levels: dict[str, tuple[str, ...]], words: str) -> None:
+def test_set_reports_what_is_known(levels: dict[str, tuple[str, ...]], words: str) -> None:
     with pytest.raises(UsageError, match=words.replace("(", r"\(")):
         with_levels(loads(GOOD, "f"), levels)
 
@@ -229,8 +229,8 @@ def test_what_is_written_is_read_back_as_it_was(experiment: Experiment) -> None:
     assert loads(dumps(experiment), "f") == experiment
 
 
-STEADY = """
-[workload.steady]
+KEEP_ALIVE = """
+[workload.keep_alive]
 warmup_ms = 1000
 measure_ms = 2000
 connections = 128
@@ -238,13 +238,13 @@ connections = 128
 
 
 def test_a_run_on_connections_kept_open_is_read_and_written() -> None:
-    experiment = loads(GOOD.replace("[quick]", STEADY + "\n[quick]"), "f")
-    assert experiment.workload.steady == Steady(Window(1000, 2000), 128)
+    experiment = loads(GOOD.replace("[quick]", KEEP_ALIVE + "\n[quick]"), "f")
+    assert experiment.workload.keep_alive == KeepAlive(Window(1000, 2000), 128)
     assert experiment.workload.trial_seconds == pytest.approx(3.2)
     assert loads(dumps(experiment), "g").workload == experiment.workload
-    over_h2 = STEADY + 'http = "2"\nstreams = 4\n'
+    over_h2 = KEEP_ALIVE + 'http = "2"\nstreams = 4\n'
     experiment = loads(GOOD.replace("[quick]", over_h2 + "\n[quick]"), "f")
-    assert experiment.workload.steady == Steady(Window(1000, 2000), 128, "2", 4)
+    assert experiment.workload.keep_alive == KeepAlive(Window(1000, 2000), 128, "2", 4)
     assert loads(dumps(experiment), "g").workload == experiment.workload
 
 
@@ -282,7 +282,7 @@ def test_set_adds_a_server_side_factor_before_the_others() -> None:
         with_levels(loads(GOOD, "f"), {"processors": ("all",)})
 
 
-def test_a_kind_that_is_not_known_is_told() -> None:
+def test_a_kind_that_is_not_known_is_reported() -> None:
     text = GOOD.replace('title = "A small one"', 'title = "A small one"\nkind = "magic"')
     with pytest.raises(ExperimentError, match="f:4: kind: must be one of matrix"):
         loads(text, "f")

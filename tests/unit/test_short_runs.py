@@ -5,7 +5,7 @@ import pytest
 from tlslab.experiment import dumps, load, loads, shipped
 from tlslab.experiment.short import LEVELS, MEASURE_MS, VARIABLE, VARYING, WARMUP_MS, asked_for
 from tlslab.model.benchmark import BenchmarkSettings
-from tlslab.model.capacity import LoadPlan
+from tlslab.model.capacity import CapacityPlan
 from tlslab.model.experiment import Experiment
 from tlslab.model.workload import Window
 
@@ -14,8 +14,8 @@ def windows(experiment: Experiment) -> list[Window]:
     """All windows that the runs of an experiment have."""
     work, settings = experiment.workload, experiment.settings
     found = [work.capacity, work.client_cost]
-    found += [work.steady.window] if work.steady else []
-    if isinstance(settings, LoadPlan):
+    found += [work.keep_alive.window] if work.keep_alive else []
+    if isinstance(settings, CapacityPlan):
         stages = (
             settings.search, settings.maximum, settings.open_loop, settings.warm_up,
             settings.remedies, settings.validation,

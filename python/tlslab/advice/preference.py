@@ -13,12 +13,12 @@ Subject = Literal["suite", "group"]
 
 # What a subject's cells are ordered by, and what decides between those that cannot be told apart.
 MEASURES: Mapping[Subject, tuple[str, ...]] = {
-    "suite": ("steady_requests_per_s", "server_cpu_us_per_connection", "connections_per_s"),
+    "suite": ("keep_alive_requests_per_s", "server_cpu_us_per_connection", "connections_per_s"),
     "group": ("connections_per_s", "server_cpu_us_per_connection"),
 }
 
 WORDS = {
-    "steady_requests_per_s": "requests/s on connections kept open",
+    "keep_alive_requests_per_s": "requests/s on connections kept open",
     "server_cpu_us_per_connection": "the server's processor time for a new connection",
     "connections_per_s": "new connections/s",
 }

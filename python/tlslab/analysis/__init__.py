@@ -10,9 +10,9 @@ joins it all. `scaling` fits throughput against concurrency; `concurrency` is st
 from collections.abc import Callable, Mapping
 
 from tlslab.analysis.benchmark import summarise as summarise_benchmark
-from tlslab.analysis.capacity import summarise as summarise_load
+from tlslab.analysis.capacity import summarise as summarise_capacity
 from tlslab.analysis.matrix.summary import summarise_matrix
-from tlslab.model.experiment import BENCHMARK, LOAD, MATRIX
+from tlslab.model.experiment import BENCHMARK, CAPACITY, MATRIX
 from tlslab.model.finding import Summary
 from tlslab.model.run import RunContents
 
@@ -21,7 +21,7 @@ __all__ = ["SUMMARISERS", "summarise"]
 # What is made of a run of each kind of experiment.
 SUMMARISERS: Mapping[str, Callable[[RunContents], Summary]] = {
     MATRIX: summarise_matrix,
-    LOAD: summarise_load,
+    CAPACITY: summarise_capacity,
     BENCHMARK: summarise_benchmark,
 }
 

@@ -23,12 +23,12 @@ COMPARED = (
     "client_cpu_us_per_connection_system",
     "connections_per_cpu_s",
     keep_alive.REQUESTS,
-    "steady_bytes_per_s",
+    "keep_alive_bytes_per_s",
     keep_alive.SERVER,
     f"{keep_alive.SERVER}_user",
     f"{keep_alive.SERVER}_system",
     keep_alive.CLIENT,
-    "steady_server_memory_bytes",
+    "keep_alive_server_memory_bytes",
 )
 
 RANKED = (

@@ -14,37 +14,37 @@ from tlslab.analysis.measures import (
 )
 from tlslab.model.record import Trial, TrialRun
 
-PREFIX = "steady_"
-REQUESTS = "steady_requests_per_s"
-SERVER = "steady_server_cpu_us_per_request"
-CLIENT = "steady_client_cpu_us_per_request"
+PREFIX = "keep_alive_"
+REQUESTS = "keep_alive_requests_per_s"
+SERVER = "keep_alive_server_cpu_us_per_request"
+CLIENT = "keep_alive_client_cpu_us_per_request"
 
 # Names of rates, of which a generator that was the limit makes lower bounds.
-BOUNDED = (REQUESTS, "steady_bytes_per_s")
+BOUNDED = (REQUESTS, "keep_alive_bytes_per_s")
 
 UNITS: dict[str, str] = {
     REQUESTS: RATE,
-    "steady_bytes_per_s": BYTE_RATE,
+    "keep_alive_bytes_per_s": BYTE_RATE,
     SERVER: MICROSECONDS,
     f"{SERVER}_user": MICROSECONDS,
     f"{SERVER}_system": MICROSECONDS,
     CLIENT: MICROSECONDS,
     f"{CLIENT}_user": MICROSECONDS,
     f"{CLIENT}_system": MICROSECONDS,
-    "steady_server_memory_bytes": BYTES,
-    "steady_server_busy": SHARE,
-    "steady_client_busy": SHARE,
+    "keep_alive_server_memory_bytes": BYTES,
+    "keep_alive_server_busy": SHARE,
+    "keep_alive_client_busy": SHARE,
 }
 
 
-def steady_values(trial: Trial, server_processors: int) -> dict[str, float]:
-    """The values of a done trial's steady run; none where it has no such run.
+def keep_alive_values(trial: Trial, server_processors: int) -> dict[str, float]:
+    """The values of a done trial's keep_alive run; none where it has no such run.
 
     None either where the measurement did not wait until all connections were open: handshakes may
     have reached into it. Bytes are those of HTTP, heads and bodies: what TLS adds is counted when a
     connection ends.
     """
-    run = trial.runs.get("steady")
+    run = trial.runs.get("keep_alive")
     if run is None or run.record.requests == 0 or run.record.seconds <= 0:
         return {}
     if not _waited(run):
@@ -52,8 +52,8 @@ def steady_values(trial: Trial, server_processors: int) -> dict[str, float]:
     record = run.record
     values = {
         REQUESTS: record.requests / record.seconds,
-        "steady_bytes_per_s": (record.bytes.head + record.bytes.body) / record.seconds,
-        "steady_client_busy": client_busy(run),
+        "keep_alive_bytes_per_s": (record.bytes.head + record.bytes.body) / record.seconds,
+        "keep_alive_client_busy": client_busy(run),
     }
     values |= split(
         CLIENT, record.cpu.total_us / record.requests, record.cpu.user_us, record.cpu.system_us
@@ -63,7 +63,7 @@ def steady_values(trial: Trial, server_processors: int) -> dict[str, float]:
 
 def not_measurable(trials: Sequence[Trial]) -> dict[str, str]:
     """Why requests on open connections have no estimate, where handshakes may have reached in."""
-    runs = [run for trial in trials if (run := trial.runs.get("steady")) is not None]
+    runs = [run for trial in trials if (run := trial.runs.get("keep_alive")) is not None]
     if not runs or any(_waited(run) for run in runs):
         return {}
     reason = (
@@ -85,6 +85,6 @@ def _server(run: TrialRun, processors: int) -> dict[str, float]:
     cost = per_second * run.record.seconds / run.record.requests
     return {
         **split(SERVER, cost, server.user_us, server.system_us),
-        "steady_server_memory_bytes": float(server.memory_bytes),
-        "steady_server_busy": busy,
+        "keep_alive_server_memory_bytes": float(server.memory_bytes),
+        "keep_alive_server_busy": busy,
     }

@@ -42,7 +42,7 @@ BAD_TRIALS_LIMIT = 0.2
 
 FATAL_REASONS = ("server_died",)
 
-_UNSTEADY = {
+_NOT_STEADY = {
     "slowdown": "the rate fell during the measurement",
     "unstable": "the rate had no steady level during the measurement",
 }
@@ -56,7 +56,7 @@ class TrialJudgement:
     warnings: tuple[Note, ...]
     steadiness: steady_state.Label
     saturated: bool
-    steady_saturated: bool = False
+    keep_alive_saturated: bool = False
 
 
 def judge_trial(trial: Trial, processors: Processors) -> TrialJudgement:
@@ -71,10 +71,10 @@ def judge_trial(trial: Trial, processors: Processors) -> TrialJudgement:
         saturated = client_busy(run) >= SATURATED
     else:
         faults.append(Note("no_capacity_run", "the run that loads the server is missing"))
-    kept_open = trial.runs.get("steady")
+    kept_open = trial.runs.get("keep_alive")
     if kept_open is not None:
         warnings += [
-            Note(f"steady_{note.code}", f"connections kept open: {note.message}")
+            Note(f"keep_alive_{note.code}", f"connections kept open: {note.message}")
             for note in run_warnings(kept_open, processors)
         ]
     kept_open_saturated = kept_open is not None and client_busy(kept_open) >= SATURATED
@@ -91,7 +91,9 @@ def run_faults(kind: str, record: RunRecord) -> Iterable[Note]:
         yield Note("interrupted", f"{kind}: interrupted before its end")
     if not books.balanced:
         yield Note("books", f"{kind}: {books.attempts} attempts do not match their outcomes")
-    if record.seconds <= 0 or (record.requests == 0 if kind == "steady" else books.completed == 0):
+    if record.seconds <= 0 or (
+        record.requests == 0 if kind == "keep_alive" else books.completed == 0
+    ):
         yield Note(
             "nothing_completed",
             f"{kind}: none of {counted(books.attempts, 'connection')} completed",
@@ -240,11 +242,11 @@ def lower_bounds(
     """The estimates that a generator that was the limit has made lower bounds."""
     done = [judgement for judgement in judgements if judgement is not None]
     new = any(judgement.saturated for judgement in done)
-    kept = any(judgement.steady_saturated for judgement in done)
+    kept = any(judgement.keep_alive_saturated for judgement in done)
     return tuple(
         name
         for name in names
-        if name.endswith("_per_s") and (kept if name.startswith("steady_") else new)
+        if name.endswith("_per_s") and (kept if name.startswith("keep_alive_") else new)
     )
 
 
@@ -252,16 +254,19 @@ def _unusable(
     trials: Sequence[Trial], failed: Sequence[Trial], done: Sequence[TrialJudgement]
 ) -> bool:
     bad = len(failed) + sum(1 for judgement in done if judgement.faults)
-    unsteady = sum(1 for judgement in done if judgement.steadiness in _UNSTEADY)
+    unsteady = sum(1 for judgement in done if judgement.steadiness in _NOT_STEADY)
     fatal = any(_class(trial) in FATAL_REASONS for trial in failed)
     too_many = bad == len(trials) or bad > BAD_TRIALS_LIMIT * len(trials)
     return fatal or too_many or 2 * unsteady > len(done)
 
 
 def _steadiness(done: Sequence[TrialJudgement]) -> tuple[Note, ...]:
-    """Notes on trials that were not steady; a warm-up that was too short is told as well."""
+    """Notes on trials that were not steady; a warm-up that was too short is reported as well."""
     counts = Counter[str](judgement.steadiness for judgement in done)
-    texts = {**_UNSTEADY, "warm_up": "the rate still rose at the begin: a longer warm-up is better"}
+    texts = {
+        **_NOT_STEADY,
+        "warm_up": "the rate still rose at the start: a longer warm-up is better",
+    }
     return tuple(
         Note(label, _of(counts[label], len(done), text))
         for label, text in texts.items()

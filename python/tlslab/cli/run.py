@@ -94,7 +94,7 @@ Seed = Annotated[
 ]
 ObjectiveText = Annotated[
     str | None,
-    typer.Option(metavar="p99<50ms", help="What response times a load experiment must meet."),
+    typer.Option(metavar="p99<50ms", help="What response times a capacity experiment must meet."),
 ]
 JdkFolders = Annotated[
     list[Path] | None,
@@ -102,7 +102,7 @@ JdkFolders = Annotated[
 ]
 AllowObsolete = Annotated[
     bool,
-    typer.Option("--allow-obsolete", help="Run the cell of a load experiment that needs it."),
+    typer.Option("--allow-obsolete", help="Run the cell of a capacity experiment that needs it."),
 ]
 Configure = Annotated[
     str | None,

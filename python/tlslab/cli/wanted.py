@@ -9,7 +9,7 @@ from tlslab.experiment import with_levels
 from tlslab.experiment.capacity import required_objective
 from tlslab.experiment.workload import required_status
 from tlslab.model.benchmark import BenchmarkSettings
-from tlslab.model.capacity import LoadPlan
+from tlslab.model.capacity import CapacityPlan
 from tlslab.model.errors import UsageError
 from tlslab.model.experiment import Experiment
 from tlslab.model.workload import NO_WINDOW, Window
@@ -18,7 +18,7 @@ from tlslab.targets.jdk import expand
 
 DEFAULT_TARGET = "reference"
 
-# The stages of a load experiment whose windows are measurements, and not a search for them.
+# The stages of a capacity experiment whose windows are measurements, and not a search for them.
 _MEASURED = ("maximum", "open_loop", "remedies")
 
 
@@ -39,7 +39,7 @@ def changed(experiment: Experiment, changes: Changes) -> Experiment:
     """The experiment as the options have it. Raises UsageError."""
     experiment = with_levels(experiment, parse_levels(list(changes.settings)))
     experiment = with_jdks(experiment, changes.jdks)
-    experiment = with_load_options(experiment, changes.objective, changes.allow_obsolete)
+    experiment = with_capacity_options(experiment, changes.objective, changes.allow_obsolete)
     if changes.blocks is not None:
         experiment = with_blocks(experiment, changes.blocks)
     if changes.seconds is not None:
@@ -54,9 +54,9 @@ def changed(experiment: Experiment, changes: Changes) -> Experiment:
 
 
 def with_blocks(experiment: Experiment, blocks: int) -> Experiment:
-    """The experiment with so many passes; a load experiment repeats its measurements so often."""
+    """The experiment with N blocks; a capacity experiment repeats its measurements N times."""
     load = experiment.settings
-    if not isinstance(load, LoadPlan):
+    if not isinstance(load, CapacityPlan):
         return replace(experiment, blocks=blocks)
     changes: dict[str, Any] = {
         "maximum": replace(load.maximum, trials=blocks, most=max(blocks, load.maximum.most)),
@@ -81,7 +81,7 @@ def with_seconds(experiment: Experiment, seconds: float) -> Experiment:
     if isinstance(settings, BenchmarkSettings):
         each = max(10, round(measure_ms / settings.iterations))
         return replace(experiment, settings=replace(settings, iteration_ms=each))
-    if isinstance(settings, LoadPlan):
+    if isinstance(settings, CapacityPlan):
         stages = {name: getattr(settings, name) for name in _MEASURED}
         new = {
             name: replace(stage, window=longer(stage.window))
@@ -90,9 +90,12 @@ def with_seconds(experiment: Experiment, seconds: float) -> Experiment:
         }
         return replace(experiment, settings=replace(settings, **new))
     work = experiment.workload
-    steady = work.steady and replace(work.steady, window=longer(work.steady.window))
+    keep_alive = work.keep_alive and replace(work.keep_alive, window=longer(work.keep_alive.window))
     work = replace(
-        work, capacity=longer(work.capacity), client_cost=longer(work.client_cost), steady=steady
+        work,
+        capacity=longer(work.capacity),
+        client_cost=longer(work.client_cost),
+        keep_alive=keep_alive,
     )
     return replace(experiment, workload=work)
 
@@ -110,14 +113,14 @@ def with_jdks(experiment: Experiment, given: tuple[Path, ...]) -> Experiment:
     return with_levels(experiment, {"jdk": expand(levels, given)})
 
 
-def with_load_options(
+def with_capacity_options(
     experiment: Experiment, objective: str | None, allow_obsolete: bool
 ) -> Experiment:
     """The experiment with another objective, and without its obsolete cell unless it is allowed."""
     load = experiment.settings
-    if not isinstance(load, LoadPlan):
+    if not isinstance(load, CapacityPlan):
         if objective is not None or allow_obsolete:
-            raise UsageError("--objective and --allow-obsolete are for load experiments: capacity")
+            raise UsageError("--objective and --allow-obsolete go with capacity experiments")
         return experiment
     if objective is not None:
         load = replace(load, objective=required_objective(objective))

@@ -1,4 +1,4 @@
-"""The kind `load`: [workload], and [load] with a table for each stage."""
+"""The kind `capacity`: [workload], and [capacity] with a table for each stage."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar
@@ -13,7 +13,7 @@ from tlslab.experiment.workload import (
 )
 from tlslab.experiment.writing import toml
 from tlslab.model.capacity import (
-    LoadPlan,
+    CapacityPlan,
     MaximumRules,
     Objective,
     Obsolete,
@@ -54,15 +54,15 @@ _KEYS: Mapping[str, tuple[str, ...]] = {
 }  # fmt: skip
 
 
-def read_load(root: Table, changes: Table) -> dict[str, Any]:
+def read_capacity(root: Table, changes: Table) -> dict[str, Any]:
     """The fields `workload` and `settings` of the experiment."""
     workload = read_workload(root, changes, windows=False)
     return {"workload": workload, "settings": _plan(root, changes)}
 
 
-def _plan(root: Table, changes: Table) -> LoadPlan:
-    base = root.table("load")
-    changed = changes.table("load") if "load" in changes else base
+def _plan(root: Table, changes: Table) -> CapacityPlan:
+    base = root.table("capacity")
+    changed = changes.table("capacity") if "capacity" in changes else base
     for table in (base, changed):
         table.only("objective", "fresh_server", *_KEYS)
     top = changed.over(base)
@@ -77,7 +77,7 @@ def _plan(root: Table, changes: Table) -> LoadPlan:
     def optional(name: str, read: Callable[[Table], T]) -> T | None:
         return read(needed(name)) if name in top else None
 
-    return LoadPlan(
+    return CapacityPlan(
         search=_search(needed("search")),
         maximum=_maximum(needed("maximum")),
         open_loop=_open_loop(needed("open_loop")),
@@ -200,18 +200,18 @@ def required_objective(text: str) -> Objective:
     return objective
 
 
-def write_load(experiment: Experiment) -> list[str]:
-    """The lines that `read_load` reads back."""
+def write_capacity(experiment: Experiment) -> list[str]:
+    """The lines that `read_capacity` reads back."""
     plan = experiment.settings
-    assert isinstance(plan, LoadPlan)
-    lines = [*write_workload(experiment.workload), "", "[load]"]
+    assert isinstance(plan, CapacityPlan)
+    lines = [*write_workload(experiment.workload), "", "[capacity]"]
     if plan.objective is not None:
         lines.append(f"objective = {toml(str(plan.objective))}")
     lines.append(f"fresh_server = {toml(plan.fresh_server)}")
     for name in _KEYS:
         stage = getattr(plan, name)
         if stage is not None:
-            lines += ["", f"[load.{name}]", *_stage(stage)]
+            lines += ["", f"[capacity.{name}]", *_stage(stage)]
     return lines
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tlslab.model.errors import UsageError
-from tlslab.model.experiment import Experiment, Factor, Only
+from tlslab.model.experiment import ConditionalFactor, Experiment, Factor
 from tlslab.model.names import (
     CERTIFICATE_KEYS,
     GROUPS,
@@ -125,7 +125,10 @@ def _levels(table: Table, name: str, rule: Rule) -> tuple[str, ...]:
 
 
 def read_baseline(
-    table: Table, factors: Sequence[Factor], all_levels: Table, only: Sequence[Only] = ()
+    table: Table,
+    factors: Sequence[Factor],
+    all_levels: Table,
+    only: Sequence[ConditionalFactor] = (),
 ) -> dict[str, str]:
     """A level for some of the factors: one that the file has for them at all."""
     table.only(*(factor.name for factor in factors))

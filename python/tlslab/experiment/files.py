@@ -9,12 +9,12 @@ from tlslab.experiment.kinds import KINDS, Kind
 from tlslab.experiment.short import asked_for, shortened
 from tlslab.experiment.writing import toml
 from tlslab.model.errors import UsageError
-from tlslab.model.experiment import MATRIX, Exclusion, Experiment, Only, Pin
+from tlslab.model.experiment import MATRIX, ConditionalFactor, Exclusion, Experiment, Pin
 from tlslab.model.names import BACKENDS, CERTIFICATE_KEYS, SIGNATURE_SCHEMES
 from tlslab.model.suggest import did_you_mean
 from tlslab.toml_table import Table, parse
 
-SCHEMA = "tlslab.experiment/1"
+SCHEMA = "tlslab.experiment/2"
 LIMIT_BLOCKS = 1000
 
 _COMMON = (
@@ -122,12 +122,12 @@ def _exclusion(table: Table, kind: Kind) -> Exclusion:
     return Exclusion(when=_when(table, kind), reason=table.text("reason"))
 
 
-def _only(table: Table, kind: Kind) -> Only:
+def _only(table: Table, kind: Kind) -> ConditionalFactor:
     table.only("factor", "when", "otherwise")
     factor = table.text("factor")
     if factor not in kind.rules:
         raise table.error(f"must be one of {', '.join(kind.rules)}", "factor")
-    return Only(factor, _when(table, kind), table.text("otherwise"))
+    return ConditionalFactor(factor, _when(table, kind), table.text("otherwise"))
 
 
 def _pin(table: Table, kind: Kind) -> Pin:

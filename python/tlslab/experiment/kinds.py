@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from tlslab.experiment import benchmark
-from tlslab.experiment.capacity import read_load, write_load
+from tlslab.experiment.capacity import read_capacity, write_capacity
 from tlslab.experiment.factors import RULES, Rule
 from tlslab.experiment.workload import read_workload, write_workload
-from tlslab.model.experiment import BENCHMARK, LOAD, MATRIX, Experiment
+from tlslab.model.experiment import BENCHMARK, CAPACITY, MATRIX, Experiment
 from tlslab.toml_table import Table
 
 
@@ -45,8 +45,12 @@ MATRIX_KIND = Kind(
     write=lambda experiment: write_workload(experiment.workload),
 )
 
-LOAD_KIND = Kind(
-    name=LOAD, tables=("workload", "load"), rules=RULES, read=read_load, write=write_load
+CAPACITY_KIND = Kind(
+    name=CAPACITY,
+    tables=("workload", "capacity"),
+    rules=RULES,
+    read=read_capacity,
+    write=write_capacity,
 )
 
 BENCHMARK_KIND = Kind(
@@ -57,4 +61,6 @@ BENCHMARK_KIND = Kind(
     write=benchmark.write,
 )
 
-KINDS: Mapping[str, Kind] = {kind.name: kind for kind in (MATRIX_KIND, LOAD_KIND, BENCHMARK_KIND)}
+KINDS: Mapping[str, Kind] = {
+    kind.name: kind for kind in (MATRIX_KIND, CAPACITY_KIND, BENCHMARK_KIND)
+}

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from tlslab.model.benchmark import BenchmarkSettings
-from tlslab.model.capacity import LoadPlan
+from tlslab.model.capacity import CapacityPlan
 from tlslab.model.experiment import Experiment, Factor
 from tlslab.model.workload import NO_WINDOW, Window
 
@@ -23,7 +23,7 @@ VARYING = 2
 WARMUP_MS = 50
 MEASURE_MS = 200
 
-# The repetitions of a load experiment, and the connections up to which it searches its maximum.
+# The repetitions of a capacity experiment, and the connections up to which it searches its maximum.
 TRIALS = 1
 SEARCH_UP_TO = 16
 IN_FLIGHT = 200
@@ -38,7 +38,7 @@ def shortened(experiment: Experiment) -> Experiment:
     """The experiment with one block, two levels of two factors and the shortest of windows."""
     work = experiment.workload
     varying = _varying(experiment)
-    steady = work.steady and replace(work.steady, window=_short(work.steady.window))
+    keep_alive = work.keep_alive and replace(work.keep_alive, window=_short(work.keep_alive.window))
     return replace(
         experiment,
         title=f"{experiment.title} (cut short by {VARIABLE}: its figures mean nothing)",
@@ -51,7 +51,7 @@ def shortened(experiment: Experiment) -> Experiment:
             work,
             capacity=_short(work.capacity),
             client_cost=_short(work.client_cost),
-            steady=steady,
+            keep_alive=keep_alive,
         ),
         settings=_settings(experiment.settings),
     )
@@ -81,7 +81,7 @@ def _fewer(factor: Factor, experiment: Experiment, most: int) -> Factor:
 def _settings(settings: Any) -> Any:
     if isinstance(settings, BenchmarkSettings):
         return _benchmark(settings)
-    return _load(settings) if isinstance(settings, LoadPlan) else settings
+    return _load(settings) if isinstance(settings, CapacityPlan) else settings
 
 
 def _benchmark(settings: BenchmarkSettings) -> BenchmarkSettings:
@@ -96,7 +96,7 @@ def _benchmark(settings: BenchmarkSettings) -> BenchmarkSettings:
     )
 
 
-def _load(load: LoadPlan) -> LoadPlan:
+def _load(load: CapacityPlan) -> CapacityPlan:
     search, maximum, open_loop = load.search, load.maximum, load.open_loop
     first = min(search.first, SEARCH_UP_TO)
     changes: dict[str, Any] = {

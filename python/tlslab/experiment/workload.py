@@ -5,7 +5,7 @@ import re
 from tlslab.experiment.factors import HTTP_VERSIONS
 from tlslab.experiment.writing import toml
 from tlslab.model.errors import UsageError
-from tlslab.model.workload import NO_WINDOW, RESUMPTIONS, Steady, Window, Workload
+from tlslab.model.workload import NO_WINDOW, RESUMPTIONS, KeepAlive, Window, Workload
 from tlslab.toml_table import Table
 
 LIMIT_CONNECTIONS = 65_536
@@ -17,7 +17,7 @@ WINDOWS = ("capacity", "client_cost")
 
 _KEYS = (
     "document_bytes", "connections", "requests_per_connection", "http", "streams", *WINDOWS,
-    "resume", "resume_ratio", "steady", "expect_status",
+    "resume", "resume_ratio", "keep_alive", "expect_status",
 )  # fmt: skip
 
 STATUS_FORM = "has the form 2xx, 302, any, or several like 200,302"
@@ -62,7 +62,7 @@ def read_workload(root: Table, changes: Table, windows: bool = True) -> Workload
         streams=_streams(place("streams")),
         resume=resume,
         resume_ratio=ratio.share("resume_ratio") if "resume_ratio" in ratio else 1.0,
-        steady=_steady(place("steady")),
+        keep_alive=_keep_alive(place("keep_alive")),
         expect_status=_status(place("expect_status")),
     )
     _check_streams(workload, place("streams"))
@@ -86,19 +86,19 @@ def _check_streams(workload: Workload, table: Table) -> None:
             raise table.error("must not be more than requests_per_connection", "streams")
 
 
-def _steady(table: Table) -> Steady | None:
-    if "steady" not in table:
+def _keep_alive(table: Table) -> KeepAlive | None:
+    if "keep_alive" not in table:
         return None
-    steady = table.table("steady")
-    steady.only("warmup_ms", "measure_ms", "connections", "http", "streams", "open_within_ms")
-    return Steady(
-        window=_window(steady),
-        connections=steady.integer("connections", 1, LIMIT_CONNECTIONS),
-        http=_http(steady),
-        streams=_streams(steady),
-        open_within_ms=steady.integer("open_within_ms", 100, LIMIT_WINDOW_MS)
-        if "open_within_ms" in steady
-        else Steady.open_within_ms,
+    keep_alive = table.table("keep_alive")
+    keep_alive.only("warmup_ms", "measure_ms", "connections", "http", "streams", "open_within_ms")
+    return KeepAlive(
+        window=_window(keep_alive),
+        connections=keep_alive.integer("connections", 1, LIMIT_CONNECTIONS),
+        http=_http(keep_alive),
+        streams=_streams(keep_alive),
+        open_within_ms=keep_alive.integer("open_within_ms", 100, LIMIT_WINDOW_MS)
+        if "open_within_ms" in keep_alive
+        else KeepAlive.open_within_ms,
     )
 
 
@@ -150,11 +150,11 @@ def write_workload(workload: Workload) -> list[str]:
     for name in WINDOWS:
         if (window := getattr(workload, name)) != NO_WINDOW:
             lines += ["", f"[workload.{name}]", *write_window(window)]
-    if (steady := workload.steady) is not None:
-        lines += ["", "[workload.steady]", *write_window(steady.window)]
-        lines += [f"connections = {steady.connections}", f"streams = {steady.streams}"]
-        lines.append(f"open_within_ms = {steady.open_within_ms}")
-        lines += [f"http = {toml(steady.http)}"] if steady.http else []
+    if (keep_alive := workload.keep_alive) is not None:
+        lines += ["", "[workload.keep_alive]", *write_window(keep_alive.window)]
+        lines += [f"connections = {keep_alive.connections}", f"streams = {keep_alive.streams}"]
+        lines.append(f"open_within_ms = {keep_alive.open_within_ms}")
+        lines += [f"http = {toml(keep_alive.http)}"] if keep_alive.http else []
     return lines
 
 

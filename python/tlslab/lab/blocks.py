@@ -44,7 +44,7 @@ def run_cells(
         warnings += servers.warnings()
         folder, plan = open_run(request, servers, engine, warnings, observer)
         observer(
-            events.RunBegun(
+            events.RunStarted(
                 plan=plan,
                 target=servers.target.name,
                 folder=folder.path,
@@ -72,15 +72,17 @@ def warm_up_seconds(plan: Plan, servers: Servers) -> float:
 def most_connections(experiment: Experiment) -> int:
     """The most connections that any run of the experiment has at once."""
     workload = experiment.workload
-    steady = workload.steady.connections if workload.steady else 0
+    keep_alive = workload.keep_alive.connections if workload.keep_alive else 0
     levels = [int(level) for level in experiment.levels("connections")]
     return (
-        max(workload.connections, steady, *levels) if levels else max(workload.connections, steady)
+        max(workload.connections, keep_alive, *levels)
+        if levels
+        else max(workload.connections, keep_alive)
     )
 
 
 def preflight(request: Request, connections: int, observer: events.Observer) -> tuple[str, ...]:
-    """Refuses what cannot work on this machine, and tells what may disturb."""
+    """Refuses what cannot work on this machine, and reports what may disturb."""
     targets = request.experiment.levels("server") or request.targets
     checks = check_run(connections, targets, not request.external)
     for check in checks:

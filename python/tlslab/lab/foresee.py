@@ -10,10 +10,10 @@ from tlslab.lab.capacity.conductor import steps_left
 from tlslab.lab.capacity.run import for_external, without_order
 from tlslab.lab.request import Request
 from tlslab.lab.run import matrix_seconds
-from tlslab.model.capacity import LoadPlan
+from tlslab.model.capacity import CapacityPlan
 from tlslab.model.deployment import NO_FRONT
 from tlslab.model.errors import UsageError
-from tlslab.model.experiment import BENCHMARK, LOAD, MATRIX
+from tlslab.model.experiment import BENCHMARK, CAPACITY, MATRIX
 from tlslab.model.plan import Cell, Plan
 from tlslab.planning import make_plan
 from tlslab.planning.faults import add_faults
@@ -66,9 +66,9 @@ def _unknown(request: Request, plan: Plan) -> tuple[str, ...]:
     names = {cell.deployment.server for cell in plan.cells if cell.deployment}
     names |= {c.deployment.front for c in plan.cells if c.deployment} - {NO_FRONT}
     missing = sorted(name for name in names if not find_kind(name).installed)
-    told = ["which groups and suites the servers' TLS libraries lack: such cells are left out"]
-    told += [f"{name} is not installed: {find_kind(name).remedy}" for name in missing]
-    return tuple(told)
+    reported = ["which groups and suites the servers' TLS libraries lack: such cells are left out"]
+    reported += [f"{name} is not installed: {find_kind(name).remedy}" for name in missing]
+    return tuple(reported)
 
 
 def _matrix(request: Request) -> Foreseen:
@@ -79,7 +79,7 @@ def _matrix(request: Request) -> Foreseen:
 
 def _load(request: Request) -> Foreseen:
     load = request.experiment.settings
-    assert isinstance(load, LoadPlan)
+    assert isinstance(load, CapacityPlan)
     experiment = request.experiment
     if request.external:
         if load.obsolete is not None:
@@ -103,6 +103,6 @@ def _benchmark(request: Request) -> Foreseen:
 
 _FORESEEN: Mapping[str, Callable[[Request], Foreseen]] = {
     MATRIX: _matrix,
-    LOAD: _load,
+    CAPACITY: _load,
     BENCHMARK: _benchmark,
 }

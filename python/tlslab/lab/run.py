@@ -5,11 +5,11 @@ from collections.abc import Callable, Mapping
 from tlslab.lab import events
 from tlslab.lab.benchmark.run import run_benchmarks
 from tlslab.lab.blocks import run_cells
-from tlslab.lab.capacity.run import run_load
+from tlslab.lab.capacity.run import run_capacity
 from tlslab.lab.request import Request, Result
 from tlslab.lab.results import read_contents, summarise
 from tlslab.lab.trial import run_trial
-from tlslab.model.experiment import BENCHMARK, LOAD, MATRIX
+from tlslab.model.experiment import BENCHMARK, CAPACITY, MATRIX
 from tlslab.model.workload import Workload
 
 __all__ = ["RUNNERS", "Request", "Result", "execute", "read_contents", "summarise"]
@@ -25,14 +25,14 @@ def run_matrix(request: Request, observer: events.Observer) -> Result:
 
 def matrix_seconds(workload: Workload) -> float:
     """The length of a trial, in seconds."""
-    runs = 3 if workload.steady else 2
+    runs = 3 if workload.keep_alive else 2
     return workload.trial_seconds + runs * RUN_OVERHEAD_S
 
 
 # How an experiment of each kind is run. A new kind is a file in this package and a line here.
 RUNNERS: Mapping[str, Callable[[Request, events.Observer], Result]] = {
     MATRIX: run_matrix,
-    LOAD: run_load,
+    CAPACITY: run_capacity,
     BENCHMARK: run_benchmarks,
 }
 

@@ -41,11 +41,11 @@ def run_spec(aim: Aim, profile: Profile, workload: Workload, kind: RunKind) -> d
     """The specification of one of a trial's runs.
 
     `capacity` has the lean client (sampled authentication, one key share); `client_cost` and
-    `steady`, which keeps its connections open, the full one of the TLS library, since they tell
+    `keep_alive`, which keeps its connections open, the full one of the TLS library, since they tell
     what an ordinary client needs.
     """
-    if kind == "steady":
-        return _steady_spec(aim, profile, workload)
+    if kind == "keep_alive":
+        return _keep_alive_spec(aim, profile, workload)
     lean = kind == "capacity"
     window = workload.capacity if lean else workload.client_cost
     spec = preflight_spec(aim, profile, workload.http)
@@ -68,21 +68,21 @@ def run_spec(aim: Aim, profile: Profile, workload: Workload, kind: RunKind) -> d
     return spec
 
 
-def _steady_spec(aim: Aim, profile: Profile, workload: Workload) -> dict[str, Any]:
+def _keep_alive_spec(aim: Aim, profile: Profile, workload: Workload) -> dict[str, Any]:
     """As many requests as fit into the window, over connections that are kept open."""
-    steady = workload.steady
-    assert steady is not None  # Only such workloads have the run.
-    http = steady.http or workload.http
+    keep_alive = workload.keep_alive
+    assert keep_alive is not None  # Only such workloads have the run.
+    http = keep_alive.http or workload.http
     spec = preflight_spec(aim, profile, http)
     spec |= {
-        "connections": steady.connections,
+        "connections": keep_alive.connections,
         "cpus": list(aim.processors),
-        "warmup_ms": steady.window.warmup_ms,
-        "stop": {"duration_ms": steady.window.measure_ms},
+        "warmup_ms": keep_alive.window.warmup_ms,
+        "stop": {"duration_ms": keep_alive.window.measure_ms},
         "requests_per_connection": "unlimited",
-        "load": {"open_within_ms": steady.open_within_ms},
+        "load": {"open_within_ms": keep_alive.open_within_ms},
     }
-    spec["http"] |= {"streams": steady.streams if http == "2" else 1}
+    spec["http"] |= {"streams": keep_alive.streams if http == "2" else 1}
     spec["tls"]["client"] = "library"
     return spec
 

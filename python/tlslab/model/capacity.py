@@ -1,4 +1,4 @@
-"""What an experiment of the kind `load` asks for, and the steps that its cells take.
+"""What an experiment of the kind `capacity` asks for, and the steps that its cells take.
 
 A cell goes through stages: the warm-up where a server needs one, the search of the concurrency of
 its maximum, trials at the maximum, an open loop at fractions of it, the remedies, the check against
@@ -129,7 +129,7 @@ def parse_objective(text: str) -> Objective | None:
 
 
 @dataclass(frozen=True)
-class LoadPlan:
+class CapacityPlan:
     """All stages of the cells of one experiment.
 
     `fresh_server`: each repetition of a stage has a server of its own, so that the interval knows

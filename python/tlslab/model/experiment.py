@@ -14,7 +14,7 @@ CLIENT_FACTORS = ("tls", "key", "group", "suite", "http", "resume", "connections
 FACTOR_NAMES = (*SERVER_FACTORS, *CLIENT_FACTORS)
 
 MATRIX = "matrix"
-LOAD = "load"
+CAPACITY = "capacity"
 BENCHMARK = "benchmark"
 
 
@@ -35,7 +35,7 @@ class Exclusion:
 
 
 @dataclass(frozen=True)
-class Only:
+class ConditionalFactor:
     """A factor that belongs to the cells with all these levels; others have the level `otherwise`.
 
     That is no exclusion: there is nothing that could have been tried.
@@ -79,7 +79,7 @@ class Experiment:
     blocks: int
     exclusions: tuple[Exclusion, ...] = ()
     pins: tuple[Pin, ...] = ()
-    only: tuple[Only, ...] = ()
+    only: tuple[ConditionalFactor, ...] = ()
     published: str | None = None
     quick: bool = False
     kind: str = MATRIX

@@ -1,7 +1,7 @@
 """The search for the concurrency at which a server takes most new connections.
 
 Pure: what is known of the levels tried so far says which one to try next, or how the search ended.
-Planning goes by it, and analysis tells it; the same trials always lead to the same end.
+Planning goes by it, and analysis reports it; the same trials always lead to the same end.
 """
 
 import math
@@ -30,7 +30,9 @@ EQUAL = 0.01
 MIN_SLICES = 3
 LEAST_NOISE = 0.002
 
-Doom = Literal["generator_bound", "errors_rise", "still_rising", "noise", "nothing_completed"]
+InconclusiveReason = Literal[
+    "generator_bound", "errors_rise", "still_rising", "noise", "nothing_completed"
+]
 
 
 @dataclass(frozen=True)
@@ -90,15 +92,15 @@ class Converged:
 
 
 @dataclass(frozen=True)
-class Doomed:
+class Inconclusive:
     """No maximum can be found, and why; `peak` is the best level so far, None if there is none."""
 
-    reason: Doom
+    reason: InconclusiveReason
     message: str
     peak: Level | None
 
 
-SearchState = Next | Converged | Doomed
+SearchState = Next | Converged | Inconclusive
 
 
 def relative_noise(rates: Sequence[float], completed: int) -> float:
@@ -143,7 +145,9 @@ def search_state(tried: Iterable[Level], rules: SearchRules) -> SearchState:
     best = max(good, key=lambda level: level.rate)
     if best.bound:
         share = percent(best.generator_busy)
-        return Doomed("generator_bound", f"the generator was {share} busy and set the rate", best)
+        return Inconclusive(
+            "generator_bound", f"the generator was {share} busy and set the rate", best
+        )
     growing = _grow(levels, good, best, rules)
     if growing is not None:
         return growing
@@ -158,13 +162,15 @@ def _nothing_good(levels: Sequence[Level]) -> SearchState:
         return Next(max(1, least.connections // 4))
     if least.rate > 0:
         share = percent(least.errors)
-        return Doomed("errors_rise", f"{share} of single connections failed", None)
-    return Doomed("nothing_completed", "not even one connection at a time was completed", None)
+        return Inconclusive("errors_rise", f"{share} of single connections failed", None)
+    return Inconclusive(
+        "nothing_completed", "not even one connection at a time was completed", None
+    )
 
 
 def _grow(
     levels: Sequence[Level], good: Sequence[Level], best: Level, rules: SearchRules
-) -> Next | Doomed | None:
+) -> Next | Inconclusive | None:
     """Beyond the best level, until a level is clearly worse or two bring nothing."""
     beyond = [level for level in good if level.connections > best.connections]
     if len(beyond) >= 2 or any(level.rate < best.rate * (1 - rules.step) for level in beyond):
@@ -182,14 +188,14 @@ def _grow(
             f"{percent(worse[0].errors)} of the connections failed with "
             f"{worse[0].connections} at once, while the rate still rose"
         )
-        return Doomed("errors_rise", message, best)
+        return Inconclusive("errors_rise", message, best)
     top = levels[-1].connections
     if top < rules.most:
         return Next(min(rules.most, max(top + 1, math.ceil(top * rules.growth))))
     if beyond or not _rises(good, best, rules.step):
         return None
     message = f"the rate still rose at {counted(top, 'connection')}, the limit of the search"
-    return Doomed("still_rising", message, best)
+    return Inconclusive("still_rising", message, best)
 
 
 def _rises(good: Sequence[Level], best: Level, step: float) -> bool:
@@ -238,4 +244,4 @@ def _conclude(best: Level, peak: Level, rules: SearchRules) -> SearchState:
         f"{counted(best.runs, 'run')}, "
         f"a step is {percent(rules.step)}"
     )
-    return Doomed("noise", message, best)
+    return Inconclusive("noise", message, best)

@@ -20,7 +20,7 @@ class Window:
 
 
 @dataclass(frozen=True)
-class Steady:
+class KeepAlive:
     """A closed loop over connections that are kept open: as many requests as fit into the window.
 
     The window begins when all connections are open, for which they have `open_within_ms`. `http` is
@@ -43,11 +43,11 @@ class Workload:
     """A closed loop over new connections.
 
     Each trial has two runs: `capacity` with the lean client, which loads the server as far as it
-    goes and tells rates, latencies and the server's cost; `client_cost` with the full client, which
-    tells what the handshake costs a real client. `http` is the version, `streams` the requests
+    goes and gives rates, latencies and the server's cost; `client_cost` with the full client, which
+    gives what the handshake costs a real client. `http` is the version, `streams` the requests
     under way at once on a connection, more than one with HTTP/2 only. `resume` is how connections
-    resume an earlier session, `resume_ratio` the share of them that do. Where there is a `steady`,
-    a trial has a third run with connections that are kept open. `expect_status` is the status that
+    resume an earlier session, `resume_ratio` the share of them that do. With `keep_alive` a trial
+    has a third run, of keep-alive requests. `expect_status` is the status that
     a response must have: `2xx`, `302`, `any`, or several with commas between them.
     """
 
@@ -60,14 +60,14 @@ class Workload:
     streams: int = 1
     resume: str = "none"
     resume_ratio: float = 1.0
-    steady: Steady | None = None
+    keep_alive: KeepAlive | None = None
     expect_status: str = "2xx"
 
     @property
     def trial_seconds(self) -> float:
         """The length of one trial without the time to start and stop programs, in seconds."""
-        steady = self.steady.window.seconds if self.steady else 0.0
-        return self.capacity.seconds + self.client_cost.seconds + steady
+        keep_alive = self.keep_alive.window.seconds if self.keep_alive else 0.0
+        return self.capacity.seconds + self.client_cost.seconds + keep_alive
 
     def warming_up(self, length_ms: int) -> "Workload":
         """The same load of new connections for so many milliseconds, all of it counted."""

@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import stats
 
-from tlslab.model.capacity import LoadPlan, Stage, Step
+from tlslab.model.capacity import CapacityPlan, Stage, Step
 from tlslab.model.plan import Cell
 from tlslab.model.record import Trial
-from tlslab.model.search import Doomed, Level, Next, SearchState, search_state
+from tlslab.model.search import Inconclusive, Level, Next, SearchState, search_state
 from tlslab.planning.cells import RESUMES_BY, matches
 from tlslab.planning.warm_up import warmed
 
@@ -45,13 +45,13 @@ class Progress:
         """Whether nothing more is to be tried."""
         failed = [trial for trial in self.trials if trial.status == "failed"]
         classes = {trial.reason.class_ for trial in failed if trial.reason is not None}
-        lost = isinstance(self.search, Doomed) and self.search.peak is None
+        lost = isinstance(self.search, Inconclusive) and self.search.peak is None
         unsupported = any(trial.status == "unsupported" for trial in self.trials)
         return lost or unsupported or len(failed) >= MOST_FAILURES or bool(classes & FINAL)
 
 
 def next_step(
-    plan: LoadPlan, cell: Cell, seed: int, trials: Sequence[Trial], here: Sequence[Trial]
+    plan: CapacityPlan, cell: Cell, seed: int, trials: Sequence[Trial], here: Sequence[Trial]
 ) -> Step | None:
     """The next step of a cell; None when nothing is left.
 
@@ -67,8 +67,8 @@ def next_step(
     return warm_up(plan, step, here) or step
 
 
-def progress_of(plan: LoadPlan, trials: Sequence[Trial]) -> Progress:
-    """What the trials of a cell tell."""
+def progress_of(plan: CapacityPlan, trials: Sequence[Trial]) -> Progress:
+    """What the trials of a cell say."""
     searched = [trial for trial in trials if trial.factors.get("stage") == "search"]
     state = search_state((level_of(trial) for trial in searched), plan.search)
     rates = maximum_rates(trials)
@@ -88,7 +88,7 @@ def maximum_rates(trials: Sequence[Trial]) -> list[float]:
     return [r.outcomes.completed / r.seconds for r in runs if r.outcomes.completed and r.seconds]
 
 
-def warm_up(plan: LoadPlan, step: Step, here: Sequence[Trial]) -> Step | None:
+def warm_up(plan: CapacityPlan, step: Step, here: Sequence[Trial]) -> Step | None:
     """A step that warms the server up before `step`; None when it is warm, or needs none."""
     rules = plan.warm_up
     if rules is None or warmed(rules, here):
@@ -103,7 +103,7 @@ def warm_up(plan: LoadPlan, step: Step, here: Sequence[Trial]) -> Step | None:
     )
 
 
-def _missing(plan: LoadPlan, cell: Cell, seed: int, progress: Progress) -> Iterator[Step]:
+def _missing(plan: CapacityPlan, cell: Cell, seed: int, progress: Progress) -> Iterator[Step]:
     """All steps that are known to be missing, in their order."""
     if isinstance(progress.search, Next):
         yield Step("search", 0, 0, progress.search.connections, plan.search.window)
@@ -129,11 +129,11 @@ def _identity(factors: Mapping[str, str]) -> tuple[str | None, ...]:
     return tuple(factors.get(name) for name in _OWN)
 
 
-def _visit(plan: LoadPlan, number: int) -> int:
+def _visit(plan: CapacityPlan, number: int) -> int:
     return number if plan.fresh_server else 0
 
 
-def _maximum_known(plan: LoadPlan, progress: Progress) -> bool:
+def _maximum_known(plan: CapacityPlan, progress: Progress) -> bool:
     """Whether the maximum was tried often enough: until its interval is narrow, or to the cap."""
     rules = plan.maximum
     tried = len(progress.of("maximum"))
@@ -157,7 +157,7 @@ def interval_width(values: Sequence[float]) -> float:
 class _Later:
     """The steps that follow when the maximum is known: `maximum` in connections/s, at `peak`."""
 
-    plan: LoadPlan
+    plan: CapacityPlan
     cell: Cell
     seed: int
     maximum: float
@@ -234,7 +234,7 @@ def resumes_by(resume: str, cell: Cell) -> str:
     return "psk" if version == "1.3" else "ticket"
 
 
-def left(plan: LoadPlan, cell: Cell, seed: int, trials: Sequence[Trial]) -> tuple[int, float]:
+def left(plan: CapacityPlan, cell: Cell, seed: int, trials: Sequence[Trial]) -> tuple[int, float]:
     """Steps that are still to come, at most, and their windows together in seconds.
 
     Warm-ups are among them as often as the cell's servers so far took on average; for the first one
@@ -253,7 +253,7 @@ def left(plan: LoadPlan, cell: Cell, seed: int, trials: Sequence[Trial]) -> tupl
     return len(windows), sum(windows)
 
 
-def _to_come(plan: LoadPlan, cell: Cell, seed: int, progress: Progress) -> Iterator[Step]:
+def _to_come(plan: CapacityPlan, cell: Cell, seed: int, progress: Progress) -> Iterator[Step]:
     """The steps that are still to come, at most, without warm-ups; their rates are not known."""
     tried = len(progress.of("maximum"))
     if isinstance(progress.search, Next):
@@ -272,7 +272,7 @@ def _to_come(plan: LoadPlan, cell: Cell, seed: int, progress: Progress) -> Itera
     yield from (step for step in later.steps() if _identity(step.factors) not in done)
 
 
-def _search_steps(plan: LoadPlan) -> int:
+def _search_steps(plan: CapacityPlan) -> int:
     """Levels that a search takes as a rule: up to the limit, and two between."""
     rules = plan.search
     return 3 + max(0, math.ceil(math.log(rules.most / rules.first, rules.growth)))

@@ -39,10 +39,10 @@ def render_text(summary: Summary) -> RenderableType:
             _SectionTable(section),
             *([_kept_open(section)] if section.kept_open else []),
             *([_Legend(summary, sections)] if number == 0 else []),
-            *(_sentence(section.told(finding)) for finding in section.findings),
+            *(_sentence(section.reported(finding)) for finding in section.findings),
             Text(),
         ]
-    large = view.told_at_large(summary, sections)
+    large = view.general_findings(summary, sections)
     parts += [*(_sentence(finding.text) for finding in large), Text()] if large else []
     parts += made_parts(summary)
     parts += _published(summary)
@@ -152,7 +152,7 @@ def _kept_open(section: view.Section) -> Table:
             ratio,
             _cost(row, view.KEPT_OPEN_SERVER),
             _cost(row, view.KEPT_OPEN_CLIENT),
-            _value(row.mega("steady_server_memory_bytes")),
+            _value(row.mega("keep_alive_server_memory_bytes")),
         )
     return table
 

@@ -30,8 +30,8 @@ T = TypeVar("T")
 
 PLAN_SCHEMA = "tlslab.plan/1"
 ENVIRONMENT_SCHEMA = "tlslab.environment/1"
-TRIAL_SCHEMA = "tlslab.trial/1"
-SUMMARY_SCHEMA = "tlslab.summary/1"
+TRIAL_SCHEMA = "tlslab.trial/2"
+SUMMARY_SCHEMA = "tlslab.summary/2"
 
 EXPERIMENT = "experiment.toml"
 PLAN = "plan.json"

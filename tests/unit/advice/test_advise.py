@@ -19,7 +19,7 @@ FASTEST = "TLS_DHE_RSA_WITH_AES_128_GCM_SHA256"
 GOOD = "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"
 ALSO_GOOD = "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384"
 CBC = "TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA"
-STEADY = "steady_requests_per_s"
+KEEP_ALIVE = "keep_alive_requests_per_s"
 HANDSHAKE = "server_cpu_us_per_connection"
 
 
@@ -31,7 +31,7 @@ def suite_cell(suite: str, server: str, bits: str, rate: float) -> CellSummary:
         verdict="valid",
         reasons=(),
         trials=10,
-        estimates={STEADY: Estimate(rate, rate - 9, rate + 9, 10, "1/s", "made up")},
+        estimates={KEEP_ALIVE: Estimate(rate, rate - 9, rate + 9, 10, "1/s", "made up")},
     )
 
 
@@ -47,7 +47,7 @@ def suites_summary(servers: Mapping[str, Sequence[Sequence[str]]]) -> Summary:
                 cells.append(suite_cell(suite, server, bits(suite), rate))
                 rate -= 100
         setting = {"server": server, "tls": "1.2", "http": "2"}
-        rankings.append(Ranking(setting, STEADY, tuple(keys)))
+        rankings.append(Ranking(setting, KEEP_ALIVE, tuple(keys)))
         backwards = tuple((key,) for group in reversed(keys) for key in reversed(group))
         rankings.append(Ranking(setting, HANDSHAKE, backwards))
     factors = {
@@ -133,7 +133,7 @@ def test_the_table_has_every_suite_and_small_sizes_on_their_own() -> None:
     assert all(len(row) == len(table.columns) for row in table.rows)
 
 
-def test_the_groups_of_study_d_are_advised_as_well() -> None:
+def test_the_groups_study_is_advised_as_well() -> None:
     summary = advised(summarise(made_run()))
     assert "SSL_DISABLE_CURVE_P521=1" in text_of(summary, "emit-domino")
     assert "TLS 1.2" in text_of(summary, "emit-domino")

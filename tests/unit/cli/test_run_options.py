@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from made_load import made_load_run
+from made_capacity import made_capacity_run
 from made_run import made_run
 from tlslab.analysis import capacity as capacity_analysis
 from tlslab.analysis import summarise
@@ -17,7 +17,7 @@ from tlslab.experiment import dumps, load, loads
 from tlslab.lab.foresee import foresee
 from tlslab.lab.request import Request
 from tlslab.lab.specs import Aim, preflight_spec, run_spec
-from tlslab.model.capacity import LoadPlan
+from tlslab.model.capacity import CapacityPlan
 from tlslab.model.errors import ExperimentError, UsageError
 from tlslab.model.experiment import Experiment
 from tlslab.model.finding import Summary
@@ -33,7 +33,7 @@ def with_options(name: str, changes: Changes) -> Experiment:
 def test_blocks_are_passes_over_all_cells() -> None:
     assert with_options("groups", Changes(blocks=3)).blocks == 3
     plan = with_options("capacity", Changes(blocks=9)).settings
-    assert isinstance(plan, LoadPlan)
+    assert isinstance(plan, CapacityPlan)
     assert (plan.maximum.trials, plan.open_loop.trials) == (9, 9)
     assert plan.maximum.most >= 9
     assert dumps(loads(dumps(with_options("capacity", Changes(blocks=9))), "x"))
@@ -42,10 +42,10 @@ def test_blocks_are_passes_over_all_cells() -> None:
 def test_seconds_are_the_length_of_each_measurement_and_of_no_warm_up() -> None:
     before = load("suites", quick=True).workload
     after = with_options("suites", Changes(seconds=2.5)).workload
-    assert before.steady is not None
-    assert after.steady is not None
+    assert before.keep_alive is not None
+    assert after.keep_alive is not None
     assert after.capacity.measure_ms == after.client_cost.measure_ms == 2500
-    assert after.steady.window.measure_ms == 2500
+    assert after.keep_alive.window.measure_ms == 2500
     assert after.capacity.warmup_ms == before.capacity.warmup_ms
     plan = with_options("capacity", Changes(seconds=2.5)).settings
     old = load("capacity", quick=True).settings
@@ -109,7 +109,9 @@ def test_the_command_to_make_it_again_names_no_folder_and_the_seed() -> None:
     seeded = ("tlslab", "run", "groups", "--seed", "7")
     assert redo_words(_typed(summary, seeded)) == list(seeded)
     other = ("tlslab", "compare", "a", "b")
-    assert redo_words(_typed(capacity_analysis.summarise(made_load_run()), other)) == list(other)
+    assert redo_words(_typed(capacity_analysis.summarise(made_capacity_run()), other)) == list(
+        other
+    )
 
 
 def _typed(summary: Summary, command: tuple[str, ...]) -> Summary:
@@ -129,7 +131,7 @@ def test_a_folded_command_is_one_command_for_a_shell(width: int) -> None:
     ("seconds", "words"),
     [(44, "44 s"), (65, "1 min 05 s"), (3600, "1 h 00 min"), (200_000, "2 days 8 h")],
 )
-def test_times_are_told_in_the_units_that_people_use(seconds: float, words: str) -> None:
+def test_times_are_reported_in_the_units_that_people_use(seconds: float, words: str) -> None:
     assert duration(seconds) == words
 
 
@@ -142,6 +144,6 @@ def test_a_plan_is_foreseen_without_a_server(name: str, tmp_path: Path) -> None:
     assert foresee(Request(load(name, quick=True), ("reference",), (), seed=3)) == found
 
 
-def test_what_only_a_running_server_can_tell_is_said() -> None:
+def test_what_only_a_running_server_can_report_is_said() -> None:
     request = Request(load("groups", quick=True), ("https://localhost:8443/",), ("tlslab",))
     assert any("https://localhost:8443/" in words for words in foresee(request).unknown)

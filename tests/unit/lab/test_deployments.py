@@ -14,7 +14,7 @@ from tlslab.lab.request import Request
 from tlslab.model.deployment import Deployment
 from tlslab.model.errors import CannotRunError, UsageError
 from tlslab.model.experiment import Exclusion, Experiment
-from tlslab.model.workload import Steady, Window
+from tlslab.model.workload import KeepAlive, Window
 from tlslab.planning import make_plan
 from tlslab.targets import Setting, Target
 from tlslab.targets.registry import MANAGED
@@ -65,13 +65,13 @@ def test_a_server_gets_the_keys_groups_and_versions_of_its_own_cells(
         return build(Deployment("reference"), setting)
 
     monkeypatch.setattr(deployments, "build", watched)
-    steady = Steady(Window(0, 100), 8, "2")
+    keep_alive = KeepAlive(Window(0, 100), 8, "2")
     experiment = with_levels(
         FEW, {"server": ("nginx", "reference"), "key": ("ecdsa-p256", "rsa-2048")}
     )
     experiment = replace(
         experiment,
-        workload=replace(experiment.workload, steady=steady),
+        workload=replace(experiment.workload, keep_alive=keep_alive),
         exclusions=(
             Exclusion({"server": "nginx", "key": "rsa-*"}, "ECDSA there"),
             Exclusion({"server": "reference", "key": "ecdsa-*"}, "RSA here"),
@@ -108,7 +108,7 @@ def test_the_threads_of_a_java_server_are_not_those_of_the_front_before_it(
     }
 
 
-def test_a_server_that_cannot_be_set_up_fails_alone_and_is_told(
+def test_a_server_that_cannot_be_set_up_fails_alone_and_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     build = deployments.build
@@ -135,7 +135,7 @@ def test_what_a_server_does_not_take_is_left_out_with_the_reason(tmp_path: Path)
     assert {each.reason for each in plan.excluded} == {"reference does not take connector=jsse"}
 
 
-def test_an_unknown_server_is_told_with_those_there_are(tmp_path: Path) -> None:
+def test_an_unknown_server_is_reported_with_those_there_are(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="unknown target 'iis'") as error:
         prepared(FEW, tmp_path, "iis")
     assert all(name in error.value.remedy for name in MANAGED)
@@ -148,7 +148,9 @@ def test_a_url_is_not_compared_with_servers_of_the_labs_own(tmp_path: Path) -> N
 
 
 def test_the_most_connections_are_those_of_any_run() -> None:
-    steady = Steady(Window(0, 100), 128)
+    keep_alive = KeepAlive(Window(0, 100), 128)
     assert most_connections(FEW) == 16
-    assert most_connections(replace(FEW, workload=replace(FEW.workload, steady=steady))) == 128
+    assert (
+        most_connections(replace(FEW, workload=replace(FEW.workload, keep_alive=keep_alive))) == 128
+    )
     assert most_connections(with_levels(FEW, {"connections": ("4", "256")})) == 256

@@ -49,7 +49,7 @@ def test_another_record_is_refused():
         read({"handshakes": None}, 1, ())
 
 
-def test_the_engine_is_told_what_the_virtual_machines_pin():
+def test_the_engine_is_reported_what_the_virtual_machines_pin():
     line = " ".join(
         flags("handshake-tls12", KeyStore("pkcs11", flags=("--pkcs11-token=t",)), 4, 50)
     )

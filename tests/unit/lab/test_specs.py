@@ -7,7 +7,7 @@ from tlslab.lab.placement import Placement, place
 from tlslab.lab.specs import Aim, preflight_spec, run_spec
 from tlslab.lab.trial import run_order
 from tlslab.model.record import RunKind
-from tlslab.model.workload import Steady, Window
+from tlslab.model.workload import KeepAlive, Window
 from tlslab.planning import make_cells
 
 EXPERIMENT = load("groups")
@@ -62,15 +62,18 @@ def test_both_runs_and_the_preflight_speak_the_workloads_http() -> None:
 
 
 def test_connections_that_are_kept_open_carry_as_many_requests_as_fit() -> None:
-    steady = Steady(Window(10, 200), connections=128, http="2", streams=10)
-    workload = replace(EXPERIMENT.workload, steady=steady)
-    spec = run_spec(AIM, CELL.profile, workload, "steady")
+    keep_alive = KeepAlive(Window(10, 200), connections=128, http="2", streams=10)
+    workload = replace(EXPERIMENT.workload, keep_alive=keep_alive)
+    spec = run_spec(AIM, CELL.profile, workload, "keep_alive")
     assert spec["requests_per_connection"] == "unlimited"
     assert (spec["connections"], spec["warmup_ms"], spec["stop"]) == (128, 10, {"duration_ms": 200})
     assert spec["http"] == {"version": "2", "streams": 10}
     assert spec["tls"]["client"] == "library"
-    plain = replace(workload, steady=replace(steady, http=None))
-    assert run_spec(AIM, CELL.profile, plain, "steady")["http"] == {"version": "1.1", "streams": 1}
+    plain = replace(workload, keep_alive=replace(keep_alive, http=None))
+    assert run_spec(AIM, CELL.profile, plain, "keep_alive")["http"] == {
+        "version": "1.1",
+        "streams": 1,
+    }
 
 
 def test_a_cells_own_levels_change_the_workload() -> None:
@@ -83,8 +86,8 @@ def test_a_cells_own_levels_change_the_workload() -> None:
 
 
 def test_a_run_in_three_parts_begins_with_another_one_in_each_block() -> None:
-    assert [run_order(block, steady=True)[0] for block in range(4)] == [
-        "capacity", "client_cost", "steady", "capacity",
+    assert [run_order(block, keep_alive=True)[0] for block in range(4)] == [
+        "capacity", "client_cost", "keep_alive", "capacity",
     ]  # fmt: skip
     assert run_order(3) == ("client_cost", "capacity")
 

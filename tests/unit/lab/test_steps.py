@@ -6,7 +6,7 @@ from tlslab.experiment import load
 from tlslab.lab.capacity.run import for_external
 from tlslab.lab.capacity.steps import step_spec
 from tlslab.lab.specs import Aim, is_obsolete
-from tlslab.model.capacity import LoadPlan, Step
+from tlslab.model.capacity import CapacityPlan, Step
 from tlslab.model.profile import Profile
 from tlslab.model.workload import Window, Workload
 from tlslab.planning.obsolete import obsolete_cell
@@ -45,7 +45,7 @@ def test_remedies_change_one_thing_each() -> None:
 
 def test_obsolete_protocols_are_asked_for_in_so_many_words() -> None:
     plan = load("capacity").settings
-    assert isinstance(plan, LoadPlan)
+    assert isinstance(plan, CapacityPlan)
     assert plan.obsolete is not None
     cell = obsolete_cell(plan.obsolete)
     assert cell.deployment is not None

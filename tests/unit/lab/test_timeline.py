@@ -67,8 +67,8 @@ def load(tmp_path: Path, node: Node, script: str, fault: str = "killed", policy:
 
 
 def script(*lines: dict) -> str:
-    told = [f"echo '{json.dumps(line)}'" for line in lines]
-    return "\n".join([told[0], "sleep 0.5", *told[1:]])
+    reported = [f"echo '{json.dumps(line)}'" for line in lines]
+    return "\n".join([reported[0], "sleep 0.5", *reported[1:]])
 
 
 def test_slices_are_read_and_the_fault_comes_in_between(tmp_path, node):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tlslab.model.capacity import SearchRules
 from tlslab.model.search import (
     Converged,
-    Doomed,
+    Inconclusive,
     Level,
     Next,
     SearchState,
@@ -61,9 +61,9 @@ def test_of_a_plateau_it_takes_the_fewest_connections() -> None:
     assert tried == [4, 8, 16]
 
 
-def test_a_busy_generator_dooms_it_at_once() -> None:
+def test_a_busy_generator_makes_it_inconclusive_at_once() -> None:
     state, tried = searched(busy=0.97)
-    assert isinstance(state, Doomed)
+    assert isinstance(state, Inconclusive)
     assert state.reason == "generator_bound"
     assert state.peak is not None
     assert tried == [4]
@@ -71,7 +71,7 @@ def test_a_busy_generator_dooms_it_at_once() -> None:
 
 def test_a_rate_that_still_rises_at_the_limit() -> None:
     state, _ = searched({"contention": 0.0, "crosstalk": 0.0})
-    assert isinstance(state, Doomed)
+    assert isinstance(state, Inconclusive)
     assert state.reason == "still_rising"
     assert state.peak is not None
     assert state.peak.connections == 512
@@ -79,14 +79,14 @@ def test_a_rate_that_still_rises_at_the_limit() -> None:
 
 def test_errors_that_rise_before_the_rate_has_stopped() -> None:
     state, tried = searched({"contention": 0.0, "crosstalk": 0.0}, fails_from=50)
-    assert isinstance(state, Doomed)
+    assert isinstance(state, Inconclusive)
     assert state.reason == "errors_rise"
     assert state.peak is not None
     assert 32 <= state.peak.connections < 50
     assert max(tried) == 64
 
 
-def test_errors_beyond_a_plateau_are_no_doom() -> None:
+def test_errors_beyond_a_plateau_do_not_make_it_inconclusive() -> None:
     state, _ = searched({"contention": 1.0, "crosstalk": 0.0}, fails_from=8)
     assert not isinstance(state, Converged) or state.peak.connections < 8
     state, _ = searched({"contention": 1.0, "crosstalk": 0.0}, fails_from=40)
@@ -95,17 +95,17 @@ def test_errors_beyond_a_plateau_are_no_doom() -> None:
 
 def test_a_server_that_always_fails() -> None:
     state, tried = searched(fails_from=1)
-    assert state == Doomed("errors_rise", "30 % of single connections failed", None)
+    assert state == Inconclusive("errors_rise", "30 % of single connections failed", None)
     assert tried == [4, 1]
     levels = [Level(4, 0.0, 1.0, 1.0), Level(1, 0.0, 1.0, 1.0)]
     dead = search_state(levels, RULES)
-    assert isinstance(dead, Doomed)
+    assert isinstance(dead, Inconclusive)
     assert dead.reason == "nothing_completed"
 
 
 def test_noise_larger_than_the_step() -> None:
     state, tried = searched({"contention": 1.0, "crosstalk": 0.0}, noise=0.2)
-    assert isinstance(state, Doomed)
+    assert isinstance(state, Inconclusive)
     assert state.reason == "noise"
     assert state.peak is not None
     assert state.peak.runs == RULES.repeats

@@ -1,4 +1,4 @@
-"""Experiments of the kind `load`: from their trials to the summary. Pure.
+"""Experiments of the kind `capacity`: from their trials to the summary. Pure.
 
 `cells` sorts the trials of a cell by stage and judges them, `points` are the runs of the open loop;
 `figures`, `tables`, `findings` and `published` say what came of it, `summary` puts it together.

@@ -1,4 +1,4 @@
-"""A cell of a load experiment: its trials by stage, its verdict, its estimates."""
+"""A cell of a capacity experiment: its trials by stage, its verdict, its estimates."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,18 +12,18 @@ from tlslab.analysis.series import cpu_over_time
 from tlslab.analysis.stats.estimate import estimate
 from tlslab.analysis.stats.latency import Distribution, quantiles
 from tlslab.analysis.validity import SATURATED, run_faults, run_warnings
-from tlslab.model.capacity import LoadPlan, Stage
+from tlslab.model.capacity import CapacityPlan, Stage
 from tlslab.model.estimate import Estimate
 from tlslab.model.finding import CellSummary, CellVerdict, Note
 from tlslab.model.plan import Cell
 from tlslab.model.record import CountedFacts, Facts, Trial
 from tlslab.model.run import Environment
-from tlslab.model.search import Doomed, Level, Next, SearchState, pooled, search_state
+from tlslab.model.search import Inconclusive, Level, Next, SearchState, pooled, search_state
 from tlslab.model.wording import counted
 
 
 @dataclass(frozen=True)
-class LoadCell:
+class CapacityCell:
     """All that is known of a cell.
 
     `levels` are those of the search; `values` the maximum's trials by estimate name and repetition;
@@ -81,7 +81,9 @@ def cell_processors(cell: Cell, environment: Environment) -> tuple[Processors, b
     return Processors(server, generator), bool(set(server) & set(generator))
 
 
-def measure(cell: Cell, trials: Sequence[Trial], plan: LoadPlan, where: Environment) -> LoadCell:
+def measure(
+    cell: Cell, trials: Sequence[Trial], plan: CapacityPlan, where: Environment
+) -> CapacityCell:
     """Sorts and judges the trials of one cell."""
     processors, shared = cell_processors(cell, where)
     searched = [t for t in trials if t.factors.get("stage") == "search"]
@@ -120,7 +122,7 @@ def measure(cell: Cell, trials: Sequence[Trial], plan: LoadPlan, where: Environm
         backend=records[0].backend if records else None,
         negotiated=_negotiated([facts for record in records for facts in record.facts]),
     )
-    return LoadCell(cell, trials, levels, search, summary, values, points, kept, shared)
+    return CapacityCell(cell, trials, levels, search, summary, values, points, kept, shared)
 
 
 def _level(trial: Trial) -> Level:
@@ -154,7 +156,7 @@ def _times(
     return found, missing
 
 
-def _capacity(plan: LoadPlan, points: Sequence[Point]) -> Capacity | None:
+def _capacity(plan: CapacityPlan, points: Sequence[Point]) -> Capacity | None:
     objective = plan.objective
     if objective is None:
         return None
@@ -179,8 +181,10 @@ def _judge(
     notes = list(_failures(trials))
     if not trials:
         return "failed", (Note("not_run", "none of its steps was run"),)
-    if isinstance(search, Doomed):
-        notes.append(Note(f"search_{search.reason}", f"the search was doomed: {search.message}"))
+    if isinstance(search, Inconclusive):
+        notes.append(
+            Note(f"search_{search.reason}", f"the search was inconclusive: {search.message}")
+        )
     if not usable:
         notes += [note for trial in maxima for note in _faults(trial)][:1]
         interrupted = isinstance(search, Next) and not any(t.status == "failed" for t in trials)
@@ -202,8 +206,11 @@ def _judge(
         )
     if busy >= SATURATED:
         notes.append(Note("client_saturated", f"the generator was {busy:.0%} busy"))
-    doomed = isinstance(search, Doomed) and search.reason in ("generator_bound", "still_rising")
-    bound = doomed or shared or busy >= SATURATED
+    inconclusive = isinstance(search, Inconclusive) and search.reason in (
+        "generator_bound",
+        "still_rising",
+    )
+    bound = inconclusive or shared or busy >= SATURATED
     return ("at_least" if bound else "valid"), tuple(notes)
 
 

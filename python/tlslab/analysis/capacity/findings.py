@@ -1,26 +1,26 @@
-"""What a load experiment found, in sentences; each carries its intervals."""
+"""What a capacity experiment found, in sentences; each carries its intervals."""
 
 from collections.abc import Iterator, Sequence
 
-from tlslab.analysis.capacity.cells import LoadCell
+from tlslab.analysis.capacity.cells import CapacityCell
 from tlslab.analysis.capacity.naming import cell_names
 from tlslab.analysis.capacity.points import by_fraction
 from tlslab.analysis.capacity.published import platform_pairs, scaling_pairs
 from tlslab.analysis.capacity.remedies import Remedy, remedies
 from tlslab.analysis.compare import compare
 from tlslab.analysis.matrix.findings import with_interval
-from tlslab.model.capacity import LoadPlan
+from tlslab.model.capacity import CapacityPlan
 from tlslab.model.finding import Comparison, Finding
-from tlslab.model.search import Doomed
+from tlslab.model.search import Inconclusive
 from tlslab.model.wording import figure, percent, ratio_figure
 
 RATE = "connections_per_s"
 
-Named = Sequence[tuple[str, LoadCell]]
+Named = Sequence[tuple[str, CapacityCell]]
 
 
-def findings(cells: Sequence[LoadCell], plan: LoadPlan) -> tuple[Finding, ...]:
-    """The answer first, then scaling, latency, the objective, remedies, validation, doom."""
+def findings(cells: Sequence[CapacityCell], plan: CapacityPlan) -> tuple[Finding, ...]:
+    """The answer first, then scaling, latency, the objective, remedies, validation, reason."""
     named = list(zip(cell_names([cell.factors for cell in cells]), cells, strict=True))
     return (
         *_maxima(named),
@@ -30,7 +30,7 @@ def findings(cells: Sequence[LoadCell], plan: LoadPlan) -> tuple[Finding, ...]:
         *_objective(named, plan),
         *_remedies(named),
         *_validation(named),
-        *_doomed(named),
+        *_inconclusive(named),
     )
 
 
@@ -49,7 +49,7 @@ def _maxima(named: Named) -> Iterator[Finding]:
     yield Finding("answer", text, tuple(cell.key for _, cell in able))
 
 
-def _scaling(cells: Sequence[LoadCell]) -> Iterator[Finding]:
+def _scaling(cells: Sequence[CapacityCell]) -> Iterator[Finding]:
     for fewer, more in scaling_pairs(cells):
         comparison = compare(more.measured, fewer.measured, RATE)
         if comparison is None:
@@ -105,11 +105,11 @@ def _latency(named: Named) -> Iterator[Finding]:
         yield Finding("latency", text, (cell.key,))
 
 
-def _mean(cell: LoadCell, fraction: float) -> float:
+def _mean(cell: CapacityCell, fraction: float) -> float:
     return cell.summary.estimates[f"response_ms_mean_at_{fraction * 100:g}"].value
 
 
-def _objective(named: Named, plan: LoadPlan) -> Iterator[Finding]:
+def _objective(named: Named, plan: CapacityPlan) -> Iterator[Finding]:
     for name, cell in named:
         found = cell.capacity
         if plan.objective is None or not cell.points:
@@ -137,9 +137,9 @@ def _objective(named: Named, plan: LoadPlan) -> Iterator[Finding]:
 
 def _remedies(named: Named) -> Iterator[Finding]:
     for name, cell in named:
-        told = [_remedy(each) for each in remedies(cell) if each.ratio is not None]
-        if told:
-            text = f"{name}, requests/s with a remedy over those without: {'; '.join(told)}."
+        reported = [_remedy(each) for each in remedies(cell) if each.ratio is not None]
+        if reported:
+            text = f"{name}, requests/s with a remedy over those without: {'; '.join(reported)}."
             yield Finding("remedies", text, (cell.key,))
 
 
@@ -182,9 +182,9 @@ def _validation(named: Named) -> Iterator[Finding]:
         yield Finding("validation", text)
 
 
-def _doomed(named: Named) -> Iterator[Finding]:
+def _inconclusive(named: Named) -> Iterator[Finding]:
     for name, cell in named:
-        if isinstance(cell.search, Doomed):
+        if isinstance(cell.search, Inconclusive):
             reason = cell.search.reason.replace("_", " ")
-            text = f"{name}: the search was doomed ({reason}): {cell.search.message}."
-            yield Finding("doomed", text, (cell.key,))
+            text = f"{name}: the search was inconclusive ({reason}): {cell.search.message}."
+            yield Finding("inconclusive", text, (cell.key,))

@@ -1,4 +1,4 @@
-"""How the cells of a load experiment are called in its report."""
+"""How the cells of a capacity experiment are called in its report."""
 
 from collections.abc import Mapping, Sequence
 

@@ -1,24 +1,24 @@
-"""A load experiment's run folder to its summary."""
+"""A capacity experiment's run folder to its summary."""
 
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from tlslab.analysis.capacity.cells import LoadCell, measure
+from tlslab.analysis.capacity.cells import CapacityCell, measure
 from tlslab.analysis.capacity.figures import figures
 from tlslab.analysis.capacity.findings import findings
 from tlslab.analysis.capacity.studies import beside
 from tlslab.analysis.capacity.tables import tables
 from tlslab.analysis.compare import comparisons
 from tlslab.analysis.experiment import summarise_experiment
-from tlslab.model.capacity import LoadPlan
+from tlslab.model.capacity import CapacityPlan
 from tlslab.model.finding import Summary
 from tlslab.model.record import Trial
 from tlslab.model.run import RunContents
 from tlslab.model.wording import counted
 
 
-def measured_cells(contents: RunContents, plan: LoadPlan) -> list[LoadCell]:
+def measured_cells(contents: RunContents, plan: CapacityPlan) -> list[CapacityCell]:
     """All cells of the plan, each with its trials."""
     by_cell: dict[str, list[Trial]] = {cell.key: [] for cell in contents.plan.cells}
     for trial in contents.trials:
@@ -32,13 +32,13 @@ def summarise(contents: RunContents) -> Summary:
     """All that can be said of the run. Pure. Raises UsageError for an unknown published study."""
     experiment = contents.experiment
     plan = experiment.settings
-    assert isinstance(plan, LoadPlan)
+    assert isinstance(plan, CapacityPlan)
     cells = measured_cells(contents, plan)
     study = beside(experiment.published, cells, plan)
     measured = [cell.measured for cell in cells]
     return Summary(
         experiment=summarise_experiment(
-            contents, {**asdict(contents.experiment.workload), "load": _settings(plan)}
+            contents, {**asdict(contents.experiment.workload), "capacity": _settings(plan)}
         ),
         environment=contents.environment,
         cells=tuple(cell.summary for cell in cells),
@@ -52,13 +52,13 @@ def summarise(contents: RunContents) -> Summary:
     )
 
 
-def _settings(load: LoadPlan) -> Mapping[str, Any]:
-    found = asdict(load)
-    found["objective"] = None if load.objective is None else str(load.objective)
+def _settings(plan: CapacityPlan) -> Mapping[str, Any]:
+    found = asdict(plan)
+    found["objective"] = None if plan.objective is None else str(plan.objective)
     return found
 
 
-def method(plan: LoadPlan) -> tuple[str, ...]:
+def method(plan: CapacityPlan) -> tuple[str, ...]:
     """How it was measured, in paragraphs."""
     search, maximum, load = plan.search, plan.maximum, plan.open_loop
     shares = ", ".join(f"{fraction * 100:g} %" for fraction in load.fractions)
@@ -66,7 +66,8 @@ def method(plan: LoadPlan) -> tuple[str, ...]:
         f"Pre-test: a closed loop of new connections at {search.first}, and then "
         f"{search.growth:g} times as many each time, up to {search.most}; halfway between where "
         f"the rate changes by more than {search.step:.0%}. It converges when more connections "
-        "bring no more, and is doomed when the generator, errors, the limit or noise end it first.",
+        "bring no more, and is inconclusive when the generator, errors, the limit or noise end it "
+        "first.",
         f"Maximum: {counted(maximum.trials, 'trial')} of {maximum.window.measure_ms / 1000:g} s "
         f"at that concurrency, {maximum.most} at most, until the 95 % interval is narrower than "
         f"{maximum.width:.0%} of the mean.",

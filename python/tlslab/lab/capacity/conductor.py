@@ -1,4 +1,4 @@
-"""Runs load experiments: each cell step by step, as the planner says, until none is left."""
+"""Runs capacity experiments: each cell step by step, as the planner says, until none is left."""
 
 import datetime
 import random
@@ -12,7 +12,7 @@ from tlslab.lab.engine import Engine
 from tlslab.lab.probing import probe_cells
 from tlslab.lab.serving import SETUP_FAILED, START_FAILED, NotStarted, serving
 from tlslab.lab.trial import Bench
-from tlslab.model.capacity import LoadPlan, Step
+from tlslab.model.capacity import CapacityPlan, Step
 from tlslab.model.deployment import Deployment
 from tlslab.model.errors import CannotRunError
 from tlslab.model.plan import Cell, Plan
@@ -25,8 +25,8 @@ from tlslab.store import RunFolder
 STEP_OVERHEAD_S = 0.5
 
 
-class LoadConductor:
-    """Carries out what is missing of a load experiment.
+class CapacityConductor:
+    """Carries out what is missing of a capacity experiment.
 
     The cells take turns: in each round every cell has one server of its own, started for it, so
     that drift of the machine hits all cells alike.
@@ -35,12 +35,12 @@ class LoadConductor:
     def __init__(self, engine: Engine, servers: Servers, observer: events.Observer) -> None:
         self._engine = engine
         self._servers = servers
-        self._tell = observer
+        self._report = observer
         self._probed: dict[Deployment | None, Probed] = {}
         self._trials: dict[str, list[Trial]] = {}
         self._number = 0
         settings = servers.experiment.settings
-        assert isinstance(settings, LoadPlan)
+        assert isinstance(settings, CapacityPlan)
         self._load = settings
 
     def carry_out(self, plan: Plan, folder: RunFolder) -> None:
@@ -84,22 +84,22 @@ class LoadConductor:
         step = self._next(plan, cell, here)
         visit = None if step is None else (step.visit, step.serves)
         while step is not None and (step.visit, step.serves) == visit:
-            self._tell(events.StepBegun(cell.key, step, self._left(plan)))
-            trial = run_step(bench, step, cell, self._number, self._rate_teller(cell, step))
+            self._report(events.StepStarted(cell.key, step, self._left(plan)))
+            trial = run_step(bench, step, cell, self._number, self._rate_reporter(cell, step))
             self._keep(plan, trial, folder)
             here.append(trial)
             if server_died(trial):
                 return
             step = self._next(plan, cell, here)
 
-    def _rate_teller(self, cell: Cell, step: Step) -> events.PaceListener:
-        return lambda pace: self._tell(events.Rate(cell.key, step.stage, pace))
+    def _rate_reporter(self, cell: Cell, step: Step) -> events.PaceListener:
+        return lambda pace: self._report(events.Rate(cell.key, step.stage, pace))
 
     def _keep(self, plan: Plan, trial: Trial, folder: RunFolder) -> None:
         folder.append(trial)
         self._number += 1
         self._trials[trial.cell].append(trial)
-        self._tell(events.StepEnded(trial, self._left(plan)))
+        self._report(events.StepEnded(trial, self._left(plan)))
 
     def _fail(self, plan: Plan, cell: Cell, step: Step, reason: Reason, folder: RunFolder) -> None:
         """Records a step whose server is not there."""
@@ -133,7 +133,7 @@ class LoadConductor:
         return steps_left(self._load, plan, self._trials)
 
 
-def steps_left(load: LoadPlan, plan: Plan, trials: dict[str, list[Trial]]) -> events.Left:
+def steps_left(load: CapacityPlan, plan: Plan, trials: dict[str, list[Trial]]) -> events.Left:
     """How much is to be done, at most."""
     counts = [left(load, cell, plan.seed, trials.get(cell.key, [])) for cell in plan.cells]
     steps = sum(count for count, _ in counts)

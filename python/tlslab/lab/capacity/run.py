@@ -1,11 +1,11 @@
-"""A whole run of a load experiment: prepare, plan, carry out, keep, summarise."""
+"""A whole run of a capacity experiment: prepare, plan, carry out, keep, summarise."""
 
 import resource
 from dataclasses import replace
 
 from tlslab.lab import events
 from tlslab.lab.blocks import open_run, preflight
-from tlslab.lab.capacity.conductor import LoadConductor, steps_left
+from tlslab.lab.capacity.conductor import CapacityConductor, steps_left
 from tlslab.lab.deployments import prepare
 from tlslab.lab.engine import Engine
 from tlslab.lab.preflight import OTHER_FILES
@@ -13,7 +13,7 @@ from tlslab.lab.private import private_folder
 from tlslab.lab.programs import require_program
 from tlslab.lab.request import Request, Result
 from tlslab.lab.results import summarise
-from tlslab.model.capacity import LoadPlan
+from tlslab.model.capacity import CapacityPlan
 from tlslab.model.errors import UsageError
 from tlslab.model.experiment import Experiment
 from tlslab.model.plan import Cell, Plan
@@ -24,13 +24,13 @@ from tlslab.planning.cells import matches
 from tlslab.planning.obsolete import obsolete_cell
 
 
-def run_load(request: Request, observer: events.Observer) -> Result:
-    """Runs an experiment of the kind `load`, or what is missing of one.
+def run_capacity(request: Request, observer: events.Observer) -> Result:
+    """Runs an experiment of the kind `capacity`, or what is missing of one.
 
     Ends early, with the results so far, on KeyboardInterrupt. Raises UsageError, CannotRunError.
     """
     load = request.experiment.settings
-    assert isinstance(load, LoadPlan)
+    assert isinstance(load, CapacityPlan)
     if request.external:
         if load.obsolete is not None:
             raise UsageError("--allow-obsolete is for servers that the lab starts")
@@ -53,8 +53,8 @@ def run_load(request: Request, observer: events.Observer) -> Result:
         for trial in folder.trials():
             trials.setdefault(trial.cell, []).append(trial)
         left = steps_left(load, plan, trials)
-        observer(events.StepsBegun(plan, servers.target.name, folder.path, left))
-        conductor = LoadConductor(engine, servers, observer)
+        observer(events.StepsStarted(plan, servers.target.name, folder.path, left))
+        conductor = CapacityConductor(engine, servers, observer)
         interrupted = False
         try:
             conductor.carry_out(plan, folder)
@@ -80,7 +80,7 @@ def without_order(plan: Plan, extra: tuple[Cell, ...]) -> Plan:
     return replace(plan, trials=(), cells=(*plan.cells, *extra))
 
 
-def _resuming(request: Request, load: LoadPlan) -> list[Cell]:
+def _resuming(request: Request, load: CapacityPlan) -> list[Cell]:
     """The cells once more for the servers that the remedies need, which let sessions be resumed."""
     if load.remedies is None or request.external or not load.remedies.resume_ratios:
         return []
@@ -93,7 +93,7 @@ def _resuming(request: Request, load: LoadPlan) -> list[Cell]:
     return found
 
 
-def for_external(experiment: Experiment, load: LoadPlan) -> Experiment:
+def for_external(experiment: Experiment, load: CapacityPlan) -> Experiment:
     """What can be done with a server that the lab did not start: its processors are its own."""
     mine = ("processors", "workers")
 

@@ -1,14 +1,14 @@
-"""Study R's findings: sentences with the intervals that carry them."""
+"""Findings of the suites study: sentences with the intervals that carry them."""
 
 from collections.abc import Mapping, Sequence
 
 from tlslab.analysis.compare import Measured, compare, order
 from tlslab.analysis.published import Order
-from tlslab.analysis.studies.suites.diffie_hellman import Load, SizeCell, steady_bound
-from tlslab.analysis.studies.suites.orders import agreement, agreement_with, tau_words
+from tlslab.analysis.studies.suites.diffie_hellman import Load, SizeCell, keep_alive_bound
+from tlslab.analysis.studies.suites.orders import correlation_with, order_correlation, tau_words
 from tlslab.analysis.studies.suites.places import (
     HANDSHAKE,
-    STEADY,
+    KEEP_ALIVE,
     USUAL_DH_BITS,
     Place,
     short_name,
@@ -22,7 +22,7 @@ from tlslab.model.wording import figure, number_word, percent, ratio_figure, wit
 SMALLEST = 0.01
 
 _MEASURED = {
-    STEADY: "requests/s on connections kept open",
+    KEEP_ALIVE: "requests/s on connections kept open",
     HANDSHAKE: "µs of the server's time for a new connection",
 }
 _REQUEST_COST = "µs of the server's time for a request on a connection kept open"
@@ -52,7 +52,7 @@ def fastest(place: Place, estimate: str) -> Finding | None:
 
 def orders_apart(place: Place) -> Finding | None:
     """Whether the order by handshakes is the one on connections kept open."""
-    tau = agreement(place.usual, place.steady, HANDSHAKE)
+    tau = order_correlation(place.usual, place.keep_alive, HANDSHAKE)
     if tau is None:
         return None
     text = (
@@ -66,7 +66,7 @@ def beside_the_study(place: Place, study: Order) -> Finding | None:
     """Our order and range against the published ones."""
     if any(place.setting.get(name, level) != level for name, level in study.applies_to.items()):
         return None
-    tau = agreement_with(place.usual, place.steady, study.order)
+    tau = correlation_with(place.usual, place.keep_alive, study.order)
     if tau is None:
         return None
     text = (
@@ -74,9 +74,9 @@ def beside_the_study(place: Place, study: Order) -> Finding | None:
         f"connections kept open has Kendall's tau = {tau_words(tau)}."
     )
     both = [cell for cell in place.usual if short_name(cell) in study.order]
-    ranked = [cell for group in order(both, place.steady) for cell in group]
+    ranked = [cell for group in order(both, place.keep_alive) for cell in group]
     if len(ranked) > 1:
-        spread = compare(ranked[0], ranked[-1], place.steady)
+        spread = compare(ranked[0], ranked[-1], place.keep_alive)
         text += (
             f" From slowest to fastest it found a ratio of {ratio_figure(study.spread)}; here it "
             f"is {ratio_words(_upright(spread))}, over {len(ranked)} of its suites."
@@ -102,18 +102,18 @@ def diffie_hellman(
     place: Place, found: Mapping[str, Sequence[SizeCell]], load: Load
 ) -> tuple[Finding, ...]:
     """What the size of the parameters costs a handshake, and what it costs a request."""
-    told: list[Finding] = []
+    reported: list[Finding] = []
     for suite, rows in found.items():
-        told += [
+        reported += [
             finding
             for finding in (
                 _handshake_by_size(place, suite, rows),
-                _steady_by_size(place, suite, rows),
+                _keep_alive_by_size(place, suite, rows),
                 _share_by_size(place, suite, rows, load),
             )
             if finding is not None
         ]
-    return tuple(told)
+    return tuple(reported)
 
 
 def _handshake_by_size(place: Place, suite: str, rows: Sequence[SizeCell]) -> Finding | None:
@@ -131,13 +131,13 @@ def _handshake_by_size(place: Place, suite: str, rows: Sequence[SizeCell]) -> Fi
     return Finding("dh_handshake", text, _keys(rows))
 
 
-def _steady_by_size(place: Place, suite: str, rows: Sequence[SizeCell]) -> Finding | None:
-    measured = [row for row in rows if row.steady is not None]
+def _keep_alive_by_size(place: Place, suite: str, rows: Sequence[SizeCell]) -> Finding | None:
+    measured = [row for row in rows if row.keep_alive is not None]
     if not measured:
         return None
-    differing = [row for row in measured if _differs(row.steady)]
-    bound = steady_bound(rows)
-    parts = ", ".join(f"{row.bits} bits {ratio_words(row.steady)}" for row in measured)
+    differing = [row for row in measured if _differs(row.keep_alive)]
+    bound = keep_alive_bound(rows)
+    parts = ", ".join(f"{row.bits} bits {ratio_words(row.keep_alive)}" for row in measured)
     where = f"{place.label}, {suite}: on connections kept open, against {USUAL_DH_BITS} bits"
     if differing:
         sizes = ", ".join(str(row.bits) for row in differing)
@@ -149,7 +149,7 @@ def _steady_by_size(place: Place, suite: str, rows: Sequence[SizeCell]) -> Findi
             f"{where}, no size makes a detectable difference of {percent(SMALLEST)} or more "
             f"({parts}): any there is lies within {percent(bound)}."
         )
-    return Finding("dh_steady", text, _keys(rows))
+    return Finding("dh_keep_alive", text, _keys(rows))
 
 
 def _share_by_size(
@@ -177,16 +177,16 @@ def _verdict_on_the_study(rows: Sequence[SizeCell]) -> str:
             "A handshake with 1024 bits is not detectably cheaper here than with 2048: what that "
             "can do to requests is bounded by its share."
         )
-    steady = small.steady
+    keep_alive = small.keep_alive
     text = "A handshake with 1024 bits is cheaper than with 2048, and is not what makes it slow"
-    if steady is None or steady.verdict == "not_comparable":
+    if keep_alive is None or keep_alive.verdict == "not_comparable":
         return text + "."
-    if not _differs(steady):
+    if not _differs(keep_alive):
         return text + (
             "; requests cost the same: what the study saw with 1024 bits is refuted here as an "
             "effect of the size."
         )
-    if steady.verdict == "slower":
+    if keep_alive.verdict == "slower":
         return text + "; requests are slower with it, too: what the study saw is seen again."
     return text + "; requests are faster with it: what the study saw is refuted here."
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 
 from tlslab.analysis.studies.suites.diffie_hellman import SizeCell
-from tlslab.analysis.studies.suites.places import HANDSHAKE, STEADY, Place, value
+from tlslab.analysis.studies.suites.places import HANDSHAKE, KEEP_ALIVE, Place, value
 from tlslab.model.estimate import Estimate
 from tlslab.model.figure import Figure, Series
 
@@ -21,11 +21,11 @@ def size_figures(place: Place, found: Sizes) -> tuple[Figure, ...]:
             _lines(found, lambda row: value(row.cell, HANDSHAKE)),
         ),
         _figure(
-            f"dh-steady-{place.id}",
+            f"dh-keep-alive-{place.id}",
             f"Requests on connections kept open by Diffie-Hellman size: {place.label}",
             "No handshake is in the measurement: the parameters play no part in it.",
             "requests/s",
-            _lines(found, lambda row: value(row.cell, STEADY)),
+            _lines(found, lambda row: value(row.cell, KEEP_ALIVE)),
         ),
     )
     return tuple(figure for figure in drawn if figure is not None)

@@ -1,10 +1,10 @@
 """What the size of Diffie-Hellman parameters costs: handshakes and requests, each on its own.
 
-The question is study R's: with connections kept open, 2048 bits came out best and 1024 clearly
-worse. A handshake's cost rises steeply with the size; a request's cannot, because the parameters
-play no part after the handshake. What remains is how much of such a measurement handshakes can be:
-connections x cost of a handshake / (length x processors of the server), and nothing at all where
-the connections are made in the warm-up.
+The published study raised the question: with connections kept open, 2048 bits came out best and
+1024 clearly worse. A handshake's cost rises steeply with the size; a request's cannot, because the
+parameters play no part after the handshake. What remains is how much of such a measurement
+handshakes can be: connections x cost of a handshake / (length x processors of the server), and
+nothing at all where the connections are made in the warm-up.
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from tlslab.analysis.compare import Measured, compare
 from tlslab.analysis.stats.estimate import estimate
 from tlslab.analysis.studies.suites.places import (
     HANDSHAKE,
-    STEADY_REQUEST_COST,
+    KEEP_ALIVE_REQUEST_COST,
     USUAL_DH_BITS,
     Place,
     dh_bits,
@@ -37,7 +37,7 @@ class SizeCell:
     cell: Measured
     bits: int
     handshake: Comparison | None
-    steady: Comparison | None
+    keep_alive: Comparison | None
     share: Estimate | None
 
 
@@ -69,7 +69,7 @@ def _compared(cells: Sequence[Measured], place: Place, load: Load) -> list[SizeC
             cell=cell,
             bits=dh_bits(cell) or 0,
             handshake=None if cell is usual else compare(cell, usual, HANDSHAKE),
-            steady=None if cell is usual else compare(cell, usual, place.steady),
+            keep_alive=None if cell is usual else compare(cell, usual, place.keep_alive),
             share=handshake_share(cell, load),
         )
         for cell in ordered
@@ -81,7 +81,7 @@ def handshake_share(cell: Measured, load: Load) -> Estimate | None:
 
     A new connection's cost holds that of its one request, which is taken off where it is known.
     """
-    costs, requests = cell.values.get(HANDSHAKE, {}), cell.values.get(STEADY_REQUEST_COST, {})
+    costs, requests = cell.values.get(HANDSHAKE, {}), cell.values.get(KEEP_ALIVE_REQUEST_COST, {})
     whole_us = load.seconds * 1e6 * load.processors
     shares = [
         load.connections * max(cost - requests.get(block, 0.0), 0.0) / whole_us
@@ -90,16 +90,16 @@ def handshake_share(cell: Measured, load: Load) -> Estimate | None:
     return estimate(shares, "share") if shares else None
 
 
-def steady_bound(rows: Sequence[SizeCell]) -> float | None:
+def keep_alive_bound(rows: Sequence[SizeCell]) -> float | None:
     """The largest difference between sizes that the intervals leave open, as a share of the rate.
 
     None where a size has no interval.
     """
     ends: list[float] = []
     for row in rows:
-        if row.steady is None:
+        if row.keep_alive is None:
             continue
-        if row.steady.low is None or row.steady.high is None:
+        if row.keep_alive.low is None or row.keep_alive.high is None:
             return None
-        ends += [abs(row.steady.low - 1), abs(row.steady.high - 1)]
+        ends += [abs(row.keep_alive.low - 1), abs(row.keep_alive.high - 1)]
     return float(np.max(ends)) if ends else None

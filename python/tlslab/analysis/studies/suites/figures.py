@@ -1,4 +1,4 @@
-"""Study R's charts: suites by family, fastest first in each."""
+"""Figures of the suites study: suites by family, fastest first in each."""
 
 from collections.abc import Sequence
 
@@ -6,8 +6,8 @@ from tlslab.analysis.compare import Measured, more_is_faster
 from tlslab.analysis.studies.suites.places import (
     FAMILIES,
     HANDSHAKE,
-    STEADY,
-    STEADY_MEMORY,
+    KEEP_ALIVE,
+    KEEP_ALIVE_MEMORY,
     Place,
     family,
     short_name,
@@ -24,7 +24,7 @@ def figures(place: Place) -> tuple[Figure, ...]:
     drawn = (
         _bars(
             place,
-            STEADY,
+            KEEP_ALIVE,
             "Requests on connections kept open",
             "Connections were made before the measurement: no handshake is in it. DHE with 2048 "
             "bits.",
@@ -39,7 +39,7 @@ def figures(place: Place) -> tuple[Figure, ...]:
         ),
         _bars(
             place,
-            STEADY_MEMORY,
+            KEEP_ALIVE_MEMORY,
             "Memory of the server",
             "At the end of the measurement, with all connections open.",
             "MiB",

@@ -9,13 +9,13 @@ from tlslab.model.names import find_suite
 from tlslab.model.wording import cell_label
 
 # What suites are compared by: on connections kept open, and by what a new connection costs.
-STEADY = "steady_requests_per_s"
+KEEP_ALIVE = "keep_alive_requests_per_s"
 HANDSHAKE = "server_cpu_us_per_connection"
 CLIENT_HANDSHAKE = "client_cpu_us_per_connection"
 NEW_CONNECTIONS = "connections_per_s"
-STEADY_BYTES = "steady_bytes_per_s"
-STEADY_MEMORY = "steady_server_memory_bytes"
-STEADY_REQUEST_COST = "steady_server_cpu_us_per_request"
+KEEP_ALIVE_BYTES = "keep_alive_bytes_per_s"
+KEEP_ALIVE_MEMORY = "keep_alive_server_memory_bytes"
+KEEP_ALIVE_REQUEST_COST = "keep_alive_server_cpu_us_per_request"
 
 # The factors in which the cells of a place differ.
 COMPARED = ("suite", "key", "dh_bits")
@@ -55,16 +55,20 @@ class Place:
         return tuple(chosen.values())
 
     @property
-    def steady(self) -> str:
+    def keep_alive(self) -> str:
         """What tells suites apart on connections kept open.
 
         The rate, unless the generator was its limit for some: then the server's cost of a request.
         """
         able = {
             name: sum(usable(cell, name) for cell in self.cells)
-            for name in (STEADY, STEADY_REQUEST_COST)
+            for name in (KEEP_ALIVE, KEEP_ALIVE_REQUEST_COST)
         }
-        return STEADY if able[STEADY] >= able[STEADY_REQUEST_COST] else STEADY_REQUEST_COST
+        return (
+            KEEP_ALIVE
+            if able[KEEP_ALIVE] >= able[KEEP_ALIVE_REQUEST_COST]
+            else KEEP_ALIVE_REQUEST_COST
+        )
 
 
 def places(cells: Sequence[Measured]) -> tuple[Place, ...]:

@@ -1,4 +1,4 @@
-"""Study R's tables: all numbers of a suite, and those of each Diffie-Hellman size."""
+"""Tables of the suites study: all numbers of a suite, and those of each Diffie-Hellman size."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -9,11 +9,11 @@ from tlslab.analysis.studies.suites.orders import ranks
 from tlslab.analysis.studies.suites.places import (
     CLIENT_HANDSHAKE,
     HANDSHAKE,
+    KEEP_ALIVE,
+    KEEP_ALIVE_BYTES,
+    KEEP_ALIVE_MEMORY,
+    KEEP_ALIVE_REQUEST_COST,
     NEW_CONNECTIONS,
-    STEADY,
-    STEADY_BYTES,
-    STEADY_MEMORY,
-    STEADY_REQUEST_COST,
     Place,
     short_name,
     value,
@@ -27,7 +27,7 @@ _MEGA = 1e6
 
 def kept_open_table(place: Place, published: Sequence[str]) -> DataTable:
     """Requests on connections kept open, best suite first."""
-    found = ranks(place.usual, place.steady)
+    found = ranks(place.usual, place.keep_alive)
     return DataTable(
         id=f"suites-kept-open-{place.id}",
         title=f"Requests on connections kept open: {place.label}",
@@ -41,10 +41,10 @@ def kept_open_table(place: Place, published: Sequence[str]) -> DataTable:
             or (
                 short_name(cell),
                 found.get(cell.summary.key, "-"),
-                value(cell, STEADY),
-                value(cell, STEADY_REQUEST_COST),
-                _mega(value(cell, STEADY_BYTES)),
-                _mega(value(cell, STEADY_MEMORY)),
+                value(cell, KEEP_ALIVE),
+                value(cell, KEEP_ALIVE_REQUEST_COST),
+                _mega(value(cell, KEEP_ALIVE_BYTES)),
+                _mega(value(cell, KEEP_ALIVE_MEMORY)),
                 _place_in(published, cell),
             )
             for cell in _in_order(place.usual, found)
@@ -117,8 +117,8 @@ def sizes_table(place: Place, found: Mapping[str, Sequence[SizeCell]]) -> DataTa
             row.bits,
             value(row.cell, HANDSHAKE),
             ratio(row.handshake),
-            value(row.cell, STEADY),
-            ratio(row.steady),
+            value(row.cell, KEEP_ALIVE),
+            ratio(row.keep_alive),
             row.share,
         )
         for suite, cells in found.items()

@@ -1,4 +1,4 @@
-"""The conductor of load experiments, with fake programs: rounds, faults, going on again."""
+"""The conductor of capacity experiments, with fake programs: rounds, faults, going on again."""
 
 import contextlib
 import sys
@@ -8,10 +8,10 @@ from pathlib import Path
 
 import psutil
 
-from made_load import made_plan
+from made_capacity import made_plan
 from tlslab.experiment import dumps, load
 from tlslab.lab import events
-from tlslab.lab.capacity.conductor import LoadConductor
+from tlslab.lab.capacity.conductor import CapacityConductor
 from tlslab.lab.deployments import Prepared, Servers
 from tlslab.lab.engine import Engine
 from tlslab.lab.environment import describe
@@ -75,7 +75,9 @@ class Lab:
 
     def carry_out(self) -> None:
         servers = Servers(self.experiment, self.prepared, (1,))
-        LoadConductor(self.engine, servers, self.events.append).carry_out(self.plan, self.folder)
+        CapacityConductor(self.engine, servers, self.events.append).carry_out(
+            self.plan, self.folder
+        )
 
 
 def stages(lab: Lab, cell: int) -> list[str]:
@@ -144,7 +146,7 @@ def test_a_cut_off_run_goes_on(tmp_path: Path, script: Script) -> None:
 
     servers = Servers(lab.experiment, lab.prepared, (1,))
     with contextlib.suppress(KeyboardInterrupt):
-        LoadConductor(lab.engine, servers, cut).carry_out(lab.plan, lab.folder)
+        CapacityConductor(lab.engine, servers, cut).carry_out(lab.plan, lab.folder)
     before = lab.folder.trials()
     assert len(before) == 9
     assert not any(server.alive() for server in lab.servers)
