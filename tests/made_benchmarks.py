@@ -72,7 +72,7 @@ when = { runtime = "engine", benchmark = "draw" }
 reason = "handshakes only"
 """
 
-# The parameters of the law: of one thread per second, serial share, agreement.
+# The parameters of the law: of one thread per second, contention, coherency.
 LAWS = {
     ("handshake-tls12", "memory"): (300.0, 0.5, 0.0),
     ("handshake-tls12", "pkcs11"): (340.0, 0.5, 0.0),

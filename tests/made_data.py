@@ -47,7 +47,7 @@ def made_figures(name: str = "JDK 17") -> tuple[Figure, ...]:
     )  # fmt: skip
 
 
-def with_data(summary: Summary, name: str = "JDK 17", kind: str = "load") -> Summary:
+def with_data(summary: Summary, name: str = "JDK 17", kind: str = "capacity") -> Summary:
     """The summary as one of another kind, with figures, a table and a text."""
     broken = replace(
         summary.cells[0], verdict="failed", reasons=(Note("server_died", f"{name} ended at once"),)

@@ -1,4 +1,4 @@
-"""TOML tables whose faults are told by file, line, key and what is allowed."""
+"""TOML tables whose faults are reported by file, line, key and what is allowed."""
 
 import re
 import tomllib

@@ -40,7 +40,7 @@ def test_an_unknown_option_or_target_is_wrong_usage(tlslab: Tlslab, small: Small
     assert "reference" in ended.err
 
 
-def test_a_malformed_experiment_is_told_by_line_and_key(tlslab: Tlslab, small: Small) -> None:
+def test_a_malformed_experiment_is_reported_by_line_and_key(tlslab: Tlslab, small: Small) -> None:
     name = small()
     path = tlslab.folder / name
     path.write_text(path.read_text().replace("blocks = 2", "blocks = 0"))
@@ -167,7 +167,7 @@ def test_a_target_that_nobody_allowed(tlslab: Tlslab, small: Small, host: str) -
     assert "allow" in ended.err
 
 
-def test_the_allow_file_is_read_and_a_faulty_one_is_told(tlslab: Tlslab, small: Small) -> None:
+def test_the_allow_file_is_read_and_a_faulty_one_is_reported(tlslab: Tlslab, small: Small) -> None:
     file = tlslab.folder / "tlslab" / "allow"
     file.mkdir(parents=True)
     target = ["--target", "https://192.0.2.1/"]

@@ -117,7 +117,7 @@ def test_a_java_that_crashes_once_and_one_that_does_not_start(
         ({"pkcs11.library": "/nowhere.so"}, "/nowhere.so"),
     ],
 )
-def test_a_token_that_does_not_open_is_told_in_its_own_words(
+def test_a_token_that_does_not_open_is_reported_in_its_own_words(
     tmp_path: Path, change: Any, words: str
 ) -> None:
     material = make_material(tmp_path)

@@ -73,13 +73,13 @@ def test_the_printed_command_can_be_run_again(tlslab: Tlslab, small: Small, tmp_
     assert plans[0] == plans[1]
 
 
-def test_report_ends_as_the_run_did_and_tells_what_is_lost(
+def test_report_ends_as_the_run_did_and_reports_what_is_lost(
     tlslab: Tlslab, small: Small, tmp_path: Path
 ) -> None:
     ran = tlslab.run("run", small(blocks=1), "--out", "r")
-    told = tlslab.run("report", "r")
-    assert (told.code, last_line(told)) == (ran.code, last_line(ran))
-    assert last_line(told).endswith(f"exit {told.code}")
+    reported = tlslab.run("report", "r")
+    assert (reported.code, last_line(reported)) == (ran.code, last_line(ran))
+    assert last_line(reported).endswith(f"exit {reported.code}")
     path = tmp_path / "r" / "trials.jsonl"
     whole = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(whole[0] + whole[1][:50])
@@ -177,7 +177,7 @@ def test_load_reads_the_allow_file_in_every_form(tlslab: Tlslab, tmp_path: Path)
         assert "--allow" in refused.err
 
 
-def test_load_tells_requests_where_connections_are_kept_open(
+def test_load_reports_requests_where_connections_are_kept_open(
     tlslab: Tlslab, own_nginx: Own
 ) -> None:
     line = ["-c", "4", "-d", "500ms", "--requests-per-connection", "unlimited"]

@@ -140,7 +140,7 @@ def test_nginx_takes_the_client_certificate_on_every_connection(
 
 
 @pytest.mark.parametrize("backend", ["rustls", "openssl"])
-def test_nginx_that_does_not_ask_is_told(
+def test_nginx_that_does_not_ask_is_reported(
     serve: Serve, load: Load, client: tuple[CertificateFiles, Path], backend: str
 ) -> None:
     said = load(serve(""), "--backend", backend, *_shown(client[0]))

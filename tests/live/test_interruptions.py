@@ -108,10 +108,10 @@ def test_a_server_that_dies_fails_its_trial_and_the_run_goes_on(
     server.kill()
     ended = tlslab.finish(child)
     assert ended.code == 1
-    told = [json.loads(line) for line in trials(tmp_path / "r")]
-    assert [trial["status"] for trial in told] == ["done", "failed", "done", "done"]
-    assert told[1]["reason"]["class"] == "server_died"
-    assert told[1]["runs"] == {}
+    reported = [json.loads(line) for line in trials(tmp_path / "r")]
+    assert [trial["status"] for trial in reported] == ["done", "failed", "done", "done"]
+    assert reported[1]["reason"]["class"] == "server_died"
+    assert reported[1]["runs"] == {}
 
 
 FULL_DISK = """

@@ -64,9 +64,9 @@ def load(
 
 def on(cluster: SigningCluster, *flags: str, timeout_ms: int = 1000) -> dict[str, Any]:
     """Handshakes with the key on the cluster."""
-    told = json.loads(cluster.description.read_text())
+    reported = json.loads(cluster.description.read_text())
     description = cluster.description.with_name(f"signers-{timeout_ms}.json")
-    description.write_text(json.dumps({**told, "timeout_ms": timeout_ms}))
+    description.write_text(json.dumps({**reported, "timeout_ms": timeout_ms}))
     allowed = (f"--allow={address}" for address in cluster.addresses)
     done = load("--signers", str(description), *allowed, *flags)
     assert done.returncode in (0, 1), done.stderr

@@ -42,7 +42,7 @@ def test_it_is_described_with_its_library(node: Served) -> None:
     assert len(node.running.process.tree()) == 3
 
 
-def test_what_its_library_lacks_is_told_in_its_words(node: Served) -> None:
+def test_what_its_library_lacks_is_reported_in_its_words(node: Served) -> None:
     assert set(node.lacking) <= {("group", "X25519MLKEM768")}
     for reason in node.lacking.values():
         assert "Failed to set ECDH curve" in reason
@@ -116,7 +116,7 @@ def children() -> set[psutil.Process]:
     return set(psutil.Process().children(recursive=True))
 
 
-def test_a_refused_configuration_is_told_in_nodes_words(tmp_path: Path) -> None:
+def test_a_refused_configuration_is_reported_in_nodes_words(tmp_path: Path) -> None:
     target = Node(setting(tmp_path))
     target.prepare()
     (tmp_path / "rsa-2048.key").write_text("no key at all")
@@ -129,7 +129,7 @@ def test_a_refused_configuration_is_told_in_nodes_words(tmp_path: Path) -> None:
     assert not still_running
 
 
-def test_a_node_that_does_not_start_is_told(tmp_path: Path) -> None:
+def test_a_node_that_does_not_start_is_reported(tmp_path: Path) -> None:
     program = tmp_path / "node"
     program.write_text("#!/bin/sh\necho 'libnode.so: cannot open' >&2; exit 127\n")
     program.chmod(0o755)

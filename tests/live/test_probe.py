@@ -264,8 +264,8 @@ def test_a_key_alone_and_early_data_are_tried(
     ) as server:
         try:
             assert server.stdout is not None
-            told = next(line for line in server.stdout if line.startswith("ACCEPT 127"))
-            address = told.split()[1]
+            reported = next(line for line in server.stdout if line.startswith("ACCEPT 127"))
+            address = reported.split()[1]
             arguments = ["--json", "--ca", str(ca), "--only", "resumption", "--timeout", "3s"]
             ended = tlslab.run("probe", address, *arguments)
         finally:
@@ -277,7 +277,7 @@ def test_a_key_alone_and_early_data_are_tried(
     assert found["max_early_data_bytes"] == (16384 if early_data else 0)
 
 
-def test_a_cell_that_the_probe_saw_refused_is_told_with_the_servers_answer(
+def test_a_cell_that_the_probe_saw_refused_is_reported_with_the_servers_answer(
     tlslab: Tlslab, tmp_path: Path, own_nginx: Own
 ) -> None:
     levels = ["--set", "group=X25519,X448", "--set", "key=rsa-2048"]
@@ -288,8 +288,8 @@ def test_a_cell_that_the_probe_saw_refused_is_told_with_the_servers_answer(
         "--out", "r",
     )  # fmt: skip
     assert_finished(ended, tlslab.folder / "r")
-    told = [json.loads(line) for line in trials(tlslab.folder / "r")]
-    reason = next(trial["reason"] for trial in told if trial["status"] == "unsupported")
+    reported = [json.loads(line) for line in trials(tlslab.folder / "r")]
+    reason = next(trial["reason"] for trial in reported if trial["status"] == "unsupported")
     assert reason["class"] == "alert_handshake_failure"
     words = "the server answered handshake_failure (40) to TLS 1.3 with only X448"
     assert reason["message"].startswith(words)

@@ -88,7 +88,7 @@ def test_nothing_resumes_unasked_where_wrk_would(
     assert counted(tmp_path) == {".": 61}
 
 
-def test_an_nginx_that_resumes_nothing_is_told_before_the_load(tmp_path: Path) -> None:
+def test_an_nginx_that_resumes_nothing_is_reported_before_the_load(tmp_path: Path) -> None:
     with nginx(tmp_path, "none") as (url, ca):
         code, answer = load(url, ca, "--resume", "ticket")
     assert (code, answer["class"]) == (3, "unexpected_kind")

@@ -44,7 +44,7 @@ def test_a_workload_over_http_2_is_that_on_every_connection(
             record = run["record"]
             assert {fact["alpn"] for fact in record["facts"]} == {"h2"}
             assert record["outcomes"]["completed"] > 0
-            # Each of the 8 connections may be cut by the begin or the end of the measurement.
+            # Each of the 8 connections may be cut by the start or the end of the measurement.
             cut = record["requests"] - 20 * record["outcomes"]["completed"]
             assert abs(cut) <= 8 * 20
             assert record["bytes"]["body"] == 100 * record["requests"]
@@ -61,7 +61,7 @@ def test_a_fresh_runtime_is_under_load_before_its_first_trial(
     target: str,
     warm_up_ms: int,
     fresh_per_trial: bool,
-    told: str,
+    reported: str,
     tlslab: Tlslab,
     small: Small,
     tmp_path: Path,
@@ -74,7 +74,7 @@ def test_a_fresh_runtime_is_under_load_before_its_first_trial(
     begun = datetime.fromisoformat(environment["created"])
     first = datetime.fromisoformat(json.loads(trials(tmp_path / "r")[0])["started"])
     assert (first - begun).total_seconds() >= warm_up_ms / 1000
-    assert told in (tmp_path / "r" / "report.html").read_text()
+    assert reported in (tmp_path / "r" / "report.html").read_text()
 
 
 def test_every_connection_of_a_trial_is_in_its_books(
@@ -165,7 +165,7 @@ def test_load_is_the_engine_with_the_machines_books(tlslab: Tlslab, own_referenc
     assert "(20 connections in" in ended.out
 
 
-def test_load_tells_who_made_the_handshakes(tlslab: Tlslab, own_reference: Own) -> None:
+def test_load_reports_who_made_the_handshakes(tlslab: Tlslab, own_reference: Own) -> None:
     pinned = ["--tls", "1.3", "--group", "X25519", "--ca", str(own_reference.ca)]
     arguments = ["load", "-n", "20", "-c", "1", *pinned, own_reference.url]
     # A worker's first connection is the library's.

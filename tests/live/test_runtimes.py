@@ -33,10 +33,10 @@ document_bytes = 100
 connections = 16
 requests_per_connection = 1
 
-[load]
+[capacity]
 fresh_server = false
 
-[load.warm_up]
+[capacity.warm_up]
 connections = 4
 most = 3
 keep_alive = 2
@@ -44,7 +44,7 @@ width = 0.5
 warmup_ms = 0
 measure_ms = 500
 
-[load.search]
+[capacity.search]
 first = 2
 most = 4
 step = 0.5
@@ -52,12 +52,12 @@ repeats = 1
 warmup_ms = 0
 measure_ms = 500
 
-[load.maximum]
+[capacity.maximum]
 trials = 1
 warmup_ms = 0
 measure_ms = 500
 
-[load.open_loop]
+[capacity.open_loop]
 fractions = [0.5, 1.2]
 trials = 1
 connections = 200

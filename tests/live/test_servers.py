@@ -150,7 +150,7 @@ def test_diffie_hellman_has_the_size_that_was_asked_for(
 
 
 @pytest.mark.parametrize("name", SERVERS)
-def test_a_configuration_that_is_refused_is_told_in_the_servers_words(
+def test_a_configuration_that_is_refused_is_reported_in_the_servers_words(
     name: str, tmp_path: Path
 ) -> None:
     before = psutil.Process().children(recursive=True)

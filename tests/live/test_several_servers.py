@@ -147,7 +147,7 @@ def test_a_run_over_two_servers_is_resumed_where_it_was_interrupted(
     assert numbers == list(range(8))
 
 
-def test_servers_that_nobody_knows_or_that_cannot_be_in_front_are_told(
+def test_servers_that_nobody_knows_or_that_cannot_be_in_front_are_reported(
     tlslab: Tlslab, small: Small, tmp_path: Path
 ) -> None:
     ended = tlslab.run("run", small(), "--target", "nginx,iis", "--out", "r")

@@ -1,4 +1,4 @@
-"""Study R on real servers: every family of suites, every Diffie-Hellman size, both HTTPs."""
+"""The suites study on real servers: families of suites, Diffie-Hellman sizes, both HTTPs."""
 
 import json
 from pathlib import Path
@@ -96,7 +96,7 @@ def _check_runs(trial: dict[str, Any]) -> None:
             assert record["spec"]["tls"]["dh_bits"] == int(factors["dh_bits"])
         if kind == "keep_alive":
             # No connection is made in the measurement: what is in flight at its end was there
-            # at its begin.
+            # at its start.
             assert record["outcomes"]["completed"] == 0
             assert record["outcomes"]["attempts"] == record["outcomes"]["in_flight_at_stop"] == 8
             assert record["requests"] > 8

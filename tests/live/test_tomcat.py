@@ -71,7 +71,7 @@ def test_without_tls_it_serves_behind_a_front(tmp_path: Path) -> None:
         assert (answer.status, len(answer.read())) == (200, 2048)
 
 
-def test_a_refused_configuration_is_told_in_tomcats_words(tmp_path: Path) -> None:
+def test_a_refused_configuration_is_reported_in_tomcats_words(tmp_path: Path) -> None:
     class Spoilt(Tomcat):
         def _issue(self) -> dict[tuple[str, str], str]:
             lacking = super()._issue()
@@ -82,7 +82,7 @@ def test_a_refused_configuration_is_told_in_tomcats_words(tmp_path: Path) -> Non
         Spoilt(setting(tmp_path)).prepare()
 
 
-def test_a_jvm_that_dies_at_once_is_told_in_its_words(tmp_path: Path) -> None:
+def test_a_jvm_that_dies_at_once_is_reported_in_its_words(tmp_path: Path) -> None:
     java = tmp_path / "jdk" / "bin" / "java"
     java.parent.mkdir(parents=True)
     java.write_text(

@@ -31,7 +31,7 @@ def test_the_shipped_experiment_is_written_and_read_back() -> None:
         ("[faults]", "[workload]\n[faults]", "workload: unknown key"),
     ],
 )
-def test_faults_of_a_file_are_told_by_name(old: str, new: str, words: str) -> None:
+def test_faults_of_a_file_are_reported_by_name(old: str, new: str, words: str) -> None:
     assert old in TEXT
     with pytest.raises(ExperimentError, match=words):
         loads(TEXT.replace(old, new, 1), "file.toml")

@@ -118,7 +118,7 @@ def test_a_quick_table_changes_only_what_it_names() -> None:
         ("[quick]\nblocks = 1", "[quick]\nblocks = -1", "f:27: quick.blocks", "from 1"),
     ],
 )
-def test_a_fault_is_told_with_line_key_and_what_is_allowed(
+def test_a_fault_is_reported_with_line_key_and_what_is_allowed(
     old: str, new: str, place: str, words: str
 ) -> None:
     assert GOOD.count(old) == 1
@@ -162,7 +162,7 @@ def test_set_can_add_a_factor_in_its_usual_place() -> None:
         ({"tls": ("1.4",)}, "unknown tls '1.4'; known: 1.2, 1.3"),
     ],
 )
-def test_set_tells_what_is_known(levels: dict[str, tuple[str, ...]], words: str) -> None:
+def test_set_reports_what_is_known(levels: dict[str, tuple[str, ...]], words: str) -> None:
     with pytest.raises(UsageError, match=words.replace("(", r"\(")):
         with_levels(loads(GOOD, "f"), levels)
 
@@ -289,7 +289,7 @@ def test_set_adds_a_server_side_factor_before_the_others() -> None:
         with_levels(loads(GOOD, "f"), {"processors": ("all",)})
 
 
-def test_a_kind_that_is_not_known_is_told() -> None:
+def test_a_kind_that_is_not_known_is_reported() -> None:
     text = GOOD.replace('title = "A small one"', 'title = "A small one"\nkind = "magic"')
     with pytest.raises(ExperimentError, match="f:4: kind: must be one of matrix"):
         loads(text, "f")

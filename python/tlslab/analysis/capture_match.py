@@ -10,15 +10,15 @@ import numpy.typing as npt
 from tlslab.model.validation import (
     PHASES,
     QUANTILES,
-    Agreement,
     CapturedConnection,
+    CaptureVerdict,
     Comparison,
     PhaseResult,
     Resolution,
     TracedConnection,
 )
 
-# Study C's own tool was within 2.3 %; this is the house's bar.
+# The tool of the published capacity study was within 2.3 %; this limit is stricter.
 TOLERANCE = 0.01
 
 # A quantile p needs 8 / (1 - p) samples at least, else it is no measurement.
@@ -91,8 +91,8 @@ def capture_ns(phase: str, connection: CapturedConnection) -> int | None:
     return _between(*ends[phase])
 
 
-def _between(begin: int | None, end: int | None) -> int | None:
-    return None if begin is None or end is None else end - begin
+def _between(start: int | None, end: int | None) -> int | None:
+    return None if start is None or end is None else end - start
 
 
 def _phase(phase: str, pairs: Sequence[Pair], resolution: Resolution) -> PhaseResult:
@@ -118,11 +118,13 @@ def _quantile(q: float, tool: Times, capture: Times, resolution: Resolution) -> 
         tool_ms=mine / 1e6,
         capture_ms=theirs / 1e6,
         ratio=mine / theirs if theirs > 0 else float("inf"),
-        agrees=_agreement(q, len(tool), mine, theirs, resolution),
+        agrees=_capture_verdict(q, len(tool), mine, theirs, resolution),
     )
 
 
-def _agreement(q: float, n: int, mine: float, theirs: float, resolution: Resolution) -> Agreement:
+def _capture_verdict(
+    q: float, n: int, mine: float, theirs: float, resolution: Resolution
+) -> CaptureVerdict:
     difference = abs(mine - theirs)
     if n < NEEDED / (1 - q):
         return "too few"

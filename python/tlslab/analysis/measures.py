@@ -67,13 +67,13 @@ def trial_values(trial: Trial, server_processors: int) -> dict[str, float]:
         values |= _client(run)
     parts = [values.get(f"{side}_cpu_us_per_connection") for side in ("client", "server")]
     if parts[0] is not None and parts[1] is not None:
-        # What a host could carry that had to do the work of both sides, as in study D.
+        # What a host could carry that had to do the work of both sides, as published.
         values["connections_per_cpu_s"] = 1e6 / (parts[0] + parts[1])
     return values
 
 
 def loading_values(run: TrialRun, server_processors: int) -> dict[str, float]:
-    """What one run of the lean client tells: rates, bytes, memory, the server's cost."""
+    """What one run of the lean client gives: rates, bytes, memory, the server's cost."""
     return _capacity(run) | _server(run, server_processors)
 
 

@@ -131,9 +131,9 @@ Ratio = tuple[Pair, str, Comparison]
 def _ratios(pair: Pair) -> Iterator[Ratio]:
     names = [name for name in pair.first.estimates if name in pair.second.estimates]
     for name in sorted(names, key=_rank):
-        told = name in _TOLD or name.startswith(("response_ms_p50_at", "response_ms_p99_at"))
+        reported = name in _TOLD or name.startswith(("response_ms_p50_at", "response_ms_p99_at"))
         one, other = pair.first.estimates[name], pair.second.estimates[name]
-        if told and one.value > 0 and other.value > 0:
+        if reported and one.value > 0 and other.value > 0:
             yield pair, name, _compare(pair, name, one, other)
 
 
@@ -327,7 +327,7 @@ def _findings(
 ) -> Iterator[Finding]:
     rates = [each for each in ratios if each[1] == "connections_per_s"] or list(ratios[:1])
     if rates:
-        parts = [_told(pair, comparison) for pair, _, comparison in rates]
+        parts = [_reported(pair, comparison) for pair, _, comparison in rates]
         text = (
             f"{second.name} over {first.name}, {_words(rates[0][1])}: {'; '.join(parts)}. {WARNING}"
         )
@@ -343,7 +343,7 @@ def _words(name: str) -> str:
     return {"connections_per_s": "new connections/s"}.get(name, name)
 
 
-def _told(pair: Pair, comparison: Comparison) -> str:
+def _reported(pair: Pair, comparison: Comparison) -> str:
     one = pair.first.estimates[comparison.estimate].value
     other = pair.second.estimates[comparison.estimate].value
     interval = ""

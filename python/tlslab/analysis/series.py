@@ -17,7 +17,7 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class _Used:
-    """Processor time in seconds used since the begin, at the given seconds from it."""
+    """Processor time in seconds used since the start, at the given seconds from it."""
 
     at_s: Array
     user: Array

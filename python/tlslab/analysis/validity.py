@@ -42,7 +42,7 @@ BAD_TRIALS_LIMIT = 0.2
 
 FATAL_REASONS = ("server_died",)
 
-_UNSTEADY = {
+_NOT_STEADY = {
     "slowdown": "the rate fell during the measurement",
     "unstable": "the rate had no steady level during the measurement",
 }
@@ -254,16 +254,19 @@ def _unusable(
     trials: Sequence[Trial], failed: Sequence[Trial], done: Sequence[TrialJudgement]
 ) -> bool:
     bad = len(failed) + sum(1 for judgement in done if judgement.faults)
-    unsteady = sum(1 for judgement in done if judgement.steadiness in _UNSTEADY)
+    unsteady = sum(1 for judgement in done if judgement.steadiness in _NOT_STEADY)
     fatal = any(_class(trial) in FATAL_REASONS for trial in failed)
     too_many = bad == len(trials) or bad > BAD_TRIALS_LIMIT * len(trials)
     return fatal or too_many or 2 * unsteady > len(done)
 
 
 def _steadiness(done: Sequence[TrialJudgement]) -> tuple[Note, ...]:
-    """Notes on trials that were not steady; a warm-up that was too short is told as well."""
+    """Notes on trials that were not steady; a warm-up that was too short is reported as well."""
     counts = Counter[str](judgement.steadiness for judgement in done)
-    texts = {**_UNSTEADY, "warm_up": "the rate still rose at the begin: a longer warm-up is better"}
+    texts = {
+        **_NOT_STEADY,
+        "warm_up": "the rate still rose at the start: a longer warm-up is better",
+    }
     return tuple(
         Note(label, _of(counts[label], len(done), text))
         for label, text in texts.items()

@@ -58,7 +58,7 @@ def _wrong_usage(error: Any) -> int:
     words = words.rstrip(".")
     path = error.ctx.command_path if error.ctx is not None else "tlslab"
     meant = _meant(error)
-    more = f"`{path} -h` tells what there is"
+    more = f"`{path} -h` shows what there is"
     show_error(words[:1].lower() + words[1:], f"{meant} {more}" if meant else more)
     return conclude(_WHY[2], 2)
 

@@ -58,10 +58,12 @@ def _conclude(summary: Summary) -> int:
     if not ratios:
         return conclude("no cell has a value in both runs", EXIT_VERDICT)
     bare = sum(each.verdict == "not_comparable" for each in ratios)
-    told = counted(len(ratios), "ratio")
+    reported = counted(len(ratios), "ratio")
     if bare:
-        told += f", {bare} of them without a verdict (one trial, a lower bound, an invalid cell)"
-    return conclude(told, 0)
+        reported += (
+            f", {bare} of them without a verdict (one trial, a lower bound, an invalid cell)"
+        )
+    return conclude(reported, 0)
 
 
 def _read(path: Path) -> Summary:

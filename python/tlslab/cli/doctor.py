@@ -36,10 +36,10 @@ def _conclude(checks: tuple[Check, ...]) -> int:
     """Why the exit code is what it is; the exit code."""
     faults = sum(check.level == "hard" for check in checks)
     warnings = sum(check.level == "warning" for check in checks)
-    told = f"{counted(faults, 'fault')}, {counted(warnings, 'warning')}"
+    reported = f"{counted(faults, 'fault')}, {counted(warnings, 'warning')}"
     if faults:
-        return conclude(f"{told}: no run can start here", CannotRunError.exit_code)
-    return conclude(f"{told}: runs can start here", 0)
+        return conclude(f"{reported}: no run can start here", CannotRunError.exit_code)
+    return conclude(f"{reported}: runs can start here", 0)
 
 
 def _table(checks: tuple[Check, ...]) -> Table:

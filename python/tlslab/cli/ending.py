@@ -31,12 +31,12 @@ def reason(verdicts: Sequence[str]) -> str:
     total = len(verdicts)
     if not total:
         return "no cell was measured"
-    told = [
+    reported = [
         (verdicts.count(verdict), words) for verdict, words in _WORDS.items() if verdict in verdicts
     ]
-    if not told:
+    if not reported:
         return "the cell is valid" if total == 1 else f"all {total} cells valid"
-    (first, words), *others = told
+    (first, words), *others = reported
     of = "the only cell" if total == 1 else f"{first} of {total} cells"
     line = ", ".join([f"{of} {words}", *(f"{number} {word}" for number, word in others)])
     measured = any(verdict in ("valid", "at_least") for verdict in verdicts)

@@ -38,7 +38,7 @@ def command(
         typer.Argument(metavar="URL ...", help="As for tlslab-load: tlslab load -h has them."),
     ] = None,
 ) -> None:
-    """Load a server with tlslab-load, and tell what the whole machine did meanwhile."""
+    """Load a server with tlslab-load, and report what the whole machine did meanwhile."""
     given = arguments or ["--help"]
     program = require_program("tlslab-load")
     as_is = has(given, _OTHER + _FORMS)
@@ -74,7 +74,7 @@ def _run(command_line: list[str]) -> tuple[int, bytes, MachineUsage]:
     then still has the record so far to print.
     """
     meter = Meter([])
-    meter.begin()
+    meter.start()
     child = subprocess.Popen(
         [*bound("KILL"), *command_line],
         stdout=subprocess.PIPE,
@@ -110,7 +110,7 @@ def _reason(code: int, record: RunRecord | None) -> str:
 
 
 def _record(output: bytes) -> RunRecord | None:
-    """The record; None when there is none, of which the engine itself has told why."""
+    """The record; None when there is none, of which the engine itself has said why."""
     try:
         return from_json(json.loads(output), RunRecord)
     except (ValueError, StoreError):

@@ -123,7 +123,7 @@ def _steps(record: RunRecord) -> Rows:
 
 
 def _times(summaries: Mapping[str, TimeSummary]) -> Rows:
-    """Times that have values; how few values one has decides which quantiles are told of it."""
+    """Times that have values; how few values one has decides which quantiles are shown of it."""
     for name, times in summaries.items():
         if times.n:
             yield f"{name} ms", _quantiles(times)

@@ -84,7 +84,7 @@ def _summary(command: Any) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Text as roff takes it: no backslash, dash or dot at a line's begin is an order."""
+    """Text as roff takes it: no backslash, dash or dot at a line's start is an order."""
     clean = text.replace("\\", r"\e").replace("-", r"\-")
     return rf"\&{clean}" if clean.startswith((".", "'")) else clean
 

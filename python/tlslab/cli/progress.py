@@ -1,6 +1,6 @@
 """Shows a run as it goes: a live line on a terminal, plain lines elsewhere.
 
-Warnings are not told here: they stand in the report, once, when all are known.
+Warnings are not reported here: they stand in the report, once, when all are known.
 """
 
 import time
@@ -44,8 +44,8 @@ def watch() -> Iterator[events.Observer]:
 class _Clock:
     """Estimates the time left from the trials done so far."""
 
-    def __init__(self, begun: events.RunBegun) -> None:
-        self._begin = time.monotonic()
+    def __init__(self, begun: events.RunStarted) -> None:
+        self._start = time.monotonic()
         self._planned = begun.seconds_per_trial
         self.total = len(begun.plan.trials)
         self.first = begun.done
@@ -54,7 +54,7 @@ class _Clock:
     def left(self) -> str:
         """The time left, in words."""
         here = self.done - self.first
-        each = (time.monotonic() - self._begin) / here if here >= 3 else self._planned
+        each = (time.monotonic() - self._start) / here if here >= 3 else self._planned
         return duration(each * (self.total - self.done))
 
 
@@ -72,14 +72,14 @@ class Lines:
 
     def _lines(self, event: events.Event) -> Iterator[str]:
         match event:
-            case events.RunBegun():
+            case events.RunStarted():
                 self._clock = _Clock(event)
                 yield from opening(event, self._clock)
             case events.TrialEnded(trial) if self._clock:
                 self._clock.done += 1
                 place = f"[{self._clock.done}/{self._clock.total}]"
                 yield f"{place} {trial.cell}: {outcome(trial)}; {self._clock.left()} left"
-            case events.StepsBegun():
+            case events.StepsStarted():
                 yield from steps_opening(event)
             case events.StepEnded(trial, left):
                 yield f"{ended_words(trial, left)}; {time_left(left)} left"
@@ -99,9 +99,9 @@ class Live:
     def __call__(self, event: events.Event) -> None:
         """Brings the bar up to date."""
         match event:
-            case events.RunBegun():
-                self._begin(event)
-            case events.TrialBegun(_, cell):
+            case events.RunStarted():
+                self._start(event)
+            case events.TrialStarted(_, cell):
                 self._update(cell=escape(cell), rate="")
             case events.Rate(_, _, pace):
                 self._update(rate=speed(pace))
@@ -109,9 +109,9 @@ class Live:
                 self._end(trial)
             case events.Skipped(trials, reason) if trials:
                 self._skip(trials, reason)
-            case events.StepsBegun(left=left):
+            case events.StepsStarted(left=left):
                 self._begin_steps(event, left)
-            case events.StepBegun(cell, step, left):
+            case events.StepStarted(cell, step, left):
                 text = escape(f"{cell}: {begun_words(step)}")
                 self._update(cell=text, rate="", left=f"{time_left(left)} left")
             case events.StepEnded(trial, left):
@@ -120,7 +120,7 @@ class Live:
     def _say(self, text: str) -> None:
         self._progress.console.print(escape(plain(text)), soft_wrap=True)
 
-    def _begin(self, event: events.RunBegun) -> None:
+    def _start(self, event: events.RunStarted) -> None:
         self._clock = _Clock(event)
         for line in opening(event, self._clock):
             self._say(line)
@@ -128,7 +128,7 @@ class Live:
             "", total=self._clock.total, completed=event.done, cell="", left="", rate=""
         )
 
-    def _begin_steps(self, event: events.StepsBegun, left: events.Left) -> None:
+    def _begin_steps(self, event: events.StepsStarted, left: events.Left) -> None:
         for line in steps_opening(event):
             self._say(line)
         self._task = self._progress.add_task(
@@ -162,7 +162,7 @@ class Live:
             self._progress.update(self._task, **fields)
 
 
-def opening(event: events.RunBegun, clock: _Clock) -> Iterator[str]:
+def opening(event: events.RunStarted, clock: _Clock) -> Iterator[str]:
     """What is going to happen."""
     plan = event.plan
     against = "" if event.target is None else f" against {event.target}"

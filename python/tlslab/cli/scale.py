@@ -1,4 +1,4 @@
-"""`tlslab scale`: what does a connection at rest cost?"""
+"""`tlslab scale`: what does a idle connection cost?"""
 
 import json
 from typing import Annotated
@@ -63,13 +63,13 @@ def command(
         authority=ca,
         insecure=insecure,
     )
-    found = scale(request, _tell)
+    found = scale(request, _report)
     if as_json:
         typer.echo(json.dumps(to_json(found) | {"valid": found.valid}))
     else:
         out.print(render_scale(found))
-    told = "every connection lasted" if found.valid else "a connection did not last, see above"
-    raise typer.Exit(conclude(told, 0 if found.valid else EXIT_LOST))
+    reported = "every connection lasted" if found.valid else "a connection did not last, see above"
+    raise typer.Exit(conclude(reported, 0 if found.valid else EXIT_LOST))
 
 
 def parse_levels(text: str) -> tuple[int, ...]:
@@ -83,5 +83,5 @@ def parse_levels(text: str) -> tuple[int, ...]:
     return levels
 
 
-def _tell(backend: str, reading: Reading) -> None:
+def _report(backend: str, reading: Reading) -> None:
     err.print(f"{backend}: {counted(reading.connections, 'connection')} held", markup=False)

@@ -1,4 +1,4 @@
-"""How the steps of a capacity experiment are told as it goes."""
+"""How the steps of a capacity experiment are reported as it goes."""
 
 from collections.abc import Iterator, Mapping
 
@@ -18,7 +18,7 @@ _STAGES = {
 }
 
 
-def steps_opening(event: events.StepsBegun) -> Iterator[str]:
+def steps_opening(event: events.StepsStarted) -> Iterator[str]:
     """What is going to happen."""
     plan, left = event.plan, event.left
     yield (

@@ -60,13 +60,13 @@ def command(
         authority=ca,
         insecure=insecure,
     )
-    validation = validate(request, _tell)
+    validation = validate(request, _report)
     if as_json:
         typer.echo(json.dumps(to_json(validation) | {"passed": validation.passed}))
     else:
         out.print(render_validation(validation))
-    told = "the times agree" if validation.passed else "the times do not all agree, see above"
-    raise typer.Exit(conclude(told, 0 if validation.passed else EXIT_DISAGREES))
+    reported = "the times agree" if validation.passed else "the times do not all agree, see above"
+    raise typer.Exit(conclude(reported, 0 if validation.passed else EXIT_DISAGREES))
 
 
 def parse_rates(text: str) -> tuple[float, ...]:
@@ -80,5 +80,5 @@ def parse_rates(text: str) -> tuple[float, ...]:
     return rates
 
 
-def _tell(result: RateResult) -> None:
+def _report(result: RateResult) -> None:
     err.print(f"{result.achieved:,.0f} connections/s: {result.matched:,} compared", markup=False)

@@ -39,7 +39,7 @@ def changed(experiment: Experiment, changes: Changes) -> Experiment:
     """The experiment as the options have it. Raises UsageError."""
     experiment = with_levels(experiment, parse_levels(list(changes.settings)))
     experiment = with_jdks(experiment, changes.jdks)
-    experiment = with_load_options(experiment, changes.objective, changes.allow_obsolete)
+    experiment = with_capacity_options(experiment, changes.objective, changes.allow_obsolete)
     if changes.blocks is not None:
         experiment = with_blocks(experiment, changes.blocks)
     if changes.seconds is not None:
@@ -113,7 +113,7 @@ def with_jdks(experiment: Experiment, given: tuple[Path, ...]) -> Experiment:
     return with_levels(experiment, {"jdk": expand(levels, given)})
 
 
-def with_load_options(
+def with_capacity_options(
     experiment: Experiment, objective: str | None, allow_obsolete: bool
 ) -> Experiment:
     """The experiment with another objective, and without its obsolete cell unless it is allowed."""

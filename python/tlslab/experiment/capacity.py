@@ -1,4 +1,4 @@
-"""The kind `capacity`: [workload], and [load] with a table for each stage."""
+"""The kind `capacity`: [workload], and [capacity] with a table for each stage."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar
@@ -61,8 +61,8 @@ def read_capacity(root: Table, changes: Table) -> dict[str, Any]:
 
 
 def _plan(root: Table, changes: Table) -> CapacityPlan:
-    base = root.table("load")
-    changed = changes.table("load") if "load" in changes else base
+    base = root.table("capacity")
+    changed = changes.table("capacity") if "capacity" in changes else base
     for table in (base, changed):
         table.only("objective", "fresh_server", *_KEYS)
     top = changed.over(base)
@@ -204,14 +204,14 @@ def write_capacity(experiment: Experiment) -> list[str]:
     """The lines that `read_capacity` reads back."""
     plan = experiment.settings
     assert isinstance(plan, CapacityPlan)
-    lines = [*write_workload(experiment.workload), "", "[load]"]
+    lines = [*write_workload(experiment.workload), "", "[capacity]"]
     if plan.objective is not None:
         lines.append(f"objective = {toml(str(plan.objective))}")
     lines.append(f"fresh_server = {toml(plan.fresh_server)}")
     for name in _KEYS:
         stage = getattr(plan, name)
         if stage is not None:
-            lines += ["", f"[load.{name}]", *_stage(stage)]
+            lines += ["", f"[capacity.{name}]", *_stage(stage)]
     return lines
 
 

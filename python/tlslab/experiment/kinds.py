@@ -47,7 +47,7 @@ MATRIX_KIND = Kind(
 
 CAPACITY_KIND = Kind(
     name=CAPACITY,
-    tables=("workload", "load"),
+    tables=("workload", "capacity"),
     rules=RULES,
     read=read_capacity,
     write=write_capacity,

@@ -27,7 +27,7 @@ SAMPLE_S = 0.2
 
 _TICK_US = 1_000_000 // os.sysconf("SC_CLK_TCK")
 
-# User and system time are each cut off to a whole tick, at the begin and at the end.
+# User and system time are each cut off to a whole tick, at the start and at the end.
 _TICK_ERROR_US = 4 * _TICK_US
 
 
@@ -68,12 +68,12 @@ def read_process(pid: int) -> ProcessReading | None:
     )
 
 
-def used(begin: ProcessReading, end: ProcessReading) -> tuple[int, int]:
+def used(start: ProcessReading, end: ProcessReading) -> tuple[int, int]:
     """User and system time between two readings of a process, in microseconds."""
-    user = end.user_us - begin.user_us
-    system = end.system_us - begin.system_us
+    user = end.user_us - start.user_us
+    system = end.system_us - start.system_us
     ticks = user + system
-    exact = sum(ns - begin.threads_ns.get(task, 0) for task, ns in end.threads_ns.items()) // 1000
+    exact = sum(ns - start.threads_ns.get(task, 0) for task, ns in end.threads_ns.items()) // 1000
     if not end.threads_ns or abs(exact - ticks) > _TICK_ERROR_US:
         return user, system
     if ticks == 0:
@@ -91,7 +91,7 @@ def read(pids: Iterable[int]) -> Reading:
 
 
 class Meter:
-    """Reads at the begin, about five times a second, and at the end of one measurement.
+    """Reads at the start, about five times a second, and at the end of one measurement.
 
     Between its readings its thread sleeps: it shares its processors with what it measures.
     """
@@ -105,13 +105,13 @@ class Meter:
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._sample, name="meter", daemon=True)
 
-    def begin(self) -> None:
-        """Marks the begin of the measurement."""
+    def start(self) -> None:
+        """Marks the start of the measurement."""
         self._readings.append(read(self._pids))
         self._thread.start()
 
     def end(self) -> None:
-        """Marks its end; without a begin, or a second time, it does nothing."""
+        """Marks its end; without a start, or a second time, it does nothing."""
         if self._stop.is_set() or not self._readings:
             return
         self._stop.set()
@@ -129,7 +129,7 @@ class Meter:
 
     @property
     def complete(self) -> bool:
-        """Whether both begin and end were marked."""
+        """Whether both start and end were marked."""
         return self._ended
 
     def _sample(self) -> None:
@@ -140,16 +140,16 @@ class Meter:
         """What the process tree used; None when there is none to account for."""
         if not self._tree:
             return None
-        begin, end = self._readings[0], self._readings[-1]
-        user, system = _tree_used(begin, end)
+        start, end = self._readings[0], self._readings[-1]
+        user, system = _tree_used(start, end)
         return ServerUsage(
             user_us=user,
             system_us=system,
-            seconds=end.at - begin.at,
+            seconds=end.at - start.at,
             memory_bytes=self._memory,
             processes=len(end.processes),
             samples=tuple(
-                CpuSample(reading.at - begin.at, *_tree_used(begin, reading))
+                CpuSample(reading.at - start.at, *_tree_used(start, reading))
                 for reading in self._readings[1:]
             ),
             handshakes=handshakes,
@@ -157,10 +157,10 @@ class Meter:
 
     def machine(self) -> MachineUsage:
         """What the whole machine did."""
-        begin, end = self._readings[0], self._readings[-1]
-        total = _machine_used(begin, end)
+        start, end = self._readings[0], self._readings[-1]
+        total = _machine_used(start, end)
         return MachineUsage(
-            seconds=end.at - begin.at,
+            seconds=end.at - start.at,
             user_us=total["user"],
             system_us=total["system"],
             idle_us=total["idle"],
@@ -168,9 +168,9 @@ class Meter:
             steal_us=total["steal"],
             per_processor=tuple(
                 _processor(_times(first, last))
-                for first, last in zip(begin.machine, end.machine, strict=True)
+                for first, last in zip(start.machine, end.machine, strict=True)
             ),
-            samples=tuple(_machine_sample(begin, reading) for reading in self._readings[1:]),
+            samples=tuple(_machine_sample(start, reading) for reading in self._readings[1:]),
         )
 
 
@@ -185,11 +185,11 @@ def memory_bytes(process: psutil.Process) -> int:
         return 0
 
 
-def _tree_used(begin: Reading, end: Reading) -> tuple[int, int]:
+def _tree_used(start: Reading, end: Reading) -> tuple[int, int]:
     pairs = [
-        used(begin.processes[pid], reading)
+        used(start.processes[pid], reading)
         for pid, reading in end.processes.items()
-        if pid in begin.processes
+        if pid in start.processes
     ]
     return sum(user for user, _ in pairs), sum(system for _, system in pairs)
 
@@ -212,8 +212,8 @@ def _times(first: Any, last: Any) -> dict[str, int]:
     }
 
 
-def _machine_used(begin: Reading, end: Reading) -> dict[str, int]:
-    processors = [_times(*pair) for pair in zip(begin.machine, end.machine, strict=True)]
+def _machine_used(start: Reading, end: Reading) -> dict[str, int]:
+    processors = [_times(*pair) for pair in zip(start.machine, end.machine, strict=True)]
     return {name: sum(times[name] for times in processors) for name in processors[0]}
 
 
@@ -228,6 +228,6 @@ def _processor(times: dict[str, int]) -> ProcessorUsage:
     )
 
 
-def _machine_sample(begin: Reading, reading: Reading) -> MachineSample:
-    total = _machine_used(begin, reading)
-    return MachineSample(reading.at - begin.at, total["user"], total["system"], total["idle"])
+def _machine_sample(start: Reading, reading: Reading) -> MachineSample:
+    total = _machine_used(start, reading)
+    return MachineSample(reading.at - start.at, total["user"], total["system"], total["idle"])

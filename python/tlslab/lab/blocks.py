@@ -44,7 +44,7 @@ def run_cells(
         warnings += servers.warnings()
         folder, plan = open_run(request, servers, engine, warnings, observer)
         observer(
-            events.RunBegun(
+            events.RunStarted(
                 plan=plan,
                 target=servers.target.name,
                 folder=folder.path,
@@ -82,7 +82,7 @@ def most_connections(experiment: Experiment) -> int:
 
 
 def preflight(request: Request, connections: int, observer: events.Observer) -> tuple[str, ...]:
-    """Refuses what cannot work on this machine, and tells what may disturb."""
+    """Refuses what cannot work on this machine, and reports what may disturb."""
     targets = request.experiment.levels("server") or request.targets
     checks = check_run(connections, targets, not request.external)
     for check in checks:

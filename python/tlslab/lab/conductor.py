@@ -51,7 +51,7 @@ class Conductor:
     ) -> None:
         self._engine = engine
         self._servers = servers
-        self._tell = observer
+        self._report = observer
         self._run = run
         self._probed: dict[Deployment | None, Probed] = {}
 
@@ -87,7 +87,7 @@ class Conductor:
             return
         try:
             with serving(self._engine, self._servers.experiment, prepared) as bench:
-                self._tell(events.BlockBegun(block))
+                self._report(events.BlockStarted(block))
                 bench = self._probe(bench, first.deployment, plan)
                 self._warm_up(bench, prepared.info.warm_up_ms, [plan.cell(p.cell) for p in todo])
                 self._run_trials(bench, block, todo, plan, folder, barred)
@@ -105,7 +105,7 @@ class Conductor:
                 bench,
                 able[0],
                 length_ms,
-                lambda pace: self._tell(events.Rate(key, "capacity", pace)),
+                lambda pace: self._report(events.Rate(key, "capacity", pace)),
             )
 
     def _run_trials(
@@ -122,25 +122,25 @@ class Conductor:
             self._keep(trial, plan, folder, barred)
             if trial.reason is not None and trial.reason.class_ == SERVER_DIED:
                 rest = len(todo) - number
-                self._tell(events.Skipped(rest, f"the server died in block {block + 1}"))
+                self._report(events.Skipped(rest, f"the server died in block {block + 1}"))
                 return
 
     def _keep(self, trial: Trial, plan: Plan, folder: RunFolder, barred: set[str]) -> None:
         folder.append(trial)
-        self._tell(events.TrialEnded(trial))
+        self._report(events.TrialEnded(trial))
         if _bars(trial):
             barred.add(trial.cell)
             later = sum(p.cell == trial.cell and p.block > trial.block for p in plan.trials)
             why = "is unsupported" if trial.status == "unsupported" else "has no server"
-            self._tell(events.Skipped(later, f"{trial.cell} {why}"))
+            self._report(events.Skipped(later, f"{trial.cell} {why}"))
 
     def _run_one(self, bench: Bench, planned: PlannedTrial, plan: Plan) -> Trial:
-        self._tell(events.TrialBegun(planned.block, planned.cell))
+        self._report(events.TrialStarted(planned.block, planned.cell))
         return self._run(
             bench,
             planned,
             plan.cell(planned.cell),
-            lambda kind, rate: self._tell(events.Rate(planned.cell, kind, rate)),
+            lambda kind, rate: self._report(events.Rate(planned.cell, kind, rate)),
         )
 
     def _fail(

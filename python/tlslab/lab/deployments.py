@@ -99,18 +99,18 @@ class Servers:
 
     def warnings(self) -> tuple[str, ...]:
         """What the reader must know of how the servers were set up."""
-        told = []
+        reported = []
         for deployment, each in self.prepared.items():
             if each.failure:
-                told.append(f"{name_of(deployment)} could not be set up: {each.failure}")
+                reported.append(f"{name_of(deployment)} could not be set up: {each.failure}")
             if set(each.info.processors) & set(self.generator):
                 processors = counted(len(each.info.processors), "processor")
-                told.append(
+                reported.append(
                     f"{name_of(deployment)} with {processors} shares the "
                     "last one with the generator: its rates are too low; use a machine with more "
                     "processors"
                 )
-        return tuple(dict.fromkeys(told))
+        return tuple(dict.fromkeys(reported))
 
 
 def name_of(deployment: Deployment) -> str:
@@ -208,7 +208,7 @@ def _managed(
         path=target.path,
         # The other kinds of experiments know when a server is warm, or have none.
         warm_up_ms=kind.warm_up_ms if matrix else 0,
-        fresh_per_trial=kind.ages and matrix,
+        fresh_per_trial=kind.restart_per_trial and matrix,
     )
     aim = Aim(
         "",

@@ -59,7 +59,7 @@ class Engine:
     def hold(
         self, spec: Mapping[str, Any], levels: Sequence[int], dwell_s: float, listener: Listener
     ) -> HoldRecord:
-        """Holds connections idle at each level; an event tells of each. Raises EngineError."""
+        """Holds connections idle at each level; an event reports each. Raises EngineError."""
         flags = ["--json", "--events", "--hold", ",".join(map(str, levels))]
         flags += ["--dwell", f"{dwell_s:g}s"]
         seconds = len(levels) * dwell_s + levels[-1] / SLOWEST_PER_S + SLACK_S

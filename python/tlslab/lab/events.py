@@ -1,4 +1,4 @@
-"""What the laboratory tells those who watch it. It prints nothing itself."""
+"""What the laboratory reports to those who watch it. It prints nothing itself."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from tlslab.model.record import Trial
 
 
 @dataclass(frozen=True)
-class RunBegun:
+class RunStarted:
     """The plan stands and its folder is made; `done` trials were finished by an earlier start.
 
     `target` is the server that is measured; None where there is none.
@@ -32,14 +32,14 @@ class Warned:
 
 
 @dataclass(frozen=True)
-class BlockBegun:
+class BlockStarted:
     """A fresh server was started for a block, counted from 0."""
 
     block: int
 
 
 @dataclass(frozen=True)
-class TrialBegun:
+class TrialStarted:
     """A cell's turn."""
 
     block: int
@@ -48,7 +48,7 @@ class TrialBegun:
 
 @dataclass(frozen=True)
 class Pace:
-    """One second of a run: rates per second, connections in flight, failures since the begin.
+    """One second of a run: rates per second, connections in flight, failures since the start.
 
     The percentiles are service times of that second in milliseconds; None when nothing completed.
     """
@@ -108,7 +108,7 @@ class Left:
 
 
 @dataclass(frozen=True)
-class StepsBegun:
+class StepsStarted:
     """A capacity experiment begins; how many steps its cells take is found out on the way."""
 
     plan: Plan
@@ -118,7 +118,7 @@ class StepsBegun:
 
 
 @dataclass(frozen=True)
-class StepBegun:
+class StepStarted:
     """A cell's next step."""
 
     cell: str
@@ -135,15 +135,15 @@ class StepEnded:
 
 
 Event = (
-    RunBegun
+    RunStarted
     | Warned
-    | BlockBegun
-    | TrialBegun
+    | BlockStarted
+    | TrialStarted
     | Rate
     | TrialEnded
     | Skipped
-    | StepsBegun
-    | StepBegun
+    | StepsStarted
+    | StepStarted
     | StepEnded
 )
 PaceListener = Callable[[Pace], None]

@@ -66,9 +66,9 @@ def _unknown(request: Request, plan: Plan) -> tuple[str, ...]:
     names = {cell.deployment.server for cell in plan.cells if cell.deployment}
     names |= {c.deployment.front for c in plan.cells if c.deployment} - {NO_FRONT}
     missing = sorted(name for name in names if not find_kind(name).installed)
-    told = ["which groups and suites the servers' TLS libraries lack: such cells are left out"]
-    told += [f"{name} is not installed: {find_kind(name).remedy}" for name in missing]
-    return tuple(told)
+    reported = ["which groups and suites the servers' TLS libraries lack: such cells are left out"]
+    reported += [f"{name} is not installed: {find_kind(name).remedy}" for name in missing]
+    return tuple(reported)
 
 
 def _matrix(request: Request) -> Foreseen:

@@ -181,11 +181,11 @@ def _against(trial: Trial, choices: tuple[Choice, ...]) -> str | None:
                 counts[taken] = counts.get(taken, 0) + facts.count
             wrong = {taken: count for taken, count in counts.items() if taken != choice.level}
             if wrong:
-                return _told(wrong, sum(counts.values()), choice.level)
+                return _reported(wrong, sum(counts.values()), choice.level)
     return None
 
 
-def _told(wrong: Mapping[str, int], total: int, level: str) -> str:
+def _reported(wrong: Mapping[str, int], total: int, level: str) -> str:
     others = ", ".join(f"{count} {taken}" for taken, count in wrong.items())
     return f"of {total} connections the server chose {others} instead of {level}"
 

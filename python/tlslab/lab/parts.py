@@ -96,7 +96,7 @@ def _of_benchmarks(request: Request) -> Iterator[Part]:
         yield Part("softhsm2", "the Debian packages softhsm2 and opensc", 1, (needed,))
 
 
-def make(part: Part, tell: Callable[[str], None]) -> None:
+def make(part: Part, report: Callable[[str], None]) -> None:
     """Builds or fetches a part. Raises CannotRunError with the last words of what failed."""
     for name, *arguments in part.scripts:
         with tempfile.TemporaryFile() as log:
@@ -105,7 +105,7 @@ def make(part: Part, tell: Callable[[str], None]) -> None:
                 log.seek(max(0, log.seek(0, 2) - (1 << 16)))
                 words = log.read().decode("utf-8", "replace").strip().splitlines()
                 for line in words[-_LAST_LINES:]:
-                    tell(f"  {line}")
+                    report(f"  {line}")
                 raise CannotRunError(
                     f"{part.name} could not be made: scripts/{name} ended with {code}, see above",
                     f"mend that, then: {part.commands}; or leave out what needs it",

@@ -40,14 +40,14 @@ reset = struct.pack("ii", 1, 0)
 out = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 out.connect(("127.0.0.1", back))
 for _ in range(count):
-    begin = time.monotonic_ns()
+    start = time.monotonic_ns()
     stream = socket.socket(family, socket.SOCK_STREAM)
     stream.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, reset)
     stream.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     stream.connect((host, port))
-    passed = time.monotonic_ns() - begin
-    told = stream.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 72)
-    around = passed - 1000 * struct.unpack_from("=I", told, 68)[0]
+    passed = time.monotonic_ns() - start
+    info = stream.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 72)
+    around = passed - 1000 * struct.unpack_from("=I", info, 68)[0]
     stream.close()
     out.send(struct.pack("=qq", around, time.time_ns()))
     time.sleep(pause)

@@ -45,8 +45,8 @@ class Request:
     insecure: bool = False
 
 
-def scale(request: Request, told: Callable[[str, Reading], None]) -> Scale:
-    """A fresh server for each back end; tells of each level. Raises CannotRunError."""
+def scale(request: Request, reported: Callable[[str, Reading], None]) -> Scale:
+    """A fresh server for each back end; reports each level. Raises CannotRunError."""
     if asked_for():
         request = replace(request, levels=tuple(max(1, level // 20) for level in request.levels))
     engine = Engine(require_program("tlslab-load"))
@@ -66,7 +66,7 @@ def scale(request: Request, told: Callable[[str, Reading], None]) -> Scale:
             )
             with staged(stage) as server:
                 software = server.software
-                results.append(_hold(engine, server, backend, request, told))
+                results.append(_hold(engine, server, backend, request, reported))
     return Scale(SCHEMA, request.target, software, tuple(results))
 
 
@@ -75,7 +75,7 @@ def _hold(
     server: Server,
     backend: str,
     request: Request,
-    told: Callable[[str, Reading], None],
+    reported: Callable[[str, Reading], None],
 ) -> BackendScale:
     readings: list[Reading] = []
 
@@ -91,7 +91,7 @@ def _hold(
                     kernel=kernel_bytes(_read("/proc/net/sockstat"), _read("/proc/meminfo")),
                 )
             )
-            told(backend, readings[-1])
+            reported(backend, readings[-1])
 
     aim = Aim(server.url, server.trust, allow=request.allow)
     profile = Profile(tls="1.3", groups=(GROUP,)) if server.managed else Profile()
@@ -123,7 +123,7 @@ def anonymous_bytes(process: psutil.Process) -> int:
 def kernel_bytes(sockstat: str, meminfo: str) -> int:
     """The kernel's own structures and TCP's buffers, of the whole machine.
 
-    `sockstat` and `meminfo` are the files of that name in /proc; TCP's buffers are told in pages.
+    `sockstat` and `meminfo` are the files of that name in /proc; TCP's buffers are given in pages.
     """
     pages = _number(r"^TCP: .* mem (\d+)$", sockstat)
     return pages * os.sysconf("SC_PAGE_SIZE") + 1024 * _number(r"^Slab: +(\d+) kB$", meminfo)

@@ -45,7 +45,7 @@ class Bench:
 def run_trial(
     bench: Bench, planned: PlannedTrial, cell: Cell, on_rate: Callable[[RunKind, Pace], None]
 ) -> Trial:
-    """Runs a cell once and tells how it went; a failure is a result, not an exception."""
+    """Runs a cell once and reports how it went; a failure is a result, not an exception."""
     started = datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
     runs: dict[RunKind, TrialRun] = {}
     workload = bench.workload.of(cell.factors)
@@ -111,7 +111,7 @@ def run_engine(
     if watch.server_changed():
         raise EngineError(SERVER_DIED, "the server died")
     if not watch.meter.complete:
-        raise EngineError("engine_failed", "the engine did not tell when it measured")
+        raise EngineError("engine_failed", "the engine did not report when it measured")
     return TrialRun(record, watch.meter.machine(), watch.meter.server(watch.handshakes))
 
 
@@ -147,7 +147,7 @@ class _Watch:
 
     def _on_phase(self, event: Mapping[str, Any]) -> None:
         if event["phase"] == "measure":
-            self.meter.begin()
+            self.meter.start()
         elif event["phase"] in ("drain", "done") and not self.meter.complete:
             # Where there is nothing to drain, the engine may be done before it says that it drains.
             self.meter.end()

@@ -5,7 +5,7 @@ from pathlib import Path
 from tlslab.model.errors import UsageError
 
 # RFC 7468 and OpenSSL's own form, which has the same certificate within.
-_BEGINS = ("-----BEGIN CERTIFICATE-----", "-----BEGIN TRUSTED CERTIFICATE-----")
+_BEGIN_LINES = ("-----BEGIN CERTIFICATE-----", "-----BEGIN TRUSTED CERTIFICATE-----")
 
 
 def whom_to_trust(authority: Path | None, insecure: bool) -> str:
@@ -20,7 +20,7 @@ def whom_to_trust(authority: Path | None, insecure: bool) -> str:
         raise UsageError(f"--ca {authority}: {error.strerror}") from None
     except UnicodeDecodeError:
         text = ""
-    if not any(begin in text for begin in _BEGINS):
+    if not any(start in text for start in _BEGIN_LINES):
         raise UsageError(
             f"--ca {authority}: the file holds no certificate",
             "give a file in PEM, with -----BEGIN CERTIFICATE-----; "

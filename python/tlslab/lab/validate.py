@@ -50,8 +50,8 @@ class Request:
     insecure: bool = False
 
 
-def validate(request: Request, told: Callable[[RateResult], None]) -> Validation:
-    """Runs the load at each rate with a capture beside it; tells of each as soon as it is done.
+def validate(request: Request, reported: Callable[[RateResult], None]) -> Validation:
+    """Runs the load at each rate with a capture beside it; reports each as soon as it is done.
 
     Raises CannotRunError, with what is missing.
     """
@@ -85,7 +85,7 @@ def validate(request: Request, told: Callable[[RateResult], None]) -> Validation
                 rates.append(
                     validate_rate(engine, spec, rate, request.interface, placement, folder)
                 )
-                told(rates[-1])
+                reported(rates[-1])
     pause = request.pause_ms if request.target == "reference" else 0
     return Validation(SCHEMA, request.target, backend, pause, tuple(rates))
 

@@ -108,7 +108,7 @@ class BenchmarkRun:
 
 @dataclass(frozen=True)
 class NodeCount:
-    """How a signing node has answered since the begin: right, or failed, by what went wrong."""
+    """How a signing node has answered since the start: right, or failed, by what went wrong."""
 
     address: str
     answered: int
@@ -131,7 +131,7 @@ class Slice:
 
 @dataclass(frozen=True)
 class FaultEvent:
-    """What was done to a node, and when, in seconds from the load's begin."""
+    """What was done to a node, and when, in seconds from the load's start."""
 
     at_s: float
     what: str

@@ -35,7 +35,7 @@ class TimesRow:
 
 @dataclass(frozen=True)
 class AbBlock:
-    """All that ApacheBench prints, and study D reports, for one cell; over all its capacity runs.
+    """All that ApacheBench prints for one cell, over all its capacity runs.
 
     `times` has the rows `connect`, `processing`, `waiting`, `total`. Strings may be the server's.
     """
@@ -81,7 +81,7 @@ class CpuSeries:
 
 @dataclass(frozen=True)
 class CellSummary:
-    """One cell: its verdict with the reasons, its estimates by name, and study D's block.
+    """One cell: its verdict with the reasons, its estimates by name, and ApacheBench's block.
 
     `lower_bounds` names the estimates that are no more than that: the generator was the limit.
     """
@@ -166,7 +166,7 @@ class ExperimentSummary:
 class Summary:
     """The content of `summary.json`; every report is made of it and of nothing else.
 
-    `figures`, `tables` and `texts` are drawn as they are, in their order. `method` tells in
+    `figures`, `tables` and `texts` are drawn as they are, in their order. `method` says in
     paragraphs how it was measured; empty for the kind `matrix`, whose method the report knows.
     """
 

@@ -395,7 +395,7 @@ class RunRecord:
 
 @dataclass(frozen=True)
 class CpuSample:
-    """Processor time used since the begin of the measurement, at `at_s` seconds from it."""
+    """Processor time used since the start of the measurement, at `at_s` seconds from it."""
 
     at_s: float
     user_us: int
@@ -432,7 +432,7 @@ class ProcessorUsage:
 
 @dataclass(frozen=True)
 class MachineSample:
-    """The whole machine's processor time since the begin of the measurement."""
+    """The whole machine's processor time since the start of the measurement."""
 
     at_s: float
     user_us: int

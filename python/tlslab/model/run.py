@@ -17,7 +17,7 @@ class TargetInfo:
 
     `name` is `reference`, `nginx` or the URL of a server that the lab did not start; `software` its
     product and version, `backend` its TLS library; both may come from the server and are hostile.
-    `processors` are those that the lab pinned it to; `managed` tells whether the lab started it.
+    `processors` are those that the lab pinned it to; `managed`: whether the lab started it.
     `warm_up_ms` is how long each fresh one was under load, by new connections, before its first
     trial, in milliseconds; `fresh_per_trial` whether each trial had one of its own, and not each
     block.

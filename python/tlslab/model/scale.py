@@ -1,4 +1,4 @@
-"""What `tlslab scale` finds: memory of a connection at rest, on both sides."""
+"""What `tlslab scale` finds: memory of a idle connection, on both sides."""
 
 from dataclasses import dataclass
 
@@ -18,7 +18,7 @@ class Memory:
 
 @dataclass(frozen=True)
 class HeldLevel:
-    """One level of `tlslab-load --hold`: connections asked for and at rest, and its own memory."""
+    """One level of `tlslab-load --hold`: connections asked for and idle, and its own memory."""
 
     asked: int
     connections: int

@@ -1,7 +1,7 @@
 """The search for the concurrency at which a server takes most new connections.
 
 Pure: what is known of the levels tried so far says which one to try next, or how the search ended.
-Planning goes by it, and analysis tells it; the same trials always lead to the same end.
+Planning goes by it, and analysis reports it; the same trials always lead to the same end.
 """
 
 import math
@@ -30,7 +30,9 @@ EQUAL = 0.01
 MIN_SLICES = 3
 LEAST_NOISE = 0.002
 
-Doom = Literal["generator_bound", "errors_rise", "still_rising", "noise", "nothing_completed"]
+InconclusiveReason = Literal[
+    "generator_bound", "errors_rise", "still_rising", "noise", "nothing_completed"
+]
 
 
 @dataclass(frozen=True)
@@ -93,7 +95,7 @@ class Converged:
 class Inconclusive:
     """No maximum can be found, and why; `peak` is the best level so far, None if there is none."""
 
-    reason: Doom
+    reason: InconclusiveReason
     message: str
     peak: Level | None
 

@@ -62,7 +62,7 @@ class Resolution:
         return self.median_us if quantile == 0.5 else self.p99_us
 
 
-Agreement = Literal["1 %", "resolution", "no", "too few"]
+CaptureVerdict = Literal["1 %", "resolution", "no", "too few"]
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class Comparison:
     tool_ms: float
     capture_ms: float
     ratio: float
-    agrees: Agreement
+    agrees: CaptureVerdict
 
 
 @dataclass(frozen=True)

@@ -43,8 +43,8 @@ class Workload:
     """A closed loop over new connections.
 
     Each trial has two runs: `capacity` with the lean client, which loads the server as far as it
-    goes and tells rates, latencies and the server's cost; `client_cost` with the full client, which
-    tells what the handshake costs a real client. `http` is the version, `streams` the requests
+    goes and gives rates, latencies and the server's cost; `client_cost` with the full client, which
+    gives what the handshake costs a real client. `http` is the version, `streams` the requests
     under way at once on a connection, more than one with HTTP/2 only. `resume` is how connections
     resume an earlier session, `resume_ratio` the share of them that do. With `keep_alive` a trial
     has a third run, of keep-alive requests. `expect_status` is the status that

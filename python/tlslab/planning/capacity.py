@@ -68,7 +68,7 @@ def next_step(
 
 
 def progress_of(plan: CapacityPlan, trials: Sequence[Trial]) -> Progress:
-    """What the trials of a cell tell."""
+    """What the trials of a cell say."""
     searched = [trial for trial in trials if trial.factors.get("stage") == "search"]
     state = search_state((level_of(trial) for trial in searched), plan.search)
     rates = maximum_rates(trials)

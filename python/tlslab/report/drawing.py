@@ -54,7 +54,7 @@ def draw(figure: Figure) -> Drawn:
     return _framed(traces, layout)
 
 
-def told(series: Series, index: int) -> str:
+def reported(series: Series, index: int) -> str:
     """A value with its interval, in figures; empty for a value that is missing."""
     value = series.y[index]
     if value is None:
@@ -89,7 +89,7 @@ def _line(figure: Figure, series: Series) -> list[Drawn]:
         "line": {"width": 2, "dash": "dash" if series.dashed else "solid"},
         "marker": {"size": 7, "symbol": "circle-open" if series.dashed else "circle"},
         "connectgaps": False,
-        "customdata": [label(told(series, index)) for index in range(len(series.y))],
+        "customdata": [label(reported(series, index)) for index in range(len(series.y))],
         "hovertemplate": f"{label(series.name)}, %{{x}}: %{{customdata}}<extra></extra>",
         "meta": colour,
     }
@@ -174,7 +174,7 @@ def _bar(figure: Figure, series: Series, value: str, place: str) -> Drawn:
         "name": label(series.name),
         place: [_place(each) for each in series.x],
         value: list(series.y),
-        "customdata": [label(told(series, index)) for index in range(len(series.y))],
+        "customdata": [label(reported(series, index)) for index in range(len(series.y))],
         "hovertemplate": f"%{{{place}}}, {label(series.name)}: %{{customdata}}<extra></extra>",
         "meta": colour_of(figure, series),
     }

@@ -78,7 +78,7 @@ def _servers(environment: Environment) -> list[tuple[str, str]]:
             ("Server's TLS library", target.backend),
             ("Server on processors", _listed(target.processors)),
         ]
-    told = []
+    reported = []
     for deployed in environment.deployments:
         each = deployed.target
         processors = f", on processors {_listed(each.processors)}" if each.processors else ""
@@ -89,20 +89,20 @@ def _servers(environment: Environment) -> list[tuple[str, str]]:
         }
         given = {name: str(level) for name, level in settings.items() if level is not None}
         label = f"{each.name}, {cell_label(given)}" if given else each.name
-        told.append((f"Server {label}", what))
-    return list(dict.fromkeys(told))
+        reported.append((f"Server {label}", what))
+    return list(dict.fromkeys(reported))
 
 
 def _warm_ups(environment: Environment) -> str:
     """How long each fresh server was warmed up, where one was: `node 5 s, anew for each trial`."""
     targets = [environment.target, *(deployed.target for deployed in environment.deployments)]
-    told = [
+    reported = [
         f"{each.name} {each.warm_up_ms / 1000:g} s"
         + (", anew for each trial" if each.fresh_per_trial else "")
         for each in targets
         if each.warm_up_ms
     ]
-    return "; ".join(dict.fromkeys(told))
+    return "; ".join(dict.fromkeys(reported))
 
 
 def _words(name: str) -> str:

@@ -49,7 +49,7 @@ def render_html(summary: Summary, plotly_at: str | None = None) -> str:
             left_out=view.left_out(summary),
             facts=facts(summary),
             redo=redo_command(summary),
-            told=[f for f in view.general_findings(summary, sections) if f.text != headline],
+            reported=[f for f in view.general_findings(summary, sections) if f.text != headline],
             without_result=view.without_result(summary),
             table_grids=[table_grid(table) for table in summary.tables],
             figure_grids=[figure_grid(figure) for figure in summary.figures],

@@ -11,7 +11,7 @@ from tlslab.report.drawing import place_text
 
 @dataclass(frozen=True)
 class Place:
-    """A cell of a table; `number` tells whether it is set as figures are."""
+    """A cell of a table; `number`: whether it is set as figures are."""
 
     value: view.Value
     number: bool

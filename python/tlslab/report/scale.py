@@ -1,4 +1,4 @@
-"""Memory of connections at rest, as tables."""
+"""Memory of idle connections, as tables."""
 
 from rich.console import Group, RenderableType
 from rich.table import Table

@@ -39,7 +39,7 @@ def render_text(summary: Summary) -> RenderableType:
             _SectionTable(section),
             *([_kept_open(section)] if section.kept_open else []),
             *([_Legend(summary, sections)] if number == 0 else []),
-            *(_sentence(section.told(finding)) for finding in section.findings),
+            *(_sentence(section.reported(finding)) for finding in section.findings),
             Text(),
         ]
     large = view.general_findings(summary, sections)

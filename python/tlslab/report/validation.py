@@ -26,7 +26,7 @@ _WORDS = {
 
 
 def render_validation(validation: Validation) -> RenderableType:
-    """The table of study C's appendix, for each rate, and what it rests on."""
+    """The times by phase for each rate, and what they rest on."""
     tables = [fitting(_title(rate), _grid(rate)) for rate in validation.rates]
     return Group(*tables, Text(), *_notes(validation))
 

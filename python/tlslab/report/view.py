@@ -114,7 +114,7 @@ class Section:
     findings: tuple[Finding, ...]
     kept_open: tuple[Row, ...] = ()
 
-    def told(self, finding: Finding) -> str:
+    def reported(self, finding: Finding) -> str:
         """A finding under the section's heading: without the heading's own words."""
         text = finding.text.removeprefix(f"{self.label}: ")
         return text[:1].upper() + text[1:]
@@ -182,8 +182,8 @@ def _value(
     low, high = interval
     if low is None or high is None:
         return Value(write(centre), "no interval", method)
-    told = f"{write(low)}–{write(high)}" if low < high else ""
-    return Value(write(centre), told, method)
+    reported = f"{write(low)}–{write(high)}" if low < high else ""
+    return Value(write(centre), reported, method)
 
 
 def sections(summary: Summary) -> tuple[Section, ...]:
@@ -251,12 +251,12 @@ def _ranks(ranking: Ranking) -> dict[str, tuple[int, str]]:
 def _row(summary: Summary, cell: CellSummary, rank: str, estimate: str = RATE) -> Row:
     baseline = summary.experiment.baseline
     comparison = find_comparison(summary, cell.key, estimate)
-    told = comparison is not None and comparison.verdict != "not_comparable"
+    reported = comparison is not None and comparison.verdict != "not_comparable"
     return Row(
         cell=cell,
         name=varied_label(cell.factors, baseline),
         rank=rank,
-        ratio=ratio_value(comparison) if comparison is not None and told else None,
+        ratio=ratio_value(comparison) if comparison is not None and reported else None,
         is_baseline=all(cell.factors.get(name) == level for name, level in baseline.items()),
         indistinct=comparison is not None and comparison.verdict == "no_detectable_difference",
     )
@@ -303,9 +303,9 @@ def _comparable(found: Comparison | None) -> Value | None:
 def warnings(summary: Summary) -> tuple[Caution, ...]:
     """Everything that the reader must know, alike statements together, the gravest first."""
     matrix = summary.experiment.kind == "matrix"
-    told = [(_OF_THE_RUN, Caution(text, ())) for text in summary.environment.warnings]
+    reported = [(_OF_THE_RUN, Caution(text, ())) for text in summary.environment.warnings]
     if matrix:
-        told += [(_OF_THE_RUN, Caution(f.text, ())) for f in summary.findings if not f.cells]
+        reported += [(_OF_THE_RUN, Caution(f.text, ())) for f in summary.findings if not f.cells]
     by_code: dict[str, tuple[str, list[CellSummary]]] = {}
     elsewhere = {"unsupported"} if matrix else {"unsupported", "invalid", "failed"}
     for cell in summary.cells:
@@ -316,8 +316,8 @@ def warnings(summary: Summary) -> tuple[Caution, ...]:
     for text, cells in by_code.values():
         names = tuple(cell_label(cell.factors) for cell in cells)
         gravity = min(_GRAVITY[cell.verdict] for cell in cells)
-        told.append((gravity, Caution(text, names, len(summary.cells))))
-    return tuple(caution for _, caution in sorted(told, key=lambda each: each[0]))
+        reported.append((gravity, Caution(text, names, len(summary.cells))))
+    return tuple(caution for _, caution in sorted(reported, key=lambda each: each[0]))
 
 
 def without_result(summary: Summary) -> tuple[tuple[str, str, str], ...]:
@@ -337,13 +337,15 @@ def without_result(summary: Summary) -> tuple[tuple[str, str, str], ...]:
 
 def headline(summary: Summary, shown: tuple[Section, ...]) -> str:
     """The first answer; else what stands in its way."""
-    told = [f for section in shown for f in section.findings] if shown else list(summary.findings)
-    for finding in told:
+    reported = (
+        [f for section in shown for f in section.findings] if shown else list(summary.findings)
+    )
+    for finding in reported:
         if finding.code == "answer":
             return finding.text
     if shown:
         return "No cell could be ranked: the table and the warnings below say why."
-    return told[0].text if told else "Nothing was found: the warnings below say why."
+    return reported[0].text if reported else "Nothing was found: the warnings below say why."
 
 
 def general_findings(summary: Summary, shown: tuple[Section, ...]) -> tuple[Finding, ...]:

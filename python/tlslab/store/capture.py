@@ -89,7 +89,7 @@ def _take(
 
 
 def _payload(ip: "dpkt.ip.IP | dpkt.ip6.IP6", tcp: dpkt.tcp.TCP) -> int:
-    """Bytes of payload by the headers: the capture holds the begin of each packet only."""
+    """Bytes of payload by the headers: the capture holds the start of each packet only."""
     if isinstance(ip, dpkt.ip.IP):
         return int(ip.len - ip.hl * 4 - tcp.off * 4)
     return int(ip.plen - tcp.off * 4)

@@ -61,10 +61,10 @@ class Apache(ConfiguredServer):
         return [*_readable(), self._program, "-D", "FOREGROUND", "-d", folder, "-f", str(config)]
 
     def _refusal(self, config: Path) -> str | None:
-        """Syntax is told by `-t`; what OpenSSL refuses comes to light at a start only."""
-        code, told = ask([*self._command(config), "-t"])
+        """`-t` reports the syntax; what OpenSSL refuses comes to light at a start only."""
+        code, reported = ask([*self._command(config), "-t"])
         if code != 0:
-            return _words(told)
+            return _words(reported)
         port = int(re.search(r"^Listen \S+:(\d+)", config.read_text("utf-8"), re.MULTILINE)[1])  # type: ignore[index]
         log = self._setting.folder / f"{self.name}.log"
         server = ServerProcess(pinned(self._command(config), (), self.end_signal), log)
@@ -118,8 +118,8 @@ def _modules() -> Path | None:
 @cache
 def _library() -> str:
     """The libcrypto that mod_ssl is linked with, as it calls itself."""
-    code, told = ask(["ldd", f"{_modules()}/mod_ssl.so"])
-    linked = re.search(r"libcrypto\S* => (\S+)", told)
+    code, reported = ask(["ldd", f"{_modules()}/mod_ssl.so"])
+    linked = re.search(r"libcrypto\S* => (\S+)", reported)
     if code != 0 or linked is None:
         return "unknown"
     named = re.search(
@@ -128,7 +128,7 @@ def _library() -> str:
     return named[1].decode("ascii") if named else "unknown"
 
 
-def _words(told: str) -> str:
+def _words(reported: str) -> str:
     """What Apache says, without times and process ids, on one line."""
-    lines = (_LINE.sub(r"\1", line.strip()) for line in told.splitlines())
+    lines = (_LINE.sub(r"\1", line.strip()) for line in reported.splitlines())
     return " ".join(dict.fromkeys(line for line in lines if line))

@@ -106,14 +106,14 @@ def _hash(key: PrivateKey) -> hashes.SHA256 | None:
 
 def _builder(subject: str, issuer: str, key: PrivateKey, days: int) -> x509.CertificateBuilder:
     now = datetime.datetime.now(datetime.UTC).replace(microsecond=0)
-    begin = now - datetime.timedelta(days=1 if days > 0 else 1 - 2 * days)
+    start = now - datetime.timedelta(days=1 if days > 0 else 1 - 2 * days)
     return (
         x509.CertificateBuilder()
         .subject_name(_name(subject))
         .issuer_name(_name(issuer))
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
-        .not_valid_before(begin)
+        .not_valid_before(start)
         .not_valid_after(now + datetime.timedelta(days=days))
     )
 

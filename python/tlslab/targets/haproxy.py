@@ -44,9 +44,9 @@ class HAProxy(ConfiguredServer):
     @staticmethod
     def versions(program: str) -> tuple[str, str]:
         """HAProxy's version, and that of the TLS library that it runs with, from `-vv`."""
-        _, told = ask([program, "-vv"])
-        version = re.search(r"HAProxy version (\d[\w.]*)", told)
-        library = re.search(r"Running on \w+ version : (\S+ \S+)", told)
+        _, reported = ask([program, "-vv"])
+        version = re.search(r"HAProxy version (\d[\w.]*)", reported)
+        library = re.search(r"Running on \w+ version : (\S+ \S+)", reported)
         name = f"haproxy/{version[1]}" if version else "haproxy"
         return name, library[1] if library else "unknown"
 
@@ -63,11 +63,11 @@ class HAProxy(ConfiguredServer):
         return ["env", f"OPENSSL_CONF={openssl}", *command]
 
     def _refusal(self, config: Path) -> str | None:
-        code, told = ask([*self._command(config), "-c"])
+        code, reported = ask([*self._command(config), "-c"])
         if code == 0:
             return None
-        alerts = [line for line in told.splitlines() if line.startswith("[ALERT]")]
-        return " ".join(_NOISE.sub("", line).strip() for line in alerts or told.splitlines())
+        alerts = [line for line in reported.splitlines() if line.startswith("[ALERT]")]
+        return " ".join(_NOISE.sub("", line).strip() for line in alerts or reported.splitlines())
 
     def _arrange(self) -> None:
         """Puts each certificate and its key into one file."""

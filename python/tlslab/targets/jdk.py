@@ -94,7 +94,7 @@ def ask(home: Path) -> Jdk | BrokenJdk:
     if not _is_home(home):
         return BrokenJdk(home, f"{home} holds no bin/java that can be started")
     try:
-        told = subprocess.run(
+        reported = subprocess.run(
             [home / "bin" / "java", "-version"],
             capture_output=True,
             timeout=START_S,
@@ -106,14 +106,14 @@ def ask(home: Path) -> Jdk | BrokenJdk:
         return BrokenJdk(home, f"{home}: java -version did not end within {START_S:.0f} s")
     except OSError as error:
         return BrokenJdk(home, f"{home}: {error.strerror}")
-    words = (told.stderr + told.stdout).decode("utf-8", "replace")
-    if told.returncode != 0:
+    words = (reported.stderr + reported.stdout).decode("utf-8", "replace")
+    if reported.returncode != 0:
         said = " ".join(words.split())[:WORDS] or "it said nothing"
-        return BrokenJdk(home, f"{home}: java -version ended with {told.returncode}: {said}")
+        return BrokenJdk(home, f"{home}: java -version ended with {reported.returncode}: {said}")
     release = _release(home)
     version = release.get("JAVA_VERSION") or _version(words)
     if not version:
-        return BrokenJdk(home, f"{home}: java -version told no version")
+        return BrokenJdk(home, f"{home}: java -version gave no version")
     return Jdk(home, version, release.get("IMPLEMENTOR", ""))
 
 

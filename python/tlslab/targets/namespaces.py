@@ -110,10 +110,10 @@ def _make(namespace: Namespace, prefix: int) -> None:
 
 def _free_subnets() -> Iterator[ipaddress.IPv4Network]:
     """Subnets of two hosts of which this machine has no address."""
-    told = json.loads(_ip("-json", "-4", "address", "show").stdout or "[]")
+    reported = json.loads(_ip("-json", "-4", "address", "show").stdout or "[]")
     taken = [
         ipaddress.IPv4Address(address["local"])
-        for link in told
+        for link in reported
         for address in link.get("addr_info", [])
     ]
     # Labs that begin at the same time begin their search apart.

@@ -28,10 +28,10 @@ class Nginx(ConfiguredServer):
     @staticmethod
     def versions(program: str) -> tuple[str, str]:
         """Nginx's version, and that of the TLS library that it runs with, from `nginx -V`."""
-        _, told = ask([program, "-V"])
-        version = re.search(r"nginx version: (\S+)", told)
-        running = re.search(r"running with (\w+ \S+)", told)
-        built = re.search(r"built with (\w+ \S+)", told)
+        _, reported = ask([program, "-V"])
+        version = re.search(r"nginx version: (\S+)", reported)
+        running = re.search(r"running with (\w+ \S+)", reported)
+        built = re.search(r"built with (\w+ \S+)", reported)
         library = running or built
         return (version[1] if version else "nginx"), (library[1] if library else "unknown")
 
@@ -39,11 +39,11 @@ class Nginx(ConfiguredServer):
         return [self._program, "-e", "stderr", "-p", str(self._setting.folder), "-c", str(config)]
 
     def _refusal(self, config: Path) -> str | None:
-        code, told = ask([*self._command(config), "-t"])
+        code, reported = ask([*self._command(config), "-t"])
         if code == 0:
             return None
-        found = re.search(r"\[emerg\] (?:\d+#\d+: )?(.*)", told)
-        return found[1] if found else " ".join(told.split())
+        found = re.search(r"\[emerg\] (?:\d+#\d+: )?(.*)", reported)
+        return found[1] if found else " ".join(reported.split())
 
     def _processes(self) -> int:
         return 1 + self._setting.workers

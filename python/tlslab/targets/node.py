@@ -52,8 +52,8 @@ class Node:
     @staticmethod
     def versions(program: str) -> tuple[str, str]:
         """Node's version, and that of its OpenSSL. Raises CannotRunError with its own words."""
-        told = json.loads(_ask([program, "-p", "JSON.stringify(process.versions)"]))
-        return f"node/{told['node']}", f"OpenSSL {told.get('openssl', 'unknown')}"
+        reported = json.loads(_ask([program, "-p", "JSON.stringify(process.versions)"]))
+        return f"node/{reported['node']}", f"OpenSSL {reported.get('openssl', 'unknown')}"
 
     @property
     def trust_pem(self) -> str:
@@ -132,14 +132,14 @@ def _openssl_suite(suite: str) -> str:
 def _ask(command: list[str]) -> str:
     """What a short call of Node prints. Raises CannotRunError with its own words."""
     try:
-        told = subprocess.run(
+        reported = subprocess.run(
             command, capture_output=True, text=True, timeout=ASK_S, stdin=subprocess.DEVNULL
         )
     except subprocess.TimeoutExpired:
         raise CannotRunError(f"Node.js did not answer within {ASK_S:.0f} s") from None
     except OSError as error:
         raise CannotRunError(f"{command[0]}: {error.strerror}", Node.remedy) from None
-    if told.returncode != 0:
-        words = " ".join(told.stderr.split())[-400:] or "it said nothing"
-        raise CannotRunError(f"Node.js ended with {told.returncode}: {words}")
-    return told.stdout
+    if reported.returncode != 0:
+        words = " ".join(reported.stderr.split())[-400:] or "it said nothing"
+        raise CannotRunError(f"Node.js ended with {reported.returncode}: {words}")
+    return reported.stdout

@@ -53,7 +53,7 @@ class Kind:
     plain: bool = False
     http2: bool = True
     warm_up_ms: int = 0
-    ages: bool = False
+    restart_per_trial: bool = False
 
     @property
     def installed(self) -> bool:
@@ -90,7 +90,14 @@ _JAVA = _WORKERS_AND_DH | {"jdk", "connector"}
 _KINDS = (
     Kind("reference", _reference, Reference, REMEDY, _WORKERS_AND_DH),
     Kind(
-        "node", _node, Node, Node.remedy, _WORKERS_AND_DH, plain=True, warm_up_ms=5_000, ages=True
+        "node",
+        _node,
+        Node,
+        Node.remedy,
+        _WORKERS_AND_DH,
+        plain=True,
+        warm_up_ms=5_000,
+        restart_per_trial=True,
     ),
     Kind("tomcat", _tomcat, Tomcat, Tomcat.remedy, _JAVA, plain=True, warm_up_ms=12_000),
     Kind(

@@ -77,7 +77,7 @@ class SigningNode:
 
     def slow(self, share: float) -> None:
         """Leaves the node this share of its time, as a CPU quota does; 0 freezes it."""
-        self.throttle.begin(share)
+        self.throttle.start(share)
 
     def restore(self) -> None:
         """Ends the slowness."""
@@ -97,7 +97,7 @@ class SigningNode:
 
 @dataclass(frozen=True)
 class SigningCluster:
-    """Nodes that run, the file that tells clients of them, and what is to be noted in records."""
+    """Nodes that run, the file that names them to clients, and what is to be noted in records."""
 
     nodes: tuple[SigningNode, ...]
     description: Path
@@ -183,8 +183,8 @@ def _ready(process: ServerProcess) -> dict[str, str]:
                     process.popen.wait(PATIENCE_S)  # Its last words are then in the file.
                 break
             try:
-                told = json.loads(line)
-                return {"url": str(told["url"]), "root_token": str(told["root_token"])}
+                reported = json.loads(line)
+                return {"url": str(reported["url"]), "root_token": str(reported["root_token"])}
             except (ValueError, KeyError, TypeError):
                 said = line[:200].decode("utf-8", "replace").strip()
                 raise CannotRunError(f"the signing node does not start: it says {said!r}") from None
@@ -202,7 +202,7 @@ def _describe(setting: ClusterSetting, nodes: Sequence[SigningNode]) -> Path:
         )
     )
     description = setting.folder / "signers.json"
-    told = {
+    reported = {
         "schema": SCHEMA,
         "nodes": [{"name": n.name, "url": n.url, "weight": n.weight} for n in nodes],
         "authority": str(setting.folder / "authority.pem"),
@@ -211,7 +211,7 @@ def _describe(setting: ClusterSetting, nodes: Sequence[SigningNode]) -> Path:
         "key": KEY_NAME,
         "timeout_ms": setting.timeout_ms,
     }
-    description.write_text(json.dumps(told, indent=1), "utf-8")
+    description.write_text(json.dumps(reported, indent=1), "utf-8")
     return description
 
 

@@ -121,7 +121,7 @@ def make_token(folder: Path, files: CertificateFiles, label: str = "client") -> 
 def _describe(token: Pkcs11Token, folder: Path) -> None:
     sun = folder / "sunpkcs11.cfg"
     sun.write_text(f"name = {TOKEN}\nlibrary = {token.module}\nslotListIndex = 0\n")
-    told = {
+    reported = {
         "schema": SCHEMA,
         "module": token.module,
         "config": str(token.config),
@@ -131,7 +131,7 @@ def _describe(token: Pkcs11Token, folder: Path) -> None:
         "pin_file": str(token.pin_file),
         "sun_pkcs11": str(sun),
     }
-    token.description.write_text(json.dumps(told, indent=1), "utf-8")
+    token.description.write_text(json.dumps(reported, indent=1), "utf-8")
 
 
 def _der(certificate: Path) -> bytes:
@@ -140,10 +140,10 @@ def _der(certificate: Path) -> bytes:
 
 
 def _software(utility: str) -> str:
-    told = subprocess.run(
+    reported = subprocess.run(
         [utility, "--version"], capture_output=True, text=True, timeout=COMMAND_S, check=False
     )
-    return f"SoftHSM {told.stdout.strip() or 'of an unknown version'}"
+    return f"SoftHSM {reported.stdout.strip() or 'of an unknown version'}"
 
 
 def _run(command: Sequence[str], token: Pkcs11Token) -> str:

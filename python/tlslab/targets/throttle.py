@@ -19,7 +19,7 @@ class Throttle:
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
 
-    def begin(self, share: float) -> None:
+    def start(self, share: float) -> None:
         """Leaves the process this share of each period, from 0 (frozen) to 1 (untouched)."""
         self.end()
         self._stop.clear()
@@ -29,7 +29,7 @@ class Throttle:
         self._thread.start()
 
     def end(self) -> None:
-        """Lets the process run again; without a begin, it does nothing."""
+        """Lets the process run again; without a start, it does nothing."""
         if self._thread is None:
             return
         self._stop.set()

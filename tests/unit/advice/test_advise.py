@@ -133,7 +133,7 @@ def test_the_table_has_every_suite_and_small_sizes_on_their_own() -> None:
     assert all(len(row) == len(table.columns) for row in table.rows)
 
 
-def test_the_groups_of_study_d_are_advised_as_well() -> None:
+def test_the_groups_study_is_advised_as_well() -> None:
     summary = advised(summarise(made_run()))
     assert "SSL_DISABLE_CURVE_P521=1" in text_of(summary, "emit-domino")
     assert "TLS 1.2" in text_of(summary, "emit-domino")

@@ -118,7 +118,7 @@ def test_domino_switches_off_what_is_slower() -> None:
     assert ";SSL_DISABLE_CURVE_P256=1" in text
 
 
-def test_domino_keeps_what_cannot_be_told_from_the_best() -> None:
+def test_domino_keeps_what_cannot_be_reported_from_the_best() -> None:
     given = preference("group", ["P-256", "X25519", "P-384"], ranks=["1=", "1=", "3"])
     off = settings(emitted("domino", given))
     assert off == [f"SSL_DISABLE_CURVE_{name}=1" for name in ("X448", "P384", "P521")]

@@ -15,15 +15,15 @@ RESOLUTION = Resolution(median_us=40, p99_us=100, n=1000)
 OFFSET = 10**18
 
 
-def traced(begin: int, whole: int = 40 * MS, port: int = 40_000) -> TracedConnection:
+def traced(start: int, whole: int = 40 * MS, port: int = 40_000) -> TracedConnection:
     return TracedConnection(
-        port, begin, begin + 30_000, begin + 800_000, begin + whole, begin + whole, "completed"
+        port, start, start + 30_000, start + 800_000, start + whole, start + whole, "completed"
     )
 
 
-def captured(begin: int, whole: int = 40 * MS, port: int = 40_000) -> CapturedConnection:
+def captured(start: int, whole: int = 40 * MS, port: int = 40_000) -> CapturedConnection:
     return CapturedConnection(
-        port, begin, begin + 2_000, begin + 800_000, begin + whole, begin + whole
+        port, start, start + 2_000, start + 800_000, start + whole, start + whole
     )
 
 

@@ -15,7 +15,7 @@ from tlslab.model.record import FlightTimes, Outcomes, RunRecord
 Array = npt.NDArray[np.float64]
 
 # The measurement, in seconds of the simulation.
-BEGIN, END = 1.0, 4.0
+START, END = 1.0, 4.0
 
 
 @dataclass(frozen=True)
@@ -65,18 +65,18 @@ def base() -> RunRecord:
 def measured(world: World, seed: int) -> tuple[RunRecord, Array]:
     """What the engine would count of it, and the times of the completed connections in seconds."""
     began, ended = lives(world, np.random.default_rng(seed))
-    seen = (began < END) & (ended >= BEGIN)
+    seen = (began < END) & (ended >= START)
     began, ended = began[seen], ended[seen]
     done = ended < END
     flight = FlightTimes(
-        within_s=float((np.minimum(ended, END) - np.maximum(began, BEGIN)).sum()),
-        before_s=float(np.maximum(BEGIN - began, 0).sum()),
+        within_s=float((np.minimum(ended, END) - np.maximum(began, START)).sum()),
+        before_s=float(np.maximum(START - began, 0).sum()),
         troubled_s=0.0,
         unfinished_s=float((END - began[~done]).sum()),
     )
     completed = int(done.sum())
     outcomes = Outcomes(len(began), completed, len(began) - completed, {}, {})
-    record = replace(base(), outcomes=outcomes, seconds=END - BEGIN, flight=flight)
+    record = replace(base(), outcomes=outcomes, seconds=END - START, flight=flight)
     return record, ended[done] - began[done]
 
 

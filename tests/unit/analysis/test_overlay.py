@@ -2,7 +2,7 @@
 
 import pytest
 
-from made_load import LoadWorld, made_load_run
+from made_capacity import CapacityWorld, made_capacity_run
 from made_run import SERVER_US, World, made_run
 from tlslab.analysis import summarise
 from tlslab.analysis.capacity import summarise as summarise_capacity
@@ -12,11 +12,11 @@ from tlslab.model.estimate import Estimate
 from tlslab.model.finding import Summary
 
 
-@pytest.fixture(name="load_runs", scope="module")
-def _load_runs() -> tuple[Side, Side]:
-    slow = made_load_run({"nginx 1": LoadWorld(), "nginx 2": LoadWorld(alone=1700.0)})
-    fast = made_load_run(
-        {"apache 1": LoadWorld(alone=1800.0), "apache 2": LoadWorld(alone=3400.0, seed=7)}
+@pytest.fixture(name="capacity_runs", scope="module")
+def _capacity_runs() -> tuple[Side, Side]:
+    slow = made_capacity_run({"nginx 1": CapacityWorld(), "nginx 2": CapacityWorld(alone=1700.0)})
+    fast = made_capacity_run(
+        {"apache 1": CapacityWorld(alone=1800.0), "apache 2": CapacityWorld(alone=3400.0, seed=7)}
     )
     return Side("old", summarise_capacity(slow)), Side("new", summarise_capacity(fast))
 
@@ -25,8 +25,8 @@ def ratio(summary: Summary, name: str, number: int = 0) -> float:
     return [c for c in summary.comparisons if c.estimate == name][number].ratio
 
 
-def test_runs_of_one_server_each_are_two_platforms(load_runs: tuple[Side, Side]) -> None:
-    found = overlay(*load_runs)
+def test_runs_of_one_server_each_are_two_platforms(capacity_runs: tuple[Side, Side]) -> None:
+    found = overlay(*capacity_runs)
     assert ratio(found, "connections_per_s") == pytest.approx(2, rel=0.03)
     assert ratio(found, "connections_per_s", 1) == pytest.approx(2, rel=0.03)
     assert {c.verdict for c in found.comparisons if c.estimate == "connections_per_s"} == {"faster"}
@@ -38,8 +38,8 @@ def test_runs_of_one_server_each_are_two_platforms(load_runs: tuple[Side, Side])
     assert len(set(ids)) == len(ids)
 
 
-def test_it_says_what_differs_and_what_rates_mean(load_runs: tuple[Side, Side]) -> None:
-    found = overlay(*load_runs)
+def test_it_says_what_differs_and_what_rates_mean(capacity_runs: tuple[Side, Side]) -> None:
+    found = overlay(*capacity_runs)
     differences = next(table for table in found.tables if table.id == "differences")
     assert ("levels: server", "nginx", "apache") in differences.rows
     assert "across machines" in found.findings[0].text
@@ -60,10 +60,10 @@ def test_matrix_runs_have_bars_of_their_own() -> None:
     assert len(found.figures[0].series) == 2
 
 
-def test_runs_that_cannot_be_compared(load_runs: tuple[Side, Side]) -> None:
+def test_runs_that_cannot_be_compared(capacity_runs: tuple[Side, Side]) -> None:
     matrix = Side("groups", summarise(made_run(quick=True)))
     with pytest.raises(UsageError, match="of the kind"):
-        overlay(matrix, load_runs[0])
+        overlay(matrix, capacity_runs[0])
 
 
 def test_a_ratio_knows_the_intervals_of_both_sides() -> None:

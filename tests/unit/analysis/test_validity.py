@@ -80,7 +80,7 @@ def test_books_must_balance_exactly() -> None:
     assert (cell.verdict, codes(cell), cell.trials) == ("invalid", ["books"], 0)
 
 
-def test_what_failed_is_told_with_its_reason() -> None:
+def test_what_failed_is_reported_with_its_reason() -> None:
     def change(outcomes: Outcomes) -> Outcomes:
         failed = {"tls_protocol": 100, "reset": 300}
         reasons = (
@@ -165,7 +165,7 @@ def test_connections_that_wait_beyond_the_measurement_are_no_fault() -> None:
     assert "waited 1 s or more to connect" in cell.reasons[0].message
 
 
-def test_other_connections_than_were_asked_for_are_told() -> None:
+def test_other_connections_than_were_asked_for_are_reported() -> None:
     said = "the library made all connections: the minimal client could not be used (why)"
     cell = cell_after(lambda t: with_record(t, lambda r: replace(r, notes=(said,))), blocks=2)
     assert (cell.verdict, codes(cell)) == ("valid", ["fallback"])
@@ -259,12 +259,12 @@ def half_idle(trial: Trial, processor_busy: float) -> Trial:
     return replace(trial, runs={**trial.runs, "capacity": replace(run, machine=machine)})
 
 
-def test_neither_side_busy_is_told() -> None:
+def test_neither_side_busy_is_reported() -> None:
     cell = cell_after(lambda trial: half_idle(trial, processor_busy=0.5))
     assert (cell.verdict, codes(cell)) == ("valid", ["neither_saturated"])
 
 
-def test_other_programs_on_the_servers_processor_are_told() -> None:
+def test_other_programs_on_the_servers_processor_are_reported() -> None:
     cell = cell_after(lambda trial: half_idle(trial, processor_busy=0.98))
     assert (cell.verdict, codes(cell)) == ("valid", ["disturbed"])
 
@@ -277,7 +277,7 @@ def test_the_servers_cost_must_agree_between_the_two_runs() -> None:
     assert codes(cell) == ["server_cost_disagrees"]
 
 
-def test_stolen_time_is_told() -> None:
+def test_stolen_time_is_reported() -> None:
     def robbed(trial: Trial) -> Trial:
         run = trial.runs["capacity"]
         machine = replace(run.machine, steal_us=round(run.machine.seconds * 0.1e6))

@@ -49,7 +49,7 @@ def test_one_may_cost_less_and_not_more() -> None:
     assert no_more(WIDE, 0.05) is Answer.UNTOLD
 
 
-def test_one_block_tells_nothing() -> None:
+def test_one_block_reports_nothing() -> None:
     assert equal(ratio({0: 2.0}, {0: 2.0}), 0.03) is Answer.UNTOLD
 
 
@@ -60,7 +60,7 @@ def test_noise_that_hides_a_difference_is_no_equality() -> None:
     assert equal(ratio(dear, base), 0.03) is Answer.UNTOLD
 
 
-def test_what_cannot_be_told_is_a_bar_missed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_cannot_be_reported_is_a_bar_missed(capsys: pytest.CaptureFixture[str]) -> None:
     assert not show("a over b", WIDE, "equal", equal(WIDE, 0.03))
     assert "CANNOT TELL" in capsys.readouterr().out
     assert show("a over b", Interval(1, 0.99, 1.01, 9), "equal", Answer.YES)

@@ -36,7 +36,7 @@ def test_the_record_brings_the_workers_own_processor_time() -> None:
     assert parsers.tlslab_load(golden("tlslab-load")).own_cpu_us == 5525
 
 
-def test_wrk_tells_its_socket_errors_in_a_line_of_their_own() -> None:
+def test_wrk_reports_its_socket_errors_in_a_line_of_their_own() -> None:
     output = golden("wrk") + "  Socket errors: connect 1, read 2, write 3, timeout 4\n"
     assert parsers.wrk(golden("wrk")).failed == 0
     assert parsers.wrk(output).failed == 10

@@ -53,7 +53,7 @@ def test_more_than_a_percent_in_either_direction_is_a_change(client: float, code
     assert instructions.compare(found(client), KNOWN) == code
 
 
-def test_unknown_code_is_told_loudly(capsys: pytest.CaptureFixture[str]) -> None:
+def test_unknown_code_is_reported_loudly(capsys: pytest.CaptureFixture[str]) -> None:
     assert instructions.compare(found(5000, "x86_64-2 rustc-1"), KNOWN) == 0
     said = capsys.readouterr().out
     assert "NOTHING WAS COMPARED" in said
@@ -74,11 +74,11 @@ def test_storing_keeps_what_is_stored_for_other_code(
     assert json.loads(file.read_text("utf-8"))["tolerance"] == instructions.TOLERANCE
 
 
-def test_wrong_usage_is_told() -> None:
+def test_wrong_usage_is_reported() -> None:
     assert instructions.main(["--quik"]) == 2
 
 
-def test_a_contestant_in_memory_tells_its_cost() -> None:
+def test_a_contestant_in_memory_reports_its_cost() -> None:
     assert in_memory.cpu_us("direct", '{"count": 10, "cpu_us": 200.5}') == 200.5
     assert in_memory.cpu_us("engine", '{"handshakes": {"cpu_us": 210.0}}') == 210.0
 

@@ -53,10 +53,10 @@ def lines(record: RunRecord, machine: MachineUsage) -> dict[str, str]:
 def test_connections_lead_where_connections_were_asked_for(
     record: RunRecord, machine: MachineUsage
 ) -> None:
-    told = lines(record, machine)
-    assert next(iter(told)) == "connections"
-    assert " connections/s (" in told["connections"]
-    assert "µs per connection" in told["client CPU"]
+    reported = lines(record, machine)
+    assert next(iter(reported)) == "connections"
+    assert " connections/s (" in reported["connections"]
+    assert "µs per connection" in reported["client CPU"]
 
 
 def test_requests_lead_where_connections_are_kept_open(
@@ -64,20 +64,20 @@ def test_requests_lead_where_connections_are_kept_open(
 ) -> None:
     outcomes = replace(record.outcomes, completed=0, in_flight_at_stop=8)
     spec = {**record.spec, "url": "https://h/", "requests_per_connection": "unlimited"}
-    told = lines(replace(record, spec=spec, outcomes=outcomes, requests=900), machine)
-    assert next(iter(told)) == "requests"
-    assert "(900 requests in" in told["requests"]
-    assert told["connections"] == "8 connections kept open"
-    assert "µs per request" in told["client CPU"]
+    reported = lines(replace(record, spec=spec, outcomes=outcomes, requests=900), machine)
+    assert next(iter(reported)) == "requests"
+    assert "(900 requests in" in reported["requests"]
+    assert reported["connections"] == "8 connections kept open"
+    assert "µs per request" in reported["client CPU"]
 
 
 def test_nothing_is_never_zero(record: RunRecord, machine: MachineUsage) -> None:
     nothing = replace(record.outcomes, completed=0)
     times = {name: replace(each, n=0) for name, each in record.summaries.items()}
-    told = lines(replace(record, outcomes=nothing, requests=0, summaries=times), machine)
-    assert told["connections"].startswith("- (none was completed in")
-    assert told["client CPU"] == "-"
-    assert not any(name.endswith(" ms") for name in told)
+    reported = lines(replace(record, outcomes=nothing, requests=0, summaries=times), machine)
+    assert reported["connections"].startswith("- (none was completed in")
+    assert reported["client CPU"] == "-"
+    assert not any(name.endswith(" ms") for name in reported)
 
 
 def test_a_valid_run_is_called_so_once(record: RunRecord, machine: MachineUsage) -> None:

@@ -32,9 +32,9 @@ def failed(plan: Plan, number: int) -> Trial:
 def story(plan: Plan) -> list[events.Event]:
     return [
         events.Warned("something: do this"),
-        events.RunBegun(plan, "reference", Path("runs/x"), 3, 2.0),
-        events.BlockBegun(0),
-        events.TrialBegun(0, plan.trials[3].cell),
+        events.RunStarted(plan, "reference", Path("runs/x"), 3, 2.0),
+        events.BlockStarted(0),
+        events.TrialStarted(0, plan.trials[3].cell),
         events.Rate(plan.trials[3].cell, "capacity", events.Pace(1234.0, 1234.0, 8, 0, 1.0, 2.5)),
         events.TrialEnded(failed(plan, 3)),
         events.Skipped(1, "the server died in block 1"),
@@ -42,7 +42,7 @@ def story(plan: Plan) -> list[events.Event]:
     ]
 
 
-def test_plain_lines_tell_plan_exclusions_trials_and_time_left(plan: Plan) -> None:
+def test_plain_lines_report_plan_exclusions_trials_and_time_left(plan: Plan) -> None:
     lines: list[str] = []
     observer = Lines(lines.append)
     for event in story(plan):
@@ -74,20 +74,20 @@ def test_a_live_bar_shows_the_same_and_the_rate(plan: Plan) -> None:
     assert "\x07" not in shown
 
 
-def test_long_runs_are_told_in_minutes() -> None:
+def test_long_runs_are_reported_in_minutes() -> None:
     lines: list[str] = []
     whole = make_plan(load("groups"), 1)
-    Lines(lines.append)(events.RunBegun(whole, "nginx", Path("r"), 0, 4.2))
+    Lines(lines.append)(events.RunStarted(whole, "nginx", Path("r"), 0, 4.2))
     assert "22 cells × 10 blocks against nginx, seed 1; about 15 min 24 s" in lines[0]
 
 
 def test_what_has_no_server_is_against_none(plan: Plan) -> None:
     lines: list[str] = []
-    Lines(lines.append)(events.RunBegun(plan, None, Path("r"), 0, 2.0))
+    Lines(lines.append)(events.RunStarted(plan, None, Path("r"), 0, 2.0))
     assert lines[0].startswith("5 cells × 5 blocks, seed 7; about ")
 
 
-def test_a_second_tells_requests_and_failures_where_there_are_any() -> None:
+def test_a_second_reports_requests_and_failures_where_there_are_any() -> None:
     pace = events.Pace(100.0, 1000.0, 8, 3, None, None)
     assert speed(pace) == "100 connections/s, 1,000 requests/s, 8 in flight, 3 failed"
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from made_load import made_load_run
+from made_capacity import made_capacity_run
 from made_run import made_run
 from tlslab.analysis import capacity as capacity_analysis
 from tlslab.analysis import summarise
@@ -109,7 +109,9 @@ def test_the_command_to_make_it_again_names_no_folder_and_the_seed() -> None:
     seeded = ("tlslab", "run", "groups", "--seed", "7")
     assert redo_words(_typed(summary, seeded)) == list(seeded)
     other = ("tlslab", "compare", "a", "b")
-    assert redo_words(_typed(capacity_analysis.summarise(made_load_run()), other)) == list(other)
+    assert redo_words(_typed(capacity_analysis.summarise(made_capacity_run()), other)) == list(
+        other
+    )
 
 
 def _typed(summary: Summary, command: tuple[str, ...]) -> Summary:
@@ -129,7 +131,7 @@ def test_a_folded_command_is_one_command_for_a_shell(width: int) -> None:
     ("seconds", "words"),
     [(44, "44 s"), (65, "1 min 05 s"), (3600, "1 h 00 min"), (200_000, "2 days 8 h")],
 )
-def test_times_are_told_in_the_units_that_people_use(seconds: float, words: str) -> None:
+def test_times_are_reported_in_the_units_that_people_use(seconds: float, words: str) -> None:
     assert duration(seconds) == words
 
 
@@ -142,6 +144,6 @@ def test_a_plan_is_foreseen_without_a_server(name: str, tmp_path: Path) -> None:
     assert foresee(Request(load(name, quick=True), ("reference",), (), seed=3)) == found
 
 
-def test_what_only_a_running_server_can_tell_is_said() -> None:
+def test_what_only_a_running_server_can_report_is_said() -> None:
     request = Request(load("groups", quick=True), ("https://localhost:8443/",), ("tlslab",))
     assert any("https://localhost:8443/" in words for words in foresee(request).unknown)

@@ -2,9 +2,9 @@
 
 import pytest
 
-from made_load import LoadWorld, made_cell
+from made_capacity import CapacityWorld, made_cell
 from tlslab.cli.steps import begun_words, ended_words, time_left
-from tlslab.cli.wanted import with_load_options
+from tlslab.cli.wanted import with_capacity_options
 from tlslab.experiment import load
 from tlslab.lab.events import Left
 from tlslab.model.capacity import CapacityPlan, Objective, Step
@@ -14,24 +14,24 @@ from tlslab.model.workload import Window
 WINDOW = Window(100, 500)
 
 
-def test_a_step_is_told_with_what_is_left() -> None:
+def test_a_step_is_reported_with_what_is_left() -> None:
     step = Step("open_loop", 3, 0, 2000, WINDOW, rate=812, fraction=0.4)
     assert begun_words(step) == "open loop, 40 % of the maximum (812/s)"
-    trial = LoadWorld().trial(step, made_cell(), 7)
-    told = ended_words(trial, Left(8, 22, 75.0))
-    assert told.startswith("[8/30 at most] server=nginx,processors=1: open loop, 40 %")
-    assert "812 connections/s, response p50" in told
+    trial = CapacityWorld().trial(step, made_cell(), 7)
+    reported = ended_words(trial, Left(8, 22, 75.0))
+    assert reported.startswith("[8/30 at most] server=nginx,processors=1: open loop, 40 %")
+    assert "812 connections/s, response p50" in reported
     assert time_left(Left(8, 22, 75.0)) == "1 min 15 s"
-    failed = LoadWorld(status=lambda step: "failed").trial(step, made_cell(), 7)
+    failed = CapacityWorld(status=lambda step: "failed").trial(step, made_cell(), 7)
     assert "failed: server_died: the server died" in ended_words(failed, Left(8, 22, 75.0))
 
 
-def test_options_of_load_experiments() -> None:
+def test_options_of_capacity_experiments() -> None:
     capacity = load("capacity")
-    plan = with_load_options(capacity, "mean<8ms", allow_obsolete=False).settings
+    plan = with_capacity_options(capacity, "mean<8ms", allow_obsolete=False).settings
     assert isinstance(plan, CapacityPlan)
     assert plan.objective == Objective("mean", 8)
     assert plan.obsolete is None
-    assert with_load_options(capacity, None, allow_obsolete=True) == capacity
+    assert with_capacity_options(capacity, None, allow_obsolete=True) == capacity
     with pytest.raises(UsageError, match="go with capacity experiments"):
-        with_load_options(load("groups"), "p99<50ms", allow_obsolete=False)
+        with_capacity_options(load("groups"), "p99<50ms", allow_obsolete=False)

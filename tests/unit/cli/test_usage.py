@@ -45,7 +45,7 @@ def test_every_command_has_help(
 
 @pytest.mark.parametrize("flag", ["-V", "--version"])
 @pytest.mark.parametrize("command", [(), *((name,) for name in OWN)])
-def test_every_command_tells_the_version(
+def test_every_command_reports_the_version(
     command: tuple[str, ...], flag: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert ended(*command, flag, capsys=capsys) == (0, f"tlslab {__version__}\n", [])
@@ -71,7 +71,7 @@ def test_the_help_of_run_names_all_that_exists(capsys: pytest.CaptureFixture[str
         (["scale", "--backend", "opensll"], "--backend opensll", "'openssl'"),
     ],
 )
-def test_a_slip_is_told_with_what_was_meant(
+def test_a_slip_is_reported_with_what_was_meant(
     arguments: list[str], error: str, meant: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     code, out, err = ended(*arguments, capsys=capsys)
@@ -86,7 +86,7 @@ def test_a_slip_is_told_with_what_was_meant(
     "arguments",
     [["run"], ["run", "groups", "--blocks", "0"], ["report"], ["run", "groups", "--seed"]],
 )
-def test_other_wrong_usage_is_told_in_the_same_form(
+def test_other_wrong_usage_is_reported_in_the_same_form(
     arguments: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     code, _, err = ended(*arguments, capsys=capsys)
@@ -165,7 +165,7 @@ def test_bash_completes_commands_options_experiments_and_targets() -> None:
     assert completed("tlslab", "run", "groups", "--target", "ng") == {"nginx"}
 
 
-def test_experiments_are_told_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+def test_experiments_are_reported_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = ended("experiments", "--json", capsys=capsys)
     assert (code, err) == (0, [])
     assert ", ".join(each["name"] for each in json.loads(out)) == EXPERIMENTS

@@ -22,21 +22,21 @@ def burner() -> Iterator[subprocess.Popen[bytes]]:
 
 
 def test_run_time_in_nanoseconds_is_shared_out_by_ticks() -> None:
-    begin = ProcessReading(100_000, 50_000, {"7": 5_000_000})
+    start = ProcessReading(100_000, 50_000, {"7": 5_000_000})
     end = ProcessReading(160_000, 70_000, {"7": 86_000_000})
-    assert used(begin, end) == (60_750, 20_250)
+    assert used(start, end) == (60_750, 20_250)
 
 
 def test_the_time_of_a_thread_that_began_later_counts_in_full() -> None:
-    begin = ProcessReading(0, 0, {"7": 1_000_000})
+    start = ProcessReading(0, 0, {"7": 1_000_000})
     end = ProcessReading(20_000, 0, {"7": 11_000_000, "8": 9_000_000})
-    assert used(begin, end) == (19_000, 0)
+    assert used(start, end) == (19_000, 0)
 
 
-def test_ticks_count_where_threads_have_ended_or_tell_nothing() -> None:
-    begin = ProcessReading(0, 0, {"7": 0, "8": 900_000_000})
-    assert used(begin, ProcessReading(800_000, 200_000, {"7": 10_000})) == (800_000, 200_000)
-    assert used(begin, ProcessReading(800_000, 200_000, {})) == (800_000, 200_000)
+def test_ticks_count_where_threads_have_ended_or_report_nothing() -> None:
+    start = ProcessReading(0, 0, {"7": 0, "8": 900_000_000})
+    assert used(start, ProcessReading(800_000, 200_000, {"7": 10_000})) == (800_000, 200_000)
+    assert used(start, ProcessReading(800_000, 200_000, {})) == (800_000, 200_000)
 
 
 def test_a_process_that_is_gone_reads_as_none() -> None:
@@ -69,7 +69,7 @@ def test_a_busy_process_is_accounted_within_its_own_clock(burner: subprocess.Pop
     clock_id = (~burner.pid << 3) | 2  # CPUCLOCK_SCHED of a process (clock_getcpuclockid(3))
     meter = Meter([psutil.Process(burner.pid)])
     before = clock(clock_id)
-    meter.begin()
+    meter.start()
     time.sleep(0.7)
     meter.end()
     after = clock(clock_id)
@@ -88,7 +88,7 @@ def test_a_busy_process_is_accounted_within_its_own_clock(burner: subprocess.Pop
 
 def test_the_machine_adds_up(burner: subprocess.Popen[bytes]) -> None:
     meter = Meter([])
-    meter.begin()
+    meter.start()
     time.sleep(0.5)
     meter.end()
     machine = meter.machine()
@@ -105,9 +105,9 @@ def test_a_meter_that_never_began_is_not_complete() -> None:
     assert not meter.complete
 
 
-def test_a_meter_whose_end_was_not_told_is_not_complete() -> None:
+def test_a_meter_whose_end_was_not_reported_is_not_complete() -> None:
     meter = Meter([])
-    meter.begin()
+    meter.start()
     time.sleep(0.3)
     meter.close()
     assert not meter.complete

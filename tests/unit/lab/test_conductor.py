@@ -169,7 +169,7 @@ def test_what_the_probe_saw_accepted_has_failed_when_its_preflight_fails(
     assert (counts["X448", "failed"], counts["X448", "unsupported"]) == (3, 0)
 
 
-def test_without_a_probe_the_preflight_tells_what_is_unsupported(
+def test_without_a_probe_the_preflight_reports_what_is_unsupported(
     tmp_path: Path, script: Script
 ) -> None:
     body = f"print(json.dumps({REFUSAL!r} if group == 'X448' else record))"
@@ -212,12 +212,12 @@ def test_a_dead_server_fails_its_trial_and_the_next_block_has_a_fresh_one(
     lab = Lab(tmp_path, script(ANSWERS + body))
     start = lab.start
 
-    def start_and_tell() -> Running:
+    def start_and_report() -> Running:
         running = start()
         pid_file.write_text(str(running.process.pid))
         return running
 
-    lab.start = start_and_tell  # type: ignore[method-assign]
+    lab.start = start_and_report  # type: ignore[method-assign]
     lab.carry_out()
     trials = lab.folder.trials()
     failed = [trial for trial in trials if trial.status == "failed"]
@@ -355,7 +355,7 @@ def test_a_plan_without_deployments_is_carried_out_on_the_only_server(
     assert len(lab.folder.trials()) == 18
 
 
-def test_an_engine_with_nothing_to_drain_tells_its_end_by_being_done(
+def test_an_engine_with_nothing_to_drain_reports_its_end_by_being_done(
     tmp_path: Path, script: Script
 ) -> None:
     done = ANSWERS.replace("drain", "done")
@@ -366,7 +366,7 @@ def test_an_engine_with_nothing_to_drain_tells_its_end_by_being_done(
     assert all(run.server.memory_bytes for t in trials for run in t.runs.values() if run.server)
 
 
-def test_an_engine_that_does_not_tell_when_it_measured_fails_the_trial(
+def test_an_engine_that_does_not_report_when_it_measured_fails_the_trial(
     tmp_path: Path, script: Script
 ) -> None:
     silent = ANSWERS.replace("phase='drain'", "phase='warmup'")

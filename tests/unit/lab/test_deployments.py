@@ -108,7 +108,7 @@ def test_the_threads_of_a_java_server_are_not_those_of_the_front_before_it(
     }
 
 
-def test_a_server_that_cannot_be_set_up_fails_alone_and_is_told(
+def test_a_server_that_cannot_be_set_up_fails_alone_and_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     build = registry.build
@@ -135,7 +135,7 @@ def test_what_a_server_does_not_take_is_left_out_with_the_reason(tmp_path: Path)
     assert {each.reason for each in plan.excluded} == {"reference does not take connector=jsse"}
 
 
-def test_an_unknown_server_is_told_with_those_there_are(tmp_path: Path) -> None:
+def test_an_unknown_server_is_reported_with_those_there_are(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="unknown target 'iis'") as error:
         prepared(FEW, tmp_path, "iis")
     assert all(name in error.value.remedy for name in MANAGED)

@@ -1,4 +1,4 @@
-"""The seam: specification in, events on the way, a record or a reason out."""
+"""The JSON contract: specification in, events on the way, a record or a reason out."""
 
 import time
 from collections.abc import Callable
@@ -56,7 +56,7 @@ def test_an_engine_that_calls_it_wrong_usage_ends_with_2() -> None:
     assert EngineError("usage", "").exit_code == 2
 
 
-def test_an_engine_without_a_record_is_told_with_its_last_words(script: Script) -> None:
+def test_an_engine_without_a_record_is_reported_with_its_last_words(script: Script) -> None:
     with pytest.raises(EngineError, match="ended with code 101: thread panicked"):
         run(script("print('thread panicked', file=sys.stderr); sys.exit(101)"))
 
@@ -81,14 +81,14 @@ def test_an_interruption_ends_the_engine(script: Script) -> None:
     def interrupt(event: Any) -> None:
         raise KeyboardInterrupt
 
-    begin = time.monotonic()
+    start = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
         Engine(program).run(SPEC, interrupt)
-    assert time.monotonic() - begin < 30
+    assert time.monotonic() - start < 30
     assert not psutil.Process().children(recursive=True)
 
 
-def test_preflight_tells_facts_and_back_end(script: Script) -> None:
+def test_preflight_reports_facts_and_back_end(script: Script) -> None:
     body = (
         "print(json.dumps({'schema': 'tlslab.preflight/1', 'address': 'a', 'backend': 'openssl',"
         " 'preflight': record['preflight']}))"

@@ -50,7 +50,7 @@ def test_another_record_is_refused() -> None:
         read({"handshakes": None}, 1, ())
 
 
-def test_the_engine_is_told_what_the_virtual_machines_pin() -> None:
+def test_the_engine_gets_what_the_virtual_machines_pin() -> None:
     line = " ".join(
         flags("handshake-tls12", KeyStore("pkcs11", flags=("--pkcs11-token=t",)), 4, 50)
     )

@@ -50,34 +50,36 @@ def company(monkeypatch: pytest.MonkeyPatch, **passed: float) -> dict[str, Check
     return {check.name: check for check in preflight.check_company()}
 
 
-def test_other_work_on_the_machine_is_told_while_it_lasts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_work_on_the_machine_is_reported_while_it_lasts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """What has ended is in the load average of the last minute, and disturbs nothing."""
     monkeypatch.setattr(os, "getloadavg", lambda: (9.0, 9.0, 9.0))
     checks = company(monkeypatch, user=0.1, idle=0.9)
     assert [check.level for check in checks.values()] == ["ok", "ok"]
 
 
-def test_work_that_takes_the_processors_now_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_work_that_takes_the_processors_now_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     check = company(monkeypatch, user=0.5, idle=0.5)["load"]
     assert check.level == "warning"
     assert check.message.startswith("other programs use ")
     assert check.remedy
 
 
-def test_a_single_processor_is_told_where_it_matters(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_single_processor_is_reported_where_it_matters(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {0})
     assert preflight.check_processors(managed=True).level == "warning"
     assert preflight.check_processors(managed=False).level == "ok"
 
 
-def test_stolen_time_is_told_and_is_nobodys_work_here(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stolen_time_is_reported_and_is_nobodys_work_here(monkeypatch: pytest.MonkeyPatch) -> None:
     checks = company(monkeypatch, steal=0.5, idle=0.5)
     assert checks["steal"].level == "warning"
     assert checks["steal"].remedy
     assert checks["load"].level == "ok"
 
 
-def test_a_saving_governor_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_saving_governor_is_reported(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     governor = tmp_path / "scaling_governor"
     governor.write_text("powersave\n")
     monkeypatch.setattr(Path, "glob", lambda self, pattern: iter([governor]))

@@ -72,8 +72,8 @@ def load(
 
 
 def script(*lines: dict[str, Any]) -> str:
-    told = [f"echo '{json.dumps(line)}'" for line in lines]
-    return "\n".join([told[0], "sleep 0.5", *told[1:]])
+    reported = [f"echo '{json.dumps(line)}'" for line in lines]
+    return "\n".join([reported[0], "sleep 0.5", *reported[1:]])
 
 
 def test_slices_are_read_and_the_fault_comes_in_between(tmp_path: Path, node: Node) -> None:

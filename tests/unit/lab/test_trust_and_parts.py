@@ -97,19 +97,19 @@ def test_a_part_is_made_by_its_script_without_its_words(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(parts, "SCRIPTS", tmp_path)
-    told: list[str] = []
-    make(script(tmp_path, f'echo pages; echo "$1" >{tmp_path}/made'), told.append)
-    assert told == []
+    reported: list[str] = []
+    make(script(tmp_path, f'echo pages; echo "$1" >{tmp_path}/made'), reported.append)
+    assert reported == []
     assert (tmp_path / "made").read_text() == "word\n"
 
 
-def test_a_part_that_cannot_be_made_is_told_in_the_scripts_last_words(
+def test_a_part_that_cannot_be_made_is_reported_in_the_scripts_last_words(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(parts, "SCRIPTS", tmp_path)
-    told: list[str] = []
+    reported: list[str] = []
     with pytest.raises(CannotRunError, match=r"scripts/build\.sh ended with 3") as caught:
-        make(script(tmp_path, "seq 1000; echo no compiler >&2; exit 3"), told.append)
-    assert told[-1] == "  no compiler"
-    assert len(told) <= 12
+        make(script(tmp_path, "seq 1000; echo no compiler >&2; exit 3"), reported.append)
+    assert reported[-1] == "  no compiler"
+    assert len(reported) <= 12
     assert "build.sh word" in caught.value.remedy

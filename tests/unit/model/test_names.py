@@ -45,7 +45,9 @@ def test_names_are_found_by_alias_and_in_any_letter_case() -> None:
         ("DHE-RSA-AES256-CCM", "1.2", 256),
     ],
 )
-def test_a_suite_tells_its_version_and_the_size_of_its_key(suite: str, tls: str, bits: int) -> None:
+def test_a_suite_reports_its_version_and_the_size_of_its_key(
+    suite: str, tls: str, bits: int
+) -> None:
     found = names.find_suite(suite)
     assert found is not None
     assert (found.tls, found.bits) == (tls, bits)

@@ -61,7 +61,7 @@ def test_of_a_plateau_it_takes_the_fewest_connections() -> None:
     assert tried == [4, 8, 16]
 
 
-def test_a_busy_generator_dooms_it_at_once() -> None:
+def test_a_busy_generator_makes_it_inconclusive_at_once() -> None:
     state, tried = searched(busy=0.97)
     assert isinstance(state, Inconclusive)
     assert state.reason == "generator_bound"
@@ -86,7 +86,7 @@ def test_errors_that_rise_before_the_rate_has_stopped() -> None:
     assert max(tried) == 64
 
 
-def test_errors_beyond_a_plateau_are_no_doom() -> None:
+def test_errors_beyond_a_plateau_do_not_make_it_inconclusive() -> None:
     state, _ = searched({"contention": 1.0, "crosstalk": 0.0}, fails_from=8)
     assert not isinstance(state, Converged) or state.peak.connections < 8
     state, _ = searched({"contention": 1.0, "crosstalk": 0.0}, fails_from=40)

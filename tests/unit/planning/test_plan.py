@@ -43,9 +43,11 @@ def test_each_block_runs_each_cell_once(
 @given(subsets)
 def test_every_combination_is_a_cell_or_has_a_reason(levels: dict[str, list[str]]) -> None:
     plan = plan_of(levels, 1, 0)
-    told = [cell.factors for cell in plan.cells] + [excluded.factors for excluded in plan.excluded]
+    reported = [cell.factors for cell in plan.cells] + [
+        excluded.factors for excluded in plan.excluded
+    ]
     wanted = [dict(zip(levels, each, strict=True)) for each in product(*levels.values())]
-    as_pairs = [frozenset(factors.items()) for factors in told]
+    as_pairs = [frozenset(factors.items()) for factors in reported]
     assert len(as_pairs) == len(wanted)
     assert set(as_pairs) == {frozenset(factors.items()) for factors in wanted}
     assert all(excluded.reason for excluded in plan.excluded)

@@ -1,4 +1,4 @@
-"""The plan of study R: every suite once, sizes only where they mean something."""
+"""The plan of the suites study: every suite once, sizes only where they mean something."""
 
 from collections import Counter
 from dataclasses import replace
@@ -98,7 +98,7 @@ def test_a_key_that_is_set_excludes_what_does_not_fit() -> None:
         ('key = "dsa-1024"', "must be one of ecdsa-p256"),
     ],
 )
-def test_faults_in_the_new_tables_are_told_with_their_line(line: str, message: str) -> None:
+def test_faults_in_the_new_tables_are_reported_with_their_line(line: str, message: str) -> None:
     text = dumps(SUITES)
     name = line.partition(" ")[0]
     old = next(each for each in text.splitlines() if each.startswith(f"{name} = "))

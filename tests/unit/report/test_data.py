@@ -95,7 +95,7 @@ def test_the_numbers_behind_a_figure_are_all_there() -> None:
     assert [row[0].value.text for row in figure_grid(BARS).rows] == ["nginx", "Apache"]
 
 
-def test_a_table_tells_figures_from_words(quick_summary: Summary) -> None:
+def test_a_table_reports_figures_from_words(quick_summary: Summary) -> None:
     grid = table_grid(with_data(quick_summary).tables[0])
     assert grid.numbers == (False, True, True, False)
     assert grid.rows[0][1].value.interval == "3,390–3,440"

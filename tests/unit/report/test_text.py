@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from made_load import made_load_run
+from made_capacity import made_capacity_run
 from made_run import World, made_primitives, made_run
 from tlslab.analysis import capacity, summarise
 from tlslab.model.finding import Summary
@@ -97,7 +97,7 @@ def test_ab_prints_a_block_for_each_cell_with_abs_own_words(full_summary: Summar
 
 
 def test_a_table_that_is_too_wide_lies_on_its_side() -> None:
-    summary = capacity.summarise(made_load_run())
+    summary = capacity.summarise(made_capacity_run())
     narrow, wide = (printed(summary, width).splitlines() for width in (80, 260))
     assert any("offered/s" in line and "completed/s" in line for line in wide)
     assert not any("offered/s" in line and "completed/s" in line for line in narrow)

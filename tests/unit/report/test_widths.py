@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console, RenderableType
 
 import made_benchmarks
-from made_load import made_load_run
+from made_capacity import made_capacity_run
 from made_run import World, made_run
 from tlslab.analysis import capacity as capacity_analysis
 from tlslab.analysis import summarise
@@ -61,7 +61,7 @@ def servers() -> Summary:
 
 @cache
 def capacity() -> Summary:
-    return capacity_analysis.summarise(made_load_run())
+    return capacity_analysis.summarise(made_capacity_run())
 
 
 @cache
@@ -106,8 +106,8 @@ def test_a_report_fits_whole(make: Callable[[], Summary], width: int) -> None:
     lost = numbers(whole) - numbers(text)
     if LEFT_OUT in " ".join(text.split()):
         assert width < 112
-        told = [cell.estimates for cell in summary.cells]
-        unsaid = {f"{each['wire_bytes_per_handshake'].value:,.0f}" for each in told if each}
+        reported = [cell.estimates for cell in summary.cells]
+        unsaid = {f"{each['wire_bytes_per_handshake'].value:,.0f}" for each in reported if each}
         lost -= unsaid
         lost = {number for number in lost if not is_time(number, summary)}
     assert lost == set()

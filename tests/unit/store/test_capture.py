@@ -40,7 +40,7 @@ def write(path: Path, packets: list[tuple[int, bytes]]) -> Path:
     return path
 
 
-def exchange(begin: int, port: int = CLIENT) -> list[tuple[int, bytes]]:
+def exchange(start: int, port: int = CLIENT) -> list[tuple[int, bytes]]:
     """A TLS 1.3 connection with one request, closed by a reset."""
     steps = [
         (True, SYN, 0), (False, SYN | ACK, 0), (True, ACK, 0), (True, PSH, 500),
@@ -48,14 +48,14 @@ def exchange(begin: int, port: int = CLIENT) -> list[tuple[int, bytes]]:
         (False, FIN | ACK, 0), (True, RST, 0),
     ]  # fmt: skip
     return [
-        (begin + 1000 * n, frame(to, flags, payload, port))
+        (start + 1000 * n, frame(to, flags, payload, port))
         for n, (to, flags, payload) in enumerate(steps)
     ]
 
 
-def at(begin: int, port: int = CLIENT) -> CapturedConnection:
-    syn_ack, asked, answered, closed = (begin + 1000 * n for n in (1, 6, 8, 10))
-    return CapturedConnection(port, begin, syn_ack, asked, answered, closed)
+def at(start: int, port: int = CLIENT) -> CapturedConnection:
+    syn_ack, asked, answered, closed = (start + 1000 * n for n in (1, 6, 8, 10))
+    return CapturedConnection(port, start, syn_ack, asked, answered, closed)
 
 
 def test_a_connection_has_its_instants(tmp_path: Path) -> None:

@@ -103,7 +103,7 @@ def test_a_file_in_the_way_is_one_clear_line(tmp_path: Path) -> None:
     assert "\n" not in caught.value.message
 
 
-def test_what_is_lost_of_the_trials_is_told(folder: RunFolder) -> None:
+def test_what_is_lost_of_the_trials_is_reported(folder: RunFolder) -> None:
     path = folder.path / "trials.jsonl"
     assert "is not there" in folder.damages()[0]
     path.write_text("")
@@ -111,9 +111,9 @@ def test_what_is_lost_of_the_trials_is_told(folder: RunFolder) -> None:
     folder.append(TRIAL)
     assert folder.damages() == ()
     path.write_bytes(path.read_bytes() + b'{"schema')
-    (told,) = folder.damages()
-    assert "the last line is cut off; 1 trial before it" in told
-    assert f"--resume {folder.path}" in told
+    (reported,) = folder.damages()
+    assert "the last line is cut off; 1 trial before it" in reported
+    assert f"--resume {folder.path}" in reported
 
 
 @pytest.mark.parametrize("name", ["environment.json", "experiment.toml"])

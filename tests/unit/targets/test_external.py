@@ -65,7 +65,7 @@ def test_a_command_has_the_factors_in_its_environment(tmp_path: Path) -> None:
         ("no-such-command-anywhere", "no-such-command-anywhere.*not found"),
     ],
 )
-def test_a_command_that_fails_is_told_with_its_words(command: str, words: str) -> None:
+def test_a_command_that_fails_is_reported_with_its_words(command: str, words: str) -> None:
     with pytest.raises(HookError, match=words):
         parse_hook(command, FACTORS).run(P384)
 

@@ -23,7 +23,7 @@ def install(home: Path, body: str, release: str = "") -> Path:
     return home
 
 
-def test_the_release_file_tells_version_and_vendor(tmp_path: Path) -> None:
+def test_the_release_file_reports_version_and_vendor(tmp_path: Path) -> None:
     release = 'IMPLEMENTOR="Eclipse Adoptium"\nJAVA_VERSION="25.0.3"\nSOURCE=""\nnot a line\n'
     home = install(tmp_path / "a", VERSION % "24.1", release)
     found = ask(home)
@@ -59,11 +59,11 @@ def test_each_is_found_once_wherever_it_is_named(tmp_path: Path) -> None:
     [
         ("echo 'Error: could not find libjava.so' >&2; exit 1", "ended with 1: Error: could not"),
         ("exit 3", "ended with 3: it said nothing"),
-        ("echo something else", "told no version"),
+        ("echo something else", "gave no version"),
         ("exec sleep 60", "did not end within"),
     ],
 )
-def test_one_that_does_not_start_is_told_with_its_words(
+def test_one_that_does_not_start_is_reported_with_its_words(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, body: str, words: str
 ) -> None:
     monkeypatch.setattr(jdk_module, "START_S", 0.3 if "sleep" in body else 20.0)
@@ -74,7 +74,7 @@ def test_one_that_does_not_start_is_told_with_its_words(
     assert words in jdks.broken[0].reason
 
 
-def test_a_given_folder_without_java_is_told(tmp_path: Path) -> None:
+def test_a_given_folder_without_java_is_reported(tmp_path: Path) -> None:
     jdks = find_jdks([tmp_path / "nothing"], {}, tmp_path / "no-root")
     assert jdks.broken == (
         BrokenJdk(
@@ -83,7 +83,7 @@ def test_a_given_folder_without_java_is_told(tmp_path: Path) -> None:
     )
 
 
-def test_a_program_of_another_architecture_is_told(tmp_path: Path) -> None:
+def test_a_program_of_another_architecture_is_reported(tmp_path: Path) -> None:
     home = install(tmp_path / "a", "")
     (home / "bin" / "java").write_bytes(b"\x7fELF not for this machine")
     found = ask(home)
@@ -110,7 +110,9 @@ def test_levels_are_short_names_or_folders(tmp_path: Path, monkeypatch: pytest.M
     assert caught.value.remedy == "there are: jdk-17, jdk-17-2, jdk-25, jdk-in-d-e"
 
 
-def test_a_machine_without_java_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_machine_without_java_is_reported(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     nothing = find_jdks((), {}, tmp_path)
     monkeypatch.setattr(jdk_module, "find_jdks", lambda: nothing)
     with pytest.raises(UsageError, match="no Java installation was found"):

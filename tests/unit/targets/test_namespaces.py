@@ -13,13 +13,13 @@ from tlslab.targets.namespaces import POOL, obstacle, remove_forsaken
 class Ip:
     """Stands for the program ip."""
 
-    def __init__(self, listed: str = "", told: str = "[]") -> None:
-        self.listed, self.told = listed, told
+    def __init__(self, listed: str = "", reported: str = "[]") -> None:
+        self.listed, self.reported = listed, reported
         self.calls: list[tuple[str, ...]] = []
 
     def __call__(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         self.calls.append(arguments)
-        text = self.listed if arguments == ("netns", "list") else self.told
+        text = self.listed if arguments == ("netns", "list") else self.reported
         return subprocess.CompletedProcess(arguments, 0, text, "")
 
 
@@ -38,7 +38,7 @@ def test_subnets_in_use_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     first = next(namespaces._free_subnets())
     assert first.subnet_of(POOL)
     taken = f'[{{"addr_info": [{{"local": "{first[1]}"}}]}}]'
-    monkeypatch.setattr(namespaces, "_ip", Ip(told=taken))
+    monkeypatch.setattr(namespaces, "_ip", Ip(reported=taken))
     assert ipaddress.IPv4Address(first[1]) not in next(namespaces._free_subnets())
 
 

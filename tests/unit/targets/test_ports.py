@@ -58,7 +58,7 @@ def test_a_taken_port_is_exchanged_and_three_are_given_up(
             start_on_free_port("it", launcher(tmp_path, SERVER, "0"))
 
 
-def test_a_server_that_ends_is_told_with_its_words_and_not_tried_again(tmp_path: Path) -> None:
+def test_a_server_that_ends_is_reported_with_its_words_and_not_tried_again(tmp_path: Path) -> None:
     tried = []
     launch = launcher(tmp_path, "import sys; sys.exit('no such directive')")
 

@@ -62,9 +62,9 @@ def test_last_words_are_short_and_on_one_line(tmp_path: Path) -> None:
 
 def test_waiting_ends_with_the_server(tmp_path: Path) -> None:
     server = ServerProcess(["true"], tmp_path / "log")
-    begin = time.monotonic()
+    start = time.monotonic()
     assert not wait_until(lambda: False, server, 60)
-    assert time.monotonic() - begin < 30
+    assert time.monotonic() - start < 30
     server.stop()
 
 

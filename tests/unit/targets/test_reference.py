@@ -45,7 +45,7 @@ def test_the_servers_address_and_books_are_read_from_its_events(tmp_path: Path) 
     assert not running.process.alive()
 
 
-def test_a_server_that_does_not_start_is_told_with_its_words(tmp_path: Path) -> None:
+def test_a_server_that_does_not_start_is_reported_with_its_words(tmp_path: Path) -> None:
     broken = target(tmp_path, "import sys; sys.exit('no such curve')")
     with pytest.raises(CannotRunError, match="no such curve"):
         broken.start()
@@ -80,7 +80,7 @@ time.sleep(60)
 """
 
 
-def test_a_server_that_keeps_its_books_to_itself_is_told(
+def test_a_server_that_keeps_its_books_to_itself_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(reference_module, "STATS_S", 0.2)

@@ -28,7 +28,7 @@ def _becomes(process: psutil.Process, stopped: bool) -> bool:
 
 def test_a_frozen_process_stands_still_until_the_end(process: psutil.Process) -> None:
     throttle = Throttle(process.pid)
-    throttle.begin(0)
+    throttle.start(0)
     assert _becomes(process, stopped=True)
     throttle.end()
     assert _becomes(process, stopped=False)
@@ -36,7 +36,7 @@ def test_a_frozen_process_stands_still_until_the_end(process: psutil.Process) ->
 
 def test_a_slow_process_does_both_by_turns(process: psutil.Process) -> None:
     throttle = Throttle(process.pid)
-    throttle.begin(0.5)
+    throttle.start(0.5)
     assert _becomes(process, stopped=True)
     assert _becomes(process, stopped=False)
     assert _becomes(process, stopped=True)
@@ -46,7 +46,7 @@ def test_a_slow_process_does_both_by_turns(process: psutil.Process) -> None:
 
 def test_a_process_that_has_ended_does_no_harm(process: psutil.Process) -> None:
     throttle = Throttle(process.pid)
-    throttle.begin(0.5)
+    throttle.start(0.5)
     process.kill()
     process.wait()
     throttle.end()

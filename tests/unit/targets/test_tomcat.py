@@ -70,7 +70,7 @@ def test_threads_certificates_and_protocols_are_in_its_configuration(
     assert host.attrib["disableSessionTickets"] == "true"
 
 
-def test_a_server_that_is_told_nothing_has_tomcats_own_number_of_threads(
+def test_a_server_that_is_reported_nothing_has_tomcats_own_number_of_threads(
     home: Path, tmp_path: Path
 ) -> None:
     found = connector(Tomcat(setting(tmp_path), str(home)), tmp_path)
@@ -84,14 +84,14 @@ def test_one_certificate_of_each_type_fits_in(home: Path, tmp_path: Path) -> Non
     assert set(target._issue()) == {("key", "ecdsa-p384"), ("key", "ed25519")}
 
 
-def test_a_java_that_is_too_old_is_told(home: Path, tmp_path: Path) -> None:
+def test_a_java_that_is_too_old_is_reported(home: Path, tmp_path: Path) -> None:
     with pytest.raises(
         CannotRunError, match=r"Tomcat 11 needs Java 17 or newer, and .* JDK 11\.0\.2"
     ):
         Tomcat(setting(tmp_path, "11.0.2"), str(home))
 
 
-def test_a_connector_that_its_java_lacks_is_told(home: Path, tmp_path: Path) -> None:
+def test_a_connector_that_its_java_lacks_is_reported(home: Path, tmp_path: Path) -> None:
     asked = replace(setting(tmp_path, "17.0.2"), connector="openssl-ffm")
     lacking = Tomcat(asked, str(home)).prepare()
     assert list(lacking) == [("connector", "openssl-ffm")]
@@ -106,7 +106,7 @@ def test_an_unknown_connector_is_an_error_with_those_that_there_are(
     assert caught.value.remedy == "known: jsse, openssl, openssl-ffm"
 
 
-def test_a_machine_without_tomcat_is_told_the_remedy(
+def test_a_machine_without_tomcat_is_reported_the_remedy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CATALINA_HOME", str(tmp_path))
@@ -121,9 +121,9 @@ def test_what_a_jdk_forbids_is_allowed_only_if_a_suite_asks_for_it(tmp_path: Pat
     java = Jdk(jdk(tmp_path / "jdk", "25"), "25")
     plain = tls_options(java, tmp_path, ["X25519"], [], "none", None)
     assert not any("java.security.properties" in option for option in plain)
-    told = tls_options(java, tmp_path, [], ["TLS_RSA_WITH_AES_128_CBC_SHA"], "none", 2048)
-    assert f"-Djava.security.properties={tmp_path / 'java.security'}" in told
-    assert "-Djdk.tls.ephemeralDHKeySize=2048" in told
+    reported = tls_options(java, tmp_path, [], ["TLS_RSA_WITH_AES_128_CBC_SHA"], "none", 2048)
+    assert f"-Djava.security.properties={tmp_path / 'java.security'}" in reported
+    assert "-Djdk.tls.ephemeralDHKeySize=2048" in reported
     written = (tmp_path / "java.security").read_text()
     assert written == "jdk.tls.disabledAlgorithms=SSLv3, TLSv1, DH keySize < 1024, ECDH\n"
 

@@ -1,4 +1,4 @@
-"""RWSERVE, the server of study R: a block of suites by OpenSSL's names, one a line.
+"""RWSERVE, the server of the suites study: a block of suites by OpenSSL's names, one a line.
 
 Blocks in braces and comments after `//` are those of its configuration files that are public.
 """

@@ -1,4 +1,4 @@
-"""Study P: throughput and latency of benchmarks against concurrency, with the key elsewhere. Pure.
+"""Experiments of the kind `benchmark`: throughput and latency against concurrency. Pure.
 
 `cells` makes estimates of the forks of each cell, `curves` joins cells that differ in their threads
 only, `processors` asks what each side's work costs, `faults` reads the loads with a node at fault;

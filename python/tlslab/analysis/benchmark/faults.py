@@ -74,9 +74,9 @@ def _episode(
     )
 
 
-def _within(timeline: Timeline, begin: float, end: float) -> Iterator[Slice]:
+def _within(timeline: Timeline, start: float, end: float) -> Iterator[Slice]:
     for each in timeline.slices:
-        if each.at_s - each.seconds >= begin - 0.05 and each.at_s <= end + 0.05:
+        if each.at_s - each.seconds >= start - 0.05 and each.at_s <= end + 0.05:
             yield each
 
 

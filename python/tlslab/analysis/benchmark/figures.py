@@ -1,4 +1,4 @@
-"""The figures of study P: throughput and latency over threads, where the time goes."""
+"""The figures of benchmarks: throughput and latency over threads, where the time goes."""
 
 from collections.abc import Sequence
 

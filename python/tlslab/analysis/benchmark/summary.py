@@ -1,4 +1,4 @@
-"""A run folder of study P to the summary that its report is made of."""
+"""A benchmark's run folder to the summary that its report is made of."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -102,7 +102,7 @@ def _comparisons(cells: Sequence[Measured], baseline: Mapping[str, str]) -> tupl
 def _method(
     settings: BenchmarkSettings, blocks: int, study: PublishedConcurrency | None
 ) -> tuple[str, ...]:
-    told = [
+    reported = [
         f"{counted(blocks, 'block')}; in each every cell once, in an order drawn anew. A trial is "
         f"a fork: a fresh virtual machine for each of {len(settings.modes)} modes "
         f"({', '.join(settings.modes)}), {settings.warmup_iterations} iterations of "
@@ -115,4 +115,4 @@ def _method(
         "Processor time is that of each process in the counted iterations, with compiler and "
         "collector. Latencies are service times.",
     ]
-    return (*told, f"Published: {study.source}.") if study else tuple(told)
+    return (*reported, f"Published: {study.source}.") if study else tuple(reported)

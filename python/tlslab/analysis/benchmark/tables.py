@@ -1,4 +1,4 @@
-"""The tables of study P: scaling, processors, the message's drawing, the published figures."""
+"""The tables of benchmarks: scaling, processors, the message's drawing, the published figures."""
 
 from collections.abc import Mapping, Sequence
 
@@ -40,12 +40,12 @@ def _scaling(curves: Sequence[Curve]) -> DataTable:
         id="scaling",
         title="How far concurrency helps",
         caption="Knee: the fewest threads that no higher number is detectably faster than. Linear "
-        "to: the most threads with at least 0.9 of their share. Serial and agreement are "
+        "to: the most threads with at least 0.9 of their share. Contention and coherency are "
         "the parameters of the Universal Scalability Law, its peak where it has one within "
         "twice the threads that were measured.",
         columns=(
-            "benchmark", "on", "best per s", "at threads", "knee", "linear to", "serial",
-            "agreement", "peak at threads", "fit R2",
+            "benchmark", "on", "best per s", "at threads", "knee", "linear to", "contention",
+            "coherency", "peak at threads", "fit R2",
         ),
         rows=tuple(_scaling_row(curve) for curve in curves if len(curve.cells) > 1),
     )  # fmt: skip
@@ -61,8 +61,8 @@ def _scaling_row(curve: Curve) -> tuple[TableCell, ...]:
         threads,
         None if knee is None else (f"above {threads}" if knee.at_end else knee.at),
         None if knee is None else knee.linear_to,
-        law.serial if law else None,
-        law.agreement if law else None,
+        law.contention if law else None,
+        law.coherency if law else None,
         law.peak_at if law else None,
         f"{law.r_squared:.3f}" if law else None,
     )

@@ -23,7 +23,7 @@ from tlslab.model.wording import counted
 
 
 @dataclass(frozen=True)
-class LoadCell:
+class CapacityCell:
     """All that is known of a cell.
 
     `levels` are those of the search; `values` the maximum's trials by estimate name and repetition;
@@ -83,7 +83,7 @@ def cell_processors(cell: Cell, environment: Environment) -> tuple[Processors, b
 
 def measure(
     cell: Cell, trials: Sequence[Trial], plan: CapacityPlan, where: Environment
-) -> LoadCell:
+) -> CapacityCell:
     """Sorts and judges the trials of one cell."""
     processors, shared = cell_processors(cell, where)
     searched = [t for t in trials if t.factors.get("stage") == "search"]
@@ -122,7 +122,7 @@ def measure(
         backend=records[0].backend if records else None,
         negotiated=_negotiated([facts for record in records for facts in record.facts]),
     )
-    return LoadCell(cell, trials, levels, search, summary, values, points, kept, shared)
+    return CapacityCell(cell, trials, levels, search, summary, values, points, kept, shared)
 
 
 def _level(trial: Trial) -> Level:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from tlslab.analysis.capacity.cells import LoadCell
+from tlslab.analysis.capacity.cells import CapacityCell
 from tlslab.analysis.capacity.naming import cell_name, cell_names
 from tlslab.analysis.capacity.points import Point, by_fraction, time_estimates
 from tlslab.analysis.capacity.remedies import remedies
@@ -18,10 +18,10 @@ MS = "response time, ms"
 
 _TIMES = (("mean", "mean"), ("p50", "p50"), ("p90", "p90"), ("p99", "p99"))
 
-Named = Sequence[tuple[str, LoadCell]]
+Named = Sequence[tuple[str, CapacityCell]]
 
 
-def figures(cells: Sequence[LoadCell], plan: CapacityPlan) -> tuple[Figure, ...]:
+def figures(cells: Sequence[CapacityCell], plan: CapacityPlan) -> tuple[Figure, ...]:
     """All figures that there is anything to draw in."""
     measured = [cell for cell in cells if any(level.rate > 0 for level in cell.levels)]
     named = list(zip(cell_names([c.factors for c in measured]), measured, strict=True))
@@ -35,7 +35,7 @@ def figures(cells: Sequence[LoadCell], plan: CapacityPlan) -> tuple[Figure, ...]
     return tuple(figure for figure in drawn if figure is not None)
 
 
-def _by(named: Named, factor: str) -> dict[str, list[tuple[str, LoadCell]]]:
+def _by(named: Named, factor: str) -> dict[str, list[tuple[str, CapacityCell]]]:
     levels = dict.fromkeys(cell.factors.get(factor, "") for _, cell in named)
     return {v: [(n, c) for n, c in named if c.factors.get(factor, "") == v] for v in levels}
 
@@ -113,7 +113,7 @@ def _maximum(named: Named) -> Figure | None:
     )
 
 
-def _processors(cell: LoadCell) -> str:
+def _processors(cell: CapacityCell) -> str:
     return cell_name({"processors": cell.factors.get("processors", "1")})
 
 
@@ -303,7 +303,7 @@ def _over_time(named: Named) -> Iterator[Figure]:
             )
 
 
-def _remedies(name: str, cell: LoadCell) -> Figure | None:
+def _remedies(name: str, cell: CapacityCell) -> Figure | None:
     found = remedies(cell)
     if not found:
         return None

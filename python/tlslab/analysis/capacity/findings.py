@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from tlslab.analysis.capacity.cells import LoadCell
+from tlslab.analysis.capacity.cells import CapacityCell
 from tlslab.analysis.capacity.naming import cell_names
 from tlslab.analysis.capacity.points import by_fraction
 from tlslab.analysis.capacity.published import platform_pairs, scaling_pairs
@@ -16,10 +16,10 @@ from tlslab.model.wording import figure, percent, ratio_figure
 
 RATE = "connections_per_s"
 
-Named = Sequence[tuple[str, LoadCell]]
+Named = Sequence[tuple[str, CapacityCell]]
 
 
-def findings(cells: Sequence[LoadCell], plan: CapacityPlan) -> tuple[Finding, ...]:
+def findings(cells: Sequence[CapacityCell], plan: CapacityPlan) -> tuple[Finding, ...]:
     """The answer first, then scaling, latency, the objective, remedies, validation, reason."""
     named = list(zip(cell_names([cell.factors for cell in cells]), cells, strict=True))
     return (
@@ -30,7 +30,7 @@ def findings(cells: Sequence[LoadCell], plan: CapacityPlan) -> tuple[Finding, ..
         *_objective(named, plan),
         *_remedies(named),
         *_validation(named),
-        *_doomed(named),
+        *_inconclusive(named),
     )
 
 
@@ -49,7 +49,7 @@ def _maxima(named: Named) -> Iterator[Finding]:
     yield Finding("answer", text, tuple(cell.key for _, cell in able))
 
 
-def _scaling(cells: Sequence[LoadCell]) -> Iterator[Finding]:
+def _scaling(cells: Sequence[CapacityCell]) -> Iterator[Finding]:
     for fewer, more in scaling_pairs(cells):
         comparison = compare(more.measured, fewer.measured, RATE)
         if comparison is None:
@@ -105,7 +105,7 @@ def _latency(named: Named) -> Iterator[Finding]:
         yield Finding("latency", text, (cell.key,))
 
 
-def _mean(cell: LoadCell, fraction: float) -> float:
+def _mean(cell: CapacityCell, fraction: float) -> float:
     return cell.summary.estimates[f"response_ms_mean_at_{fraction * 100:g}"].value
 
 
@@ -137,9 +137,9 @@ def _objective(named: Named, plan: CapacityPlan) -> Iterator[Finding]:
 
 def _remedies(named: Named) -> Iterator[Finding]:
     for name, cell in named:
-        told = [_remedy(each) for each in remedies(cell) if each.ratio is not None]
-        if told:
-            text = f"{name}, requests/s with a remedy over those without: {'; '.join(told)}."
+        reported = [_remedy(each) for each in remedies(cell) if each.ratio is not None]
+        if reported:
+            text = f"{name}, requests/s with a remedy over those without: {'; '.join(reported)}."
             yield Finding("remedies", text, (cell.key,))
 
 
@@ -182,7 +182,7 @@ def _validation(named: Named) -> Iterator[Finding]:
         yield Finding("validation", text)
 
 
-def _doomed(named: Named) -> Iterator[Finding]:
+def _inconclusive(named: Named) -> Iterator[Finding]:
     for name, cell in named:
         if isinstance(cell.search, Inconclusive):
             reason = cell.search.reason.replace("_", " ")

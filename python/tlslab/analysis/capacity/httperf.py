@@ -1,4 +1,4 @@
-"""Study T's block: what httperf prints of a run, of a run of ours.
+"""httperf's block: what httperf prints of a run, of a run of ours.
 
 Source: httperf(1), "Output"; the lines and their order are those of httperf 0.9.0.
 """

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from importlib import resources
 from typing import Any
 
-from tlslab.analysis.capacity.cells import LoadCell
+from tlslab.analysis.capacity.cells import CapacityCell
 from tlslab.analysis.capacity.naming import cell_names
 from tlslab.analysis.capacity.points import by_fraction
 from tlslab.analysis.compare import compare
@@ -29,7 +29,7 @@ def load_study(name: str, schema: str = SCHEMA) -> Mapping[str, Any]:
     return data
 
 
-def published_table(cells: Sequence[LoadCell], study: Mapping[str, Any]) -> DataTable:
+def published_table(cells: Sequence[CapacityCell], study: Mapping[str, Any]) -> DataTable:
     """What the study found and what was found here, both as ratios."""
     rows = [
         *_flatness(cells, study),
@@ -50,11 +50,11 @@ def published_table(cells: Sequence[LoadCell], study: Mapping[str, Any]) -> Data
     )
 
 
-def _named(cells: Sequence[LoadCell]) -> Iterator[tuple[str, LoadCell]]:
+def _named(cells: Sequence[CapacityCell]) -> Iterator[tuple[str, CapacityCell]]:
     yield from zip(cell_names([cell.factors for cell in cells]), cells, strict=True)
 
 
-def _flatness(cells: Sequence[LoadCell], study: Mapping[str, Any]) -> Iterator[Row]:
+def _flatness(cells: Sequence[CapacityCell], study: Mapping[str, Any]) -> Iterator[Row]:
     """How flat the peak of the pre-test is: the neighbours of the best level, over it."""
     rates = [row["connections_per_s"] for row in study["pre_test"]]
     shares = [rate / max(rates) for rate in rates if rate < max(rates)]
@@ -70,7 +70,7 @@ def _flatness(cells: Sequence[LoadCell], study: Mapping[str, Any]) -> Iterator[R
         yield (f"pre-test, levels beside the best, over it: {name}", text, here, "one run each")
 
 
-def scaling_pairs(cells: Sequence[LoadCell]) -> Iterator[tuple[LoadCell, LoadCell]]:
+def scaling_pairs(cells: Sequence[CapacityCell]) -> Iterator[tuple[CapacityCell, CapacityCell]]:
     """Cells that differ in the number of processors only, the fewer first."""
     for cell in cells:
         others = [
@@ -84,9 +84,9 @@ def scaling_pairs(cells: Sequence[LoadCell]) -> Iterator[tuple[LoadCell, LoadCel
                 yield other, cell
 
 
-def platform_pairs(cells: Sequence[LoadCell]) -> Iterator[tuple[LoadCell, LoadCell]]:
+def platform_pairs(cells: Sequence[CapacityCell]) -> Iterator[tuple[CapacityCell, CapacityCell]]:
     """Cells that differ in the server only: each with the first of them."""
-    seen: dict[frozenset[tuple[str, str]], LoadCell] = {}
+    seen: dict[frozenset[tuple[str, str]], CapacityCell] = {}
     for cell in cells:
         if "server" not in cell.factors:
             continue
@@ -96,11 +96,11 @@ def platform_pairs(cells: Sequence[LoadCell]) -> Iterator[tuple[LoadCell, LoadCe
             yield first, cell
 
 
-def _without(cell: LoadCell, factor: str) -> dict[str, str]:
+def _without(cell: CapacityCell, factor: str) -> dict[str, str]:
     return {name: level for name, level in cell.factors.items() if name != factor}
 
 
-def _scaling(cells: Sequence[LoadCell]) -> Iterator[Row]:
+def _scaling(cells: Sequence[CapacityCell]) -> Iterator[Row]:
     for fewer, more in scaling_pairs(cells):
         n, m = int(fewer.factors["processors"]), int(more.factors["processors"])
         ratio = compare(more.measured, fewer.measured, "connections_per_s")
@@ -121,7 +121,7 @@ def _ratio(value: float, low: float | None, high: float | None) -> str:
     return f"{value:.2f}{interval}"
 
 
-def _climb(cells: Sequence[LoadCell], study: Mapping[str, Any]) -> Iterator[Row]:
+def _climb(cells: Sequence[CapacityCell], study: Mapping[str, Any]) -> Iterator[Row]:
     """How far the mean response time has climbed at k times the lowest rate."""
     rows = study["validation"]
     base = rows[0]
@@ -148,7 +148,7 @@ def _mean(points: Sequence[Any]) -> float:
     return float(sum(point.response.mean() for point in points) / len(points))
 
 
-def _platforms(cells: Sequence[LoadCell], study: Mapping[str, Any]) -> Iterator[Row]:
+def _platforms(cells: Sequence[CapacityCell], study: Mapping[str, Any]) -> Iterator[Row]:
     found = study["findings"]
     for first, other in platform_pairs(cells):
         ratio = compare(other.measured, first.measured, "connections_per_s")
@@ -169,7 +169,7 @@ def _platforms(cells: Sequence[LoadCell], study: Mapping[str, Any]) -> Iterator[
         )
 
 
-def _validation(cells: Sequence[LoadCell], study: Mapping[str, Any]) -> Iterator[Row]:
+def _validation(cells: Sequence[CapacityCell], study: Mapping[str, Any]) -> Iterator[Row]:
     worst = max(abs(row["client_ms"] / row["capture_ms"] - 1) for row in study["validation"])
     for _, cell in _named(cells):
         for trial in _validated(cell):
@@ -187,5 +187,5 @@ def _validation(cells: Sequence[LoadCell], study: Mapping[str, Any]) -> Iterator
                         )
 
 
-def _validated(cell: LoadCell) -> list[Trial]:
+def _validated(cell: CapacityCell) -> list[Trial]:
     return [trial for trial in cell.trials if trial.validation is not None]

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tlslab.analysis.capacity.cells import LoadCell
+from tlslab.analysis.capacity.cells import CapacityCell
 from tlslab.analysis.compare import paired_logs
 from tlslab.analysis.measures import MICROSECONDS, RATE, RATIO, client_busy
 from tlslab.analysis.stats.estimate import estimate, mean_interval
@@ -31,7 +31,7 @@ class Remedy:
 _Values = dict[int, float]
 
 
-def remedies(cell: LoadCell) -> list[Remedy]:
+def remedies(cell: CapacityCell) -> list[Remedy]:
     """All settings of a cell, those without a remedy first of each sort."""
     runs: dict[tuple[str, float], dict[int, TrialRun]] = {}
     for trial in cell.of("remedy"):

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tlslab.analysis.capacity.cells import LoadCell
+from tlslab.analysis.capacity.cells import CapacityCell
 from tlslab.analysis.capacity.figures import identifier
 from tlslab.analysis.capacity.httperf import httperf_block
 from tlslab.analysis.capacity.naming import cell_names, percent_of_maximum
@@ -21,7 +21,7 @@ from tlslab.model.record import PaceSample, Trial
 
 SCHEMA = "tlslab.runtime-study/1"
 
-Named = Sequence[tuple[str, LoadCell]]
+Named = Sequence[tuple[str, CapacityCell]]
 
 
 @dataclass(frozen=True)
@@ -37,11 +37,11 @@ class WarmUp:
     warm: bool
 
 
-def _named(cells: Sequence[LoadCell]) -> Named:
+def _named(cells: Sequence[CapacityCell]) -> Named:
     return list(zip(cell_names([cell.factors for cell in cells]), cells, strict=True))
 
 
-def warm_ups(cell: LoadCell, rules: WarmUpRules) -> list[WarmUp]:
+def warm_ups(cell: CapacityCell, rules: WarmUpRules) -> list[WarmUp]:
     """The warm-ups of a cell's servers, in their order."""
     trials = [t for t in cell.of("warm_up") if "warm_up" in t.runs]
     visits = list(dict.fromkeys(int(t.factors["visit"]) for t in trials))
@@ -58,7 +58,7 @@ def _warm_up(trials: Sequence[Trial], visit: int, rules: WarmUpRules) -> WarmUp:
     return WarmUp(visit, rates, sum(record.seconds for record in records), warm)
 
 
-def figures(cells: Sequence[LoadCell], plan: CapacityPlan) -> tuple[Figure, ...]:
+def figures(cells: Sequence[CapacityCell], plan: CapacityPlan) -> tuple[Figure, ...]:
     """Warm-up by runtime, and the overload over time: connections at once, time, failures."""
     named = _named(cells)
     drawn = [_warming(named, plan.warm_up)] if plan.warm_up is not None else []
@@ -117,7 +117,7 @@ def _overload(named: Named, fraction: float) -> Iterator[Figure]:
         )
 
 
-def _first(cell: LoadCell, fraction: float) -> Point | None:
+def _first(cell: CapacityCell, fraction: float) -> Point | None:
     return next((p for p in cell.points if p.fraction == fraction), None)
 
 
@@ -133,7 +133,7 @@ def _failed(pace: Sequence[PaceSample]) -> tuple[float | None, ...]:
     return tuple(float(sample.failed) for sample in pace)
 
 
-def tables(cells: Sequence[LoadCell], plan: CapacityPlan) -> tuple[DataTable, ...]:
+def tables(cells: Sequence[CapacityCell], plan: CapacityPlan) -> tuple[DataTable, ...]:
     """How long warm-up took."""
     rules = plan.warm_up
     if rules is None:
@@ -171,7 +171,7 @@ def tables(cells: Sequence[LoadCell], plan: CapacityPlan) -> tuple[DataTable, ..
     return (table,) if rows else ()
 
 
-def texts(cells: Sequence[LoadCell]) -> tuple[TextBlock, ...]:
+def texts(cells: Sequence[CapacityCell]) -> tuple[TextBlock, ...]:
     """Httperf's block of the first run of each runtime, at each load."""
     blocks = []
     for name, cell in _named(cells):
@@ -189,7 +189,7 @@ def texts(cells: Sequence[LoadCell]) -> tuple[TextBlock, ...]:
     return tuple(blocks)
 
 
-def published_table(cells: Sequence[LoadCell], study: Mapping[str, Any]) -> DataTable:
+def published_table(cells: Sequence[CapacityCell], study: Mapping[str, Any]) -> DataTable:
     """The study's runtimes and ours, each over the first of its own."""
     old = study["runtime"]
     rows: list[tuple[TableCell, ...]] = [

@@ -1,6 +1,6 @@
 """Where a server saturates: the highest load that meets an objective, from open-loop runs. Pure.
 
-How the search of the maximum ended is told by `model.search`, which the planner goes by.
+How the search of the maximum ended is reported by `model.search`, which the planner goes by.
 """
 
 import math
@@ -19,7 +19,7 @@ Bound = Literal["exact", "at_least", "below"]
 class Loaded:
     """An offered load in connections/s, and the time in ms that the objective is about.
 
-    `kept` tells whether the server kept up with the load: the rate was achieved, hardly any
+    `kept`: whether the server kept up with the load: the rate was achieved, hardly any
     connection failed. Without that no time meets an objective.
     """
 

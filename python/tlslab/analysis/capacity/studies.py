@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tlslab.analysis.capacity import runtimes
-from tlslab.analysis.capacity.cells import LoadCell
+from tlslab.analysis.capacity.cells import CapacityCell
 from tlslab.analysis.capacity.published import load_study, published_table
 from tlslab.model.capacity import CapacityPlan
 from tlslab.model.errors import UsageError
@@ -20,12 +20,12 @@ class Beside:
     texts: tuple[TextBlock, ...] = ()
 
 
-def _coradiant(cells: Sequence[LoadCell], plan: CapacityPlan) -> Beside:
+def _coradiant(cells: Sequence[CapacityCell], plan: CapacityPlan) -> Beside:
     table = published_table(cells, load_study("coradiant-2001"))
     return Beside(tables=(table,) if table.rows else ())
 
 
-def _tomcat(cells: Sequence[LoadCell], plan: CapacityPlan) -> Beside:
+def _tomcat(cells: Sequence[CapacityCell], plan: CapacityPlan) -> Beside:
     table = runtimes.published_table(cells, load_study("tomcat-2008", runtimes.SCHEMA))
     return Beside(
         figures=runtimes.figures(cells, plan),
@@ -34,13 +34,13 @@ def _tomcat(cells: Sequence[LoadCell], plan: CapacityPlan) -> Beside:
     )
 
 
-Study = Callable[[Sequence[LoadCell], CapacityPlan], Beside]
+Study = Callable[[Sequence[CapacityCell], CapacityPlan], Beside]
 
 # By the name that an experiment's `published` has. A new study is a module and a line here.
 STUDIES: Mapping[str, Study] = {"coradiant-2001": _coradiant, "tomcat-2008": _tomcat}
 
 
-def beside(name: str | None, cells: Sequence[LoadCell], plan: CapacityPlan) -> Beside:
+def beside(name: str | None, cells: Sequence[CapacityCell], plan: CapacityPlan) -> Beside:
     """What the study of that name adds; nothing without one. Raises UsageError for others."""
     if name is None:
         return Beside()

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from tlslab.analysis.capacity.cells import LoadCell, measure
+from tlslab.analysis.capacity.cells import CapacityCell, measure
 from tlslab.analysis.capacity.figures import figures
 from tlslab.analysis.capacity.findings import findings
 from tlslab.analysis.capacity.studies import beside
@@ -18,7 +18,7 @@ from tlslab.model.run import RunContents
 from tlslab.model.wording import counted
 
 
-def measured_cells(contents: RunContents, plan: CapacityPlan) -> list[LoadCell]:
+def measured_cells(contents: RunContents, plan: CapacityPlan) -> list[CapacityCell]:
     """All cells of the plan, each with its trials."""
     by_cell: dict[str, list[Trial]] = {cell.key: [] for cell in contents.plan.cells}
     for trial in contents.trials:
@@ -38,7 +38,7 @@ def summarise(contents: RunContents) -> Summary:
     measured = [cell.measured for cell in cells]
     return Summary(
         experiment=summarise_experiment(
-            contents, {**asdict(contents.experiment.workload), "load": _settings(plan)}
+            contents, {**asdict(contents.experiment.workload), "capacity": _settings(plan)}
         ),
         environment=contents.environment,
         cells=tuple(cell.summary for cell in cells),
@@ -52,9 +52,9 @@ def summarise(contents: RunContents) -> Summary:
     )
 
 
-def _settings(load: CapacityPlan) -> Mapping[str, Any]:
-    found = asdict(load)
-    found["objective"] = None if load.objective is None else str(load.objective)
+def _settings(plan: CapacityPlan) -> Mapping[str, Any]:
+    found = asdict(plan)
+    found["objective"] = None if plan.objective is None else str(plan.objective)
     return found
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from tlslab.analysis.capacity.cells import LoadCell
+from tlslab.analysis.capacity.cells import CapacityCell
 from tlslab.analysis.capacity.naming import cell_names, percent_of_maximum
 from tlslab.analysis.capacity.points import Point, by_fraction, time_estimates
 from tlslab.analysis.capacity.remedies import remedies
@@ -22,7 +22,7 @@ _PHASES = {
 }
 
 
-def tables(cells: Sequence[LoadCell], plan: CapacityPlan) -> tuple[DataTable, ...]:
+def tables(cells: Sequence[CapacityCell], plan: CapacityPlan) -> tuple[DataTable, ...]:
     """All tables that have rows."""
     named = list(zip(cell_names([cell.factors for cell in cells]), cells, strict=True))
     found = [_maxima(named, plan)]
@@ -32,7 +32,7 @@ def tables(cells: Sequence[LoadCell], plan: CapacityPlan) -> tuple[DataTable, ..
     return tuple(table for table in found if table.rows)
 
 
-def _maxima(named: Sequence[tuple[str, LoadCell]], plan: CapacityPlan) -> DataTable:
+def _maxima(named: Sequence[tuple[str, CapacityCell]], plan: CapacityPlan) -> DataTable:
     columns = [
         "server", "search", "at once", "connections/s at most", "server µs/connection",
         "server busy", "generator busy", "memory MB", "verdict",
@@ -68,7 +68,7 @@ def _maxima(named: Sequence[tuple[str, LoadCell]], plan: CapacityPlan) -> DataTa
     )
 
 
-def _search(cell: LoadCell) -> str | None:
+def _search(cell: CapacityCell) -> str | None:
     if cell.summary.verdict == "unsupported":
         return None
     match cell.search:
@@ -80,7 +80,7 @@ def _search(cell: LoadCell) -> str | None:
             return "not ended"
 
 
-def _capacity(cell: LoadCell) -> TableCell:
+def _capacity(cell: CapacityCell) -> TableCell:
     if cell.capacity is None or cell.capacity.bound == "exact":
         return None if cell.capacity is None else cell.capacity.load
     words = {"at_least": "at least", "below": "below"}[cell.capacity.bound]
@@ -94,7 +94,7 @@ def _megabytes(value: Estimate | None) -> Estimate | None:
     return Estimate(value.value / 1e6, low, high, value.n, "MB", value.method)
 
 
-def _points(name: str, cell: LoadCell, number: int) -> DataTable:
+def _points(name: str, cell: CapacityCell, number: int) -> DataTable:
     rows = tuple(_row(f, points) for f, points in by_fraction(cell.points).items())
     return DataTable(
         id=f"loads-{number}",
@@ -138,7 +138,7 @@ def _row(fraction: float, points: Sequence[Point]) -> tuple[TableCell, ...]:
     )
 
 
-def _remedies(name: str, cell: LoadCell, number: int) -> DataTable:
+def _remedies(name: str, cell: CapacityCell, number: int) -> DataTable:
     rows = tuple(
         (r.name, r.connections_per_s, r.requests_per_s, r.cost_us, r.ratio,
          "at least" if r.bound else "")
@@ -156,7 +156,7 @@ def _remedies(name: str, cell: LoadCell, number: int) -> DataTable:
     )
 
 
-def _validation(named: Sequence[tuple[str, LoadCell]]) -> DataTable:
+def _validation(named: Sequence[tuple[str, CapacityCell]]) -> DataTable:
     return DataTable(
         id="validation",
         title="Own times against a packet capture",
@@ -170,7 +170,7 @@ def _validation(named: Sequence[tuple[str, LoadCell]]) -> DataTable:
     )  # fmt: skip
 
 
-def _validated(named: Sequence[tuple[str, LoadCell]]) -> Iterator[tuple[TableCell, ...]]:
+def _validated(named: Sequence[tuple[str, CapacityCell]]) -> Iterator[tuple[TableCell, ...]]:
     for name, cell in named:
         for trial in cell.trials:
             if trial.validation is None:

@@ -1,4 +1,4 @@
-"""Study D's block: all that ApacheBench prints, over all capacity runs of a cell."""
+"""ApacheBench's block: all that it prints, over all capacity runs of a cell."""
 
 import re
 from collections.abc import Sequence

@@ -33,13 +33,13 @@ def findings(
     found: list[Finding] = []
     for setting in settings(cells, baseline):
         mates = [c for c in cells if setting_of(c.summary.factors, baseline) == setting]
-        teller = _Teller(mates, setting, baseline, targets)
+        reporter = _Reporter(mates, setting, baseline, targets)
         sentences = (
-            teller.answer(),
-            teller.cheapest(),
-            teller.costs(),
-            teller.kernel_share(),
-            teller.kept_open(),
+            reporter.answer(),
+            reporter.cheapest(),
+            reporter.costs(),
+            reporter.kernel_share(),
+            reporter.kept_open(),
         )
         found += [finding for finding in sentences if finding is not None]
     return tuple(found)
@@ -58,7 +58,7 @@ def short_measurements(trials: Sequence[Trial]) -> Finding | None:
     return Finding("too_short_for_steady_state", text)
 
 
-class _Teller:
+class _Reporter:
     """Says what can be said of the cells of one setting."""
 
     def __init__(

@@ -30,7 +30,7 @@ from tlslab.model.wording import ratio_figure
 # The server does the same work for both clients: its cost per connection must agree between a
 # trial's two runs. Beyond a tenth either the lean client spares the server something or the runs
 # disturb it.
-AGREEMENT = (0.9, 1.1)
+COST_RATIO_RANGE = (0.9, 1.1)
 
 
 def summarise_matrix(contents: RunContents) -> Summary:
@@ -79,7 +79,7 @@ def summarise_matrix(contents: RunContents) -> Summary:
 
 
 def _suites(contents: RunContents, cells: Sequence[Measured]) -> SuitesStudy:
-    """What study R's page has, where suites are compared."""
+    """What the suites study adds, where suites are compared."""
     if not is_suites_study(contents.experiment):
         return SuitesStudy()
     name = contents.experiment.published
@@ -124,7 +124,7 @@ def _measure(
         key=cell.key,
         factors=dict(cell.factors),
         verdict=verdict,
-        reasons=(*reasons, *_disagreement(usable)),
+        reasons=(*reasons, *_cost_mismatch(usable)),
         trials=len(usable),
         estimates={**estimates, **latencies},
         not_measurable=missing | keep_alive.not_measurable(usable),
@@ -158,7 +158,7 @@ def _negotiated(counted: Sequence[CountedFacts]) -> Facts | None:
     return Facts(**fields)
 
 
-def _disagreement(trials: Sequence[Trial]) -> tuple[Note, ...]:
+def _cost_mismatch(trials: Sequence[Trial]) -> tuple[Note, ...]:
     """A note where the server's cost per connection depends on the client that loads it."""
     costs: dict[RunKind, dict[int, float]] = {"capacity": {}, "client_cost": {}}
     for trial in trials:
@@ -170,7 +170,7 @@ def _disagreement(trials: Sequence[Trial]) -> tuple[Note, ...]:
     if not len(logs):
         return ()
     ratio = math.exp(float(logs.mean()))
-    if AGREEMENT[0] <= ratio <= AGREEMENT[1]:
+    if COST_RATIO_RANGE[0] <= ratio <= COST_RATIO_RANGE[1]:
         return ()
     text = (
         f"a connection of the full client cost the server {ratio_figure(ratio)} times one of the "

@@ -1,9 +1,9 @@
 """How throughput grows with concurrency: the Universal Scalability Law, and the knee. Pure.
 
 Gunther, "Guerrilla Capacity Planning" (2007): X(N) = l N / (1 + s (N - 1) + k N (N - 1)), with l
-the throughput of one, s the share that is serial (queueing for what is shared), k the cost of
-agreement between any two. Without k it has an asymptote, l / s; with it a peak at
-N* = sqrt((1 - s) / k).
+the throughput of one, s the contention (the share that queues for what is shared), k the
+coherency (the cost of keeping any two consistent). Without k it has an asymptote, l / s; with it
+a peak at N* = sqrt((1 - s) / k).
 
 The unit is the block: bootstrap intervals are over blocks drawn with replacement, each with all its
 values, so that what disturbed one block does so at all of its levels.
@@ -42,15 +42,17 @@ class Law:
     """The fitted law: `per_one` is l, in operations per second; `r_squared` is of log values."""
 
     per_one: Estimate
-    serial: Estimate
-    agreement: Estimate
+    contention: Estimate
+    coherency: Estimate
     peak_at: Estimate | None
     peak: Estimate
     r_squared: float
 
     def at(self, concurrency: float) -> float:
         """The throughput that the law gives."""
-        return law_value((self.per_one.value, self.serial.value, self.agreement.value), concurrency)
+        return law_value(
+            (self.per_one.value, self.contention.value, self.coherency.value), concurrency
+        )
 
 
 @dataclass(frozen=True)
@@ -70,9 +72,9 @@ class Knee:
 
 def law_value(parameters: Sequence[float], concurrency: float) -> float:
     """X(N)."""
-    one, serial, agreement = parameters
+    one, contention, coherency = parameters
     n = concurrency
-    return one * n / (1 + serial * (n - 1) + agreement * n * (n - 1))
+    return one * n / (1 + contention * (n - 1) + coherency * n * (n - 1))
 
 
 def fit_law(blocks: Sequence[Block]) -> Law | None:
@@ -98,8 +100,8 @@ def fit_law(blocks: Sequence[Block]) -> Law | None:
 
     return Law(
         per_one=of(0, "1/s"),
-        serial=of(1, ""),
-        agreement=of(2, ""),
+        contention=of(1, ""),
+        coherency=of(2, ""),
         peak_at=_interval(peak_at, peaks, n, "threads") if peak_at <= furthest else None,
         peak=_interval(highest(found), [highest(each) for each in resampled], n, "1/s"),
         r_squared=_r_squared(blocks, found),
@@ -114,17 +116,17 @@ def _fit(blocks: Sequence[Block]) -> Array:
     parts = np.stack(
         [each, each * (concurrency - 1), each * concurrency * (concurrency - 1)], axis=1
     )
-    (base, serial, agreement), _ = optimize.nnls(parts, np.ones(len(pairs)))
+    (base, contention, coherency), _ = optimize.nnls(parts, np.ones(len(pairs)))
     if base <= 0:
         raise ValueError("throughput falls faster than any law")
-    return np.array([1 / base, serial / base, agreement / base])
+    return np.array([1 / base, contention / base, coherency / base])
 
 
 def _peak_at(parameters: Array) -> float:
-    _, serial, agreement = parameters
-    if agreement <= 1e-12:
+    _, contention, coherency = parameters
+    if coherency <= 1e-12:
         return math.inf
-    return max(1.0, math.sqrt(max(0.0, 1 - serial) / agreement))
+    return max(1.0, math.sqrt(max(0.0, 1 - contention) / coherency))
 
 
 def _r_squared(blocks: Sequence[Block], parameters: Array) -> float:

@@ -98,10 +98,10 @@ def _joined(a: _Level, b: _Level) -> _Level:
 
 
 def _mser_cuts(series: Array) -> bool:
-    """Whether the marginal standard error is least after a begin is cut off.
+    """Whether the marginal standard error is least after a start is cut off.
 
     White stops at the middle, because he wants an estimate from the rest; here the question is only
-    whether there is a begin that differs, and the rest may be as short as two levels.
+    whether there is a start that differs, and the rest may be as short as two levels.
     """
     if len(series) >= _BATCH * _MIN_BATCHES:
         whole = len(series) // _BATCH * _BATCH

@@ -145,10 +145,10 @@ def failure_words(output: str) -> str:
     at = next((i for i, line in enumerate(lines) if any(mark in line for mark in _FAILURES)), None)
     if at is None:
         return " ".join(lines[-3:])[-_WORDS:].strip()
-    told = [line for line in lines[at:] if _tells(line)]
-    return " ".join(told)[:_WORDS]
+    reported = [line for line in lines[at:] if _reports(line)]
+    return " ".join(reported)[:_WORDS]
 
 
-def _tells(line: str) -> bool:
+def _reports(line: str) -> bool:
     """Whether a line says something beside where in the program it happened."""
     return bool(line) and not line.startswith(("at ", "... ", "# ")) and "<failure>" not in line

@@ -103,15 +103,15 @@ def _cluster(material: Material, stack: ExitStack) -> KeyStore:
 
 def cluster_store(cluster: SigningCluster) -> KeyStore:
     """The key store that a started cluster is."""
-    told = json.loads(cluster.description.read_text("utf-8"))
-    with open(told["token_file"], encoding="ascii") as file:
+    reported = json.loads(cluster.description.read_text("utf-8"))
+    with open(reported["token_file"], encoding="ascii") as file:
         token = file.read().strip()
     settings = {
-        "cluster.nodes": ", ".join(f"{node['url']} {node['weight']}" for node in told["nodes"]),
-        "cluster.ca": told["authority"],
+        "cluster.nodes": ", ".join(f"{node['url']} {node['weight']}" for node in reported["nodes"]),
+        "cluster.ca": reported["authority"],
         "cluster.token": token,
-        "cluster.key": told["key"],
-        "cluster.timeout_ms": str(told["timeout_ms"]),
+        "cluster.key": reported["key"],
+        "cluster.timeout_ms": str(reported["timeout_ms"]),
     }
     flags = [f"--signers={cluster.description}"]
     flags += [f"--allow={address}" for address in cluster.addresses]

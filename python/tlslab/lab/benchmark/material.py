@@ -1,4 +1,4 @@
-"""Certificates and keys of a benchmark's two sides, and the settings file that tells of them."""
+"""Certificates and keys of a benchmark's two sides, and the settings file that names them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -60,7 +60,7 @@ def run_benchmarks(request: Request, observer: events.Observer) -> Result:
         folder, plan = _open(request, experiment, runtimes, opened, warnings)
         settings: BenchmarkSettings = experiment.settings
         seconds = mean_seconds(plan, settings)
-        observer(events.RunBegun(plan, None, folder.path, len(folder.trials()), seconds))
+        observer(events.RunStarted(plan, None, folder.path, len(folder.trials()), seconds))
         engine = Engine(require_program("tlslab-load"))
         bench = Bench(engine, runtimes, stores, material, settings, jar, folder.path)
         interrupted = False
@@ -120,8 +120,8 @@ def carry_out(bench: Bench, plan: Plan, folder: RunFolder, observer: events.Obse
             continue
         if planned.block != block:
             block = planned.block
-            observer(events.BlockBegun(block))
-        observer(events.TrialBegun(block, planned.cell))
+            observer(events.BlockStarted(block))
+        observer(events.TrialStarted(block, planned.cell))
         trial = run_trial(bench, planned, plan.cell(planned.cell))
         folder.append(trial)
         observer(events.TrialEnded(trial))
@@ -133,9 +133,9 @@ def carry_out(bench: Bench, plan: Plan, folder: RunFolder, observer: events.Obse
 
 def _warnings(stores: Sequence[KeyStore], runtimes: Runtimes, experiment: Experiment) -> list[str]:
     levels = experiment.levels("runtime")
-    told = [f"{store.name}: {store.failure}" for store in stores if store.failure]
-    told += [broken.reason for name, broken in runtimes.broken.items() if name in levels]
-    return told + [check.text for check in check_company() if check.level == "warning"]
+    reported = [f"{store.name}: {store.failure}" for store in stores if store.failure]
+    reported += [broken.reason for name, broken in runtimes.broken.items() if name in levels]
+    return reported + [check.text for check in check_company() if check.level == "warning"]
 
 
 def _open(

@@ -68,15 +68,15 @@ def run_timeline(
 
 def _steps(node: SigningNode, faults: Faults, fault: str) -> list[_Step]:
     """What is done to the first node, in the order of time."""
-    begin, end = faults.at_s, faults.until_s
+    start, end = faults.at_s, faults.until_s
     restored = _Step(end, node.restore, f"node {node.name} runs again")
     if fault == "slow":
         words = f"node {node.name} has {SLOW_SHARE:.0%} of its time"
-        return [_Step(begin, lambda: node.slow(SLOW_SHARE), words), restored]
+        return [_Step(start, lambda: node.slow(SLOW_SHARE), words), restored]
     if fault == "frozen":
-        return [_Step(begin, lambda: node.slow(0), f"node {node.name} stands still"), restored]
+        return [_Step(start, lambda: node.slow(0), f"node {node.name} stands still"), restored]
     if fault == "killed":
-        return [_Step(begin, node.kill, f"node {node.name} is killed")]
+        return [_Step(start, node.kill, f"node {node.name} is killed")]
     return []
 
 
@@ -97,13 +97,13 @@ def _load(
     events: list[FaultEvent] = []
     begun: float | None = None
     try:
-        for told in _lines(process.popen, faults.seconds + WARMUP_MS / 1000 + _START_S):
-            if told is None:
+        for reported in _lines(process.popen, faults.seconds + WARMUP_MS / 1000 + _START_S):
+            if reported is None:
                 pass
-            elif told.get("event") == "begun":
+            elif reported.get("event") == "begun":
                 begun = time.monotonic()
             else:
-                slices.append(from_json(told, Slice))
+                slices.append(from_json(reported, Slice))
             while begun is not None and steps and time.monotonic() - begun >= steps[0].at_s:
                 step = steps.pop(0)
                 step.do()

@@ -35,7 +35,7 @@ class CapacityConductor:
     def __init__(self, engine: Engine, servers: Servers, observer: events.Observer) -> None:
         self._engine = engine
         self._servers = servers
-        self._tell = observer
+        self._report = observer
         self._probed: dict[Deployment | None, Probed] = {}
         self._trials: dict[str, list[Trial]] = {}
         self._number = 0
@@ -84,22 +84,22 @@ class CapacityConductor:
         step = self._next(plan, cell, here)
         visit = None if step is None else (step.visit, step.serves)
         while step is not None and (step.visit, step.serves) == visit:
-            self._tell(events.StepBegun(cell.key, step, self._left(plan)))
-            trial = run_step(bench, step, cell, self._number, self._rate_teller(cell, step))
+            self._report(events.StepStarted(cell.key, step, self._left(plan)))
+            trial = run_step(bench, step, cell, self._number, self._rate_reporter(cell, step))
             self._keep(plan, trial, folder)
             here.append(trial)
             if server_died(trial):
                 return
             step = self._next(plan, cell, here)
 
-    def _rate_teller(self, cell: Cell, step: Step) -> events.PaceListener:
-        return lambda pace: self._tell(events.Rate(cell.key, step.stage, pace))
+    def _rate_reporter(self, cell: Cell, step: Step) -> events.PaceListener:
+        return lambda pace: self._report(events.Rate(cell.key, step.stage, pace))
 
     def _keep(self, plan: Plan, trial: Trial, folder: RunFolder) -> None:
         folder.append(trial)
         self._number += 1
         self._trials[trial.cell].append(trial)
-        self._tell(events.StepEnded(trial, self._left(plan)))
+        self._report(events.StepEnded(trial, self._left(plan)))
 
     def _fail(self, plan: Plan, cell: Cell, step: Step, reason: Reason, folder: RunFolder) -> None:
         """Records a step whose server is not there."""

@@ -53,7 +53,7 @@ def run_capacity(request: Request, observer: events.Observer) -> Result:
         for trial in folder.trials():
             trials.setdefault(trial.cell, []).append(trial)
         left = steps_left(load, plan, trials)
-        observer(events.StepsBegun(plan, servers.target.name, folder.path, left))
+        observer(events.StepsStarted(plan, servers.target.name, folder.path, left))
         conductor = CapacityConductor(engine, servers, observer)
         interrupted = False
         try:

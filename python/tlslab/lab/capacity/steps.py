@@ -67,7 +67,7 @@ def step_spec(aim: Aim, profile: Profile, workload: Workload, step: Step) -> dic
 def run_step(
     bench: Bench, step: Step, cell: Cell, number: int, on_rate: Callable[[Pace], None]
 ) -> Trial:
-    """Runs a step and tells how it went; a failure is a result, not an exception."""
+    """Runs a step and reports how it went; a failure is a result, not an exception."""
     started = datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
     runs: dict[RunKind, TrialRun] = {}
     validation: RateResult | None = None

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from made_load import FIFTHS, LoadWorld, made_load_run, made_plan
+from made_capacity import FIFTHS, CapacityWorld, made_capacity_run, made_plan
 from tlslab.analysis.capacity import summarise
 from tlslab.analysis.capacity.published import load_study
 from tlslab.model.capacity import Objective
@@ -18,7 +18,7 @@ from tlslab.store import from_json, to_json
 
 @pytest.fixture(name="summary", scope="module")
 def _summary() -> Summary:
-    return summarise(made_load_run())
+    return summarise(made_capacity_run())
 
 
 def figure(summary: Summary, name: str) -> Figure:
@@ -38,7 +38,7 @@ def test_the_maximum_comes_out_as_it_went_in(summary: Summary) -> None:
     assert found.verdict == "valid"
     assert found.trials == 3
     rate = found.estimates["connections_per_s"]
-    assert rate.value == pytest.approx(LoadWorld().best, rel=0.03)
+    assert rate.value == pytest.approx(CapacityWorld().best, rel=0.03)
     assert rate.n == 3
     assert rate.low is not None
     assert rate.unit == "1/s"
@@ -120,7 +120,7 @@ def test_the_study_stands_beside(summary: Summary) -> None:
 
 
 def test_the_same_run_gives_the_same_summary_and_survives_the_disk(summary: Summary) -> None:
-    again = summarise(made_load_run())
+    again = summarise(made_capacity_run())
     assert to_json(again) == to_json(summary)
     written = json.dumps(to_json(summary), allow_nan=False)
     back = from_json(json.loads(written), Summary)
@@ -128,7 +128,7 @@ def test_the_same_run_gives_the_same_summary_and_survives_the_disk(summary: Summ
 
 
 def test_a_generator_that_was_the_limit_gives_at_least() -> None:
-    summary = summarise(made_load_run({"nginx": LoadWorld(client_us=400.0)}))
+    summary = summarise(made_capacity_run({"nginx": CapacityWorld(client_us=400.0)}))
     (cell,) = summary.cells
     assert cell.verdict == "at_least"
     assert {note.code for note in cell.reasons} >= {"search_generator_bound", "client_saturated"}
@@ -140,20 +140,22 @@ def test_a_generator_that_was_the_limit_gives_at_least() -> None:
 def test_a_generator_is_late_where_its_delay_is_part_of_the_response(
     late_ms: float, verdict: str
 ) -> None:
-    summary = summarise(made_load_run({"nginx": LoadWorld(late_ms=late_ms)}))
+    summary = summarise(made_capacity_run({"nginx": CapacityWorld(late_ms=late_ms)}))
     assert table(summary, "loads-0").rows[1][-1] == verdict
 
 
-def test_a_doomed_cell_leaves_the_others_alone() -> None:
-    summary = summarise(made_load_run({"nginx": LoadWorld(), "apache": LoadWorld(fails_from=1)}))
+def test_an_inconclusive_cell_leaves_the_others_alone() -> None:
+    summary = summarise(
+        made_capacity_run({"nginx": CapacityWorld(), "apache": CapacityWorld(fails_from=1)})
+    )
     verdicts = {cell.key.split(",")[0]: cell.verdict for cell in summary.cells}
     assert verdicts == {"server=nginx": "valid", "server=apache": "failed"}
     assert "apache" in texts(summary, "inconclusive")[0]
 
 
-def test_steps_that_failed_are_told() -> None:
-    world = LoadWorld(status=lambda s: "failed" if s.fraction == 0.6 else "done")
-    summary = summarise(made_load_run({"nginx": world}))
+def test_steps_that_failed_are_reported() -> None:
+    world = CapacityWorld(status=lambda s: "failed" if s.fraction == 0.6 else "done")
+    summary = summarise(made_capacity_run({"nginx": world}))
     (cell,) = summary.cells
     assert cell.verdict == "valid"
     assert "trial_server_died" in {note.code for note in cell.reasons}
@@ -161,7 +163,9 @@ def test_steps_that_failed_are_told() -> None:
 
 
 def test_a_shared_processor_makes_a_lower_bound() -> None:
-    contents = made_load_run({"nginx 1": LoadWorld(), "nginx 2": LoadWorld(alone=1700.0)})
+    contents = made_capacity_run(
+        {"nginx 1": CapacityWorld(), "nginx 2": CapacityWorld(alone=1700.0)}
+    )
     contents = replace(
         contents, environment=replace(contents.environment, generator_processors=(1,))
     )
@@ -173,7 +177,7 @@ def test_a_shared_processor_makes_a_lower_bound() -> None:
 
 def test_a_capture_stands_in_a_table_of_its_own() -> None:
     plan = made_plan(objective=Objective("mean", 5.0))
-    contents = made_load_run({"nginx": LoadWorld()}, plan)
+    contents = made_capacity_run({"nginx": CapacityWorld()}, plan)
     comparison = Comparison(0.5, 4.02, 4.0, 1.005, "1 %")
     phase = PhaseResult("close", 1000, (comparison,), 3.0, 9.0)
     result = RateResult(500, 499.8, Resolution(5, 9, 100), 1000, 1000, 0, 9000, 0, (phase,))

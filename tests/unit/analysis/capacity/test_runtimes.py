@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from made_load import LoadWorld, drive, made_cell, made_load_run, made_plan
+from made_capacity import CapacityWorld, drive, made_capacity_run, made_cell, made_plan
 from tlslab.analysis.capacity import runtimes
-from tlslab.analysis.capacity.cells import LoadCell, measure
+from tlslab.analysis.capacity.cells import CapacityCell, measure
 from tlslab.analysis.capacity.published import load_study
 from tlslab.model.capacity import OpenLoopRules, WarmUpRules
 from tlslab.model.record import PaceSample
@@ -17,7 +17,7 @@ RULES = WarmUpRules(connections=16, most=20, window=SECOND, steady=3, width=0.05
 PLAN = replace(made_plan(), warm_up=RULES, open_loop=OpenLoopRules((0.5, 1.2), 2, 400, SECOND))
 
 
-class Warming(LoadWorld):
+class Warming(CapacityWorld):
     """A server whose first runs are slower: half the rate at first, then ever less so."""
 
     seen = 0
@@ -30,7 +30,7 @@ class Warming(LoadWorld):
         return super().trial(step, cell, number)
 
 
-def cell(name: str, world: LoadWorld) -> LoadCell:
+def cell(name: str, world: CapacityWorld) -> CapacityCell:
     planned = made_cell(server="tomcat", jdk=name, connector="jsse")
     trials = drive(PLAN, world, planned)
     pace = tuple(PaceSample(float(at), 100.0, 10 * at, at, 5.0, 9.0) for at in range(1, 5))
@@ -38,15 +38,15 @@ def cell(name: str, world: LoadWorld) -> LoadCell:
         replace(t, runs={kind: replace(run, pace=pace) for kind, run in t.runs.items()})
         for t in trials
     ]
-    return measure(planned, paced, PLAN, made_load_run().environment)
+    return measure(planned, paced, PLAN, made_capacity_run().environment)
 
 
 @pytest.fixture(name="cells", scope="module")
-def _cells() -> list[LoadCell]:
-    return [cell("jdk-17", Warming(seed=1)), cell("jdk-25", LoadWorld(alone=1800.0, seed=2))]
+def _cells() -> list[CapacityCell]:
+    return [cell("jdk-17", Warming(seed=1)), cell("jdk-25", CapacityWorld(alone=1800.0, seed=2))]
 
 
-def test_warm_up_is_recognised_for_each_server(cells: list[LoadCell]) -> None:
+def test_warm_up_is_recognised_for_each_server(cells: list[CapacityCell]) -> None:
     slow = runtimes.warm_ups(cells[0], RULES)
     assert len(slow) >= 3
     assert all(found.warm and len(found.rates) > 3 for found in slow)
@@ -60,13 +60,13 @@ def test_one_that_the_cap_ended_was_not_warm() -> None:
     assert not any(each.warm for each in found if len(each.rates) < 4)
 
 
-def test_the_table_tells_how_long_it_took(cells: list[LoadCell]) -> None:
+def test_the_table_reports_how_long_it_took(cells: list[CapacityCell]) -> None:
     table = runtimes.tables(cells, PLAN)[0]
     assert [row[0] for row in table.rows] == ["jdk-17", "jdk-25"]
     assert table.rows[0][4] == f"{table.rows[0][1]} of {table.rows[0][1]}"
 
 
-def test_overload_is_drawn_over_time_for_each_load(cells: list[LoadCell]) -> None:
+def test_overload_is_drawn_over_time_for_each_load(cells: list[CapacityCell]) -> None:
     found = {figure.id: figure for figure in runtimes.figures(cells, PLAN)}
     assert "warm-up" in found
     for part in ("at-once", "time", "failed"):
@@ -75,13 +75,13 @@ def test_overload_is_drawn_over_time_for_each_load(cells: list[LoadCell]) -> Non
     assert found["overload-at-once-120"].series[0].y == (10.0, 20.0, 30.0, 40.0)
 
 
-def test_httperfs_block_is_there_for_each_runtime_and_load(cells: list[LoadCell]) -> None:
+def test_httperfs_block_is_there_for_each_runtime_and_load(cells: list[CapacityCell]) -> None:
     blocks = runtimes.texts(cells)
     assert len(blocks) == len({block.id for block in blocks}) == 4
     assert "<=40 concurrent connections" in blocks[0].text
 
 
-def test_the_study_stands_beside_ours_as_ratios(cells: list[LoadCell]) -> None:
+def test_the_study_stands_beside_ours_as_ratios(cells: list[CapacityCell]) -> None:
     study = load_study("tomcat-2008", runtimes.SCHEMA)
     table = runtimes.published_table(cells, study)
     assert [row[0] for row in table.rows] == [

@@ -69,11 +69,11 @@ def test_ratios_are_to_the_baseline_of_the_same_setting(full: Summary) -> None:
     assert rate.ratio < 1
 
 
-def test_a_ratio_of_estimates_is_the_ratio_that_is_told(full: Summary) -> None:
+def test_a_ratio_of_estimates_is_the_ratio_that_is_reported(full: Summary) -> None:
     name = "connections_per_s"
     estimates = [full.cell(key(group)).estimates[name].value for group in ("P-521", "X25519")]
-    told = comparison(full, key("P-521"), name).ratio
-    assert told == pytest.approx(estimates[0] / estimates[1])
+    reported = comparison(full, key("P-521"), name).ratio
+    assert reported == pytest.approx(estimates[0] / estimates[1])
 
 
 def test_published_ratios_stand_beside_cells_with_the_studys_key(full: Summary) -> None:
@@ -119,9 +119,9 @@ def test_the_answer_names_winner_rate_and_rivals(full: Summary) -> None:
 
 
 def test_the_kernels_share_is_explained(full: Summary) -> None:
-    told = [finding.text for finding in full.findings if finding.code == "kernel_share"]
-    assert len(told) == 4
-    assert "38 % with X25519 and 15 % with P-521" in told[0]
+    reported = [finding.text for finding in full.findings if finding.code == "kernel_share"]
+    assert len(reported) == 4
+    assert "38 % with X25519 and 15 % with P-521" in reported[0]
 
 
 def test_processor_use_over_time_adds_up(full: Summary) -> None:

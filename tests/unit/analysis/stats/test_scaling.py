@@ -27,7 +27,7 @@ def test_the_law_that_made_the_values_is_found() -> None:
     law = fit_law(made((500.0, 0.08, 0.002)))
     assert law is not None
     assert law.per_one.value == pytest.approx(500, rel=0.03)
-    assert law.serial.value == pytest.approx(0.08, abs=0.02)
+    assert law.contention.value == pytest.approx(0.08, abs=0.02)
     assert law.peak_at is not None
     assert law.peak_at.low is not None
     assert law.peak_at.low <= (0.92 / 0.002) ** 0.5 <= law.peak_at.high
@@ -35,7 +35,7 @@ def test_the_law_that_made_the_values_is_found() -> None:
     assert law.at(8) == pytest.approx(law_value((500, 0.08, 0.002), 8), rel=0.03)
 
 
-def test_no_peak_is_told_where_none_is_in_reach() -> None:
+def test_no_peak_is_reported_where_none_is_in_reach() -> None:
     law = fit_law(made((100.0, 0.05, 0.0)))
     assert law is not None
     assert law.peak_at is None

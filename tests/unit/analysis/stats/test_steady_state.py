@@ -92,7 +92,7 @@ def test_mser_cuts_off_what_raises_the_standard_error() -> None:
 
 
 def test_mser_takes_batches_of_five_from_fifty_slices_on() -> None:
-    """In batches a noisy begin whose mean is that of the rest is none."""
+    """In batches a noisy start whose mean is that of the rest is none."""
     batches = [np.array([5.0, -5.0, 5.0, -5.0, 0.0])] * 2 + [
         np.array([1.0, -1.0, 1.0, -1.0, 0.0])
     ] * 8

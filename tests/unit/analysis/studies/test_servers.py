@@ -122,6 +122,6 @@ def test_a_sentence_speaks_of_its_own_server() -> None:
     texts = [f.text for f in summary.findings]
     assert any("on one processor of nginx (TLS 1.2, ECDSA P-256)" in text for text in texts)
     assert any("on two processors of apache (TLS 1.2, RSA-2048)" in text for text in texts)
-    told = dict(facts(summary))
-    assert told["Server nginx"].endswith("on processors 0")
-    assert told["Server apache"].endswith("on processors 0, 1")
+    reported = dict(facts(summary))
+    assert reported["Server nginx"].endswith("on processors 0")
+    assert reported["Server apache"].endswith("on processors 0, 1")

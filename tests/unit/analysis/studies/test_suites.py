@@ -1,4 +1,4 @@
-"""Study R: orders with ties, Diffie-Hellman sizes, agreement with a published order."""
+"""The suites study: orders with ties, Diffie-Hellman sizes, correlation with a published order."""
 
 import math
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from tlslab.analysis.published import load_order, load_study
 from tlslab.analysis.stats.estimate import estimate
 from tlslab.analysis.studies.suites import SuitesStudy, suites_study
 from tlslab.analysis.studies.suites.diffie_hellman import Load, handshake_share
-from tlslab.analysis.studies.suites.orders import _taus, agreement, agreement_with, ranks
+from tlslab.analysis.studies.suites.orders import _taus, correlation_with, order_correlation, ranks
 from tlslab.analysis.studies.suites.places import (
     HANDSHAKE,
     KEEP_ALIVE,
@@ -92,7 +92,7 @@ def study() -> SuitesStudy:
     return suites_study(all_cells(), STUDY)
 
 
-def told(study: SuitesStudy, code: str) -> str:
+def reported(study: SuitesStudy, code: str) -> str:
     return "\n".join(finding.text for finding in study.findings if finding.code == code)
 
 
@@ -122,7 +122,7 @@ def test_suites_that_cannot_be_told_apart_share_a_rank(study: SuitesStudy) -> No
     by_name = {short_name(c): found[c.summary.key] for c in place.usual}
     assert by_name["AES128-GCM-SHA256"] == "1="
     assert by_name["AES256-SHA256"] not in ("1", "1=")
-    assert "cannot be told from the best" in told(study, f"suites_{KEEP_ALIVE}")
+    assert "cannot be told from the best" in reported(study, f"suites_{KEEP_ALIVE}")
 
 
 def test_bars_are_grouped_by_family_best_first(study: SuitesStudy) -> None:
@@ -145,22 +145,22 @@ def test_bars_are_grouped_by_family_best_first(study: SuitesStudy) -> None:
 
 
 def test_the_size_makes_handshakes_dear_and_leaves_requests_alone(study: SuitesStudy) -> None:
-    handshake, keep_alive = told(study, "dh_handshake"), told(study, "dh_keep_alive")
+    handshake, keep_alive = reported(study, "dh_handshake"), reported(study, "dh_keep_alive")
     assert "with 1024 bits 0.70" in handshake
     assert "with 4096 bits 2.6" in handshake
     assert "no size makes a detectable difference" in keep_alive
-    assert "refuted here as an effect of the size" in told(study, "dh_share")
+    assert "refuted here as an effect of the size" in reported(study, "dh_share")
     table = next(table for table in study.tables if table.id.startswith("dh"))
     assert [row[1] for row in table.rows] == [1024, 2048, 3072, 4096]
 
 
-def test_a_real_difference_between_sizes_is_told() -> None:
+def test_a_real_difference_between_sizes_is_reported() -> None:
     cells = all_cells()
     slow = cell("DHE-RSA-AES128-GCM-SHA256", request_us("GCM") * 1.3, DH_US[1024], 1024)
     cells = [slow if c.summary.key == slow.summary.key else c for c in cells]
     study = suites_study(cells, STUDY)
-    assert "a difference is detected with 1024 bits (" in told(study, "dh_keep_alive")
-    assert "seen again" in told(study, "dh_share")
+    assert "a difference is detected with 1024 bits (" in reported(study, "dh_keep_alive")
+    assert "seen again" in reported(study, "dh_share")
 
 
 def test_the_share_of_handshakes_is_arithmetic() -> None:
@@ -176,19 +176,19 @@ def test_the_share_of_handshakes_is_arithmetic() -> None:
 def test_orders_are_compared_by_tau() -> None:
     cells = all_cells()
     mine = sorted(cells[:23], key=lambda c: c.summary.estimates[KEEP_ALIVE].value, reverse=True)
-    tau = agreement_with(cells[:23], KEEP_ALIVE, [short_name(c) for c in mine])
+    tau = correlation_with(cells[:23], KEEP_ALIVE, [short_name(c) for c in mine])
     assert tau is not None
     assert tau.value == pytest.approx(1)
     assert tau.n == 23
-    backwards = agreement_with(cells[:23], KEEP_ALIVE, [short_name(c) for c in reversed(mine)])
+    backwards = correlation_with(cells[:23], KEEP_ALIVE, [short_name(c) for c in reversed(mine)])
     assert backwards is not None
     assert backwards.value == pytest.approx(-1)
     assert tau.low is not None
     assert tau.low <= tau.value
-    both = agreement(cells[:23], KEEP_ALIVE, HANDSHAKE)
+    both = order_correlation(cells[:23], KEEP_ALIVE, HANDSHAKE)
     assert both is not None
     assert -1 < both.value < 0.9
-    assert agreement_with(cells[:3], KEEP_ALIVE, [short_name(c) for c in cells]) is None
+    assert correlation_with(cells[:3], KEEP_ALIVE, [short_name(c) for c in cells]) is None
 
 
 def test_resampled_taus_are_those_of_the_library() -> None:
@@ -200,13 +200,13 @@ def test_resampled_taus_are_those_of_the_library() -> None:
 
 
 def test_the_study_is_beside_ours_only_where_it_applies(study: SuitesStudy) -> None:
-    assert "Kendall's tau" in told(study, "suites_beside_the_study")
-    assert "1.39" in told(study, "suites_beside_the_study")
+    assert "Kendall's tau" in reported(study, "suites_beside_the_study")
+    assert "1.39" in reported(study, "suites_beside_the_study")
     other = [
         Measured(replace(c.summary, factors={**c.summary.factors, "http": "1.1"}), c.values)
         for c in all_cells()
     ]
-    assert told(suites_study(other, STUDY), "suites_beside_the_study") == ""
+    assert reported(suites_study(other, STUDY), "suites_beside_the_study") == ""
     assert len(suites_study([*all_cells(), *other], STUDY).tables) == 6
 
 
@@ -217,9 +217,9 @@ def test_where_the_generator_was_the_limit_the_cost_of_a_request_decides() -> No
     (place,) = places(cells)
     assert place.keep_alive == KEEP_ALIVE_REQUEST_COST
     study = suites_study(cells, STUDY)
-    assert told(study, f"suites_{KEEP_ALIVE_REQUEST_COST}")
-    assert "here it is 1.5" in told(study, "suites_beside_the_study")
-    assert "no size makes a detectable difference" in told(study, "dh_keep_alive")
+    assert reported(study, f"suites_{KEEP_ALIVE_REQUEST_COST}")
+    assert "here it is 1.5" in reported(study, "suites_beside_the_study")
+    assert "no size makes a detectable difference" in reported(study, "dh_keep_alive")
 
 
 def test_a_refused_suite_keeps_its_reason() -> None:
@@ -228,14 +228,14 @@ def test_a_refused_suite_keeps_its_reason() -> None:
     refused = replace(cells[8].summary, verdict="unsupported", reasons=(note,), estimates={})
     cells[8] = Measured(refused, {})
     study = suites_study(cells, STUDY)
-    assert "AES128-CCM (the server sent the alert" in told(study, "suites_unsupported")
+    assert "AES128-CCM (the server sent the alert" in reported(study, "suites_unsupported")
     table = next(table for table in study.tables if table.id.startswith("suites"))
     row = next(row for row in table.rows if row[0] == "AES128-CCM")
     assert "handshake_failure" in str(row[1])
     assert len(row) == len(table.columns)
 
 
-def test_without_keep_alive_runs_handshakes_are_still_told() -> None:
+def test_without_keep_alive_runs_handshakes_are_still_reported() -> None:
     cells = [
         Measured(
             replace(c.summary, estimates={HANDSHAKE: c.summary.estimates[HANDSHAKE]}),
@@ -244,8 +244,8 @@ def test_without_keep_alive_runs_handshakes_are_still_told() -> None:
         for c in all_cells()
     ]
     study = suites_study(cells, None)
-    assert told(study, f"suites_{HANDSHAKE}")
-    assert not any("keep_alive" in figure.id for figure in study.figures)
+    assert reported(study, f"suites_{HANDSHAKE}")
+    assert not any("keep-alive" in figure.id for figure in study.figures)
 
 
 def test_families_are_key_exchange_and_certificate() -> None:

@@ -83,7 +83,7 @@ def compared(candidate: Measured | None, baseline: Measured | None, name: str) -
     return None if found is None or found.verdict == "not_comparable" else found
 
 
-def told(found: Comparison) -> str:
+def reported(found: Comparison) -> str:
     """`1.25 (95 %: 1.21 to 1.29)`."""
     if found.low is None or found.high is None:
         return f"{ratio_figure(found.ratio)} (no interval)"

@@ -12,7 +12,7 @@ from tlslab.analysis.studies.servers.beside import (
     others,
     place_of,
     places,
-    told,
+    reported,
 )
 from tlslab.model.finding import Finding
 from tlslab.model.wording import cell_label
@@ -29,7 +29,7 @@ def best_servers(cells: Sequence[Measured], study: Study | None) -> list[Finding
     if not found:
         return []
     parts = [
-        f"{told(comparison)} times the best of {place_of(other).server} "
+        f"{reported(comparison)} times the best of {place_of(other).server} "
         f"({cell_label(others(other))})"
         for other, comparison in found
     ]
@@ -71,8 +71,8 @@ def _rate(cell: Measured) -> float:
 def offloaded(cells: Sequence[Measured], study: Study | None) -> list[Finding]:
     """Each front against the server direct: with the same group, and with the fastest one."""
     fronts = [place for place in places(cells) if not place.direct]
-    told_of = [_offload(cells, place, study) for place in fronts]
-    return [finding for findings in told_of for finding in findings]
+    reported_of = [_offload(cells, place, study) for place in fronts]
+    return [finding for findings in reported_of for finding in findings]
 
 
 def _offload(cells: Sequence[Measured], place: Place, study: Study | None) -> list[Finding]:
@@ -90,12 +90,12 @@ def _offload(cells: Sequence[Measured], place: Place, study: Study | None) -> li
             and _but_group(other) == _but_group(cell)
             and other.may_rank(RATE)
         ]
-        if (finding := _offload_told(cell, place, direct, study)) is not None:
+        if (finding := _offload_reported(cell, place, direct, study)) is not None:
             found.append(finding)
     return found
 
 
-def _offload_told(
+def _offload_reported(
     cell: Measured, place: Place, direct: Sequence[Measured], study: Study | None
 ) -> Finding | None:
     group = cell.summary.factors["group"]
@@ -107,7 +107,7 @@ def _offload_told(
         if comparison is None or other is None or (other is same and words == "direct with"):
             continue
         name = words if other is same else f"{words} {other.summary.factors['group']}"
-        parts.append(f"{told(comparison)} times as many as {name}")
+        parts.append(f"{reported(comparison)} times as many as {name}")
         keys.append(other.summary.key)
     if not parts:
         return None
@@ -130,7 +130,7 @@ def _but_group(cell: Measured) -> dict[str, str]:
 
 
 def _group(cells: Sequence[Measured], study: Study | None) -> str | None:
-    """The group to tell of: the study's, if it was measured, or the last one."""
+    """The group to report: the study's, if it was measured, or the last one."""
     groups = [cell.summary.factors["group"] for cell in cells if "group" in cell.summary.factors]
     if study is not None and study.offloader is not None and study.offloader.group in groups:
         return study.offloader.group

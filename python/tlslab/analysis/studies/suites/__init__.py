@@ -1,4 +1,4 @@
-"""Study R: which cipher suite, which Diffie-Hellman size?
+"""The suites study: which cipher suite, which Diffie-Hellman size?
 
 `places` gathers the cells of one server and version of HTTP, `figures` and `tables` show them,
 `orders` compares orders of suites with each other and with a published one, `diffie_hellman`

@@ -1,11 +1,11 @@
-"""Study R's findings: sentences with the intervals that carry them."""
+"""Findings of the suites study: sentences with the intervals that carry them."""
 
 from collections.abc import Mapping, Sequence
 
 from tlslab.analysis.compare import Measured, compare, order
 from tlslab.analysis.published import Order
 from tlslab.analysis.studies.suites.diffie_hellman import Load, SizeCell, keep_alive_bound
-from tlslab.analysis.studies.suites.orders import agreement, agreement_with, tau_words
+from tlslab.analysis.studies.suites.orders import correlation_with, order_correlation, tau_words
 from tlslab.analysis.studies.suites.places import (
     HANDSHAKE,
     KEEP_ALIVE,
@@ -52,7 +52,7 @@ def fastest(place: Place, estimate: str) -> Finding | None:
 
 def orders_apart(place: Place) -> Finding | None:
     """Whether the order by handshakes is the one on connections kept open."""
-    tau = agreement(place.usual, place.keep_alive, HANDSHAKE)
+    tau = order_correlation(place.usual, place.keep_alive, HANDSHAKE)
     if tau is None:
         return None
     text = (
@@ -66,7 +66,7 @@ def beside_the_study(place: Place, study: Order) -> Finding | None:
     """Our order and range against the published ones."""
     if any(place.setting.get(name, level) != level for name, level in study.applies_to.items()):
         return None
-    tau = agreement_with(place.usual, place.keep_alive, study.order)
+    tau = correlation_with(place.usual, place.keep_alive, study.order)
     if tau is None:
         return None
     text = (
@@ -102,9 +102,9 @@ def diffie_hellman(
     place: Place, found: Mapping[str, Sequence[SizeCell]], load: Load
 ) -> tuple[Finding, ...]:
     """What the size of the parameters costs a handshake, and what it costs a request."""
-    told: list[Finding] = []
+    reported: list[Finding] = []
     for suite, rows in found.items():
-        told += [
+        reported += [
             finding
             for finding in (
                 _handshake_by_size(place, suite, rows),
@@ -113,7 +113,7 @@ def diffie_hellman(
             )
             if finding is not None
         ]
-    return tuple(told)
+    return tuple(reported)
 
 
 def _handshake_by_size(place: Place, suite: str, rows: Sequence[SizeCell]) -> Finding | None:

@@ -1,10 +1,10 @@
 """What the size of Diffie-Hellman parameters costs: handshakes and requests, each on its own.
 
-The question is study R's: with connections kept open, 2048 bits came out best and 1024 clearly
-worse. A handshake's cost rises steeply with the size; a request's cannot, because the parameters
-play no part after the handshake. What remains is how much of such a measurement handshakes can be:
-connections x cost of a handshake / (length x processors of the server), and nothing at all where
-the connections are made in the warm-up.
+The published study raised the question: with connections kept open, 2048 bits came out best and
+1024 clearly worse. A handshake's cost rises steeply with the size; a request's cannot, because the
+parameters play no part after the handshake. What remains is how much of such a measurement
+handshakes can be: connections x cost of a handshake / (length x processors of the server), and
+nothing at all where the connections are made in the warm-up.
 """
 
 from collections.abc import Sequence

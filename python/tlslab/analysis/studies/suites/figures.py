@@ -1,4 +1,4 @@
-"""Study R's charts: suites by family, fastest first in each."""
+"""Figures of the suites study: suites by family, fastest first in each."""
 
 from collections.abc import Sequence
 

@@ -46,7 +46,7 @@ def ranks(cells: Sequence[Measured], estimate: str) -> dict[str, str]:
     return found
 
 
-def agreement_with(
+def correlation_with(
     cells: Sequence[Measured], estimate: str, published: Sequence[str]
 ) -> Tau | None:
     """Our order of the suites that a published one has, too, against that."""
@@ -58,7 +58,7 @@ def agreement_with(
     return _tau(values, np.tile(places, (values.shape[0], 1)))
 
 
-def agreement(cells: Sequence[Measured], one: str, other: str) -> Tau | None:
+def order_correlation(cells: Sequence[Measured], one: str, other: str) -> Tau | None:
     """Two of our own orders against each other, over the cells that have both."""
     both = [cell for cell in _able(cells, one) if cell in _able(cells, other)]
     if len(both) < LEAST_SUITES:

@@ -1,4 +1,4 @@
-"""Study R as a whole: what its page has, from measured cells alone."""
+"""The whole suites study: what its page has, from measured cells alone."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ def suites_study(
     """
     drawn: list[Figure] = []
     tables: list[DataTable] = []
-    told: list[Finding | None] = []
+    reported: list[Finding | None] = []
     for place in places(cells):
         load = _load(study, processors)
         found = sizes(place, load)
@@ -47,10 +47,10 @@ def suites_study(
         tables += [kept_open_table(place, study.order if study else ()), handshake_table(place)]
         if found:
             tables.append(sizes_table(place, found))
-        told += _answers(place, study)
-        told += answers.diffie_hellman(place, found, load)
+        reported += _answers(place, study)
+        reported += answers.diffie_hellman(place, found, load)
     return SuitesStudy(
-        tuple(drawn), tuple(tables), tuple(finding for finding in told if finding is not None)
+        tuple(drawn), tuple(tables), tuple(finding for finding in reported if finding is not None)
     )
 
 

@@ -1,4 +1,4 @@
-"""Study R's tables: all numbers of a suite, and those of each Diffie-Hellman size."""
+"""Tables of the suites study: all numbers of a suite, and those of each Diffie-Hellman size."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

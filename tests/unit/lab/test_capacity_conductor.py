@@ -8,7 +8,7 @@ from pathlib import Path
 
 import psutil
 
-from made_load import made_plan
+from made_capacity import made_plan
 from tlslab.experiment import dumps, load
 from tlslab.lab import events
 from tlslab.lab.capacity.conductor import CapacityConductor

@@ -56,23 +56,27 @@ def test_what_is_written_is_read_back(quick: bool) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("first = 4", "first = 0", "load.search.first: must be a whole number from 1"),
+        ("first = 4", "first = 0", "capacity.search.first: must be a whole number from 1"),
         ("growth = 2.0", "growth = 1.0", "must be a number from 1.1"),
-        ("growth = 2.0", 'growth = "2"', "load.search.growth: must be a number"),
+        ("growth = 2.0", 'growth = "2"', "capacity.search.growth: must be a number"),
         ("most = 6", "most = 2", "must be a whole number from 3"),
         ('arrivals = "poisson"', 'arrivals = "normal"', "must be one of constant, poisson"),
         ("fractions = [0.2, 0.4]", "fractions = []", "must be a list of numbers"),
         ("fractions = [0.2, 0.4]", "fractions = [0.2, 2]", "must have numbers from 0.001 to 1"),
         ('resume = "psk"', 'resume = "none"', "must be one of id, ticket, psk"),
         ("[1, 4, 16]", "[1, 1.5]", "must be whole numbers"),
-        ('objective = "p99<50ms"', 'objective = "fast"', "load.objective: has the form p99<50ms"),
+        (
+            'objective = "p99<50ms"',
+            'objective = "fast"',
+            "capacity.objective: has the form p99<50ms",
+        ),
         ("fresh_server = true", "fresh_server = 1", "must be true or false"),
         ('tls = "ssl3"', 'tls = "ssl2"', "unknown name 'ssl2'; known: 1.2, 1.3, ssl3"),
-        ("[load.maximum]", "[load.minimum]", "load.minimum: unknown key"),
-        ('kind = "capacity"', 'kind = "matrix"', "load: unknown key"),
+        ("[capacity.maximum]", "[capacity.minimum]", "capacity.minimum: unknown key"),
+        ('kind = "capacity"', 'kind = "matrix"', "capacity: unknown key"),
     ],
 )
-def test_faults_are_told_by_line_and_key(old: str, new: str, message: str) -> None:
+def test_faults_are_reported_by_line_and_key(old: str, new: str, message: str) -> None:
     assert old in TEXT
     with pytest.raises(ExperimentError, match=r"capacity\.toml:[0-9]+: ") as caught:
         loads(TEXT.replace(old, new, 1), "capacity.toml")

@@ -55,7 +55,7 @@ FACTS = Facts("1.3", "TLS_AES_256_GCM_SHA384", "X25519", "ecdsa_secp256r1_sha256
 def made_plan(
     remedies: bool = False, fresh_server: bool = True, objective: Objective | None = None
 ) -> CapacityPlan:
-    """A plan as study C has it."""
+    """A plan as the published capacity study has it."""
     return CapacityPlan(
         search=SearchRules(4, 512, WINDOW),
         maximum=MaximumRules(3, 6, WINDOW),
@@ -73,7 +73,7 @@ def made_cell(**factors: str) -> Cell:
 
 
 @dataclass
-class LoadWorld:
+class CapacityWorld:
     """How the made-up server behaves: a universal scalability law over connections.
 
     `alone` connections/s with one connection at a time, contention and crosstalk as Gunther has
@@ -216,7 +216,7 @@ class LoadWorld:
 
 
 def drive(
-    plan: CapacityPlan, world: LoadWorld, cell: Cell | None = None, stop_after: int = 500
+    plan: CapacityPlan, world: CapacityWorld, cell: Cell | None = None, stop_after: int = 500
 ) -> list[Trial]:
     """All trials of a cell, as the conductor would run them; a visit's end stops the server."""
     cell = cell or made_cell()
@@ -247,16 +247,16 @@ def log_mean(values: list[float]) -> float:
 WORKLOAD = Workload(2048, 512, 1, WINDOW, WINDOW)
 
 
-def made_load_run(
-    worlds: dict[str, LoadWorld] | None = None, plan: CapacityPlan | None = None
+def made_capacity_run(
+    worlds: dict[str, CapacityWorld] | None = None, plan: CapacityPlan | None = None
 ) -> RunContents:
     """A whole run: a cell for each world, whose name is `SERVER` or `SERVER PROCESSORS`."""
     plan = plan or made_plan(remedies=True, objective=Objective("p99", 5.0))
     worlds = worlds or {
-        "nginx 1": LoadWorld(seed=1),
-        "nginx 2": LoadWorld(alone=1700.0, seed=2),
-        "apache 1": LoadWorld(alone=700.0, seed=3),
-        "apache 2": LoadWorld(alone=1300.0, seed=4),
+        "nginx 1": CapacityWorld(seed=1),
+        "nginx 2": CapacityWorld(alone=1700.0, seed=2),
+        "apache 1": CapacityWorld(alone=700.0, seed=3),
+        "apache 2": CapacityWorld(alone=1300.0, seed=4),
     }
     cells, trials = [], []
     for name, world in worlds.items():
@@ -273,7 +273,7 @@ def made_load_run(
         workload=WORKLOAD,
         blocks=1,
         published="coradiant-2001",
-        kind="load",
+        kind="capacity",
         settings=plan,
     )
     made = Plan(1, 1, tuple(cells), (), ())

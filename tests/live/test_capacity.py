@@ -31,10 +31,10 @@ document_bytes = 2048
 connections = 16
 requests_per_connection = 1
 
-[load]
+[capacity]
 objective = "p99<50ms"
 
-[load.search]
+[capacity.search]
 first = 2
 most = 8
 step = 0.5
@@ -42,12 +42,12 @@ repeats = 1
 warmup_ms = 0
 measure_ms = 200
 
-[load.maximum]
+[capacity.maximum]
 trials = 2
 warmup_ms = 0
 measure_ms = 200
 
-[load.open_loop]
+[capacity.open_loop]
 fractions = [0.2, 0.6]
 trials = 1
 connections = 200
@@ -56,7 +56,7 @@ measure_ms = 300
 """
 
 REMEDIES = """
-[load.remedies]
+[capacity.remedies]
 resume = "psk"
 resume_ratios = [0.0, 0.9]
 requests_per_connection = [1, 8]
@@ -64,14 +64,14 @@ trials = 1
 warmup_ms = 0
 measure_ms = 200
 
-[load.validation]
+[capacity.validation]
 fractions = [0.2]
 warmup_ms = 0
 measure_ms = 300
 """
 
 OBSOLETE = """
-[load.obsolete]
+[capacity.obsolete]
 levels = { server = "reference", processors = "1", tls = "ssl3", key = "rsa-1024", suite = "TLS_RSA_WITH_RC4_128_MD5" }
 """  # noqa: E501
 
@@ -90,7 +90,7 @@ def of(folder: Path, stage: str) -> list[dict[str, Any]]:
     return [trial for trial in steps(folder) if trial["factors"]["stage"] == stage]
 
 
-def assert_told(ended: Ended, folder: Path) -> dict[str, Any]:
+def assert_reported(ended: Ended, folder: Path) -> dict[str, Any]:
     """The exit code says what the verdicts say; the summary."""
     summary: dict[str, Any] = json.loads((folder / "summary.json").read_text())
     verdicts = {cell["verdict"] for cell in summary["cells"]}
@@ -102,7 +102,7 @@ def assert_told(ended: Ended, folder: Path) -> dict[str, Any]:
 def test_every_stage_on_the_reference_server(tlslab: Tlslab, tiny: str, tmp_path: Path) -> None:
     (tmp_path / tiny).write_text(TINY + REMEDIES, "utf-8")
     ended = tlslab.run("run", tiny, "--out", "r", "--objective", "p99<2s")
-    summary = assert_told(ended, tmp_path / "r")
+    summary = assert_reported(ended, tmp_path / "r")
     found = steps(tmp_path / "r")
     assert {trial["status"] for trial in found} == {"done"}, ended.err
     stages = list(dict.fromkeys(trial["factors"]["stage"] for trial in found))
@@ -115,7 +115,7 @@ def test_every_stage_on_the_reference_server(tlslab: Tlslab, tiny: str, tmp_path
             ended_ += sum(books["unexpected"].values())
             assert books["attempts"] == ended_ + books["in_flight_at_stop"]
             assert run["server"]["user_us"] + run["server"]["system_us"] > 0
-    assert str(summary["experiment"]["workload"]["load"]["objective"]) == "p99<2000ms"
+    assert str(summary["experiment"]["workload"]["capacity"]["objective"]) == "p99<2000ms"
     figures = {figure["id"] for figure in summary["figures"]}
     assert {"search", "maximum", "response", "achieved", "cpu-load"} <= figures
     tables = {table["id"] for table in summary["tables"]}
@@ -126,7 +126,7 @@ def test_open_loops_run_at_whole_fractions_and_keep_their_arrivals(
     tlslab: Tlslab, tiny: str, tmp_path: Path
 ) -> None:
     (tmp_path / tiny).write_text(TINY + OBSOLETE, "utf-8")
-    assert_told(tlslab.run("run", tiny, "--target", "nginx", "--out", "r"), tmp_path / "r")
+    assert_reported(tlslab.run("run", tiny, "--target", "nginx", "--out", "r"), tmp_path / "r")
     # Without --allow-obsolete the cell that needs it is not there.
     assert {trial["factors"]["tls"] for trial in steps(tmp_path / "r")} == {"1.3"}
     maxima = of(tmp_path / "r", "maximum")
@@ -144,8 +144,8 @@ def test_open_loops_run_at_whole_fractions_and_keep_their_arrivals(
 def test_remedies_resume_as_asked_and_keep_connections(
     tlslab: Tlslab, tiny: str, tmp_path: Path
 ) -> None:
-    (tmp_path / tiny).write_text(TINY + REMEDIES.partition("[load.validation]")[0], "utf-8")
-    assert_told(tlslab.run("run", tiny, "--target", "nginx", "--out", "r"), tmp_path / "r")
+    (tmp_path / tiny).write_text(TINY + REMEDIES.partition("[capacity.validation]")[0], "utf-8")
+    assert_reported(tlslab.run("run", tiny, "--target", "nginx", "--out", "r"), tmp_path / "r")
     remedies = {
         (t["factors"].get("resume_ratio"), t["factors"].get("requests_per_connection")): t
         for t in of(tmp_path / "r", "remedy")
@@ -166,7 +166,7 @@ def test_the_point_of_history_needs_to_be_allowed(
 ) -> None:
     (tmp_path / tiny).write_text(TINY + OBSOLETE, "utf-8")
     ended = tlslab.run("run", tiny, "--out", "r", "--allow-obsolete")
-    summary = assert_told(ended, tmp_path / "r")
+    summary = assert_reported(ended, tmp_path / "r")
     old = [trial for trial in steps(tmp_path / "r") if trial["factors"]["tls"] == "ssl3"]
     assert {trial["status"] for trial in old} == {"done"}, ended.err
     for trial in old:
@@ -189,7 +189,7 @@ def test_an_interrupted_run_goes_on(tlslab: Tlslab, tiny: str, tmp_path: Path) -
     assert ended.code == 130
     assert (tmp_path / "r" / "summary.json").exists()
     before = trials(tmp_path / "r")
-    assert_told(tlslab.run("run", tiny, "--resume", "r", "--seed", "3"), tmp_path / "r")
+    assert_reported(tlslab.run("run", tiny, "--resume", "r", "--seed", "3"), tmp_path / "r")
     after = trials(tmp_path / "r")
     assert after[: len(before)] == before
     assert len(of(tmp_path / "r", "maximum")) == 2
@@ -198,7 +198,9 @@ def test_an_interrupted_run_goes_on(tlslab: Tlslab, tiny: str, tmp_path: Path) -
 
 def test_two_runs_are_laid_over_each_other(tlslab: Tlslab, tiny: str, tmp_path: Path) -> None:
     for target in ("reference", "nginx"):
-        assert_told(tlslab.run("run", tiny, "--target", target, "--out", target), tmp_path / target)
+        assert_reported(
+            tlslab.run("run", tiny, "--target", target, "--out", target), tmp_path / target
+        )
     ended = tlslab.run("compare", "reference", "nginx", "--out", "both")
     assert ended.code == 0, ended.err
     assert "nginx over reference" in ended.out

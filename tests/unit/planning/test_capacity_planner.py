@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from made_load import FIFTHS, WINDOW, LoadWorld, drive, log_mean, made_cell, made_plan
+from made_capacity import FIFTHS, WINDOW, CapacityWorld, drive, log_mean, made_cell, made_plan
 from tlslab.model.capacity import Obsolete, Step, ValidationRules, WarmUpRules
 from tlslab.model.search import Converged
 from tlslab.planning.capacity import (
@@ -20,7 +20,7 @@ from tlslab.planning.obsolete import obsolete_cell
 
 
 def test_stages_follow_one_another() -> None:
-    world = LoadWorld()
+    world = CapacityWorld()
     drive(made_plan(remedies=True), world)
     stages = [step.stage for step in world.steps]
     assert list(dict.fromkeys(stages)) == ["search", "maximum", "open_loop", "remedy"]
@@ -31,7 +31,7 @@ def test_stages_follow_one_another() -> None:
 
 
 def test_the_open_loop_runs_at_whole_fractions_of_the_maximum() -> None:
-    world = LoadWorld()
+    world = CapacityWorld()
     trials = drive(made_plan(), world)
     maximum = log_mean(maximum_rates(trials))
     rates = {step.fraction: step.rate for step in world.steps if step.stage == "open_loop"}
@@ -39,7 +39,7 @@ def test_the_open_loop_runs_at_whole_fractions_of_the_maximum() -> None:
 
 
 def test_each_repetition_has_a_fresh_server_and_an_order_of_its_own() -> None:
-    world = LoadWorld()
+    world = CapacityWorld()
     drive(made_plan(), world)
     visits = {(step.stage, step.repetition): step.visit for step in world.steps}
     assert visits["search", 0] == visits["maximum", 0] == 0
@@ -53,14 +53,14 @@ def test_each_repetition_has_a_fresh_server_and_an_order_of_its_own() -> None:
 
 
 def test_one_server_for_all_but_for_what_it_must_serve() -> None:
-    world = LoadWorld()
+    world = CapacityWorld()
     drive(made_plan(remedies=True, fresh_server=False), world)
     assert {step.visit for step in world.steps if step.serves == "none"} == {0}
     assert {step.visit for step in world.steps if step.serves == "psk"} == {1}
 
 
 def test_a_wide_interval_asks_for_more_trials_up_to_the_cap() -> None:
-    world = LoadWorld(noise=0.08)
+    world = CapacityWorld(noise=0.08)
     plan = made_plan()
     plan = replace(plan, search=replace(plan.search, step=0.5))
     trials = drive(plan, world)
@@ -71,7 +71,7 @@ def test_a_wide_interval_asks_for_more_trials_up_to_the_cap() -> None:
 
 def test_an_interrupted_cell_goes_on_where_it_was() -> None:
     plan = made_plan(remedies=True)
-    whole, broken = LoadWorld(), LoadWorld()
+    whole, broken = CapacityWorld(), CapacityWorld()
     drive(plan, whole)
     trials = drive(plan, broken, stop_after=9)
     cell = made_cell()
@@ -81,7 +81,7 @@ def test_an_interrupted_cell_goes_on_where_it_was() -> None:
 
 
 def test_left_counts_down_to_nothing() -> None:
-    plan, world, cell = made_plan(remedies=True), LoadWorld(), made_cell()
+    plan, world, cell = made_plan(remedies=True), CapacityWorld(), made_cell()
     trials = drive(plan, world)
     counts = [left(plan, cell, 1, trials[:n])[0] for n in range(len(trials) + 1)]
     assert counts[-1] == 0
@@ -92,7 +92,7 @@ def test_left_counts_down_to_nothing() -> None:
 
 def test_left_counts_the_warm_ups_of_servers_that_are_yet_to_be_started() -> None:
     plan = replace(made_plan(), warm_up=WarmUpRules(8, 10, WINDOW, steady=3))
-    world, cell = LoadWorld(), made_cell()
+    world, cell = CapacityWorld(), made_cell()
     trials = drive(plan, world)
     before = left(plan, cell, 1, [])
     without = left(made_plan(), cell, 1, [])
@@ -109,7 +109,7 @@ def test_a_server_that_dies_is_tried_again_and_then_given_up() -> None:
     def dies(step: Step) -> str:
         return "failed" if step.stage == "maximum" else "done"
 
-    world = LoadWorld(status=dies)
+    world = CapacityWorld(status=dies)
     trials = drive(made_plan(), world)
     assert sum(trial.status == "failed" for trial in trials) == 3
     assert next_step(made_plan(), made_cell(), 1, trials, []) is None
@@ -120,21 +120,21 @@ def test_one_failed_run_costs_one_run() -> None:
     def once(step: Step) -> str:
         return "failed" if (step.repetition, step.fraction) == (1, 0.4) else "done"
 
-    world = LoadWorld(status=once)
+    world = CapacityWorld(status=once)
     trials = drive(made_plan(), world)
     assert sum(trial.status == "failed" for trial in trials) == 1
     assert len([step for step in world.steps if step.stage == "open_loop"]) == 15
 
 
 def test_what_the_server_lacks_ends_the_cell() -> None:
-    trials = drive(made_plan(), LoadWorld(status=lambda step: "unsupported"))
+    trials = drive(made_plan(), CapacityWorld(status=lambda step: "unsupported"))
     assert len(trials) == 1
 
 
-def test_a_doomed_search_ends_the_cell_without_a_level_and_goes_on_with_one() -> None:
-    inconclusive = drive(made_plan(), LoadWorld(fails_from=1))
+def test_an_inconclusive_search_ends_the_cell_without_a_level_and_goes_on_with_one() -> None:
+    inconclusive = drive(made_plan(), CapacityWorld(fails_from=1))
     assert {trial.factors["stage"] for trial in inconclusive} == {"search"}
-    bound = LoadWorld(client_us=400.0)
+    bound = CapacityWorld(client_us=400.0)
     trials = drive(made_plan(), bound)
     assert len(maximum_rates(trials)) == 3
     assert not isinstance(progress_of(made_plan(), trials).search, Converged)
@@ -142,7 +142,7 @@ def test_a_doomed_search_ends_the_cell_without_a_level_and_goes_on_with_one() ->
 
 def test_a_fresh_server_is_warmed_up_until_its_rate_is_steady() -> None:
     plan = replace(made_plan(), warm_up=WarmUpRules(8, 10, WINDOW))
-    world = LoadWorld()
+    world = CapacityWorld()
     drive(plan, world)
     by_visit = Counter(step.visit for step in world.steps if step.stage == "warm_up")
     assert by_visit == dict.fromkeys(range(6), 3)
@@ -152,7 +152,7 @@ def test_a_fresh_server_is_warmed_up_until_its_rate_is_steady() -> None:
 
 def test_a_warm_up_that_never_settles_has_an_end() -> None:
     plan = replace(made_plan(), warm_up=WarmUpRules(8, 5, WINDOW, width=0.0))
-    world = LoadWorld()
+    world = CapacityWorld()
     drive(plan, world)
     assert Counter(s.visit for s in world.steps if s.stage == "warm_up")[0] == 5
 
@@ -161,7 +161,7 @@ def test_a_warm_up_that_never_settles_has_an_end() -> None:
 def test_some_stages_are_for_some_cells(processors: str, runs: int) -> None:
     rules = ValidationRules((0.2, 0.4), WINDOW, {"processors": "1"})
     plan = replace(made_plan(), validation=rules)
-    world = LoadWorld()
+    world = CapacityWorld()
     drive(plan, world, made_cell(server="nginx", processors=processors))
     found = [step for step in world.steps if step.stage == "validation"]
     assert len(found) == runs
@@ -171,7 +171,7 @@ def test_some_stages_are_for_some_cells(processors: str, runs: int) -> None:
 def test_nothing_obsolete_gets_remedies_or_a_capture() -> None:
     levels = {"server": "reference", "processors": "1", "tls": "ssl3"}
     plan = replace(made_plan(remedies=True), validation=ValidationRules((0.2,), WINDOW))
-    world = LoadWorld()
+    world = CapacityWorld()
     drive(plan, world, obsolete_cell(Obsolete(levels)))
     assert {step.stage for step in world.steps} == {"search", "maximum", "open_loop"}
 
