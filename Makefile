@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 # The newest that tlslab is tested on and that is here.
 PYTHON ?= $(shell scripts/find-python.sh)
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
-# The recipe's own process id tells its begin and its end from those of others.
+# The recipe's own process id distinguishes its start and end from those of others.
 ANNOUNCE = scripts/announce.sh $$$$
 # A title, then the time that has passed and the command's last words, on one line that moves.
 PROGRESS = $(or $(wildcard $(BIN)/python),$(PYTHON)) scripts/progress.py
@@ -110,7 +110,7 @@ check: dev ## formatters, linters, types, import rules, schema drift
 	$(BIN)/ruff check --quiet .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
-	$(BIN)/python scripts/check-words.py docs README.md ARCHITECTURE.md CONTRIBUTING.md
+	$(BIN)/python scripts/check-words.py docs README.md ARCHITECTURE.md CONTRIBUTING.md Makefile pyproject.toml bench java python scripts tests
 	scripts/schema.sh check
 	scripts/install-debian.sh
 	$(BIN)/python -m bench.instructions --quick

@@ -19,7 +19,7 @@ class Answer(StrEnum):
 
     YES = "yes"
     NO = "NO"
-    UNTOLD = "CANNOT TELL"
+    INCONCLUSIVE = "INCONCLUSIVE"
 
 
 def interleaved(
@@ -34,23 +34,23 @@ def interleaved(
     return found
 
 
-def tells(found: Interval) -> bool:
+def is_conclusive(found: Interval) -> bool:
     """Whether a ratio is known well enough to be called 1, or not 1."""
     return found.n > 1 and (found.high - found.low) / 2 <= HALF_WIDTH
 
 
 def equal(found: Interval, tolerance: float) -> Answer:
     """Whether a ratio is 1: by its interval, or within the tolerance."""
-    if not tells(found):
-        return Answer.UNTOLD
+    if not is_conclusive(found):
+        return Answer.INCONCLUSIVE
     same = found.low <= 1 <= found.high or abs(found.value - 1) <= tolerance
     return Answer.YES if same else Answer.NO
 
 
 def no_more(found: Interval, tolerance: float) -> Answer:
     """Whether a ratio is at most 1: by its interval, or within the tolerance."""
-    if not tells(found):
-        return Answer.UNTOLD
+    if not is_conclusive(found):
+        return Answer.INCONCLUSIVE
     return Answer.YES if found.low <= 1 or found.value <= 1 + tolerance else Answer.NO
 
 
@@ -58,7 +58,7 @@ def show(question: str, found: Interval, bar: str, answer: Answer) -> bool:
     """Prints the ratio and the answer; whether the bar is met."""
     print(f"{question}: {found:.3f}")
     words = f"{answer}"
-    if answer is Answer.UNTOLD:
+    if answer is Answer.INCONCLUSIVE:
         words += f": the interval is wider than {HALF_WIDTH:.0%} to each side; take more blocks"
     print(f"  {bar}: {words}")
     return answer is Answer.YES

@@ -41,7 +41,7 @@ class Counted:
 
 
 def count(flags: Sequence[str], number: int) -> Counted:
-    """One run of so many handshakes, or records. Raises CannotRunError."""
+    """One run of N handshakes, or records. Raises CannotRunError."""
     valgrind = require("valgrind", "valgrind", "run scripts/install-debian.sh")
     with tempfile.TemporaryDirectory(prefix="tlslab-callgrind-") as folder:
         file = Path(folder) / "callgrind.out"
@@ -69,7 +69,7 @@ def inclusive(lines: Iterable[str]) -> dict[str, int]:
     """Instructions of each side with all that its functions call, from callgrind's file.
 
     The cost of a call stands in the line behind its `calls=` line, the callee in the `cfn=` line
-    before it; a function's name is told once and has a number from then on.
+    before it; a function's name is given once and has a number from then on.
     """
     names: dict[str, str] = {}
     totals = dict.fromkeys(SIDES, 0)

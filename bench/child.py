@@ -17,7 +17,7 @@ from tlslab.targets.base import pinned
 
 PROCESSOR = 1
 
-# Shares of the run's planned time between which "busy" is read: without its begin and its end.
+# Shares of the run's planned time between which "busy" is read: without its start and its end.
 WINDOW = (0.25, 0.85)
 
 # A generator that is this much over its time is ended.
@@ -101,7 +101,7 @@ def _reap(pid: int, deadline: float) -> tuple[int, resource.struct_rusage]:
 
 
 def _watch(begin: float, seconds: float, server: int) -> Busy:
-    """Sleeps through the run, and reads at the begin and at the end of its middle part."""
+    """Sleeps through the run, and reads at the start and at the end of its middle part."""
     readings = []
     for share in WINDOW:
         time.sleep(max(0.0, begin + share * seconds - time.monotonic()))

@@ -11,7 +11,7 @@ from tlslab.model.errors import CannotRunError
 from tlslab.model.primitives import Primitives
 from tlslab.store import from_json
 
-# `tlslab-load --lean` authenticates one connection of so many in full.
+# `tlslab-load --lean` authenticates one connection of N in full.
 SAMPLING_PERIOD = 128
 
 # Payload of the records that nginx with OpenSSL sends: EncryptedExtensions, Certificate (one ECDSA

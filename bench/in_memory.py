@@ -27,7 +27,7 @@ HANDSHAKES = 5000
 
 FORMS = ("full", "resumed")
 
-# The engine may need so many times what a direct loop needs.
+# The engine may need at most this many times what a direct loop needs.
 BAR = 1.05
 
 PATIENCE_S = 120.0

@@ -1,7 +1,7 @@
 """`make bench-instructions`: instructions of each side of a handshake, compared with stored ones.
 
 `bench/instructions.json` holds the stored counts by the code that the libraries choose (ADR 0016).
-Exit codes: 0 as stored, or nothing stored for this machine's code (told loudly); 1 more than 1 %
+Exit codes: 0 as stored, or nothing stored for this machine's code (reported); 1 more than 1 %
 above or below a stored count; 3 could not run. `--quick` counts the one that CI watches, `--update`
 stores what is counted.
 """
@@ -74,7 +74,7 @@ class Found:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Counts, compares, tells; the exit code."""
+    """Counts, compares, prints; the exit code."""
     unknown = set(arguments) - {"--quick", "--update"}
     if unknown:
         print(f"bench-instructions: unknown: {' '.join(sorted(unknown))}")
@@ -155,7 +155,7 @@ def compare(
             print(f"{text}, {difference:+.2%} of the stored {before[side]:,.0f}")
             if abs(difference) > TOLERANCE:
                 changed.append(f"{name}, {side}: {difference:+.2%}")
-    _tell_unknown({one.code for one in found.values()} - known.keys())
+    _report_unknown({one.code for one in found.values()} - known.keys())
     if not changed:
         return 0
     print(f"bench-instructions: more than {TOLERANCE:.0%} from the stored counts:")
@@ -166,7 +166,7 @@ def compare(
     return 1
 
 
-def _tell_unknown(codes: set[str]) -> None:
+def _report_unknown(codes: set[str]) -> None:
     for code in sorted(codes):
         print("=" * 100)
         print(f"bench-instructions: no stored count for this machine's code, {code}")

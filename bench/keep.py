@@ -15,7 +15,7 @@ ROOT = Path(__file__).parent.parent
 
 
 def keep(results: Results, verified: Mapping[str, Verified], setting: Mapping[str, object]) -> Path:
-    """Writes everything that was found; the file. `setting` is what the bench was told."""
+    """Writes everything that was found; the file. `setting` is how the bench was set."""
     found = {"verified": {name: asdict(one) for name, one in verified.items()}, **as_json(results)}
     return write("bench", setting, found)
 

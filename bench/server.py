@@ -46,7 +46,7 @@ class Server:
 
 @dataclass(frozen=True)
 class Page:
-    """What is served: a document of so many bytes, over HTTP/1.1 and, if so, HTTP/2, and with a
+    """What is served: a document of N bytes, over HTTP/1.1 and, if so, HTTP/2, and with a
     certificate for which key.
     """
 

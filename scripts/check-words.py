@@ -4,7 +4,7 @@
     check-words.py [PATH...]     all tracked files, or those below the paths
 
 Prints `file:line: word -> replacement` for each hit; the exit code is 1 if there is one. Names are
-split into words: `own_client` is "own client", `NodeBooks` is "Node Books". A phrase may go on in
+split into words: `some_name` is "some name", `SomeName` is "Some Name". A phrase may go on in
 the next line, after a comment mark. Line 0 stands for the path of the file. Needs Python's standard
 library only.
 """

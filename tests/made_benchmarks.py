@@ -1,4 +1,4 @@
-"""Runs of the kind `benchmark` made up for tests: a law of throughput, chosen costs, faults."""
+"""Runs of the kind `benchmark` made up for tests: a scalability law, chosen costs, faults."""
 
 from dataclasses import replace
 
@@ -73,7 +73,7 @@ reason = "handshakes only"
 """
 
 # The parameters of the law: of one thread per second, contention, coherency.
-LAWS = {
+CURVES = {
     ("handshake-tls12", "memory"): (300.0, 0.5, 0.0),
     ("handshake-tls12", "pkcs11"): (340.0, 0.5, 0.0),
     ("handshake-tls12", "cluster"): (240.0, 0.3, 0.004),
@@ -127,7 +127,7 @@ def _trial(planned: PlannedTrial, cell: Cell, factor: float, failing: str) -> Tr
 def made_run(cell: Cell, mode: Mode, factor: float = 1.0) -> BenchmarkRun:
     benchmark, keys = cell.factors["benchmark"], cell.factors["keys"]
     threads = int(cell.factors["threads"])
-    rate = law_value(LAWS[benchmark, keys], threads) * factor
+    rate = law_value(CURVES[benchmark, keys], threads) * factor
     away = keys == "cluster"
     general = GENERAL_US.get(benchmark, 12.0) / factor
     signing = SIGNING_US.get(benchmark, 0.0) / factor**0.5 if away else None

@@ -44,7 +44,7 @@ def test_levels_are_set_as_for_every_kind() -> None:
         with_levels(experiment, {"group": ("X25519",)})
 
 
-def test_time_left_tells_forks_the_engines_trials_and_faults_apart() -> None:
+def test_time_left_counts_forks_engine_trials_and_faults_apart() -> None:
     chosen = {"runtime": ("jdk-25", "engine"), "threads": ("2",), "keys": ("cluster",)}
     experiment = with_levels(load("concurrency"), chosen | {"benchmark": ("handshake-tls12",)})
     plan = add_faults(make_plan(experiment, 1), experiment)

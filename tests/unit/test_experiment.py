@@ -1,4 +1,4 @@
-"""Experiment files: what is read, and how faults are told."""
+"""Experiment files: what is read, and how faults are reported."""
 
 import re
 from dataclasses import replace

@@ -94,7 +94,7 @@ def _run(arguments: list[str]) -> None:
         )
     except KeyboardInterrupt:
         raise typer.Exit(conclude("interrupted", EXIT_INTERRUPTED)) from None
-    # The engine has made harmless all that a server said.
+    # The engine has sanitised all that a server said.
     sys.stdout.write(ended.stdout)
     if ended.returncode != 0:
         words = ended.stderr.strip().removeprefix("tlslab-load: ") or "the engine said nothing"

@@ -142,7 +142,7 @@ def _refuse_other(folder: RunFolder, request: Request, servers: Servers) -> None
 
 
 def default_folder(experiment: str, target: TargetInfo) -> Path:
-    """`runs/EXPERIMENT-TARGET-TIME`; of an external target only harmless characters of the host."""
+    """`runs/EXPERIMENT-TARGET-TIME`; of an external target only safe characters of the host."""
     name = re.sub(r"[^A-Za-z0-9.+-]", "_", target.name if target.managed else target.host)[:64]
     now = datetime.datetime.now(datetime.UTC).strftime("%Y%m%dT%H%M%SZ")
     return Path("runs") / f"{experiment}-{name}-{now}"

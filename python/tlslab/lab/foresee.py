@@ -24,7 +24,7 @@ from tlslab.targets.jdk import find_jdks
 
 @dataclass(frozen=True)
 class Foreseen:
-    """A plan, the time that it takes in seconds, and what only the server itself could tell.
+    """A plan, the time that it takes in seconds, and what only the server itself knows.
 
     `at_most`: the length is found out on the way, and is no more than `seconds`; `trials` are the
     steps then.

@@ -1,7 +1,7 @@
 """Before the first trial: which cells does the server go along with? The engine's probe asks it.
 
 One ClientHello for each cell, and a few handshakes for the certificates: well under a second. So a
-cell that the server cannot do is told from one that fails.
+cell that the server cannot do is distinguished from one that fails.
 """
 
 from collections.abc import Sequence

@@ -99,7 +99,7 @@ def _address(server: str, port: int) -> str:
 
 
 def _receive(receiver: socket.socket) -> tuple[int, int, int]:
-    """What lay around a connect, then before and behind the datagram that tells it, in ns."""
+    """What lay around a connect, then before and behind the datagram that reports it, in ns."""
     data, ancillary, _, _ = receiver.recvmsg(16, socket.CMSG_SPACE(16))
     now = time.time_ns()
     if not ancillary:

@@ -48,7 +48,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class Running:
-    """A started server: where to ask for the document, its process, and its own books if any.
+    """A started server: the document's URL, its process, and its count of handshakes if it has one.
 
     With a front, the two servers' processes are one group.
     """

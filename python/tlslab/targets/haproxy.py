@@ -57,7 +57,7 @@ class HAProxy(ConfiguredServer):
             "weak": is_weak(setting.suites, setting.dh_bits),
             "tickets": setting.resume in ("psk", "psk-only"),
         }
-        # What HAProxy has no word for: it sends TLS 1.3 tickets whatever it is told, and looks at
+        # What HAProxy has no word for: it sends TLS 1.3 tickets whatever its settings, and looks at
         # the Diffie-Hellman parameters before it comes to the suites with their security level.
         openssl = render("openssl.cnf.j2", config.with_name("openssl.cnf"), values)
         return ["env", f"OPENSSL_CONF={openssl}", *command]

@@ -27,7 +27,7 @@ PICKED_UP = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")
 class Jdk:
     """A Java installation that starts.
 
-    `home` is its real folder, with `bin/java`; `version` as it tells it (`17.0.15`, `1.8.0_392`);
+    `home` is its real folder, with `bin/java`; `version` as it prints it (`17.0.15`, `1.8.0_392`);
     `vendor` who has built it, empty if it does not say.
     """
 

@@ -1,4 +1,4 @@
-"""How a JVM is told what its own TLS (JSSE) may do: options, and exceptions to what it forbids."""
+"""Options of a JVM for its own TLS (JSSE), and exceptions to what the JVM forbids."""
 
 import re
 from collections.abc import Sequence

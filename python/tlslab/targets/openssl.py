@@ -1,4 +1,4 @@
-"""What servers on OpenSSL are told, in its own words."""
+"""Settings of servers on OpenSSL, in its own names."""
 
 from collections.abc import Iterable, Sequence
 

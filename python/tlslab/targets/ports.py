@@ -50,7 +50,7 @@ def start_on_free_port(
 ) -> tuple[int, ServerProcess]:
     """The port of a server that has come up on one, and its processes.
 
-    It is up when it listens and has at least so many processes, so that all are accounted for.
+    It is up when it listens and has at least N processes, so that all are accounted for.
     Raises CannotRunError with the server's last words when it ends, or is not up in time; a port
     that was taken is exchanged for another.
     """
@@ -74,5 +74,5 @@ def start_on_free_port(
 
 
 def is_up(server: Processes, port: int, processes: int) -> bool:
-    """Whether the server listens on the port, and has so many processes or more."""
+    """Whether the server listens on the port, and has N processes or more."""
     return len(server.tree()) >= processes and listens(server, port)

@@ -127,7 +127,7 @@ class EventReader:
         return bool(chunk)
 
     def handshakes(self) -> int:
-        """Full handshakes since the server's start, by its own books."""
+        """Full handshakes since the server's start, by its own count."""
         # An answer that came too late for an earlier question is none to this one.
         while self._read(0.0):
             pass

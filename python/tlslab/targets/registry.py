@@ -41,7 +41,7 @@ class Kind:
     it as one that terminates TLS before another server (None: it cannot), `plain` is whether it can
     serve HTTP without TLS behind one; `http2` whether it speaks HTTP/2; `warm_up_ms` how long a
     fresh one has to be under load until it costs what it will, as a runtime that compiles;
-    `ages` whether it then costs more and more, so that each trial has a fresh one.
+    `restart_per_trial` whether it then costs more and more, so that each trial has a fresh one.
     """
 
     name: str

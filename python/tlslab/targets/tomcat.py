@@ -23,10 +23,10 @@ START_S = 180.0
 BACKLOG = 4096
 CONNECTIONS = 16384
 
-# Tomcat's own number of threads. A `workers` of 1 is the lab's for a server that is told nothing.
+# Tomcat's own number of threads. A `workers` of 1 is the lab's for a server without a setting.
 THREADS = 200
 
-# Both ways to OpenSSL call SSL_CTX_set_dh_auto last, whatever they were told before.
+# Both ways to OpenSSL call SSL_CTX_set_dh_auto last, whatever was set before.
 DH_AUTOMATIC = (
     "Tomcat leaves the size of Diffie-Hellman parameters to OpenSSL, which goes by the key: use "
     "the connector jsse"
@@ -74,7 +74,7 @@ class Tomcat:
 
     @staticmethod
     def versions(home: str) -> tuple[str, str]:
-        """Tomcat's version, from its own books, and how it can do TLS."""
+        """Tomcat's version, from its own files, and how it can do TLS."""
         try:
             with zipfile.ZipFile(Path(home) / "lib" / "catalina.jar") as jar:
                 info = jar.read("org/apache/catalina/util/ServerInfo.properties").decode()

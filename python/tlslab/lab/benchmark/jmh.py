@@ -47,7 +47,7 @@ class ForkFailedError(CannotRunError):
 
 @dataclass(frozen=True)
 class Fork:
-    """What one trial runs: a benchmark with a key store on so many threads, on a JDK."""
+    """What one trial runs: a benchmark with a key store on N threads, on a JDK."""
 
     jdk: Jdk
     jar: Path

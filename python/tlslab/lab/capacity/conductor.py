@@ -119,7 +119,7 @@ class CapacityConductor:
     def _probe(self, bench: Bench, deployment: Deployment | None, plan: Plan) -> Bench:
         """Asks a deployment's first server what it accepts; its others are configured alike.
 
-        No probe knows the obsolete protocols: there the first connection tells.
+        No probe knows the obsolete protocols: there the first connection shows.
         """
         if deployment is not None and deployment.obsolete:
             return bench

@@ -153,7 +153,7 @@ def test_one_block_gives_values_without_intervals() -> None:
     [
         (1.02, "knee", "beyond 1 thread (1 to 8) no gain is detectable (at most 2.0%)"),
         (1.5, "knee_open", "but up to 50% cannot be excluded: run more blocks"),
-        (187.0, "knee_open", "where throughput stops growing cannot be told: beyond 1 thread"),
+        (187.0, "knee_open", "where throughput stops growing is not known: beyond 1 thread"),
     ],
 )
 def test_a_knee_says_how_much_is_known_of_it(gain: Any, code: str, words: str) -> None:

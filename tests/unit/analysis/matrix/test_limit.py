@@ -60,7 +60,7 @@ def test_a_resumption_signs_nothing(contents: RunContents) -> None:
     assert server_limit_us(resumed, made_primitives()) == pytest.approx(40 + 31 + SESSION_US)
 
 
-# Costs that grow with each byte, so that sizes can be told from the sum: a thousandth of a
+# Costs that grow with each byte, so that the sum gives the sizes: a thousandth of a
 # microsecond, or for records a microsecond as well.
 CBC = "AES-128-CBC-SHA256"
 BY_SIZE: dict[tuple[str, str, int | None], float] = {

@@ -45,7 +45,7 @@ SIMULATIONS = 300
 
 
 def times_held(blocks: int) -> int:
-    """How many of the intervals of the peak, of runs of so many blocks, hold the true peak."""
+    """How many of the intervals of the peak, of runs of this many blocks, hold the true peak."""
     truth = (300.0, 0.2, 0.004)
     peak = law_value(truth, (0.8 / 0.004) ** 0.5)
     held = 0
@@ -125,7 +125,7 @@ def test_few_blocks_have_no_knee(blocks: int) -> None:
     assert find_knee(made((100.0, 0.0, 0.0), blocks=blocks)) is None
 
 
-def test_a_law_of_one_block_has_no_interval() -> None:
+def test_a_fit_of_one_block_has_no_interval() -> None:
     law = fit_law(made((100.0, 0.1, 0.001), blocks=1))
     assert law is not None
     assert law.peak.low is None

@@ -24,7 +24,7 @@ KEY = "rsa-2048"
 TOLERANCE = 0.03
 
 
-def agreement() -> bool:
+def equal_cost() -> bool:
     """Measures and prints; whether the two cost the server the same.
 
     Raises CannotRunError when a client did not keep the server busy.
