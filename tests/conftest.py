@@ -2,7 +2,7 @@
 
 import pytest
 
-from made_run import made_run
+from factories.run import made_run
 from tlslab.analysis import summarise
 from tlslab.model.finding import Summary
 

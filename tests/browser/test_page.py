@@ -9,8 +9,8 @@ import pytest
 from playwright.sync_api import Browser, Page, Request, ViewportSize, sync_playwright
 from plotly.offline import get_plotlyjs
 
-from made_data import with_data
-from made_run import World, made_run
+from factories.data import with_data
+from factories.run import World, made_run
 from tlslab.analysis import summarise
 from tlslab.model.finding import Summary
 from tlslab.report import render_html

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from made_run import World, made_run
+from factories.run import World, made_run
 from tlslab.analysis import summarise
 from tlslab.experiment import load, with_levels
 from tlslab.model.finding import Summary

@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from harness import SMALL, Own, Tlslab, setting
 
+from live.harness import SMALL, Own, Tlslab, setting
 from tlslab.lab.programs import require_program
 from tlslab.targets import Nginx, Reference
 

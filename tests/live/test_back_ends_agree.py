@@ -5,8 +5,8 @@ import subprocess
 from typing import Any
 
 import pytest
-from harness import Own
 
+from live.harness import Own
 from tlslab.lab.programs import require_program
 
 COUNT = 20

@@ -5,8 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from harness import Tlslab, setting
-
+from live.harness import Tlslab, setting
 from tlslab.targets import Nginx
 
 

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
-from harness import Own, Tlslab, assert_finished, setting, trials
 
+from live.harness import Own, Tlslab, assert_finished, setting, trials
 from tlslab.lab.programs import require_program
 from tlslab.targets import Authority, Reference
 from tlslab.targets.certificates import CertificateFiles, Purpose

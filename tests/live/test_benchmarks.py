@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from harness import Tlslab, wait_for_trials
 
+from live.harness import Tlslab, wait_for_trials
 from tlslab.lab.benchmark.jmh import Fork, ForkFailedError, find_jar, run_fork
 from tlslab.lab.benchmark.keystores import KeyStore, KeyStores
 from tlslab.lab.benchmark.material import make_material

@@ -4,9 +4,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from harness import setting
-from test_servers import DOCUMENT_BYTES, ECDSA, RSA, served_in_full, started, wanted
 
+from live.harness import setting
+from live.test_servers import DOCUMENT_BYTES, ECDSA, RSA, served_in_full, started, wanted
 from tlslab.model.deployment import Deployment
 from tlslab.model.errors import CannotRunError
 from tlslab.targets import build, lacking

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from harness import Ended, Tlslab, trials, wait_for_trials
+
+from live.harness import Ended, Tlslab, trials, wait_for_trials
 
 # All stages, each as short as it can be: facts and counts, no times.
 TINY = """\

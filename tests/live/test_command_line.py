@@ -9,7 +9,8 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from harness import Ended, Own, Tlslab, assert_finished, trials, wait_for_trials
+
+from live.harness import Ended, Own, Tlslab, assert_finished, trials, wait_for_trials
 
 Small = Callable[..., str]
 

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from harness import Own, Tlslab, trials
+
+from live.harness import Own, Tlslab, trials
 
 GROUPS = ("X25519", "P-256", "P-384")
 

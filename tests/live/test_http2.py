@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from harness import Own, setting
 
+from live.harness import Own, setting
 from tlslab.lab.programs import require_program
 from tlslab.targets import Nginx
 from tlslab.targets.certificates import Authority

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from harness import Tlslab, assert_finished, trials, wait_for_trials
+
+from live.harness import Tlslab, assert_finished, trials, wait_for_trials
 
 Small = Callable[..., str]
 

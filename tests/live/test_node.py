@@ -10,8 +10,8 @@ from pathlib import Path
 
 import psutil
 import pytest
-from served import Served, served
 
+from live.served import Served, served
 from tlslab.model.errors import CannotRunError
 from tlslab.model.names import SUITES
 from tlslab.targets.base import Setting

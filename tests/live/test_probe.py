@@ -10,8 +10,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from harness import SMALL, Own, Tlslab, assert_finished, setting, trials
 
+from live.harness import SMALL, Own, Tlslab, assert_finished, setting, trials
 from tlslab.targets import Authority, Nginx
 from tlslab.targets.base import Running
 from tlslab.targets.process import ServerProcess, wait_until

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from harness import SMALL, Tlslab, assert_finished, trials
 
+from live.harness import SMALL, Tlslab, assert_finished, trials
 from tlslab.lab.programs import require_program
 from tlslab.targets import Nginx
 from tlslab.targets.base import Setting

@@ -6,7 +6,8 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
-from harness import Own, Tlslab, assert_finished, trials
+
+from live.harness import Own, Tlslab, assert_finished, trials
 
 Small = Callable[..., str]
 

@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 
 import pytest
-from harness import Tlslab, trials
 
+from live.harness import Tlslab, trials
 from tlslab.targets.jdk import by_name, find_jdks
 
 SMALL = """\

@@ -3,7 +3,8 @@
 import json
 
 import pytest
-from harness import Own, Tlslab
+
+from live.harness import Own, Tlslab
 
 KIB = 1024
 

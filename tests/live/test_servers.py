@@ -13,8 +13,8 @@ from typing import Any
 
 import psutil
 import pytest
-from harness import setting
 
+from live.harness import setting
 from tlslab.lab.accounting import read, used
 from tlslab.lab.programs import require_program
 from tlslab.model.deployment import Deployment

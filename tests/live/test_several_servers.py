@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from harness import Tlslab, assert_finished, trials, wait_for_trials
+from live.harness import Tlslab, assert_finished, trials, wait_for_trials
 
 Small = Callable[..., str]
 

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from harness import Tlslab, trials
+
+from live.harness import Tlslab, trials
 
 # What the longest of them may take on a busy machine.
 SECONDS = 500

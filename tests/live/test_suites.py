@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from harness import Tlslab, trials
 
+from live.harness import Tlslab, trials
 from tlslab.experiment import dumps, load, with_levels
 from tlslab.model.experiment import Experiment
 from tlslab.model.workload import KeepAlive, Window

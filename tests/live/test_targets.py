@@ -2,8 +2,7 @@
 
 import json
 
-from harness import Tlslab
-
+from live.harness import Tlslab
 from tlslab.model.names import SUITES
 
 SERVERS = ("reference", "nginx", "apache", "haproxy")

@@ -5,8 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from served import served
 
+from live.served import served
 from tlslab.model.errors import CannotRunError
 from tlslab.targets.base import Setting
 from tlslab.targets.connectors import CONNECTORS, FEATURE

@@ -4,7 +4,8 @@ import json
 import os
 
 import pytest
-from harness import Tlslab
+
+from live.harness import Tlslab
 
 # Far more than any phase may be off on a machine that is busy with other things, and far less than
 # the 50 ms of work that the response waits for.

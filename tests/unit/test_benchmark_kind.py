@@ -1,6 +1,6 @@
 import pytest
 
-from made_benchmarks import TEXT
+from factories.benchmarks import TEXT
 from tlslab.experiment import dumps, load, loads, with_levels
 from tlslab.lab.benchmark.run import mean_seconds
 from tlslab.model.errors import ExperimentError, UsageError

@@ -9,8 +9,10 @@ from rich.text import Text
 
 from tlslab.cli.console import conclude, out
 from tlslab.cli.words import by_reason, duration
-from tlslab.lab.foresee import Foreseen, foresee
+from tlslab.experiment import file_kind
+from tlslab.lab.foresee import Foreseen
 from tlslab.lab.request import Request
+from tlslab.lab.run import foresee
 from tlslab.model.errors import UsageError
 from tlslab.model.plan import Plan
 from tlslab.model.wording import cell_label, counted
@@ -49,7 +51,7 @@ def _print(request: Request, found: Foreseen) -> None:
 
 def _length(request: Request, found: Foreseen) -> Iterator[str]:
     plan = found.plan
-    against = "" if request.experiment.kind == "benchmark" else f" against {_targets(request)}"
+    against = f" against {_targets(request)}" if file_kind(request.experiment).has_server else ""
     about = f"about {duration(found.seconds)}"
     if found.at_most:
         steps = counted(found.trials, "step")

@@ -7,8 +7,9 @@ import time
 import typer
 
 from tlslab.cli.console import err, say
-from tlslab.lab.parts import Part, make, missing_parts
+from tlslab.lab.parts import Part, make
 from tlslab.lab.request import Request
+from tlslab.lab.run import missing_parts
 from tlslab.model.errors import CannotRunError
 
 

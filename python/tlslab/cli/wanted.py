@@ -2,24 +2,16 @@
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from tlslab.cli.options import as_url
-from tlslab.experiment import with_levels
-from tlslab.experiment.capacity import required_objective
+from tlslab.experiment import file_kind, with_levels
 from tlslab.experiment.workload import required_status
-from tlslab.model.benchmark import BenchmarkSettings
-from tlslab.model.capacity import CapacityPlan
 from tlslab.model.errors import UsageError
 from tlslab.model.experiment import Experiment
-from tlslab.model.workload import NO_WINDOW, Window
 from tlslab.targets import find_kind
 from tlslab.targets.jdk import expand
 
 DEFAULT_TARGET = "reference"
-
-# The stages of a capacity experiment whose windows are measurements, and not a search for them.
-_MEASURED = ("maximum", "open_loop", "remedies")
 
 
 @dataclass(frozen=True)
@@ -39,65 +31,19 @@ def changed(experiment: Experiment, changes: Changes) -> Experiment:
     """The experiment as the options have it. Raises UsageError."""
     experiment = with_levels(experiment, parse_levels(list(changes.settings)))
     experiment = with_jdks(experiment, changes.jdks)
-    experiment = with_capacity_options(experiment, changes.objective, changes.allow_obsolete)
+    kind = file_kind(experiment)
+    experiment = kind.with_objective(experiment, changes.objective, changes.allow_obsolete)
     if changes.blocks is not None:
-        experiment = with_blocks(experiment, changes.blocks)
+        experiment = kind.with_blocks(experiment, changes.blocks)
     if changes.seconds is not None:
-        experiment = with_seconds(experiment, changes.seconds)
+        experiment = kind.with_seconds(experiment, changes.seconds)
     if changes.expect_status is not None:
         status = required_status(changes.expect_status)
-        if isinstance(experiment.settings, BenchmarkSettings):
+        if not kind.has_server:
             raise UsageError("--expect-status is for experiments with a server")
         workload = replace(experiment.workload, expect_status=status)
         experiment = replace(experiment, workload=workload)
     return experiment
-
-
-def with_blocks(experiment: Experiment, blocks: int) -> Experiment:
-    """The experiment with N blocks; a capacity experiment repeats its measurements N times."""
-    load = experiment.settings
-    if not isinstance(load, CapacityPlan):
-        return replace(experiment, blocks=blocks)
-    changes: dict[str, Any] = {
-        "maximum": replace(load.maximum, trials=blocks, most=max(blocks, load.maximum.most)),
-        "open_loop": replace(load.open_loop, trials=blocks),
-    }
-    if load.remedies is not None:
-        changes["remedies"] = replace(load.remedies, trials=blocks)
-    return replace(experiment, settings=replace(load, **changes))
-
-
-def with_seconds(experiment: Experiment, seconds: float) -> Experiment:
-    """The experiment with measurements of this length; warm-ups and searches are left as they are.
-
-    A benchmark's iterations share the time.
-    """
-    measure_ms = round(seconds * 1000)
-
-    def longer(window: Window) -> Window:
-        return window if window == NO_WINDOW else replace(window, measure_ms=measure_ms)
-
-    settings = experiment.settings
-    if isinstance(settings, BenchmarkSettings):
-        each = max(10, round(measure_ms / settings.iterations))
-        return replace(experiment, settings=replace(settings, iteration_ms=each))
-    if isinstance(settings, CapacityPlan):
-        stages = {name: getattr(settings, name) for name in _MEASURED}
-        new = {
-            name: replace(stage, window=longer(stage.window))
-            for name, stage in stages.items()
-            if stage is not None
-        }
-        return replace(experiment, settings=replace(settings, **new))
-    work = experiment.workload
-    keep_alive = work.keep_alive and replace(work.keep_alive, window=longer(work.keep_alive.window))
-    work = replace(
-        work,
-        capacity=longer(work.capacity),
-        client_cost=longer(work.client_cost),
-        keep_alive=keep_alive,
-    )
-    return replace(experiment, workload=work)
 
 
 def with_jdks(experiment: Experiment, given: tuple[Path, ...]) -> Experiment:
@@ -107,26 +53,10 @@ def with_jdks(experiment: Experiment, given: tuple[Path, ...]) -> Experiment:
     """
     levels = experiment.levels("jdk")
     if not levels:
-        if given and not isinstance(experiment.settings, BenchmarkSettings):
+        if given and not file_kind(experiment).finds_jdks:
             raise UsageError("--jdk is for experiments on Java: runtimes, concurrency")
         return experiment
     return with_levels(experiment, {"jdk": expand(levels, given)})
-
-
-def with_capacity_options(
-    experiment: Experiment, objective: str | None, allow_obsolete: bool
-) -> Experiment:
-    """The experiment with another objective, and without its obsolete cell unless it is allowed."""
-    load = experiment.settings
-    if not isinstance(load, CapacityPlan):
-        if objective is not None or allow_obsolete:
-            raise UsageError("--objective and --allow-obsolete go with capacity experiments")
-        return experiment
-    if objective is not None:
-        load = replace(load, objective=required_objective(objective))
-    if not allow_obsolete:
-        load = replace(load, obsolete=None)
-    return replace(experiment, settings=load)
 
 
 def parse_targets(given: list[str]) -> tuple[str, ...]:

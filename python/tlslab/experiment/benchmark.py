@@ -2,9 +2,12 @@
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from tlslab.experiment.factors import Rule, count_rule, pattern_rule
+from tlslab.experiment.kinds import FILE_KINDS, FileKind
+from tlslab.experiment.short import MEASURE_MS
 from tlslab.experiment.writing import toml
 from tlslab.model.benchmark import (
     BENCHMARKS,
@@ -15,8 +18,9 @@ from tlslab.model.benchmark import (
     POLICIES,
     BenchmarkSettings,
     Faults,
+    settings_of,
 )
-from tlslab.model.experiment import Experiment
+from tlslab.model.experiment import BENCHMARK, Experiment
 from tlslab.model.workload import Workload
 from tlslab.toml_table import Table
 
@@ -47,24 +51,6 @@ _COUNTS = {
 }
 
 
-def read(root: Table, changes: Table) -> dict[str, Any]:
-    """The fields `workload` and `settings` of an experiment."""
-    base = root.table("benchmark")
-    changed = changes.table("benchmark") if "benchmark" in changes else base
-    for table in (base, changed):
-        table.only("modes", *_COUNTS)
-    counts = {
-        name: (changed if name in changed else base).integer(name, *bounds)
-        for name, bounds in _COUNTS.items()
-    }
-    modes = (changed if "modes" in changed else base).names("modes", MODES)
-    ordered = tuple(mode for mode in MODES if mode in modes)
-    source = changes if "faults" in changes else root
-    faults = _faults(source.table("faults")) if "faults" in source else None
-    settings = BenchmarkSettings(modes=ordered, faults=faults, **counts)
-    return {"workload": NO_WORKLOAD, "settings": settings}
-
-
 def _faults(table: Table) -> Faults:
     table.only("benchmark", "threads", "kinds", "policies", "seconds", "at_s", "until_s")
     benchmark = table.text("benchmark")
@@ -83,14 +69,66 @@ def _faults(table: Table) -> Faults:
     )
 
 
-def write(experiment: Experiment) -> list[str]:
-    """The lines that `read` reads back."""
-    settings: BenchmarkSettings = experiment.settings
-    lines = ["", "[benchmark]", f"modes = {toml(settings.modes)}"]
-    lines += [f"{name} = {getattr(settings, name)}" for name in _COUNTS]
-    if (faults := settings.faults) is not None:
-        lines += ["", "[faults]", f"benchmark = {toml(faults.benchmark)}"]
-        lines += [f"threads = {faults.threads}", f"kinds = {toml(faults.kinds)}"]
-        lines += [f"policies = {toml(faults.policies)}"]
-        lines += [f"{name} = {getattr(faults, name):g}" for name in ("seconds", "at_s", "until_s")]
-    return lines
+class BenchmarkFile(FileKind):
+    """Operations in memory, without a server."""
+
+    tables = ("benchmark", "faults")
+    rules = RULES
+    has_server = False
+    finds_jdks = True
+
+    def read(self, root: Table, changes: Table) -> Mapping[str, Any]:
+        """The fields `workload` and `settings` of an experiment."""
+        base = root.table("benchmark")
+        changed = changes.table("benchmark") if "benchmark" in changes else base
+        for table in (base, changed):
+            table.only("modes", *_COUNTS)
+        counts = {
+            name: (changed if name in changed else base).integer(name, *bounds)
+            for name, bounds in _COUNTS.items()
+        }
+        modes = (changed if "modes" in changed else base).names("modes", MODES)
+        ordered = tuple(mode for mode in MODES if mode in modes)
+        source = changes if "faults" in changes else root
+        faults = _faults(source.table("faults")) if "faults" in source else None
+        settings = BenchmarkSettings(modes=ordered, faults=faults, **counts)
+        return {"workload": NO_WORKLOAD, "settings": settings}
+
+    def write(self, experiment: Experiment) -> list[str]:
+        """The lines that `read` reads back."""
+        settings = settings_of(experiment)
+        lines = ["", "[benchmark]", f"modes = {toml(settings.modes)}"]
+        lines += [f"{name} = {getattr(settings, name)}" for name in _COUNTS]
+        if (faults := settings.faults) is not None:
+            lines += ["", "[faults]", f"benchmark = {toml(faults.benchmark)}"]
+            lines += [f"threads = {faults.threads}", f"kinds = {toml(faults.kinds)}"]
+            lines += [f"policies = {toml(faults.policies)}"]
+            lines += [
+                f"{name} = {getattr(faults, name):g}" for name in ("seconds", "at_s", "until_s")
+            ]
+        return lines
+
+    def shortened(self, settings: BenchmarkSettings) -> BenchmarkSettings:
+        """One mode and one short iteration, without faults."""
+        return replace(
+            settings,
+            modes=settings.modes[-1:],
+            warmup_iterations=1,
+            warmup_ms=min(settings.warmup_ms, MEASURE_MS),
+            iterations=1,
+            iteration_ms=min(settings.iteration_ms, MEASURE_MS),
+            faults=None,
+        )
+
+    def with_blocks(self, experiment: Experiment, blocks: int) -> Experiment:
+        """The experiment with N forks of each cell."""
+        return replace(experiment, blocks=blocks)
+
+    def with_seconds(self, experiment: Experiment, seconds: float) -> Experiment:
+        """The iterations share this time."""
+        settings = settings_of(experiment)
+        each = max(10, round(round(seconds * 1000) / settings.iterations))
+        return replace(experiment, settings=replace(settings, iteration_ms=each))
+
+
+FILE_KINDS.register(BENCHMARK, BenchmarkFile())

@@ -1,9 +1,12 @@
 """The kind `capacity`: [workload], and [capacity] with a table for each stage."""
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any, TypeVar
 
+from tlslab.experiment import capacity_changes
 from tlslab.experiment.factors import RULES
+from tlslab.experiment.kinds import FILE_KINDS, FileKind
 from tlslab.experiment.workload import (
     LIMIT_CONNECTIONS,
     LIMIT_WINDOW_MS,
@@ -23,9 +26,10 @@ from tlslab.model.capacity import (
     ValidationRules,
     WarmUpRules,
     parse_objective,
+    plan_of,
 )
 from tlslab.model.errors import UsageError
-from tlslab.model.experiment import Experiment
+from tlslab.model.experiment import CAPACITY, Experiment
 from tlslab.model.names import OBSOLETE_KEYS, OBSOLETE_SUITES, OBSOLETE_TLS_VERSIONS
 from tlslab.model.workload import RESUMPTIONS, Window
 from tlslab.toml_table import Table
@@ -52,12 +56,6 @@ _KEYS: Mapping[str, tuple[str, ...]] = {
     "validation": ("fractions", "when", *_WINDOW),
     "obsolete": ("levels",),
 }  # fmt: skip
-
-
-def read_capacity(root: Table, changes: Table) -> dict[str, Any]:
-    """The fields `workload` and `settings` of the experiment."""
-    workload = read_workload(root, changes, windows=False)
-    return {"workload": workload, "settings": _plan(root, changes)}
 
 
 def _plan(root: Table, changes: Table) -> CapacityPlan:
@@ -200,19 +198,57 @@ def required_objective(text: str) -> Objective:
     return objective
 
 
-def write_capacity(experiment: Experiment) -> list[str]:
-    """The lines that `read_capacity` reads back."""
-    plan = experiment.settings
-    assert isinstance(plan, CapacityPlan)
-    lines = [*write_workload(experiment.workload), "", "[capacity]"]
-    if plan.objective is not None:
-        lines.append(f"objective = {toml(str(plan.objective))}")
-    lines.append(f"fresh_server = {toml(plan.fresh_server)}")
-    for name in _KEYS:
-        stage = getattr(plan, name)
-        if stage is not None:
-            lines += ["", f"[capacity.{name}]", *_stage(stage)]
-    return lines
+class CapacityFile(FileKind):
+    """Each cell goes through the stages of a `CapacityPlan`."""
+
+    tables = ("workload", "capacity")
+    rules = RULES
+
+    def read(self, root: Table, changes: Table) -> Mapping[str, Any]:
+        """The workload and the stages."""
+        workload = read_workload(root, changes, windows=False)
+        return {"workload": workload, "settings": _plan(root, changes)}
+
+    def write(self, experiment: Experiment) -> list[str]:
+        """The tables [workload] and [capacity]."""
+        plan = plan_of(experiment)
+        lines = [*write_workload(experiment.workload), "", "[capacity]"]
+        if plan.objective is not None:
+            lines.append(f"objective = {toml(str(plan.objective))}")
+        lines.append(f"fresh_server = {toml(plan.fresh_server)}")
+        for name in _KEYS:
+            stage = getattr(plan, name)
+            if stage is not None:
+                lines += ["", f"[capacity.{name}]", *_stage(stage)]
+        return lines
+
+    def shortened(self, settings: CapacityPlan) -> CapacityPlan:
+        """Few levels, one repetition, the shortest windows."""
+        return capacity_changes.shortened(settings)
+
+    def with_blocks(self, experiment: Experiment, blocks: int) -> Experiment:
+        """The stages that measure are repeated N times."""
+        plan = capacity_changes.with_blocks(plan_of(experiment), blocks)
+        return replace(experiment, settings=plan)
+
+    def with_seconds(self, experiment: Experiment, seconds: float) -> Experiment:
+        """The stages that measure have this length."""
+        plan = capacity_changes.with_seconds(plan_of(experiment), seconds)
+        return replace(experiment, settings=plan)
+
+    def with_objective(
+        self, experiment: Experiment, objective: str | None, allow_obsolete: bool
+    ) -> Experiment:
+        """The experiment with another objective, without its obsolete cell unless allowed."""
+        plan = plan_of(experiment)
+        if objective is not None:
+            plan = replace(plan, objective=required_objective(objective))
+        if not allow_obsolete:
+            plan = replace(plan, obsolete=None)
+        return replace(experiment, settings=plan)
+
+
+FILE_KINDS.register(CAPACITY, CapacityFile())
 
 
 def _stage(stage: Any) -> Iterator[str]:

@@ -5,11 +5,17 @@ from importlib import resources
 from pathlib import Path
 
 from tlslab.experiment.factors import RULES, change_levels, read_baseline, read_factors
-from tlslab.experiment.kinds import KINDS, Kind
+from tlslab.experiment.kinds import FILE_KINDS, FileKind, file_kind
 from tlslab.experiment.short import asked_for, shortened
 from tlslab.experiment.writing import toml
 from tlslab.model.errors import UsageError
-from tlslab.model.experiment import MATRIX, ConditionalFactor, Exclusion, Experiment, Pin
+from tlslab.model.experiment import (
+    DEFAULT_KIND,
+    ConditionalFactor,
+    Exclusion,
+    Experiment,
+    Pin,
+)
 from tlslab.model.names import BACKENDS, CERTIFICATE_KEYS, SIGNATURE_SCHEMES
 from tlslab.model.suggest import did_you_mean
 from tlslab.toml_table import Table, parse
@@ -68,19 +74,20 @@ def loads(text: str, source: str, quick: bool = False) -> Experiment:
             raise root.error("has no [quick] table, so there is no quick form of it")
         return experiment
     changes = root.table("quick")
-    changes.only("blocks", "factors", *kind.tables)
+    changes.only("blocks", "factors", *FILE_KINDS[kind].tables)
     brief = _experiment(root, changes, kind)
     return brief if quick else experiment
 
 
-def _kind(root: Table) -> Kind:
-    name = root.text("kind") if "kind" in root else MATRIX
-    if name not in KINDS:
-        raise root.error(f"must be one of {', '.join(KINDS)}", "kind")
-    return KINDS[name]
+def _kind(root: Table) -> str:
+    name = root.text("kind") if "kind" in root else DEFAULT_KIND
+    if name not in FILE_KINDS:
+        raise root.error(f"must be one of {', '.join(FILE_KINDS)}", "kind")
+    return name
 
 
-def _experiment(root: Table, changes: Table, kind: Kind) -> Experiment:
+def _experiment(root: Table, changes: Table, name: str) -> Experiment:
+    kind = FILE_KINDS[name]
     root.only(*_COMMON, *kind.tables)
     if root.text("schema") != SCHEMA:
         raise root.error(f'must be "{SCHEMA}"', "schema")
@@ -97,7 +104,7 @@ def _experiment(root: Table, changes: Table, kind: Kind) -> Experiment:
         only=only,
         published=root.text("published") if "published" in root else None,
         quick=changes is not root,
-        kind=kind.name,
+        kind=name,
         **kind.read(root, changes),
     )
 
@@ -110,19 +117,19 @@ def _name(root: Table) -> str:
     return name
 
 
-def _when(table: Table, kind: Kind) -> dict[str, str]:
+def _when(table: Table, kind: FileKind) -> dict[str, str]:
     """Levels that a cell must have; `*` in a level stands for any characters."""
     when = table.table("when")
     when.only(*kind.rules)
     return {name: when.text(name) for name in when.data}
 
 
-def _exclusion(table: Table, kind: Kind) -> Exclusion:
+def _exclusion(table: Table, kind: FileKind) -> Exclusion:
     table.only("when", "reason")
     return Exclusion(when=_when(table, kind), reason=table.text("reason"))
 
 
-def _only(table: Table, kind: Kind) -> ConditionalFactor:
+def _only(table: Table, kind: FileKind) -> ConditionalFactor:
     table.only("factor", "when", "otherwise")
     factor = table.text("factor")
     if factor not in kind.rules:
@@ -130,7 +137,7 @@ def _only(table: Table, kind: Kind) -> ConditionalFactor:
     return ConditionalFactor(factor, _when(table, kind), table.text("otherwise"))
 
 
-def _pin(table: Table, kind: Kind) -> Pin:
+def _pin(table: Table, kind: FileKind) -> Pin:
     known = {
         "suites": RULES["suite"].known,
         "signature_schemes": SIGNATURE_SCHEMES,
@@ -159,13 +166,13 @@ def with_levels(experiment: Experiment, changes: Mapping[str, tuple[str, ...]]) 
     A factor that the experiment does not vary is added. A baseline that is no longer among the
     levels gives way to the first of them. Raises UsageError with the known names.
     """
-    return change_levels(experiment, changes, KINDS[experiment.kind].rules)
+    return change_levels(experiment, changes, file_kind(experiment).rules)
 
 
 def dumps(experiment: Experiment) -> str:
     """The experiment as a text that `loads` reads back to an equal one (but for `quick`)."""
     lines = [f"schema = {toml(SCHEMA)}"]
-    if experiment.kind != MATRIX:
+    if experiment.kind != DEFAULT_KIND:
         lines.append(f"kind = {toml(experiment.kind)}")
     for name in ("name", "title", "published", "blocks"):
         if (value := getattr(experiment, name)) is not None:
@@ -174,7 +181,7 @@ def dumps(experiment: Experiment) -> str:
     lines += [f"{factor.name} = {toml(factor.levels)}" for factor in experiment.factors]
     lines += ["", "[baseline]"]
     lines += [f"{name} = {toml(level)}" for name, level in experiment.baseline.items()]
-    lines += KINDS[experiment.kind].write(experiment)
+    lines += file_kind(experiment).write(experiment)
     for exclusion in experiment.exclusions:
         lines += ["", "[[exclude]]", f"when = {toml(exclusion.when)}"]
         lines += [f"reason = {toml(exclusion.reason)}"]

@@ -1,66 +1,70 @@
-"""The kinds of experiments: what a file of each has beside what all have.
+"""What each kind of experiment has in its files, and what options may change in it.
 
-A new kind is a file in this package with its `Kind`, a line in `KINDS`, a dataclass for its
-settings in `model`, a line in `lab.run.RUNNERS` and one in `analysis.SUMMARISERS`.
+A kind registers its `FileKind` in `FILE_KINDS`; `lab.kinds` joins it with the kind's other parts.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
-from tlslab.experiment import benchmark
-from tlslab.experiment.capacity import read_capacity, write_capacity
-from tlslab.experiment.factors import RULES, Rule
-from tlslab.experiment.workload import read_workload, write_workload
-from tlslab.model.experiment import BENCHMARK, CAPACITY, MATRIX, Experiment
+from tlslab.experiment.factors import Rule
+from tlslab.model.errors import UsageError
+from tlslab.model.experiment import Experiment
+from tlslab.model.registry import Registry
 from tlslab.toml_table import Table
 
 
-@dataclass(frozen=True)
-class Kind:
-    """How the files of one kind are read and written.
+class FileKind(ABC):
+    """How the files of one kind are read, written and changed by options.
 
     `tables` are the names at the root of the file that only this kind has; `[quick]` may repeat
-    them. `rules` are its factors, in the order of a cell's key. `read` gets the file's root and the
-    table with what is read instead (`[quick]`, or the root again) and gives the fields `workload`
-    and `settings` of the experiment; `write` gives the lines that it reads back.
+    them. `rules` are its factors, in the order of a cell's key. `has_server`: its cells are run
+    against a server. `finds_jdks`: it looks for Java installations itself.
     """
 
-    name: str
-    tables: tuple[str, ...]
-    rules: Mapping[str, Rule]
-    read: Callable[[Table, Table], Mapping[str, Any]]
-    write: Callable[[Experiment], list[str]]
+    tables: ClassVar[tuple[str, ...]]
+    rules: ClassVar[Mapping[str, Rule]]
+    has_server: ClassVar[bool] = True
+    finds_jdks: ClassVar[bool] = False
+
+    @abstractmethod
+    def read(self, root: Table, changes: Table) -> Mapping[str, Any]:
+        """The fields `workload` and `settings` of the experiment.
+
+        `changes` is the table whose values are read instead: `[quick]`, or the root again.
+        """
+
+    @abstractmethod
+    def write(self, experiment: Experiment) -> list[str]:
+        """The lines that `read` reads back."""
+
+    def shortened(self, settings: Any) -> Any:
+        """The settings for a run that only shows that a command works."""
+        return settings
+
+    @abstractmethod
+    def with_blocks(self, experiment: Experiment, blocks: int) -> Experiment:
+        """The experiment with each measurement repeated N times."""
+
+    @abstractmethod
+    def with_seconds(self, experiment: Experiment, seconds: float) -> Experiment:
+        """The experiment with measurements of this length; warm-ups and searches stay."""
+
+    def with_objective(
+        self, experiment: Experiment, objective: str | None, allow_obsolete: bool
+    ) -> Experiment:
+        """The experiment with another objective, and with its obsolete cell only if allowed.
+
+        Raises UsageError where the kind has neither.
+        """
+        if objective is not None or allow_obsolete:
+            raise UsageError("--objective and --allow-obsolete go with capacity experiments")
+        return experiment
 
 
-def _read_matrix(root: Table, changes: Table) -> dict[str, Any]:
-    return {"workload": read_workload(root, changes)}
+FILE_KINDS: Registry[FileKind] = Registry()
 
 
-MATRIX_KIND = Kind(
-    name=MATRIX,
-    tables=("workload",),
-    rules=RULES,
-    read=_read_matrix,
-    write=lambda experiment: write_workload(experiment.workload),
-)
-
-CAPACITY_KIND = Kind(
-    name=CAPACITY,
-    tables=("workload", "capacity"),
-    rules=RULES,
-    read=read_capacity,
-    write=write_capacity,
-)
-
-BENCHMARK_KIND = Kind(
-    name=BENCHMARK,
-    tables=("benchmark", "faults"),
-    rules=benchmark.RULES,
-    read=benchmark.read,
-    write=benchmark.write,
-)
-
-KINDS: Mapping[str, Kind] = {
-    kind.name: kind for kind in (MATRIX_KIND, CAPACITY_KIND, BENCHMARK_KIND)
-}
+def file_kind(experiment: Experiment) -> FileKind:
+    """The file kind of an experiment."""
+    return FILE_KINDS[experiment.kind]

@@ -7,10 +7,8 @@ command that it shows in this way.
 import os
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
-from tlslab.model.benchmark import BenchmarkSettings
-from tlslab.model.capacity import CapacityPlan
+from tlslab.experiment.kinds import file_kind
 from tlslab.model.experiment import Experiment, Factor
 from tlslab.model.workload import NO_WINDOW, Window
 
@@ -23,11 +21,6 @@ VARYING = 2
 WARMUP_MS = 50
 MEASURE_MS = 200
 
-# The repetitions of a capacity experiment, and the connections up to which it searches its maximum.
-TRIALS = 1
-SEARCH_UP_TO = 16
-IN_FLIGHT = 200
-
 
 def asked_for(environment: Mapping[str, str] = os.environ) -> bool:
     """Whether runs are to be short."""
@@ -38,7 +31,7 @@ def shortened(experiment: Experiment) -> Experiment:
     """The experiment with one block, two levels of two factors and the shortest of windows."""
     work = experiment.workload
     varying = _varying(experiment)
-    keep_alive = work.keep_alive and replace(work.keep_alive, window=_short(work.keep_alive.window))
+    keep_alive = work.keep_alive and replace(work.keep_alive, window=short(work.keep_alive.window))
     return replace(
         experiment,
         title=f"{experiment.title} (cut short by {VARIABLE}: its figures mean nothing)",
@@ -49,18 +42,24 @@ def shortened(experiment: Experiment) -> Experiment:
         ),
         workload=replace(
             work,
-            capacity=_short(work.capacity),
-            client_cost=_short(work.client_cost),
+            capacity=short(work.capacity),
+            client_cost=short(work.client_cost),
             keep_alive=keep_alive,
         ),
-        settings=_settings(experiment.settings),
+        settings=file_kind(experiment).shortened(experiment.settings),
     )
 
 
-def _short(window: Window) -> Window:
+def short(window: Window) -> Window:
+    """The window cut down; none stays none."""
     if window == NO_WINDOW:
         return window
     return Window(min(window.warmup_ms, WARMUP_MS), min(window.measure_ms, MEASURE_MS))
+
+
+def with_length(window: Window, measure_ms: int) -> Window:
+    """The window with another length of its measurement; none stays none."""
+    return window if window == NO_WINDOW else replace(window, measure_ms=measure_ms)
 
 
 def _varying(experiment: Experiment) -> set[str]:
@@ -76,62 +75,3 @@ def _fewer(factor: Factor, experiment: Experiment, most: int) -> Factor:
     others = [level for level in factor.levels if level not in needed]
     kept = {*levels, *others[: max(0, most - len(levels))]}
     return Factor(factor.name, tuple(level for level in factor.levels if level in kept))
-
-
-def _settings(settings: Any) -> Any:
-    if isinstance(settings, BenchmarkSettings):
-        return _benchmark(settings)
-    return _load(settings) if isinstance(settings, CapacityPlan) else settings
-
-
-def _benchmark(settings: BenchmarkSettings) -> BenchmarkSettings:
-    return replace(
-        settings,
-        modes=settings.modes[-1:],
-        warmup_iterations=1,
-        warmup_ms=min(settings.warmup_ms, MEASURE_MS),
-        iterations=1,
-        iteration_ms=min(settings.iteration_ms, MEASURE_MS),
-        faults=None,
-    )
-
-
-def _load(load: CapacityPlan) -> CapacityPlan:
-    search, maximum, open_loop = load.search, load.maximum, load.open_loop
-    first = min(search.first, SEARCH_UP_TO)
-    changes: dict[str, Any] = {
-        "search": replace(
-            search,
-            first=first,
-            most=min(search.most, SEARCH_UP_TO),
-            window=_short(search.window),
-            repeats=1,
-        ),
-        "maximum": replace(maximum, trials=TRIALS, most=TRIALS, window=_short(maximum.window)),
-        "open_loop": replace(
-            open_loop,
-            fractions=open_loop.fractions[:LEVELS],
-            trials=TRIALS,
-            connections=min(open_loop.connections, IN_FLIGHT),
-            window=_short(open_loop.window),
-        ),
-        "fresh_server": False,
-    }
-    if load.warm_up is not None:
-        rules = load.warm_up
-        steady = min(rules.steady, 2)
-        changes["warm_up"] = replace(rules, steady=steady, most=steady, window=_short(rules.window))
-    if load.remedies is not None:
-        changes["remedies"] = replace(
-            load.remedies,
-            resume_ratios=load.remedies.resume_ratios[:LEVELS],
-            requests_per_connection=load.remedies.requests_per_connection[:LEVELS],
-            trials=TRIALS,
-            window=_short(load.remedies.window),
-        )
-    if load.validation is not None:
-        rules_ = load.validation
-        changes["validation"] = replace(
-            rules_, fractions=rules_.fractions[:1], window=_short(rules_.window)
-        )
-    return replace(load, **changes)

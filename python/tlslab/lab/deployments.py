@@ -11,7 +11,7 @@ from tlslab.lab.request import Request
 from tlslab.lab.specs import Aim
 from tlslab.model.deployment import NO_FRONT, Deployment
 from tlslab.model.errors import CannotRunError, UsageError
-from tlslab.model.experiment import MATRIX, Experiment
+from tlslab.model.experiment import Experiment
 from tlslab.model.names import CERTIFICATE_KEYS, OBSOLETE_KEYS
 from tlslab.model.plan import Cell
 from tlslab.model.run import Deployed, TargetInfo
@@ -120,8 +120,17 @@ def name_of(deployment: Deployment) -> str:
     return f"{deployment.server} behind {deployment.front}"
 
 
-def prepare(request: Request, engine: Engine, private: Path, more: Sequence[Cell] = ()) -> Servers:
+def prepare(
+    request: Request,
+    engine: Engine,
+    private: Path,
+    more: Sequence[Cell] = (),
+    warmed_up: bool = True,
+) -> Servers:
     """Sets up every deployment that the experiment's cells ask for, and those of `more` cells.
+
+    `warmed_up`: fresh servers that need it are loaded before their first trial, and started anew
+    for each trial where they get slower; not where the trials themselves find out when one is warm.
 
     One that cannot be set up fails alone, unless it is the only one. Raises UsageError for unknown
     targets, CannotRunError when no server at all can be set up.
@@ -139,7 +148,7 @@ def prepare(request: Request, engine: Engine, private: Path, more: Sequence[Cell
     counts = [deployment.processors or 1 for deployment in by_deployment]
     most = max((count for count in counts if count <= len(usable())), default=1)
     prepared = {
-        deployment: _managed(request, deployment, cells, private / str(number), most)
+        deployment: _managed(request, deployment, cells, private / str(number), most, warmed_up)
         for number, (deployment, cells) in enumerate(by_deployment.items())
     }
     failures = [each for each in prepared.values() if each.failure]
@@ -174,7 +183,12 @@ def _external(request: Request, engine: Engine) -> Servers:
 
 
 def _managed(
-    request: Request, deployment: Deployment, cells: Sequence[Cell], folder: Path, most: int
+    request: Request,
+    deployment: Deployment,
+    cells: Sequence[Cell],
+    folder: Path,
+    most: int,
+    warmed_up: bool,
 ) -> Prepared:
     kind = find_kind(deployment.server)
     count = deployment.processors or 1
@@ -197,7 +211,6 @@ def _managed(
     except CannotRunError as error:
         words = f"{error.message}: {error.remedy}" if error.remedy else error.message
         return Prepared(info, aim, failure=words)
-    matrix = request.experiment.kind == MATRIX
     info = TargetInfo(
         name=target.name,
         managed=True,
@@ -206,9 +219,8 @@ def _managed(
         processors=placement.server,
         host="127.0.0.1",
         path=target.path,
-        # The other kinds of experiments know when a server is warm, or have none.
-        warm_up_ms=kind.warm_up_ms if matrix else 0,
-        fresh_per_trial=kind.restart_per_trial and matrix,
+        warm_up_ms=kind.warm_up_ms if warmed_up else 0,
+        fresh_per_trial=kind.restart_per_trial and warmed_up,
     )
     aim = Aim(
         "",

@@ -1,25 +1,13 @@
 """What a run would be: its plan and its length, without a server, a folder or a measurement."""
 
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from tlslab.lab.benchmark.run import mean_seconds, with_runtimes
-from tlslab.lab.benchmark.runtimes import Runtimes
-from tlslab.lab.capacity.conductor import steps_left
-from tlslab.lab.capacity.run import for_external, without_order
 from tlslab.lab.request import Request
-from tlslab.lab.run import matrix_seconds
-from tlslab.model.capacity import CapacityPlan
 from tlslab.model.deployment import NO_FRONT
-from tlslab.model.errors import UsageError
-from tlslab.model.experiment import BENCHMARK, CAPACITY, MATRIX
 from tlslab.model.plan import Cell, Plan
-from tlslab.planning import make_plan
-from tlslab.planning.faults import add_faults
-from tlslab.planning.obsolete import obsolete_cell
 from tlslab.targets import find_kind, lacking
-from tlslab.targets.jdk import find_jdks
 
 
 @dataclass(frozen=True)
@@ -37,16 +25,12 @@ class Foreseen:
     unknown: tuple[str, ...] = ()
 
 
-def foresee(request: Request) -> Foreseen:
-    """What a run of the request would be. Raises UsageError."""
-    return _FORESEEN[request.experiment.kind](request)
-
-
-def _seed(request: Request) -> int:
+def seed_of(request: Request) -> int:
+    """The seed that was asked for, or a new one."""
     return random.SystemRandom().getrandbits(32) if request.seed is None else request.seed
 
 
-def _refuse(request: Request) -> Callable[[Cell], str | None]:
+def refusals(request: Request) -> Callable[[Cell], str | None]:
     """What the lab itself knows to be impossible with the servers that it starts."""
 
     def refuse(cell: Cell) -> str | None:
@@ -57,7 +41,8 @@ def _refuse(request: Request) -> Callable[[Cell], str | None]:
     return refuse
 
 
-def _unknown(request: Request, plan: Plan) -> tuple[str, ...]:
+def unknown_before(request: Request, plan: Plan) -> tuple[str, ...]:
+    """What only the servers themselves can say, in a sentence each."""
     if request.external:
         return (
             f"which versions, groups, suites and certificate keys {request.targets[0]} has: "
@@ -69,40 +54,3 @@ def _unknown(request: Request, plan: Plan) -> tuple[str, ...]:
     reported = ["which groups and suites the servers' TLS libraries lack: such cells are left out"]
     reported += [f"{name} is not installed: {find_kind(name).remedy}" for name in missing]
     return tuple(reported)
-
-
-def _matrix(request: Request) -> Foreseen:
-    plan = make_plan(request.experiment, _seed(request), _refuse(request), request.targets[0])
-    seconds = len(plan.trials) * matrix_seconds(request.experiment.workload)
-    return Foreseen(plan, len(plan.trials), seconds, unknown=_unknown(request, plan))
-
-
-def _load(request: Request) -> Foreseen:
-    load = request.experiment.settings
-    assert isinstance(load, CapacityPlan)
-    experiment = request.experiment
-    if request.external:
-        if load.obsolete is not None:
-            raise UsageError("--allow-obsolete is for servers that the lab starts")
-        experiment = for_external(experiment, load)
-        load = experiment.settings
-    plan = make_plan(experiment, _seed(request), _refuse(request), request.targets[0])
-    extra = () if load.obsolete is None else (obsolete_cell(load.obsolete),)
-    plan = without_order(plan, extra)
-    left = steps_left(load, plan, {cell.key: [] for cell in plan.cells})
-    return Foreseen(plan, left.steps, left.seconds, True, _unknown(request, plan))
-
-
-def _benchmark(request: Request) -> Foreseen:
-    runtimes = Runtimes.of(find_jdks(request.jdks))
-    experiment = with_runtimes(request.experiment, runtimes, request.jdks)
-    plan = add_faults(make_plan(experiment, _seed(request)), experiment)
-    seconds = len(plan.trials) * mean_seconds(plan, experiment.settings)
-    return Foreseen(plan, len(plan.trials), seconds)
-
-
-_FORESEEN: Mapping[str, Callable[[Request], Foreseen]] = {
-    MATRIX: _matrix,
-    CAPACITY: _load,
-    BENCHMARK: _benchmark,
-}

@@ -5,18 +5,17 @@ levels of the experiment. That the server has only the cell's to choose from, or
 order of its own, is seen before the trial; that it did so, on every connection of the trial.
 """
 
-import datetime
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from tlslab.lab.conductor import RunTrial
 from tlslab.lab.deployments import DEFAULT_GROUPS
 from tlslab.lab.engine import Engine
+from tlslab.lab.matrix.agenda import RunTrial
 from tlslab.lab.probing import probe_spec
 from tlslab.lab.specs import Aim, preflight_spec
-from tlslab.lab.trial import Bench
+from tlslab.lab.trial import Bench, failed_trial
 from tlslab.model.errors import EngineError
 from tlslab.model.experiment import Experiment
 from tlslab.model.names import find_group, find_suite
@@ -78,14 +77,14 @@ def hooked(hook: Hook, ready_s: float, experiment: Experiment, run: RunTrial) ->
         try:
             hook.run(cell.factors)
         except HookError as error:
-            return _failed(planned, cell, Reason(HOOK_FAILED, error.message))
+            return failed_trial(planned, cell, Reason(HOOK_FAILED, error.message))
         # What was found before the first trial was another configuration's.
         bench = replace(bench, probed=Probed())
         if words := _await(bench, cell, choices, ready_s):
-            return _failed(planned, cell, Reason(NOT_READY, words))
+            return failed_trial(planned, cell, Reason(NOT_READY, words))
         trial = run(bench, planned, _opened(cell, choices), on_rate)  # type: ignore[arg-type]
         words = _against(trial, choices)
-        return _failed(planned, cell, Reason(MISCONFIGURED, words)) if words else trial
+        return failed_trial(planned, cell, Reason(MISCONFIGURED, words)) if words else trial
 
     return run_hooked
 
@@ -188,16 +187,3 @@ def _against(trial: Trial, choices: tuple[Choice, ...]) -> str | None:
 def _reported(wrong: Mapping[str, int], total: int, level: str) -> str:
     others = ", ".join(f"{count} {taken}" for taken, count in wrong.items())
     return f"of {total} connections the server chose {others} instead of {level}"
-
-
-def _failed(planned: PlannedTrial, cell: Cell, reason: Reason) -> Trial:
-    return Trial(
-        trial=planned.trial,
-        block=planned.block,
-        position=planned.position,
-        cell=cell.key,
-        factors=cell.factors,
-        started=datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds"),
-        status="failed",
-        reason=reason,
-    )

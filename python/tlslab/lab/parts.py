@@ -4,23 +4,18 @@ In a checkout scripts build or fetch each of them; elsewhere the user has to.
 """
 
 import shlex
-import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from tlslab.lab.benchmark.jmh import has_jar
 from tlslab.lab.request import Request
-from tlslab.model.benchmark import ENGINE
 from tlslab.model.deployment import NO_FRONT
 from tlslab.model.errors import CannotRunError
-from tlslab.model.experiment import BENCHMARK
 from tlslab.planning import make_cells
 from tlslab.targets import MANAGED
 from tlslab.targets.guard import bound
-from tlslab.targets.signer import find_signer
 
 SCRIPTS = Path(__file__).resolve().parents[3] / "scripts"
 
@@ -30,13 +25,7 @@ BUILD_S = 3600.0
 _LAST_LINES = 12
 
 # The program by which scripts/install-debian.sh knows a server.
-_PROGRAMS = {
-    "nginx": "nginx",
-    "apache": "apache2",
-    "haproxy": "haproxy",
-    "caddy": "caddy",
-    "node": "node",
-}
+_PROGRAMS = {"nginx": "nginx", "apache": "apache2", "haproxy": "haproxy", "node": "node"}
 
 
 @dataclass(frozen=True)
@@ -60,16 +49,15 @@ def _typed(script: str) -> str:
     return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
 
 
-def missing_parts(request: Request) -> tuple[Part, ...]:
-    """What a run of the request needs, has not got, and this checkout can make; none elsewhere."""
-    if not (SCRIPTS / "build-java.sh").is_file():
-        return ()
-    if request.experiment.kind == BENCHMARK:
-        return tuple(_of_benchmarks(request))
-    return () if request.external else tuple(_servers(request))
+def in_checkout() -> bool:
+    """Whether the scripts that make the parts are here."""
+    return (SCRIPTS / "build-java.sh").is_file()
 
 
-def _servers(request: Request) -> Iterator[Part]:
+def server_parts(request: Request) -> Iterator[Part]:
+    """The servers of a request that are missing, of those that the lab starts."""
+    if request.external:
+        return
     cells = make_cells(request.experiment, request.targets[0])[0]
     deployments = [cell.deployment for cell in cells if cell.deployment]
     names = [name for each in deployments for name in (each.server, each.front)]
@@ -81,19 +69,6 @@ def _servers(request: Request) -> Iterator[Part]:
         elif name in _PROGRAMS:
             scripts = (("install-debian.sh", "only", _PROGRAMS[name]),)
             yield Part(name, f"the Debian package of {name}", 1, scripts)
-
-
-def _of_benchmarks(request: Request) -> Iterator[Part]:
-    levels = request.experiment.levels("runtime")
-    if any(level != ENGINE for level in levels) and not has_jar():
-        needed = ("install-debian.sh", "only", "mvn", "javac")
-        yield Part("benchmarks.jar", "the benchmarks in Java", 2, (needed, ("build-java.sh",)))
-    keys = request.experiment.levels("keys")
-    if "cluster" in keys and find_signer() is None:
-        yield Part("tlslab-signer", "the signing node (needs Go 1.24)", 3, (("build-signer.sh",),))
-    if "pkcs11" in keys and not (shutil.which("softhsm2-util") and shutil.which("pkcs11-tool")):
-        needed = ("install-debian.sh", "only", "softhsm2-util", "pkcs11-tool")
-        yield Part("softhsm2", "the Debian packages softhsm2 and opensc", 1, (needed,))
 
 
 def make(part: Part, report: Callable[[str], None]) -> None:

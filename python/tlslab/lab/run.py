@@ -1,40 +1,33 @@
-"""A whole run of an experiment: the kind of the experiment says how."""
+"""A whole run of an experiment, whatever its kind."""
 
-from collections.abc import Callable, Mapping
-
-from tlslab.lab import events
-from tlslab.lab.benchmark.run import run_benchmarks
-from tlslab.lab.blocks import run_cells
-from tlslab.lab.capacity.run import run_capacity
+from tlslab.lab import events, parts
+from tlslab.lab.foresee import Foreseen
+from tlslab.lab.kinds import kind_of
+from tlslab.lab.parts import Part
 from tlslab.lab.request import Request, Result
 from tlslab.lab.results import read_contents, summarise
-from tlslab.lab.trial import run_trial
-from tlslab.model.experiment import BENCHMARK, CAPACITY, MATRIX
-from tlslab.model.workload import Workload
 
-__all__ = ["RUNNERS", "Request", "Result", "execute", "read_contents", "summarise"]
-
-# Beside its windows each run of a trial starts the engine, connects, drains and writes.
-RUN_OVERHEAD_S = 0.2
-
-
-def run_matrix(request: Request, observer: events.Observer) -> Result:
-    """The kind `matrix`: each trial is a cell's runs of fixed length."""
-    return run_cells(request, observer, run_trial, matrix_seconds(request.experiment.workload))
+__all__ = [
+    "Request",
+    "Result",
+    "execute",
+    "foresee",
+    "missing_parts",
+    "read_contents",
+    "summarise",
+]
 
 
-def matrix_seconds(workload: Workload) -> float:
-    """The length of a trial, in seconds."""
-    runs = 3 if workload.keep_alive else 2
-    return workload.trial_seconds + runs * RUN_OVERHEAD_S
+def foresee(request: Request) -> Foreseen:
+    """What a run of the request would be. Raises UsageError."""
+    return kind_of(request.experiment).foresee(request)
 
 
-# How an experiment of each kind is run. A new kind is a file in this package and a line here.
-RUNNERS: Mapping[str, Callable[[Request, events.Observer], Result]] = {
-    MATRIX: run_matrix,
-    CAPACITY: run_capacity,
-    BENCHMARK: run_benchmarks,
-}
+def missing_parts(request: Request) -> tuple[Part, ...]:
+    """What a run of the request needs, has not got, and this checkout can make; none elsewhere."""
+    if not parts.in_checkout():
+        return ()
+    return tuple(kind_of(request.experiment).parts(request))
 
 
 def execute(request: Request, observer: events.Observer) -> Result:
@@ -42,4 +35,4 @@ def execute(request: Request, observer: events.Observer) -> Result:
 
     Ends early, with the results so far, on KeyboardInterrupt. Raises UsageError, CannotRunError.
     """
-    return RUNNERS[request.experiment.kind](request, observer)
+    return kind_of(request.experiment).conduct(request, observer)

@@ -1,45 +1,84 @@
 """A fresh server of a deployment, for as long as it is needed."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
-from tlslab.lab.deployments import Prepared
+from tlslab.lab.deployments import Prepared, Servers
 from tlslab.lab.engine import Engine
+from tlslab.lab.probing import probe_cells
 from tlslab.lab.trial import Bench
+from tlslab.model.deployment import Deployment
 from tlslab.model.errors import CannotRunError, EngineError, StoreError
-from tlslab.model.experiment import Experiment
+from tlslab.model.plan import Cell
+from tlslab.model.probe import Probed
+from tlslab.model.record import Reason
 
 # The server of a deployment could not be set up, or not be started.
 SETUP_FAILED = "setup_failed"
 START_FAILED = "start_failed"
 
 
-class NotStarted(Exception):  # noqa: N818
-    """A server that did not start, with its own words."""
+class NoBenchError(Exception):
+    """A visit whose trials have no server, and the reason that they are recorded with."""
 
-    def __init__(self, words: str, remedy: str) -> None:
-        super().__init__(words)
-        self.words = words
-        self.remedy = remedy
+    def __init__(self, reason: Reason) -> None:
+        super().__init__(reason.message)
+        self.reason = reason
 
 
-@contextmanager
-def serving(engine: Engine, experiment: Experiment, prepared: Prepared) -> Iterator[Bench]:
-    """A bench with a fresh server, which is stopped whatever happens. Raises NotStarted."""
-    bench = Bench(engine, experiment.workload, prepared.aim, None)
-    bench = replace(bench, settings=experiment.settings)
-    if prepared.start is None:
-        yield bench
-        return
-    try:
-        running = prepared.start()
-    except (EngineError, StoreError):
-        raise
-    except CannotRunError as error:
-        raise NotStarted(error.message, error.remedy) from None
-    try:
-        aim = replace(prepared.aim, url=running.url)
-        yield replace(bench, aim=aim, running=running)
-    finally:
-        running.stop()
+class Benches:
+    """Benches with a fresh server each, of the deployments of a run."""
+
+    def __init__(self, engine: Engine, servers: Servers) -> None:
+        self._engine = engine
+        self.servers = servers
+        self._probed: dict[Deployment | None, Probed] = {}
+
+    @contextmanager
+    def on(
+        self, prepared: Prepared, deployment: Deployment | None, cells: Sequence[Cell]
+    ) -> Iterator[Bench]:
+        """A bench with a fresh server of a deployment, stopped whatever happens.
+
+        `cells` are those of the plan. With several deployments a server that fails takes its own
+        cells with it and no others: NoBenchError; a single one ends the run: CannotRunError.
+        """
+        if reason := prepared.failure or prepared.bar:
+            raise NoBenchError(Reason(SETUP_FAILED, reason))
+        experiment = self.servers.experiment
+        bench = Bench(
+            self._engine, experiment.workload, prepared.aim, None, settings=experiment.settings
+        )
+        if prepared.start is None:
+            yield self._with_probe(bench, deployment, cells)
+            return
+        try:
+            running = prepared.start()
+        except (EngineError, StoreError):
+            raise
+        except CannotRunError as error:
+            if len(self.servers.prepared) == 1:
+                raise
+            raise NoBenchError(Reason(START_FAILED, error.message)) from None
+        try:
+            aim = replace(prepared.aim, url=running.url)
+            bench = replace(bench, aim=aim, running=running)
+            yield self._with_probe(bench, deployment, cells)
+        finally:
+            running.stop()
+
+    def _with_probe(
+        self, bench: Bench, deployment: Deployment | None, cells: Sequence[Cell]
+    ) -> Bench:
+        """Asks a deployment's first server what it accepts; its others are configured alike.
+
+        No probe knows the obsolete protocols: there the first connection shows it.
+        """
+        if deployment is not None and deployment.obsolete:
+            return bench
+        if deployment not in self._probed:
+            own = [cell for cell in cells if cell.deployment in (deployment, None)]
+            found = probe_cells(bench.engine, bench.aim, own) if own else Probed()
+            self._probed[deployment] = found
+        return replace(bench, probed=self._probed[deployment])

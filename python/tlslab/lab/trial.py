@@ -77,6 +77,20 @@ def run_trial(
     )
 
 
+def failed_trial(planned: PlannedTrial, cell: Cell, reason: Reason) -> Trial:
+    """The trial that could not be run, for this reason."""
+    return Trial(
+        trial=planned.trial,
+        block=planned.block,
+        position=planned.position,
+        cell=cell.key,
+        factors=cell.factors,
+        started=datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds"),
+        status="failed",
+        reason=reason,
+    )
+
+
 def is_unsupported(error: EngineError, cell: Cell, probed: Probed) -> bool:
     """Whether a failed preflight means that client or server lacks what the cell asks for.
 

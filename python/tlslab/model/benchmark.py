@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from tlslab.model.experiment import Experiment
+
 Mode = Literal["throughput", "sample"]
 MODES: tuple[Mode, ...] = ("throughput", "sample")
 
@@ -61,6 +63,12 @@ class BenchmarkSettings:
         """The length of one trial, without the starts of its processes."""
         once = self.warmup_iterations * self.warmup_ms + self.iterations * self.iteration_ms
         return len(self.modes) * once / 1000
+
+
+def settings_of(experiment: Experiment) -> BenchmarkSettings:
+    """The settings of an experiment of this kind."""
+    assert isinstance(experiment.settings, BenchmarkSettings)
+    return experiment.settings
 
 
 @dataclass(frozen=True)

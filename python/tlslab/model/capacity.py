@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from tlslab.model.experiment import Experiment
 from tlslab.model.workload import Window
 
 Stage = Literal["warm_up", "search", "maximum", "open_loop", "remedy", "validation"]
@@ -145,6 +146,12 @@ class CapacityPlan:
     obsolete: Obsolete | None = None
     objective: Objective | None = None
     fresh_server: bool = True
+
+
+def plan_of(experiment: Experiment) -> CapacityPlan:
+    """The settings of an experiment of this kind."""
+    assert isinstance(experiment.settings, CapacityPlan)
+    return experiment.settings
 
 
 @dataclass(frozen=True)

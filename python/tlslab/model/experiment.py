@@ -17,6 +17,9 @@ MATRIX = "matrix"
 CAPACITY = "capacity"
 BENCHMARK = "benchmark"
 
+# The kind of a file that names none.
+DEFAULT_KIND = MATRIX
+
 
 @dataclass(frozen=True)
 class Factor:
@@ -82,7 +85,7 @@ class Experiment:
     only: tuple[ConditionalFactor, ...] = ()
     published: str | None = None
     quick: bool = False
-    kind: str = MATRIX
+    kind: str = DEFAULT_KIND
     settings: Any = None
 
     def levels(self, factor: str) -> tuple[str, ...]:

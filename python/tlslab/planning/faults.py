@@ -3,7 +3,7 @@
 import random
 from dataclasses import replace
 
-from tlslab.model.benchmark import ENGINE, BenchmarkSettings
+from tlslab.model.benchmark import ENGINE, settings_of
 from tlslab.model.experiment import Experiment
 from tlslab.model.plan import Cell, Plan, PlannedTrial
 from tlslab.model.profile import Profile
@@ -16,7 +16,7 @@ def add_faults(plan: Plan, experiment: Experiment) -> Plan:
     They run on the last virtual machine among the runtimes, and only where keys are on the cluster;
     the same seed gives the same order.
     """
-    settings: BenchmarkSettings = experiment.settings
+    settings = settings_of(experiment)
     machines = [level for level in experiment.levels("runtime") if level != ENGINE]
     if settings.faults is None or not machines or "cluster" not in experiment.levels("keys"):
         return plan

@@ -13,6 +13,7 @@ from tlslab.model.finding import (
     Summary,
 )
 from tlslab.model.wording import cell_label, figure, ratio_figure, setting_of
+from tlslab.report.kinds import presentation
 
 RATE = "connections_per_s"
 BOTH = "connections_per_cpu_s"
@@ -188,7 +189,7 @@ def _value(
 
 def sections(summary: Summary) -> tuple[Section, ...]:
     """One section for each setting, in the order of the plan; none for kinds without a ranking."""
-    if summary.experiment.kind != "matrix":
+    if not presentation(summary).ranked:
         return ()
     baseline = summary.experiment.baseline
     members: dict[str, list[CellSummary]] = {}
@@ -302,12 +303,12 @@ def _comparable(found: Comparison | None) -> Value | None:
 
 def warnings(summary: Summary) -> tuple[Caution, ...]:
     """Everything that the reader must know, alike statements together, the gravest first."""
-    matrix = summary.experiment.kind == "matrix"
+    ranked = presentation(summary).ranked
     reported = [(_OF_THE_RUN, Caution(text, ())) for text in summary.environment.warnings]
-    if matrix:
+    if ranked:
         reported += [(_OF_THE_RUN, Caution(f.text, ())) for f in summary.findings if not f.cells]
     by_code: dict[str, tuple[str, list[CellSummary]]] = {}
-    elsewhere = {"unsupported"} if matrix else {"unsupported", "invalid", "failed"}
+    elsewhere = {"unsupported"} if ranked else {"unsupported", "invalid", "failed"}
     for cell in summary.cells:
         for reason in cell.reasons:
             if cell.verdict not in elsewhere:
@@ -322,7 +323,7 @@ def warnings(summary: Summary) -> tuple[Caution, ...]:
 
 def without_result(summary: Summary) -> tuple[tuple[str, str, str], ...]:
     """Cells without a valid result that no section shows: label, verdict, reasons."""
-    if summary.experiment.kind == "matrix":
+    if presentation(summary).ranked:
         return ()
     return tuple(
         (
@@ -351,8 +352,8 @@ def headline(summary: Summary, shown: tuple[Section, ...]) -> str:
 def general_findings(summary: Summary, shown: tuple[Section, ...]) -> tuple[Finding, ...]:
     """The findings that no section shows; of a ranking's, those about no cell are warnings."""
     within = {finding for section in shown for finding in section.findings}
-    matrix = summary.experiment.kind == "matrix"
-    return tuple(f for f in summary.findings if f not in within and (f.cells or not matrix))
+    ranked = presentation(summary).ranked
+    return tuple(f for f in summary.findings if f not in within and (f.cells or not ranked))
 
 
 def left_out(summary: Summary) -> tuple[tuple[str, str], ...]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from made_run import World, made_run
+from factories.run import World, made_run
 from tlslab.advice import advised
 from tlslab.analysis import summarise
 from tlslab.model.estimate import Estimate

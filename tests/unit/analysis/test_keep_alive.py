@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from made_page import Page
-from made_run import World, made_run
+from factories.page import Page
+from factories.run import World, made_run
 from tlslab.analysis import summarise
 from tlslab.experiment import load
 from tlslab.model.finding import Summary

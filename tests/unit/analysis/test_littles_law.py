@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from made_run import made_run
+from factories.run import made_run
 from tlslab.analysis.validity import run_faults
 from tlslab.experiment import load, with_levels
 from tlslab.model.record import FlightTimes, Outcomes, RunRecord

@@ -2,8 +2,8 @@
 
 import pytest
 
-from made_capacity import CapacityWorld, made_capacity_run
-from made_run import SERVER_US, World, made_run
+from factories.capacity import CapacityWorld, made_capacity_run
+from factories.run import SERVER_US, World, made_run
 from tlslab.analysis import summarise
 from tlslab.analysis.capacity import summarise as summarise_capacity
 from tlslab.analysis.overlay import Side, overlay, ratio_estimate

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from made_run import World, made_run
+from factories.run import World, made_run
 from tlslab.analysis import summarise
 from tlslab.analysis.validity import _FALLBACK
 from tlslab.experiment import load, with_levels

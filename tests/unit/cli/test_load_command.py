@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from made_run import made_run
+from factories.run import made_run
 from tlslab.cli.load import _reason, engine_arguments
 from tlslab.cli.load_table import load_table
 from tlslab.model.record import MachineUsage, RunRecord, Verdict

@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 from rich.progress import Progress
 
-from made_run import made_run
+from factories.run import made_run
 from tlslab.cli.progress import Lines, Live, outcome, speed
 from tlslab.experiment import load
 from tlslab.lab import events

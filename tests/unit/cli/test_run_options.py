@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from made_capacity import made_capacity_run
-from made_run import made_run
+from factories.capacity import made_capacity_run
+from factories.run import made_run
 from tlslab.analysis import capacity as capacity_analysis
 from tlslab.analysis import summarise
 from tlslab.cli import ending
 from tlslab.cli.wanted import Changes, changed, parse_targets
 from tlslab.cli.words import duration
 from tlslab.experiment import dumps, load, loads
-from tlslab.lab.foresee import foresee
 from tlslab.lab.request import Request
+from tlslab.lab.run import foresee
 from tlslab.lab.specs import Aim, preflight_spec, run_spec
 from tlslab.model.capacity import CapacityPlan
 from tlslab.model.errors import ExperimentError, UsageError
@@ -144,6 +144,6 @@ def test_a_plan_is_foreseen_without_a_server(name: str, tmp_path: Path) -> None:
     assert foresee(Request(load(name, quick=True), ("reference",), (), seed=3)) == found
 
 
-def test_what_only_a_running_server_can_report_is_said() -> None:
+def test_what_only_a_running_server_can_say_is_named() -> None:
     request = Request(load("groups", quick=True), ("https://localhost:8443/",), ("tlslab",))
     assert any("https://localhost:8443/" in words for words in foresee(request).unknown)

@@ -2,10 +2,9 @@
 
 import pytest
 
-from made_capacity import CapacityWorld, made_cell
+from factories.capacity import CapacityWorld, made_cell
 from tlslab.cli.steps import begun_words, ended_words, time_left
-from tlslab.cli.wanted import with_capacity_options
-from tlslab.experiment import load
+from tlslab.experiment import file_kind, load
 from tlslab.lab.events import Left
 from tlslab.model.capacity import CapacityPlan, Objective, Step
 from tlslab.model.errors import UsageError
@@ -28,10 +27,12 @@ def test_a_step_is_reported_with_what_is_left() -> None:
 
 def test_options_of_capacity_experiments() -> None:
     capacity = load("capacity")
-    plan = with_capacity_options(capacity, "mean<8ms", allow_obsolete=False).settings
+    kind = file_kind(capacity)
+    plan = kind.with_objective(capacity, "mean<8ms", allow_obsolete=False).settings
     assert isinstance(plan, CapacityPlan)
     assert plan.objective == Objective("mean", 8)
     assert plan.obsolete is None
-    assert with_capacity_options(capacity, None, allow_obsolete=True) == capacity
+    assert kind.with_objective(capacity, None, allow_obsolete=True) == capacity
+    groups = load("groups")
     with pytest.raises(UsageError, match="go with capacity experiments"):
-        with_capacity_options(load("groups"), "p99<50ms", allow_obsolete=False)
+        file_kind(groups).with_objective(groups, "p99<50ms", allow_obsolete=False)

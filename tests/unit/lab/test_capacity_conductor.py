@@ -8,14 +8,16 @@ from pathlib import Path
 
 import psutil
 
-from made_capacity import made_plan
+from factories.capacity import made_plan
 from tlslab.experiment import dumps, load
 from tlslab.lab import events
-from tlslab.lab.capacity.conductor import CapacityConductor
+from tlslab.lab.capacity.agenda import StepsAgenda
+from tlslab.lab.conductor import carry_out
 from tlslab.lab.deployments import Prepared, Servers
 from tlslab.lab.engine import Engine
 from tlslab.lab.environment import describe
 from tlslab.lab.placement import Placement
+from tlslab.lab.serving import Benches
 from tlslab.lab.specs import Aim
 from tlslab.model.deployment import Deployment
 from tlslab.model.errors import CannotRunError
@@ -75,9 +77,8 @@ class Lab:
 
     def carry_out(self) -> None:
         servers = Servers(self.experiment, self.prepared, (1,))
-        CapacityConductor(self.engine, servers, self.events.append).carry_out(
-            self.plan, self.folder
-        )
+        agenda = StepsAgenda(self.plan, Benches(self.engine, servers), self.events.append)
+        carry_out(agenda, self.folder)
 
 
 def stages(lab: Lab, cell: int) -> list[str]:
@@ -146,7 +147,7 @@ def test_a_cut_off_run_goes_on(tmp_path: Path, script: Script) -> None:
 
     servers = Servers(lab.experiment, lab.prepared, (1,))
     with contextlib.suppress(KeyboardInterrupt):
-        CapacityConductor(lab.engine, servers, cut).carry_out(lab.plan, lab.folder)
+        carry_out(StepsAgenda(lab.plan, Benches(lab.engine, servers), cut), lab.folder)
     before = lab.folder.trials()
     assert len(before) == 9
     assert not any(server.alive() for server in lab.servers)

@@ -12,12 +12,14 @@ import pytest
 
 from tlslab.experiment import dumps, load, with_levels
 from tlslab.lab import events
-from tlslab.lab.blocks import warm_up_seconds
-from tlslab.lab.conductor import Conductor
+from tlslab.lab.conductor import carry_out
 from tlslab.lab.deployments import Prepared, Servers
 from tlslab.lab.engine import Engine
 from tlslab.lab.environment import describe
+from tlslab.lab.matrix.agenda import BlocksAgenda
+from tlslab.lab.matrix.run import warm_up_seconds
 from tlslab.lab.placement import Placement
+from tlslab.lab.serving import Benches
 from tlslab.lab.specs import Aim
 from tlslab.lab.trial import run_trial
 from tlslab.model.deployment import Deployment
@@ -69,7 +71,7 @@ class Lab:
         all_ = {Deployment("reference"): ready}
         all_ |= {Deployment(name): each for name, each in (prepared or {}).items()}
         self.deployed = Servers(experiment, all_, ())
-        self.conductor = Conductor(Engine(engine), self.deployed, self.events.append, run_trial)
+        self.engine = Engine(engine)
 
     def start(self) -> Running:
         command = [sys.executable, "-c", "import time; time.sleep(60)"]
@@ -78,7 +80,8 @@ class Lab:
         return Running("https://127.0.0.1:1/", process)
 
     def carry_out(self) -> None:
-        self.conductor.carry_out(self.plan, self.folder)
+        benches = Benches(self.engine, self.deployed)
+        carry_out(BlocksAgenda(self.plan, benches, self.events.append, run_trial), self.folder)
 
 
 def test_all_trials_are_run_in_order_with_a_fresh_server_each_block(
@@ -332,8 +335,8 @@ def test_the_only_server_that_does_not_start_ends_the_run(tmp_path: Path, script
 
 def test_each_deployment_of_a_block_has_a_server_of_its_own(tmp_path: Path, script: Script) -> None:
     lab = Lab(tmp_path, script(ANSWERS + "print(json.dumps(record))"), TWO)
-    lab.conductor._servers = replace(
-        lab.conductor._servers,
+    lab.deployed = replace(
+        lab.deployed,
         prepared={
             Deployment(name): Prepared(OTHER, Aim("https://unset/"), lab.start)
             for name in ("reference", "nginx")

@@ -7,9 +7,10 @@ import pytest
 
 from tlslab.experiment import load, with_levels
 from tlslab.lab import deployments
-from tlslab.lab.blocks import default_folder, most_connections
 from tlslab.lab.deployments import Servers, prepare
 from tlslab.lab.engine import Engine
+from tlslab.lab.matrix.run import most_connections
+from tlslab.lab.opening import default_folder
 from tlslab.lab.request import Request
 from tlslab.model.deployment import Deployment
 from tlslab.model.errors import CannotRunError, UsageError

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import pytest
 
-from made_run import made_run
+from factories.run import made_run
 from tlslab.experiment import load
 from tlslab.lab.engine import Engine
 from tlslab.lab.hooks import RIGHT_ANSWERS, find_choices, hooked

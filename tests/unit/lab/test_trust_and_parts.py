@@ -10,8 +10,9 @@ from tlslab.cli.parts import provide
 from tlslab.experiment import load, with_levels
 from tlslab.lab import parts
 from tlslab.lab.discovery import with_status_remedy
-from tlslab.lab.parts import Part, make, missing_parts
+from tlslab.lab.parts import Part, make
 from tlslab.lab.request import Request
+from tlslab.lab.run import missing_parts
 from tlslab.lab.trust import whom_to_trust
 from tlslab.model.errors import CannotRunError, EngineError, UsageError
 

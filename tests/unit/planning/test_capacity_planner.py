@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from made_capacity import FIFTHS, WINDOW, CapacityWorld, drive, log_mean, made_cell, made_plan
+from factories.capacity import FIFTHS, WINDOW, CapacityWorld, drive, log_mean, made_cell, made_plan
 from tlslab.model.capacity import Obsolete, Step, ValidationRules, WarmUpRules
 from tlslab.model.search import Converged
 from tlslab.planning.capacity import (

@@ -1,6 +1,6 @@
 from dataclasses import replace
 
-from made_benchmarks import experiment
+from factories.benchmarks import experiment
 from tlslab.experiment import with_levels
 from tlslab.model.experiment import Experiment
 from tlslab.model.plan import Plan

@@ -10,8 +10,8 @@ import pytest
 from plotly import graph_objects
 from rich.console import Console
 
-from made_data import made_figures, with_data
-from made_page import HOSTILE, Page
+from factories.data import made_figures, with_data
+from factories.page import HOSTILE, Page
 from tlslab import report
 from tlslab.model.finding import Summary
 from tlslab.report import render_html, render_text

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 from plotly import graph_objects
 
-from made_page import HOSTILE, Page
-from made_run import World, made_run
+from factories.page import HOSTILE, Page
+from factories.run import World, made_run
 from tlslab import report
 from tlslab.analysis import summarise
 from tlslab.model.finding import Summary

@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from made_capacity import made_capacity_run
-from made_run import World, made_primitives, made_run
+from factories.capacity import made_capacity_run
+from factories.run import World, made_primitives, made_run
 from tlslab.analysis import capacity, summarise
 from tlslab.model.finding import Summary
 from tlslab.report import render_ab, render_text

@@ -8,9 +8,9 @@ from functools import cache
 import pytest
 from rich.console import Console, RenderableType
 
-import made_benchmarks
-from made_capacity import made_capacity_run
-from made_run import World, made_run
+from factories import benchmarks as made_benchmarks
+from factories.capacity import made_capacity_run
+from factories.run import World, made_run
 from tlslab.analysis import capacity as capacity_analysis
 from tlslab.analysis import summarise
 from tlslab.analysis.overlay import Side, overlay

@@ -18,7 +18,9 @@ from tlslab.analysis.benchmark.published import PublishedConcurrency, beside, lo
 from tlslab.analysis.benchmark.tables import tables
 from tlslab.analysis.compare import Measured, compare
 from tlslab.analysis.experiment import summarise_experiment
-from tlslab.model.benchmark import BenchmarkSettings
+from tlslab.analysis.kinds import ANALYSTS
+from tlslab.model.benchmark import BenchmarkSettings, settings_of
+from tlslab.model.experiment import BENCHMARK
 from tlslab.model.finding import CellSummary, Comparison, Note, Summary
 from tlslab.model.plan import Cell
 from tlslab.model.record import Trial
@@ -28,13 +30,14 @@ from tlslab.model.wording import counted
 COMPARED = (RATE, CLIENT_CPU)
 
 
+@ANALYSTS.registers(BENCHMARK)
 def summarise(contents: RunContents) -> Summary:
     """All that can be said of a run of benchmarks, from its folder's content alone.
 
     Pure. Raises UsageError when the experiment names a published study that is not shipped.
     """
     experiment = contents.experiment
-    settings: BenchmarkSettings = experiment.settings
+    settings = settings_of(experiment)
     study = load_published(experiment.published) if experiment.published else None
     processors = len(contents.environment.target.processors)
     trials = by_cell(contents.plan.cells, contents.trials)

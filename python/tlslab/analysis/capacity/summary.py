@@ -11,7 +11,9 @@ from tlslab.analysis.capacity.studies import beside
 from tlslab.analysis.capacity.tables import tables
 from tlslab.analysis.compare import comparisons
 from tlslab.analysis.experiment import summarise_experiment
-from tlslab.model.capacity import CapacityPlan
+from tlslab.analysis.kinds import ANALYSTS
+from tlslab.model.capacity import CapacityPlan, plan_of
+from tlslab.model.experiment import CAPACITY
 from tlslab.model.finding import Summary
 from tlslab.model.record import Trial
 from tlslab.model.run import RunContents
@@ -28,11 +30,11 @@ def measured_cells(contents: RunContents, plan: CapacityPlan) -> list[CapacityCe
     ]
 
 
+@ANALYSTS.registers(CAPACITY)
 def summarise(contents: RunContents) -> Summary:
     """All that can be said of the run. Pure. Raises UsageError for an unknown published study."""
     experiment = contents.experiment
-    plan = experiment.settings
-    assert isinstance(plan, CapacityPlan)
+    plan = plan_of(experiment)
     cells = measured_cells(contents, plan)
     study = beside(experiment.published, cells, plan)
     measured = [cell.measured for cell in cells]

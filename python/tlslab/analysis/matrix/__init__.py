@@ -1,1 +1,5 @@
-"""What runs of the kind `matrix` show: cells side by side, one against the other."""
+"""Experiments of the kind `matrix`: cells side by side, one against the other. Pure."""
+
+from tlslab.analysis.matrix.summary import summarise
+
+__all__ = ["summarise"]

@@ -8,6 +8,7 @@ from tlslab.analysis import keep_alive
 from tlslab.analysis.compare import Measured, comparisons, paired_logs, rankings
 from tlslab.analysis.experiment import summarise_experiment
 from tlslab.analysis.keep_alive import keep_alive_values
+from tlslab.analysis.kinds import ANALYSTS
 from tlslab.analysis.matrix.ab import ab_block
 from tlslab.analysis.matrix.findings import findings, short_measurements
 from tlslab.analysis.matrix.limit import limit_ratios
@@ -20,6 +21,7 @@ from tlslab.analysis.studies.servers import servers_study
 from tlslab.analysis.studies.suites import SuitesStudy, is_suites_study, suites_study
 from tlslab.analysis.validity import judge_cell, judge_trial, lower_bounds
 from tlslab.model.estimate import Estimate
+from tlslab.model.experiment import MATRIX
 from tlslab.model.finding import CellSummary, Note, Summary
 from tlslab.model.plan import Cell
 from tlslab.model.primitives import Primitives
@@ -33,7 +35,8 @@ from tlslab.model.wording import ratio_figure
 COST_RATIO_RANGE = (0.9, 1.1)
 
 
-def summarise_matrix(contents: RunContents) -> Summary:
+@ANALYSTS.registers(MATRIX)
+def summarise(contents: RunContents) -> Summary:
     """All that can be said of a run of the kind `matrix`.
 
     Raises UsageError when the experiment names a published study that is not shipped.

@@ -1,34 +1,34 @@
 """A whole run of the kind `benchmark`: prepare, plan, carry out, keep, summarise."""
 
-import datetime
 import os
-import random
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
-from tlslab.experiment import dumps
 from tlslab.lab import events
+from tlslab.lab.benchmark.agenda import BenchmarkAgenda
 from tlslab.lab.benchmark.in_memory import WARMUP_S
 from tlslab.lab.benchmark.jmh import find_jar
 from tlslab.lab.benchmark.keystores import KeyStore, KeyStores
 from tlslab.lab.benchmark.material import make_material
 from tlslab.lab.benchmark.runtimes import Runtimes
-from tlslab.lab.benchmark.trial import LASTING, Bench, run_trial
+from tlslab.lab.benchmark.trial import Bench
+from tlslab.lab.conductor import interrupted
 from tlslab.lab.engine import Engine
 from tlslab.lab.environment import describe
+from tlslab.lab.opening import open_folder
 from tlslab.lab.placement import Placement
 from tlslab.lab.preflight import check_company
 from tlslab.lab.private import private_folder
 from tlslab.lab.programs import require_program
 from tlslab.lab.request import Request, Result
 from tlslab.lab.results import summarise
-from tlslab.model.benchmark import ENGINE, BenchmarkSettings
+from tlslab.model.benchmark import ENGINE, BenchmarkSettings, settings_of
 from tlslab.model.errors import UsageError
 from tlslab.model.experiment import Experiment, Factor
 from tlslab.model.plan import Cell, Plan
-from tlslab.model.run import TargetInfo
+from tlslab.model.run import Environment, TargetInfo
 from tlslab.planning import make_plan
 from tlslab.planning.faults import add_faults
 from tlslab.store import RunFolder
@@ -58,17 +58,13 @@ def run_benchmarks(request: Request, observer: events.Observer) -> Result:
         for warning in warnings:
             observer(events.Warned(warning))
         folder, plan = _open(request, experiment, runtimes, opened, warnings)
-        settings: BenchmarkSettings = experiment.settings
+        settings = settings_of(experiment)
         seconds = mean_seconds(plan, settings)
         observer(events.RunStarted(plan, None, folder.path, len(folder.trials()), seconds))
         engine = Engine(require_program("tlslab-load"))
         bench = Bench(engine, runtimes, stores, material, settings, jar, folder.path)
-        interrupted = False
-        try:
-            carry_out(bench, plan, folder, observer)
-        except KeyboardInterrupt:
-            interrupted = True
-    return Result(folder.path, summarise(folder), interrupted)
+        early = interrupted(BenchmarkAgenda(plan, bench, observer), folder)
+    return Result(folder.path, summarise(folder), early)
 
 
 def with_runtimes(
@@ -106,31 +102,6 @@ def mean_seconds(plan: Plan, settings: BenchmarkSettings) -> float:
     return sum(lengths) / max(1, len(lengths))
 
 
-def carry_out(bench: Bench, plan: Plan, folder: RunFolder, observer: events.Observer) -> None:
-    """Runs the trials that the folder does not hold yet. Raises StoreError, CannotRunError.
-
-    A cell whose reason to fail will last is recorded once.
-    """
-    earlier = folder.trials()
-    done = {trial.trial for trial in earlier}
-    barred = {trial.cell for trial in earlier if trial.reason and trial.reason.class_ in LASTING}
-    block = -1
-    for planned in plan.trials:
-        if planned.trial in done or planned.cell in barred:
-            continue
-        if planned.block != block:
-            block = planned.block
-            observer(events.BlockStarted(block))
-        observer(events.TrialStarted(block, planned.cell))
-        trial = run_trial(bench, planned, plan.cell(planned.cell))
-        folder.append(trial)
-        observer(events.TrialEnded(trial))
-        if trial.reason and trial.reason.class_ in LASTING:
-            barred.add(trial.cell)
-            later = sum(p.cell == trial.cell and p.block > block for p in plan.trials)
-            observer(events.Skipped(later, f"{trial.cell}: {trial.reason.message}"))
-
-
 def _warnings(stores: Sequence[KeyStore], runtimes: Runtimes, experiment: Experiment) -> list[str]:
     levels = experiment.levels("runtime")
     reported = [f"{store.name}: {store.failure}" for store in stores if store.failure]
@@ -145,18 +116,7 @@ def _open(
     stores: Sequence[KeyStore],
     warnings: Sequence[str],
 ) -> tuple[RunFolder, Plan]:
-    """The folder to resume, if it is of the same experiment, or else a new one."""
-    if request.resume is not None:
-        folder = RunFolder.resume(request.resume)
-        if folder.experiment_text() != dumps(experiment):
-            raise UsageError(f"{folder.path} holds another experiment than the one asked for")
-        if request.seed not in (None, folder.plan().seed):
-            raise UsageError(f"{folder.path} was planned with the seed {folder.plan().seed}")
-        return folder, folder.plan()
-    seed = random.SystemRandom().getrandbits(32) if request.seed is None else request.seed
-    plan = add_faults(make_plan(experiment, seed), experiment)
-    if not plan.trials:
-        raise UsageError("no cell is left to run: all are excluded")
+    """The run folder and its plan."""
     processors = tuple(sorted(os.sched_getaffinity(0)))
     info = TargetInfo(
         name=TARGET,
@@ -167,11 +127,11 @@ def _open(
         host="",
         path="",
     )
-    environment = describe(info, Placement(processors, processors), request.command, warnings)
-    path = request.out or _default_folder(experiment.name)
-    return RunFolder.create(path, dumps(experiment), plan, environment), plan
 
+    def plan_of(seed: int) -> Plan:
+        return add_faults(make_plan(experiment, seed), experiment)
 
-def _default_folder(name: str) -> Path:
-    now = datetime.datetime.now(datetime.UTC).strftime("%Y%m%dT%H%M%SZ")
-    return Path("runs") / f"{name}-{now}"
+    def environment_of(plan: Plan) -> Environment:
+        return describe(info, Placement(processors, processors), request.command, warnings)
+
+    return open_folder(request, experiment, info, plan_of, environment_of)

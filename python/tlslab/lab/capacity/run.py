@@ -4,8 +4,8 @@ import resource
 from dataclasses import replace
 
 from tlslab.lab import events
-from tlslab.lab.blocks import open_run, preflight
-from tlslab.lab.capacity.conductor import CapacityConductor, steps_left
+from tlslab.lab.capacity.agenda import StepsAgenda, by_cell, steps_left
+from tlslab.lab.conductor import interrupted
 from tlslab.lab.deployments import prepare
 from tlslab.lab.engine import Engine
 from tlslab.lab.preflight import OTHER_FILES
@@ -13,11 +13,12 @@ from tlslab.lab.private import private_folder
 from tlslab.lab.programs import require_program
 from tlslab.lab.request import Request, Result
 from tlslab.lab.results import summarise
-from tlslab.model.capacity import CapacityPlan
+from tlslab.lab.server_run import open_run, preflight
+from tlslab.lab.serving import Benches
+from tlslab.model.capacity import CapacityPlan, plan_of
 from tlslab.model.errors import UsageError
 from tlslab.model.experiment import Experiment
 from tlslab.model.plan import Cell, Plan
-from tlslab.model.record import Trial
 from tlslab.planning import make_cells
 from tlslab.planning.capacity import resumes_by
 from tlslab.planning.cells import matches
@@ -29,38 +30,27 @@ def run_capacity(request: Request, observer: events.Observer) -> Result:
 
     Ends early, with the results so far, on KeyboardInterrupt. Raises UsageError, CannotRunError.
     """
-    load = request.experiment.settings
-    assert isinstance(load, CapacityPlan)
+    stages = plan_of(request.experiment)
     if request.external:
-        if load.obsolete is not None:
+        if stages.obsolete is not None:
             raise UsageError("--allow-obsolete is for servers that the lab starts")
-        request = replace(request, experiment=for_external(request.experiment, load))
-        load = request.experiment.settings
-    most = max(load.search.most, load.open_loop.connections)
+        request = replace(request, experiment=for_external(request.experiment, stages))
+        stages = plan_of(request.experiment)
+    most = max(stages.search.most, stages.open_loop.connections)
     allow_files(most)
     warnings = preflight(request, most, observer)
     engine = Engine(require_program("tlslab-load"))
-    extra = () if load.obsolete is None else (obsolete_cell(load.obsolete),)
+    extra = () if stages.obsolete is None else (obsolete_cell(stages.obsolete),)
     with private_folder() as private:
-        servers = prepare(request, engine, private, (*_resuming(request, load), *extra))
-        for warning in servers.warnings():
-            observer(events.Warned(warning))
-        warnings += servers.warnings()
+        more = (*_resuming(request, stages), *extra)
+        servers = prepare(request, engine, private, more, warmed_up=False)
         folder, plan = open_run(
             request, servers, engine, warnings, observer, lambda plan: without_order(plan, extra)
         )
-        trials: dict[str, list[Trial]] = {cell.key: [] for cell in plan.cells}
-        for trial in folder.trials():
-            trials.setdefault(trial.cell, []).append(trial)
-        left = steps_left(load, plan, trials)
+        left = steps_left(stages, plan, by_cell(plan, folder.trials()))
         observer(events.StepsStarted(plan, servers.target.name, folder.path, left))
-        conductor = CapacityConductor(engine, servers, observer)
-        interrupted = False
-        try:
-            conductor.carry_out(plan, folder)
-        except KeyboardInterrupt:
-            interrupted = True
-    return Result(folder.path, summarise(folder), interrupted)
+        early = interrupted(StepsAgenda(plan, Benches(engine, servers), observer), folder)
+    return Result(folder.path, summarise(folder), early)
 
 
 def allow_files(connections: int) -> None:
@@ -80,20 +70,20 @@ def without_order(plan: Plan, extra: tuple[Cell, ...]) -> Plan:
     return replace(plan, trials=(), cells=(*plan.cells, *extra))
 
 
-def _resuming(request: Request, load: CapacityPlan) -> list[Cell]:
+def _resuming(request: Request, stages: CapacityPlan) -> list[Cell]:
     """The cells once more for the servers that the remedies need, which let sessions be resumed."""
-    if load.remedies is None or request.external or not load.remedies.resume_ratios:
+    if stages.remedies is None or request.external or not stages.remedies.resume_ratios:
         return []
     found = []
     for cell in make_cells(request.experiment, request.targets[0])[0]:
         assert cell.deployment is not None
-        if matches(load.remedies.when, cell.factors):
-            resuming = replace(cell.deployment, resume=resumes_by(load.remedies.resume, cell))
+        if matches(stages.remedies.when, cell.factors):
+            resuming = replace(cell.deployment, resume=resumes_by(stages.remedies.resume, cell))
             found.append(replace(cell, deployment=resuming))
     return found
 
 
-def for_external(experiment: Experiment, load: CapacityPlan) -> Experiment:
+def for_external(experiment: Experiment, stages: CapacityPlan) -> Experiment:
     """What can be done with a server that the lab did not start: its processors are its own."""
     mine = ("processors", "workers")
 
@@ -101,7 +91,7 @@ def for_external(experiment: Experiment, load: CapacityPlan) -> Experiment:
         assert isinstance(levels, dict)
         return {name: level for name, level in levels.items() if name not in mine}
 
-    remedies, validation = load.remedies, load.validation
+    remedies, validation = stages.remedies, stages.validation
     if remedies is not None:
         remedies = replace(remedies, when=without(remedies.when))
     if validation is not None:
@@ -110,5 +100,5 @@ def for_external(experiment: Experiment, load: CapacityPlan) -> Experiment:
         experiment,
         factors=tuple(factor for factor in experiment.factors if factor.name not in mine),
         baseline=without(experiment.baseline),
-        settings=replace(load, remedies=remedies, validation=validation, obsolete=None),
+        settings=replace(stages, remedies=remedies, validation=validation, obsolete=None),
     )

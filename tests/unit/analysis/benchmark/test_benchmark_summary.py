@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from made_benchmarks import CRASHED, made_contents
+from factories.benchmarks import CRASHED, made_contents
 from tlslab import analysis, report
 from tlslab.analysis.benchmark.cells import CLIENT_CPU, RATE, measure
 from tlslab.analysis.benchmark.curves import make_curves

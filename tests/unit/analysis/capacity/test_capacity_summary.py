@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from made_capacity import FIFTHS, CapacityWorld, made_capacity_run, made_plan
+from factories.capacity import FIFTHS, CapacityWorld, made_capacity_run, made_plan
 from tlslab.analysis.capacity import summarise
 from tlslab.analysis.capacity.published import load_study
 from tlslab.model.capacity import Objective

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
-from made_run import made_run
+from factories.run import made_run
 from tlslab.analysis.capacity.httperf import httperf_block
 from tlslab.model.record import (
     Bytes,

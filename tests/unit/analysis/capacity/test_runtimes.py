@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from made_capacity import CapacityWorld, drive, made_capacity_run, made_cell, made_plan
+from factories.capacity import CapacityWorld, drive, made_capacity_run, made_cell, made_plan
 from tlslab.analysis.capacity import runtimes
 from tlslab.analysis.capacity.cells import CapacityCell, measure
 from tlslab.analysis.capacity.published import load_study

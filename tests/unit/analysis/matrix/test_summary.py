@@ -5,7 +5,7 @@ import math
 
 import pytest
 
-from made_run import CLIENT_US, KERNEL_US, SERVER_US, TIME_SPREAD, World, made_run
+from factories.run import CLIENT_US, KERNEL_US, SERVER_US, TIME_SPREAD, World, made_run
 from tlslab.analysis import summarise
 from tlslab.analysis.published import load_study
 from tlslab.experiment import load, with_levels

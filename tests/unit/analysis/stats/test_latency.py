@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hdrh.histogram import HdrHistogram
 
-from made_run import made_run
+from factories.run import made_run
 from tlslab.analysis.stats.latency import Distribution, needed_n, quantiles, rank_interval, times
 from tlslab.experiment import load, with_levels
 from tlslab.model.record import ClientTimes

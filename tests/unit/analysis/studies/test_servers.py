@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from made_run import World, made_run
+from factories.run import World, made_run
 from tlslab.analysis import summarise
 from tlslab.analysis.published import load_study
 from tlslab.experiment import load, with_levels

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from hdrh.histogram import HdrHistogram
 
-from made_run import World, environment
+from factories.run import World, environment
 from tlslab.model.capacity import (
     CapacityPlan,
     MaximumRules,
@@ -201,16 +201,16 @@ class CapacityWorld:
             histogram.record_value(int(value * 1e6), TENS)
         p50, p90, p95, p99, p999 = map(float, np.quantile(drawn, [0.5, 0.9, 0.95, 0.99, 0.999]))
         summary = TimeSummary(
-            n=VALUES,
-            min_ms=float(drawn.min()),
-            mean_ms=mean_ms,
-            sd_ms=float(drawn.std()),
-            p50_ms=p50,
-            p90_ms=p90,
-            p95_ms=p95,
-            p99_ms=p99,
-            p999_ms=p999,
-            max_ms=float(drawn.max()),
+            VALUES,
+            float(drawn.min()),
+            mean_ms,
+            float(drawn.std()),
+            p50,
+            p90,
+            p95,
+            p99,
+            p999,
+            float(drawn.max()),
         )
         return histogram.encode().decode(), summary
 

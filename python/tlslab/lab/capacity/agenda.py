@@ -1,0 +1,139 @@
+"""The agenda of a capacity experiment: each cell step by step, as the planner says.
+
+The cells take turns: in each round every cell has one server of its own, started for it, so that
+drift of the machine hits all cells alike.
+"""
+
+import datetime
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import replace
+
+from tlslab.lab import events
+from tlslab.lab.capacity.steps import run_step, server_died
+from tlslab.lab.conductor import Visit
+from tlslab.lab.serving import Benches
+from tlslab.lab.trial import Bench
+from tlslab.model.capacity import CapacityPlan, Step, plan_of
+from tlslab.model.deployment import Deployment
+from tlslab.model.plan import Cell, Plan
+from tlslab.model.record import Reason, Trial
+from tlslab.planning.capacity import left, next_step
+
+# Beside its window a step starts the engine, connects, drains and writes.
+STEP_OVERHEAD_S = 0.5
+
+
+class StepsAgenda:
+    """What is missing of a capacity experiment: the planner finds it from the trials kept."""
+
+    def __init__(self, plan: Plan, benches: Benches, observer: events.Observer) -> None:
+        self.plan = plan
+        self.benches = benches
+        self.report = observer
+        self.number = 0
+        self._stages = plan_of(benches.servers.experiment)
+        self._trials = by_cell(plan, ())
+
+    def visits(self, earlier: Sequence[Trial]) -> Iterator[Visit]:
+        """Rounds over the cells that have steps left, each in an order of its own."""
+        self._trials = by_cell(self.plan, earlier)
+        self.number = max((trial.trial + 1 for trial in earlier), default=0)
+        turn = 0
+        while todo := [cell for cell in self.plan.cells if self.next(cell, ()) is not None]:
+            # A resumed run draws orders of its own: which cell comes first decides nothing.
+            random.Random(f"{self.plan.seed} {turn} {self.number}").shuffle(todo)
+            for cell in todo:
+                step = self.next(cell, ())
+                if step is not None:
+                    yield StepsVisit(self, cell, step)
+            turn += 1
+
+    def next(self, cell: Cell, here: Sequence[Trial]) -> Step | None:
+        """The next step of a cell; `here` are the trials that its server has seen."""
+        return next_step(self._stages, cell, self.plan.seed, self._trials[cell.key], here)
+
+    def kept(self, trial: Trial) -> None:
+        """The planner goes on from this trial."""
+        self.number += 1
+        self._trials[trial.cell].append(trial)
+        self.report(events.StepEnded(trial, self.left()))
+
+    def left(self) -> events.Left:
+        """How much is to be done, at most."""
+        return steps_left(self._stages, self.plan, self._trials)
+
+
+class StepsVisit:
+    """The steps of one visit of a cell, on one server."""
+
+    def __init__(self, agenda: StepsAgenda, cell: Cell, first: Step) -> None:
+        self._agenda = agenda
+        self._cell = cell
+        self._first = first
+
+    def bench(self) -> AbstractContextManager[Bench]:
+        """A fresh server of the deployment that the first step needs."""
+        benches = self._agenda.benches
+        deployment = _deployment(self._cell, self._first)
+        prepared = benches.servers.prepared.get(deployment) if deployment else None
+        prepared = prepared or benches.servers.of(self._cell)
+        return benches.on(prepared, deployment, self._agenda.plan.cells)
+
+    def trials(self, bench: Bench) -> Iterator[Trial]:
+        """The steps that share the server, until it dies."""
+        agenda, cell = self._agenda, self._cell
+        here: list[Trial] = []
+        visit = (self._first.visit, self._first.serves)
+        step: Step | None = self._first
+        while step is not None and (step.visit, step.serves) == visit:
+            agenda.report(events.StepStarted(cell.key, step, agenda.left()))
+            trial = run_step(bench, step, cell, agenda.number, self._rate_reporter(step))
+            yield trial
+            here.append(trial)
+            if server_died(trial):
+                return
+            step = agenda.next(cell, here)
+
+    def _rate_reporter(self, step: Step) -> events.PaceListener:
+        return lambda pace: self._agenda.report(events.Rate(self._cell.key, step.stage, pace))
+
+    def failed(self, reason: Reason) -> Iterator[Trial]:
+        """The first step."""
+        now = datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
+        yield Trial(
+            trial=self._agenda.number,
+            block=self._first.visit,
+            position=self._agenda.number,
+            cell=self._cell.key,
+            factors={**self._cell.factors, **self._first.factors},
+            started=now,
+            status="failed",
+            reason=reason,
+        )
+
+
+def by_cell(plan: Plan, trials: Sequence[Trial]) -> dict[str, list[Trial]]:
+    """The trials of each cell of the plan."""
+    found: dict[str, list[Trial]] = {cell.key: [] for cell in plan.cells}
+    for trial in trials:
+        found.setdefault(trial.cell, []).append(trial)
+    return found
+
+
+def steps_left(
+    stages: CapacityPlan, plan: Plan, trials: Mapping[str, Sequence[Trial]]
+) -> events.Left:
+    """How much is to be done, at most."""
+    counts = [left(stages, cell, plan.seed, trials.get(cell.key, ())) for cell in plan.cells]
+    steps = sum(count for count, _ in counts)
+    seconds = sum(seconds for _, seconds in counts) + STEP_OVERHEAD_S * steps
+    return events.Left(sum(map(len, trials.values())), steps, seconds)
+
+
+def _deployment(cell: Cell, step: Step) -> Deployment | None:
+    """The deployment that a step needs: another one where sessions are to be resumed."""
+    if cell.deployment is None or step.serves == "none":
+        return cell.deployment
+    return replace(cell.deployment, resume=step.serves)

@@ -1,0 +1,10 @@
+"""The kinds of experiments, each an object that registers itself.
+
+A new kind is a file here, a `FileKind` in `experiment`, a dataclass of its settings in `model`, its
+planner, its conductor in `lab`, its analyst in `analysis` and its presentation in `report`.
+"""
+
+from tlslab.lab.kinds import benchmark, capacity, matrix
+from tlslab.lab.kinds.kind import KINDS, Kind, kind_of
+
+__all__ = ["KINDS", "Kind", "benchmark", "capacity", "kind_of", "matrix"]

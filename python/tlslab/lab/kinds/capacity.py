@@ -1,0 +1,45 @@
+"""The kind `capacity`: each cell searches its maximum, then open loops at shares of it."""
+
+from tlslab.analysis import ANALYSTS
+from tlslab.experiment import FILE_KINDS
+from tlslab.lab.capacity.agenda import steps_left
+from tlslab.lab.capacity.run import for_external, run_capacity, without_order
+from tlslab.lab.foresee import Foreseen, refusals, seed_of, unknown_before
+from tlslab.lab.kinds.kind import KINDS, Kind
+from tlslab.lab.parts import server_parts
+from tlslab.lab.request import Request
+from tlslab.model.capacity import plan_of
+from tlslab.model.errors import UsageError
+from tlslab.model.experiment import CAPACITY
+from tlslab.planning import make_plan
+from tlslab.planning.obsolete import obsolete_cell
+from tlslab.report.kinds import PRESENTATIONS
+
+
+def foresee(request: Request) -> Foreseen:
+    """The cells, and the most steps that they can take. Raises UsageError."""
+    experiment = request.experiment
+    if request.external:
+        if plan_of(experiment).obsolete is not None:
+            raise UsageError("--allow-obsolete is for servers that the lab starts")
+        experiment = for_external(experiment, plan_of(experiment))
+    stages = plan_of(experiment)
+    plan = make_plan(experiment, seed_of(request), refusals(request), request.targets[0])
+    extra = () if stages.obsolete is None else (obsolete_cell(stages.obsolete),)
+    plan = without_order(plan, extra)
+    left = steps_left(stages, plan, {cell.key: [] for cell in plan.cells})
+    return Foreseen(plan, left.steps, left.seconds, True, unknown_before(request, plan))
+
+
+KINDS.register(
+    CAPACITY,
+    Kind(
+        name=CAPACITY,
+        file=FILE_KINDS[CAPACITY],
+        foresee=foresee,
+        parts=server_parts,
+        conduct=run_capacity,
+        analyse=ANALYSTS[CAPACITY],
+        presentation=PRESENTATIONS[CAPACITY],
+    ),
+)

@@ -1,0 +1,41 @@
+"""One object for each kind of experiment: all its parts, each from its own stage."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from tlslab.analysis import Analyst
+from tlslab.experiment import FileKind
+from tlslab.lab import events
+from tlslab.lab.foresee import Foreseen
+from tlslab.lab.parts import Part
+from tlslab.lab.request import Request, Result
+from tlslab.model.experiment import Experiment
+from tlslab.model.registry import Registry
+from tlslab.report.kinds import Presentation
+
+
+@dataclass(frozen=True)
+class Kind:
+    """All that differs between kinds of experiments.
+
+    `file` reads and writes experiment files and applies options. `foresee` plans a run without
+    carrying it out, `parts` names what the run may need beside tlslab, `conduct` carries it out.
+    `analyse` makes the summary with its figures, tables and sentences, `presentation` says how a
+    report shows it.
+    """
+
+    name: str
+    file: FileKind
+    foresee: Callable[[Request], Foreseen]
+    parts: Callable[[Request], Iterable[Part]]
+    conduct: Callable[[Request, events.Observer], Result]
+    analyse: Analyst
+    presentation: Presentation
+
+
+KINDS: Registry[Kind] = Registry()
+
+
+def kind_of(experiment: Experiment) -> Kind:
+    """The kind of an experiment."""
+    return KINDS[experiment.kind]

@@ -1,0 +1,1 @@
+"""How experiments of the kind `matrix` are run."""

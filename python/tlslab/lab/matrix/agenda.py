@@ -1,0 +1,133 @@
+"""The agenda of a plan in blocks: a fresh server for each deployment of a block, or for each trial
+where the server gets slower with age.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import groupby
+
+from tlslab.lab import events
+from tlslab.lab.conductor import Visit
+from tlslab.lab.deployments import Servers
+from tlslab.lab.events import Pace
+from tlslab.lab.serving import SETUP_FAILED, Benches
+from tlslab.lab.trial import SERVER_DIED, Bench, failed_trial
+from tlslab.lab.warm_up import warm_up
+from tlslab.model.deployment import Deployment
+from tlslab.model.plan import Cell, Plan, PlannedTrial
+from tlslab.model.record import Reason, RunKind, Trial
+
+RunTrial = Callable[[Bench, PlannedTrial, Cell, Callable[[RunKind, Pace], None]], Trial]
+
+
+def sharing(
+    trials: Sequence[PlannedTrial], plan: Plan, servers: Servers
+) -> Iterator[list[PlannedTrial]]:
+    """The trials in their order, those together that share one start of a server."""
+    cells = {cell.key: cell for cell in plan.cells}
+
+    def server_of(planned: PlannedTrial) -> tuple[int, Deployment | None, int | None]:
+        cell = cells[planned.cell]
+        own = planned.trial if servers.of(cell).info.fresh_per_trial else None
+        return planned.block, cell.deployment, own
+
+    for _, group in groupby(trials, key=server_of):
+        yield list(group)
+
+
+class BlocksAgenda:
+    """What is missing of a plan; `run` makes a trial of a cell.
+
+    A cell that its server cannot do, or whose server cannot be set up, is recorded once. When a
+    server dies, the trial has failed and the rest of its cells' block is left out; the next block
+    has a fresh server.
+    """
+
+    def __init__(
+        self, plan: Plan, benches: Benches, observer: events.Observer, run: RunTrial
+    ) -> None:
+        self.plan = plan
+        self.benches = benches
+        self.report = observer
+        self.run = run
+        self._barred: set[str] = set()
+
+    def visits(self, earlier: Sequence[Trial]) -> Iterator[Visit]:
+        """The trials that share a start of a server, in the plan's order."""
+        done = {trial.trial for trial in earlier}
+        self._barred = {trial.cell for trial in earlier if _bars(trial)}
+        missing = [planned for planned in self.plan.trials if planned.trial not in done]
+        for group in sharing(missing, self.plan, self.benches.servers):
+            todo = [planned for planned in group if planned.cell not in self._barred]
+            if todo:
+                yield BlockVisit(self, todo)
+
+    def kept(self, trial: Trial) -> None:
+        """Leaves out what need not be tried again after this trial."""
+        self.report(events.TrialEnded(trial))
+        if _bars(trial):
+            self._barred.add(trial.cell)
+            later = sum(p.cell == trial.cell and p.block > trial.block for p in self.plan.trials)
+            why = "is unsupported" if trial.status == "unsupported" else "has no server"
+            self.report(events.Skipped(later, f"{trial.cell} {why}"))
+
+
+class BlockVisit:
+    """Trials of one block on one server."""
+
+    def __init__(self, agenda: BlocksAgenda, todo: Sequence[PlannedTrial]) -> None:
+        self._agenda = agenda
+        self._plan = agenda.plan
+        self._todo = todo
+
+    @contextmanager
+    def bench(self) -> Iterator[Bench]:
+        """A fresh server, warmed up if it needs that."""
+        benches, first = self._agenda.benches, self._plan.cell(self._todo[0].cell)
+        prepared = benches.servers.of(first)
+        with benches.on(prepared, first.deployment, self._plan.cells) as bench:
+            self._agenda.report(events.BlockStarted(self._todo[0].block))
+            self._warm_up(bench, prepared.info.warm_up_ms)
+            yield bench
+
+    def _warm_up(self, bench: Bench, length_ms: int) -> None:
+        """The load of one cell that the server can do, if its kind needs any."""
+        cells = [self._plan.cell(planned.cell) for planned in self._todo]
+        able = [cell for cell in cells if cell.key not in bench.probed.refused]
+        if length_ms and able:
+            key = able[0].key
+            warm_up(
+                bench,
+                able[0],
+                length_ms,
+                lambda pace: self._agenda.report(events.Rate(key, "capacity", pace)),
+            )
+
+    def trials(self, bench: Bench) -> Iterator[Trial]:
+        """One after the other, until the server dies."""
+        report = self._agenda.report
+        for number, planned in enumerate(self._todo, start=1):
+            report(events.TrialStarted(planned.block, planned.cell))
+            trial = self._run(bench, planned)
+            yield trial
+            if trial.reason is not None and trial.reason.class_ == SERVER_DIED:
+                rest = len(self._todo) - number
+                report(events.Skipped(rest, f"the server died in block {planned.block + 1}"))
+                return
+
+    def _run(self, bench: Bench, planned: PlannedTrial) -> Trial:
+        def on_rate(kind: RunKind, pace: Pace) -> None:
+            self._agenda.report(events.Rate(planned.cell, kind, pace))
+
+        return self._agenda.run(bench, planned, self._plan.cell(planned.cell), on_rate)
+
+    def failed(self, reason: Reason) -> Iterator[Trial]:
+        """Each trial of the visit."""
+        for planned in self._todo:
+            yield failed_trial(planned, self._plan.cell(planned.cell), reason)
+
+
+def _bars(trial: Trial) -> bool:
+    """Whether a cell need not be tried again after this trial."""
+    lost = trial.reason is not None and trial.reason.class_ == SETUP_FAILED
+    return trial.status == "unsupported" or lost

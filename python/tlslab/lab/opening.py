@@ -1,0 +1,65 @@
+"""Opens a run folder: the one to resume, if it is of the same experiment, or else a new one."""
+
+import datetime
+import random
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from tlslab.experiment import dumps, file_kind
+from tlslab.lab.request import Request
+from tlslab.model.errors import UsageError
+from tlslab.model.experiment import Experiment
+from tlslab.model.plan import Plan
+from tlslab.model.run import Environment, TargetInfo
+from tlslab.store import RunFolder
+
+
+def open_folder(
+    request: Request,
+    experiment: Experiment,
+    target: TargetInfo,
+    make_plan: Callable[[int], Plan],
+    describe: Callable[[Plan], Environment],
+) -> tuple[RunFolder, Plan]:
+    """The folder and its plan.
+
+    `experiment` and `target` are those that this machine has for the request. `make_plan` makes a
+    new run's plan from its seed, `describe` its environment. Raises UsageError, StoreError.
+    """
+    if request.resume is not None:
+        folder = RunFolder.resume(request.resume)
+        _refuse_other(folder, request, experiment, target)
+        return folder, folder.plan()
+    seed = random.SystemRandom().getrandbits(32) if request.seed is None else request.seed
+    plan = make_plan(seed)
+    if not plan.cells:
+        reasons = "; ".join(dict.fromkeys(excluded.reason for excluded in plan.excluded))
+        raise UsageError(f"no cell is left to run: {reasons}")
+    path = request.out or default_folder(
+        experiment.name, target if file_kind(experiment).has_server else None
+    )
+    return RunFolder.create(path, dumps(experiment), plan, describe(plan)), plan
+
+
+def _refuse_other(
+    folder: RunFolder, request: Request, experiment: Experiment, target: TargetInfo
+) -> None:
+    if folder.experiment_text() != dumps(experiment):
+        raise UsageError(f"{folder.path} holds another experiment than the one asked for")
+    earlier = folder.environment().target.name
+    if earlier != target.name:
+        raise UsageError(f"{folder.path} holds a run against '{earlier}'")
+    if request.seed not in (None, folder.plan().seed):
+        raise UsageError(f"{folder.path} was planned with the seed {folder.plan().seed}")
+
+
+def default_folder(experiment: str, target: TargetInfo | None) -> Path:
+    """`runs/EXPERIMENT-TARGET-TIME`; of an external target only safe characters of the host.
+
+    A run without a server has no target in its name.
+    """
+    name = "" if target is None else target.name if target.managed else target.host
+    name = re.sub(r"[^A-Za-z0-9.+-]", "_", name)[:64]
+    now = datetime.datetime.now(datetime.UTC).strftime("%Y%m%dT%H%M%SZ")
+    return Path("runs") / "-".join(filter(None, (experiment, name, now)))

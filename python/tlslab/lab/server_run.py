@@ -1,0 +1,65 @@
+"""What runs against servers have in common before their first trial: checks, plan, run folder."""
+
+from collections.abc import Callable, Sequence
+
+from tlslab.lab import events
+from tlslab.lab.deployments import Servers
+from tlslab.lab.engine import Engine
+from tlslab.lab.environment import describe
+from tlslab.lab.opening import open_folder
+from tlslab.lab.placement import Placement
+from tlslab.lab.preflight import check_run
+from tlslab.lab.primitives import measure_primitives
+from tlslab.lab.request import Request
+from tlslab.model.errors import CannotRunError, EngineError
+from tlslab.model.plan import Plan
+from tlslab.model.run import Environment
+from tlslab.planning import make_plan
+from tlslab.store import RunFolder
+
+
+def preflight(request: Request, connections: int, observer: events.Observer) -> tuple[str, ...]:
+    """Refuses what cannot work on this machine, and reports what may disturb."""
+    targets = request.experiment.levels("server") or request.targets
+    checks = check_run(connections, targets, not request.external)
+    for check in checks:
+        if check.level == "hard":
+            raise CannotRunError(check.message, check.remedy)
+    warnings = tuple(check.text for check in checks if check.level == "warning")
+    for warning in warnings:
+        observer(events.Warned(warning))
+    return warnings
+
+
+def open_run(
+    request: Request,
+    servers: Servers,
+    engine: Engine,
+    warnings: Sequence[str],
+    observer: events.Observer,
+    amend: Callable[[Plan], Plan] = lambda plan: plan,
+) -> tuple[RunFolder, Plan]:
+    """The run folder and its plan, with the warnings of preflight and of the servers.
+
+    `amend` makes of the cells' plan what the kind of experiment needs.
+    """
+    for warning in servers.warnings():
+        observer(events.Warned(warning))
+
+    def plan_of(seed: int) -> Plan:
+        return amend(make_plan(servers.experiment, seed, servers.refuse, request.targets[0]))
+
+    def environment_of(plan: Plan) -> Environment:
+        reported, primitives = [*warnings, *servers.warnings()], None
+        try:
+            document = servers.experiment.workload.document_bytes
+            primitives = measure_primitives(engine, plan, document, servers.generator)
+        except EngineError as error:
+            reported.append(f"no limits: the primitives could not be measured: {error.message}")
+            observer(events.Warned(reported[-1]))
+        placement = Placement(servers.target.processors, servers.generator)
+        return describe(
+            servers.target, placement, request.command, reported, primitives, servers.deployed
+        )
+
+    return open_folder(request, servers.experiment, servers.target, plan_of, environment_of)

@@ -1,0 +1,33 @@
+"""Registries: what each kind of experiment registers with a stage, by the kind's name."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+class Registry(Mapping[str, T]):
+    """One stage's part of each kind, by the kind's name, in the order of registration."""
+
+    def __init__(self) -> None:
+        self._parts: dict[str, T] = {}
+
+    def __getitem__(self, name: str) -> T:
+        return self._parts[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._parts)
+
+    def __len__(self) -> int:
+        return len(self._parts)
+
+    def register(self, name: str, part: T) -> T:
+        """Adds the part of a kind and returns it. Raises ValueError for a name that is taken."""
+        if name in self._parts:
+            raise ValueError(f"'{name}' is registered already")
+        self._parts[name] = part
+        return part
+
+    def registers(self, name: str) -> Callable[[T], T]:
+        """A decorator that adds what it decorates."""
+        return lambda part: self.register(name, part)
