@@ -31,7 +31,7 @@ from tlslab.store import RunFolder
 def run_cells(
     request: Request, observer: events.Observer, run: RunTrial, seconds_per_trial: float
 ) -> Result:
-    """Runs an experiment, or what is missing of one, with `run` for each trial.
+    """Runs an experiment, or the missing trials of a resumed run, with `run` for each trial.
 
     Ends early, with the results so far, on KeyboardInterrupt. Raises UsageError, CannotRunError.
     """
@@ -104,7 +104,7 @@ def open_run(
 ) -> tuple[RunFolder, Plan]:
     """The folder to resume, if it is of the same experiment and target, or else a new one.
 
-    `amend` makes of the cells' plan what the kind of experiment needs.
+    `amend` adapts the plan of the cells to the kind of experiment.
     """
     target = servers.target
     if request.resume is not None:

@@ -1,5 +1,7 @@
-"""Runs a plan: block by block, a fresh server for each deployment of a block (for each trial, where
-the server gets slower with age), every finished trial kept at once.
+"""Runs a plan block by block.
+
+Each deployment of a block has a fresh server; a server that gets slower with time is restarted for
+each trial. Each finished trial is stored at once.
 """
 
 import datetime
@@ -28,7 +30,7 @@ RunTrial = Callable[[Bench, PlannedTrial, Cell, Callable[[RunKind, Pace], None]]
 def sharing(
     trials: Sequence[PlannedTrial], plan: Plan, servers: Servers
 ) -> Iterator[list[PlannedTrial]]:
-    """The trials in their order, those together that share one start of a server."""
+    """The trials in their order, grouped by the start of the server that they share."""
     cells = {cell.key: cell for cell in plan.cells}
 
     def server_of(planned: PlannedTrial) -> tuple[int, Deployment | None, int | None]:
@@ -41,9 +43,9 @@ def sharing(
 
 
 class Conductor:
-    """Carries out what is missing of a plan; `run` makes a trial of a cell.
+    """Runs the missing trials of a plan; `run` makes a trial of a cell.
 
-    With several deployments a server that fails takes its own cells with it and no others.
+    With several deployments, a server that fails stops its own cells only.
     """
 
     def __init__(
@@ -58,9 +60,9 @@ class Conductor:
     def carry_out(self, plan: Plan, folder: RunFolder) -> None:
         """Runs the trials that the folder does not hold yet. Raises StoreError, CannotRunError.
 
-        A cell that its server cannot do, or whose server cannot be set up, is recorded once. When a
-        server dies, the trial has failed and the rest of its cells' block is left out; the next
-        block has a fresh server.
+        A cell that its server does not support, or whose server cannot be set up, is recorded once.
+        When a server dies, the trial has failed, and the rest of the block is left out for its
+        cells; the next block has a fresh server.
         """
         earlier = folder.trials()
         done = {trial.trial for trial in earlier}
@@ -97,7 +99,7 @@ class Conductor:
             self._fail(todo, plan, folder, Reason(START_FAILED, error.words))
 
     def _warm_up(self, bench: Bench, length_ms: int, cells: Sequence[Cell]) -> None:
-        """The load of one cell that the server can do, if its kind needs any."""
+        """Loads the server with the first cell that it supports, if its kind needs a warm-up."""
         able = [cell for cell in cells if cell.key not in bench.probed.refused]
         if length_ms and able:
             key = able[0].key
@@ -151,7 +153,7 @@ class Conductor:
         reason: Reason,
         barred: set[str] | None = None,
     ) -> None:
-        """Records trials whose server is not there."""
+        """Records trials whose server is missing."""
         now = datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
         for planned in todo:
             trial = Trial(
@@ -167,7 +169,7 @@ class Conductor:
             self._keep(trial, plan, folder, set() if barred is None else barred)
 
     def _probe(self, bench: Bench, deployment: Deployment | None, plan: Plan) -> Bench:
-        """Asks a deployment's first server what it accepts; its others are configured alike."""
+        """Probes a deployment's first server; its later servers have the same configuration."""
         if deployment not in self._probed:
             cells = [cell for cell in plan.cells if cell.deployment == deployment]
             self._probed[deployment] = probe_cells(bench.engine, bench.aim, cells)
@@ -175,6 +177,6 @@ class Conductor:
 
 
 def _bars(trial: Trial) -> bool:
-    """Whether a cell need not be tried again after this trial."""
+    """Whether later trials of the cell are pointless after this trial."""
     lost = trial.reason is not None and trial.reason.class_ == SETUP_FAILED
     return trial.status == "unsupported" or lost

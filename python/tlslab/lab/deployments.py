@@ -20,7 +20,7 @@ from tlslab.planning import make_cells, refuse_levels
 from tlslab.targets import Running, Setting, build, find_kind, lacking
 from tlslab.targets.certificates import SERVER_NAME
 
-# What a managed server has when the experiment does not say: what every client can do.
+# A managed server's keys and groups without a factor in the experiment: all clients support them.
 DEFAULT_KEYS = ("ecdsa-p256",)
 DEFAULT_GROUPS = ("X25519", "P-256", "P-384", "P-521")
 
@@ -29,10 +29,12 @@ NO_SUCH_KEY = "the lab makes no certificates with such a key"
 
 @dataclass(frozen=True)
 class Prepared:
-    """A deployment ready to be started; `failure` says why it is not, with the server's words.
+    """A deployment ready to be started.
 
-    `start` is None for a server that the lab did not start. `unavailable` are the levels that it
-    lacks, with reasons; `bar` is a reason that holds for all its cells.
+    - `start`: None for a server that the lab does not start.
+    - `unavailable`: the levels that the server lacks, with reasons.
+    - `bar`: a reason that excludes all cells of the server.
+    - `failure`: why the server cannot be started, in the server's words; else empty.
     """
 
     info: TargetInfo
@@ -43,20 +45,20 @@ class Prepared:
     failure: str = ""
 
     def refuse(self, cell: Cell) -> str | None:
-        """Why the server has not got what a cell needs; None when it has."""
+        """The reason that the server cannot run a cell; None when it can."""
         return self.bar or refuse_levels(self.unavailable)(cell)
 
 
 @dataclass(frozen=True)
 class Servers:
-    """All deployments of a run, and the experiment as it fits them (see `lab.discovery`)."""
+    """All deployments of a run, and the experiment adapted to them (see `lab.discovery`)."""
 
     experiment: Experiment
     prepared: Mapping[Deployment, Prepared]
     generator: tuple[int, ...]
 
     def of(self, cell: Cell) -> Prepared:
-        """The server of a cell; a plan of an older version does not name its only one."""
+        """The server of a cell. A plan of an older version does not name its only server."""
         if cell.deployment is None and len(self.prepared) == 1:
             return next(iter(self.prepared.values()))
         if cell.deployment is None or cell.deployment not in self.prepared:
@@ -69,7 +71,7 @@ class Servers:
 
     @property
     def deployed(self) -> tuple[Deployed, ...]:
-        """What the record of the run says of each."""
+        """The deployments as the run's record has them."""
         return tuple(
             Deployed(deployment, each.info, each.failure)
             for deployment, each in self.prepared.items()
@@ -98,7 +100,7 @@ class Servers:
         )
 
     def warnings(self) -> tuple[str, ...]:
-        """What the reader must know of how the servers were set up."""
+        """The warnings from the set-up of the servers."""
         reported = []
         for deployment, each in self.prepared.items():
             if each.failure:
@@ -123,8 +125,8 @@ def name_of(deployment: Deployment) -> str:
 def prepare(request: Request, engine: Engine, private: Path, more: Sequence[Cell] = ()) -> Servers:
     """Sets up every deployment that the experiment's cells ask for, and those of `more` cells.
 
-    One that cannot be set up fails alone, unless it is the only one. Raises UsageError for unknown
-    targets, CannotRunError when no server at all can be set up.
+    A server that cannot be set up stops no other. Raises UsageError for unknown targets,
+    CannotRunError when no server at all can be set up.
     """
     if request.external:
         return _external(request, engine)
@@ -206,7 +208,7 @@ def _managed(
         processors=placement.server,
         host="127.0.0.1",
         path=target.path,
-        # The other kinds of experiments know when a server is warm, or have none.
+        # The other kinds of experiments detect a warm server themselves, or have no server.
         warm_up_ms=kind.warm_up_ms if matrix else 0,
         fresh_per_trial=kind.restart_per_trial and matrix,
     )
@@ -241,7 +243,7 @@ def _setting(
         processors=placement.server,
         http2="2" in versions,
         resume=deployment.resume,
-        # For those without a setting: `build` has the deployment's own.
+        # Without a number of its own, the deployment has one worker per processor (see `build`).
         workers=max(1, len(placement.server)),
         suites=_suites(cells),
         obsolete=deployment.obsolete,

@@ -26,8 +26,7 @@ from tlslab.targets.jdk import find_jdks
 class Foreseen:
     """A plan, the time that it takes in seconds, and what only the server itself knows.
 
-    `at_most`: the length is found out on the way, and is no more than `seconds`; `trials` are the
-    steps then.
+    `at_most`: the run ends after `seconds` at the latest, and `trials` counts steps.
     """
 
     plan: Plan
@@ -38,7 +37,7 @@ class Foreseen:
 
 
 def foresee(request: Request) -> Foreseen:
-    """What a run of the request would be. Raises UsageError."""
+    """The plan and the length of a run. Raises UsageError."""
     return _FORESEEN[request.experiment.kind](request)
 
 

@@ -1,8 +1,9 @@
 """Trials against a server that a command configures for each cell.
 
-What the command is given, the group or the suite, is left to the server: the client offers all
-levels of the experiment. That the server has only the cell's to choose from, or chooses it by an
-order of its own, is seen before the trial; that it did so, on every connection of the trial.
+The command gets the cell's group or suite, and configures the server. The client offers all levels
+of the experiment, so that the server chooses. Before the trial, the lab checks that the server
+accepts only the cell's level, or prefers it. After the trial, the lab checks that every connection
+negotiated it.
 """
 
 import datetime
@@ -30,14 +31,14 @@ HOOK_FAILED = "hook_failed"
 NOT_READY = "not_ready"
 MISCONFIGURED = "misconfigured"
 
-# A server that restarts is asked so often whether it answers.
+# The interval between two questions to a server that restarts.
 ASK_EVERY_S = 0.25
 
-# It is ready when N answers in a row were right: a server that reads its configuration anew
-# goes on for a moment with processes that still have the old one, and either may answer.
+# The server is ready after N right answers in a row: while a server reads its configuration anew,
+# processes with the old configuration and processes with the new one may both answer.
 RIGHT_ANSWERS = 3
 
-# What a server can be left to choose; their fields in a profile are the plurals.
+# What a server can choose; the fields of a profile have the plurals of these names.
 Chosen = Literal["group", "suite"]
 CHOICES: tuple[Chosen, ...] = ("group", "suite")
 
@@ -51,7 +52,7 @@ class Choice:
     offered: tuple[str, ...]
 
     def of(self, facts: Facts) -> str:
-        """What was chosen on a connection."""
+        """The level that a connection negotiated."""
         return (facts.group if self.factor == "group" else facts.suite) or "none"
 
     def offer(self, profile: Profile, levels: tuple[str, ...]) -> Profile:
@@ -62,15 +63,15 @@ class Choice:
 
     @property
     def others(self) -> tuple[str, ...]:
-        """All that is offered beside the cell's level."""
+        """All offered levels but the cell's."""
         return tuple(level for level in self.offered if level != self.level)
 
 
 def hooked(hook: Hook, ready_s: float, experiment: Experiment, run: RunTrial) -> RunTrial:
     """A way to run trials that lets the command configure the server before each.
 
-    When the command fails, or the server is not as the cell wants it after this many seconds, the
-    trial has failed, and nothing else.
+    When the command fails, or the server does not fit the cell in `ready_s` seconds, the trial
+    fails, and nothing else.
     """
 
     def run_hooked(bench: Bench, planned: PlannedTrial, cell: Cell, on_rate: object) -> Trial:
@@ -79,7 +80,7 @@ def hooked(hook: Hook, ready_s: float, experiment: Experiment, run: RunTrial) ->
             hook.run(cell.factors)
         except HookError as error:
             return _failed(planned, cell, Reason(HOOK_FAILED, error.message))
-        # What was found before the first trial was another configuration's.
+        # The probe before the first trial met another configuration of the server.
         bench = replace(bench, probed=Probed())
         if words := _await(bench, cell, choices, ready_s):
             return _failed(planned, cell, Reason(NOT_READY, words))
@@ -115,8 +116,8 @@ def _fits(factor: Chosen, level: str, tls: str | None) -> bool:
 
 
 def _opened(cell: Cell, choices: tuple[Choice, ...]) -> Cell:
-    """The cell as the client offers it: all levels, its own first, so that its key share is one
-    that the server takes.
+    """The cell as the client offers it: all levels, the cell's first, so that the server accepts
+    the key share.
     """
     profile = cell.profile
     for choice in choices:
@@ -125,7 +126,7 @@ def _opened(cell: Cell, choices: tuple[Choice, ...]) -> Cell:
 
 
 def _await(bench: Bench, cell: Cell, choices: tuple[Choice, ...], seconds: float) -> str | None:
-    """Asks the server until it is lastingly as the cell wants it; what is wrong at the end."""
+    """Asks the server until RIGHT_ANSWERS answers in a row fit the cell; else the last error."""
     deadline = time.monotonic() + seconds
     right = 0
     while True:
@@ -139,7 +140,7 @@ def _await(bench: Bench, cell: Cell, choices: tuple[Choice, ...], seconds: float
 
 
 def _question(bench: Bench, cell: Cell, choices: tuple[Choice, ...]) -> str | None:
-    """What keeps the server from being measured as this cell; None when it is ready."""
+    """The reason that the server does not fit the cell yet; None when it is ready."""
     http = bench.workload.of(cell.factors).http
     try:
         found, _ = bench.engine.preflight(preflight_spec(bench.aim, cell.profile, http))
@@ -154,10 +155,10 @@ def _question(bench: Bench, cell: Cell, choices: tuple[Choice, ...]) -> str | No
 
 
 def _undecided(engine: Engine, aim: Aim, cell: Cell, choice: Choice, http: str) -> str | None:
-    """Why the choice is not the server's; None when it has no other, or an order of its own.
+    """Why the server may choose another level; None if it accepts only the cell's, or prefers it.
 
-    An order shows where the cell's level is offered last and taken all the same. In TLS 1.3 that
-    cannot be seen of a group: the client sends a key share for its first one.
+    The server prefers the cell's level if it takes the level even when the level is offered last.
+    For a group in TLS 1.3 this check is impossible: the first group has the key share.
     """
     others = replace(cell, profile=choice.offer(cell.profile, choice.others))
     offers = engine.probe(probe_spec(aim, [others])).offers
@@ -172,7 +173,7 @@ def _undecided(engine: Engine, aim: Aim, cell: Cell, choice: Choice, http: str) 
 
 
 def _against(trial: Trial, choices: tuple[Choice, ...]) -> str | None:
-    """What connections of a trial negotiated that was not the cell's; None when all did."""
+    """Other levels than the cell's that connections negotiated; None without any."""
     for run in trial.runs.values():
         for choice in choices:
             counts: dict[str, int] = {}

@@ -34,14 +34,14 @@ from tlslab.planning.faults import add_faults
 from tlslab.store import RunFolder
 from tlslab.targets.jdk import find_jdks
 
-# Starting two virtual machines for each process of JMH's, opening keys, writing results.
+# The time for starting two virtual machines per JMH process, opening keys, writing results.
 FORK_OVERHEAD_S = 1.5
 
 TARGET = "in memory"
 
 
 def run_benchmarks(request: Request, observer: events.Observer) -> Result:
-    """Runs an experiment, or what is missing of one.
+    """Runs an experiment, or the missing trials of a resumed run.
 
     Ends early, with the results so far, on KeyboardInterrupt. Raises UsageError, CannotRunError.
     """
@@ -74,7 +74,7 @@ def run_benchmarks(request: Request, observer: events.Observer) -> Result:
 def with_runtimes(
     experiment: Experiment, runtimes: Runtimes, given: Sequence[Path] = ()
 ) -> Experiment:
-    """The experiment with the runtimes that there are, those in the given folders among them."""
+    """The experiment with the installed runtimes, and with those in the given folders."""
     factors = tuple(
         Factor("runtime", runtimes.expand((*factor.levels, *runtimes.named(given))))
         if factor.name == "runtime"
@@ -109,7 +109,7 @@ def mean_seconds(plan: Plan, settings: BenchmarkSettings) -> float:
 def carry_out(bench: Bench, plan: Plan, folder: RunFolder, observer: events.Observer) -> None:
     """Runs the trials that the folder does not hold yet. Raises StoreError, CannotRunError.
 
-    A cell whose reason to fail will last is recorded once.
+    A cell with a permanent reason to fail is recorded once.
     """
     earlier = folder.trials()
     done = {trial.trial for trial in earlier}

@@ -1,4 +1,4 @@
-"""Runs capacity experiments: each cell step by step, as the planner says, until none is left."""
+"""Runs capacity experiments: the planner's steps, cell by cell, until no step is left."""
 
 import datetime
 import random
@@ -21,15 +21,15 @@ from tlslab.model.record import Reason, Trial
 from tlslab.planning.capacity import left, next_step
 from tlslab.store import RunFolder
 
-# Beside its window a step starts the engine, connects, drains and writes.
+# The time of a step outside its window: start the engine, connect, drain, write.
 STEP_OVERHEAD_S = 0.5
 
 
 class CapacityConductor:
-    """Carries out what is missing of a capacity experiment.
+    """Runs the missing steps of a capacity experiment.
 
-    The cells take turns: in each round every cell has one server of its own, started for it, so
-    that drift of the machine hits all cells alike.
+    The cells take turns, so that drift of the machine affects all cells alike: in each round, every
+    cell has a server that is started for it.
     """
 
     def __init__(self, engine: Engine, servers: Servers, observer: events.Observer) -> None:
@@ -44,14 +44,14 @@ class CapacityConductor:
         self._load = settings
 
     def carry_out(self, plan: Plan, folder: RunFolder) -> None:
-        """Runs what the folder does not hold yet. Raises StoreError, CannotRunError."""
+        """Runs the steps that the folder does not hold yet. Raises StoreError, CannotRunError."""
         self._trials = {cell.key: [] for cell in plan.cells}
         for trial in folder.trials():
             self._trials.setdefault(trial.cell, []).append(trial)
             self._number = max(self._number, trial.trial + 1)
         turn = 0
         while todo := [cell for cell in plan.cells if self._next(plan, cell, ()) is not None]:
-            # A resumed run draws orders of its own: which cell comes first decides nothing.
+            # A resumed run draws other orders; the order of the cells affects no result.
             random.Random(f"{plan.seed} {turn} {self._number}").shuffle(todo)
             for cell in todo:
                 self._visit(plan, cell, folder)
@@ -102,7 +102,7 @@ class CapacityConductor:
         self._report(events.StepEnded(trial, self._left(plan)))
 
     def _fail(self, plan: Plan, cell: Cell, step: Step, reason: Reason, folder: RunFolder) -> None:
-        """Records a step whose server is not there."""
+        """Records a step whose server is missing."""
         now = datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
         trial = Trial(
             trial=self._number,
@@ -117,7 +117,7 @@ class CapacityConductor:
         self._keep(plan, trial, folder)
 
     def _probe(self, bench: Bench, deployment: Deployment | None, plan: Plan) -> Bench:
-        """Asks a deployment's first server what it accepts; its others are configured alike.
+        """Probes a deployment's first server; its later servers have the same configuration.
 
         No probe knows the obsolete protocols: there the first connection shows.
         """
