@@ -1,4 +1,4 @@
-"""Two contestants that should cost the same: measured in turn, and judged."""
+"""Two arms that should have equal costs: measured in turn, and judged."""
 
 import random
 from collections.abc import Callable, Sequence
@@ -8,14 +8,14 @@ from typing import TypeVar
 from bench.intervals import Interval
 from bench.settings import BLOCKS, SEED
 
-# A ratio's interval may reach so far to each side; a wider one holds 1 whatever is true.
+# The maximum half width of a ratio's interval: a wider interval contains 1 in any case.
 HALF_WIDTH = 0.05
 
 Arm = TypeVar("Arm", int, str)
 
 
 class Answer(StrEnum):
-    """What a ratio says of two costs."""
+    """The answer that a ratio of two costs gives."""
 
     YES = "yes"
     NO = "NO"
@@ -25,7 +25,7 @@ class Answer(StrEnum):
 def interleaved(
     arms: Sequence[Arm], cost: Callable[[Arm], float], blocks: int = BLOCKS
 ) -> dict[Arm, dict[int, float]]:
-    """What each arm costs, by block; each runs once in a block, in an order drawn by lot."""
+    """The cost of each arm by block; each arm runs once in a block, in random order."""
     order = random.Random(SEED)
     found: dict[Arm, dict[int, float]] = {arm: {} for arm in arms}
     for block in range(blocks):

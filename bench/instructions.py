@@ -19,19 +19,19 @@ from tlslab.model.errors import CannotRunError, TlslabError
 STORED = Path(__file__).parent / "instructions.json"
 SCHEMA = "tlslab.instructions/1"
 
-# A change of so much is one. What chance does to a count is below 0.3 %.
+# A greater difference is a change. Random differences of a count are below 0.3 %.
 TOLERANCE = 0.01
 
 KIB_PER_RECORD = 16
 
-# Every process makes a certificate of its own, and what verifying it takes depends on its numbers:
-# more handshakes do not average that out, more processes do.
+# Every process makes a certificate of its own; the cost of its verification depends on its numbers.
+# More processes average this out; more handshakes do not.
 REPEATS = 3
 
 
 @dataclass(frozen=True)
 class Case:
-    """What is counted; `number` and twice as many are run, `unit` divides the difference."""
+    """A counted case: the difference of runs of `number` and of twice `number`, per `unit`."""
 
     name: str
     flags: tuple[str, ...]
@@ -67,7 +67,7 @@ WATCHED = CASES[:1]
 
 @dataclass(frozen=True)
 class Found:
-    """Instructions per unit by side, and the code that they were counted of."""
+    """Instructions per unit by side, and the code that was counted."""
 
     sides: Mapping[str, float]
     code: str
@@ -111,7 +111,7 @@ def measure(case: Case) -> Found:
 
 
 def compiler() -> str:
-    """The compiler: another one makes other code of the same source."""
+    """The compiler: another compiler makes other code from the same source."""
     done = subprocess.run(["rustc", "--version"], capture_output=True, text=True, check=False)
     words = done.stdout.split()
     if done.returncode != 0 or len(words) < 2:

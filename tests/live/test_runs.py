@@ -52,7 +52,7 @@ def test_a_workload_over_http_2_is_that_on_every_connection(
 
 
 @pytest.mark.parametrize(
-    ("target", "warm_up_ms", "fresh_per_trial", "warnings"),
+    ("target", "warm_up_ms", "fresh_per_trial", "reported"),
     [
         ("node", 5_000, True, "node 5 s, anew for each trial"),
         ("tomcat", 12_000, False, "tomcat 12 s"),

@@ -1,4 +1,4 @@
-"""What servers serve."""
+"""The documents that servers serve."""
 
 from pathlib import Path
 
