@@ -9,13 +9,13 @@ BIN := $(VENV)/bin
 # The newest that tlslab is tested on and that is here.
 PYTHON ?= $(shell scripts/find-python.sh)
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
-# The recipe's own process id tells its begin and its end from those of others.
+# The recipe's own process id distinguishes its start and end from those of others.
 ANNOUNCE = scripts/announce.sh $$$$
 # A title, then the time that has passed and the command's last words, on one line that moves.
 PROGRESS = $(or $(wildcard $(BIN)/python),$(PYTHON)) scripts/progress.py
 
 # The programs of Debian's that the studies run.
-STUDIES := nginx apache2 haproxy node softhsm2-util pkcs11-tool ip setpriv taskset tcpdump openssl mvn javac
+STUDIES := nginx apache2 haproxy caddy node softhsm2-util pkcs11-tool ip setpriv taskset tcpdump openssl mvn javac
 
 .PHONY: help setup dev studies-setup dist man demo tomcat java test test-rust test-java test-python test-pythons fuzz check format schema bench bench-profile bench-instructions clean
 
@@ -110,6 +110,7 @@ check: dev ## formatters, linters, types, import rules, schema drift
 	$(BIN)/ruff check --quiet .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
+	$(BIN)/python scripts/check-words.py
 	scripts/schema.sh check
 	scripts/install-debian.sh
 	$(BIN)/python -m bench.instructions --quick

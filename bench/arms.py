@@ -1,4 +1,4 @@
-"""Two contestants that should cost the same: measured in turn, and judged."""
+"""Two arms that should have equal costs: measured in turn, and judged."""
 
 import random
 from collections.abc import Callable, Sequence
@@ -8,24 +8,24 @@ from typing import TypeVar
 from bench.intervals import Interval
 from bench.settings import BLOCKS, SEED
 
-# A ratio's interval may reach so far to each side; a wider one holds 1 whatever is true.
+# The maximum half width of a ratio's interval: a wider interval contains 1 in any case.
 HALF_WIDTH = 0.05
 
 Arm = TypeVar("Arm", int, str)
 
 
 class Answer(StrEnum):
-    """What a ratio says of two costs."""
+    """The answer that a ratio of two costs gives."""
 
     YES = "yes"
     NO = "NO"
-    UNTOLD = "CANNOT TELL"
+    INCONCLUSIVE = "INCONCLUSIVE"
 
 
 def interleaved(
     arms: Sequence[Arm], cost: Callable[[Arm], float], blocks: int = BLOCKS
 ) -> dict[Arm, dict[int, float]]:
-    """What each arm costs, by block; each runs once in a block, in an order drawn by lot."""
+    """The cost of each arm by block; each arm runs once in a block, in random order."""
     order = random.Random(SEED)
     found: dict[Arm, dict[int, float]] = {arm: {} for arm in arms}
     for block in range(blocks):
@@ -34,23 +34,23 @@ def interleaved(
     return found
 
 
-def tells(found: Interval) -> bool:
+def is_conclusive(found: Interval) -> bool:
     """Whether a ratio is known well enough to be called 1, or not 1."""
     return found.n > 1 and (found.high - found.low) / 2 <= HALF_WIDTH
 
 
 def equal(found: Interval, tolerance: float) -> Answer:
     """Whether a ratio is 1: by its interval, or within the tolerance."""
-    if not tells(found):
-        return Answer.UNTOLD
+    if not is_conclusive(found):
+        return Answer.INCONCLUSIVE
     same = found.low <= 1 <= found.high or abs(found.value - 1) <= tolerance
     return Answer.YES if same else Answer.NO
 
 
 def no_more(found: Interval, tolerance: float) -> Answer:
     """Whether a ratio is at most 1: by its interval, or within the tolerance."""
-    if not tells(found):
-        return Answer.UNTOLD
+    if not is_conclusive(found):
+        return Answer.INCONCLUSIVE
     return Answer.YES if found.low <= 1 or found.value <= 1 + tolerance else Answer.NO
 
 
@@ -58,7 +58,7 @@ def show(question: str, found: Interval, bar: str, answer: Answer) -> bool:
     """Prints the ratio and the answer; whether the bar is met."""
     print(f"{question}: {found:.3f}")
     words = f"{answer}"
-    if answer is Answer.UNTOLD:
+    if answer is Answer.INCONCLUSIVE:
         words += f": the interval is wider than {HALF_WIDTH:.0%} to each side; take more blocks"
     print(f"  {bar}: {words}")
     return answer is Answer.YES

@@ -1,7 +1,7 @@
 """Closed loops that keep the server busy all the time.
 
-Where nobody waits for work, nobody is woken for it: what a connection costs either side is least
-noisy there, and does not depend on who of the two sleeps when (ADR 0041).
+A busy server never sleeps, and hardly ever wakes its client. The cost of a connection is then least
+noisy on both sides, and does not depend on which side sleeps when (ADR 0041).
 """
 
 import json
@@ -18,13 +18,13 @@ from tlslab.model.errors import CannotRunError
 
 CONNECTIONS = 50
 
-# The server's processor has to be at least so busy with every arm.
+# The minimum busy share of the server's processor with every arm.
 SATURATED = 0.97
 
 
 @dataclass
 class AtLimit:
-    """One server, loaded by several arms; how busy its processor was in each run (0 to 1)."""
+    """One server, loaded by several arms; the busy share of its processor in each run (0 to 1)."""
 
     server: Server
     busy: dict[str, list[float]] = field(default_factory=dict)

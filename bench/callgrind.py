@@ -17,8 +17,8 @@ from tlslab.lab.programs import require_program
 from tlslab.model.errors import CannotRunError
 from tlslab.targets.base import require
 
-# Everything that a side does is inside of these functions (in_memory/exchange.rs, bulk.rs), which
-# are never inlined.
+# All work of a side is inside these functions (in_memory/exchange.rs, bulk.rs), which are never
+# inlined.
 SIDES: Mapping[str, tuple[str, ...]] = {
     "client": ("exchange::client_open", "exchange::client_step", "exchange::client_close"),
     "server": ("exchange::server_open", "exchange::server_step", "exchange::server_close"),
@@ -26,7 +26,7 @@ SIDES: Mapping[str, tuple[str, ...]] = {
     "open": ("bulk::open_batch",),
 }
 
-# Callgrind is some fifty times slower than the processor.
+# Callgrind is about fifty times slower than the processor.
 PATIENCE_S = 900.0
 
 _FUNCTION = re.compile(r"(c?)fn=\((\d+)\)(?: (.*))?")
@@ -41,7 +41,7 @@ class Counted:
 
 
 def count(flags: Sequence[str], number: int) -> Counted:
-    """One run of so many handshakes, or records. Raises CannotRunError."""
+    """One run of N handshakes, or records. Raises CannotRunError."""
     valgrind = require("valgrind", "valgrind", "run scripts/install-debian.sh")
     with tempfile.TemporaryDirectory(prefix="tlslab-callgrind-") as folder:
         file = Path(folder) / "callgrind.out"
@@ -68,8 +68,8 @@ def count(flags: Sequence[str], number: int) -> Counted:
 def inclusive(lines: Iterable[str]) -> dict[str, int]:
     """Instructions of each side with all that its functions call, from callgrind's file.
 
-    The cost of a call stands in the line behind its `calls=` line, the callee in the `cfn=` line
-    before it; a function's name is told once and has a number from then on.
+    The cost of a call stands in the line after its `calls=` line, the callee in the `cfn=` line
+    before it; a function's name is given once and has a number from then on.
     """
     names: dict[str, str] = {}
     totals = dict.fromkeys(SIDES, 0)

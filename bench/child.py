@@ -1,4 +1,4 @@
-"""Runs one generator, pinned, and accounts for it: its processor time, and how busy things were."""
+"""Runs one generator, pinned; measures its processor time, and the busy shares of processors."""
 
 import os
 import resource
@@ -17,10 +17,10 @@ from tlslab.targets.base import pinned
 
 PROCESSOR = 1
 
-# Shares of the run's planned time between which "busy" is read: without its begin and its end.
+# Shares of the run's planned time between which "busy" is read: without its start and its end.
 WINDOW = (0.25, 0.85)
 
-# A generator that is this much over its time is ended.
+# A generator that exceeds its time by this much is killed.
 PATIENCE_S = 30.0
 
 
@@ -35,7 +35,7 @@ class Busy:
 
 @dataclass(frozen=True)
 class Run:
-    """What a child process said and used; processor time of all its threads, in microseconds."""
+    """A child's output, and the processor time of all its threads, in microseconds."""
 
     output: str
     code: int
@@ -58,9 +58,9 @@ class Run:
 def run(command: Sequence[str], seconds: float, server: int) -> Run:
     """Runs a command on the generator's processor; `server` is the id of nginx's worker.
 
-    The processor time is what the kernel hands out when the child is reaped (wait4): all of its
-    threads, from exec to exit, start-up included. Output goes to a file, so that nobody has to read
-    along. Raises CannotRunError when the child does not end.
+    The kernel reports the processor time when the child is reaped (wait4): all threads of the
+    child, from exec to exit, start-up included. Output goes to a file, so that the child never
+    waits for a reader. Raises CannotRunError when the child does not end.
     """
     with tempfile.TemporaryFile() as output:
         begin = time.monotonic()
@@ -101,7 +101,7 @@ def _reap(pid: int, deadline: float) -> tuple[int, resource.struct_rusage]:
 
 
 def _watch(begin: float, seconds: float, server: int) -> Busy:
-    """Sleeps through the run, and reads at the begin and at the end of its middle part."""
+    """Sleeps through the run, and reads at the start and at the end of its middle part."""
     readings = []
     for share in WINDOW:
         time.sleep(max(0.0, begin + share * seconds - time.monotonic()))

@@ -5,7 +5,7 @@ Exit codes: 0 every bar met, 1 a bar missed, 3 could not run.
 
 import sys
 
-from bench.agreement import agreement
+from bench.equal_cost import equal_cost
 from bench.scaling import scaling
 from tlslab.model.errors import TlslabError
 
@@ -13,7 +13,7 @@ from tlslab.model.errors import TlslabError
 def main() -> int:
     """Runs both; the exit code."""
     try:
-        met = [agreement(), scaling()]
+        met = [equal_cost(), scaling()]
     except TlslabError as error:
         print(f"bench: {error.message}" + (f"; {error.remedy}" if error.remedy else ""))
         return error.exit_code

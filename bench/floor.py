@@ -11,23 +11,23 @@ from tlslab.model.errors import CannotRunError
 from tlslab.model.primitives import Primitives
 from tlslab.store import from_json
 
-# `tlslab-load --lean` authenticates one connection of so many in full.
+# `tlslab-load --lean` authenticates one connection of N in full.
 SAMPLING_PERIOD = 128
 
 # Payload of the records that nginx with OpenSSL sends: EncryptedExtensions, Certificate (one ECDSA
 # leaf), CertificateVerify, Finished, and the response (head and 2,048 bytes) in one.
 OPENED = (6, 560, 80, 36, 2300)
 
-# Payload of those that the client sends: Finished, and the request.
+# Payload of the records that the client sends: Finished, and the request.
 SEALED = (36, 90)
 
 # ClientHello, ServerHello and the server's encrypted messages, which are hashed.
 HASHED = (200, 122, 6, 560, 80, 36)
 
-# Keys of both directions, of the handshake and of what follows it.
+# Keys of both directions, for the handshake and for application data.
 RECORD_KEYS = 4
 
-# What each of the two ways to load cannot do without: how often per connection.
+# The necessary terms of the two kinds of load: how often per connection.
 LEAN: Mapping[str, float] = {
     "tcp": 1,
     "x25519_agree": 1,

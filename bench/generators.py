@@ -1,4 +1,4 @@
-"""The generators: how each is told to make one full handshake and one request per connection."""
+"""The generators: the command of each for one full handshake and one request per connection."""
 
 import shutil
 from collections.abc import Callable, Sequence
@@ -59,10 +59,10 @@ def _wrk(server: Server, seconds: float, rate: int) -> list[str]:
 
 
 def _h2load(server: Server, seconds: float, rate: int) -> list[str]:
-    """As many clients as requests, so that each makes one, opened in bursts of 50.
+    """As many clients as requests, so that each client makes one request; bursts of 50 clients.
 
-    h2load has no loop that opens connections anew: a client keeps its connection for all of its
-    requests. `-r` with as many clients as requests is the nearest it comes.
+    h2load cannot open a new connection for each request: a client keeps its connection for all of
+    its requests. `-r` with as many clients as requests is the nearest substitute.
     """
     total = str(round(rate * seconds))
     period = f"{1000 * CONNECTIONS // rate}ms"
@@ -74,11 +74,12 @@ def _h2load(server: Server, seconds: float, rate: int) -> list[str]:
 def _httperf(server: Server, seconds: float, rate: int) -> list[str]:
     """One call per connection, at a rate.
 
-    Its only other loop is one connection at a time, and in both it polls without ever sleeping.
+    httperf's only other loop makes one connection at a time. In both loops httperf polls and never
+    sleeps.
     """
     where = ["--server", server.host, "--port", str(server.tls_port), "--uri", server.path]
     amount = ["--rate", str(rate), "--num-conns", str(round(rate * seconds)), "--num-calls", "1"]
-    # Without a time-out it waits for ever for connections that got lost when it fell behind.
+    # Without a time-out, httperf waits for ever for connections that it lost when it was late.
     return ["httperf", "--hog", "--timeout", "5", *where, *amount, "--ssl", "--ssl-no-reuse"]
 
 
@@ -89,7 +90,7 @@ def _s_time(server: Server, seconds: float, rate: int) -> list[str]:
 
 
 def generators() -> list[Generator]:
-    """All of them. Raises CannotRunError naming those that are not installed."""
+    """All generators. Raises CannotRunError with the names of missing ones."""
     names = ("ab", "wrk", "h2load", "httperf", "openssl")
     missing = [name for name in names if shutil.which(name) is None]
     if missing:

@@ -1,8 +1,8 @@
-"""`make bench`, second part: what the engine adds to a direct loop over rustls in memory.
+"""`make bench`, second part: the cost that the engine adds to a direct loop over rustls.
 
 Interleaved runs of `tlslab-load --in-memory` and of `crates/load/examples/in_memory_direct.rs`,
-which makes the same handshakes with nothing around them. What is compared is the processor time of
-the thread per handshake, which each of the two reads around its own loop. Exit codes: 0 every bar
+which makes the same handshakes without the engine. The bench compares the thread's processor time
+per handshake; each of the two reads it around its own loop. Exit codes: 0 every bar
 met, 1 a bar missed, 3 could not run. BENCH_BLOCKS changes the number of blocks (10).
 """
 
@@ -27,7 +27,7 @@ HANDSHAKES = 5000
 
 FORMS = ("full", "resumed")
 
-# The engine may need so many times what a direct loop needs.
+# The engine may need at most this many times what a direct loop needs.
 BAR = 1.05
 
 PATIENCE_S = 120.0
@@ -45,7 +45,7 @@ def main() -> int:
 
 
 def build() -> None:
-    """Compiles the direct loop; it is a bench's and not among the programs that are installed."""
+    """Compiles the direct loop, which is not among the installed programs."""
     command = ["cargo", "build", "--release", "--locked", "--quiet", "--workspace"]
     example = ["--example", "in_memory_direct"]
     if subprocess.run([*command, *example], cwd=ROOT, check=False).returncode != 0:
@@ -53,7 +53,7 @@ def build() -> None:
 
 
 def measure(form: str) -> dict[str, dict[int, float]]:
-    """Processor time of a handshake in microseconds by contestant and block, order by lot."""
+    """Processor time of a handshake in microseconds by contestant and block, in random order."""
     program = require_program("tlslab-load")
     commands = {
         "engine": [program, "--in-memory", "--backend", "rustls", "--handshake", form, "--json"],

@@ -1,7 +1,7 @@
 """`make bench-instructions`: instructions of each side of a handshake, compared with stored ones.
 
 `bench/instructions.json` holds the stored counts by the code that the libraries choose (ADR 0016).
-Exit codes: 0 as stored, or nothing stored for this machine's code (told loudly); 1 more than 1 %
+Exit codes: 0 as stored, or nothing stored for this machine's code (reported); 1 more than 1 %
 above or below a stored count; 3 could not run. `--quick` counts the one that CI watches, `--update`
 stores what is counted.
 """
@@ -19,19 +19,19 @@ from tlslab.model.errors import CannotRunError, TlslabError
 STORED = Path(__file__).parent / "instructions.json"
 SCHEMA = "tlslab.instructions/1"
 
-# A change of so much is one. What chance does to a count is below 0.3 %.
+# A greater difference is a change. Random differences of a count are below 0.3 %.
 TOLERANCE = 0.01
 
 KIB_PER_RECORD = 16
 
-# Every process makes a certificate of its own, and what verifying it takes depends on its numbers:
-# more handshakes do not average that out, more processes do.
+# Every process makes a certificate of its own; the cost of its verification depends on its numbers.
+# More processes average this out; more handshakes do not.
 REPEATS = 3
 
 
 @dataclass(frozen=True)
 class Case:
-    """What is counted; `number` and twice as many are run, `unit` divides the difference."""
+    """A counted case: the difference of runs of `number` and of twice `number`, per `unit`."""
 
     name: str
     flags: tuple[str, ...]
@@ -67,14 +67,14 @@ WATCHED = CASES[:1]
 
 @dataclass(frozen=True)
 class Found:
-    """Instructions per unit by side, and the code that they were counted of."""
+    """Instructions per unit by side, and the code that was counted."""
 
     sides: Mapping[str, float]
     code: str
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Counts, compares, tells; the exit code."""
+    """Counts, compares, prints; the exit code."""
     unknown = set(arguments) - {"--quick", "--update"}
     if unknown:
         print(f"bench-instructions: unknown: {' '.join(sorted(unknown))}")
@@ -111,7 +111,7 @@ def measure(case: Case) -> Found:
 
 
 def compiler() -> str:
-    """The compiler: another one makes other code of the same source."""
+    """The compiler: another compiler makes other code from the same source."""
     done = subprocess.run(["rustc", "--version"], capture_output=True, text=True, check=False)
     words = done.stdout.split()
     if done.returncode != 0 or len(words) < 2:
@@ -155,7 +155,7 @@ def compare(
             print(f"{text}, {difference:+.2%} of the stored {before[side]:,.0f}")
             if abs(difference) > TOLERANCE:
                 changed.append(f"{name}, {side}: {difference:+.2%}")
-    _tell_unknown({one.code for one in found.values()} - known.keys())
+    _report_unknown({one.code for one in found.values()} - known.keys())
     if not changed:
         return 0
     print(f"bench-instructions: more than {TOLERANCE:.0%} from the stored counts:")
@@ -166,7 +166,7 @@ def compare(
     return 1
 
 
-def _tell_unknown(codes: set[str]) -> None:
+def _report_unknown(codes: set[str]) -> None:
     for code in sorted(codes):
         print("=" * 100)
         print(f"bench-instructions: no stored count for this machine's code, {code}")

@@ -1,4 +1,4 @@
-"""Keeps what the bench found, as one JSON file in a folder of its own under runs/."""
+"""Stores the results of the bench: one JSON file in a new folder under runs/."""
 
 import json
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ ROOT = Path(__file__).parent.parent
 
 
 def keep(results: Results, verified: Mapping[str, Verified], setting: Mapping[str, object]) -> Path:
-    """Writes everything that was found; the file. `setting` is what the bench was told."""
+    """Writes everything that was found; the file. `setting` is how the bench was set."""
     found = {"verified": {name: asdict(one) for name, one in verified.items()}, **as_json(results)}
     return write("bench", setting, found)
 
@@ -31,7 +31,7 @@ def write(name: str, setting: Mapping[str, object], found: Mapping[str, object])
 
 
 def as_json(results: Results) -> dict[str, object]:
-    """Every run by generator and block, the floors by block, and what follows from them."""
+    """Every run by generator and block, the floors by block, and the derived figures."""
     return {
         "runs": {
             name: {str(block): as_run(sample) for block, sample in by_block.items()}

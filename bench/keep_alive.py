@@ -37,7 +37,7 @@ RIVALS = {OLD: ("wrk", "h2load --h1"), NEW: ("h2load",)}
 
 TIMES_BAR = 1.3
 
-# What nginx logs of each request before anything is timed, and what that has to be.
+# The facts that nginx logs of each request before the measurement, and their required values.
 FACTS = "$ssl_protocol $ssl_cipher $ssl_curve $server_protocol $status"
 
 
@@ -113,7 +113,7 @@ def _measure(generator: Generator, server: Server, seconds: float) -> Sample:
 
 
 def _verify(generator: Generator) -> None:
-    """A second against a server that logs: every request in the version of HTTP that is meant."""
+    """One second against a server that logs: all requests have the intended version of HTTP."""
     protocol = NEW if generator.name in (OURS[NEW], *RIVALS[NEW]) else OLD
     wanted = f"TLSv1.3 {SUITE} {GROUP} {protocol} 200"
     with (
@@ -130,7 +130,7 @@ def _verify(generator: Generator) -> None:
 
 
 def best(results: Results, protocol: str) -> str:
-    """The rival that needs least in a version of HTTP."""
+    """The rival with the least cost in a version of HTTP."""
     return min(RIVALS[protocol], key=lambda name: results.cost(name).value)
 
 
@@ -181,7 +181,7 @@ def _setting() -> dict[str, object]:
 
 
 def _as_json(results: Results, found: Sequence[Bar]) -> dict[str, object]:
-    """Every run by generator and block; what is said of connections is of requests here."""
+    """Every run by generator and block; fields of connections count requests here."""
     return {
         "runs": {
             name: {str(block): as_run(sample) for block, sample in by_block.items()}

@@ -1,13 +1,13 @@
 """The second part of `make bench`: does an open loop start its connections when it should?
 
-Several runs, one law after the other; of each number the median over the runs counts, since a
-machine that is itself late for some milliseconds spoils the 99th percentile of any one run. How
-late the machine is tells cyclictest (rt-tests): a bare timer of high priority on the generator's
-processor, beside a load that is not judged. Where that is late, a missed bar says nothing.
+Several runs, one arrival process after the other. The median over the runs counts, since a machine
+that is itself late for some milliseconds spoils the 99th percentile of any one run. cyclictest
+(rt-tests) measures how late the machine is: a bare timer of high priority on the generator's
+processor, beside a load that is not judged. Where that timer is late, a missed bar says nothing.
 
 Exit codes: 0 every bar met, 1 a bar missed, 3 could not run. BENCH_SECONDS, BENCH_BLOCKS and
-BENCH_SEED change a run's length (5 s), the number of runs of each law, and the seed of the random
-arrivals.
+BENCH_SEED change a run's length (5 s), the number of runs of each arrival process, and the seed of
+the random arrivals.
 """
 
 import csv
@@ -38,7 +38,7 @@ from tlslab.model.errors import CannotRunError, TlslabError
 from tlslab.targets.base import pinned
 
 RATE = 2000
-LAWS = ("constant", "poisson")
+ARRIVALS = ("constant", "poisson")
 SLOTS = 512
 
 DELAY_LIMIT_US = 100.0
@@ -57,14 +57,14 @@ LEVEL = 1.0
 class Punctuality:
     """How a run kept to its schedule: times in microseconds, statistics of the distances.
 
-    `intended` and `actual` are Anderson-Darling statistics of the distances between intended and
-    between actual starts, against the exponential law; None where that is not the law. Of the
-    actual ones those above `DELAY_LIMIT_US` count, less that: one processor starts one connection
-    after the other, so that no two are nearer than a start takes, and what is left of an
-    exponential law beyond any distance is that law. `critical` is what they may be at most.
+    `intended` and `actual` are Anderson-Darling statistics of the distances between intended starts
+    and between actual starts, against the exponential distribution; None for constant arrivals. Of
+    the actual distances those above `DELAY_LIMIT_US` count, less that limit: one processor starts
+    one connection after the other, so that no two are nearer than a start takes, and an exponential
+    distribution beyond any distance has the same shape. `critical` is the limit of both statistics.
     """
 
-    law: str
+    arrivals: str
     starts: int
     delay_p50_us: float
     delay_p99_us: float
@@ -89,18 +89,21 @@ class Punctuality:
 
 
 def punctuality(
-    law: str, record: Mapping[str, Any], intended: NDArray[np.int64], started: NDArray[np.int64]
+    arrivals: str,
+    record: Mapping[str, Any],
+    intended: NDArray[np.int64],
+    started: NDArray[np.int64],
 ) -> Punctuality:
     """From a run's record and the instants of its trace, in nanoseconds, in order."""
     delays = (started - intended) / 1e3
     cpu = record["cpu"]["user_us"] + record["cpu"]["system_us"]
     # How many random arrivals a run has is a matter of chance; what was due is what counts.
-    random, loop = law == "poisson", record["open_loop"]
+    random, loop = arrivals == "poisson", record["open_loop"]
     intended_ad, critical = anderson_darling(np.diff(np.sort(intended)))
     apart = np.diff(np.sort(started.astype(np.float64))) / 1e3 - DELAY_LIMIT_US
     actual_ad, _ = anderson_darling(apart[apart > 0])
     return Punctuality(
-        law=law,
+        arrivals=arrivals,
         starts=len(delays),
         delay_p50_us=float(np.percentile(delays, 50)),
         delay_p99_us=float(np.percentile(delays, 99)),
@@ -113,7 +116,7 @@ def punctuality(
 
 
 def anderson_darling(distances: NDArray[Any]) -> tuple[float, float]:
-    """The statistic against the exponential law, and its critical value at LEVEL percent."""
+    """The statistic against the exponential arrivals, and its critical value at LEVEL percent."""
     with warnings.catch_warnings():
         # scipy announces that another form of the result will be the default.
         warnings.simplefilter("ignore", FutureWarning)
@@ -123,7 +126,7 @@ def anderson_darling(distances: NDArray[Any]) -> tuple[float, float]:
 
 
 def main() -> int:
-    """Runs both laws; the exit code."""
+    """Runs both arrival processes; the exit code."""
     try:
         with (
             tempfile.TemporaryDirectory(prefix="tlslab-bench-") as folder,
@@ -132,7 +135,7 @@ def main() -> int:
             trace = Path(folder) / "trace.csv"
             runs, machine = [], []
             for block in range(BLOCKS):
-                runs += [_run(server, law, SEED + block, trace) for law in LAWS]
+                runs += [_run(server, arrivals, SEED + block, trace) for arrivals in ARRIVALS]
                 machine.append(_machine_p99_us(server, Path(folder) / "timer.json"))
     except TlslabError as error:
         print(f"bench: {error.message}" + (f"; {error.remedy}" if error.remedy else ""))
@@ -148,8 +151,8 @@ def _command(server: Server, seconds: float, *flags: str) -> list[str]:
     return pinned(command, [PROCESSOR], "KILL")
 
 
-def _run(server: Server, law: str, seed: int, trace: Path) -> Punctuality:
-    flags = ["--arrivals", law, "--seed", str(seed), "--warmup", "1s", "--trace", str(trace)]
+def _run(server: Server, arrivals: str, seed: int, trace: Path) -> Punctuality:
+    flags = ["--arrivals", arrivals, "--seed", str(seed), "--warmup", "1s", "--trace", str(trace)]
     realtime = ["--realtime"] if may_run_in_real_time() else []
     done = subprocess.run(
         _command(server, SECONDS, *flags, *realtime),
@@ -163,7 +166,7 @@ def _run(server: Server, law: str, seed: int, trace: Path) -> Punctuality:
     with trace.open(encoding="ascii") as file:
         rows = [(int(row["intended_ns"]), int(row["started_ns"])) for row in csv.DictReader(file)]
     instants = np.array(rows, dtype=np.int64)
-    return punctuality(law, json.loads(done.stdout), instants[:, 0], instants[:, 1])
+    return punctuality(arrivals, json.loads(done.stdout), instants[:, 0], instants[:, 1])
 
 
 def _machine_p99_us(server: Server, result: Path) -> float | None:
@@ -186,9 +189,9 @@ def _machine_p99_us(server: Server, result: Path) -> float | None:
     return lateness_p99(json.loads(result.read_text())) if done.returncode == 0 else None
 
 
-def lateness_p99(told: Mapping[str, Any]) -> float:
-    """The 99th percentile of what cyclictest has told in JSON, in microseconds."""
-    thread = told["thread"]["0"]
+def lateness_p99(printed: Mapping[str, Any]) -> float:
+    """The 99th percentile of what cyclictest prints as JSON, in microseconds."""
+    thread = printed["thread"]["0"]
     histogram = sorted((int(late), count) for late, count in thread["histogram"].items())
     most = 0.99 * thread["cycles"]
     for late, passed in zip(
@@ -200,7 +203,7 @@ def lateness_p99(told: Mapping[str, Any]) -> float:
 
 
 def median(runs: Sequence[Punctuality]) -> Punctuality:
-    """What the runs of one law have in the middle, number by number."""
+    """What the runs of one arrival process have in the middle, number by number."""
     fields = asdict(runs[0])
     numbers = [name for name, value in fields.items() if isinstance(value, int | float)]
     middle = {name: float(np.median([getattr(run, name) for run in runs])) for name in numbers}
@@ -211,9 +214,11 @@ def _show(runs: list[Punctuality], machine: Sequence[float | None]) -> bool:
     """Prints the table and the bars; whether all are met."""
     late = [each for each in machine if each is not None]
     unfit = bool(late) and float(np.median(late)) > MACHINE_LIMIT_US
-    by_law = {law: [run for run in runs if run.law == law] for law in LAWS}
-    found = [median(of_law) for of_law in by_law.values()]
-    title = f"Open loop at {RATE:,} connections/s, medians of {len(by_law[LAWS[0]])} runs"
+    by_process = {
+        arrivals: [run for run in runs if run.arrivals == arrivals] for arrivals in ARRIVALS
+    }
+    found = [median(of_one) for of_one in by_process.values()]
+    title = f"Open loop at {RATE:,} connections/s, medians of {len(by_process[ARRIVALS[0]])} runs"
     table = Table(title=title, title_justify="left", box=SIMPLE)
     heads = ["arrivals", "starts", "delay p50 us", "p99 us", "rate off", "client busy", "A-D"]
     for head in heads:
@@ -221,7 +226,7 @@ def _show(runs: list[Punctuality], machine: Sequence[float | None]) -> bool:
     for one in found:
         statistics = "-" if one.intended is None else f"{one.intended:.2f}, {one.actual:.2f}"
         table.add_row(
-            one.law,
+            one.arrivals,
             f"{one.starts:,}",
             f"{one.delay_p50_us:.1f}",
             f"{one.delay_p99_us:.1f}",
@@ -230,15 +235,17 @@ def _show(runs: list[Punctuality], machine: Sequence[float | None]) -> bool:
             statistics,
         )
     console.print(table)
-    for law, of_law in by_law.items():
-        each = ", ".join(f"{run.delay_p99_us:.0f}" for run in of_law)
-        console.print(f"p99 of each run, {law}, in us: {each}")
-    told = ", ".join(f"{each:.0f}" for each in late) or "it could not be measured (cyclictest)"
-    console.print(f"p99 of a bare timer's lateness on this machine, in us: {told}")
+    for arrivals, of_one in by_process.items():
+        each = ", ".join(f"{run.delay_p99_us:.0f}" for run in of_one)
+        console.print(f"p99 of each run, {arrivals}, in us: {each}")
+    printed = ", ".join(f"{each:.0f}" for each in late) or "it could not be measured (cyclictest)"
+    console.print(f"p99 of a bare timer's lateness on this machine, in us: {printed}")
     for one in found:
         for bar, met in one.bars().items():
-            verdict = "met   " if met else "CANNOT TELL, the machine is late" if unfit else "MISSED"
-            console.print(f"{verdict} {one.law}: {bar}")
+            verdict = (
+                "met   " if met else "INCONCLUSIVE, the machine is late" if unfit else "MISSED"
+            )
+            console.print(f"{verdict} {one.arrivals}: {bar}")
     return all(met for one in found for met in one.bars().values())
 
 

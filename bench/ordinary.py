@@ -1,8 +1,8 @@
-"""What an ordinary client's ways on the wire cost the server, each against the default client's.
+"""The server's cost of an ordinary client's behaviour on the wire, over the default client's.
 
 Interleaved blocks on one nginx with an ECDSA certificate, whose processor is busy all the time. The
 server's processor time per connection and its rate are compared with those of the default client:
-docs/clients-on-the-wire.md has the result. There is no bar: the ratios are what is asked for.
+docs/clients-on-the-wire.md has the result. There is no bar: the result is the ratios.
 
 BENCH_BLOCKS and BENCH_SECONDS change the number of blocks (10) and a run's length (5).
 """

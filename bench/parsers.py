@@ -12,7 +12,7 @@ class Counted:
 
     completed: int
     failed: int
-    # Processor time of the workers alone, by the generator's own books; None where it keeps none.
+    # Processor time of the workers alone, by the generator's own count; None where it has none.
     own_cpu_us: float | None = None
 
 

@@ -1,4 +1,4 @@
-"""What the bench found, block by block, and whether it meets the bars of the project."""
+"""The results of the bench, block by block, and whether they meet the bars of the project."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ FLOOR_BAR = 1.7
 SERVER_BUSY_BAR = 0.97
 GENERATOR_BUSY_BAR = 0.60
 
-# Above this share of somebody else's work the figures are wrong.
+# Above this share of other programs' work, the figures are wrong.
 DISTURBANCE_LIMIT = 0.10
 
 
@@ -41,7 +41,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class Bar:
-    """One bar: what was found, what is asked for, and whether it is met."""
+    """One bar: the result, the limit, and whether the limit is met."""
 
     text: str
     found: str
@@ -65,20 +65,20 @@ class Results:
         return {block: sample.cpu_us for block, sample in self.samples[name].items()}
 
     def cost(self, name: str) -> Interval:
-        """The mean of it."""
+        """The mean over the blocks."""
         return mean(list(self.costs(name).values()))
 
     def over(self, name: str, ours: str) -> Interval:
-        """How many times more a generator needs than ours."""
+        """A generator's cost as a multiple of ours."""
         return ratio(self.costs(name), self.costs(ours))
 
     @property
     def best_rival(self) -> str:
-        """The rival that needs least."""
+        """The rival with the least cost."""
         return min(self.rivals, key=lambda name: self.cost(name).value)
 
     def over_floor(self, name: str, how_often: Mapping[str, float]) -> Interval:
-        """How many times the floor a generator needs."""
+        """A generator's cost as a multiple of the floor."""
         floors = {block: floor.total(how_often) for block, floor in self.floors.items()}
         return ratio(self.costs(name), floors)
 
@@ -92,10 +92,10 @@ class Results:
 
     @property
     def disturbance(self) -> float:
-        """The share of the generator's processor that was busy with something else, at the worst.
+        """The greatest share of the generator's processor that other programs used in a run.
 
-        Its processor is read in the middle of a run and its process over the whole of it: some
-        hundredths of difference are no disturbance.
+        The processor is read in the middle of a run, the process over the whole run: a difference
+        of some hundredths is no disturbance.
         """
         return max(
             self.busy(name, "generator_processor").value - self.own_share(name).value

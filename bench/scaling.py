@@ -1,7 +1,7 @@
 """What does a second worker cost? Client CPU per connection with 1 and with 2 workers.
 
-Workers that share nothing need as much per connection each as one alone. They share the generator's
-processor, while the server's own is busy all the time with either number of them (ADR 0041).
+If the workers share nothing, two workers have the same cost per connection as one. The workers run
+on the generator's processor; the server's processor is always busy in both cases (ADR 0041).
 """
 
 import tempfile
@@ -15,12 +15,12 @@ from bench.server import serving
 
 THREADS = (1, 2)
 
-# Two workers have two sets of everything in the caches.
+# Two workers need twice the space in the caches.
 TOLERANCE = 0.05
 
 
 def scaling() -> bool:
-    """Measures and prints; whether two workers need per connection what one does.
+    """Measures and prints; whether two workers have the cost per connection of one.
 
     Raises CannotRunError when the workers did not keep the server busy.
     """

@@ -28,7 +28,7 @@ WORKER_CONNECTIONS = 4096
 
 @dataclass(frozen=True)
 class Server:
-    """A running nginx: where it listens, whom to trust for it, its worker's process id."""
+    """A running nginx: its address, the authority to trust, its worker's process id."""
 
     host: str
     tls_port: int
@@ -46,7 +46,7 @@ class Server:
 
 @dataclass(frozen=True)
 class Page:
-    """What is served: a document of so many bytes, over HTTP/1.1 and, if so, HTTP/2, and with a
+    """What is served: a document of N bytes, over HTTP/1.1 and, if so, HTTP/2, and with a
     certificate for which key.
     """
 
@@ -55,7 +55,7 @@ class Page:
     key: str = KEY
 
 
-# What one connection per request is measured with.
+# The document for one connection per request.
 PAGE = Page(2048)
 
 
@@ -104,7 +104,7 @@ def _configure(
     loader = FileSystemLoader(Path(__file__).parent / "templates")
     templates = Environment(loader=loader, undefined=StrictUndefined, trim_blocks=True)
     text = templates.get_template("nginx.conf.j2").render(
-        # Only a root master may change its user, and it would change to one who may not read here.
+        # Only root may change the user; nginx's default user may not read this folder.
         user=pwd.getpwuid(os.getuid()).pw_name if os.geteuid() == 0 else None,
         folder=folder,
         tls_port=ports[0],

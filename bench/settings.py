@@ -1,4 +1,4 @@
-"""What the environment may change of a bench: blocks, a run's length in seconds, the seed."""
+"""The settings of a bench from the environment: blocks, a run's length in seconds, the seed."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""Prints what was found."""
+"""Prints the results as tables."""
 
 from collections.abc import Mapping
 

@@ -37,9 +37,9 @@ class Verified:
 
     @property
     def passed(self) -> bool:
-        """Whether there was nothing else, and every connection that the generator counts is there.
+        """Whether all logged requests are as wanted, and at least as many as the generator counts.
 
-        The server sees more than it counts: those that its end cut short.
+        The server may log more: requests that the end of the generator cut short.
         """
         return not self.other and 0 < self.completed <= self.wanted
 

@@ -13,7 +13,7 @@ jar=target/benchmarks.jar
 
 has() { [ -f "$jar" ] && [ "$(cat "target/$1.stamp" 2>/dev/null)" = "$sources" ]; }
 
-# What is in the local repository is not looked for anywhere else. Maven tells its errors on standard
+# What is in the local repository is not looked for anywhere else. Maven prints its errors on standard
 # output: what it lacks without a network is no error, and is not shown.
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT

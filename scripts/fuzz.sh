@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs each fuzz target for so many seconds (default 60), from its seeds and from what earlier runs
+# Runs each fuzz target for SECONDS seconds (default 60), from its seeds and from what earlier runs
 # have learnt; with names of targets, only those. What breaks one stays in target/fuzz/broken.
 set -euo pipefail
 cd "$(dirname "$0")/.."

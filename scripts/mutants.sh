@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # mutants.sh [SECONDS [FILE...]]: mutation testing of the minimal client, or of named files of one crate:
-# which changes of a line no test notices (docs/mutation-testing.md). Of what is committed; for so many
-# seconds at most (default 1800), in random order; TESTS names the tests to run (default minimal::), PROGRAMS where
+# which changes of a line no test notices (docs/mutation-testing.md). Of what is committed; for SECONDS
+# at most (default 1800), in random order; TESTS names the tests to run (default minimal::), PROGRAMS where
 # they are (default --lib; for the integration tests --test engine).
 set -euo pipefail
 cd "$(dirname "$0")/.."

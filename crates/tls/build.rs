@@ -1,4 +1,4 @@
-//! Tells the engine which versions of its TLS libraries are built in: they belong in every record,
+//! Gives the engine the versions of its TLS libraries are built in: they belong in every record,
 //! and the libraries do not all say them themselves.
 
 use std::fs;

@@ -1,7 +1,7 @@
 """tlslab: a laboratory for TLS performance.
 
-`model` holds plain data; `planning`, `targets`, `store`, `analysis` and `report` are stages that
-share nothing but it; `lab` joins them, and `cli` is what the user sees. ARCHITECTURE.md tells the
+`model` holds plain data. `planning`, `targets`, `store`, `analysis` and `report` are stages that
+share only `model`. `lab` joins the stages; `cli` is the command line. ARCHITECTURE.md gives the
 rest.
 """
 

@@ -1,4 +1,6 @@
-"""Runs of the kind `benchmark` made up for tests: a law of throughput, chosen costs, faults."""
+"""Runs of the kind `benchmark` made up for tests: a scalability law, chosen costs, faults."""
+
+from dataclasses import replace
 
 import numpy as np
 
@@ -8,6 +10,7 @@ from tlslab.model.benchmark import (
     BenchmarkRun,
     FaultEvent,
     Iteration,
+    Mode,
     NodeCount,
     Slice,
     Timeline,
@@ -70,7 +73,7 @@ reason = "handshakes only"
 """
 
 # The parameters of the law: of one thread per second, contention, coherency.
-LAWS = {
+CURVES = {
     ("handshake-tls12", "memory"): (300.0, 0.5, 0.0),
     ("handshake-tls12", "pkcs11"): (340.0, 0.5, 0.0),
     ("handshake-tls12", "cluster"): (240.0, 0.3, 0.004),
@@ -104,26 +107,27 @@ def made_contents(noise: float = 0.02, seed: int = 4, failing: str = "") -> RunC
 
 
 def _trial(planned: PlannedTrial, cell: Cell, factor: float, failing: str) -> Trial:
-    place = {
-        "trial": planned.trial,
-        "block": planned.block,
-        "position": planned.position,
-        "cell": cell.key,
-        "factors": cell.factors,
-        "started": "2026-01-01T00:00:00.000+00:00",
-    }
+    trial = Trial(
+        trial=planned.trial,
+        block=planned.block,
+        position=planned.position,
+        cell=cell.key,
+        factors=cell.factors,
+        started="2026-01-01T00:00:00.000+00:00",
+        status="done",
+    )
     if failing and failing in cell.key and planned.block == 0:
-        return Trial(**place, status="failed", reason=CRASHED)
+        return replace(trial, status="failed", reason=CRASHED)
     if "fault" in cell.factors:
-        return Trial(**place, status="done", timeline=made_timeline(cell))
-    runs = {mode: made_run(cell, mode, factor) for mode in ("throughput", "sample")}
-    return Trial(**place, status="done", benchmarks=runs)
+        return replace(trial, timeline=made_timeline(cell))
+    modes: tuple[Mode, ...] = ("throughput", "sample")
+    return replace(trial, benchmarks={mode: made_run(cell, mode, factor) for mode in modes})
 
 
-def made_run(cell: Cell, mode: str, factor: float = 1.0) -> BenchmarkRun:
+def made_run(cell: Cell, mode: Mode, factor: float = 1.0) -> BenchmarkRun:
     benchmark, keys = cell.factors["benchmark"], cell.factors["keys"]
     threads = int(cell.factors["threads"])
-    rate = law_value(LAWS[benchmark, keys], threads) * factor
+    rate = law_value(CURVES[benchmark, keys], threads) * factor
     away = keys == "cluster"
     general = GENERAL_US.get(benchmark, 12.0) / factor
     signing = SIGNING_US.get(benchmark, 0.0) / factor**0.5 if away else None

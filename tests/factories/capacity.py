@@ -199,9 +199,18 @@ class CapacityWorld:
         histogram = HdrHistogram(1, 3600 * 10**9, 3)
         for value in np.sort(drawn)[TENS // 2 :: TENS]:
             histogram.record_value(int(value * 1e6), TENS)
-        quantiles = (float(q) for q in np.quantile(drawn, [0.5, 0.9, 0.95, 0.99, 0.999]))
+        p50, p90, p95, p99, p999 = map(float, np.quantile(drawn, [0.5, 0.9, 0.95, 0.99, 0.999]))
         summary = TimeSummary(
-            VALUES, float(drawn.min()), mean_ms, float(drawn.std()), *quantiles, float(drawn.max())
+            VALUES,
+            float(drawn.min()),
+            mean_ms,
+            float(drawn.std()),
+            p50,
+            p90,
+            p95,
+            p99,
+            p999,
+            float(drawn.max()),
         )
         return histogram.encode().decode(), summary
 

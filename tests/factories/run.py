@@ -306,9 +306,18 @@ class _Maker:
                 histogram.record_value(int(value * 1e6))
             histograms[name] = histogram.encode().decode()
             mean = service_ms if name == "service" else float(drawn.mean())
-            quantiles = (float(q) for q in np.quantile(drawn, [0.5, 0.9, 0.95, 0.99, 0.999]))
+            p50, p90, p95, p99, p999 = map(float, np.quantile(drawn, [0.5, 0.9, 0.95, 0.99, 0.999]))
             summaries[name] = TimeSummary(
-                n, float(drawn.min()), mean, float(drawn.std()), *quantiles, float(drawn.max())
+                n=n,
+                min_ms=float(drawn.min()),
+                mean_ms=mean,
+                sd_ms=float(drawn.std()),
+                p50_ms=p50,
+                p90_ms=p90,
+                p95_ms=p95,
+                p99_ms=p99,
+                p999_ms=p999,
+                max_ms=float(drawn.max()),
             )
         return histograms, summaries
 

@@ -138,7 +138,7 @@ def trials(folder: Path) -> list[bytes]:
 def assert_finished(ended: Ended, folder: Path) -> None:
     """The whole plan was carried out, and the exit code says what the verdicts say.
 
-    A busy machine may well make so short a measurement invalid: that is then told, and is no
+    A busy machine may well make so short a measurement invalid: the run then says so, which is no
     failure of the program.
     """
     done = [json.loads(line) for line in trials(folder)]
@@ -153,7 +153,7 @@ def assert_finished(ended: Ended, folder: Path) -> None:
 
 
 def wait_for_trials(folder: Path, count: int, seconds: float = 60) -> None:
-    """Waits until a run folder holds so many trials."""
+    """Waits until a run folder holds N trials."""
     deadline = time.monotonic() + seconds
     while len(trials(folder)) < count:
         assert time.monotonic() < deadline, f"fewer than {count} trials in {folder}"

@@ -4,7 +4,7 @@ import resource
 import socket
 import socketserver
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -12,7 +12,7 @@ import pytest
 from live.harness import Own, Tlslab, assert_finished, setting, trials
 from tlslab.lab.programs import require_program
 from tlslab.targets import Authority, Reference
-from tlslab.targets.certificates import CertificateFiles
+from tlslab.targets.certificates import CertificateFiles, Purpose
 
 Small = Callable[..., str]
 
@@ -117,8 +117,14 @@ def test_a_wrong_authority(tlslab: Tlslab, small: Small, own_reference: Own) -> 
 class Expired(Authority):
     """An authority whose leaves have all expired."""
 
-    def issue(self, kind: str, lifetime_days: int = -1) -> CertificateFiles:
-        return super().issue(kind, lifetime_days)
+    def issue(
+        self,
+        kind: str,
+        lifetime_days: int = -1,
+        purpose: Purpose = "server",
+        addresses: Sequence[str] = (),
+    ) -> CertificateFiles:
+        return super().issue(kind, lifetime_days, purpose, addresses)
 
 
 def test_an_expired_certificate(tlslab: Tlslab, small: Small, tmp_path: Path) -> None:

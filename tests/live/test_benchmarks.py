@@ -3,6 +3,7 @@
 import json
 import signal
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -50,11 +51,11 @@ def write(folder: Path, runtime: str, blocks: int = 1) -> str:
     return "tiny.toml"
 
 
-def trials(folder: Path) -> list[dict]:
+def trials(folder: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (folder / "trials.jsonl").read_text().splitlines()]
 
 
-def test_keys_in_memory_and_behind_pkcs11_in_both_runtimes(tlslab: Tlslab, tmp_path: Path):
+def test_keys_in_memory_and_behind_pkcs11_in_both_runtimes(tlslab: Tlslab, tmp_path: Path) -> None:
     name = write(tmp_path, '["jdk-newest", "engine"]')
     ended = tlslab.run("run", name, "--out", "r")
     assert ended.code == 0, ended.err
@@ -75,7 +76,9 @@ def test_keys_in_memory_and_behind_pkcs11_in_both_runtimes(tlslab: Tlslab, tmp_p
     assert all(b"pkcs11.pin" not in path.read_bytes() for path in pins)
 
 
-def test_a_java_that_crashes_once_and_one_that_does_not_start(tlslab: Tlslab, tmp_path: Path):
+def test_a_java_that_crashes_once_and_one_that_does_not_start(
+    tlslab: Tlslab, tmp_path: Path
+) -> None:
     real = find_jdks().found[-1].java
     crashing = tmp_path / "crashing" / "bin" / "java"
     crashing.parent.mkdir(parents=True)
@@ -114,7 +117,9 @@ def test_a_java_that_crashes_once_and_one_that_does_not_start(tlslab: Tlslab, tm
         ({"pkcs11.library": "/nowhere.so"}, "/nowhere.so"),
     ],
 )
-def test_a_token_that_does_not_open_is_reported_in_its_own_words(tmp_path: Path, change, words):
+def test_a_token_that_does_not_open_is_reported_in_its_own_words(
+    tmp_path: Path, change: Any, words: str
+) -> None:
     material = make_material(tmp_path)
     with KeyStores(["pkcs11"], material) as stores:
         keys = stores["pkcs11"]
@@ -126,7 +131,7 @@ def test_a_token_that_does_not_open_is_reported_in_its_own_words(tmp_path: Path,
             run_fork(fork, tmp_path / "result.json", tmp_path / "log")
 
 
-def test_an_interrupted_run_is_resumed(tlslab: Tlslab, tmp_path: Path):
+def test_an_interrupted_run_is_resumed(tlslab: Tlslab, tmp_path: Path) -> None:
     name = write(tmp_path, '["engine"]', blocks=4)
     process = tlslab.start("run", name, "--out", "r", "--set", "keys=memory")
     wait_for_trials(tmp_path / "r", 1)
@@ -151,7 +156,7 @@ until_s = 4
 """
 
 
-def test_a_node_of_the_cluster_is_killed(tlslab: Tlslab, tmp_path: Path):
+def test_a_node_of_the_cluster_is_killed(tlslab: Tlslab, tmp_path: Path) -> None:
     name = write(tmp_path, '["jdk-newest"]')
     with (tmp_path / name).open("a") as file:
         file.write(THROUGH_THE_CLUSTER)

@@ -1,100 +1,84 @@
-"""Caddy: a server whose sites go by name, and which takes `acme-tls/1` for a challenge."""
+"""Caddy as a managed target: Go's TLS library in place of OpenSSL."""
 
-import os
-import socket
-import subprocess
-import time
-from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from live.harness import Tlslab
-from tlslab.targets.ports import free_port
+from live.harness import setting
+from live.test_servers import DOCUMENT_BYTES, ECDSA, RSA, served_in_full, started, wanted
+from tlslab.model.deployment import Deployment
+from tlslab.model.errors import CannotRunError
+from tlslab.targets import build, lacking
 
-CADDYFILE = """\
-{{
-    admin off
-    auto_https disable_redirects
-    skip_install_trust
-    storage file_system {folder}/storage
-}}
-https://localhost:{port} {{
-    tls {folder}/certificate.pem {folder}/key.pem
-    respond "hello"
-}}
-"""
+GROUPS = ("X25519", "P-256", "P-384", "P-521")
 
-
-@pytest.fixture
-def port(tmp_path: Path) -> Iterator[int]:
-    """The port of a Caddy with the certificate that `openssl req -x509` makes, which is a CA's."""
-    certificate, key = tmp_path / "certificate.pem", tmp_path / "key.pem"
-    make = ["openssl", "req", "-x509", "-nodes", "-newkey", "ec", "-subj", "/CN=localhost"]
-    make += ["-pkeyopt", "ec_paramgen_curve:P-256", "-addext", "subjectAltName=DNS:localhost"]
-    subprocess.run(
-        [*make, "-keyout", str(key), "-out", str(certificate)], check=True, capture_output=True
-    )
-    number = free_port()
-    config = tmp_path / "Caddyfile"
-    config.write_text(CADDYFILE.format(folder=tmp_path, port=number))
-    folders = {"HOME": str(tmp_path), "XDG_DATA_HOME": str(tmp_path)}
-    command = ["caddy", "run", "--config", str(config), "--adapter", "caddyfile"]
-    with (tmp_path / "caddy.log").open("w") as log:
-        server = subprocess.Popen(command, env={**os.environ, **folders}, stdout=log, stderr=log)
-    try:
-        wait_for(server, number)
-        yield number
-    finally:
-        server.terminate()
-        server.wait(timeout=20)
+HANDSHAKES: tuple[tuple[list[str], dict[str, str]], ...] = (
+    *(
+        (["--tls=1.3", f"--group={group}", "--http=2"], {"group": group, "alpn": "h2"})
+        for group in GROUPS
+    ),
+    (["--tls=1.3", *RSA], {"tls": "1.3", "signature_scheme": "rsa_pss_rsae_sha256"}),
+    (["--tls=1.3", *ECDSA], {"tls": "1.3", "signature_scheme": "ecdsa_secp256r1_sha256"}),
+    *(
+        (["--tls=1.2", f"--suite={suite}", "--http=1.1"], {"suite": suite, "alpn": "http/1.1"})
+        for suite in (
+            "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256",
+            "TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256",
+            "TLS_RSA_WITH_AES_128_CBC_SHA",
+        )
+    ),
+)
 
 
-def wait_for(server: "subprocess.Popen[bytes]", port: int) -> None:
-    """Waits until the server takes connections."""
-    deadline = time.monotonic() + 20
-    while not answers(port):
-        assert server.poll() is None, "Caddy does not start"
-        assert time.monotonic() < deadline, "Caddy takes no connections"
-        time.sleep(0.05)
+def test_the_negotiated_handshake_is_the_offered_one(tmp_path: Path) -> None:
+    asked = wanted(tmp_path, groups=GROUPS, processors=(0,))
+    with started(Deployment("caddy", workers=2), asked) as server:
+        for flags, expected in HANDSHAKES:
+            record = server.load(*flags)
+            assert served_in_full(record), flags
+            for fact in record["facts"]:
+                assert fact["kind"] == "full"
+                assert expected.items() <= fact.items(), flags
+        (process,) = server.running.process.tree()
+        assert process.name() == "caddy"
+        assert process.cpu_affinity() == [0]
+        assert process.environ()["GOMAXPROCS"] == "2"
+        # No session can be resumed unless the experiment asks for that.
+        with pytest.raises(AssertionError, match="gave nothing to resume by"):
+            server.load("--tls=1.3", "--resume=psk")
 
 
-def answers(port: int) -> bool:
-    try:
-        socket.create_connection(("127.0.0.1", port), timeout=1).close()
-    except OSError:
-        return False
-    return True
+@pytest.mark.parametrize(("kind", "tls"), [("psk", "1.3"), ("ticket", "1.2")])
+def test_sessions_are_resumed_on_request(kind: str, tls: str, tmp_path: Path) -> None:
+    asked = wanted(tmp_path, groups=GROUPS, resume=kind)
+    with started(Deployment("caddy", resume=kind), asked) as server:
+        record = server.load(f"--tls={tls}", f"--resume={kind}")
+        assert served_in_full(record)
+        assert {fact["kind"] for fact in record["facts"]} == {"resumed"}
 
 
-def probe(tlslab: Tlslab, port: int, *options: str) -> str:
-    ended = tlslab.run("probe", f"127.0.0.1:{port}", *options)
-    assert ended.code == 0, ended.err
-    return ended.out
+def test_a_group_that_go_lacks_is_left_out(tmp_path: Path) -> None:
+    target = build(Deployment("caddy"), wanted(tmp_path, groups=("X25519", "X448")))
+    missing = target.prepare()
+    assert missing.keys() == {("group", "X448")}
+    assert "'X448'" in missing["group", "X448"]
+    target.start().stop()
 
 
-def test_an_unusual_protocol_hides_none_of_the_others(
-    tlslab: Tlslab, tmp_path: Path, port: int
-) -> None:
-    ca = str(tmp_path / "certificate.pem")
-    said = probe(tlslab, port, "--sni", "localhost", "--ca", ca)
-    rows = {line[:26].strip(): line[26:].strip() for line in said.splitlines()}
-    assert rows["ALPN"] == "h2, http/1.1"
-    assert rows["acme-tls/1"].startswith("not known: the server answered ")
-    assert rows["trusted"] == "yes"
+def test_an_unknown_suite_is_refused_in_caddys_words(tmp_path: Path) -> None:
+    asked = wanted(tmp_path, groups=GROUPS, suites=("TLS_MADE_WITH_UP",))
+    with pytest.raises(CannotRunError, match=r"refuses its configuration: .*cipher") as caught:
+        build(Deployment("caddy"), asked).prepare()
+    assert "\n" not in caught.value.message
 
 
-def test_a_site_that_goes_by_its_name_is_hinted_at(
-    tlslab: Tlslab, tmp_path: Path, port: int
-) -> None:
-    said = probe(tlslab, port, "--insecure")
-    assert "hint" in said
-    assert "--sni NAME" in said
-    ca = str(tmp_path / "certificate.pem")
-    load = ["load", "-n", "8", "--ca", ca, f"https://127.0.0.1:{port}/"]
-    refused = tlslab.run(*load)
-    assert refused.code == 3
-    assert "--sni NAME" in refused.err
-    for backend in ("rustls", "openssl"):
-        ended = tlslab.run(*load, "--sni", "localhost", "--backend", backend)
-        assert ended.code == 0, ended.err
+def test_caddy_serves_plain_http_behind_a_front(tmp_path: Path) -> None:
+    asked = replace(setting(tmp_path, "ecdsa-p256"), groups=GROUPS, document_bytes=DOCUMENT_BYTES)
+    with started(Deployment("caddy", front="nginx"), asked) as server:
+        assert {process.name() for process in server.running.process.tree()} == {"caddy", "nginx"}
+        assert served_in_full(server.load("--tls=1.3", "--group=X25519"))
+
+
+def test_caddy_takes_no_diffie_hellman_parameters() -> None:
+    assert lacking(Deployment("caddy", dh_bits=2048)) == "caddy does not take dh_bits=2048"

@@ -111,10 +111,10 @@ def test_every_stage_on_the_reference_server(tlslab: Tlslab, tiny: str, tmp_path
     assert len(of(tmp_path / "r", "maximum")) == 2
     for trial in found:
         for run in trial["runs"].values():
-            books = run["record"]["outcomes"]
-            ended_ = books["completed"] + sum(books["failed"].values())
-            ended_ += sum(books["unexpected"].values())
-            assert books["attempts"] == ended_ + books["in_flight_at_stop"]
+            outcomes = run["record"]["outcomes"]
+            ended_ = outcomes["completed"] + sum(outcomes["failed"].values())
+            ended_ += sum(outcomes["unexpected"].values())
+            assert outcomes["attempts"] == ended_ + outcomes["in_flight_at_stop"]
             assert run["server"]["user_us"] + run["server"]["system_us"] > 0
     assert str(summary["experiment"]["workload"]["capacity"]["objective"]) == "p99<2000ms"
     figures = {figure["id"] for figure in summary["figures"]}

@@ -29,7 +29,7 @@ server.on('stream', (stream, headers) => {
 server.listen(0, '127.0.0.1', () => console.log(server.address().port));
 """
 
-# nginx ends a connection by GOAWAY after so many requests, by default; the lab's does not.
+# nginx ends a connection by GOAWAY after 1,000 requests, by default; the lab's does not.
 NGINX_REQUESTS = 1000
 
 

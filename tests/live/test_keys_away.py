@@ -73,7 +73,7 @@ def on(cluster: SigningCluster, *flags: str, timeout_ms: int = 1000) -> dict[str
     return dict(json.loads(done.stdout)["handshakes"])
 
 
-def books(found: dict[str, Any]) -> dict[str, tuple[int, dict[str, int]]]:
+def accounting(found: dict[str, Any]) -> dict[str, tuple[int, dict[str, int]]]:
     return {node["node"]: (node["signatures"], node["failed"]) for node in found["signatures"]}
 
 
@@ -87,7 +87,7 @@ def test_every_handshake_is_signed_in_the_token(token: Pkcs11Token, tls: str) ->
     found = record["handshakes"]
     assert found["outcomes"]["completed"] == 20
     assert found["facts"]["client_signature_scheme"] == "rsa_pss_rsae_sha256"
-    assert books(found) == {"tlslab": (20, {})}
+    assert accounting(found) == {"tlslab": (20, {})}
     assert found["summaries"]["signing"]["n"] == 20
     assert record["spec"]["key_away"]["side"] == "client"
 
@@ -97,7 +97,7 @@ def test_the_servers_key_can_be_in_the_token_too(token: Pkcs11Token) -> None:
     done = load(*token.flags(), *flags, environment=dict(token.environment))
     found = json.loads(done.stdout)["handshakes"]
     assert found["facts"]["signature_scheme"] == "rsa_pkcs1_sha256"
-    assert books(found) == {"tlslab": (5, {})}
+    assert accounting(found) == {"tlslab": (5, {})}
 
 
 def test_what_is_wrong_with_a_token_is_one_line(token: Pkcs11Token, tmp_path: Path) -> None:
@@ -131,7 +131,7 @@ def test_a_key_of_another_kind_and_another_library_are_refused(token: Pkcs11Toke
 def test_nodes_sign_by_their_weights_and_each_is_accounted_for(cluster: SigningCluster) -> None:
     found = on(cluster, "-n", "40", "-t", "2")
     assert found["outcomes"]["completed"] == 40
-    signed = {name: count for name, (count, _) in books(found).items()}
+    signed = {name: count for name, (count, _) in accounting(found).items()}
     # Each thread has a round of its own, and its first handshake is not counted.
     assert sum(signed.values()) == 40
     assert abs(signed["a"] - 30) <= 2
@@ -170,7 +170,7 @@ def test_a_frozen_node_costs_the_handshakes_that_fall_to_it(cluster: SigningClus
         found = on(cluster, "-n", "8", timeout_ms=300)
     finally:
         frozen.restore()
-    assert books(found) == {"a": (6, {}), "b": (0, {"signing_timeout": 2})}
+    assert accounting(found) == {"a": (6, {}), "b": (0, {"signing_timeout": 2})}
     assert found["outcomes"]["failed"] == {"signing_timeout": 2}
     assert "b: " in found["first_failure"]
     assert on(cluster, "-n", "8")["outcomes"]["completed"] == 8
@@ -183,7 +183,7 @@ def test_a_killed_node_costs_the_handshakes_that_fall_to_it(
         assert own.note == "loopback: network namespaces were not asked for"
         own.nodes[1].kill()
         found = on(own, "-n", "10")
-        assert books(found) == {"a": (5, {}), "b": (0, {"signing_unreachable": 5})}
+        assert accounting(found) == {"a": (5, {}), "b": (0, {"signing_unreachable": 5})}
         assert found["outcomes"]["completed"] == 5
         survivors = own.nodes[0].process.tree()
     assert not any(runs(process) for process in survivors)

@@ -63,7 +63,7 @@ def counted(folder: Path) -> Counter[str]:
 
 @pytest.mark.parametrize("backend", ["rustls", "openssl"])
 @pytest.mark.parametrize("resume", ["id", "ticket", "psk"])
-def test_what_resumed_by_our_books_resumed_by_nginx_s(
+def test_what_resumed_by_our_count_resumed_by_nginx_s(
     tmp_path: Path, backend: str, resume: str
 ) -> None:
     with nginx(tmp_path, resume) as (url, ca):

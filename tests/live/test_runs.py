@@ -78,7 +78,7 @@ def test_a_fresh_runtime_is_under_load_before_its_first_trial(
     assert reported in (tmp_path / "r" / "report.html").read_text()
 
 
-def test_every_connection_of_a_trial_is_in_its_books(
+def test_every_connection_of_a_trial_is_in_its_accounting(
     tlslab: Tlslab, small: Small, tmp_path: Path
 ) -> None:
     assert_finished(tlslab.run("run", small(), "--out", "r"), tmp_path / "r")
@@ -86,13 +86,13 @@ def test_every_connection_of_a_trial_is_in_its_books(
         trial = json.loads(line)
         assert trial["status"] == "done"
         for run in trial["runs"].values():
-            books = run["record"]["outcomes"]
-            ended = books["completed"] + sum(books["failed"].values())
-            ended += sum(books["unexpected"].values())
-            assert books["attempts"] == ended + books["in_flight_at_stop"]
-            assert sum(books["unexpected"].values()) == 0
+            outcomes = run["record"]["outcomes"]
+            ended = outcomes["completed"] + sum(outcomes["failed"].values())
+            ended += sum(outcomes["unexpected"].values())
+            assert outcomes["attempts"] == ended + outcomes["in_flight_at_stop"]
+            assert sum(outcomes["unexpected"].values()) == 0
             facts = run["record"]["facts"]
-            assert sum(fact["count"] for fact in facts) == books["completed"]
+            assert sum(fact["count"] for fact in facts) == outcomes["completed"]
             assert {fact["group"] for fact in facts} == {trial["factors"]["group"]}
             assert {fact["kind"] for fact in facts} == {"full"}
             assert run["server"]["user_us"] > 0
@@ -158,7 +158,9 @@ def test_doctor_and_experiments_say_what_there_is(tlslab: Tlslab) -> None:
     assert "groups" in tlslab.run("experiments").out
 
 
-def test_load_is_the_engine_with_the_machines_books(tlslab: Tlslab, own_reference: Own) -> None:
+def test_load_is_the_engine_with_the_machines_accounting(
+    tlslab: Tlslab, own_reference: Own
+) -> None:
     arguments = ["-n", "20", "-c", "2", "--ca", str(own_reference.ca), own_reference.url]
     ended = tlslab.run("load", *arguments)
     assert ended.code == 0, ended.err

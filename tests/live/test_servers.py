@@ -1,6 +1,7 @@
 """The servers that the lab starts: what they negotiate, serve, refuse, and leave behind."""
 
 import json
+import socket
 import subprocess
 import sys
 import time
@@ -179,7 +180,7 @@ def test_a_port_that_is_taken_is_exchanged_for_another(
     target = build(Deployment(name), wanted(tmp_path))
     target.prepare()
     free, given = ports.free_port, list[int]()
-    with ports.socket.socket() as taken:
+    with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
 

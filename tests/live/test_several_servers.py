@@ -87,7 +87,8 @@ def test_connections_that_are_kept_open_carry_requests_and_none_ends(
     found = read(tmp_path / "r")
     assert {trial["factors"]["http"] for trial in found} == {"1.1", "2"}
     for trial in found:
-        alpn = {"1.1": {"http/1.1", None}, "2": {"h2"}}[trial["factors"]["http"]]
+        by_http: dict[str, set[str | None]] = {"1.1": {"http/1.1", None}, "2": {"h2"}}
+        alpn = by_http[trial["factors"]["http"]]
         assert {fact["alpn"] for fact in trial["runs"]["capacity"]["record"]["facts"]} <= alpn
         record = trial["runs"]["keep_alive"]["record"]
         assert record["outcomes"] == {

@@ -64,7 +64,9 @@ def test_as_many_connections_as_the_study_has_are_open_before_the_first_request(
     server: str, tlslab: Tlslab, tmp_path: Path
 ) -> None:
     # Apache keeps a thread for each connection that has asked for nothing yet.
-    opened = load("suites", quick=False).workload.keep_alive.connections
+    keep_alive = load("suites", quick=False).workload.keep_alive
+    assert keep_alive is not None
+    opened = keep_alive.connections
     study = load("suites", quick=True)
     keep_alive = KeepAlive(Window(100, 300), connections=opened)
     one = with_levels(study, {"suite": FAMILIES[:1], "http": ("2", "1.1")})

@@ -8,7 +8,7 @@ from tlslab.planning import make_plan
 from tlslab.planning.faults import add_faults
 
 
-def test_the_shipped_experiment_is_written_and_read_back():
+def test_the_shipped_experiment_is_written_and_read_back() -> None:
     for quick in (False, True):
         experiment = load("concurrency", quick)
         again = loads(dumps(experiment), "again.toml")
@@ -31,20 +31,20 @@ def test_the_shipped_experiment_is_written_and_read_back():
         ("[faults]", "[workload]\n[faults]", "workload: unknown key"),
     ],
 )
-def test_faults_of_a_file_are_reported_by_name(old, new, words):
+def test_faults_of_a_file_are_reported_by_name(old: str, new: str, words: str) -> None:
     assert old in TEXT
     with pytest.raises(ExperimentError, match=words):
         loads(TEXT.replace(old, new, 1), "file.toml")
 
 
-def test_levels_are_set_as_for_every_kind():
+def test_levels_are_set_as_for_every_kind() -> None:
     experiment = with_levels(loads(TEXT, "file.toml"), {"runtime": ("jdk-25",), "threads": ("3",)})
     assert experiment.levels("runtime") == ("jdk-25",)
     with pytest.raises(UsageError, match="unknown factor"):
         with_levels(experiment, {"group": ("X25519",)})
 
 
-def test_time_left_tells_forks_the_engines_trials_and_faults_apart():
+def test_time_left_counts_forks_engine_trials_and_faults_apart() -> None:
     chosen = {"runtime": ("jdk-25", "engine"), "threads": ("2",), "keys": ("cluster",)}
     experiment = with_levels(load("concurrency"), chosen | {"benchmark": ("handshake-tls12",)})
     plan = add_faults(make_plan(experiment, 1), experiment)

@@ -1,4 +1,4 @@
-"""That the accounting of BoGo's cases can fail: each thing that may be wrong with it is told."""
+"""The accounting of BoGo's cases can fail: it reports each thing that may be wrong."""
 
 import pytest
 

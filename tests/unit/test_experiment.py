@@ -1,7 +1,8 @@
-"""Experiment files: what is read, and how faults are told."""
+"""Experiment files: what is read, and how faults are reported."""
 
 import re
 from dataclasses import replace
+from functools import partial
 
 import pytest
 from hypothesis import given
@@ -169,11 +170,17 @@ def test_set_reports_what_is_known(levels: dict[str, tuple[str, ...]], words: st
 texts = st.text(min_size=1, max_size=30).filter(lambda text: "\r" not in text)
 windows = st.builds(Window, st.integers(0, 10_000), st.integers(100, 10_000))
 whens = st.fixed_dictionaries({}, optional={"tls": texts, "key": texts})
+
+
+def _factor(name: str, levels: list[str]) -> Factor:
+    return Factor(name, tuple(levels))
+
+
 factors = st.sets(st.sampled_from(list(KNOWN_LEVELS)), min_size=1).flatmap(
     lambda names: st.tuples(
         *(
             st.lists(st.sampled_from(KNOWN_LEVELS[name]), min_size=1, unique=True).map(
-                lambda levels, name=name: Factor(name, tuple(levels))
+                partial(_factor, name)
             )
             for name in sorted(names)
         )

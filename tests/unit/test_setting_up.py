@@ -111,7 +111,7 @@ def test_a_command_that_is_cancelled_ends_with_what_it_started_and_says_nothing(
     assert not psutil.pid_exists(started) or psutil.Process(started).status() == "zombie"
 
 
-def test_cargo_is_at_so_many_crates(progress: ModuleType) -> None:
+def test_progress_of_cargo_counts_crates(progress: ModuleType) -> None:
     said = b"   Compiling libc v0.2\n    Building [===>   ] 97/143: openssl-sys(build), cc\r"
     assert progress.Cargo([]).at(said) == "97 of 143 crates: openssl-sys(build), cc"
     assert progress.Cargo([]).at(b"  Downloading crates ...\n") == "  Downloading crates ..."

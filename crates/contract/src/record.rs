@@ -156,7 +156,7 @@ pub const OPEN_HISTOGRAMS: [&str; 4] =
 pub struct OpenLoop {
     /// Arrivals that waited when the measurement began, and those that became due during it.
     pub arrivals: u64,
-    /// Those of them that were started: attempts, without those in flight at the begin.
+    /// Those of them that were started: attempts, without those in flight at the start.
     pub started: u64,
     /// Those of them that found no free slot when they were due, and waited for one.
     pub blocked: u64,
@@ -175,7 +175,7 @@ pub struct StepResult {
     pub connections: u32,
     /// New connections a second, in an open loop.
     pub rate: Option<f64>,
-    /// Its begin, in seconds from the begin of the measurement.
+    /// Its start, in seconds from the start of the measurement.
     pub at_s: f64,
     /// Its length in seconds.
     pub seconds: f64,
@@ -446,7 +446,7 @@ pub struct Summary {
 /// One slice of the measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Interval {
-    /// Its begin, in seconds from the begin of the measurement.
+    /// Its start, in seconds from the start of the measurement.
     pub at_s: f64,
     /// Its length in seconds.
     pub seconds: f64,

@@ -170,7 +170,7 @@ fn try_all_names(
 }
 
 /// One connection for each page beyond the first, which has been asked for: an address that is wrong
-/// is told before the load, by its path.
+/// is reported before the load, by its path.
 fn try_all_pages(
     spec: &CheckedSpec,
     backend: Choice,
@@ -218,7 +218,7 @@ fn check_files(spec: &CheckedSpec) -> Result<(), RunError> {
     if granted < needed { Err(RunError::Files { needed, granted }) } else { Ok(()) }
 }
 
-/// An address that is not this machine's is told before the run, not as a failure of each connection.
+/// An address that is not this machine's is reported before the run, not as a failure of each connection.
 fn check_sources(spec: &CheckedSpec, permit: &Permit) -> Result<(), RunError> {
     for &address in &spec.spec().sources {
         let refused = |source| RunError::Source { address, source };
@@ -255,7 +255,7 @@ fn one_connection(
     })
 }
 
-/// One connection, and a second one that resumes its session; what is told is of the first.
+/// One connection, and a second one that resumes its session; the result is that of the first.
 fn two_connections(
     backend: Choice,
     offer: &ClientSettings,

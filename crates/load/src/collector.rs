@@ -45,7 +45,7 @@ pub struct Collector<S> {
 }
 
 impl<S: Session> Collector<S> {
-    /// One that does as the load's connections do, with one request each and so many of them at once.
+    /// One that does as the load's connections do, with one request each and N of them at once.
     pub fn new(script: &Script, at_once: usize) -> std::io::Result<Self> {
         Ok(Self {
             script: Script { requests: Some(1), early_data: false, ..script.clone() },
@@ -89,7 +89,7 @@ impl<S: Session> Collector<S> {
     }
 
     /// Starts as many connections as there is room for and sessions are missing, of which each
-    /// connection brings so many.
+    /// connection brings N.
     pub fn fill<B: Backend<Session = S>>(
         &mut self,
         backend: &mut B,
@@ -173,7 +173,7 @@ impl<S: Session> Collector<S> {
         }
     }
 
-    /// Notes how a connection ended that has brought so many sessions. What counts is what it brought
+    /// Notes how a connection ended that has brought N sessions. What counts is what it brought
     /// itself: in TLS 1.2 sessions come at the end of the handshake, long before the connection's own.
     fn ended(&mut self, outcome: Outcome, gained: u32) {
         match outcome {

@@ -42,7 +42,7 @@ pub enum Turn {
 pub enum Wait {
     /// Nothing.
     Start,
-    /// So many bytes, of which none is of the response: session tickets.
+    /// N bytes, of which none is of the response: session tickets.
     Tickets(u64),
     /// A part.
     Rest,
@@ -194,7 +194,7 @@ impl<S: Session> Connection<S> {
                 Ok(Next::Stop(Turn::Ended(outcome))) => return self.end(outcome, context),
                 Ok(Next::Stop(turn)) => return turn,
                 Err(failure) => {
-                    self.tell(failure);
+                    self.send_reason(failure);
                     return self.end(Outcome::Failed(failure), context);
                 }
             }
@@ -400,10 +400,10 @@ impl<S: Session> Connection<S> {
         self.unexpected.map_or(Outcome::Completed, Outcome::Unexpected)
     }
 
-    /// Tells the server why the connection ends, as far as that goes without waiting: by an alert
+    /// Sends the server the reason why the connection ends, as far as that goes without waiting: by an alert
     /// (RFC 8446, section 6.2) or by HTTP/2 (RFC 9113, section 5.4). Whether it arrives changes
     /// nothing for us.
-    fn tell(&mut self, failure: Failure) {
+    fn send_reason(&mut self, failure: Failure) {
         if failure == Failure::HttpProtocol {
             let _ = self.send_requests();
         }

@@ -1,4 +1,4 @@
-//! Why a run could not be.
+//! Errors that prevent a run.
 
 use std::io;
 use std::net::IpAddr;
@@ -9,7 +9,7 @@ use tlslab_tls::BackendError;
 use tlslab_tls::identity::IdentityError;
 use tlslab_wire::outcome::{Failure, Mismatch, Outcome, Step};
 
-/// Why a run could not be.
+/// An error that prevents a run.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     /// The client's own certificate cannot be used.

@@ -50,7 +50,7 @@ const PLAINTEXT: usize = 16 * 1024;
 pub struct Plan {
     /// Connections held at once, in rising order.
     pub levels: Vec<u32>,
-    /// How long each level rests: half before its memory is read, half after it was told.
+    /// How long each level rests: half before its memory is read, half after it was reported.
     pub dwell: Nanos,
 }
 
@@ -100,13 +100,13 @@ pub struct Level {
     pub memory: Memory,
 }
 
-/// Opens and holds connections; tells of each level when its memory has been read. `interrupt`, once
+/// Opens and holds connections; reports each level when its memory has been read. `interrupt`, once
 /// true, ends it early.
 pub fn hold(
     spec: &CheckedSpec,
     checked: &Checked,
     plan: &Plan,
-    told: &mut dyn FnMut(&Level),
+    report: &mut dyn FnMut(&Level),
     interrupt: &AtomicBool,
 ) -> Result<HoldRecord, RunError> {
     if checked.permit.bounded {
@@ -135,14 +135,14 @@ pub fn hold(
         failed: BTreeMap::new(),
         interrupted: false,
     };
-    // The memory that is told is that of the library that the record names.
+    // The memory that is reported is that of the library that the record names.
     let offer = &ClientSettings { client: ClientChoice::Library, ..checked.offer.clone() };
     Ok(match checked.backend {
         Choice::Rustls => {
-            Holder::new(RustlsBackend::new(offer)?, &script, interrupt, blank)?.run(plan, told)
+            Holder::new(RustlsBackend::new(offer)?, &script, interrupt, blank)?.run(plan, report)
         }
         Choice::Openssl => {
-            Holder::new(OpensslBackend::new(offer)?, &script, interrupt, blank)?.run(plan, told)
+            Holder::new(OpensslBackend::new(offer)?, &script, interrupt, blank)?.run(plan, report)
         }
     }?)
 }
@@ -164,7 +164,7 @@ struct Holder<'r, B: Backend> {
     plaintext: Vec<u8>,
     places: Vec<Option<Held<B::Session>>>,
     at_work: usize,
-    at_rest: usize,
+    idle: usize,
     next_sweep: Nanos,
     record: HoldRecord,
 }
@@ -186,13 +186,13 @@ impl<'r, B: Backend> Holder<'r, B> {
             plaintext: vec![0; PLAINTEXT],
             places: Vec::new(),
             at_work: 0,
-            at_rest: 0,
+            idle: 0,
             next_sweep: 0,
             record,
         })
     }
 
-    fn run(mut self, plan: &Plan, told: &mut dyn FnMut(&Level)) -> io::Result<HoldRecord> {
+    fn run(mut self, plan: &Plan, report: &mut dyn FnMut(&Level)) -> io::Result<HoldRecord> {
         self.places.reserve_exact(plan.levels.last().map_or(0, |most| *most as usize));
         self.record.empty = Memory::of_this_process()?;
         for &asked in &plan.levels {
@@ -204,9 +204,9 @@ impl<'r, B: Backend> Holder<'r, B> {
                 break;
             }
             let memory = Memory::of_this_process()?;
-            let level = Level { asked, connections: self.at_rest as u64, seconds, memory };
+            let level = Level { asked, connections: self.idle as u64, seconds, memory };
             self.record.levels.push(level);
-            told(&level);
+            report(&level);
             self.rest(plan.dwell / 2)?;
         }
         self.ask_all()?;
@@ -218,7 +218,7 @@ impl<'r, B: Backend> Holder<'r, B> {
         self.interrupt.load(Ordering::Relaxed)
     }
 
-    /// Opens connections until so many were begun in all; one that fails is counted and not replaced.
+    /// Opens connections until N were begun in all; one that fails is counted and not replaced.
     fn grow_to(&mut self, count: usize) -> io::Result<()> {
         while (self.places.len() < count || self.at_work > 0) && !self.is_interrupted() {
             while self.at_work < AT_WORK && self.places.len() < count {
@@ -254,7 +254,7 @@ impl<'r, B: Backend> Holder<'r, B> {
             if let Some(held) = self.places[index].as_mut().filter(|held| held.rests) {
                 held.rests = false;
                 held.connection.go_on();
-                self.at_rest -= 1;
+                self.idle -= 1;
                 self.at_work += 1;
                 self.advance(index);
             }
@@ -262,7 +262,7 @@ impl<'r, B: Backend> Holder<'r, B> {
         while self.at_work > 0 && !self.is_interrupted() {
             self.turn(SWEEP)?;
         }
-        self.record.alive = self.at_rest as u64;
+        self.record.alive = self.idle as u64;
         Ok(())
     }
 
@@ -311,7 +311,7 @@ impl<'r, B: Backend> Holder<'r, B> {
             self.advance(event.slot);
         } else if event.ended {
             self.places[event.slot] = None;
-            self.at_rest -= 1;
+            self.idle -= 1;
             self.record.lost += 1;
         }
     }
@@ -325,9 +325,9 @@ impl<'r, B: Backend> Holder<'r, B> {
                 held.connection.rest();
                 held.rests = true;
                 self.at_work -= 1;
-                self.at_rest += 1;
+                self.idle += 1;
             }
-            // A socket that cannot be waited for is told by its deadline.
+            // A socket that cannot be waited for is found by its deadline.
             Turn::Write => drop(self.poller.change(&held.connection.socket, index, true)),
             Turn::Read => {}
         }

@@ -16,7 +16,7 @@ pub struct Mix {
 }
 
 impl Mix {
-    /// A sequence in which so many millionths resume.
+    /// A sequence in which N millionths resume.
     pub fn new(resumed_millionths: u32) -> Self {
         Self { resumed: resumed_millionths.min(WHOLE), owed: 0 }
     }

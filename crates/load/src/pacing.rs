@@ -2,7 +2,7 @@
 //!
 //! Arrivals are a process of rate one, evenly spaced or Poisson, whose time is stretched by the rate
 //! curve: the n-th arrival is due when the curve's integral reaches the n-th point of that process. So
-//! constant rates, ramps and steps, and both laws, are one mechanism, and nothing that happens in a
+//! constant rates, ramps and steps, and both arrival processes, are one mechanism, and nothing that happens in a
 //! run moves an arrival.
 
 use rand_chacha::ChaCha8Rng;
@@ -18,11 +18,11 @@ pub struct Curve(Vec<Piece>);
 
 #[derive(Debug, Clone, Copy)]
 struct Piece {
-    /// Its begin.
+    /// Its start.
     at: Nanos,
     /// Its length; infinite for the last.
     seconds: f64,
-    /// The rate at its begin, and its change a second.
+    /// The rate at its start, and its change a second.
     rate: f64,
     slope: f64,
     /// Arrivals expected before it.
@@ -30,12 +30,12 @@ struct Piece {
 }
 
 impl Piece {
-    /// Arrivals expected in the first so many seconds.
+    /// Arrivals expected in the first N seconds.
     fn expected(&self, seconds: f64) -> f64 {
         seconds * (self.rate + self.slope * seconds / 2.0)
     }
 
-    /// The seconds after which so many arrivals are expected: the root of the quadratic above, in the
+    /// The seconds after which N arrivals are expected: the root of the quadratic above, in the
     /// form that is exact for small slopes, too.
     fn seconds_until(&self, count: f64) -> f64 {
         let root = (self.rate * self.rate + 2.0 * self.slope * count).max(0.0).sqrt();
@@ -76,7 +76,7 @@ impl Curve {
         self.0.push(Piece { at, seconds: f64::INFINITY, rate, slope, before });
     }
 
-    /// The instant at which so many arrivals are expected; `piece` is where to begin to look.
+    /// The instant at which N arrivals are expected; `piece` is where to begin to look.
     fn instant(&self, count: f64, piece: &mut usize) -> Nanos {
         while self.0.get(*piece + 1).is_some_and(|next| next.before <= count) {
             *piece += 1;
@@ -109,7 +109,7 @@ enum Law {
 }
 
 impl Arrivals {
-    /// What falls to one of several workers: of evenly spaced arrivals every so many-th, of Poisson
+    /// What falls to one of several workers: of evenly spaced arrivals every N-th, of Poisson
     /// ones a process of its own, with its share of the rate.
     pub fn new(curve: Curve, law: ArrivalLaw, seed: u64, worker: usize, workers: u32) -> Self {
         let law = match law {
@@ -141,7 +141,7 @@ impl Arrivals {
 
     fn draw(&mut self) {
         self.count = match &mut self.law {
-            // The first is due half a distance after the begin, so that the edges of a measurement of
+            // The first is due half a distance after the start, so that the edges of a measurement of
             // whole distances fall between arrivals.
             Law::Constant { number, workers } => {
                 let count = *number as f64 + 0.5;
@@ -216,7 +216,7 @@ impl Pacing {
         new
     }
 
-    /// Begins to count anew: how many are waiting; only so many more may become due.
+    /// Begins to count anew: how many are waiting; only N more may become due.
     pub fn begin(&mut self, left: u64) -> u64 {
         self.left = left;
         self.judged = self.taken;

@@ -68,7 +68,7 @@ impl Schedule {
         (passed as usize).min(self.steps - 1)
     }
 
-    /// The phase at an instant; a run that ends by count goes on measuring until it is told.
+    /// The phase at an instant; a run that ends by count goes on measuring until it is stopped.
     pub fn at(&self, now: Nanos) -> Phase {
         match self.drain {
             _ if now < self.measure => Phase::Warmup,
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_by_count_measures_until_it_is_told() {
+    fn a_run_by_count_measures_until_it_is_stopped() {
         let schedule = schedule(r#"{"count":5}"#);
         let far = 1_000_000 * MILLISECOND;
         assert_eq!((schedule.at(far), schedule.next_change(far)), (Phase::Measure, None));

@@ -34,7 +34,7 @@ impl Wanted<'_> {
     }
 }
 
-/// The sessions that so many connections in flight at once want to find in the pool.
+/// The sessions that N connections in flight at once want to find in the pool.
 pub fn reserve(connections: usize) -> usize {
     connections + connections / 4 + 4
 }

@@ -50,7 +50,7 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// A trace with room for so many connections.
+    /// A trace with room for N connections.
     pub fn new(limit: usize) -> Self {
         Self { connections: Vec::with_capacity(limit), left_out: 0 }
     }

@@ -35,7 +35,7 @@ const PREEMPTION_S: f64 = 0.01;
 /// How late connections of an open loop may start, in milliseconds, but for one in a thousand.
 const LATE_LIMIT_MS: f64 = 1.0;
 
-/// The fewest starts of which one in a thousand can be told.
+/// The fewest starts for a 99.9th percentile.
 const LATE_N: u64 = 1_000;
 
 /// How far the achieved rate of an open loop may be from the offered one.
@@ -134,7 +134,7 @@ fn interrupted(evidence: &Evidence<'_>) -> Option<Verdict> {
 }
 
 /// Whether connections were in flight at the end and none of them came to an end for longer than any
-/// took before: a server that stopped answering is no steady one, though nothing has failed yet. Told of
+/// took before: a server that stopped answering is no steady one, though nothing has failed yet. Reported of
 /// a constant number of connections with one request each.
 fn stalled(evidence: &Evidence<'_>) -> Option<Verdict> {
     let Outcomes { in_flight_at_stop: waiting, completed, .. } = *evidence.outcomes;
@@ -208,7 +208,7 @@ fn listed(counts: &std::collections::BTreeMap<String, u64>, outcomes: &Outcomes)
     counts.iter().map(part).collect::<Vec<_>>().join(", ")
 }
 
-/// The share of its processor that the busiest worker used, where that can be told.
+/// The share of its processor that the busiest worker used, where that is known.
 fn busiest(evidence: &Evidence<'_>) -> Option<f64> {
     let busy = |usage: &WorkerUsage| usage.cpu.total_us() as f64 / (usage.seconds * 1e6);
     let measurable = evidence.workers.iter().filter(|usage| usage.seconds >= BUSY_MEASURABLE);

@@ -1,4 +1,4 @@
-//! Watches a run from outside: tells how it goes, ends it when it is told to or has to.
+//! Watches a run from outside: reports its progress, and ends it on request or when it has to.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -39,7 +39,7 @@ pub trait Observer {
     fn trace(&mut self, _trace: Trace) {}
 }
 
-/// How far a measurement is, and what went on since this was last told.
+/// How far a measurement is, and what went on since the last report.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Progress {
     /// Seconds since the measurement began.
@@ -72,11 +72,11 @@ pub(crate) enum Ending {
     Planned,
     Interrupted,
     Exceeded,
-    /// So many connections were open when all should have been.
+    /// N connections were open when all should have been.
     NotOpen(u64),
 }
 
-/// Tells the observer how the run goes, and ends it when it is told to or when it has to.
+/// Reports the progress to the observer, and ends the run on request or when it has to.
 pub(crate) fn watch(
     spec: &RunSpec,
     permit: &Permit,
@@ -106,12 +106,12 @@ pub(crate) fn watch(
             statuses.iter().for_each(WorkerStatus::stop);
         }
         let next = schedule.at(now);
-        let is_told = now >= start && !matches!(ending, Ending::NotOpen(_));
-        if is_told && phase != Some(next) && next < Phase::Done {
+        let is_reported = now >= start && !matches!(ending, Ending::NotOpen(_));
+        if is_reported && phase != Some(next) && next < Phase::Done {
             phase = Some(next);
             observer.phase(next.name(), now);
         }
-        if is_told && next == Phase::Measure {
+        if is_reported && next == Phase::Measure {
             teller.look(now.saturating_sub(schedule.measure), observer);
         }
         let connections: u64 = statuses.iter().map(WorkerStatus::started).sum();
@@ -128,7 +128,7 @@ pub(crate) fn watch(
     ending
 }
 
-/// Asks the workers once a second what they did, and tells the observer.
+/// Asks the workers once a second what they did, and reports it to the observer.
 struct Teller<'r> {
     statuses: &'r [WorkerStatus],
     /// When to ask next, in time since the measurement began.
@@ -143,7 +143,7 @@ impl<'r> Teller<'r> {
         Self { statuses, next: SECOND, asked: false, completed: 0, failed: 0 }
     }
 
-    /// Goes on with asking and telling, so much after the measurement's begin. A worker that does not
+    /// Goes on asking and reporting, this long after the start of the measurement. A worker that does not
     /// answer in time, because it was stopped or is at work, is heard the next time.
     fn look(&mut self, passed: Nanos, observer: &mut dyn Observer) {
         if !self.asked && passed >= self.next {

@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_ocsp_response_is_told_and_taken() {
+    fn what_is_no_ocsp_response_is_reported_and_taken() {
         let staple = describe_staple(b"nonsense");
         assert_eq!((staple.bytes, staple.status.as_str()), (8, "unreadable"));
         assert_eq!(describe_staple(&[0x30, 3, 0x0a, 1, 3]).status, "try_later");

@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn the_order_of_the_server_is_found_and_told_from_that_of_the_client() {
+    fn the_order_of_the_server_is_found_and_distinguished_from_that_of_the_client() {
         for lots in [&[vec![1, 2, 3, 4, 5]][..], &[vec![1, 2, 3], vec![4, 5]]] {
             let found = enumerate(lots, server(&[4, 2, 9], true)).unwrap();
             assert_eq!((numbers(&found), found.order), (vec![4, 2], Some(Order::Server)));

@@ -81,7 +81,7 @@ impl ProbeError {
 /// Only who answers in something else has said that it speaks no TLS.
 fn describe_no_tls(target: &str, refusal: &Refusal) -> String {
     if refusal.says_nothing() {
-        format!("cannot tell whether {target} speaks TLS: it {refusal} at every offer")
+        format!("cannot say whether {target} speaks TLS: it {refusal} at every offer")
     } else {
         format!("{target} speaks no TLS: it {refusal}")
     }

@@ -9,10 +9,10 @@ use tlslab_wire::tls::answer::Refusal;
 use tlslab_wire::tls::client_hello;
 use tlslab_wire::tls::registry::Protocol;
 
-/// Where a server takes no long list of suites, so many are offered at once.
+/// Where a server takes no long list of suites, N are offered at once.
 const FEW_SUITES: usize = 64;
 
-/// So many silent answers in a row are enough to know that no others will come.
+/// N silent answers in a row are enough to know that no others will come.
 const PATIENCE: usize = 2;
 
 impl Prober {
@@ -24,7 +24,7 @@ impl Prober {
             found.iter().filter_map(|v| v.refusal.as_ref()).any(|refusal| refusal.in_tls)
         };
         if none(&found) && !found[0].refusal.as_ref().is_some_and(Refusal::is_silence) {
-            // An old server may know neither so many suites nor so long a hello.
+            // An old server may not know this many suites, or a hello of this length.
             self.suites_at_once = FEW_SUITES;
             let again = self.find_with_hellos(PATIENCE)?;
             if !none(&again) {

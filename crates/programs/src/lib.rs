@@ -1,4 +1,4 @@
-//! What the programs have in common: how a wrong command line is told, completions, manual pages.
+//! What the programs have in common: how a wrong command line is reported, completions, manual pages.
 
 use std::io::{self, Write as _};
 
@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn a_typo_is_told_in_one_line_with_what_may_have_been_meant() {
+    fn a_typo_is_reported_in_one_line_with_what_may_have_been_meant() {
         let error = Arguments::try_parse_from(["x", "--gruop", "1"]).unwrap_err();
         let line = usage_line(&error);
         assert_eq!(line.lines().count(), 1);

@@ -41,7 +41,7 @@ impl Token {
         session.login(UserType::User, Some(&pin)).map_err(failed)?;
         let handle = private_key(&session, asked)?;
         let public_key = public_key(&session, handle).map_err(failed)?.ok_or_else(|| {
-            KeyError::Unusable(format!("the token does not tell the modulus of {}", asked.key))
+            KeyError::Unusable(format!("the token does not give the modulus of {}", asked.key))
         })?;
         let (label, key) = (asked.token.clone(), asked.key.clone());
         Ok(Self { module, slot, label, key, public_key, _login: Mutex::new(session) })

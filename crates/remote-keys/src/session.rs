@@ -116,7 +116,7 @@ impl SignerSession {
     }
 
     /// The accounting since the last call, and opens new ones.
-    pub fn close_books(&mut self) -> SignatureAccounting {
+    pub fn take_accounting(&mut self) -> SignatureAccounting {
         std::mem::replace(&mut self.accounting, SignatureAccounting::new(&self.names))
     }
 }
@@ -140,19 +140,19 @@ mod tests {
     }
 
     #[test]
-    fn books_tell_who_signed_and_why_not() {
+    fn accounting_says_who_signed_and_why_not() {
         let mut session =
             SignerSession::new(Box::new(Turns(0)), vec!["a".to_owned(), "b".to_owned()]);
         let scheme = RsaScheme { pss: true, hash: Hash::Sha256 };
         assert_eq!((session.sign(b"x", scheme), take_class()), (Ok(b"x".to_vec()), None));
         assert_eq!(session.sign(b"x", scheme), Err("b: too late".to_owned()));
         assert_eq!((take_class(), take_class()), (Some("signing_timeout"), None));
-        let mut accounting = session.close_books();
+        let mut accounting = session.take_accounting();
         accounting.merge(&accounting.clone());
         let counts: Vec<_> =
             accounting.nodes.iter().map(|n| (n.signatures, n.failed.len())).collect();
         assert_eq!((counts, accounting.service.len()), (vec![(2, 0), (0, 1)], 2));
         assert_eq!(accounting.nodes[1].failed["signing_timeout"], 2);
-        assert_eq!(session.close_books().nodes[0].signatures, 0);
+        assert_eq!(session.take_accounting().nodes[0].signatures, 0);
     }
 }

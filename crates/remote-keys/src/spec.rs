@@ -104,11 +104,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_secret_is_not_told() {
+    fn a_secret_is_not_printed() {
         let pin = Secret::new("1234\n");
         assert_eq!((pin.reveal(), format!("{pin:?}").as_str()), ("1234", "Secret"));
         let (module, token, key) = ("m".to_owned(), "t".to_owned(), "k".to_owned());
-        let told = serde_json::to_string(&Pkcs11Key { module, token, key, pin }).unwrap();
-        assert_eq!(told, r#"{"module":"m","token":"t","key":"k"}"#);
+        let reported = serde_json::to_string(&Pkcs11Key { module, token, key, pin }).unwrap();
+        assert_eq!(reported, r#"{"module":"m","token":"t","key":"k"}"#);
     }
 }

@@ -235,7 +235,7 @@ impl<S: Session> Connection<S> {
             }
             Parsed::Incomplete => return Ok(()),
         };
-        // Head and the begin of the body share a record.
+        // Head and the start of the body share a record.
         let room = RECORD.saturating_sub(context.plaintext.len());
         context.plaintext.extend_from_slice(body.take(room));
         self.session.write(context.plaintext)?;
@@ -265,7 +265,7 @@ impl<S: Session> Connection<S> {
         Ok(None)
     }
 
-    /// Waits for the socket, and for an instant, of which the worker is told once.
+    /// Waits for the socket, and for an instant, which the worker learns once.
     fn wait_until(&mut self, due: Nanos) -> Fate {
         let is_known = self.answer_at.replace(due) == Some(due);
         if is_known { Fate::Waits } else { Fate::Pauses(due) }

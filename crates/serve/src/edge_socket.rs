@@ -54,7 +54,7 @@ impl EdgeSocket {
         Ok(None)
     }
 
-    /// Tells the peer that nothing more will be sent.
+    /// Lets the peer know that nothing more will be sent.
     pub fn finish(&mut self) -> io::Result<()> {
         self.socket.shutdown(Shutdown::Write)
     }

@@ -87,17 +87,17 @@ impl Server {
         mut worker: Worker<A>,
         processor: Option<usize>,
     ) -> Result<(), ServeError> {
-        let (tell, told) = mpsc::sync_channel(1);
+        let (report, reported) = mpsc::sync_channel(1);
         let body = move || {
             let pinned = processor.map_or(Ok(()), tlslab_system::processor::pin);
             let go = pinned.is_ok();
             // The receiver waits for exactly this; it cannot be gone.
-            let _ = tell.send(pinned);
+            let _ = report.send(pinned);
             if go { worker.run() } else { Ok(()) }
         };
         let name = format!("serve-{}", self.workers.len());
         self.workers.push(std::thread::Builder::new().name(name).spawn(body)?);
-        let pinned = told.recv().unwrap_or(Ok(()));
+        let pinned = reported.recv().unwrap_or(Ok(()));
         pinned.map_err(|source| ServeError::Pin { processor: processor.unwrap_or(0), source })
     }
 
@@ -135,7 +135,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // Of a server that was stopped nothing is left; of another there is no one left to tell.
+        // Of a server that was stopped nothing is left; of another nobody is left to report to.
         let _ = self.join();
     }
 }

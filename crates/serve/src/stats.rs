@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn stats_have_the_form_that_the_seam_names() {
+    fn stats_have_the_form_that_the_json_contract_names() {
         let stats = Stats { connections: 3, ..Stats::default() };
         assert_eq!(
             serde_json::to_string(&stats).unwrap(),

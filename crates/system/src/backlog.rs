@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn only_this_machines_servers_have_their_overflows_told() {
+    fn only_this_machines_servers_have_their_overflows_reported() {
         for (server, is_here) in [
             ("127.0.0.1:443", true),
             ("[::1]:443", true),

@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 pub use tlslab_wire::time::{MICROSECOND, MILLISECOND, Nanos, SECOND};
 
-/// Tells the time.
+/// Gives the time.
 pub trait Clock {
     /// The time now.
     fn now(&self) -> Nanos;
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn a_manual_clock_stands_still_until_told() {
+    fn a_manual_clock_stands_still_until_set() {
         let clock = ManualClock::default();
         clock.advance(5);
         assert_eq!((clock.now(), clock.now()), (5, 5));

@@ -65,7 +65,7 @@ pub struct Permit {
 }
 
 impl Permit {
-    /// Whether so many connections in so much time are more than this target takes.
+    /// Whether N connections in so much time are more than this target takes.
     pub fn is_exceeded(&self, connections: u64, elapsed: Nanos) -> bool {
         let allowed = PUBLIC_RATE * elapsed.div_ceil(SECOND).max(1);
         self.bounded && (connections > allowed || elapsed > PUBLIC_TIME)

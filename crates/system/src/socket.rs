@@ -112,7 +112,7 @@ impl Socket {
         address.map_or(0, |address| address.port())
     }
 
-    /// Has the poller find the socket readable only when so many bytes are there (SO_RCVLOWAT), or
+    /// Has the poller find the socket readable only when N bytes are there (SO_RCVLOWAT), or
     /// its end, or an error; also for the connections that it serves later. At first any byte will do.
     pub fn wake_at(&mut self, bytes: u32) -> io::Result<()> {
         if bytes == self.wakes_at {

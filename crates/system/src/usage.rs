@@ -40,7 +40,7 @@ mod tests {
         assert!(ours.total_us() >= 50_000, "{ours:?}");
     }
 
-    /// Works until this thread has used so many microseconds more than `since`.
+    /// Works until this thread has used N microseconds more than `since`.
     fn spin(since: CpuTime, microseconds: u64) {
         while (thread_cpu() - since).total_us() < microseconds {
             std::hint::black_box(());

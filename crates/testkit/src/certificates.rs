@@ -17,7 +17,7 @@ use crate::der;
 /// The kind of a certificate's key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Key {
-    /// RSA with a modulus of so many bits.
+    /// RSA with a modulus of N bits.
     Rsa(u32),
     /// ECDSA on P-256.
     P256,
@@ -159,7 +159,7 @@ impl Authority {
         Identity { certificate, ..identity }
     }
 
-    /// A certificate for this host under [`NAMES`], behind so many other names of at most four
+    /// A certificate for this host under [`NAMES`], behind N other names of at most four
     /// characters.
     pub fn issue_crowded(&self, key: Key, names: usize) -> Identity {
         let others = (0..names).map(|n| format!("{n:x}"));
@@ -167,7 +167,7 @@ impl Authority {
         self.issue_for(key, &names.iter().map(String::as_str).collect::<Vec<_>>())
     }
 
-    /// A certificate that carries so many bytes that mean nothing.
+    /// A certificate that carries N bytes that mean nothing.
     pub fn issue_bloated(&self, bytes: usize) -> Identity {
         let mut params = server(&NAMES);
         let ballast =

@@ -66,7 +66,7 @@ pub fn reset(stream: u32, code: u32) -> Vec<u8> {
     frame(RST_STREAM, 0, stream, &code.to_be_bytes())
 }
 
-/// An error that a client has told, or that it is alive.
+/// An error that a client has sent, or that it is alive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Said {
     /// A GOAWAY with this code.

@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_disk_is_told_at_the_end() {
+    fn a_full_disk_is_reported_at_the_end() {
         let log = KeyLog::new(std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap());
         log.line(format_args!("A B C"));
         assert_eq!(log.finish().unwrap_err().raw_os_error(), Some(libc::ENOSPC));

@@ -35,7 +35,7 @@ pub use tlslab_wire::tls::{
 /// What a call on a session has achieved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Progress {
-    /// The step is done; for reads and writes, so many bytes of plaintext were moved.
+    /// The step is done; for reads and writes, N bytes of plaintext were moved.
     Done(usize),
     /// Nothing more until the socket is readable.
     WantRead,
@@ -121,7 +121,7 @@ impl ClientSettings {
     }
 }
 
-/// With [`Authenticate::Sampled`], one connection in so many of each server name is authenticated in
+/// With [`Authenticate::Sampled`], one connection in N of each server name is authenticated in
 /// full, the first one included.
 pub const SAMPLING_PERIOD: u32 = 128;
 
@@ -163,7 +163,7 @@ pub trait Backend {
     /// How many sessions could be resumed now.
     fn resumable(&self) -> usize;
 
-    /// Keeps so many sessions to resume; of more the oldest are dropped.
+    /// Keeps N sessions to resume; of more the oldest are dropped.
     fn keep(&mut self, sessions: usize);
 }
 

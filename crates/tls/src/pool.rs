@@ -28,7 +28,7 @@ impl<T> Pool<T> {
         Self(Rc::new(RefCell::new(Kept { sessions: VecDeque::new(), limit: LIMIT })))
     }
 
-    /// Keeps so many sessions from now on; all room for them is taken at once.
+    /// Keeps N sessions from now on; all room for them is taken at once.
     pub fn keep(&self, limit: usize) {
         let mut kept = self.0.borrow_mut();
         let surplus = kept.sessions.len().saturating_sub(limit);

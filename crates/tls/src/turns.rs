@@ -30,7 +30,7 @@ pub struct Turn {
 }
 
 impl Turns {
-    /// For so many names, at least one, with one sample among so many connections of each. The samples
+    /// For N names, at least one, with one sample among N connections of each. The samples
     /// of different names lie as far apart as they can.
     pub fn new(names: usize, period: u32) -> Self {
         let apart = |name: usize| (name as u64 * u64::from(period) / names as u64) as u32;

@@ -101,7 +101,7 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// Whether it is HTTP that tells more about it, and not TLS.
+    /// Whether it is HTTP that says more about it, and not TLS.
     pub fn is_of_http(self) -> bool {
         match self {
             Self::HttpProtocol

@@ -1,6 +1,6 @@
 //! Text that a peer has sent. It ends up in records, on terminals and in pages.
 
-/// The text, cut to so many characters, without what could drive a terminal or reorder what stands
+/// The text, cut to N characters, without what could drive a terminal or reorder what stands
 /// around it; each such character becomes U+FFFD.
 pub fn sanitize(text: &str, limit: usize) -> String {
     let replace = |c: char| if c.is_control() || is_bidi(c) { '\u{fffd}' } else { c };

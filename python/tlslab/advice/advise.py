@@ -159,7 +159,7 @@ def _sentence(summary: Summary, preference: Preference) -> Finding | None:
         f"{_value(summary.cell(chosen.cell), measure)}."
     )
     if chosen.rank.endswith("="):
-        text += " Others cannot be told from it; the cheaper handshake decides."
+        text += " Others cannot be distinguished from it; the cheaper handshake decides."
     faster = next((c for c in preference.left_out if c.place < chosen.place), None)
     if faster is not None:
         text += (

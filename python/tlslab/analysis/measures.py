@@ -57,7 +57,7 @@ def trial_values(trial: Trial, server_processors: int) -> dict[str, float]:
     """The values of a done trial, by estimate name.
 
     Rates, bytes, memory and the server's cost come from the run with the lean client, which loads
-    the server; the client's cost from the run with the full client. What the trial cannot tell (a
+    the server; the client's cost from the run with the full client. What the trial does not have (a
     server that the lab does not account for, a run in which nothing completed) is absent.
     """
     values: dict[str, float] = {}

@@ -35,7 +35,7 @@ WARNING = (
 )
 
 # What is put side by side where both runs have it, and as a figure for runs without any.
-_TOLD = (
+_SHOWN = (
     "connections_per_s",
     "requests_per_s",
     "capacity_connections_per_s",
@@ -44,7 +44,7 @@ _TOLD = (
     "server_memory_bytes",
 )
 
-# Figures of one run alone: laid over each other they would tell nothing.
+# Figures of one run alone: laid over each other they would show nothing.
 _ALONE = ("over-time-", "cpu-time-")
 
 
@@ -131,14 +131,14 @@ Ratio = tuple[Pair, str, Comparison]
 def _ratios(pair: Pair) -> Iterator[Ratio]:
     names = [name for name in pair.first.estimates if name in pair.second.estimates]
     for name in sorted(names, key=_rank):
-        reported = name in _TOLD or name.startswith(("response_ms_p50_at", "response_ms_p99_at"))
+        reported = name in _SHOWN or name.startswith(("response_ms_p50_at", "response_ms_p99_at"))
         one, other = pair.first.estimates[name], pair.second.estimates[name]
         if reported and one.value > 0 and other.value > 0:
             yield pair, name, _compare(pair, name, one, other)
 
 
 def _rank(name: str) -> int:
-    return _TOLD.index(name) if name in _TOLD else len(_TOLD)
+    return _SHOWN.index(name) if name in _SHOWN else len(_SHOWN)
 
 
 def _compare(pair: Pair, name: str, first: Estimate, second: Estimate) -> Comparison:

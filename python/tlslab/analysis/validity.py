@@ -37,7 +37,7 @@ FOREIGN_LIMIT = 0.1
 
 STEAL_LIMIT = 0.01
 
-# So many of a cell's trials may be unusable before the rest is suspect as well.
+# This many of a cell's trials may be unusable before the rest is suspect as well.
 BAD_TRIALS_LIMIT = 0.2
 
 FATAL_REASONS = ("server_died",)
@@ -85,37 +85,39 @@ def judge_trial(trial: Trial, processors: Processors) -> TrialJudgement:
 
 def run_faults(kind: str, record: RunRecord) -> Iterable[Note]:
     """What makes a run's numbers unusable; `kind` is the run's name in the trial."""
-    books = record.outcomes
-    ended = books.completed + books.failures + books.mismatches
+    outcomes = record.outcomes
+    ended = outcomes.completed + outcomes.failures + outcomes.mismatches
     if any(verdict.code == "interrupted" for verdict in record.verdicts):
         yield Note("interrupted", f"{kind}: interrupted before its end")
-    if not books.balanced:
-        yield Note("books", f"{kind}: {books.attempts} attempts do not match their outcomes")
+    if not outcomes.balanced:
+        yield Note(
+            "accounting", f"{kind}: {outcomes.attempts} attempts do not match their outcomes"
+        )
     if record.seconds <= 0 or (
-        record.requests == 0 if kind == "keep_alive" else books.completed == 0
+        record.requests == 0 if kind == "keep_alive" else outcomes.completed == 0
     ):
         yield Note(
             "nothing_completed",
-            f"{kind}: none of {counted(books.attempts, 'connection')} completed",
+            f"{kind}: none of {counted(outcomes.attempts, 'connection')} completed",
         )
         return
-    ended = ended or books.attempts  # Connections that are kept open do not end.
-    if books.mismatches > TROUBLE_LIMIT * ended:
+    ended = ended or outcomes.attempts  # Connections that are kept open do not end.
+    if outcomes.mismatches > TROUBLE_LIMIT * ended:
         yield Note(
             "unexpected",
-            f"{kind}: other handshakes than asked for: {_listed(books.unexpected, books)}",
+            f"{kind}: other handshakes than asked for: {_listed(outcomes.unexpected, outcomes)}",
         )
-    if books.failures > TROUBLE_LIMIT * ended:
-        yield Note("failures", f"{kind}: connections failed: {_listed(books.failed, books)}")
+    if outcomes.failures > TROUBLE_LIMIT * ended:
+        yield Note("failures", f"{kind}: connections failed: {_listed(outcomes.failed, outcomes)}")
     if (note := _littles_law(kind, record)) is not None:
         yield note
 
 
-def _listed(counts: Mapping[str, int], books: Outcomes) -> str:
+def _listed(counts: Mapping[str, int], outcomes: Outcomes) -> str:
     """Each class with its count, and with the most frequent of its reasons."""
     items = sorted(counts.items(), key=lambda item: -item[1])
     return ", ".join(
-        f"{name} {count}{_most(books.reasons_of(name), count)}" for name, count in items
+        f"{name} {count}{_most(outcomes.reasons_of(name), count)}" for name, count in items
     )
 
 
@@ -138,13 +140,13 @@ def _littles_law(kind: str, record: RunRecord) -> Note | None:
     service, flight = record.summaries.get("service"), record.flight
     if service is None or flight is None:
         return None
-    books = record.outcomes
-    if service.n != books.completed:
-        message = f"{books.completed} connections completed, {service.n} times were recorded"
+    outcomes = record.outcomes
+    if service.n != outcomes.completed:
+        message = f"{outcomes.completed} connections completed, {service.n} times were recorded"
         return Note("littles_law", f"{kind}: {message}")
     found = service.n * service.mean_ms / 1000
     flown = flight.within_s + flight.before_s - flight.troubled_s - flight.unfinished_s
-    blur = CLOCK_BLUR_S * books.attempts + PREEMPTION_S * max(len(record.workers), 1)
+    blur = CLOCK_BLUR_S * outcomes.attempts + PREEMPTION_S * max(len(record.workers), 1)
     if abs(found - flown) <= LITTLES_LAW_LIMIT * max(flown, 0.0) + blur:
         return None
     message = (

@@ -36,7 +36,7 @@ def main() -> None:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Runs a command; its exit code. The last line says why that is what it is."""
+    """Runs a command; its exit code. The last line of the output explains the exit code."""
     try:
         code = app(args=list(arguments), prog_name="tlslab", standalone_mode=False)
     except TlslabError as error:
@@ -50,7 +50,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _wrong_usage(error: Any) -> int:
-    """What the parser refuses, in the words of all our errors, with what was probably meant."""
+    """An error of the parser in our form, with the word that the user probably meant."""
     if type(error).__name__ == "NoArgsIsHelpError":
         error.show()
         return int(error.exit_code)
@@ -84,5 +84,5 @@ def _quoted(text: str) -> str:
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
-    """A polite request to end is an interruption like Ctrl-C: results are kept."""
+    """SIGTERM is an interruption like Ctrl-C: results are kept."""
     raise KeyboardInterrupt

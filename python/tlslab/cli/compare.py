@@ -53,7 +53,7 @@ def command(
 
 
 def _conclude(summary: Summary) -> int:
-    """Why the exit code is what it is; the exit code."""
+    """Prints the reason of the exit code; the exit code."""
     ratios = summary.comparisons
     if not ratios:
         return conclude("no cell has a value in both runs", EXIT_VERDICT)

@@ -20,13 +20,13 @@ from tlslab.model.wording import counted
 from tlslab.store import from_json
 from tlslab.targets.guard import bound
 
-# Modes without a record of a run; what they print is passed on as it is.
+# Modes without a record of a run; their output is passed on unchanged.
 _OTHER = ("--preflight", "--probe", "--hold", "--in-memory", "--primitives", "--print-schema")
 
-# Those that connect to nobody else's server, and take no hosts to allow.
+# Modes that connect to no server of others, and take no allowed hosts.
 _ALONE = ("--in-memory", "--primitives", "--print-schema", "-h", "--help", "-V", "--version")
 
-# Where the user has asked the engine for a form of its own.
+# Options with which the user selects the engine's own output.
 _FORMS = ("--json", "--format", "-h", "--help", "-V", "--version")
 
 _LIVE = ("--progress", "--events")
@@ -70,8 +70,8 @@ def has(arguments: Sequence[str], options: Sequence[str]) -> bool:
 def _run(command_line: list[str]) -> tuple[int, bytes, MachineUsage]:
     """Runs the engine; its exit code, its standard output, and the machine's use meanwhile.
 
-    It ends with the lab, even when the lab is killed. An interruption is passed on to it, since it
-    then still has the record so far to print.
+    The engine ends with the lab, even when the lab is killed. The lab passes an interruption on, so
+    that the engine can still print the record so far.
     """
     meter = Meter([])
     meter.start()
@@ -94,7 +94,7 @@ def _run(command_line: list[str]) -> tuple[int, bytes, MachineUsage]:
 
 
 def _reason(code: int, record: RunRecord | None) -> str:
-    """Why the engine's exit code is what it is."""
+    """The reason of the engine's exit code."""
     match code:
         case 0:
             remarks = [v for v in record.verdicts if v.code != VALID] if record else []

@@ -15,7 +15,7 @@ from tlslab.report import plain
 
 NOTHING = "-"
 
-# The verdict of a run that nothing speaks against.
+# The verdict of a run without any warning.
 VALID = "valid"
 
 Rows = Iterator[tuple[str, str]]
@@ -54,12 +54,12 @@ def _rows(record: RunRecord, machine: MachineUsage) -> Rows:
 
 
 def kept_open(record: RunRecord) -> bool:
-    """Whether connections were asked to stay open: their requests are what counts then."""
+    """Whether connections stay open: the run then measures requests."""
     return record.spec.get("requests_per_connection") == "unlimited"
 
 
 def _rates(record: RunRecord) -> Rows:
-    """What was asked for, then the rest, with its rate."""
+    """The measured quantity first, then the rest, with rates."""
     connections = _rate(record.outcomes.completed, record.seconds, "connection")
     requests = _rate(record.requests, record.seconds, "request")
     if kept_open(record):
@@ -79,7 +79,7 @@ def _rate(number: int, seconds: float, what: str) -> str:
 
 
 def _client_cost(record: RunRecord) -> str:
-    """The client's processor time for what was asked for."""
+    """The client's processor time per connection, or per request."""
     number = record.requests if kept_open(record) else record.outcomes.completed
     what = "request" if kept_open(record) else "connection"
     if not number:

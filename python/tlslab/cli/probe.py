@@ -17,7 +17,7 @@ from tlslab.targets.guard import bound
 
 EXIT_INTERRUPTED = 130
 
-# What the engine calls the options that go by shorter names here.
+# The engine's names of options that have shorter names here.
 _ENGINE_FLAGS = {
     "--only": "--probe-only",
     "--connections": "--probe-connections",
@@ -82,7 +82,7 @@ def _checked(authority: Path | None) -> Path | None:
 
 
 def _run(arguments: list[str]) -> None:
-    """Runs the engine and passes on what it found, or raises what kept it from that."""
+    """Runs the engine and prints its findings; raises the engine's error."""
     program = require_program("tlslab-load")
     try:
         ended = subprocess.run(
@@ -94,11 +94,11 @@ def _run(arguments: list[str]) -> None:
         )
     except KeyboardInterrupt:
         raise typer.Exit(conclude("interrupted", EXIT_INTERRUPTED)) from None
-    # The engine has made harmless all that a server said.
+    # The engine has sanitised all that a server said.
     sys.stdout.write(ended.stdout)
     if ended.returncode != 0:
         words = ended.stderr.strip().removeprefix("tlslab-load: ") or "the engine said nothing"
-        # The engine ends its line with what to do about it.
+        # The engine's line ends with the remedy.
         message, _, remedy = words.rpartition("; ") if "; " in words else (words, "", "")
         for name, flag in _ENGINE_FLAGS.items():
             message = message.replace(flag, name)

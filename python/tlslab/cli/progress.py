@@ -66,7 +66,7 @@ class Lines:
         self._clock: _Clock | None = None
 
     def __call__(self, event: events.Event) -> None:
-        """Writes what an event has to say."""
+        """Writes the line of an event."""
         for line in self._lines(event):
             self._write(plain(line))
 
@@ -89,7 +89,7 @@ class Lines:
 
 
 class Live:
-    """A progress bar, with lines above it for what the reader must know."""
+    """A progress bar, with lines above the bar for events."""
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
@@ -136,7 +136,7 @@ class Live:
         )
 
     def _end_step(self, trial: Trial, left: events.Left) -> None:
-        """The bar's length is only known as at most: it shrinks as the run goes on."""
+        """The bar's length is an upper bound: it shrinks during the run."""
         if trial.status != "done":
             self._say(ended_words(trial, left))
         self._update(

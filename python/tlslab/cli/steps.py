@@ -19,7 +19,7 @@ _STAGES = {
 
 
 def steps_opening(event: events.StepsStarted) -> Iterator[str]:
-    """What is going to happen."""
+    """The line for a step that starts."""
     plan, left = event.plan, event.left
     yield (
         f"{counted(len(plan.cells), 'cell')} against {event.target}, seed {plan.seed}; "
@@ -42,7 +42,7 @@ def begun_words(step: Step) -> str:
 
 
 def ended_words(trial: Trial, left: events.Left) -> str:
-    """A step that is done: where the run is, what it was, what came of it, what is left."""
+    """A finished step: the position in the run, the step, its result, the steps left."""
     place = f"[{left.done}/{left.done + left.steps} at most]"
     return f"{place} {trial.cell}: {_words(trial.factors)}: {step_outcome(trial)}"
 

@@ -31,7 +31,7 @@ def command(
     as_json: AsJson = False,
     _version: Version = False,
 ) -> None:
-    """List the servers that the lab can start here, with what each was seen to accept."""
+    """List the servers that the lab can start here, with what each accepts in a probe."""
     kinds = {name: find_kind(name) for name in names or MANAGED}
     found = survey(local_pool(), kinds)
     if as_json:

@@ -121,7 +121,7 @@ class BenchmarkFile(FileKind):
         )
 
     def with_blocks(self, experiment: Experiment, blocks: int) -> Experiment:
-        """The experiment with so many forks of each cell."""
+        """The experiment with N forks of each cell."""
         return replace(experiment, blocks=blocks)
 
     def with_seconds(self, experiment: Experiment, seconds: float) -> Experiment:

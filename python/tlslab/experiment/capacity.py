@@ -227,7 +227,7 @@ class CapacityFile(FileKind):
         return capacity_changes.shortened(settings)
 
     def with_blocks(self, experiment: Experiment, blocks: int) -> Experiment:
-        """The stages that measure are repeated so many times."""
+        """The stages that measure are repeated N times."""
         plan = capacity_changes.with_blocks(plan_of(experiment), blocks)
         return replace(experiment, settings=plan)
 

@@ -17,7 +17,7 @@ _MEASURED = ("maximum", "open_loop", "remedies")
 
 
 def with_blocks(plan: CapacityPlan, blocks: int) -> CapacityPlan:
-    """The stages with their measurements repeated so many times."""
+    """The stages with their measurements repeated N times."""
     changes: dict[str, Any] = {
         "maximum": replace(plan.maximum, trials=blocks, most=max(blocks, plan.maximum.most)),
         "open_loop": replace(plan.open_loop, trials=blocks),

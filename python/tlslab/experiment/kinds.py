@@ -44,7 +44,7 @@ class FileKind(ABC):
 
     @abstractmethod
     def with_blocks(self, experiment: Experiment, blocks: int) -> Experiment:
-        """The experiment with each measurement repeated so many times."""
+        """The experiment with each measurement repeated N times."""
 
     @abstractmethod
     def with_seconds(self, experiment: Experiment, seconds: float) -> Experiment:

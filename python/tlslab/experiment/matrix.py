@@ -27,7 +27,7 @@ class MatrixFile(FileKind):
         return write_workload(experiment.workload)
 
     def with_blocks(self, experiment: Experiment, blocks: int) -> Experiment:
-        """The experiment with so many passes over all cells."""
+        """The experiment with N passes over all cells."""
         return replace(experiment, blocks=blocks)
 
     def with_seconds(self, experiment: Experiment, seconds: float) -> Experiment:

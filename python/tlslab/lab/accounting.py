@@ -1,8 +1,9 @@
 """What the server's process tree and the whole machine use while a trial runs.
 
-A process's run time is read in nanoseconds from `/proc/PID/task/*/schedstat`; user and system time
-come in ticks of 10 ms from `/proc/PID/stat` and only share it out. Where the two disagree by more
-than the ticks' own error (threads that have ended, no schedstat), the ticks count.
+`/proc/PID/task/*/schedstat` gives a process's run time in nanoseconds. `/proc/PID/stat` gives user
+and system time in ticks of 10 ms; the ticks only divide the run time into user and system time. If
+the two differ by more than the error of the ticks (threads that have ended, no schedstat), the
+ticks count.
 """
 
 import os
@@ -93,7 +94,7 @@ def read(pids: Iterable[int]) -> Reading:
 class Meter:
     """Reads at the start, about five times a second, and at the end of one measurement.
 
-    Between its readings its thread sleeps: it shares its processors with what it measures.
+    Between two readings the meter's thread sleeps: it shares processors with the measured programs.
     """
 
     def __init__(self, tree: list[psutil.Process]) -> None:
@@ -137,7 +138,7 @@ class Meter:
             self._readings.append(read(self._pids))
 
     def server(self, handshakes: int | None) -> ServerUsage | None:
-        """What the process tree used; None when there is none to account for."""
+        """What the process tree used; None without processes."""
         if not self._tree:
             return None
         start, end = self._readings[0], self._readings[-1]

@@ -253,7 +253,7 @@ def _setting(
         processors=placement.server,
         http2="2" in versions,
         resume=deployment.resume,
-        # For those that are told nothing: `build` has the deployment's own.
+        # For those without a setting: `build` has the deployment's own.
         workers=max(1, len(placement.server)),
         suites=_suites(cells),
         obsolete=deployment.obsolete,

@@ -12,7 +12,7 @@ from tlslab.targets import find_kind, lacking
 
 @dataclass(frozen=True)
 class Foreseen:
-    """A plan, the time that it takes in seconds, and what only the server itself could tell.
+    """A plan, the time that it takes in seconds, and what only the server itself knows.
 
     `at_most`: the length is found out on the way, and is no more than `seconds`; `trials` are the
     steps then.

@@ -32,7 +32,7 @@ MISCONFIGURED = "misconfigured"
 # A server that restarts is asked so often whether it answers.
 ASK_EVERY_S = 0.25
 
-# It is ready when so many answers in a row were right: a server that reads its configuration anew
+# It is ready when N answers in a row were right: a server that reads its configuration anew
 # goes on for a moment with processes that still have the old one, and either may answer.
 RIGHT_ANSWERS = 3
 
@@ -68,7 +68,7 @@ class Choice:
 def hooked(hook: Hook, ready_s: float, experiment: Experiment, run: RunTrial) -> RunTrial:
     """A way to run trials that lets the command configure the server before each.
 
-    When the command fails, or the server is not as the cell wants it after so many seconds, the
+    When the command fails, or the server is not as the cell wants it after this many seconds, the
     trial has failed, and nothing else.
     """
 

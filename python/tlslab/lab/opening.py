@@ -55,7 +55,7 @@ def _refuse_other(
 
 
 def default_folder(experiment: str, target: TargetInfo | None) -> Path:
-    """`runs/EXPERIMENT-TARGET-TIME`; of an external target only harmless characters of the host.
+    """`runs/EXPERIMENT-TARGET-TIME`; of an external target only safe characters of the host.
 
     A run without a server has no target in its name.
     """

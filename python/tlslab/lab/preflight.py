@@ -45,7 +45,7 @@ class Check:
 
 
 def check_run(connections: int, targets: Sequence[str], managed: bool) -> tuple[Check, ...]:
-    """All that matters for a run with so many connections against these targets.
+    """All that matters for a run with N connections against these targets.
 
     One of several targets that is missing only fails its own cells.
     """

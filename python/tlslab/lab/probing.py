@@ -1,7 +1,7 @@
-"""Before the first trial: which cells does the server go along with? The engine's probe asks it.
+"""Before the first trial, the engine's probe finds the cells that the server supports.
 
-One ClientHello for each cell, and a few handshakes for the certificates: well under a second. So a
-cell that the server cannot do is told from one that fails.
+One ClientHello for each cell, and a few handshakes for the certificates: well under a second. The
+probe separates cells that the server does not support from cells that fail.
 """
 
 from collections.abc import Sequence

@@ -1,10 +1,12 @@
-"""How far a program's instants lie from its packets' on this machine.
+"""The distance between a program's times and its packets' times on this machine.
 
-Two small programs that are not the tool. A child makes bare TCP connections to the server that is
-measured, and reads the time before and after: what the kernel itself measured between SYN and
-SYN-ACK (TCP_INFO) is taken off. After each it sends its parent a datagram with the time that it
-read just before; the kernel stamps it on arrival, where a capture would as well; the parent, woken
-up by it, reads the time again. These three are CLOCK_REALTIME.
+Two small programs measure the distance, without tlslab-load:
+
+1. A child makes bare TCP connections to the measured server. It reads the time before and after
+   each connect, and subtracts the kernel's own time between SYN and SYN-ACK (TCP_INFO).
+2. After each connect, the child reads the time and sends it to its parent in a datagram. The kernel
+   stamps the datagram on arrival, at the same place as a capture. The parent wakes up and reads the
+   time again. These three times are CLOCK_REALTIME.
 """
 
 import socket
@@ -24,13 +26,13 @@ from tlslab.targets.base import pinned
 # SOL_SOCKET's SO_TIMESTAMPNS, which Python's socket module does not name (asm-generic/socket.h).
 _SO_TIMESTAMPNS = 35
 
-# As many as a 99th percentile needs.
+# The number of times that a 99th percentile needs.
 INSTANTS = 800
 
 PATIENCE_S = 5.0
 
-# The 18th number of Linux's struct tcp_info is the smoothed round trip in us; of a connection that
-# has sent nothing, that of its SYN.
+# The 18th number of Linux's struct tcp_info is the smoothed round trip in us; for a connection that
+# has sent nothing, the round trip of its SYN.
 _SENDER = """
 import socket, struct, sys, time
 host, port, back, count = sys.argv[1], *map(int, sys.argv[2:5])
@@ -59,8 +61,9 @@ def measure_resolution(
 ) -> Resolution:
     """Connects from the given processors to a server, and sends to this process.
 
-    At each quantile it is the greater of what lies around a connect, and of what lies before and
-    behind a datagram: the upper ends of their 95 % intervals. Raises CannotRunError.
+    At each quantile, the resolution is the greater of two times: the time around a connect, and the
+    time before and after a datagram. Each is the upper end of a 95 % interval. Raises
+    CannotRunError.
     """
     address = _address(server, port)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as receiver:
@@ -99,7 +102,7 @@ def _address(server: str, port: int) -> str:
 
 
 def _receive(receiver: socket.socket) -> tuple[int, int, int]:
-    """What lay around a connect, then before and behind the datagram that tells it, in ns."""
+    """The times around a connect, and before and after the datagram that reports it, in ns."""
     data, ancillary, _, _ = receiver.recvmsg(16, socket.CMSG_SPACE(16))
     now = time.time_ns()
     if not ancillary:

@@ -1,4 +1,4 @@
-"""Holds connections open, more and more of them, and reads what both sides' memory becomes."""
+"""Holds more and more connections open, and reads the memory of both sides."""
 
 import os
 import re
@@ -24,10 +24,10 @@ KEY = "ecdsa-p256"
 GROUP = "X25519"
 DOCUMENT_BYTES = 2048
 
-# Longer than any measurement: a server that closes what is silent would be measured empty.
+# Longer than any measurement: a server that closes idle connections would hold none.
 IDLE_S = 1800
 
-# Each level rests so long: the client's allocator gives back what handshakes took meanwhile.
+# The pause at each level: the client's allocator then frees the memory of the handshakes.
 DWELL_S = 1.0
 
 

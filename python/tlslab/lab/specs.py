@@ -41,7 +41,7 @@ def run_spec(aim: Aim, profile: Profile, workload: Workload, kind: RunKind) -> d
     """The specification of one of a trial's runs.
 
     `capacity` has the lean client (sampled authentication, one key share); `client_cost` and
-    `keep_alive`, which keeps its connections open, the full one of the TLS library, since they tell
+    `keep_alive`, which keeps its connections open, the full one of the TLS library, since they show
     what an ordinary client needs.
     """
     if kind == "keep_alive":

@@ -22,7 +22,7 @@ from tlslab.model.validation import SCHEMA, RateResult, Validation
 from tlslab.store.capture import read_capture
 from tlslab.store.trace import read_trace
 
-# As many connections at least, so that a 99th percentile is one.
+# The minimum number of connections for a 99th percentile.
 CONNECTIONS = 1000
 
 # The most connections in flight: those of the highest rate for a second.
@@ -79,7 +79,7 @@ def validate(request: Request, reported: Callable[[RateResult], None]) -> Valida
             rates = []
             for rate in request.rates:
                 spec |= _load(rate, request.seconds, placement)
-                # What the engine would not load is not connected to by anybody else either.
+                # If the engine refuses the server, no other program connects to it either.
                 engine.preflight(spec)
                 rates.append(
                     validate_rate(engine, spec, rate, request.interface, placement, folder)

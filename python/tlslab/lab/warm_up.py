@@ -10,7 +10,7 @@ from tlslab.model.plan import Cell
 
 
 def warm_up(bench: Bench, cell: Cell, length_ms: int, on_rate: Callable[[Pace], None]) -> None:
-    """New connections of a cell for so many milliseconds; what fails, the trials will report."""
+    """New connections of a cell for N milliseconds; what fails, the trials will report."""
     workload = bench.workload.of(cell.factors).warming_up(length_ms)
     spec = run_spec(bench.aim, cell.profile, workload, "capacity")
     try:

@@ -64,7 +64,7 @@ class OpenLoopRules:
 
 @dataclass(frozen=True)
 class Remedies:
-    """What is said to help: resumption at these ratios, so many requests on each connection.
+    """What is said to help: resumption at these ratios, N requests on each connection.
 
     They are measured in the cells with the levels of `when`, at the concurrency of the maximum.
     """

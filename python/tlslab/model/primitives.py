@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-# The listener of the engine's own answers with so many bytes when nothing else is asked for.
+# The listener of the engine's own answers with this many bytes when nothing else is asked for.
 RESPONSE_BYTES = 2048
 
 

@@ -1,4 +1,4 @@
-"""What the probe told of a server, as far as the lab needs it (schema/probe.json)."""
+"""What the probe found of a server, as far as the lab needs it (schema/probe.json)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

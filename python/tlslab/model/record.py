@@ -119,7 +119,7 @@ class FailureReason:
 
 @dataclass(frozen=True)
 class Outcomes:
-    """The books over all connections of a measurement.
+    """The accounting over all connections of a measurement.
 
     `reasons` say more of the classes in `failed` and `unexpected`: where a class is among them, the
     counts of its reasons add up to its own.

@@ -26,7 +26,7 @@ NEAR = 1.5
 # Rates nearer than this are equal, however little noise there is.
 EQUAL = 0.01
 
-# Slices of a run from which its noise can be told.
+# Slices of a run from which its noise can be estimated.
 MIN_SLICES = 3
 LEAST_NOISE = 0.002
 
@@ -54,15 +54,15 @@ class Level:
     def of(cls, connections: int, run: TrialRun) -> "Level":
         """A level from one run at it."""
         record = run.record
-        books = record.outcomes
-        ended = books.completed + books.failures + books.mismatches
+        outcomes = record.outcomes
+        ended = outcomes.completed + outcomes.failures + outcomes.mismatches
         busy = [w.cpu.total_us / (w.seconds * 1e6) for w in record.workers if w.seconds > 0]
         rates = [s.completed / s.seconds for s in record.intervals if s.seconds > 0]
         return cls(
             connections=connections,
-            rate=books.completed / record.seconds if record.seconds > 0 else 0.0,
-            noise=relative_noise(rates, books.completed),
-            errors=(books.failures + books.mismatches) / ended if ended else 1.0,
+            rate=outcomes.completed / record.seconds if record.seconds > 0 else 0.0,
+            noise=relative_noise(rates, outcomes.completed),
+            errors=(outcomes.failures + outcomes.mismatches) / ended if ended else 1.0,
             generator_busy=max(busy, default=0.0),
         )
 
@@ -205,7 +205,7 @@ def _rises(good: Sequence[Level], best: Level, step: float) -> bool:
 
 
 def least_of_the_best(good: Sequence[Level], best: Level, step: float) -> Level:
-    """The fewest connections that reach the best rate, as far as the noise can tell."""
+    """The fewest connections that reach the best rate, as far as the noise allows."""
     return next(level for level in good if _equal(level, best, step))
 
 

@@ -92,7 +92,7 @@ class PhaseResult:
 
 @dataclass(frozen=True)
 class RateResult:
-    """One rate: what was asked for and reached, in connections/s, and the books of the match.
+    """One rate: what was asked for and reached, in connections/s, and the counts of the match.
 
     `missing` are connections that the tool completed and the capture lacks; `dropped` are packets
     that the capture lost. Either makes the result invalid.

@@ -70,7 +70,7 @@ class Workload:
         return self.capacity.seconds + self.client_cost.seconds + keep_alive
 
     def warming_up(self, length_ms: int) -> "Workload":
-        """The same load of new connections for so many milliseconds, all of it counted."""
+        """The same load of new connections for N milliseconds, all of it counted."""
         return replace(self, capacity=Window(0, length_ms))
 
     def of(self, factors: Mapping[str, str]) -> "Workload":

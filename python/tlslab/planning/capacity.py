@@ -125,7 +125,7 @@ _OWN = ("stage", "repetition", "fraction", "requests_per_connection", "resume_ra
 
 
 def _identity(factors: Mapping[str, str]) -> tuple[str | None, ...]:
-    """What tells a step from the others of its cell, once the maximum is known."""
+    """What distinguishes a step from the others of its cell, once the maximum is known."""
     return tuple(factors.get(name) for name in _OWN)
 
 

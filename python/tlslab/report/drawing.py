@@ -13,10 +13,10 @@ from tlslab.report.charts import label
 
 Drawn = dict[str, Any]
 
-# The page's palette has so many colours for series (report.css).
+# The page's palette has this many colours for series (report.css).
 COLOURS = 8
 
-# From so many points on, a band shows intervals better than whiskers.
+# From this many points on, a band shows intervals better than whiskers.
 _BAND_POINTS = 25
 
 _HEIGHT_PX = 380

@@ -72,7 +72,7 @@ def _environment() -> Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        finalize=_harmless,
+        finalize=_sanitised,
     )
     environment.filters |= {"softened": _softened, "lines": _lines, "slug": slug}
     return environment
@@ -84,7 +84,7 @@ def slug(name: str) -> str:
 
 
 def _lines(text: str) -> Markup:
-    """A text of several lines, each of them made harmless."""
+    """A text of several lines, each of them sanitised."""
     return Markup("\n").join(plain(line, _LIMIT) for line in text.split("\n"))
 
 
@@ -94,7 +94,7 @@ def _softened(text: str) -> Markup:
     return Markup(_INTERVAL.sub(r'<span class="ci">\g<0></span>', escaped))
 
 
-def _harmless(value: Any) -> Any:
+def _sanitised(value: Any) -> Any:
     """Every text that a template puts out, except for our own markup."""
     if isinstance(value, str) and not isinstance(value, Markup):
         return plain(value, _LIMIT)

@@ -21,7 +21,7 @@ _COLUMNS = 7
 
 _LIMIT = 1000
 
-# A word of so many columns is not folded.
+# A word of this many columns is not folded.
 _NAME = 16
 
 

@@ -1,4 +1,4 @@
-"""Text from outside, made harmless for terminals and readers."""
+"""Text from outside, sanitised for terminals and readers."""
 
 import unicodedata
 

@@ -26,7 +26,7 @@ _STYLES = {
 # Below this many columns the table leaves out bytes and times, which the page has.
 _WIDE = 112
 
-# A name is folded to so many columns at the least.
+# A name is folded to this many columns at the least.
 _NAME = 11
 
 

@@ -21,15 +21,15 @@ MODULE_FOLDERS = (
     "/usr/local/apache2/modules",
 )
 
-# Threads of each process. One is busy from the moment that a connection is accepted until it has
-# had its first request, also while it waits for that; connections beyond them wait to be accepted.
-# So there are more than the connections that any shipped experiment opens before its first request
-# (128), and no more, since every thread costs the lab's accounting a look at each reading.
+# Threads of each process. A connection occupies a thread from its accept to the end of its first
+# request; further connections wait to be accepted. A shipped experiment opens up to 128 connections
+# before their first requests: the number is greater than that. It is not greater still, since the
+# lab's accounting reads every thread.
 THREADS = 160
 
 TEST_S = 10.0
 
-# A process has to read the private folder of whoever runs the lab.
+# A process has to read the private folder of the lab's user.
 UNPRIVILEGED = "nobody"
 
 _LINE = re.compile(r"^(?:\[[^\]]*\] )*(?:AH\d+: )?(.*)$")
@@ -69,7 +69,7 @@ class Apache(ConfiguredServer):
         log = self._setting.folder / f"{self.name}.log"
         server = ServerProcess(pinned(self._command(config), (), self.end_signal), log)
         try:
-            # It listens before it looks at its certificates.
+            # Apache listens before it reads its certificates.
             if wait_until(lambda: is_up(server, port, self._processes()), server, TEST_S):
                 return None
         finally:
@@ -85,8 +85,8 @@ class Apache(ConfiguredServer):
     def _arrange(self) -> None:
         """Appends the Diffie-Hellman parameters to the first certificate's file.
 
-        `SSLOpenSSLConfCmd DHParameters` is taken and has no effect: mod_ssl's automatic parameters
-        go before it, but not before those of that file.
+        `SSLOpenSSLConfCmd DHParameters` has no effect: mod_ssl's automatic parameters take
+        precedence over it. The parameters of that file take precedence over both.
         """
         if self._dh is not None and self._certificates:
             with self._certificates[0].certificate.open("a") as file:
@@ -94,23 +94,23 @@ class Apache(ConfiguredServer):
 
 
 def _readable() -> list[str]:
-    """What makes a root's Apache one that may read (and write its log) in a private folder.
+    """The command's prefix with which Apache may use a private folder when root runs the lab.
 
-    Apache refuses to serve as root, and whom it would change to may not read there. So it starts as
-    nobody, with the one capability for files of others.
+    Apache refuses to serve as root, and the user that it changes to may not read the folder. So
+    Apache starts as nobody, with the capability to use files of other users.
     """
     if os.geteuid() != 0:
         return []
     user = pwd.getpwnam(UNPRIVILEGED)
     ids = [f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}", "--clear-groups"]
     capability = ["--inh-caps=+dac_override", "--ambient-caps=+dac_override"]
-    # A change of user loses what the kernel was to send on the lab's death: it is asked for anew.
+    # A change of user clears the signal that the kernel sends when the lab dies: set it again.
     return ["setpriv", *ids, *capability, "--pdeathsig", Apache.end_signal, "--"]
 
 
 @cache
 def _modules() -> Path | None:
-    """The folder of the modules; None where mod_ssl is not there."""
+    """The folder of the modules; None without mod_ssl."""
     folders = (Path(folder) for folder in MODULE_FOLDERS)
     return next((folder for folder in folders if (folder / "mod_ssl.so").is_file()), None)
 

@@ -12,7 +12,7 @@ from tlslab.targets.process import Processes
 
 @dataclass(frozen=True)
 class Setting:
-    """What a managed target is set up with.
+    """The settings of a managed target.
 
     `folder` is private to the run and holds certificates, configuration and documents; `keys` are
     the certificate keys to serve; `processors` those to pin the server to (none: not pinned);
@@ -48,7 +48,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class Running:
-    """A started server: where to ask for the document, its process, and its own books if any.
+    """A started server: the document's URL, its process, and its count of handshakes if it has one.
 
     With a front, the two servers' processes are one group.
     """
@@ -80,7 +80,7 @@ class Target(Protocol):
 
     @property
     def path(self) -> str:
-        """Where the document is."""
+        """The document's URL."""
         ...
 
     def prepare(self) -> dict[tuple[str, str], str]:
@@ -110,7 +110,7 @@ def require(program: str | None, name: str, remedy: str) -> str:
 def pinned(command: Sequence[str], processors: Sequence[int], signal_name: str) -> list[str]:
     """The command, pinned, and ended by the kernel if the lab is killed.
 
-    nginx needs TERM there: its master then ends its workers, which KILL would orphan.
+    nginx needs the signal TERM: its master then ends its workers; KILL would orphan them.
     """
     prefix = bound(signal_name)
     if processors:

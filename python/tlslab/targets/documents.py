@@ -1,4 +1,4 @@
-"""What servers serve."""
+"""The documents that servers serve."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ PATH = f"/{NAME}"
 
 
 def write_document(folder: Path, size: int) -> Path:
-    """Writes a document of so many bytes into the folder's `documents`; the file."""
+    """Writes a document of N bytes into the folder's `documents`; the file."""
     (folder / FOLDER).mkdir(exist_ok=True)
     document = folder / FOLDER / NAME
     document.write_bytes(bytes(number % 251 for number in range(size)))

@@ -13,7 +13,7 @@ from tlslab.targets.documents import FOLDER, NAME
 from tlslab.targets.openssl import is_weak
 from tlslab.targets.rendering import render
 
-# Alone it answers from one buffer, beside which the response's head has to fit.
+# Without a server behind it, HAProxy answers from one buffer, which also holds the head.
 BUFFER_BYTES = 16384
 HEAD_BYTES = 2048
 DOCUMENT_LIMIT = 1 << 20
@@ -28,7 +28,7 @@ class HAProxy(ConfiguredServer):
     remedy = "apt-get install haproxy, or use another --target"
     template = "haproxy.cfg.j2"
 
-    # A single process: it needs no time to end others.
+    # A single process has no other processes to end.
     end_signal = "KILL"
 
     def __init__(self, setting: Setting, program: str | None = None) -> None:
@@ -37,7 +37,7 @@ class HAProxy(ConfiguredServer):
 
     @staticmethod
     def find() -> str | None:
-        """The program; Debian keeps it where an ordinary user's PATH does not look."""
+        """The program; Debian's folder for it is not in the PATH of ordinary users."""
         folders = os.environ.get("PATH", "") + ":/usr/sbin:/usr/local/sbin"
         return shutil.which("haproxy", path=folders)
 
@@ -57,8 +57,8 @@ class HAProxy(ConfiguredServer):
             "weak": is_weak(setting.suites, setting.dh_bits),
             "tickets": setting.resume in ("psk", "psk-only"),
         }
-        # What HAProxy has no word for: it sends TLS 1.3 tickets whatever it is told, and looks at
-        # the Diffie-Hellman parameters before it comes to the suites with their security level.
+        # HAProxy has no directive for these: it always sends TLS 1.3 tickets, and it reads the
+        # Diffie-Hellman parameters before the suites with their security level.
         openssl = render("openssl.cnf.j2", config.with_name("openssl.cnf"), values)
         return ["env", f"OPENSSL_CONF={openssl}", *command]
 

@@ -16,10 +16,10 @@ ROOT = Path("/usr/lib/jvm")
 ALL = "jdk"
 START_S = 20.0
 
-# The most of a JVM's own words that is repeated.
+# The maximum length of a quotation of a JVM's output.
 WORDS = 400
 
-# Options that a JVM picks up by itself would make two runs differ by who started them.
+# A JVM picks up options from these variables: two runs would differ by the user's environment.
 PICKED_UP = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")
 
 
@@ -27,8 +27,8 @@ PICKED_UP = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")
 class Jdk:
     """A Java installation that starts.
 
-    `home` is its real folder, with `bin/java`; `version` as it tells it (`17.0.15`, `1.8.0_392`);
-    `vendor` who has built it, empty if it does not say.
+    `home` is its real folder, with `bin/java`; `version` as it prints it (`17.0.15`, `1.8.0_392`);
+    `vendor` who has built it, empty if unknown.
     """
 
     home: Path
@@ -42,7 +42,7 @@ class Jdk:
 
     @property
     def feature(self) -> int:
-        """The feature release: 17 of `17.0.15`, 8 of `1.8.0_392`; 0 for one that cannot be read."""
+        """The feature release: 17 of `17.0.15`, 8 of `1.8.0_392`; 0 if it cannot be read."""
         found = re.match(r"(?:1\.)?(\d+)", self.version)
         return int(found[1]) if found else 0
 
@@ -90,7 +90,7 @@ def find_jdks(
 
 
 def ask(home: Path) -> Jdk | BrokenJdk:
-    """Starts the Java in a folder, once, and reads which it is."""
+    """Starts the Java in a folder, once, and reads its version and vendor."""
     if not _is_home(home):
         return BrokenJdk(home, f"{home} holds no bin/java that can be started")
     try:
@@ -166,7 +166,7 @@ def _free(name: str, taken: Mapping[str, object]) -> str:
 
 
 def java_environment() -> dict[str, str]:
-    """The environment for a JVM, without the options that it would pick up from there."""
+    """The environment for a JVM, without variables that contain options."""
     return {name: value for name, value in os.environ.items() if name not in PICKED_UP}
 
 

@@ -1,4 +1,4 @@
-"""How a JVM is told what its own TLS (JSSE) may do: options, and exceptions to what it forbids."""
+"""Options of a JVM for its own TLS (JSSE), and exceptions to what the JVM forbids."""
 
 import re
 from collections.abc import Sequence
@@ -10,12 +10,12 @@ from tlslab.targets.jdk import Jdk
 # JSSE's names where they are not those of OpenSSL.
 _NAMES = {"X25519": "x25519", "X448": "x448", "P-256": "secp256r1"}
 
-# What JSSE calls the ways of resumption that go by tickets.
+# JSSE's names of the ways of resumption with tickets.
 TICKETS = ("ticket", "psk", "psk-only")
 
 PROPERTY = "jdk.tls.disabledAlgorithms"
 
-# JDK 22 made the call of native code something to be allowed.
+# Since JDK 22, a call of native code needs a permission.
 NATIVE_ACCESS_FEATURE = 22
 
 
@@ -58,7 +58,7 @@ def native_options(jdk: Jdk) -> list[str]:
 
 
 def _allow(jdk: Jdk, folder: Path, algorithm: str) -> list[str]:
-    """The option that takes one algorithm off the JDK's list; none where it is not on it."""
+    """The option that removes one algorithm from the JDK's list; none if the list lacks it."""
     disabled = disabled_algorithms(_read(jdk.home / "conf" / "security" / "java.security"))
     if algorithm not in disabled:
         return []

@@ -1,8 +1,8 @@
 """Network namespaces of the lab's own, each joined to this machine by a pair of virtual links.
 
-A namespace bears the pid of its lab and the time that it began, so that one which its lab has left
-behind (killed, without a chance to tidy up) is found and removed by the next. The numbers in the
-names of namespaces and links go on: the kernel takes its time to end a namespace. Needs root and
+The name of a namespace has the pid and the start time of its lab, so that the next lab finds and
+removes the namespaces of a lab that was killed. The numbers in the names of namespaces and links
+are not used again: the kernel needs some time to end a namespace. Needs root and
 iproute2; `obstacle` says what is missing.
 """
 
@@ -20,7 +20,7 @@ from pathlib import Path
 
 from tlslab.model.errors import CannotRunError
 
-# Addresses for benchmarks, which are not routed (RFC 2544, appendix C.2.2).
+# Addresses for benchmarks; they are not routed (RFC 2544, appendix C.2.2).
 POOL = ipaddress.IPv4Network("198.18.0.0/16")
 
 _SUBNETS = POOL.num_addresses // 4
@@ -43,12 +43,12 @@ class Namespace:
     here: str
 
     def enter(self) -> tuple[str, ...]:
-        """What a command begins with, to be run in the namespace."""
+        """The prefix of a command that runs in the namespace."""
         return ("nsenter", f"--net=/run/netns/{self.name}", "--")
 
 
 def obstacle() -> str | None:
-    """Why no namespaces can be made here; None when they can."""
+    """Why the lab cannot make namespaces here; None when it can."""
     if os.geteuid() != 0:
         return "network namespaces need root"
     for program in ("ip", "nsenter"):
@@ -81,7 +81,7 @@ def namespaces(count: int) -> Iterator[tuple[Namespace, ...]]:
 
 
 def remove_forsaken() -> int:
-    """Removes the namespaces of labs that run no more; how many there were."""
+    """Removes the namespaces of labs that have ended; their number."""
     removed = 0
     for line in _ip("netns", "list").stdout.splitlines():
         match = _NAME.match(line)
@@ -116,7 +116,7 @@ def _free_subnets() -> Iterator[ipaddress.IPv4Network]:
         for link in reported
         for address in link.get("addr_info", [])
     ]
-    # Labs that begin at the same time begin their search apart.
+    # Labs that start at the same time start their searches at different subnets.
     for step in range(_SUBNETS):
         number = (os.getpid() * 8 + step) % _SUBNETS
         subnet = ipaddress.IPv4Network((int(POOL.network_address) + 4 * number, 30))
@@ -134,7 +134,7 @@ def _link(number: int) -> str:
 
 
 def _began(pid: int) -> int:
-    """When a process began, in ticks since the machine did; 0 when there is none such."""
+    """A process's start time in ticks since the machine's start; 0 without such a process."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
         return int(fields[19])

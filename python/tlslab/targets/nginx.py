@@ -22,7 +22,7 @@ class Nginx(ConfiguredServer):
 
     @staticmethod
     def find() -> str | None:
-        """The nginx program; Debian keeps it where an ordinary user's PATH does not look."""
+        """The nginx program; Debian's folder for it is not in the PATH of ordinary users."""
         return find_nginx()
 
     @staticmethod
@@ -53,19 +53,19 @@ class Nginx(ConfiguredServer):
 
 
 def find_nginx() -> str | None:
-    """The nginx program; Debian keeps it where an ordinary user's PATH does not look."""
+    """The nginx program; Debian's folder for it is not in the PATH of ordinary users."""
     return shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin:/usr/local/sbin")
 
 
 def _user() -> str | None:
     """The user for nginx's workers: the lab's own, who owns the private folder.
 
-    Only a root master may change its user, and it would change to one who may not read there.
+    Only a master that runs as root may change its user; its default user may not read the folder.
     """
     return pwd.getpwuid(os.getuid()).pw_name if os.geteuid() == 0 else None
 
 
 def _worker_connections() -> int:
-    """As many as experiments need, and no more than the file limit has room for."""
+    """The number of connections that experiments need, within the limit of open files."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return WORKER_CONNECTIONS if soft < 0 else min(WORKER_CONNECTIONS, soft)

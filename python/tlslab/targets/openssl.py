@@ -1,4 +1,4 @@
-"""What servers on OpenSSL are told, in its own words."""
+"""Settings of servers on OpenSSL, in its own names."""
 
 from collections.abc import Iterable, Sequence
 
@@ -10,12 +10,12 @@ _ALL = "ALL:!aNULL:!eNULL"
 # Below OpenSSL's level 1 nothing is refused for being weak.
 _WEAK = ":@SECLEVEL=0"
 
-# The least that Debian's level of security lets pass.
+# The minimum at Debian's level of security.
 SAFE_DH_BITS = 2048
 
 
 def group_name(group: str) -> str:
-    """OpenSSL's name of a group; one that we do not know is passed on as it is."""
+    """OpenSSL's name of a group; an unknown name is passed on unchanged."""
     found = find_group(group)
     return found.openssl if found else group
 

@@ -1,4 +1,4 @@
-"""Free ports, and a start that survives their being taken."""
+"""Free ports, and a start that tries another port if one is taken."""
 
 import re
 import socket
@@ -11,22 +11,22 @@ from tlslab.targets.process import Processes, ServerProcess, wait_until
 
 START_S = 10.0
 
-# Another program may take the free port between our look and the server's bind.
+# Another program may take the free port between our check and the server's bind.
 ATTEMPTS = 3
 
-# How servers and the libraries under them say so.
+# Messages of servers and their libraries for a port that is taken.
 _TAKEN = re.compile(r"address (is )?(already )?in use|EADDRINUSE", re.IGNORECASE)
 
 
 def free_port() -> int:
-    """A TCP port of the loopback address that nobody listens on just now."""
+    """A TCP port of the loopback address without a listener at this moment."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
 
 
 def is_taken(words: str) -> bool:
-    """Whether a server's words say that its port is another's."""
+    """Whether a server's words say that another program has the port."""
     return _TAKEN.search(words) is not None
 
 
@@ -48,11 +48,11 @@ def start_on_free_port(
     processes: int = 1,
     seconds: float = START_S,
 ) -> tuple[int, ServerProcess]:
-    """The port of a server that has come up on one, and its processes.
+    """Starts a server on a free port; the port, and the server's processes.
 
-    It is up when it listens and has at least so many processes, so that all are accounted for.
-    Raises CannotRunError with the server's last words when it ends, or is not up in time; a port
-    that was taken is exchanged for another.
+    The server is up when it listens and has at least `processes` processes, so that none is missed.
+    If another program has the port, another port is tried. Raises CannotRunError with the server's
+    last words when the server ends, or is not up in time.
     """
     words = ""
     for _ in range(ATTEMPTS):
@@ -74,5 +74,5 @@ def start_on_free_port(
 
 
 def is_up(server: Processes, port: int, processes: int) -> bool:
-    """Whether the server listens on the port, and has so many processes or more."""
+    """Whether the server listens on the port, and has at least `processes` processes."""
     return len(server.tree()) >= processes and listens(server, port)

@@ -1,6 +1,6 @@
 """The reference target: `tlslab-serve`, with the OpenSSL back end.
 
-One library serves all groups, so that a difference between groups is not one between libraries.
+One library serves all groups: differences between groups are not differences between libraries.
 """
 
 import json
@@ -22,7 +22,7 @@ START_S = 10.0
 # The server shares its processor with the load that it serves.
 STATS_S = 10.0
 
-# Smaller Diffie-Hellman parameters have to be allowed in so many words.
+# Smaller Diffie-Hellman parameters need an explicit option.
 SAFE_DH_BITS = 2048
 
 
@@ -34,7 +34,7 @@ def find_reference() -> str | None:
     return find_program(PROGRAM)
 
 
-# What it speaks where obsolete protocols are asked for.
+# The server's versions when an experiment asks for obsolete protocols.
 OBSOLETE_VERSIONS = (*OBSOLETE_TLS_VERSIONS, "1.2")
 
 
@@ -104,7 +104,7 @@ class EventReader:
         self._pending = b""
 
     def wait_for(self, name: str, seconds: float) -> dict[str, Any]:
-        """The next event of that name; others before it are passed over. Raises CannotRunError."""
+        """The next event of that name; skips events of other names. Raises CannotRunError."""
         deadline = time.monotonic() + seconds
         while True:
             while b"\n" in self._pending:
@@ -112,14 +112,14 @@ class EventReader:
                 event = _event(line)
                 if event.get("event") == name:
                     return event
-            # What has come is looked at even when the lab itself was kept waiting for too long.
+            # Read what has arrived even if the lab itself was delayed beyond the deadline.
             if not self._read(max(0.0, deadline - time.monotonic())):
                 break
         words = self._process.last_words() or "it said nothing"
         raise CannotRunError(f"{self._name} gave no sign of '{name}': {words}")
 
     def _read(self, seconds: float) -> bool:
-        """Takes what the server says within a time; whether it said anything."""
+        """Reads the server's output until a timeout; whether there was any."""
         if not select.select([self._handle], [], [], seconds)[0]:
             return False
         chunk = os.read(self._handle, 1 << 16)
@@ -127,7 +127,7 @@ class EventReader:
         return bool(chunk)
 
     def handshakes(self) -> int:
-        """Full handshakes since the server's start, by its own books."""
+        """Full handshakes since the server's start, by its own count."""
         # An answer that came too late for an earlier question is none to this one.
         while self._read(0.0):
             pass

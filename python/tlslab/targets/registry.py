@@ -1,4 +1,4 @@
-"""The kinds of servers that the lab can start: how each is found and made, and what it takes."""
+"""The kinds of servers that the lab can start: how to find and make each, and its factors."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -9,6 +9,7 @@ from tlslab.model.errors import CannotRunError, UsageError
 from tlslab.model.suggest import did_you_mean
 from tlslab.targets.apache import Apache
 from tlslab.targets.base import Front, Setting, Target
+from tlslab.targets.caddy import Caddy
 from tlslab.targets.configured import ConfiguredServer
 from tlslab.targets.fronted import Fronted
 from tlslab.targets.haproxy import HAProxy
@@ -18,7 +19,7 @@ from tlslab.targets.programs import REMEDY
 from tlslab.targets.reference import Reference, find_reference
 from tlslab.targets.tomcat import Tomcat, find_tomcat
 
-# What of a deployment not every server can take; `processors` is the lab's own doing (taskset).
+# Factors of a deployment that not every server supports; `processors` works for all (taskset).
 FACTORS = ("workers", "dh_bits", "jdk", "connector")
 
 
@@ -35,12 +36,14 @@ class Installation:
 class Kind:
     """A server that the lab manages.
 
-    `find` looks for it (None: not installed, and `remedy` says what to do); `make` raises
-    CannotRunError where it is missing. `factors` are those of FACTORS that it takes; `front` makes
-    it as one that terminates TLS before another server (None: it cannot), `plain` is whether it can
-    serve HTTP without TLS behind one; `http2` whether it speaks HTTP/2; `warm_up_ms` how long a
-    fresh one has to be under load until it costs what it will, as a runtime that compiles;
-    `restart_per_trial` whether it then costs more and more, so that each trial has a fresh one.
+    - `find` looks for the server; None: not installed, and `remedy` says what to do.
+    - `make` raises CannotRunError where the server is missing.
+    - `factors`: those of FACTORS that the server takes.
+    - `front` makes the server as one that terminates TLS before another server; None: it cannot.
+    - `plain`: whether the server can serve HTTP without TLS behind a front.
+    - `http2`: whether the server speaks HTTP/2.
+    - `warm_up_ms`: how long a fresh server needs load until its cost is stable.
+    - `restart_per_trial`: the cost then grows with time, so that each trial gets a fresh server.
     """
 
     name: str
@@ -112,6 +115,7 @@ _KINDS = (
         front=HAProxy,
         plain=True,
     ),
+    Kind("caddy", _configured(Caddy), Caddy, Caddy.remedy, frozenset({"workers"}), plain=True),
 )
 
 MANAGED: Mapping[str, Kind] = MappingProxyType({kind.name: kind for kind in _KINDS})
@@ -127,7 +131,7 @@ def find_kind(name: str) -> Kind:
 
 
 def lacking(deployment: Deployment) -> str | None:
-    """Why the servers of a deployment cannot be set up so, whatever the machine; None if they can.
+    """Why no machine can set up the servers of a deployment in this way; None if it is possible.
 
     A cell with such a deployment is unsupported. Raises UsageError for unknown names.
     """
@@ -173,6 +177,6 @@ def build(deployment: Deployment, setting: Setting) -> Target:
     back = kind.make(replace(setting, folder=behind, plain=kind.plain, http2=False))
     front = find_kind(deployment.front).front
     assert front is not None  # `lacking` has seen to it.
-    # A JVM's threads are not processes of its front, which has as many as the lab thinks fit.
+    # `workers` are then the threads of the JVM; the front has the lab's own number of workers.
     workers = own_workers if "jdk" in kind.factors else setting.workers
     return Fronted(front(replace(setting, document_bytes=0, workers=workers)), back)

@@ -50,7 +50,7 @@ LOOPBACK = "127.0.0.1"
 
 @dataclass(frozen=True)
 class ClusterSetting:
-    """What a cluster is set up with.
+    """The settings of a cluster.
 
     `folder` is private to the run; `key` is the private key to sign with (PKCS #8 in PEM, RSA);
     `weights` has one number a node; `processors` those to pin all nodes to (none: not pinned);
@@ -67,7 +67,7 @@ class ClusterSetting:
 
 @dataclass(frozen=True)
 class SigningNode:
-    """A node that runs. `process.tree()` is what to account for."""
+    """A node that runs. `process.tree()` has the processes to measure."""
 
     name: str
     url: str
@@ -76,21 +76,21 @@ class SigningNode:
     throttle: Throttle
 
     def slow(self, share: float) -> None:
-        """Leaves the node this share of its time, as a CPU quota does; 0 freezes it."""
+        """Limits the node to this share of processor time, like a CPU quota; 0 freezes the node."""
         self.throttle.start(share)
 
     def restore(self) -> None:
-        """Ends the slowness."""
+        """Removes the limit."""
         self.throttle.end()
 
     def kill(self) -> None:
-        """Ends the node at once and for good, as a crash does."""
+        """Kills the node, like a crash."""
         self.throttle.end()
         self.process.popen.kill()
         self.process.popen.wait()
 
     def stop(self) -> None:
-        """Ends the node in order."""
+        """Shuts the node down."""
         self.throttle.end()
         self.process.stop()
 

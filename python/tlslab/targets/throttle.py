@@ -1,4 +1,4 @@
-"""Slows a process down: it gets a share of every period, and stands still for the rest.
+"""Slows a process down: the process runs for a share of every period, and stops for the rest.
 
 This is what a CPU quota does to a server that has used it up (Linux's CFS bandwidth control has
 periods of 100 ms too), and it needs no control groups.

@@ -23,19 +23,19 @@ START_S = 180.0
 BACKLOG = 4096
 CONNECTIONS = 16384
 
-# Tomcat's own number of threads. A `workers` of 1 is the lab's for a server that is told nothing.
+# Tomcat's default number of threads. `workers` = 1 is the lab's default and means: not set.
 THREADS = 200
 
-# Both ways to OpenSSL call SSL_CTX_set_dh_auto last, whatever they were told before.
+# Both connectors to OpenSSL call SSL_CTX_set_dh_auto last, whatever was set before.
 DH_AUTOMATIC = (
     "Tomcat leaves the size of Diffie-Hellman parameters to OpenSSL, which goes by the key: use "
     "the connector jsse"
 )
 
-# The most of a server's own words that a reason repeats.
+# The maximum length of a quotation of the server's output in a reason.
 WORDS = 400
 
-# Fixed, so that two JDKs on one machine have the same; an overload of thousands fits in.
+# Fixed, so that two JDKs on one machine have the same heap; enough for thousands of connections.
 HEAP = ("-Xms512m", "-Xmx2g")
 
 JAVA_REMEDY = "apt-get install default-jre-headless, or give the folder of one with --jdk"
@@ -74,7 +74,7 @@ class Tomcat:
 
     @staticmethod
     def versions(home: str) -> tuple[str, str]:
-        """Tomcat's version, from its own books, and how it can do TLS."""
+        """Tomcat's version, from its own files, and how it can do TLS."""
         try:
             with zipfile.ZipFile(Path(home) / "lib" / "catalina.jar") as jar:
                 info = jar.read("org/apache/catalina/util/ServerInfo.properties").decode()
@@ -110,7 +110,7 @@ class Tomcat:
         return self._launch()[0]
 
     def _launch(self) -> tuple[Running, str]:
-        """A started Tomcat, and what it has said until it was ready."""
+        """A started Tomcat, and its output until it was ready."""
         process = ServerProcess(
             ["env", *_variables(), *pinned(self._command(), self._setting.processors, "KILL")],
             self._setting.folder / "tomcat.log",
@@ -179,7 +179,7 @@ class Tomcat:
             shutil.copy(TEMPLATES / f"tomcat-{name}", base / "conf" / name)
 
     def _values(self, base: Path) -> dict[str, object]:
-        """What the template of server.xml asks for."""
+        """The values of the template of server.xml."""
         setting = self._setting
         return {
             "listener": None if setting.plain else self._connector.listener,
@@ -233,7 +233,7 @@ def _variables() -> Sequence[str]:
 
 
 def _port(log: Path) -> int | None:
-    """The port that Tomcat has said it listens on."""
+    """The port that Tomcat's log names."""
     found = _STARTED.search(log.read_text("utf-8", "replace"))
     return int(found[1]) if found else None
 

@@ -152,7 +152,7 @@ def test_without_a_ranking_there_is_nothing_to_recommend() -> None:
 
 
 @pytest.mark.parametrize("hostile", ["</script><b>", "x\x1b]0;owned\x07"])
-def test_page_and_terminal_show_advice_and_stay_harmless(hostile: str) -> None:
+def test_page_and_terminal_show_advice_and_stay_sanitised(hostile: str) -> None:
     summary = advised(summarise(made_run(World(software=hostile), quick=True)))
     page = render_html(summary)
     assert "ssl_ecdh_curve" in page

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -44,7 +45,7 @@ def codes(cell: CellSummary) -> list[str]:
     return [reason.code for reason in cell.reasons]
 
 
-def books(change: Callable[[Outcomes], Outcomes]) -> Callable[[Trial], Trial]:
+def with_outcomes(change: Callable[[Outcomes], Outcomes]) -> Callable[[Trial], Trial]:
     return lambda trial: with_record(
         trial, lambda record: replace(record, outcomes=change(record.outcomes))
     )
@@ -55,7 +56,8 @@ def moved(name: str, count: int) -> Callable[[Trial], Trial]:
 
     def change(record: RunRecord) -> RunRecord:
         completed = record.outcomes.completed - count
-        outcomes = replace(record.outcomes, completed=completed, **{name: {"reset": count}})
+        classes: dict[str, Any] = {name: {"reset": count}}
+        outcomes = replace(record.outcomes, completed=completed, **classes)
         service, flight = record.summaries["service"], record.flight
         assert flight is not None
         return replace(
@@ -73,9 +75,9 @@ def test_a_run_without_fault_is_valid() -> None:
     assert (cell.verdict, cell.reasons, cell.trials) == ("valid", (), 5)
 
 
-def test_books_must_balance_exactly() -> None:
-    cell = cell_after(books(lambda o: replace(o, attempts=o.attempts + 1)))
-    assert (cell.verdict, codes(cell), cell.trials) == ("invalid", ["books"], 0)
+def test_accounting_must_balance_exactly() -> None:
+    cell = cell_after(with_outcomes(lambda o: replace(o, attempts=o.attempts + 1)))
+    assert (cell.verdict, codes(cell), cell.trials) == ("invalid", ["accounting"], 0)
 
 
 def test_what_failed_is_reported_with_its_reason() -> None:
@@ -89,18 +91,20 @@ def test_what_failed_is_reported_with_its_reason() -> None:
         completed = outcomes.completed - 400
         return replace(outcomes, completed=completed, failed=failed, reasons=reasons)
 
-    (note,) = (note for note in cell_after(books(change)).reasons if note.code == "failures")
+    (note,) = (
+        note for note in cell_after(with_outcomes(change)).reasons if note.code == "failures"
+    )
     assert "reset 300: by the server, tls_protocol 100, 70 of them: bad_record_mac" in note.message
 
 
-def test_reasons_that_do_not_add_up_are_a_fault_of_the_books() -> None:
+def test_reasons_that_do_not_add_up_are_a_fault_of_the_accounting() -> None:
     def change(outcomes: Outcomes) -> Outcomes:
         reasons = (FailureReason("reset", "by the server", 2),)
         return replace(
             outcomes, completed=outcomes.completed - 3, failed={"reset": 3}, reasons=reasons
         )
 
-    assert "books" in codes(cell_after(books(change)))
+    assert "accounting" in codes(cell_after(with_outcomes(change)))
 
 
 @pytest.mark.parametrize(("name", "code"), [("failed", "failures"), ("unexpected", "unexpected")])
@@ -188,7 +192,7 @@ def test_a_record_of_an_earlier_version_has_no_time_in_flight_to_judge_by() -> N
 
 
 def test_one_bad_trial_of_five_is_left_out_and_two_are_too_many() -> None:
-    broken = books(lambda o: replace(o, attempts=o.attempts + 1))
+    broken = with_outcomes(lambda o: replace(o, attempts=o.attempts + 1))
     once = cell_after(broken, blocks=1)
     assert (once.verdict, once.trials) == ("valid", 4)
     assert once.reasons[0].message.startswith("1 of 5 trials: ")
@@ -200,7 +204,7 @@ def test_nothing_completed() -> None:
     def nothing(outcomes: Outcomes) -> Outcomes:
         return replace(outcomes, completed=0, failed={"refused": outcomes.completed})
 
-    cell = cell_after(books(nothing))
+    cell = cell_after(with_outcomes(nothing))
     assert (cell.verdict, codes(cell)) == ("invalid", ["nothing_completed"])
     assert cell.estimates == {}
     assert cell.ab is None

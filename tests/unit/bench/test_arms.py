@@ -32,8 +32,8 @@ def test_each_arm_runs_once_in_each_block_in_an_order_drawn_by_lot() -> None:
         (1.04, 0.995, 1.085, Answer.YES),
         (1.05, 1.02, 1.08, Answer.NO),
         (0.95, 0.92, 0.98, Answer.NO),
-        (1.05, 0.99, 1.11, Answer.UNTOLD),
-        (1.5, 1.2, 1.9, Answer.UNTOLD),
+        (1.05, 0.99, 1.11, Answer.INCONCLUSIVE),
+        (1.5, 1.2, 1.9, Answer.INCONCLUSIVE),
     ],
 )
 def test_two_are_equal_within_three_per_cent_or_a_narrow_interval(
@@ -46,21 +46,21 @@ def test_one_may_cost_less_and_not_more() -> None:
     assert no_more(Interval(0.8, 0.78, 0.82, 10), 0.05) is Answer.YES
     assert no_more(Interval(1.04, 1.03, 1.05, 10), 0.05) is Answer.YES
     assert no_more(Interval(1.2, 1.17, 1.23, 10), 0.05) is Answer.NO
-    assert no_more(WIDE, 0.05) is Answer.UNTOLD
+    assert no_more(WIDE, 0.05) is Answer.INCONCLUSIVE
 
 
 def test_one_block_decides_nothing() -> None:
-    assert equal(ratio({0: 2.0}, {0: 2.0}), 0.03) is Answer.UNTOLD
+    assert equal(ratio({0: 2.0}, {0: 2.0}), 0.03) is Answer.INCONCLUSIVE
 
 
 def test_noise_that_hides_a_difference_is_no_equality() -> None:
     noise = random.Random(4)
     base = {block: 100 * noise.lognormvariate(0, 0.15) for block in range(10)}
     dear = {block: 108 * noise.lognormvariate(0, 0.15) for block in range(10)}
-    assert equal(ratio(dear, base), 0.03) is Answer.UNTOLD
+    assert equal(ratio(dear, base), 0.03) is Answer.INCONCLUSIVE
 
 
 def test_what_cannot_be_decided_is_a_bar_missed(capsys: pytest.CaptureFixture[str]) -> None:
     assert not show("a over b", WIDE, "equal", equal(WIDE, 0.03))
-    assert "CANNOT TELL" in capsys.readouterr().out
+    assert "INCONCLUSIVE" in capsys.readouterr().out
     assert show("a over b", Interval(1, 0.99, 1.01, 9), "equal", Answer.YES)

@@ -72,7 +72,7 @@ def test_one_run_that_the_machine_spoilt_does_not_decide() -> None:
     runs = [made("poisson", late_us=late) for late in (20.0, 5000.0, 30.0)]
     middle = median(runs)
     assert middle.delay_p99_us == pytest.approx(30.0)
-    assert (middle.law, middle.starts) == ("poisson", runs[0].starts)
+    assert (middle.arrivals, middle.starts) == ("poisson", runs[0].starts)
 
 
 def test_cyclictests_histogram_is_read_to_its_99th_percentile() -> None:

@@ -1,4 +1,4 @@
-"""`tlslab load`: one way to the engine, whatever form is asked for; nothing is told as 0."""
+"""`tlslab load`: one way to the engine for every format; nothing unmeasured is shown as 0."""
 
 import io
 from dataclasses import replace

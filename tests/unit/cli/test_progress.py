@@ -38,7 +38,7 @@ def story(plan: Plan) -> list[events.Event]:
         events.Rate(plan.trials[3].cell, "capacity", events.Pace(1234.0, 1234.0, 8, 0, 1.0, 2.5)),
         events.TrialEnded(failed(plan, 3)),
         events.Skipped(1, "the server died in block 1"),
-        events.Skipped(0, "never told"),
+        events.Skipped(0, "never shown"),
     ]
 
 
@@ -70,7 +70,7 @@ def test_a_live_bar_shows_the_same_and_the_rate(plan: Plan) -> None:
     shown = screen.getvalue()
     assert "failed: reset: the server ]0;title" in shown
     assert "the server died in block 1" in shown
-    assert "never told" not in shown
+    assert "never shown" not in shown
     assert "\x07" not in shown
 
 

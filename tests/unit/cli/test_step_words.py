@@ -1,4 +1,4 @@
-"""How a capacity experiment is told as it goes."""
+"""How the progress of a capacity experiment is shown."""
 
 import pytest
 

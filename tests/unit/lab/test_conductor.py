@@ -117,7 +117,9 @@ def test_a_server_that_has_to_get_warm_is_loaded_before_its_trials(
     assert all(trial.factors["group"] != "X25519" for trial in able)
 
 
-def test_a_server_that_ages_is_a_fresh_one_for_each_trial(tmp_path: Path, script: Script) -> None:
+def test_a_server_that_gets_slower_is_restarted_for_each_trial(
+    tmp_path: Path, script: Script
+) -> None:
     lab = Lab(tmp_path, script(ANSWERS + "print(json.dumps(record))"), fresh_per_trial=True)
     lab.carry_out()
     assert [t.trial for t in lab.folder.trials()] == [p.trial for p in lab.plan.trials]
@@ -236,7 +238,7 @@ def test_a_dead_server_fails_its_trial_and_the_next_block_has_a_fresh_one(
 def test_what_is_missing_is_run_later_and_nothing_twice(tmp_path: Path, script: Script) -> None:
     lab = Lab(tmp_path, script(ANSWERS + "print(json.dumps(record))"))
     keep = lab.folder.append
-    appended = []
+    appended: list[object] = []
 
     def interrupted_append(trial: object) -> None:
         if len(appended) == 8:

@@ -17,7 +17,7 @@ from tlslab.model.errors import CannotRunError, UsageError
 from tlslab.model.experiment import Exclusion, Experiment
 from tlslab.model.workload import KeepAlive, Window
 from tlslab.planning import make_plan
-from tlslab.targets import Setting, Target
+from tlslab.targets import Setting, Target, registry
 from tlslab.targets.registry import MANAGED
 
 FEW = with_levels(load("groups", quick=True), {"group": ("X25519", "P-256")})
@@ -59,7 +59,7 @@ def test_a_server_gets_the_keys_groups_and_versions_of_its_own_cells(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings: dict[str, Setting] = {}
-    build = deployments.build
+    build = registry.build
 
     def watched(deployment: Deployment, setting: Setting) -> Target:
         settings[deployment.server] = setting
@@ -97,7 +97,7 @@ def test_the_threads_of_a_java_server_are_not_those_of_the_front_before_it(
         settings[deployment.front] = setting
         return build(Deployment("reference"), setting)
 
-    build = deployments.build
+    build = registry.build
     monkeypatch.setattr(deployments, "build", watched)
     monkeypatch.setattr(deployments, "lacking", lambda deployment: None)
     levels = {"server": ("tomcat",), "front": ("none", "haproxy"), "workers": ("200",)}
@@ -112,7 +112,7 @@ def test_the_threads_of_a_java_server_are_not_those_of_the_front_before_it(
 def test_a_server_that_cannot_be_set_up_fails_alone_and_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    build = deployments.build
+    build = registry.build
 
     def broken(deployment: Deployment, setting: Setting) -> Target:
         if deployment.server == "nginx":

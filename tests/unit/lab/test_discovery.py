@@ -62,7 +62,7 @@ def test_a_server_that_cannot_be_measured_at_all_is_an_error(script: Script, cla
     assert caught.value.class_ == class_
 
 
-def test_an_odd_certificate_key_gives_a_harmless_level(script: Script) -> None:
+def test_an_odd_certificate_key_gives_a_sanitised_level(script: Script) -> None:
     body = "served('<b>RSA</b>\\x1b[31m' + 'x' * 300)"
     found = discover(Engine(script(SERVER + body)), AIM, load("groups"))
     key = found.experiment.factors[1].levels[0]

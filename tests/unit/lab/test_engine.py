@@ -61,7 +61,7 @@ def test_an_engine_without_a_record_is_reported_with_its_last_words(script: Scri
         run(script("print('thread panicked', file=sys.stderr); sys.exit(101)"))
 
 
-def test_a_record_without_its_books_names_what_is_missing(script: Script) -> None:
+def test_a_record_without_its_accounting_names_what_is_missing(script: Script) -> None:
     with pytest.raises(StoreError, match="outcomes"):
         run(script("del record['outcomes']; print(json.dumps(record))"))
 

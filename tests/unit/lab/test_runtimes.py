@@ -16,21 +16,21 @@ FOUND = Jdks(
 )
 
 
-def test_installations_have_short_names():
+def test_installations_have_short_names() -> None:
     runtimes = Runtimes.of(FOUND)
     assert list(runtimes.jdks) == ["jdk-17", "jdk-17-2", "jdk-25"]
     assert list(runtimes.broken) == ["jdk-in-br-o-ken"]
     assert runtimes.words(("jdk-25", "engine")) == "jdk-25: JDK 25.0.1 Temurin"
 
 
-def test_levels_are_expanded():
+def test_levels_are_expanded() -> None:
     runtimes = Runtimes.of(FOUND)
     every = ("jdk-17", "jdk-17-2", "jdk-25", "jdk-in-br-o-ken", "engine")
     assert runtimes.expand(("jdk", "engine")) == every
     assert runtimes.expand(("jdk-newest", "jdk-25")) == ("jdk-25",)
 
 
-def test_what_is_not_there_is_reported():
+def test_what_is_not_there_is_reported() -> None:
     with pytest.raises(UsageError, match="jdk-8") as caught:
         Runtimes.of(FOUND).expand(("jdk-8",))
     assert "jdk-17-2" in caught.value.remedy
@@ -38,6 +38,6 @@ def test_what_is_not_there_is_reported():
         Runtimes.of(Jdks((), ())).expand(("jdk",))
 
 
-def test_folders_that_were_given_stand_for_their_levels():
+def test_folders_that_were_given_stand_for_their_levels() -> None:
     given = (Path("/jvm/b"), Path("/jvm/br<o>ken"), Path("/jvm/other"))
     assert Runtimes.of(FOUND).named(given) == ("jdk-17-2", "jdk-in-br-o-ken")

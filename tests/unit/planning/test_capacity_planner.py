@@ -45,7 +45,9 @@ def test_each_repetition_has_a_fresh_server_and_an_order_of_its_own() -> None:
     assert visits["search", 0] == visits["maximum", 0] == 0
     assert [visits["maximum", n] for n in (1, 2)] == [1, 2]
     assert [visits["open_loop", n] for n in (0, 1, 2)] == [3, 4, 5]
-    orders = [[step.fraction for step in world.steps if step.visit == visit] for visit in (3, 4, 5)]
+    orders = [
+        [step.fraction or 0 for step in world.steps if step.visit == visit] for visit in (3, 4, 5)
+    ]
     assert all(sorted(order) == sorted(FIFTHS) for order in orders)
     assert len({tuple(order) for order in orders}) > 1
 

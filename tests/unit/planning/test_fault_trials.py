@@ -2,15 +2,17 @@ from dataclasses import replace
 
 from factories.benchmarks import experiment
 from tlslab.experiment import with_levels
+from tlslab.model.experiment import Experiment
+from tlslab.model.plan import Plan
 from tlslab.planning import make_plan
 from tlslab.planning.faults import add_faults
 
 
-def planned(wanted, seed=1):
+def planned(wanted: Experiment, seed: int = 1) -> Plan:
     return add_faults(make_plan(wanted, seed), wanted)
 
 
-def test_each_block_ends_with_a_load_of_each_fault_and_policy():
+def test_each_block_ends_with_a_load_of_each_fault_and_policy() -> None:
     plan = planned(experiment())
     for block in range(5):
         last = [trial.cell for trial in plan.trials if trial.block == block][-4:]
@@ -20,7 +22,7 @@ def test_each_block_ends_with_a_load_of_each_fault_and_policy():
     assert plan != planned(experiment(), seed=2)
 
 
-def test_loads_are_of_a_virtual_machine_through_the_cluster():
+def test_loads_are_of_a_virtual_machine_through_the_cluster() -> None:
     wanted = experiment()
     assert len(planned(with_levels(wanted, {"keys": ("memory",)})).cells) == len(
         make_plan(with_levels(wanted, {"keys": ("memory",)}), 1).cells

@@ -140,9 +140,9 @@ def test_the_terminal_has_tables_and_texts_too(quick_summary: Summary) -> None:
 @pytest.mark.parametrize("hostile", HOSTILE)
 def test_hostile_words_change_nothing(quick_summary: Summary, hostile: str) -> None:
     attacked = Page(render_html(with_data(quick_summary, hostile)))
-    harmless = Page(render_html(with_data(quick_summary, "harmless")))
-    assert attacked.tags == harmless.tags
-    assert [name for name, _ in attacked.attributes] == [name for name, _ in harmless.attributes]
+    ordinary = Page(render_html(with_data(quick_summary, "ordinary")))
+    assert attacked.tags == ordinary.tags
+    assert [name for name, _ in attacked.attributes] == [name for name, _ in ordinary.attributes]
     assert "\x1b" not in attacked.text
     assert " ".join(report.plain(hostile).split()) in attacked.text
     assert "\x1b" not in terminal(with_data(quick_summary, hostile))

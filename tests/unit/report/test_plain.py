@@ -9,7 +9,7 @@ from tlslab.report.plain import LIMIT
 
 
 @pytest.mark.parametrize(
-    ("hostile", "harmless"),
+    ("hostile", "ordinary"),
     [
         ("nginx/1.22.1", "nginx/1.22.1"),
         ("\x1b[31mred\x1b[0m", " [31mred [0m"),
@@ -20,8 +20,8 @@ from tlslab.report.plain import LIMIT
         ("Ångström µs 汉字", "Ångström µs 汉字"),
     ],
 )
-def test_unwanted_characters_become_spaces(hostile: str, harmless: str) -> None:
-    assert plain(hostile) == harmless
+def test_unwanted_characters_become_spaces(hostile: str, ordinary: str) -> None:
+    assert plain(hostile) == ordinary
 
 
 @given(st.text(max_size=600))

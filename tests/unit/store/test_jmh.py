@@ -1,4 +1,5 @@
 import json
+from typing import Any
 
 import pytest
 
@@ -6,11 +7,11 @@ from tlslab.model.errors import StoreError
 from tlslab.store.jmh import read_jmh
 
 
-def metric(unit, values, **more):
+def metric(unit: str, values: list[Any], **more: Any) -> dict[str, Any]:
     return {"score": values[0], "scoreUnit": unit, "rawData": [values], **more}
 
 
-def result(mode, primary):
+def result(mode: str, primary: dict[str, Any]) -> dict[str, Any]:
     return {
         "jmhVersion": "1.37",
         "benchmark": "tlslab.Signatures.sign",
@@ -44,7 +45,7 @@ SAMPLE = result(
 )
 
 
-def test_both_modes_are_read():
+def test_both_modes_are_read() -> None:
     runs = read_jmh(json.dumps([THROUGHPUT, SAMPLE]), signers=True)
     throughput, sample = runs["throughput"], runs["sample"]
     assert throughput.per_s == (990.0, 1005.0)
@@ -56,7 +57,7 @@ def test_both_modes_are_read():
     assert sample.per_s == pytest.approx((960, 980))
 
 
-def test_without_other_processes_nothing_is_said_of_them():
+def test_without_other_processes_nothing_is_said_of_them() -> None:
     run = read_jmh(json.dumps([THROUGHPUT]), signers=False)["throughput"]
     assert run.iterations[0].signers_cpu_us is None
 
@@ -74,6 +75,6 @@ def test_without_other_processes_nothing_is_said_of_them():
         json.dumps([{**THROUGHPUT, "secondaryMetrics": {}}]),
     ],
 )
-def test_what_is_no_result_is_refused(text):
+def test_what_is_no_result_is_refused(text: str) -> None:
     with pytest.raises(StoreError):
         read_jmh(text, signers=False)

@@ -53,8 +53,8 @@ def test_a_command_has_the_factors_in_its_environment(tmp_path: Path) -> None:
     script = tmp_path / "show"
     script.write_text('#!/bin/sh\necho "$TLSLAB_TLS $TLSLAB_GROUP_OPENSSL" > "$1"\n')
     script.chmod(0o755)
-    parse_hook(f"{script} {tmp_path}/told", FACTORS).run(P384)
-    assert (tmp_path / "told").read_text() == "1.2 secp384r1\n"
+    parse_hook(f"{script} {tmp_path}/levels", FACTORS).run(P384)
+    assert (tmp_path / "levels").read_text() == "1.2 secp384r1\n"
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Java installations are found once each, and those that do not start are told."""
+"""Java installations are found once each, and those that do not start are reported."""
 
 from pathlib import Path
 

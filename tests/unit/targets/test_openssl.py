@@ -1,4 +1,4 @@
-"""What servers on OpenSSL are told."""
+"""Settings of servers on OpenSSL."""
 
 from tlslab.targets.openssl import cipher_list, group_list, is_weak, tls13_suites
 

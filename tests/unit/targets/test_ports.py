@@ -1,4 +1,4 @@
-"""Starts on free ports: whose port it is, and what is told when nothing comes of it."""
+"""Starts on free ports: whose port it is, and what is reported when a start fails."""
 
 import socket
 import sys

@@ -34,7 +34,7 @@ def target(tmp_path: Path, body: str) -> Reference:
     return reference
 
 
-def test_the_servers_address_and_books_are_read_from_its_events(tmp_path: Path) -> None:
+def test_the_servers_address_and_counts_are_read_from_its_events(tmp_path: Path) -> None:
     running = target(tmp_path, SERVER).start()
     assert running.url == "https://127.0.0.1:4433/bytes/4788"
     assert [running.handshakes(), running.handshakes()] == [5, 10]
@@ -55,14 +55,14 @@ def test_a_server_that_does_not_start_is_reported_with_its_words(tmp_path: Path)
 LATE = """
 import json, signal
 signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
-told = 1
+sent = 1
 def event(full):
     return json.dumps({"event": "stats", "stats": {"handshakes": {"full": full}}})
 ready = json.dumps({"event": "ready", "address": "127.0.0.1:4433"})
-print(ready + "\\n" + event(told), flush=True)
+print(ready + "\\n" + event(sent), flush=True)
 while signal.sigwait([signal.SIGUSR1]):
-    told += 1
-    print(event(told), flush=True)
+    sent += 1
+    print(event(sent), flush=True)
 """
 
 
@@ -80,7 +80,7 @@ time.sleep(60)
 """
 
 
-def test_a_server_that_keeps_its_books_to_itself_is_reported(
+def test_a_server_that_sends_no_counts_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(reference_module, "STATS_S", 0.2)

@@ -4,6 +4,7 @@ import pytest
 
 from tlslab.model.errors import CannotRunError
 from tlslab.targets import softhsm
+from tlslab.targets.certificates import CertificateFiles
 from tlslab.targets.softhsm import explain
 
 
@@ -25,9 +26,9 @@ def test_words_become_one_line(words: str, message: str, remedy: str) -> None:
 def test_a_missing_program_is_named(
     monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    monkeypatch.setattr(softhsm.shutil, "which", lambda name: None)
+    monkeypatch.setattr("shutil.which", lambda name: None)
     folder = tmp_path_factory.mktemp("token")
-    files = softhsm.CertificateFiles(folder / "c.pem", folder / "c.key")
+    files = CertificateFiles(folder / "c.pem", folder / "c.key")
     with pytest.raises(CannotRunError, match="softhsm2-util is not installed") as caught:
         softhsm.make_token(folder, files)
     assert "softhsm2 and opensc" in caught.value.remedy

@@ -1,4 +1,4 @@
-"""What Tomcat is told, and what is told of it, without starting it."""
+"""How Tomcat is set up, and what is reported of it, without a start."""
 
 import zipfile
 from dataclasses import replace

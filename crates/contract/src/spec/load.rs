@@ -39,7 +39,7 @@ pub struct LoadSpec {
     pub open_within_ms: u64,
     /// Between a response and the next request on its connection, in microseconds.
     pub think_us: u64,
-    /// Connections of the measurement whose instants are kept, for a trace; the first so many of
+    /// Connections of the measurement whose instants are kept, for a trace; the first N of
     /// each worker's share.
     pub trace: u32,
 }
@@ -75,7 +75,7 @@ pub enum Rate {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Ramp {
-    /// At the begin of the measurement.
+    /// At the start of the measurement.
     pub from: f64,
     /// At the end of the ramp.
     pub to: f64,

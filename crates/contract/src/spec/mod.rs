@@ -1,6 +1,6 @@
 //! What to do: the run specification, plain data, and its checked form.
 //!
-//! [`RunSpec`] is what crosses the seam (JSON). [`CheckedSpec`] is a specification whose parts fit
+//! [`RunSpec`] is what crosses the JSON contract. [`CheckedSpec`] is a specification whose parts fit
 //! each other; nothing else can be run.
 
 mod client_identity;
@@ -111,9 +111,9 @@ pub struct RunSpec {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Stop {
-    /// After so many milliseconds.
+    /// After N milliseconds.
     DurationMs(u64),
-    /// After so many connections.
+    /// After N connections.
     Count(u64),
 }
 
@@ -121,7 +121,7 @@ pub enum Stop {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RequestsPerConnection {
-    /// So many, then the connection is closed.
+    /// N, then the connection is closed.
     Count(u32),
     /// As many as fit into the run.
     Unlimited,
@@ -383,8 +383,8 @@ impl RunSpec {
     /// The token becomes part of a path, so that it may hold nothing that means something there.
     fn check_proof(&self) -> Result<(), SpecError> {
         let Some(token) = &self.proof else { return Ok(()) };
-        let harmless = token.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
-        if harmless && (16..=64).contains(&token.len()) { Ok(()) } else { Err(SpecError::Proof) }
+        let is_plain = token.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+        if is_plain && (16..=64).contains(&token.len()) { Ok(()) } else { Err(SpecError::Proof) }
     }
 
     fn check_handshake_only(&self) -> Result<(), SpecError> {

@@ -59,7 +59,7 @@ impl Site {
         Self { peer, trust, asked }
     }
 
-    /// Checks a run of so many seconds, as if the server's address were public.
+    /// Checks a run of N seconds, as if the server's address were public.
     fn checked(
         &self,
         seconds: u64,

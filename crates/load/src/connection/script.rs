@@ -53,7 +53,7 @@ impl Script {
         self.sources.get((number % count) as usize).copied()
     }
 
-    /// Where in the order of requests the connection of this number begins. With so many requests on
+    /// Where in the order of requests the connection of this number begins. With N requests on
     /// each the places of a worker's connections follow each other; with as many as fit, they lie
     /// apart by a prime.
     pub(super) fn place(&self, number: u64) -> u32 {

@@ -140,7 +140,7 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// An empty recorder for a measurement of so many steps.
+    /// An empty recorder for a measurement of N steps.
     pub fn new(steps: usize, open_loop: bool) -> Self {
         Self {
             parts: (0..steps).map(|_| Part::new(open_loop)).collect(),
@@ -166,7 +166,7 @@ impl Recorder {
         }
     }
 
-    /// Begins the measurement with so many connections in flight.
+    /// Begins the measurement with N connections in flight.
     pub fn begin(&mut self, in_flight: u64) {
         self.carried = in_flight;
         self.second.clear();

@@ -48,7 +48,7 @@ impl Part {
         }
     }
 
-    /// Closes it: it lasted from `from`, that much after the measurement's begin, to `to`.
+    /// Closes it: it lasted from `from`, that much after the measurement's start, to `to`.
     pub fn close(&mut self, begin: Nanos, from: Nanos, to: Nanos, cpu: CpuTime) {
         (self.at, self.length, self.cpu) = (from - begin, to - from, cpu);
     }

@@ -99,8 +99,8 @@ mod tests {
         all.merge(&reasons);
         let mut outcomes = outcomes(11);
         outcomes.reasons = all.of(&outcomes);
-        let told: Vec<_> = outcomes.reasons.iter().map(|r| (&*r.reason, r.count)).collect();
-        assert_eq!(told, [("decode_error", 10), (OTHER, 1)]);
+        let reported: Vec<_> = outcomes.reasons.iter().map(|r| (&*r.reason, r.count)).collect();
+        assert_eq!(reported, [("decode_error", 10), (OTHER, 1)]);
         let ports: Vec<_> = outcomes.reasons[0].examples.iter().map(|e| e.local_port).collect();
         assert_eq!(ports, [1, 2, 3]);
         assert!(outcomes.balanced());

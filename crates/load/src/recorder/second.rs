@@ -1,4 +1,4 @@
-//! What a worker tells about once a second while a run goes on.
+//! What a worker reports about once a second during a run.
 
 use hdrhistogram::Histogram;
 
@@ -10,7 +10,7 @@ const HIGHEST: u64 = 64 * SECOND;
 /// Two digits, for a look at what goes on: small enough to be cleared in a microsecond.
 const DIGITS: u8 = 2;
 
-/// What one worker did since it last told; or several, taken together.
+/// What one worker, or several together, did since the last report.
 #[derive(Debug)]
 pub struct Second {
     /// The worker's time that it covers.

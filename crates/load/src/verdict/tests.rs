@@ -59,13 +59,13 @@ fn judge(change: impl FnOnce(&mut Made)) -> Vec<VerdictCode> {
     verdicts(&evidence).into_iter().map(|verdict| verdict.code).collect()
 }
 
-/// A second of the measurement with so many completed connections.
+/// A second of the measurement with N completed connections.
 fn slice(at_s: f64, completed: u64) -> Interval {
     Interval { at_s, seconds: 1.0, completed, failed: 0, cpu: CpuTime::default() }
 }
 
 #[test]
-fn a_server_that_stops_answering_is_told_from_a_slow_one() {
+fn a_server_that_stops_answering_is_distinguished_from_a_slow_one() {
     let stopped = |made: &mut Made| made.intervals = vec![slice(0.0, 10_000)];
     let longest = |made: &mut Made, ms: f64| {
         made.summaries.get_mut("service").unwrap().max_ms = ms;
@@ -103,7 +103,7 @@ fn open(made: &mut Made) {
     (made.flight, made.carried) = (flight(20_010, 0, 10), 0);
 }
 
-/// So many milliseconds in flight.
+/// N milliseconds in flight.
 fn flight(within: u64, before: u64, unfinished: u64) -> Flight {
     let nanos = |ms: u64| u128::from(ms * MILLISECOND);
     Flight {
@@ -234,7 +234,7 @@ fn a_connection_that_completes_has_a_service_time() {
 }
 
 #[test]
-fn a_closed_loop_that_loses_connections_is_told_unless_they_failed() {
+fn a_closed_loop_that_loses_connections_is_reported_unless_they_failed() {
     // Nine of ten in flight, and their times are true.
     let nine = |made: &mut Made| {
         made.flight = flight(18_000, 10, 9);
@@ -268,7 +268,7 @@ fn failed_connections_were_in_flight_as_well() {
 }
 
 #[test]
-fn late_starts_are_told_with_their_reason() {
+fn late_starts_are_reported_with_their_reason() {
     let late = |change: fn(&mut Summary)| {
         judge(|made| {
             open(made);
@@ -282,7 +282,7 @@ fn late_starts_are_told_with_their_reason() {
 }
 
 #[test]
-fn a_rate_that_is_not_achieved_is_told() {
+fn a_rate_that_is_not_achieved_is_reported() {
     let started = |started| {
         judge(|made| {
             open(made);
@@ -295,7 +295,7 @@ fn a_rate_that_is_not_achieved_is_told() {
 }
 
 #[test]
-fn a_share_of_resumed_connections_that_was_not_asked_for_is_told() {
+fn a_share_of_resumed_connections_that_was_not_asked_for_is_reported() {
     let judge = |resumed, resume_millionths| {
         let kinds = Kinds { full: 10_000 - resumed, resumed, ..Kinds::default() };
         judge(|made| (made.kinds, made.resume_millionths) = (kinds, resume_millionths))[0]

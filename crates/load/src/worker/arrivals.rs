@@ -52,7 +52,7 @@ impl<B: Backend, C: Clock> Worker<'_, B, C> {
         if self.pacing.is_some() && self.ahead.is_none() && self.share.mix.is_full() {
             let (next, now) = (self.next_start(), self.clock.now());
             if next != Nanos::MAX && next > now + 2 * self.making {
-                // What fails now is tried again, and told, when the connection is due.
+                // What fails now is tried again, and reported, when the connection is due.
                 self.ahead = self.backend.open().ok();
                 self.making = self.clock.now() - now;
             }

@@ -60,7 +60,7 @@ pub struct Share<'r> {
     pub trace: usize,
     /// The processor that this worker is pinned to.
     pub processor: Option<usize>,
-    /// Where to tell how far it is.
+    /// Where to report its progress.
     pub status: &'r WorkerStatus,
 }
 
@@ -110,8 +110,8 @@ pub struct Worker<'r, B: Backend, C> {
     measurement: Mark,
     slice: Mark,
     step: Mark,
-    /// When this worker last told how it goes.
-    told_at: Nanos,
+    /// When this worker last reported.
+    reported_at: Nanos,
     next_sweep: Nanos,
     usage: WorkerUsage,
 }
@@ -151,7 +151,7 @@ impl<'r, B: Backend, C: Clock> Worker<'r, B, C> {
             measurement: mark,
             slice: mark,
             step: mark,
-            told_at: 0,
+            reported_at: 0,
             next_sweep: 0,
             share,
         })
@@ -168,7 +168,7 @@ impl<'r, B: Backend, C: Clock> Worker<'r, B, C> {
             self.wait(&mut ready)?;
             self.wake();
             for event in &ready {
-                // An arrival that is due goes before what others have to be told.
+                // An arrival that is due goes before reports to others.
                 self.admit();
                 self.serve(*event);
             }
@@ -316,7 +316,7 @@ impl<'r, B: Backend, C: Clock> Worker<'r, B, C> {
         }
         let number = self.started;
         self.started += 1;
-        self.share.status.tell_started(self.started);
+        self.share.status.report_started(self.started);
         self.fly(now);
         self.in_flight += 1;
         let is_known = socket.is_some();

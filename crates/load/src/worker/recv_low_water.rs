@@ -31,14 +31,14 @@ impl RecvLowWater {
         Self { bytes: 1, lessons: if alike { LESSONS } else { 0 } }
     }
 
-    /// So many bytes have to be there before the next connection wakes its worker, the server's part
+    /// N bytes have to be there before the next connection wakes its worker, the server's part
     /// of the handshake and the response alike.
     pub fn bytes(self) -> u32 {
         self.bytes
     }
 
     /// Takes note of what a connection that was woken still has to wait for, of which the server's
-    /// part of the handshake had so many bytes (None where it was more than one flight). Whether any
+    /// part of the handshake had N bytes (None where it was more than one flight). Whether any
     /// byte has to wake this connection from now on.
     pub fn waits(&mut self, wait: Wait, flight: Option<u64>) -> bool {
         match (wait, flight) {
@@ -55,7 +55,7 @@ impl RecvLowWater {
         true
     }
 
-    /// Takes note that a connection has completed with so many bytes after the handshake: with fewer
+    /// Takes note that a connection has completed with N bytes after the handshake: with fewer
     /// than it takes to wake, it had to be looked after.
     pub fn completed(&mut self, came: u64) {
         if came < u64::from(self.bytes) {

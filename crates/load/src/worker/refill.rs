@@ -30,7 +30,7 @@ pub struct Refiller<S> {
 }
 
 impl<S: Session> Refiller<S> {
-    /// For so many connections in flight, whose worker waits on this poller.
+    /// For N connections in flight, whose worker waits on this poller.
     pub fn new(
         refill: Refill,
         script: &Script,

@@ -1,4 +1,4 @@
-//! What a worker tells while it runs, and is told, without ever waiting for whoever watches.
+//! What a worker reports while it runs, and what it is asked for, without waiting for the watcher.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::recorder::Second;
 use tlslab_system::clock::Nanos;
 
-/// What a worker tells while it runs; it writes, and whoever watches the run reads.
+/// What a worker reports while it runs; it writes, and whoever watches the run reads.
 #[derive(Debug)]
 #[repr(align(128))]
 pub struct WorkerStatus {
@@ -40,8 +40,8 @@ impl WorkerStatus {
         self.started.load(Ordering::Relaxed)
     }
 
-    /// Tells how many connections were begun so far.
-    pub fn tell_started(&self, count: u64) {
+    /// Reports how many connections were begun so far.
+    pub fn report_started(&self, count: u64) {
         self.started.store(count, Ordering::Relaxed);
     }
 
@@ -50,8 +50,8 @@ impl WorkerStatus {
         self.open.load(Ordering::Relaxed)
     }
 
-    /// Tells how many connections are open.
-    pub fn tell_open(&self, count: u64) {
+    /// Reports how many connections are open.
+    pub fn report_open(&self, count: u64) {
         self.open.store(count, Ordering::Relaxed);
     }
 

@@ -13,7 +13,7 @@ pub(super) const SWEEP: Nanos = 50 * MILLISECOND;
 /// The length of the slices in which a measurement is recorded.
 const SLICE: Nanos = 100 * MILLISECOND;
 
-/// The begin of something that is measured.
+/// The start of something that is measured.
 #[derive(Debug, Clone, Copy)]
 pub struct Mark {
     pub at: Nanos,
@@ -50,11 +50,11 @@ impl<B: Backend, C: Clock> Worker<'_, B, C> {
             self.next_sweep = now + SWEEP;
             self.sweep(now);
             if self.phase == Phase::Warmup {
-                self.share.status.tell_open(self.open());
+                self.share.status.report_open(self.open());
             }
         }
         if self.share.status.is_asked() {
-            self.tell(now);
+            self.report(now);
         }
         if self.phase == Phase::Drain && self.in_flight == 0 {
             self.phase = Phase::Done;
@@ -82,7 +82,7 @@ impl<B: Backend, C: Clock> Worker<'_, B, C> {
         self.measurement = Mark { at: now, cpu: thread_cpu() };
         self.slice = self.measurement;
         self.step = self.measurement;
-        self.told_at = now;
+        self.reported_at = now;
     }
 
     fn end_measurement(&mut self, now: Nanos) {
@@ -164,15 +164,15 @@ impl<B: Backend, C: Clock> Worker<'_, B, C> {
         self.slice = next;
     }
 
-    /// Tells whoever watches what was done since this was last told.
-    fn tell(&mut self, now: Nanos) {
+    /// Reports what was done since the last report.
+    fn report(&mut self, now: Nanos) {
         let second = &mut self.recorder.second;
-        second.length = now - self.told_at;
+        second.length = now - self.reported_at;
         second.in_flight = self.in_flight as u64;
         second.waiting = self.pacing.as_ref().map_or(0, |pacing| pacing.waiting());
         self.share.status.answer(second);
         if !self.share.status.is_asked() {
-            self.told_at = now;
+            self.reported_at = now;
         }
     }
 

@@ -22,7 +22,7 @@ fn crowded(backend: BackendChoice, backlog: i32) -> RunRecord {
 }
 
 #[test]
-fn connections_that_wait_beyond_the_measurement_break_no_law_and_are_told() {
+fn connections_that_wait_beyond_the_measurement_keep_littles_law_and_are_reported() {
     for (backend, backlog) in BACKENDS.into_iter().zip([1, 5]) {
         let record = crowded(backend, backlog);
         let codes: Vec<_> = record.verdicts.iter().map(|verdict| verdict.code).collect();

@@ -102,7 +102,7 @@ impl<B: Backend> Scene<B> {
     }
 
     /// One connection whose server's bytes come in pieces of these lengths, then all that is left;
-    /// it ends with its last byte, or after so many. Also gives the number of bytes that came.
+    /// it ends with its last byte, or after N. Also gives the number of bytes that came.
     fn converse(&mut self, pieces: &[usize], last: usize) -> (Seen, usize) {
         let mut session = self.server.session(RESPONSE);
         let mut client = Client::new(&mut self.backend, &self.listener, self.urgent);
@@ -157,7 +157,7 @@ impl<S: Session> Client<S> {
         bytes
     }
 
-    /// Goes as far as so many bytes in all, or the end behind them, take it.
+    /// Goes as far as N bytes in all, or the end behind them, take it.
     fn go_on(&mut self, delivered: usize, ended: bool) {
         let deadline = Instant::now() + PATIENCE;
         let waits = |end: &Result<Progress, Failure>| *end == Ok(Progress::WantRead);

@@ -205,7 +205,7 @@ fn a_server_that_lets_no_more_requests_begin_is_waited_for_once() {
 }
 
 #[test]
-fn connections_that_the_peer_ends_are_told_apart_by_how_and_when() {
+fn connections_that_the_peer_ends_are_reported_apart_by_how_and_when() {
     let authority = Authority::new("tlslab test");
     let some = [settings_frame(&[]), head(&[]), frame(DATA, 0, 1, b"abc")].concat();
     let leaves = |last, code| says(&goaway(last, code));

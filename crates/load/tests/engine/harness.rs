@@ -76,7 +76,7 @@ pub fn try_run(spec: RunSpec, trust: TrustAnchors) -> Result<RunRecord, RunError
     let record = run(&spec, &checked, &mut Deaf, &AtomicBool::new(false))?;
     let took = began.elapsed();
     assert!(took <= longest(&spec) + SLACK, "{took:?}");
-    assert_books(&record);
+    assert_accounting(&record);
     Ok(record)
 }
 
@@ -102,7 +102,7 @@ fn longest(spec: &CheckedSpec) -> Duration {
 }
 
 /// The accounting identity, and that only completed connections enter facts and histograms.
-pub fn assert_books(record: &RunRecord) {
+pub fn assert_accounting(record: &RunRecord) {
     let outcomes = &record.outcomes;
     assert!(outcomes.balanced(), "{outcomes:?}");
     let unexpected: u64 = outcomes.unexpected.values().sum();
@@ -179,7 +179,7 @@ fn assert_names(record: &RunRecord) {
     assert_eq!(total(|name| name.unexpected), outcomes.unexpected.values().sum::<u64>());
 }
 
-/// In an open loop: arrivals = started + still waiting, attempts = in flight at the begin + started.
+/// In an open loop: arrivals = started + still waiting, attempts = in flight at the start + started.
 fn assert_arrivals(record: &RunRecord) {
     let Some(open_loop) = &record.open_loop else {
         assert!(!record.summaries.contains_key("response"));
@@ -195,7 +195,7 @@ fn assert_arrivals(record: &RunRecord) {
     assert!(record.summaries["response"].mean_ms >= record.summaries["service"].mean_ms * 0.999);
 }
 
-/// What is told of the steps adds up to what is told of the whole.
+/// The figures of the steps add up to those of the whole.
 fn assert_steps(record: &RunRecord) {
     if record.steps.is_empty() {
         return;

@@ -24,10 +24,10 @@ fn held(spec: RunSpec, trust: TrustAnchors, levels: &[u32]) -> Result<HoldRecord
     let spec = RunSpec { connections, ..spec }.checked().unwrap();
     let checked = check(&spec, trust)?;
     let plan = Plan { levels: levels.to_vec(), dwell: 40 * MILLISECOND };
-    let mut told = Vec::new();
-    let mut tell = |level: &_| told.push(*level);
-    let record = hold(&spec, &checked, &plan, &mut tell, &AtomicBool::new(false))?;
-    assert_eq!(told, record.levels);
+    let mut reported = Vec::new();
+    let mut report = |level: &_| reported.push(*level);
+    let record = hold(&spec, &checked, &plan, &mut report, &AtomicBool::new(false))?;
+    assert_eq!(reported, record.levels);
     let failed: u64 = record.failed.values().sum();
     assert_eq!(record.attempts, record.alive + record.lost + failed, "{record:?}");
     Ok(record)
@@ -60,8 +60,8 @@ fn every_connection_of_every_level_rests_and_answers_again() {
 /// The bound that the reference documentation states, with the server in the same process: what is
 /// seen here is the client and the server together.
 #[test]
-fn a_connection_at_rest_costs_kibibytes_and_not_its_buffers() {
-    if !by_itself("hold::a_connection_at_rest_costs_kibibytes_and_not_its_buffers") {
+fn an_idle_connection_costs_kibibytes_and_not_its_buffers() {
+    if !by_itself("hold::an_idle_connection_costs_kibibytes_and_not_its_buffers") {
         return;
     }
     const RUSTLS_CLIENT: u64 = 16 * 1024;

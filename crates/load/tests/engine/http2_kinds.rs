@@ -22,7 +22,7 @@ const SERVERS: [ServerBackend; 2] = [ServerBackend::Openssl, ServerBackend::Rust
 /// Everything that can be resumed.
 const ALL: Resumption = Resumption { id: true, ticket: true, psk: true, tickets: 2, early_data: 0 };
 
-/// Requests on each connection, so many under way at once.
+/// Requests on each connection, N under way at once.
 const REQUESTS: u32 = 6;
 const STREAMS: u32 = 3;
 
@@ -37,7 +37,7 @@ fn reference(backend: ServerBackend, clients: Option<&Authority>) -> (Server, Tr
     (Server::start(&spec).unwrap(), TrustAnchors::Certificates(vec![authority]))
 }
 
-/// A run of so many connections over HTTP/2, four at once.
+/// A run of N connections over HTTP/2, four at once.
 fn over_http2(server: &Server, backend: BackendChoice, count: u64) -> RunSpec {
     let spec = spec(server.address(), backend);
     let mut spec = RunSpec { connections: 4, stop: Stop::Count(count), ..spec };
@@ -47,7 +47,7 @@ fn over_http2(server: &Server, backend: BackendChoice, count: u64) -> RunSpec {
     spec
 }
 
-/// All connections did as asked, over HTTP/2; so many of them resumed.
+/// All connections did as asked, over HTTP/2; N of them resumed.
 fn assert_did(record: &RunRecord, resumed: u64, full: u64) {
     assert_eq!(record.outcomes.completed, resumed + full, "{:?}", record.outcomes);
     assert_eq!((record.kinds.resumed, record.kinds.full), (resumed, full));

@@ -113,8 +113,9 @@ fn where_the_minimal_client_is_refused_the_library_makes_all_connections_and_a_n
             let record = measured(RunSpec { stop: Stop::Count(4), ..spec }, trust(&authority));
             assert_eq!(record.outcomes.completed, 4, "{:?}", record.outcomes);
             assert_eq!(record.minimal_client, minimal);
-            let told = record.notes.iter().any(|note| note.contains("minimal client could not"));
-            assert_eq!(told, minimal == 0, "{:?}", record.notes);
+            let reported =
+                record.notes.iter().any(|note| note.contains("minimal client could not"));
+            assert_eq!(reported, minimal == 0, "{:?}", record.notes);
             drop(TcpStream::connect(address));
             assert_eq!(server.join().unwrap(), preflight + 4);
         }

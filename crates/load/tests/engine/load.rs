@@ -92,7 +92,7 @@ fn a_run_with_requests_agrees_with_the_servers_own_count() {
 }
 
 #[test]
-fn a_run_by_time_keeps_its_books() {
+fn a_run_by_time_keeps_its_accounting() {
     let (server, trust) = reference(ServerBackend::Openssl);
     for spec in every_client(server.address()) {
         for (threads, handshake_only) in [(1, false), (2, true)] {

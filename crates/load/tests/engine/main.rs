@@ -1,7 +1,7 @@
 //! The engine as its users meet it, in one program: linking is what tests cost most. What needs a
 //! process of its own makes one ([`alone`]).
 
-mod agreement;
+mod equal_clients;
 mod alone;
 mod backlog;
 mod client_certificates;

@@ -75,7 +75,7 @@ fn sessions_to_resume_are_those_of_one_name() {
 }
 
 #[test]
-fn a_name_that_the_server_lacks_is_told_before_the_load() {
+fn a_name_that_the_server_lacks_is_reported_before_the_load() {
     let authority = Authority::new("names");
     let server = by_name(&authority, Version::Tls13);
     for backend in BACKENDS {

@@ -1,4 +1,4 @@
-//! Load over time: open loop, steps, ramps, think time; and what is told while a run goes on.
+//! Load over time: open loop, steps, ramps, think time; and what is reported during a run.
 
 use std::sync::atomic::AtomicBool;
 
@@ -29,7 +29,7 @@ fn reference() -> (Server, TrustAnchors) {
     (server, TrustAnchors::Certificates(vec![authority]))
 }
 
-/// A run of so many milliseconds with up to 64 connections.
+/// A run of N milliseconds with up to 64 connections.
 fn timed(server: &Server, backend: BackendChoice, ms: u64, load: LoadSpec) -> RunSpec {
     let stop = Stop::DurationMs(ms);
     RunSpec { stop, load, connections: 64, ..spec(server.address(), backend) }
@@ -111,7 +111,7 @@ fn time_in_flight_counts_up_to_the_end_of_the_measurement() {
     let authority = Authority::new("silence");
     let identities = vec![authority.issue(Key::P256)];
     let peer = Peer::start(&Settings { identities, ..Settings::default() }, 1, bare(vec![Wait]));
-    // One connection, which nothing is heard of from its begin to the end.
+    // One connection, of which nothing is heard from start to end.
     let spec = spec(peer.address(), BACKENDS[0]);
     let spec = RunSpec { stop: Stop::DurationMs(300), connections: 1, ..spec };
     let record = measured(spec, trust(&authority));
@@ -200,7 +200,7 @@ fn no_deadline_holds_while_a_connection_thinks() {
         let spec = spec.checked().unwrap();
         let checked = check(&spec, trust.clone()).unwrap();
         let record = run(&spec, &checked, &mut Notes::default(), &AtomicBool::new(false)).unwrap();
-        harness::assert_books(&record);
+        harness::assert_accounting(&record);
         assert_eq!((record.outcomes.completed, record.requests), (2, 4), "{version:?}");
     }
 }
@@ -244,7 +244,7 @@ fn a_server_that_hangs_up_while_a_connection_thinks_has_closed_it() {
     }
 }
 
-/// Keeps what it is told.
+/// Keeps what is reported.
 #[derive(Default)]
 struct Notes {
     seconds: Vec<Progress>,
@@ -266,12 +266,12 @@ fn observed(spec: RunSpec, trust: TrustAnchors, notes: &mut Notes) -> RunRecord 
     let spec = spec.checked().unwrap();
     let checked = check(&spec, trust).unwrap();
     let record = run(&spec, &checked, notes, &AtomicBool::new(false)).unwrap();
-    harness::assert_books(&record);
+    harness::assert_accounting(&record);
     record
 }
 
 #[test]
-fn each_second_is_told_and_nothing_is_told_twice() {
+fn each_second_is_reported_and_nothing_twice() {
     let (server, trust) = reference();
     for load in [LoadSpec::default(), rate(Rate::Constant(50.0))] {
         let is_open = load.rate.is_some();

@@ -235,7 +235,7 @@ fn sampling_authenticates_the_first_connection_and_one_in_a_period() {
 }
 
 #[test]
-fn anyone_is_trusted_when_told_so() {
+fn anyone_is_trusted_on_request() {
     let authority = Authority::new("tlslab test");
     let server = server(&authority);
     let offer = ClientSettings { trust: TrustAnchors::Anyone, ..offer(&authority) };

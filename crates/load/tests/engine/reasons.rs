@@ -1,4 +1,4 @@
-//! What a record says of the reasons of failures, and what servers are told before the end: alerts and
+//! What a record says of the reasons of failures, and what servers are sent before the end: alerts and
 //! errors of HTTP/2, read off the wire by the peer that has broken a rule.
 
 use std::net::SocketAddr;
@@ -54,7 +54,7 @@ fn met(client: &str, authority: &Authority, fault: &Fault) -> Outcomes {
     measured(spec_of(client, peer.address()), trust(authority)).outcomes
 }
 
-/// What peers have noted of so many connections, if it comes in time.
+/// What peers have noted of N connections, if it comes in time.
 fn noted<T>(notes: &Notes<T>, count: usize) -> Vec<T> {
     let deadline = Instant::now() + PATIENCE;
     while notes.lock().unwrap().len() < count && Instant::now() < deadline {
@@ -110,8 +110,8 @@ fn every_client_sends_an_alert_before_it_leaves() {
         (Forgery::UnknownUpdate, "illegal parameter"),
         (Forgery::CutTicket, "decode error"),
     ] {
-        let told: Notes<String> = Notes::default();
-        let fault = alerted(&settings(&authority), forgery, Arc::clone(&told));
+        let reported: Notes<String> = Notes::default();
+        let fault = alerted(&settings(&authority), forgery, Arc::clone(&reported));
         for client in CLIENTS {
             let outcomes = met(client, &authority, &fault);
             let classes: Vec<_> = outcomes.failed.keys().map(String::as_str).collect();
@@ -124,9 +124,9 @@ fn every_client_sends_an_alert_before_it_leaves() {
                 _ => 0,
             };
             let all = (CONNECTIONS - silent) as usize;
-            let told = noted(&told, all);
-            let right = told.iter().filter(|words| words.ends_with(alert)).count();
-            assert_eq!((right, told.len()), (all, all), "{forgery:?}, {client}: {told:?}");
+            let reported = noted(&reported, all);
+            let right = reported.iter().filter(|words| words.ends_with(alert)).count();
+            assert_eq!((right, reported.len()), (all, all), "{forgery:?}, {client}: {reported:?}");
         }
     }
 }
@@ -144,9 +144,9 @@ fn answers(authority: &Authority, bytes: &[u8]) -> Vec<(Vec<Said>, Outcomes)> {
         let outcomes = measured(spec, trust(authority)).outcomes;
         let notes = noted(&notes, CONNECTIONS as usize);
         assert_eq!(notes.len() as u64, CONNECTIONS, "{backend:?}");
-        let told: Vec<_> = notes.iter().map(|said| h2::said(said)).collect();
-        assert!(told.iter().all(|one| *one == told[0]), "{backend:?}: {told:?}");
-        (told[0].clone(), outcomes)
+        let reported: Vec<_> = notes.iter().map(|said| h2::said(said)).collect();
+        assert!(reported.iter().all(|one| *one == reported[0]), "{backend:?}: {reported:?}");
+        (reported[0].clone(), outcomes)
     });
     runs.collect()
 }
@@ -157,7 +157,7 @@ fn head() -> Vec<u8> {
 }
 
 #[test]
-fn errors_of_http2_are_told_with_their_code_before_the_end() {
+fn errors_of_http2_are_reported_with_their_code_before_the_end() {
     let authority = Authority::new("tlslab test");
     let window = |stream| frame(WINDOW_UPDATE, 0, stream, &0x7fff_ffff_u32.to_be_bytes());
     let upper = [STATUS_200, &field("Server", "a")].concat();
@@ -209,8 +209,8 @@ fn errors_of_http2_are_told_with_their_code_before_the_end() {
         ),
         ("a list of 64 KiB", parts, goes(11), "enhance_your_calm (a header list"),
     ] {
-        for (told, outcomes) in answers(&authority, &bytes) {
-            assert_eq!(told, said, "{name}: {outcomes:?}");
+        for (reported, outcomes) in answers(&authority, &bytes) {
+            assert_eq!(reported, said, "{name}: {outcomes:?}");
             let [counted] = &outcomes.reasons[..] else { panic!("{name}: {outcomes:?}") };
             assert_eq!((&*counted.class, counted.count), ("http_protocol", CONNECTIONS), "{name}");
             assert!(counted.reason.starts_with(reason), "{name}: {}", counted.reason);
@@ -241,9 +241,9 @@ fn what_http2_allows_is_taken_and_answered() {
         ),
         ("PING behind CONTINUATION", [continued, ping, body].concat(), vec![Said::Pong]),
     ] {
-        for (told, outcomes) in answers(&authority, &bytes) {
+        for (reported, outcomes) in answers(&authority, &bytes) {
             assert_eq!(
-                (told, outcomes.completed),
+                (reported, outcomes.completed),
                 (said.clone(), CONNECTIONS),
                 "{name}: {outcomes:?}"
             );
@@ -258,8 +258,8 @@ fn what_the_peer_says_is_never_called_ours_nor_the_reverse() {
         (h2::goaway(0, 11), "goaway_enhance_your_calm", "enhance_your_calm"),
         (h2::reset(1, 7), "stream_reset", "refused_stream"),
     ] {
-        for (told, outcomes) in answers(&authority, &bytes) {
-            assert_eq!(told, [], "nobody tells a peer what it has said");
+        for (reported, outcomes) in answers(&authority, &bytes) {
+            assert_eq!(reported, [], "nobody repeats to a peer what it has said");
             let [counted] = &outcomes.reasons[..] else { panic!("{outcomes:?}") };
             let found = (&*counted.class, &*counted.reason, counted.count);
             assert_eq!(found, (class, reason, CONNECTIONS));

@@ -86,7 +86,7 @@ fn pages_are_asked_for_by_their_weights_exactly() {
 }
 
 #[test]
-fn a_page_that_is_not_there_is_told_by_its_path_before_the_load() {
+fn a_page_that_is_not_there_is_reported_by_its_path_before_the_load() {
     let server = server();
     let mut spec = run_of(server.address(), HttpVersion::Http11);
     let page = |path: &str| WeightedPath { path: path.to_owned(), weight: 1 };

@@ -31,14 +31,14 @@ fn reference(backend: ServerBackend, resumption: Resumption) -> (Server, TrustAn
     (Server::start(&spec).unwrap(), TrustAnchors::Certificates(vec![authority]))
 }
 
-/// A run of so many connections, four at once, that resumes in this way.
+/// A run of N connections, four at once, that resumes in this way.
 fn resuming(address: SocketAddr, backend: BackendChoice, resume: Resume, count: u64) -> RunSpec {
     let mut spec = spec(address, backend);
     spec.tls.resume = resume;
     RunSpec { connections: 4, stop: Stop::Count(count), ..spec }
 }
 
-/// All connections did as asked; so many of them resumed.
+/// All connections did as asked; N of them resumed.
 fn assert_resumed(record: &RunRecord, resumed: u64, full: u64) {
     let kinds = &record.kinds;
     assert_eq!(record.outcomes.completed, resumed + full, "{:?}", record.outcomes);
@@ -118,7 +118,7 @@ fn a_key_alone_resumes_without_a_key_exchange() {
 }
 
 #[test]
-fn a_server_that_insists_on_a_key_exchange_is_told_from_one_that_does_not() {
+fn a_server_that_insists_on_a_key_exchange_is_distinguished_from_one_that_does_not() {
     let (server, trust) = reference(ServerBackend::Rustls, ALL);
     let spec = resuming(server.address(), BackendChoice::Openssl, Resume::PskOnly, 20);
     let error = try_run(spec, trust).unwrap_err();
@@ -387,7 +387,7 @@ fn assert_refilled(record: &RunRecord) {
     assert_eq!(record.outcomes.unexpected.len(), 0, "{:?}", record.outcomes);
     assert!(record.kinds.refill_connections > 0, "{:?}", record.kinds);
     let note = format!("{} full handshakes beside the load", record.kinds.refill_connections);
-    assert!(record.notes.iter().any(|told| told.contains(&note)), "{:?}", record.notes);
+    assert!(record.notes.iter().any(|reported| reported.contains(&note)), "{:?}", record.notes);
     let blamed = [VerdictCode::Unexpected, VerdictCode::ResumeRatio, VerdictCode::LittlesLaw];
     assert!(record.verdicts.iter().all(|v| !blamed.contains(&v.code)), "{:?}", record.verdicts);
 }

@@ -5,7 +5,7 @@ use std::io::{self, ErrorKind, Read, Write};
 /// Room for the flights of a handshake with a chain of certificates.
 const USUAL: usize = 16 * 1024;
 
-/// A buffer that is written at its end and read at its begin; used again and again, it allocates
+/// A buffer that is written at its end and read at its start; used again and again, it allocates
 /// nothing, and never clears what it will overwrite.
 #[derive(Debug)]
 pub struct Buffer {
@@ -45,7 +45,7 @@ impl Buffer {
         &mut self.bytes[self.read..self.filled]
     }
 
-    /// Takes note that so many bytes were read.
+    /// Takes note that N bytes were read.
     pub fn consume(&mut self, length: usize) {
         self.read += length;
         if self.is_empty() {
@@ -58,12 +58,12 @@ impl Buffer {
         &mut self.bytes[self.filled..]
     }
 
-    /// Takes note that so many bytes of the room were written.
+    /// Takes note that N bytes of the room were written.
     pub fn fill(&mut self, length: usize) {
         self.filled += length;
     }
 
-    /// Makes room for so many bytes more.
+    /// Makes room for N bytes more.
     pub fn reserve(&mut self, length: usize) {
         if self.bytes.len() < self.filled + length {
             self.bytes.resize(self.filled + length, 0);

@@ -172,7 +172,7 @@ fn connect<L: Library>(
     }
 }
 
-/// Seals so many records and opens them; the bytes on the wire, and the time of each side.
+/// Seals N records and opens them; the bytes on the wire, and the time of each side.
 fn batch(
     sealer: &mut impl Side,
     opener: &mut impl Side,

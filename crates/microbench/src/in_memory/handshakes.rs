@@ -20,7 +20,7 @@ use tlslab_system::clock::{Clock, MILLISECOND, MonotonicClock, Nanos, SECOND, Th
 use tlslab_wire::names::Group;
 use tlslab_wire::outcome::{Failure, Mismatch};
 
-/// On one handshake in so many the sides are timed. Some eight readings of the thread's clock, of
+/// On one handshake in N the sides are timed. Some eight readings of the thread's clock, of
 /// 200 ns each, on one handshake in sixteen are 0.03 % of a handshake of 400 us.
 const TIMED_PERIOD: u64 = 16;
 

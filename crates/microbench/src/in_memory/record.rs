@@ -66,7 +66,7 @@ pub struct HandshakeResult {
     /// Who signed with a key away from the process, and how often; empty without one.
     #[serde(default)]
     pub signatures: Vec<NodeSignatures>,
-    /// `service`: begin to end of a handshake, on the wall clock; HdrHistogram V2 (compressed) in
+    /// `service`: start to end of a handshake, on the wall clock; HdrHistogram V2 (compressed) in
     /// base64, values in nanoseconds. `signing`: the same of a signature of a key away from the
     /// process.
     pub histograms: BTreeMap<String, String>,
@@ -112,7 +112,7 @@ pub struct SideCost {
     pub cpu_us: f64,
     /// Handshakes on which the sides were timed.
     pub timed: u64,
-    /// One handshake in so many is timed.
+    /// One handshake in N is timed.
     pub period: u64,
     /// What a reading of the clock costs, in nanoseconds.
     pub clock_ns: f64,

@@ -51,7 +51,7 @@ pub fn tls12(algorithm: hmac::Algorithm) -> impl FnMut() {
     }
 }
 
-/// P_hash: so many blocks of output from a label and seed of `length` bytes.
+/// P_hash: N blocks of output from a label and seed of `length` bytes.
 fn expand(key: &hmac::Key, length: usize, blocks: usize) {
     let seed = [7; 128];
     let mut a = hmac::sign(key, &seed[..length]);

@@ -207,7 +207,7 @@ impl Protection {
         Ok(context)
     }
 
-    /// What a record of so many bytes grows to before it is encrypted: CBC's MAC and padding.
+    /// What a record of N bytes grows to before it is encrypted: CBC's MAC and padding.
     fn padded(self, bytes: usize) -> usize {
         match self.mac {
             None => bytes,

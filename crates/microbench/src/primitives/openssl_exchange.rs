@@ -140,7 +140,7 @@ fn agree(ours: &PKey<Private>, theirs: &PKey<Private>) -> Result<(), ErrorStack>
     let context = Context::of(ours)?;
     let mut secret = [0; 512];
     let mut length = secret.len();
-    // SAFETY: keys and context are alive; the secret has the room that is told.
+    // SAFETY: keys and context are alive; the secret has the room that is given.
     unsafe {
         checked(sys::EVP_PKEY_derive_init(context.0))?;
         checked(sys::EVP_PKEY_derive_set_peer(context.0, theirs.as_ptr()))?;
@@ -152,7 +152,7 @@ fn encapsulate(theirs: &PKey<Private>) -> Result<Vec<u8>, ErrorStack> {
     let context = Context::of(theirs)?;
     let (mut ciphertext, mut secret) = (vec![0; 2048], [0; 128]);
     let (mut length, mut secret_length) = (ciphertext.len(), secret.len());
-    // SAFETY: key and context are alive; both buffers have the room that is told.
+    // SAFETY: key and context are alive; both buffers have the room that is given.
     unsafe {
         checked(sys::EVP_PKEY_encapsulate_init(context.0, ptr::null()))?;
         checked(sys::EVP_PKEY_encapsulate(
@@ -171,7 +171,7 @@ fn decapsulate(ours: &PKey<Private>, ciphertext: &[u8]) -> Result<(), ErrorStack
     let context = Context::of(ours)?;
     let mut secret = [0; 128];
     let mut length = secret.len();
-    // SAFETY: key and context are alive; the secret has the room that is told.
+    // SAFETY: key and context are alive; the secret has the room that is given.
     unsafe {
         checked(sys::EVP_PKEY_decapsulate_init(context.0, ptr::null()))?;
         checked(sys::EVP_PKEY_decapsulate(

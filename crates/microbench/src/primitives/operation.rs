@@ -60,7 +60,7 @@ impl Operation {
         }
     }
 
-    /// Processor time of so many calls.
+    /// Processor time of N calls.
     fn times(&mut self, calls: u64) -> Nanos {
         let begun = ThreadClock.now();
         (0..calls).for_each(|_| (self.call)());

@@ -186,7 +186,7 @@ fn main() -> ExitCode {
     match arguments.and_then(carry_out) {
         Ok(()) => ExitCode::SUCCESS,
         Err(Failure(code, message)) => {
-            // Nobody is left to tell if standard error is closed.
+            // Nobody is left to report to if standard error is closed.
             let _ = writeln!(std::io::stderr(), "tlslab-serve: {message}");
             ExitCode::from(code)
         }

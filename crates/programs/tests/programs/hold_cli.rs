@@ -12,7 +12,7 @@ fn peer(authority: &Authority, last: Option<(usize, Farewell)>) -> Peer {
 }
 
 #[test]
-fn what_is_held_is_told_as_json_that_fits_its_schema_and_as_text() {
+fn what_is_held_is_reported_as_json_that_fits_its_schema_and_as_text() {
     let authority = Authority::new("tlslab test");
     let (peer, ca) = (peer(&authority, None), Temporary::ca(&authority));
     let url = url(peer.address());
@@ -25,8 +25,8 @@ fn what_is_held_is_told_as_json_that_fits_its_schema_and_as_text() {
     let events: Vec<Value> =
         said.stderr.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert!(events.iter().all(|event| event["event"] == "held"));
-    let told: Vec<&Value> = events.iter().map(|event| &event["level"]).collect();
-    assert_eq!(told, record["levels"].as_array().unwrap().iter().collect::<Vec<_>>());
+    let reported: Vec<&Value> = events.iter().map(|event| &event["level"]).collect();
+    assert_eq!(reported, record["levels"].as_array().unwrap().iter().collect::<Vec<_>>());
 
     let said = run(&flags);
     assert_eq!(said.code, Some(0), "{said:?}");
@@ -51,7 +51,7 @@ fn what_makes_no_sense_is_wrong_usage() {
 }
 
 #[test]
-fn an_address_of_somebody_else_is_told_before_the_run() {
+fn an_address_of_somebody_else_is_reported_before_the_run() {
     let authority = Authority::new("tlslab test");
     let peer = peer(&authority, None);
     let url = url(peer.address());

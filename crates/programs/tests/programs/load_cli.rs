@@ -110,7 +110,7 @@ fn a_target_that_cannot_be_loaded_is_said_in_one_line() {
 }
 
 #[test]
-fn a_ca_file_without_a_certificate_is_told_by_its_name() {
+fn a_ca_file_without_a_certificate_is_reported_by_its_name() {
     let (_, key) = Authority::new("tlslab test").issue(Key::P256).pem();
     let cut = "-----BEGIN CERTIFICATE-----\nMIIB";
     let der = Authority::new("tlslab test").certificate().to_vec();

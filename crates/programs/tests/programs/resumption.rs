@@ -69,7 +69,7 @@ fn a_kind_that_a_back_end_lacks_is_named_with_those_that_it_has() {
 }
 
 #[test]
-fn a_server_resumes_what_its_flags_say_and_the_load_tells_how_it_went() {
+fn a_server_resumes_what_its_flags_say_and_the_load_reports_how_it_went() {
     let serving = Serving::start(&["--resumption", "psk", "--early-data", "4096"]);
     let flags = ["--resume", "psk", "--early-data", "--json", "--events"];
     let output = load().args(serving.arguments(&flags)).output().unwrap();

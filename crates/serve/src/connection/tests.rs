@@ -72,7 +72,7 @@ impl Session for Plain {
     }
 }
 
-/// A connection, its peer, and a clock that goes when told.
+/// A connection, its peer, and a clock that is set by hand.
 struct Bench {
     connection: Connection<Plain>,
     peer: Peer,
@@ -307,7 +307,7 @@ fn a_peer_that_closes_in_the_middle_of_a_handshake_is_a_failed_one() {
 }
 
 #[test]
-fn what_breaks_tls_is_told_so_before_the_end() {
+fn what_breaks_tls_gets_an_alert_before_the_end() {
     let mut bench = Bench::new();
     assert_eq!(bench.take(b"H\xff"), Fate::Waits);
     assert_eq!(bench.rest(), "!");

@@ -30,7 +30,7 @@ pub struct Body {
 }
 
 impl Body {
-    /// The first so many bytes of the sequence.
+    /// The first N bytes of the sequence.
     pub fn new(length: u64) -> Self {
         Self { offset: 0, end: length }
     }
@@ -45,7 +45,7 @@ impl Body {
         self.offset >= self.end
     }
 
-    /// Takes the next bytes: at least one unless nothing is left, at most so many.
+    /// Takes the next bytes: at least one unless nothing is left, at most N.
     pub fn take(&mut self, at_most: usize) -> &'static [u8] {
         let start = (self.offset % BODY_PERIOD) as usize;
         let left = usize::try_from(self.end - self.offset).unwrap_or(usize::MAX);

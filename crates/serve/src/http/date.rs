@@ -20,7 +20,7 @@ impl HttpDate {
         self.at(since.as_secs() as i64)
     }
 
-    /// The date so many seconds after the begin of 1970.
+    /// The date N seconds after the start of 1970.
     fn at(&mut self, second: i64) -> &str {
         if self.second != second || self.text.is_empty() {
             self.second = second;

@@ -11,8 +11,8 @@ use super::content::Body;
 /// Lengths whose digests are kept. A run asks for a handful; more are computed again.
 const KEPT: usize = 256;
 
-/// Every body is the begin of one sequence, so the hash of a long one can go on from the state at
-/// the last multiple of this: no request but the first long one hashes more than so many bytes.
+/// Every body is the start of one sequence, so the hash of a long one can go on from the state at
+/// the last multiple of this: no request but the first long one hashes more than N bytes.
 const STEP: u64 = 1 << 20;
 
 /// SHA-256 of the first N bytes of the sequence, as the Repr-Digest field has it (RFC 9530).

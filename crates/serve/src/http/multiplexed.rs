@@ -23,7 +23,7 @@ const IDLE_LIMIT: u32 = 1 << 20;
 pub struct Multiplexed {
     session: Session<Exchanges>,
     exchanges: Exchanges,
-    told: bool,
+    reported: bool,
 }
 
 /// The requests under way.
@@ -58,7 +58,7 @@ impl Multiplexed {
             (libnghttp2_sys::NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, HEAD_LIMIT as u32),
         ];
         session.settings(&settings, WINDOW).ok()?;
-        Some(Self { session, exchanges: Exchanges::default(), told: false })
+        Some(Self { session, exchanges: Exchanges::default(), reported: false })
     }
 
     /// Takes plaintext; what it asks is to be answered at an instant, never an earlier one than that
@@ -123,16 +123,16 @@ impl Multiplexed {
         Ok(true)
     }
 
-    /// Appends plaintext that is to be sent: all there is, or a frame more than so many bytes.
+    /// Appends plaintext that is to be sent: all there is, or a frame more than N bytes.
     pub fn make(&mut self, plaintext: &mut Vec<u8>, limit: usize) -> Result<(), Broken> {
         self.session.send(&mut self.exchanges, plaintext, limit)
     }
 
-    /// Tells the client, once, that it is to send no more requests.
+    /// Lets the client know, once, that it is to send no more requests.
     pub fn go_away(&mut self) {
-        if !self.told {
+        if !self.reported {
             // Without memory for it, the connection's end has to say it.
-            self.told = self.session.go_away().is_ok();
+            self.reported = self.session.go_away().is_ok();
         }
     }
 
@@ -158,7 +158,7 @@ impl Exchanges {
         self.open.iter_mut().find(|exchange| exchange.stream == stream)
     }
 
-    /// Fields are told only of streams that the session has let in: they are bounded in number.
+    /// Fields are passed on only of streams that the session has let in: they are bounded in number.
     fn find_or_open(&mut self, stream: i32) -> &mut Exchange {
         let known = self.open.iter().position(|exchange| exchange.stream == stream);
         let index = known.unwrap_or_else(|| {

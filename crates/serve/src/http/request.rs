@@ -13,7 +13,7 @@ const HEADER_LIMIT: usize = 100;
 pub enum Parsed {
     /// The head is not complete yet.
     Incomplete,
-    /// A request, whose head has so many bytes.
+    /// A request, whose head has N bytes.
     Request(Request, usize),
     /// Not a request that can be answered; the connection cannot be read on.
     Bad(Status),
@@ -35,7 +35,7 @@ pub struct Request {
 /// What a request is to be answered with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
-    /// The first so many bytes of the sequence.
+    /// The first N bytes of the sequence.
     Bytes(u64),
     /// The server's counts.
     Stats,
@@ -60,7 +60,7 @@ pub enum Status {
     NotImplemented,
 }
 
-/// Looks for a request at the begin of what was received.
+/// Looks for a request at the start of what was received.
 pub fn parse(received: &[u8]) -> Parsed {
     let mut headers = [httparse::EMPTY_HEADER; HEADER_LIMIT];
     let mut head = httparse::Request::new(&mut headers);
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn methods_are_told_apart() {
+    fn methods_are_reported_apart() {
         let of = |method: &str| request(&format!("{method} /stats HTTP/1.1\r\nHost: a\r\n\r\n"));
         assert!(of("HEAD").head_only && !of("GET").head_only);
         assert_eq!(of("POST").answer, Answer::Error(Status::MethodNotAllowed));

@@ -252,7 +252,7 @@ impl Session for OpensslSession {
         while self.handshake.is_some() {
             plaintext.reserve(RECORD);
             match self.stream.ssl_read_uninit(plaintext.spare_capacity_mut()) {
-                // SAFETY: the call has filled so many bytes behind the vector's length.
+                // SAFETY: the call has filled N bytes behind the vector's length.
                 Ok(length) => unsafe { plaintext.set_len(plaintext.len() + length) },
                 Err(e) if e.code() == ErrorCode::WANT_READ => break,
                 Err(e) if e.code() == ErrorCode::ZERO_RETURN => return Ok(Inbound::Ended),

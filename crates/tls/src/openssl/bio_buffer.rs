@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_pass_in_order_and_the_end_is_told_after_the_last() {
+    fn bytes_pass_in_order_and_the_end_is_seen_after_the_last() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let mut socket = Socket::connect(listener.local_addr().unwrap()).unwrap();
         let (mut peer, _) = listener.accept().unwrap();

@@ -31,7 +31,7 @@ const CERTIFICATE: u8 = 11;
 const CERTIFICATE_VERIFY: u8 = 15;
 const FINISHED: u8 = 20;
 
-/// What the message callback is told instead of a content type: a record's header follows, or the
+/// What the message callback gets instead of a content type: a record's header follows, or the
 /// content type within a record of TLS 1.3 (`SSL3_RT_HEADER` and `SSL3_RT_INNER_CONTENT_TYPE` of
 /// openssl/ssl3.h).
 const RECORD_HEADER: c_int = 256;

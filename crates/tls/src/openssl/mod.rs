@@ -46,7 +46,7 @@ pub struct OpensslBackend {
     authenticating: Option<SslContext>,
     /// For the others.
     trusting: SslContext,
-    /// One connection in so many of each name is authenticated.
+    /// One connection in N of each name is authenticated.
     period: u32,
     /// The names to ask for.
     names: Vec<ServerName>,

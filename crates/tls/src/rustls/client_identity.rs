@@ -11,7 +11,7 @@ use rustls::sign::CertifiedKey;
 use crate::identity::{Identity, IdentityError};
 
 thread_local! {
-    /// Whether a server on this thread has just been given the certificate. rustls tells the resolver
+    /// Whether a server on this thread has just been given the certificate. rustls lets the resolver know
     /// only; a worker handles one connection at a time, and fetches it at once.
     static SHOWN: Cell<bool> = const { Cell::new(false) };
 }

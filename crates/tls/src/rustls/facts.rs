@@ -8,7 +8,7 @@ use crate::{Alpn, EarlyData, HandshakeKind, KeyExchangeGroup, Negotiated};
 use tlslab_contract::spec::Resume;
 use tlslab_wire::names::{CipherSuite, SignatureScheme, TlsVersion};
 
-/// What the session has seen by itself, since rustls does not tell it.
+/// What the session has seen by itself, since rustls does not report it.
 pub struct Seen {
     /// The scheme of the server's signature.
     pub signature_scheme: Option<SignatureScheme>,

@@ -106,7 +106,7 @@ fn tag(certificate: &[u8]) -> u64 {
     certificate.last_chunk().map_or(0, |last| u64::from_ne_bytes(*last))
 }
 
-/// The certificate's key; `None` where this scheme's algorithm cannot be told without the library.
+/// The certificate's key; `None` where this scheme's algorithm is not known without the library.
 fn read_key(
     version: ProtocolVersion,
     certificate: &CertificateDer<'_>,

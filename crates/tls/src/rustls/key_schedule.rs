@@ -208,7 +208,7 @@ mod tests {
         (HashAlgorithm::SHA384, reference::HKDF_SHA384, hmac::HMAC_SHA384),
     ];
 
-    /// So many bytes of output keying material.
+    /// N bytes of output keying material.
     struct Length(usize);
 
     impl reference::KeyType for Length {

@@ -16,7 +16,7 @@ static LIBRARY: LazyLock<&'static dyn SecureRandom> =
     LazyLock::new(|| aws_lc_rs::default_provider().secure_random);
 
 thread_local! {
-    /// What is left of a thread's last draw: the first so many bytes.
+    /// What is left of a thread's last draw: the first N bytes.
     static DRAWN: RefCell<([u8; DRAW], usize)> = const { RefCell::new(([0; DRAW], 0)) };
 }
 

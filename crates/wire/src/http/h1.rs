@@ -37,15 +37,15 @@ pub enum HttpError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     Head,
-    /// So many bytes of body.
+    /// N bytes of body.
     Length(u64),
     /// A chunk's size line.
     ChunkSize,
-    /// So many bytes of chunk, then CR LF.
+    /// N bytes of chunk, then CR LF.
     Chunk(u64),
-    /// The CR LF behind a chunk: so many of its bytes are still to come.
+    /// The CR LF behind a chunk: N of its bytes are still to come.
     ChunkEnd(u8),
-    /// Trailer fields until an empty line; so many bytes of them have come.
+    /// Trailer fields until an empty line; N bytes of them have come.
     Trailer(usize),
     /// Body until the connection closes.
     UntilClose,

@@ -5,8 +5,8 @@ use crate::http::Seen;
 use crate::http::body::BodyRule;
 use crate::http::h1::{HttpError, ResponseReader};
 
-/// All that a reader tells of what it was given.
-type Told = (bool, bool, Seen, u64);
+/// All that a reader reports of what it was given.
+type Reading = (bool, bool, Seen, u64);
 
 /// However the bytes are cut, the reader comes to the same; it counts no byte twice, and repeats
 /// nothing that could drive a terminal. Panics where that is not so.
@@ -21,7 +21,7 @@ pub fn hold(bytes: &[u8], piece: usize) {
     assert!(server.chars().count() <= 128 && !server.contains(char::is_control), "{server:?}");
 }
 
-fn read<'b>(pieces: impl Iterator<Item = &'b [u8]>) -> Result<Told, HttpError> {
+fn read<'b>(pieces: impl Iterator<Item = &'b [u8]>) -> Result<Reading, HttpError> {
     let mut reader = ResponseReader::new(BodyRule::Learn { hash: true });
     let mut done = false;
     for piece in pieces {

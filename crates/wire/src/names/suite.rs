@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_tells_version_key_exchange_and_authentication() {
+    fn a_name_gives_version_key_exchange_and_authentication() {
         let suite: CipherSuite = "DHE-RSA-AES256-GCM-SHA384".parse().unwrap();
         assert_eq!(suite.version(), TlsVersion::Tls12);
         assert_eq!(suite.key_exchange(), KeyExchange::Dhe);

@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_told_apart_and_shown() {
+    fn names_are_reported_apart_and_shown() {
         for name in ["http/1.1", "h2", "acme-tls/1", "x"] {
             assert_eq!(Alpn::of(name.as_bytes()).to_string(), name);
         }
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hostile_name_is_bounded_and_harmless() {
+    fn a_hostile_name_is_bounded_and_sanitised() {
         assert_eq!(Alpn::of(b"\x1b[2J\xff").to_string(), r"\x1b[2J\xff");
         let longest = Alpn::of(&[b'a'; PROTOCOL_NAME_LIMIT]);
         let longer = Alpn::of(&[b'a'; 255]);

@@ -170,7 +170,7 @@ fn add(list: &mut Vec<u8>, kind: u16, data: impl FnOnce(&mut Vec<u8>)) {
     prefixed::<2>(list, data);
 }
 
-/// Writes what stands behind its own length of so many bytes.
+/// Writes what stands behind its own length of N bytes.
 fn prefixed<const BYTES: usize>(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
     let at = out.len();
     out.extend([0; BYTES]);

@@ -1,4 +1,4 @@
-//! What a ClientHello holds, read off its own bytes: rustls does not tell.
+//! What a ClientHello holds, read off its own bytes: rustls does not report them.
 
 /// The session_ticket extension (RFC 5077, section 3.2).
 const SESSION_TICKET: u16 = 35;
@@ -34,7 +34,7 @@ pub fn extension(records: &[u8], number: u16) -> Option<&[u8]> {
     None
 }
 
-/// Splits off a field whose length stands in front of it, in so many bytes.
+/// Splits off a field whose length stands in front of it, in N bytes.
 pub fn split(bytes: &[u8], width: usize) -> Option<(&[u8], &[u8])> {
     let (length, rest) = bytes.split_at_checked(width)?;
     let length = length.iter().fold(0, |length, byte| length << 8 | usize::from(*byte));
@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ticket_is_told_from_the_bare_offer_to_take_one() {
+    fn a_ticket_is_reported_from_the_bare_offer_to_take_one() {
         let other = [0, 23, 0, 0];
         assert!(offers_ticket(&hello(&[&other[..], &[0, 35, 0, 3, 1, 2, 3]].concat())));
         assert!(!offers_ticket(&hello(&[&other[..], &[0, 35, 0, 0]].concat())));

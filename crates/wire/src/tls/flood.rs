@@ -5,5 +5,5 @@
 /// a flood of messages that carry nothing.
 pub const FRUITLESS_LIMIT: usize = 192 * 1024;
 
-/// What a person is told of such a flood.
+/// The explanation of such a flood.
 pub const FLOOD: &str = "the peer floods the connection with messages that carry nothing";

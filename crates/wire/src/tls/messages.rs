@@ -70,7 +70,7 @@ pub const KEY_SHARE: u16 = 51;
 /// renegotiation_info.
 const OF_TLS12: [u16; 4] = [11, 23, 35, 0xff01];
 
-/// The most extensions of one message: there are not so many that it may have.
+/// The most extensions of one message: there are not N that it may have.
 const EXTENSIONS: usize = 64;
 
 /// The only type of a certificate's state (RFC 6066, section 8).
@@ -291,7 +291,7 @@ fn well_formed(is_well_formed: bool) -> Result<(), Fault> {
     if is_well_formed { Ok(()) } else { Err("an extension that is malformed".into()) }
 }
 
-/// A field whose length stands in front of it, in so many bytes, and behind which nothing lies.
+/// A field whose length stands in front of it, in N bytes, and behind which nothing lies.
 fn whole(bytes: &[u8], width: usize) -> Option<&[u8]> {
     split(bytes, width).and_then(|(field, behind)| behind.is_empty().then_some(field))
 }

@@ -85,7 +85,7 @@ impl Extensions {
     }
 
     /// Whether all extensions of this list, whose length stands in front, were offered; `None` when it
-    /// is malformed, which is the library's to tell.
+    /// is malformed, which the library reports.
     pub fn allow(self, list: &[u8]) -> Option<bool> {
         let mut all = true;
         each(list, |number, _| {
@@ -96,7 +96,7 @@ impl Extensions {
     }
 }
 
-/// Splits off a field whose length stands in front of it, in so many bytes.
+/// Splits off a field whose length stands in front of it, in N bytes.
 pub fn field(bytes: &[u8], width: usize) -> Option<(&[u8], &[u8])> {
     let (length, rest) = bytes.split_at_checked(width)?;
     let length = length.iter().fold(0, |length, byte| length << 8 | usize::from(*byte));
@@ -216,7 +216,7 @@ impl Observer {
         Ok(())
     }
 
-    /// The record that tells the server which rule it broke, while alerts are sent in the clear.
+    /// The record that names to the server the rule which it broke, while alerts are sent in the clear.
     pub fn alert(&self, rule: Rule) -> Option<[u8; 7]> {
         (self.phase == Phase::Clear).then(|| [ALERT, 3, 3, 0, 2, FATAL, rule.alert()])
     }

@@ -190,7 +190,7 @@ impl Flight {
                 self.prime_bits = Some(bits(params.dh_p));
                 rest
             }
-            // The parameters of other exchanges tell nothing that is asked for here.
+            // The parameters of other exchanges have nothing that is asked for here.
             _ => return Some(()),
         };
         if let (Some(Protocol::Tls12), Some(&[a, b])) = (self.protocol(), rest.get(..2)) {

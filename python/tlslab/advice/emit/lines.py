@@ -57,8 +57,8 @@ def heading(preference: Preference, mark: str) -> list[str]:
 
 def comment(text: str, mark: str) -> list[str]:
     """A text as comment lines. What a server said of itself cannot end the comment."""
-    harmless = "".join(c if c.isascii() and c.isprintable() else " " for c in text)
-    wrapped = textwrap.wrap(" ".join(harmless.split()), _WIDTH, subsequent_indent="  ")
+    printable = "".join(c if c.isascii() and c.isprintable() else " " for c in text)
+    wrapped = textwrap.wrap(" ".join(printable.split()), _WIDTH, subsequent_indent="  ")
     return [f"{mark} {line}" for line in wrapped]
 
 

@@ -21,7 +21,7 @@ UNITS = {RATE: "1/s", MEAN: "ms", CLIENT_CPU: "us", SIGNERS_CPU: "us"} | {
     f"operation_ms_{name}": "ms" for name in PERCENTILES.values()
 }
 
-# A percentile needs so many samples beyond it, over all forks and in each.
+# A percentile needs this many samples beyond it, over all forks and in each.
 BEYOND_ALL = 8
 BEYOND_EACH = 2
 

@@ -36,7 +36,7 @@ class Curve:
 
     @property
     def name(self) -> str:
-        """What tells it from the others of its benchmark."""
+        """What distinguishes it from the others of its benchmark."""
         runtime = "engine" if self.runtime == ENGINE else self.runtime.replace("-", " ").upper()
         return f"{runtime}, {KEY_WORDS[self.keys]}"
 

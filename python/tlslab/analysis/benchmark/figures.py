@@ -29,7 +29,7 @@ def _throughput(benchmark: str, curves: Sequence[Curve]) -> Figure:
     marks: tuple[Mark, ...] = ()
     if len(curves) == 1 and curves[0].knee is not None and not curves[0].knee.at_end:
         marks = (Mark(curves[0].knee.at.value, "knee"),)
-    laws = [_law(curve) for curve in curves if curve.law is not None]
+    fits = [_law(curve) for curve in curves if curve.law is not None]
     return Figure(
         id=f"throughput-{benchmark}",
         title=f"{BENCHMARK_WORDS[benchmark]}: throughput against concurrency",
@@ -38,7 +38,7 @@ def _throughput(benchmark: str, curves: Sequence[Curve]) -> Figure:
         kind="line",
         x_title="threads",
         y_title="operations per second",
-        series=tuple(series + laws),
+        series=tuple(series + fits),
         marks=marks,
     )
 

@@ -12,7 +12,7 @@ from tlslab.model.finding import Finding
 # A knee beyond which more than that may still be gained is none yet.
 OPEN = 1.1
 
-# An interval that holds a suggested ratio and lies within so many times of it confirms it.
+# An interval that holds a suggested ratio and lies within this factor of it confirms it.
 CONFIRMED = 1.25
 
 # Where throughput may still grow by more than that, it is not known at all.
@@ -44,7 +44,7 @@ def _knee(curve: Curve, processors: int) -> Finding:
         return Finding("no_knee", text, cells)
     if knee.gain is not None and knee.gain > UNKNOWN:
         text = (
-            f"{where}: where throughput stops growing cannot be told: beyond {_threads(knee.at)} "
+            f"{where}: where throughput stops growing is not known: beyond {_threads(knee.at)} "
             f"it may still be more than {UNKNOWN:g} times as high. Run more blocks."
         )
         return Finding("knee_open", text, cells)

@@ -17,7 +17,7 @@ class Costs:
     """One benchmark through the cluster on one runtime.
 
     `general` and `signing` are processor microseconds per operation of the benchmark's own process
-    and of the signing processes; `ratio` is signing over general: so many signing processors keep
+    and of the signing processes; `ratio` is signing over general: N signing processors keep
     one general one busy. `ceiling_share` is the fitted peak over the rate at which these costs
     would fill all processors: near 1, processors were the limit and the ratio of costs is theirs.
     """
@@ -102,7 +102,7 @@ class Composition:
 
 
 def compositions(curves: Sequence[Curve], threads: int) -> tuple[Composition, ...]:
-    """The composition of each curve's mean time at so many threads."""
+    """The composition of each curve's mean time at N threads."""
     found = []
     for curve in curves:
         cell = curve.cells.get(threads)
@@ -117,7 +117,7 @@ def compositions(curves: Sequence[Curve], threads: int) -> tuple[Composition, ..
 
 def pooled(found: Sequence[Costs], benchmarks: Sequence[str]) -> Estimate | None:
     """The ratio over the benchmarks and runtimes of a kind, each weighing the same; its interval
-    is over them, so that it tells how much they differ. None without any.
+    is over them, so that it shows how much they differ. None without any.
     """
     logs = np.array([np.log(c.ratio.value) for c in found if c.curve.benchmark in benchmarks])
     if not len(logs):

@@ -64,7 +64,7 @@ def _search(named: Named) -> Figure | None:
         title="Pre-test: connections/s against connections at once",
         caption=(
             "A closed loop at each concurrency. The line marks where the maximum was then taken: "
-            "the fewest connections that reach the best rate, as far as the noise can tell."
+            "the fewest connections that reach the best rate, as far as the noise allows."
         ),
         kind="line",
         x_title="connections at once",

@@ -116,7 +116,7 @@ def _objective(named: Named, plan: CapacityPlan) -> Iterator[Finding]:
             continue
         if found is None:
             text = (
-                f"{name}: whether it meets {plan.objective} cannot be told: too few connections at "
+                f"{name}: whether it meets {plan.objective} is not known: too few connections at "
                 "each load; measure for longer."
             )
             yield Finding("objective", text, (cell.key,))

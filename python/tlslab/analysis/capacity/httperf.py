@@ -30,18 +30,18 @@ def httperf_block(run: TrialRun) -> str:
     connect is its part until the end of the TLS handshake. Sizes are TCP payload.
     """
     record = run.record
-    books = record.outcomes
+    outcomes = record.outcomes
     replies = record.requests
     seconds = record.seconds
-    rate = books.completed / seconds if seconds else 0.0
+    rate = outcomes.completed / seconds if seconds else 0.0
     lines = [
-        f"Total: connections {books.attempts} requests {replies} replies {replies} "
+        f"Total: connections {outcomes.attempts} requests {replies} replies {replies} "
         f"test-duration {seconds:.3f} s",
         "",
         f"Connection rate: {rate:.1f} conn/s ({_inverse_ms(rate):.1f} ms/conn, "
         f"<={_most_at_once(run)} concurrent connections)",
         *_connection_times(record),
-        f"Connection length [replies/conn]: {_share(replies, books.completed):.3f}",
+        f"Connection length [replies/conn]: {_share(replies, outcomes.completed):.3f}",
         "",
         *_requests(record, replies / seconds if seconds else 0.0),
         "",
@@ -49,7 +49,7 @@ def httperf_block(run: TrialRun) -> str:
         "",
         *_load(record),
         "",
-        *_errors(record.outcomes.failed, books.mismatches),
+        *_errors(record.outcomes.failed, outcomes.mismatches),
     ]
     return "\n".join(lines) + "\n"
 

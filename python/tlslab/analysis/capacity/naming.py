@@ -8,7 +8,7 @@ _OBSOLETE = "ssl3"
 
 
 def cell_names(cells: Sequence[Mapping[str, str]]) -> list[str]:
-    """A name for each cell, of the levels that tell it from the others: `nginx, 2 processors`.
+    """A name for each cell, of the levels in which cells differ: `nginx, 2 processors`.
 
     A cell with other factors than the first one (an obsolete one) is called by what no cell of the
     first sort has.

@@ -79,20 +79,20 @@ def point(trial: Trial, processors: Processors, shared: bool) -> Point | None:
     if run is None or run.record.open_loop is None or "fraction" not in trial.factors:
         return None
     record, loop = run.record, run.record.open_loop
-    books = record.outcomes
-    ended = books.completed + books.failures + books.mismatches
+    outcomes = record.outcomes
+    ended = outcomes.completed + outcomes.failures + outcomes.mismatches
     found = Point(
         fraction=float(trial.factors["fraction"]),
         repetition=int(trial.factors["repetition"]),
         offered=float(trial.factors["rate"]),
         achieved=loop.achieved_per_s,
-        completed=books.completed / record.seconds if record.seconds else 0.0,
+        completed=outcomes.completed / record.seconds if record.seconds else 0.0,
         response=_times(run, "response"),
         service=_times(run, "service"),
         blocked=loop.blocked,
         arrivals=loop.arrivals,
         concurrency=record.concurrency,
-        failures=(books.failures + books.mismatches) / ended if ended else 1.0,
+        failures=(outcomes.failures + outcomes.mismatches) / ended if ended else 1.0,
         client_busy=client_busy(run),
         server_busy=server_busy(run, processors.server_count),
         verdict="kept up",

@@ -156,7 +156,7 @@ def _session(
 def _records(
     primitives: Primitives, cipher: str, operation: str, size: float, records: int
 ) -> float | None:
-    """So many bytes in so many records of equal length."""
+    """The cost of these bytes in N records of equal length."""
     one = primitives.cost_us(cipher, operation, round(size / records))
     return None if one is None else one * records
 

@@ -17,11 +17,11 @@ from tlslab.targets.process import ServerProcess
 
 JAR_REMEDY = "scripts/build-java.sh builds it (it needs Maven and a JDK)"
 
-# Beside its iterations a fork starts two virtual machines, opens its keys, writes its results.
+# A fork's time outside its iterations: start two virtual machines, open keys, write results.
 SLACK_S = 90.0
 
-# Both compilers and the collector are left as the JVM has them; only what it would decide by the
-# machine's memory is fixed.
+# Compilers and collector are the JVM's defaults. The heap is fixed: its default depends on the
+# machine's memory.
 HEAP = ("-Xms256m", "-Xmx1g")
 
 _METHODS = {
@@ -32,7 +32,7 @@ _METHODS = {
 }
 _SHORT: Mapping[Mode, str] = {"throughput": "thrpt", "sample": "sample"}
 
-# Lines of JMH's output that say why a fork has no result have one of these, or follow it.
+# Marks in JMH's output: the reason of a failed fork is in a line with a mark, or in the next lines.
 _FAILURES = ("<failure>", "<JMH had finished", "<forked VM failed", "ERROR:", "Error:", "Unable")
 _WORDS = 400
 
@@ -47,7 +47,7 @@ class ForkFailedError(CannotRunError):
 
 @dataclass(frozen=True)
 class Fork:
-    """What one trial runs: a benchmark with a key store on so many threads, on a JDK."""
+    """What one trial runs: a benchmark with a key store on N threads, on a JDK."""
 
     jdk: Jdk
     jar: Path
@@ -70,9 +70,9 @@ def _jar() -> Path:
 
 
 def find_jar() -> Path:
-    """The benchmarks, as the build leaves them. Raises CannotRunError with the remedy.
+    """The built jar with the benchmarks. Raises CannotRunError with the remedy.
 
-    `TLSLAB_BENCHMARKS_JAR` names another place than `java/target` of the source.
+    `TLSLAB_BENCHMARKS_JAR` names another jar than that in `java/target`.
     """
     jar = _jar()
     if not jar.is_file():
@@ -140,7 +140,7 @@ def _wait(popen: "subprocess.Popen[bytes]", seconds: float) -> int | None:
 
 
 def failure_words(output: str) -> str:
-    """What JMH, or a virtual machine that did not start, says of the failure, on one line."""
+    """The reason of a failure, from JMH or a virtual machine that did not start, on one line."""
     lines = [line.strip() for line in output.splitlines()]
     at = next((i for i, line in enumerate(lines) if any(mark in line for mark in _FAILURES)), None)
     if at is None:
@@ -150,5 +150,5 @@ def failure_words(output: str) -> str:
 
 
 def _reports(line: str) -> bool:
-    """Whether a line says something beside where in the program it happened."""
+    """Whether a line has a message: not part of a stack trace, nor a mark."""
     return bool(line) and not line.startswith(("at ", "... ", "# ")) and "<failure>" not in line

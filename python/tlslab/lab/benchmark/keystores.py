@@ -1,4 +1,4 @@
-"""Where the client's key may be, made ready for a run: each failure fails its own cells only."""
+"""Key stores for the client's key, opened for a run; a failure fails the store's own cells only."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -16,9 +16,11 @@ from tlslab.targets.softhsm import make_token
 class KeyStore:
     """An opened key store.
 
-    `settings` are its lines of the JVM's settings file, `environment` what a process needs to reach
-    it, `flags` those of the engine, `words` what it is. `failure` says why it is not there; nothing
-    else counts then.
+    - `settings`: its lines in the JVM's settings file.
+    - `environment`: variables that a process needs to reach the store.
+    - `flags`: the engine's flags.
+    - `words`: a description.
+    - `failure`: why the store could not be opened; the other fields are then meaningless.
     """
 
     name: str
@@ -30,7 +32,7 @@ class KeyStore:
     failure: str = ""
 
     def signers(self) -> tuple[int, ...]:
-        """The processes that sign elsewhere, those that still run."""
+        """The signing processes that still run."""
         nodes = self.cluster.nodes if self.cluster else ()
         return tuple(process.pid for node in nodes for process in node.process.tree())
 
@@ -39,7 +41,7 @@ Opener = Callable[[Material, ExitStack], KeyStore]
 
 
 class KeyStores:
-    """All key stores of a run; what was started for them ends with the context."""
+    """All key stores of a run; the processes that were started for them end with the context."""
 
     def __init__(self, names: Sequence[str], material: Material) -> None:
         self._material = material
@@ -66,7 +68,7 @@ class KeyStores:
         return tuple(self._opened.values())
 
     def renew(self, name: str) -> None:
-        """Ends what was started for a key store, and opens it anew."""
+        """Ends the processes of a key store, and opens the store anew."""
         stack = self._stacks[name]
         stack.close()
         try:

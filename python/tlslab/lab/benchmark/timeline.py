@@ -18,7 +18,7 @@ from tlslab.targets.signer import SigningNode
 
 SLICE_MS = 1000
 
-# What a slow node is left of its time: it answers, but late.
+# A slow node's share of processor time: the node answers, but late.
 SLOW_SHARE = 0.2
 
 # The policy `eject`, as the client's settings have it (java/, `Cluster`).
@@ -35,7 +35,7 @@ _WORDS = 400
 
 @dataclass(frozen=True)
 class _Step:
-    """Something to be done at a time of the load, and what it is in words."""
+    """An action at a time of the load, with its description."""
 
     at_s: float
     do: Callable[[], None]
@@ -45,12 +45,12 @@ class _Step:
 def run_timeline(
     fork: Fork, material: Material, faults: Faults, fault: str, policy: str
 ) -> Timeline:
-    """Runs the load through the fork's cluster, which has a node killed when that is the fault.
+    """Runs the load through the fork's cluster, with `fault` at the first node.
 
     Raises ForkFailedError.
     """
     cluster = fork.keys.cluster
-    assert cluster is not None  # Only keys that are on one have such loads.
+    assert cluster is not None  # Only keys on a cluster have such loads.
     more = {**fork.keys.settings, **(EJECT if policy == "eject" else {})}
     prepared = replace(fork, settings_file=material.write_settings("timeline", more))
     steps = _steps(cluster.nodes[0], faults, fault)
@@ -67,7 +67,7 @@ def run_timeline(
 
 
 def _steps(node: SigningNode, faults: Faults, fault: str) -> list[_Step]:
-    """What is done to the first node, in the order of time."""
+    """The actions on the first node, in the order of time."""
     start, end = faults.at_s, faults.until_s
     restored = _Step(end, node.restore, f"node {node.name} runs again")
     if fault == "slow":

@@ -29,14 +29,14 @@ KINDS: dict[Stage, RunKind] = {
     "remedy": "remedy",
 }
 
-# No packet capture could be made beside a run.
+# The reason of a step whose packet capture failed.
 NO_CAPTURE = "no_capture"
 
 LOOPBACK = "lo"
 
 
 def step_spec(aim: Aim, profile: Profile, workload: Workload, step: Step) -> dict[str, Any]:
-    """The engine's specification of a step; always the lean client, which loads most."""
+    """The engine's specification of a step; always the lean client, which makes the most load."""
     spec = preflight_spec(aim, profile, workload.http)
     requests = step.requests_per_connection or workload.requests_per_connection
     spec |= {
@@ -108,7 +108,7 @@ def run_step(
 
 
 def _run(bench: Bench, spec: dict[str, Any], on_rate: Callable[[Pace], None]) -> TrialRun:
-    """A run, with how it went second by second."""
+    """A run, with its figures second by second."""
     paces: list[Pace] = []
 
     def keep(pace: Pace) -> None:

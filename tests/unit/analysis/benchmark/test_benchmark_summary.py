@@ -1,6 +1,7 @@
 import json
 from collections import defaultdict
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -24,7 +25,7 @@ def summary() -> Summary:
     return analysis.summarise(made_contents())
 
 
-def measured(benchmark):
+def measured(benchmark: str) -> Any:
     """The cells of a benchmark, without those with a fault."""
     contents = made_contents()
     trials = defaultdict(list)
@@ -34,11 +35,11 @@ def measured(benchmark):
     return [measure(c, trials[c.key], 5) for c in cells if "fault" not in c.factors]
 
 
-def table(summary, name):
+def table(summary: Summary, name: str) -> Any:
     return next(table for table in summary.tables if table.id == name)
 
 
-def test_every_cell_has_its_estimates(summary):
+def test_every_cell_has_its_estimates(summary: Summary) -> None:
     cell = summary.cell(CLUSTER_SIGN + "1")
     assert cell.verdict == "valid"
     assert cell.trials == 5
@@ -48,14 +49,14 @@ def test_every_cell_has_its_estimates(summary):
     assert not cell.not_measurable
 
 
-def test_a_percentile_without_enough_samples_is_not_shown(summary):
+def test_a_percentile_without_enough_samples_is_not_shown(summary: Summary) -> None:
     cell = summary.cell("runtime=jdk-17,benchmark=handshake-tls12,keys=cluster,threads=1")
     assert "operation_ms_p99" in cell.estimates
     assert "operation_ms_p999" in cell.not_measurable
     assert "operation_ms_p999" not in cell.estimates
 
 
-def test_keys_are_compared_with_the_baseline(summary):
+def test_keys_are_compared_with_the_baseline(summary: Summary) -> None:
     found = [
         c for c in summary.comparisons
         if c.candidate == "runtime=jdk-17,benchmark=sign,keys=pkcs11,threads=1"
@@ -66,7 +67,7 @@ def test_keys_are_compared_with_the_baseline(summary):
     assert CLIENT_CPU in rates
 
 
-def test_the_ratio_of_processors_is_confirmed_or_refuted(summary):
+def test_the_ratio_of_processors_is_confirmed_or_refuted(summary: Summary) -> None:
     ratios = {f.text.split(",")[0]: f.text for f in summary.findings if f.code == "processor_ratio"}
     assert "which confirms 1 : 2" in ratios["XML signatures"]
     assert "which refutes 1 : 2" in ratios["TLS 1.2 handshakes"]
@@ -84,27 +85,29 @@ def test_the_ratio_of_processors_is_confirmed_or_refuted(summary):
         (None, None, "neither confirms nor refutes 1 : 2"),
     ],
 )
-def test_only_a_narrow_interval_confirms_a_ratio(low, high, words):
+def test_only_a_narrow_interval_confirms_a_ratio(
+    low: float | None, high: float | None, words: str
+) -> None:
     (found, *_) = costs(make_curves(measured("sign")), 2)
     known = replace(found, ratio=replace(found.ratio, low=low, high=high))
     (finding,) = findings([], [known], load_published("pix-2024"), 2)
     assert words in finding.text
 
 
-def test_the_law_is_in_the_table(summary):
+def test_the_law_is_in_the_table(summary: Summary) -> None:
     rows = {(row[0], row[1]): row for row in table(summary, "scaling").rows}
     row = rows["XML signatures", "JDK 17, key on the cluster"]
     assert row[6].value == pytest.approx(0.3, abs=0.1)
     assert row[8].low <= (0.7 / 0.004) ** 0.5 <= row[8].high
 
 
-def test_the_cost_of_drawing_is_subtracted(summary):
+def test_the_cost_of_drawing_is_subtracted(summary: Summary) -> None:
     row = next(r for r in table(summary, "drawing").rows if r[0] == "JDK 17, key in memory")
     _, drawn, both, left, _ = row
     assert left.value == pytest.approx(both.value - drawn.value, rel=0.05)
 
 
-def test_there_is_a_figure_on_either_kind_of_axes(summary):
+def test_there_is_a_figure_on_either_kind_of_axes(summary: Summary) -> None:
     figures = {figure.id: figure for figure in summary.figures}
     assert figures["latency-log-sign"].y_log
     assert not figures["latency-linear-sign"].y_log
@@ -115,7 +118,7 @@ def test_there_is_a_figure_on_either_kind_of_axes(summary):
             assert len(series.x) == len(series.y)
 
 
-def test_what_a_fault_did_is_reported(summary):
+def test_what_a_fault_did_is_reported(summary: Summary) -> None:
     rows = {(row[0], row[1][:4]): row for row in table(summary, "faults").rows}
     killed = rows["killed", "each"]
     assert killed[2].value == pytest.approx(1000)
@@ -126,7 +129,7 @@ def test_what_a_fault_did_is_reported(summary):
     assert any(f.code == "fault_killed_none" for f in summary.findings)
 
 
-def test_a_fork_that_crashed_is_a_reason_and_the_others_count():
+def test_a_fork_that_crashed_is_a_reason_and_the_others_count() -> None:
     contents = made_contents(failing=CLUSTER_SIGN + "2")
     cell = analysis.summarise(contents).cell(CLUSTER_SIGN + "2")
     assert cell.verdict == "valid"
@@ -135,7 +138,7 @@ def test_a_fork_that_crashed_is_a_reason_and_the_others_count():
     assert "1 of 5 forks" in cell.reasons[0].message
 
 
-def test_one_block_gives_values_without_intervals():
+def test_one_block_gives_values_without_intervals() -> None:
     contents = made_contents()
     first = tuple(trial for trial in contents.trials if trial.block == 0)
     brief = type(contents)(contents.experiment, contents.plan, contents.environment, first)
@@ -150,10 +153,10 @@ def test_one_block_gives_values_without_intervals():
     [
         (1.02, "knee", "beyond 1 thread (1 to 8) no gain is detectable (at most 2.0%)"),
         (1.5, "knee_open", "but up to 50% cannot be excluded: run more blocks"),
-        (187.0, "knee_open", "where throughput stops growing cannot be told: beyond 1 thread"),
+        (187.0, "knee_open", "where throughput stops growing is not known: beyond 1 thread"),
     ],
 )
-def test_a_knee_says_how_much_is_known_of_it(gain, code, words):
+def test_a_knee_says_how_much_is_known_of_it(gain: Any, code: str, words: str) -> None:
     (curve, *_) = make_curves(measured("sign"))
     at = Estimate(1.0, 1.0, 8.0, 5, "threads", "bootstrap")
     known = replace(curve, knee=Knee(at, linear_to=1, gain=gain, at_end=False))
@@ -162,13 +165,13 @@ def test_a_knee_says_how_much_is_known_of_it(gain, code, words):
     assert words in finding.text
 
 
-def test_a_run_without_results_has_a_summary():
+def test_a_run_without_results_has_a_summary() -> None:
     contents = made_contents()
     nothing = type(contents)(contents.experiment, contents.plan, contents.environment, ())
     assert all(cell.verdict == "invalid" for cell in analysis.summarise(nothing).cells)
 
 
-def test_the_summary_survives_json_and_every_report_is_made_of_it():
+def test_the_summary_survives_json_and_every_report_is_made_of_it() -> None:
     summary = analysis.summarise(made_contents(failing="sign"))
     again = from_json(json.loads(json.dumps(to_json(summary), allow_nan=False)), Summary)
     assert again.tables == summary.tables

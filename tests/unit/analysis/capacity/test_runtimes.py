@@ -23,7 +23,7 @@ class Warming(CapacityWorld):
     seen = 0
 
     def rate(self, connections: int) -> float:
-        return super().rate(connections) * (1 - 0.5 ** (1 + self.seen / 2))
+        return float(super().rate(connections) * (1 - 0.5 ** (1 + self.seen / 2)))
 
     def trial(self, step, cell, number):  # type: ignore[no-untyped-def]
         self.seen = 40 if step.stage != "warm_up" else step.repetition

@@ -8,7 +8,7 @@ from factories.run import CLIENT_US, PRIMITIVES_US, SERVER_US, made_primitives, 
 from tlslab.analysis import summarise
 from tlslab.analysis.matrix.limit import client_limit_us, limit_ratios, server_limit_us
 from tlslab.model.primitives import Primitive, Primitives
-from tlslab.model.record import RunRecord, Trial
+from tlslab.model.record import RunKind, RunRecord, Trial, TrialRun
 from tlslab.model.run import RunContents
 
 
@@ -60,10 +60,10 @@ def test_a_resumption_signs_nothing(contents: RunContents) -> None:
     assert server_limit_us(resumed, made_primitives()) == pytest.approx(40 + 31 + SESSION_US)
 
 
-# Costs that grow with each byte, so that sizes can be told from the sum: a thousandth of a
+# Costs that grow with each byte, so that the sum gives the sizes: a thousandth of a
 # microsecond, or for records a microsecond as well.
 CBC = "AES-128-CBC-SHA256"
-BY_SIZE = {
+BY_SIZE: dict[tuple[str, str, int | None], float] = {
     ("TCP", "connect", None): 1000.0,
     ("TCP", "request", 2048): 2000.0,
     ("TCP", "serve", 2048): 3000.0,
@@ -162,9 +162,7 @@ def test_without_connections_there_is_no_limit(contents: RunContents) -> None:
 def test_a_trial_without_runs_has_no_ratios(contents: RunContents) -> None:
     trial = trial_of(contents, "X25519")
     assert limit_ratios(replace(trial, runs={}), made_primitives()) == {}
-    bare = {
-        name: replace(run, server=None) for name, run in trial.runs.items() if name == "capacity"
-    }
+    bare: dict[RunKind, TrialRun] = {"capacity": replace(trial.runs["capacity"], server=None)}
     assert limit_ratios(replace(trial, runs=bare), made_primitives()) == {}
 
 

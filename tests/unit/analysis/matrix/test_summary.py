@@ -87,7 +87,9 @@ def test_published_ratios_stand_beside_cells_with_the_studys_key(full: Summary) 
 
 
 def test_published_figures_are_the_studys() -> None:
-    rates = load_study("domino-2021").requests_per_s
+    study = load_study("domino-2021")
+    assert study is not None
+    rates = study.requests_per_s
     assert rates == {
         "X25519": 833.76, "P-256": 819.96, "X448": 621.21, "P-384": 369.89, "P-521": 350.02,
     }  # fmt: skip

@@ -16,7 +16,7 @@ def encoded(values_ms: np.ndarray) -> str:
     histogram = HdrHistogram(1, 3600 * 10**9, 3)
     for value in values_ms:
         histogram.record_value(int(value * 1e6))
-    return histogram.encode().decode()
+    return str(histogram.encode().decode())
 
 
 def test_a_decoded_histogram_holds_the_values_to_a_thousandth() -> None:

@@ -122,7 +122,7 @@ def test_suites_that_cannot_be_told_apart_share_a_rank(study: SuitesStudy) -> No
     by_name = {short_name(c): found[c.summary.key] for c in place.usual}
     assert by_name["AES128-GCM-SHA256"] == "1="
     assert by_name["AES256-SHA256"] not in ("1", "1=")
-    assert "cannot be told from the best" in reported(study, f"suites_{KEEP_ALIVE}")
+    assert "cannot be distinguished from the best" in reported(study, f"suites_{KEEP_ALIVE}")
 
 
 def test_bars_are_grouped_by_family_best_first(study: SuitesStudy) -> None:

@@ -62,7 +62,7 @@ impl Session for PlainSession {
             socket.send(b"h").unwrap();
             self.said_hello = true;
         }
-        // Longer than needed: a short read tells that nothing is left.
+        // Longer than needed: a short read shows that nothing is left.
         let mut flight = [0; 2 * FLIGHT.len()];
         Ok(match socket.receive(&mut flight).unwrap() {
             None => Progress::WantRead,

@@ -44,7 +44,7 @@ fn silence_ends_with_the_deadline_of_its_step() {
 }
 
 #[test]
-fn connections_that_the_peer_ends_are_told_apart_by_how_and_when() {
+fn connections_that_the_peer_ends_are_reported_apart_by_how_and_when() {
     let authority = Authority::new("tlslab test");
     let settings = settings(&authority);
     let old = settings_of_old(&authority);

@@ -65,7 +65,7 @@ fn a_protocol_that_ends_the_handshake_hides_no_other() {
 }
 
 #[test]
-fn every_way_of_resumption_is_told_apart() {
+fn every_way_of_resumption_is_reported_apart() {
     let answer = |mut stream: openssl::ssl::SslStream<TcpStream>| {
         let _ = stream.ssl_read(&mut [0; 1024]);
         let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");

@@ -34,7 +34,7 @@ fn no_tls(fault: Fault) -> String {
             let words = error.to_string();
             let (known, said) = words.split_once(": it ").unwrap();
             let silent = said.ends_with(" at every offer");
-            assert_eq!(known.starts_with("cannot tell whether"), silent, "{words}");
+            assert_eq!(known.starts_with("cannot say whether"), silent, "{words}");
             said.to_owned()
         }
         other => panic!("{other:?}"),
@@ -42,7 +42,7 @@ fn no_tls(fault: Fault) -> String {
 }
 
 #[test]
-fn what_speaks_no_tls_is_told_by_what_it_does() {
+fn what_speaks_no_tls_is_named_by_what_it_does() {
     let http = b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n".to_vec();
     let nonsense = b"\x1b[2J\xe2\x80\xaeSSH-2.0 ".to_vec();
     let slow = Duration::from_millis(50);

@@ -13,7 +13,7 @@ use tlslab_testkit::tls_server::Settings;
 use super::{of_version, probed, serve, suites, versions};
 
 #[test]
-fn an_old_server_has_all_its_versions_told() {
+fn all_versions_of_an_old_server_are_reported() {
     let identity = Authority::new("tlslab test").issue(Key::Rsa(2048));
     let server = serve(
         &identity,

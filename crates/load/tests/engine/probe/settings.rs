@@ -78,7 +78,7 @@ fn rustls_as_a_server_is_found_to_be_rustls() {
 }
 
 #[test]
-fn the_order_of_the_server_is_told_and_kept() {
+fn the_order_of_the_server_is_reported_and_kept() {
     let authority = Authority::new("tlslab test");
     for (prefers_its_own, order) in [(true, Order::Server), (false, Order::Client)] {
         let server = Peer::honest(&Settings {
@@ -178,7 +178,7 @@ fn what_is_wrong_with_a_chain_is_said() {
 }
 
 #[test]
-fn a_fallback_that_is_refused_otherwise_than_by_its_alert_is_told() {
+fn a_fallback_that_is_refused_otherwise_than_by_its_alert_is_reported() {
     // The value of RFC 7507 at the end of the suites, and one method of compression: none.
     const FALLBACK: [u8; 4] = [0x56, 0x00, 1, 0];
     let identities = vec![Authority::new("tlslab").issue(Key::P256)];
@@ -200,7 +200,7 @@ fn a_fallback_that_is_refused_otherwise_than_by_its_alert_is_told() {
 }
 
 #[test]
-fn a_server_of_names_that_is_asked_by_its_address_is_told_with_a_hint() {
+fn a_server_of_names_that_is_asked_by_its_address_is_reported_with_a_hint() {
     let identity = Authority::new("tlslab").issue(Key::P256);
     let by_name = vec![("localhost".to_owned(), identity.clone())];
     let settings = Settings { identities: vec![identity], by_name, ..Settings::default() };

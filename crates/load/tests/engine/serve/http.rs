@@ -132,7 +132,7 @@ fn requests_may_come_all_at_once_or_byte_by_byte() {
 }
 
 #[test]
-fn older_clients_are_told_that_the_connection_stays() {
+fn older_clients_learn_that_the_connection_stays() {
     for (server, trusted) in both() {
         let mut client = Client::connect(&server, context(&trusted));
         client.send("GET /bytes/3 HTTP/1.0\r\nConnection: Keep-Alive\r\n\r\n");

@@ -24,7 +24,7 @@ fn answers(server: &Server, trusted: &[openssl::x509::X509], bytes: &[u8]) -> Ve
     let mut client = Client::try_connect(server, &offer.build()).unwrap().0;
     let end = frame(GOAWAY, 0, 0, &[0; 8]);
     client.write_all(&[PREFACE, &settings(&[]), bytes, &end].concat()).unwrap();
-    // A close_notify ends what the client has to say, not what it is told.
+    // A close_notify ends what the client sends, not what it receives.
     let _ = client.shutdown();
     let mut said = vec![0; PREFACE.len()];
     let _ = client.read_to_end(&mut said);
@@ -32,7 +32,7 @@ fn answers(server: &Server, trusted: &[openssl::x509::X509], bytes: &[u8]) -> Ve
 }
 
 #[test]
-fn errors_of_http2_are_told_with_their_code() {
+fn errors_of_http2_are_reported_with_their_code() {
     let window = |stream| frame(WINDOW_UPDATE, 0, stream, &0x7fff_ffff_u32.to_be_bytes());
     let asks = frame(HEADERS, END_HEADERS | END_STREAM, 1, &request());
     let open = frame(HEADERS, END_HEADERS, 1, &request());
@@ -45,8 +45,8 @@ fn errors_of_http2_are_told_with_their_code() {
             ("a block that does not unpack", frame(HEADERS, END_HEADERS, 1, &[0xff; 16]), 9),
             ("16,385 bytes", [open.clone(), frame(DATA, 0, 1, &[0; 16_385])].concat(), 6),
         ] {
-            let told = answers(&server, &trusted, &bytes);
-            assert_eq!(told, [Said::GoAway(code)], "{name}, {backend:?}");
+            let reported = answers(&server, &trusted, &bytes);
+            assert_eq!(reported, [Said::GoAway(code)], "{name}, {backend:?}");
         }
         let body = frame(DATA, END_STREAM, 1, &[b'x'; 16_384]);
         let ping = frame(PING, 0, 0, &[7; 8]);
@@ -62,10 +62,10 @@ fn errors_of_http2_are_told_with_their_code() {
             ),
             ("a PING and a request", [ping, asks.clone()].concat()),
         ] {
-            let told = answers(&server, &trusted, &bytes);
-            assert!(told.contains(&Said::Pong), "{name}, {backend:?}: {told:?}");
+            let reported = answers(&server, &trusted, &bytes);
+            assert!(reported.contains(&Said::Pong), "{name}, {backend:?}: {reported:?}");
             let is_error = |said: &Said| matches!(said, Said::GoAway(1..) | Said::Reset(_, 1..));
-            assert!(!told.iter().any(is_error), "{name}, {backend:?}: {told:?}");
+            assert!(!reported.iter().any(is_error), "{name}, {backend:?}: {reported:?}");
         }
     }
 }

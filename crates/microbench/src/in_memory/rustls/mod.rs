@@ -95,7 +95,7 @@ impl Library for RustlsLibrary {
 
     fn signatures(&mut self) -> Option<SignatureAccounting> {
         let session = self.session.as_ref()?;
-        Some(session.lock().unwrap_or_else(PoisonError::into_inner).close_books())
+        Some(session.lock().unwrap_or_else(PoisonError::into_inner).take_accounting())
     }
 }
 

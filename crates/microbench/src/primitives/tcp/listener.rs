@@ -1,4 +1,4 @@
-//! The other end of the bare TCP connection: answers one request on each with so many bytes.
+//! The other end of the bare TCP connection: answers one request on each with N bytes.
 
 use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::net::SocketAddr;
@@ -44,11 +44,11 @@ impl Listener {
         let mut poll = Poll::new()?;
         poll.registry().register(&mut listener, LISTENER, Interest::READABLE)?;
         let shared = Arc::new(Shared::default());
-        let told = Arc::clone(&shared);
+        let reported = Arc::clone(&shared);
         let response = vec![b'x'; response_bytes as usize];
         let body = move || {
             keep_away(client);
-            serve(&mut poll, &listener, &response, &told);
+            serve(&mut poll, &listener, &response, &reported);
         };
         let thread = std::thread::Builder::new().name("plain".to_owned()).spawn(body)?;
         Ok(Self { address, shared, thread: Some(thread) })
@@ -74,7 +74,7 @@ impl Drop for Listener {
     fn drop(&mut self) {
         self.shared.stop.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
-            // It has nothing to tell; a panic of its was shown when it happened.
+            // It has nothing to report; a panic of its was shown when it happened.
             let _ = thread.join();
         }
     }

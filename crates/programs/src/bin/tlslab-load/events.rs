@@ -13,7 +13,7 @@ use crate::server::{ServerProcesses, ServerUsage};
 /// The phase that is measured, as the engine names it.
 const MEASURE: &str = "measure";
 
-/// Tells how a run goes.
+/// Reports the progress of a run.
 #[derive(Debug)]
 pub struct Reporter {
     json: bool,
@@ -146,7 +146,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_tells_the_times_that_there_are() {
+    fn a_line_has_the_times_that_there_are() {
         let times = Some(Percentiles { n: 100, p50_ms: 1.0, p99_ms: 12.345 });
         let mut progress = Progress {
             at_s: 3.0,

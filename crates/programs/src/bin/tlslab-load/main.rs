@@ -141,7 +141,7 @@ fn json_line(value: &impl serde::Serialize) -> io::Result<String> {
 }
 
 /// The file that the record goes to. It is made before the run, so that a place where nothing can be
-/// written is told before the load and not after it.
+/// written is reported before the load and not after it.
 struct OutputFile<'p> {
     path: &'p str,
     file: File,

@@ -21,7 +21,7 @@ use crate::{interrupt_flag, print_json};
 /// Measures what each primitive of TLS costs on this machine: key exchanges, signatures, hashes, key
 /// schedules, record protection, and the bare TCP connection over loopback.
 ///
-/// Each is one call after another with nothing around it, in seven interleaved rounds; what is told
+/// Each is one call after another with nothing around it, in seven interleaved rounds; the result
 /// is processor time of a call. Without --group, --certificate or --suite all that there are are
 /// measured; with any of them, only those that are given. Exit status: 0 done, 2 wrong usage, 3 could
 /// not run, 130 interrupted.

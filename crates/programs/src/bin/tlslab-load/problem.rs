@@ -17,7 +17,7 @@ const COULD_NOT_RUN: u8 = 3;
 /// The most characters of a message.
 const MESSAGE_LIMIT: usize = 1000;
 
-/// A problem, told in one line.
+/// A problem, in one line.
 #[derive(Debug)]
 pub struct Problem {
     class: String,
@@ -39,7 +39,7 @@ impl Problem {
         Self { class: "output".to_owned(), message, status: None, exit: COULD_NOT_RUN }
     }
 
-    /// A problem of a class that programs can tell from others, and whether the usage is to blame.
+    /// A problem of a class that programs can distinguish from others, and whether the usage is to blame.
     pub fn of_class(class: &str, message: String, is_usage: bool) -> Self {
         let exit = if is_usage { USAGE } else { COULD_NOT_RUN };
         Self { class: class.to_owned(), message, status: None, exit }

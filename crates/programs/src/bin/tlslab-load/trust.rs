@@ -26,7 +26,7 @@ pub fn anchors(trust: &Trust) -> Result<TrustAnchors, Problem> {
     }
 }
 
-/// The same for a probe, which tells of a chain that it does not pass: no anchors are no obstacle.
+/// The same for a probe, which reports a chain that does not pass: no anchors are no obstacle.
 pub fn anchors_of_probe(trust: &Trust) -> Result<TrustAnchors, Problem> {
     match trust {
         Trust::System => {
@@ -37,7 +37,7 @@ pub fn anchors_of_probe(trust: &Trust) -> Result<TrustAnchors, Problem> {
     }
 }
 
-/// The text of a file of certificates; a file that holds none is told by its name.
+/// The text of a file of certificates; a file that holds none is an error with its name.
 pub fn from_file(path: &str) -> Result<String, Problem> {
     let said = |what: String| Problem::usage(format!("--ca '{path}' {what}"));
     let bytes = fs::read(path).map_err(|e| said(format!("cannot be read: {e}")))?;

@@ -17,7 +17,7 @@ use tlslab_wire::reason::Reason;
 use tlslab_wire::tls::fault::{DECODE_ERROR, DECRYPT_ERROR, Fault, ILLEGAL_PARAMETER};
 use tlslab_wire::tls::messages::for_each_certificate;
 
-/// What a server signs stands behind so many spaces and this, and is a hash (section 4.4.3).
+/// What a server signs stands behind N spaces and this, and is a hash (section 4.4.3).
 const SPACES: [u8; 64] = [b' '; 64];
 const CONTEXT: &[u8] = b"TLS 1.3, server CertificateVerify\0";
 

@@ -191,7 +191,7 @@ impl MinimalClient {
         length
     }
 
-    /// Tells the server what it has done wrong.
+    /// Sends the server an alert with what it has done wrong.
     fn say_why(&mut self, outgoing: &mut Vec<u8>) {
         if let Some((alert, _)) = self.fault {
             self.end_with(alert, outgoing);
@@ -324,7 +324,7 @@ impl MinimalClient {
             return self.fail(unexpected("one alert that only warns after the other"));
         }
         match level {
-            // It has ended the session: there is nobody to tell.
+            // It has ended the session: nobody is left to send to.
             WARNING | FATAL => self.has_ended = true,
             _ => {
                 let fault = illegal("an alert of an unknown level");

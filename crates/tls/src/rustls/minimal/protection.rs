@@ -40,7 +40,7 @@ impl Protection {
         self.sequence >= RECORDS
     }
 
-    /// As if so many records had been protected.
+    /// As if N records had been protected.
     #[cfg(test)]
     pub fn wear(&mut self) {
         self.sequence = RECORDS;

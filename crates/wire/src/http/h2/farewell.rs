@@ -1,4 +1,4 @@
-//! How a connection ends that the server has broken: it is told why (RFC 9113, section 5.4).
+//! How a connection ends that the server has broken: the client says why (RFC 9113, section 5.4).
 
 use std::borrow::Cow;
 
@@ -20,7 +20,7 @@ const GOAWAY_WORDS: usize = 8;
 impl Client {
     /// Makes the last that the server hears, and keeps why. An error of the connection ends it with a
     /// GOAWAY, one of a stream with a RST_STREAM: those that the session has found it has made, or
-    /// does now; for those that we have found it is told the code.
+    /// does now; for those that we have found the client sends the code.
     pub(super) fn part(&mut self, failure: Failure) {
         if failure != Failure::HttpProtocol {
             self.to_make = false;
@@ -47,7 +47,7 @@ impl Client {
         let _ = self.session.send(&mut self.streams, &mut self.outgoing, limit);
     }
 
-    /// The code that the server is told, with the session's words on it, or ours.
+    /// The code that the server is sent, with the session's words on it, or ours.
     fn protocol_reason(&self) -> Reason {
         let ours = self.streams.fault().map(|fault| &*fault.reason.name);
         let Some(LastError { code, words }) = last_error(&self.outgoing) else {

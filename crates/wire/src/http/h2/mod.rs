@@ -26,7 +26,7 @@ pub const STREAMS_LIMIT: u32 = 1000;
 const WINDOW: i32 = 16 << 20;
 
 /// The table of header fields that the server may fill: the protocol's own default, which browsers
-/// state, too. A server that uses no table says so only when it was told a size (nginx), and without
+/// state, too. A server that uses no table says so only when it was sent a size (nginx), and without
 /// that each of its fields is entered and thrown out again.
 const HEADER_TABLE: u32 = 4096;
 
@@ -109,7 +109,7 @@ impl Client {
         })
     }
 
-    /// How many requests may be begun now, when so many are to be under way at once. Until the
+    /// How many requests may be begun now, when N are to be under way at once. Until the
     /// server's SETTINGS have arrived, one: a server may refuse what is above its limit.
     pub fn room(&self, wanted: u32) -> u32 {
         let allowed = if self.streams.ends() { 0 } else { self.allowed.min(wanted) };
@@ -139,7 +139,7 @@ impl Client {
         Ok(&self.outgoing[self.sent..])
     }
 
-    /// Takes note that so many bytes of [`Client::outgoing`] were sent.
+    /// Takes note that N bytes of [`Client::outgoing`] were sent.
     pub fn sent(&mut self, length: usize) {
         self.sent += length;
     }
@@ -150,7 +150,7 @@ impl Client {
     /// The server broke the protocol, reset a stream, answered with another status or
     /// another body than expected, or ended the connection with an error. The first failed request
     /// ends the connection, as in HTTP/1.1. Where the server has broken the protocol,
-    /// [`Client::outgoing`] then tells it so, and nothing comes behind.
+    /// [`Client::outgoing`] then says so, and nothing comes behind.
     pub fn take(&mut self, bytes: &[u8], now: Nanos) -> Result<(), Failure> {
         self.streams.at(now);
         let taken = self.session.receive(&mut self.streams, bytes).map_err(refused);
@@ -167,7 +167,7 @@ impl Client {
             return Ok(());
         }
         self.to_make = true;
-        // What the session itself refuses it tells when it makes its answer.
+        // What the session itself refuses it reports when it makes its answer.
         let answered = self.outgoing().map(|_| ());
         self.streams.trouble().and(answered)?;
         if self.streams.has_settings() {

@@ -2,7 +2,7 @@
 //! what it calls back is in [`callbacks`].
 //!
 //! A [`Session`] takes the plaintext that was received and makes the plaintext that is to be sent; it
-//! does no input or output. What it understands it tells an [`Events`] that is handed in with each
+//! does no input or output. What it understands it passes to an [`Events`] that is handed in with each
 //! call, so that a session owns nothing of its user's and its user nothing of C's.
 
 mod callbacks;
@@ -94,7 +94,7 @@ pub struct GoAway {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Broken;
 
-/// What a session tells. An error breaks the session.
+/// What a session reports. An error breaks the session.
 pub trait Events {
     /// A frame begins; for HEADERS, before its fields.
     fn begin(&mut self, frame: &FrameHead) -> Result<(), Broken>;
@@ -177,7 +177,7 @@ impl<E: Events> Session<E> {
     }
 
     /// Sends these settings (their numbers are those of RFC 9113, section 6.5.2), and lets the peer
-    /// have so many bytes in flight on the connection.
+    /// have N bytes in flight on the connection.
     pub fn settings(&mut self, settings: &[(u32, u32)], window: i32) -> Result<(), Broken> {
         let entries: Vec<_> = settings
             .iter()
@@ -201,7 +201,7 @@ impl<E: Events> Session<E> {
         if taken == bytes.len() as isize { Ok(()) } else { Err(Broken) }
     }
 
-    /// Appends plaintext that is to be sent: all there is, or a frame more than so many bytes.
+    /// Appends plaintext that is to be sent: all there is, or a frame more than N bytes.
     pub fn send(&mut self, events: &mut E, to: &mut Vec<u8>, limit: usize) -> Result<(), Broken> {
         while to.len() < limit {
             let mut made = ptr::null();
@@ -286,7 +286,7 @@ impl<E: Events> Session<E> {
         if done == 0 { Ok(()) } else { Err(Broken) }
     }
 
-    /// Tells the peer that no request beyond those begun will be answered.
+    /// Lets the peer know that no request beyond those begun will be answered.
     pub fn go_away(&mut self) -> Result<(), Broken> {
         let raw = self.raw.as_ptr();
         // SAFETY: the session is valid; there is no opaque data.
@@ -297,7 +297,7 @@ impl<E: Events> Session<E> {
         if done == 0 { Ok(()) } else { Err(Broken) }
     }
 
-    /// Ends the connection with this error code (RFC 9113, section 7), which is told next.
+    /// Ends the connection with this error code (RFC 9113, section 7), which is sent next.
     pub fn terminate(&mut self, code: u32) -> Result<(), Broken> {
         // SAFETY: the session is valid.
         let done = unsafe { sys::nghttp2_session_terminate_session(self.raw.as_ptr(), code) };

@@ -57,7 +57,7 @@ pub struct Fault {
 }
 
 impl Fault {
-    fn told(reason: Reason) -> Self {
+    fn with_reason(reason: Reason) -> Self {
         Self { code: None, reason }
     }
 }
@@ -260,11 +260,10 @@ impl Streams {
             body_bytes: stream.body.bytes,
         };
         match stream.status {
-            status if !self.statuses.contains(status) => {
-                self.fail(Failure::HttpStatus, Fault::told(Reason::named(status.to_string())))
-            }
+            status if !self.statuses.contains(status) => self
+                .fail(Failure::HttpStatus, Fault::with_reason(Reason::named(status.to_string()))),
             _ if stream.body.holds() => self.done.push_back(done),
-            _ => self.fail(Failure::Body, Fault::told(stream.body.fault())),
+            _ => self.fail(Failure::Body, Fault::with_reason(stream.body.fault())),
         }
         if self.rule.learns() {
             self.seen = Seen {
@@ -348,7 +347,7 @@ impl Events for Streams {
     /// processed, and is neither answered nor failed (RFC 9113, section 6.8).
     fn go_away(&mut self, notice: GoAway) -> Result<(), Broken> {
         if notice.code != libnghttp2_sys::NGHTTP2_NO_ERROR {
-            let fault = Fault::told(Reason::named(error_name(notice.code)));
+            let fault = Fault::with_reason(Reason::named(error_name(notice.code)));
             self.fail(Failure::GoAway(notice.code), fault);
         }
         self.under_way.retain(|stream| stream.id <= notice.last_stream);
@@ -357,7 +356,7 @@ impl Events for Streams {
     }
 
     fn violation(&mut self, words: &'static str) {
-        self.fail(Failure::HttpProtocol, Fault::told(Reason::named(words)));
+        self.fail(Failure::HttpProtocol, Fault::with_reason(Reason::named(words)));
     }
 
     fn closed(&mut self, id: i32, code: u32) {
@@ -366,10 +365,10 @@ impl Events for Streams {
         if stream.complete {
             self.judge(&stream);
         } else if stream.reset {
-            self.fail(Failure::StreamReset, Fault::told(Reason::named(error_name(code))));
+            self.fail(Failure::StreamReset, Fault::with_reason(Reason::named(error_name(code))));
         } else {
             // Not by the server's RST_STREAM, which is noted already: the session refuses it.
-            let fault = Fault::told(Reason::named("a stream that breaks the protocol"));
+            let fault = Fault::with_reason(Reason::named("a stream that breaks the protocol"));
             self.fail(Failure::HttpProtocol, fault);
         }
     }

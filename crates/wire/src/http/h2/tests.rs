@@ -3,7 +3,7 @@
 use super::session::{Events, FrameHead, GoAway, Kind, Session};
 use super::*;
 
-/// A server in memory that answers each request with so many bytes.
+/// A server in memory that answers each request with N bytes.
 struct Server {
     session: Session<Answers>,
     answers: Answers,

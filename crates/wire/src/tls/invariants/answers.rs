@@ -177,7 +177,7 @@ impl Fields {
         Some(bytes.into_iter().fold(0, |number, byte| number * 256 + usize::from(byte)))
     }
 
-    /// What stands behind its length, in so many bytes.
+    /// What stands behind its length, in N bytes.
     fn field(&mut self, width: usize) -> Option<Vec<u8>> {
         let length = self.number(width)?;
         self.take(length)

@@ -60,7 +60,7 @@ pub fn hold_readers(bytes: &[u8], number: u16) {
     );
 }
 
-/// A field behind its length, in so many bytes.
+/// A field behind its length, in N bytes.
 fn field(width: usize, content: &[u8]) -> Vec<u8> {
     [&content.len().to_be_bytes()[size_of::<usize>() - width..], content].concat()
 }

@@ -73,7 +73,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// A field behind its length, in so many bytes.
+    /// A field behind its length, in N bytes.
     fn field(width: usize, content: &[u8]) -> Vec<u8> {
         let length = (content.len() as u32).to_be_bytes();
         [&length[4 - width..], content].concat()

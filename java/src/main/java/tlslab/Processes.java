@@ -35,7 +35,7 @@ final class Processes {
                     nanos += ranNanos(task);
                 }
             } catch (IOException error) {
-                // The process has ended: the benchmark's own failures tell of it.
+                // The process has ended: the benchmark's own failures report that.
             }
         }
         return nanos;

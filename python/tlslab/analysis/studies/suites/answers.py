@@ -29,7 +29,7 @@ _REQUEST_COST = "µs of the server's time for a request on a connection kept ope
 
 
 def fastest(place: Place, estimate: str) -> Finding | None:
-    """Who is best by an estimate, the spread, and how many cannot be told from the best."""
+    """The best by an estimate, the spread, and how many cannot be distinguished from the best."""
     groups = order(place.usual, estimate)
     ranked = [cell for group in groups for cell in group]
     if len(ranked) < 2:
@@ -46,7 +46,8 @@ def fastest(place: Place, estimate: str) -> Finding | None:
     ties = len(groups[0]) - 1
     if ties:
         plural = "suite" if ties == 1 else "suites"
-        text += f" {number_word(ties).capitalize()} more {plural} cannot be told from the best."
+        number = number_word(ties).capitalize()
+        text += f" {number} more {plural} cannot be distinguished from the best."
     return Finding(f"suites_{estimate}", text, tuple(cell.summary.key for cell in ranked))
 
 
@@ -143,7 +144,7 @@ def _keep_alive_by_size(place: Place, suite: str, rows: Sequence[SizeCell]) -> F
         sizes = ", ".join(str(row.bits) for row in differing)
         text = f"{where}, a difference is detected with {sizes} bits ({parts})."
     elif bound is None:
-        text = f"{where}, too few trials tell whether the size matters ({parts})."
+        text = f"{where}, too few trials show whether the size matters ({parts})."
     else:
         text = (
             f"{where}, no size makes a detectable difference of {percent(SMALLEST)} or more "

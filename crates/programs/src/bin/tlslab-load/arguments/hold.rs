@@ -107,7 +107,7 @@ fn plan(levels: &[u32], dwell: Duration) -> Result<Plan, Problem> {
 /// The flags of the older form, beside those of a load.
 #[derive(Debug, Clone, Args)]
 pub struct Flags {
-    /// Hold so many connections idle, one request made on each, and print what they cost in memory;
+    /// Hold N connections idle, one request made on each, and print what they cost in memory;
     /// several levels in rising order: 1000,5000,10000
     #[arg(
         long = "hold",

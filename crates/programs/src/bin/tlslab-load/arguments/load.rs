@@ -1,4 +1,4 @@
-//! The flags that say how load is made over time, and what is told of it.
+//! The flags that say how load is made over time, and what is reported of it.
 
 use std::ffi::OsString;
 use std::time::Duration;

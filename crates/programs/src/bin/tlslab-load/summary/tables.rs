@@ -10,7 +10,7 @@ use crate::server::{ServerUsage, TICK_US};
 /// What stands where there is no value.
 const NOTHING: &str = "-";
 
-/// The latencies that are told, in the order of a connection's life: the histogram, its name for
+/// The latencies that are shown, in the order of a connection's life: the histogram, its name for
 /// people, and what it is.
 const LATENCIES: [(&str, &str, &str); 10] = [
     ("start_delay", "start delay", "due until really started"),
@@ -108,7 +108,7 @@ fn latencies(record: &RunRecord) -> Table {
     table
 }
 
-/// Those that are told; none where nothing was measured.
+/// Those that are shown; none where nothing was measured.
 pub fn quantiles(summary: &Summary) -> [Option<f64>; 5] {
     let Summary { p50_ms, p90_ms, p99_ms, p999_ms, max_ms, .. } = *summary;
     [p50_ms, p90_ms, p99_ms, p999_ms, max_ms].map(|value| (summary.n > 0).then_some(value))
@@ -197,7 +197,7 @@ fn processor(record: &RunRecord, server: Option<&ServerUsage>) -> Table {
     }
     row("generator".to_owned(), record.cpu.user_us, record.cpu.system_us, workers);
     if let Some(ServerUsage { name, processes, ticks: (user, system) }) = server {
-        // The kernel tells it in ticks; with a handful of them there is nothing to tell.
+        // The kernel counts in ticks; a handful of them says nothing.
         if user + system >= 10 {
             let what = format!("{} that {}", count(*processes as u64, "process"), verb(*processes));
             row(format!("server ({name})"), user * TICK_US, system * TICK_US, what);
@@ -238,7 +238,7 @@ fn step(step: &StepResult) -> Vec<String> {
     ]
 }
 
-/// A number with so many decimals and its thousands apart; a dash without one.
+/// A number with N decimals and its thousands apart; a dash without one.
 pub fn figure(value: Option<f64>, decimals: usize) -> String {
     let Some(value) = value else { return NOTHING.to_owned() };
     let text = format!("{value:.decimals$}");

@@ -1,4 +1,4 @@
-//! What a server that breaks a rule is told: an alert, encrypted as soon as there are keys.
+//! What a server that breaks a rule is sent: an alert, encrypted as soon as there are keys.
 
 use super::peer::Peer;
 use super::*;
@@ -22,7 +22,7 @@ fn alert_of(peer: &Peer, said: &mut [u8]) -> u8 {
 }
 
 /// The alert that follows on a record, which must agree with the reason that is kept.
-fn told(mut peer: Peer, mut record: Vec<u8>) -> &'static str {
+fn reported(mut peer: Peer, mut record: Vec<u8>) -> &'static str {
     let mut said = Vec::new();
     assert_eq!(peer.client.record(&mut record, &mut said), Err(Failure::TlsProtocol));
     let name = alert_name(alert_of(&peer, &mut said)).unwrap();
@@ -36,7 +36,7 @@ fn each_kind_of_fault_has_its_alert() {
     let sealed = |kind: u8, content: &[u8]| {
         let mut peer = Peer::new();
         let record = peer.seal(kind, content);
-        told(peer, record)
+        reported(peer, record)
     };
     let message = |kind: u8, body: &[u8]| {
         let [_, high, middle, low] = (body.len() as u32).to_be_bytes();
@@ -55,12 +55,12 @@ fn each_kind_of_fault_has_its_alert() {
     peer.say_first(1);
     let without = [CERTIFICATE_REQUEST, 0, 0, 3, 0, 0, 0];
     let record = peer.seal(HANDSHAKE, &without);
-    assert_eq!(told(peer, record), "missing_extension");
+    assert_eq!(reported(peer, record), "missing_extension");
     let mut peer = Peer::new();
     peer.say_first(1);
     let no_names = [CERTIFICATE_REQUEST, 0, 0, 9, 0, 0, 6, 0, 47, 0, 2, 0, 0];
     let record = peer.seal(HANDSHAKE, &no_names);
-    assert_eq!(told(peer, record), "decode_error");
+    assert_eq!(reported(peer, record), "decode_error");
 }
 
 #[test]
@@ -73,7 +73,7 @@ fn an_alert_of_an_unknown_level_is_a_fault_and_still_the_alert_that_it_is() {
 }
 
 #[test]
-fn a_server_of_another_version_is_told_so_whatever_else_is_wrong() {
+fn a_server_of_another_version_gets_its_alert_whatever_else_is_wrong() {
     let older = |legacy: [u8; 2], behind: &[u8]| {
         let body = [&legacy[..], &[7; 32], &[0, 0xc0, 0x2f, 0], behind].concat();
         let (mut client, _) = begun(&template(Group::X25519));
@@ -91,15 +91,15 @@ fn a_server_of_another_version_is_told_so_whatever_else_is_wrong() {
 }
 
 #[test]
-fn a_false_record_and_a_false_finished_are_told_apart() {
+fn a_false_record_and_a_false_finished_are_reported_apart() {
     let mut peer = Peer::new();
     let mut record = peer.seal(HANDSHAKE, &[ENCRYPTED_EXTENSIONS, 0, 0, 2, 0, 0]);
     *record.last_mut().unwrap() ^= 1;
-    assert_eq!(told(peer, record), "bad_record_mac");
+    assert_eq!(reported(peer, record), "bad_record_mac");
     let mut peer = Peer::new();
     peer.say_all_but_finished();
     let record = peer.seal(HANDSHAKE, &[&[FINISHED, 0, 0, 32], &[0; 32][..]].concat());
-    assert_eq!(told(peer, record), "decrypt_error");
+    assert_eq!(reported(peer, record), "decrypt_error");
 }
 
 #[test]

@@ -334,7 +334,7 @@ proptest! {
 }
 
 #[test]
-fn what_is_no_record_is_told_by_its_header() {
+fn what_is_no_record_is_named_by_its_header() {
     for (begin, length) in [
         (&[22, 3, 3, 0][..], Ok(None)),
         (&[22, 3, 1, 0, 2, 9], Ok(Some(7))),

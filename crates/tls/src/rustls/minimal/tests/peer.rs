@@ -75,7 +75,7 @@ impl Peer {
         self.say_first(RIGHT.len());
     }
 
-    /// Says so many messages behind the ServerHello; the fourth is the Finished.
+    /// Says N messages behind the ServerHello; the fourth is the Finished.
     pub fn say_first(&mut self, count: usize) {
         RIGHT.iter().take(count).for_each(|(kind, body)| self.say(*kind, body).unwrap());
         if count > RIGHT.len() {
@@ -337,10 +337,10 @@ fn only_what_may_come_unencrypted_does() {
     let (mut client, _) = begun(&template(Group::X25519));
     assert_eq!(client.record(&mut plain(ALERT, &[2, 40]), &mut empty), Err(Failure::Alert(40)));
     // Nor alerts, once a record was encrypted.
-    let mut told = Peer::new();
-    told.say_first(1);
+    let mut reported = Peer::new();
+    reported.say_first(1);
     let mut alert = plain(ALERT, &[2, 40]);
-    assert_eq!(told.client.record(&mut alert, &mut empty), Err(Failure::TlsProtocol));
+    assert_eq!(reported.client.record(&mut alert, &mut empty), Err(Failure::TlsProtocol));
     // After the handshake there are no more records for middle boxes.
     peer.say_all_but_finished();
     peer.finish().unwrap();

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// How the end of the body is told.
+/// How the end of the body is marked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Framed {
     Length,

@@ -5,7 +5,7 @@ import java.util.concurrent.TimeUnit;
 /**
  * When a node that fails is left out, and for how long.
  *
- * @param failures so many in a row; 0 for never
+ * @param failures failures in a row; 0 for never
  * @param millis how long no request goes to it, as long as another node is left
  */
 public record Ejection(int failures, int millis) {

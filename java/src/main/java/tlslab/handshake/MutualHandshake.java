@@ -12,7 +12,7 @@ import javax.net.ssl.SSLParameters;
  * Makes one handshake after the other between two engines, without sockets; for one thread.
  *
  * <p>Engines are created without a peer's name and port, so that JSSE has nothing to find a session
- * by. That each handshake was full is told by its bytes: a resumption leaves out both chains.
+ * by. That each handshake was full follows from its bytes: a resumption leaves out both chains.
  */
 public final class MutualHandshake {
     /** RSA signatures and X25519 shares have one length each; some leave for odd encodings. */

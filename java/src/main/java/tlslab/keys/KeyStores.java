@@ -24,7 +24,7 @@ public final class KeyStores {
         return new ClientKey(key, chain);
     }
 
-    /** One signature, verified: a key that is not the certificate's ends the run at its begin. */
+    /** One signature, verified: a key that is not the certificate's ends the run at its start. */
     private static void prove(String name, PrivateKey key, X509Certificate certificate) {
         byte[] message = "tlslab".getBytes(java.nio.charset.StandardCharsets.US_ASCII);
         try {

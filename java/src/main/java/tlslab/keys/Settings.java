@@ -7,7 +7,7 @@ import java.nio.file.Path;
 import java.util.Properties;
 
 /**
- * What a run is told of certificates and keys: a properties file that {@code -Dtlslab.settings}
+ * The certificates and keys of a run: a properties file that {@code -Dtlslab.settings}
  * names, so that neither PIN nor token stands on a command line.
  *
  * <p>Keys of the file: {@code trust}, {@code server.certificate}, {@code server.key},

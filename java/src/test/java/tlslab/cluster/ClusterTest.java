@@ -121,7 +121,7 @@ class ClusterTest {
     }
 
     @Test
-    void whatANodeDoesWrongIsToldByItsFault() {
+    void whatANodeDoesWrongIsNamedByItsFault() {
         ClientKey key = open();
         Map<StubNode.Manner, Fault> faults =
                 Map.of(

@@ -19,7 +19,7 @@ import javax.net.ssl.KeyManagerFactory;
 import javax.net.ssl.SSLContext;
 import tlslab.Material;
 
-/** A signing node that speaks the API with a key of its own, and misbehaves as it is told. */
+/** A signing node that speaks the API with a key of its own, and misbehaves on request. */
 final class StubNode implements AutoCloseable {
     /** What it does with a request. */
     enum Manner {

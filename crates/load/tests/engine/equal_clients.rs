@@ -24,7 +24,7 @@ use tlslab_wire::names::{Group, TlsVersion};
 const COUNT: u64 = 8;
 
 /// An ECDSA signature's two numbers take a byte more or less each as they happen to begin (DER): a
-/// handshake with one differs from the next by so many bytes at most, whoever makes it.
+/// handshake with one differs from the next by N bytes at most, whoever makes it.
 const DER: u64 = 4;
 
 /// How much longer rustls' ClientHello is than OpenSSL's. In TLS 1.2: 2 bytes of a suite and 7 of an
@@ -187,7 +187,7 @@ struct Hello {
     extensions: BTreeMap<u16, Vec<u8>>,
 }
 
-/// Takes what begins with a length of so many bytes off the front.
+/// Takes what begins with a length of N bytes off the front.
 fn take<'b>(bytes: &mut &'b [u8], width: usize) -> &'b [u8] {
     let (length, rest) = bytes.split_at(width);
     let length = length.iter().fold(0, |sum, byte| sum * 256 + usize::from(*byte));

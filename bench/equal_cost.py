@@ -1,7 +1,7 @@
 """Do the two back ends cost the server the same? Interleaved blocks on one nginx.
 
-Both keep it busy all the time, with connections of which the signature (RSA-2048) costs the server
-more than either client: it never sleeps, and hardly ever has to wake its client (ADR 0041).
+Both clients keep nginx busy all the time: a connection's signature (RSA-2048) costs the server more
+than the client. So nginx never sleeps, and hardly ever has to wake its client (ADR 0041).
 
 BENCH_BLOCKS and BENCH_SECONDS change the number of blocks (10) and a run's length (5).
 """
@@ -20,11 +20,11 @@ from tlslab.model.errors import CannotRunError
 BACKENDS = ("rustls", "openssl")
 KEY = "rsa-2048"
 
-# The server's cost may differ by so much at most, or a narrow interval has to contain 1.
+# Limit of the difference in the server's cost; beyond it, a narrow interval has to contain 1.
 TOLERANCE = 0.03
 
 
-def agreement() -> bool:
+def equal_cost() -> bool:
     """Measures and prints; whether the two cost the server the same.
 
     Raises CannotRunError when a client did not keep the server busy.
