@@ -1,0 +1,84 @@
+"""The loop of the conductor, with an agenda that is made up."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from factories.run import made_run
+from tlslab.experiment import dumps
+from tlslab.lab.conductor import carry_out, interrupted
+from tlslab.lab.serving import NoBenchError
+from tlslab.model.record import Reason, Trial
+from tlslab.store import RunFolder
+
+MADE = made_run(quick=True)
+
+
+@dataclass
+class MadeUp:
+    """An agenda with one visit: two trials on one bench, and what has happened in its order."""
+
+    trials_of_visit: tuple[Trial, ...] = MADE.trials[:2]
+    no_bench: bool = False
+    stop_after: int | None = None
+    log: list[str] = field(default_factory=list)
+
+    def visits(self, earlier: Sequence[Trial]) -> Iterator["MadeUp"]:
+        self.log.append(f"{len(earlier)} before")
+        yield self
+
+    def kept(self, trial: Trial) -> None:
+        self.log.append(f"kept {trial.trial} {trial.status}")
+        if self.stop_after == trial.trial:
+            raise KeyboardInterrupt
+
+    @contextmanager
+    def bench(self) -> Iterator[str]:
+        if self.no_bench:
+            raise NoBenchError(Reason("start_failed", "the port is taken"))
+        self.log.append("opened")
+        try:
+            yield "bench"
+        finally:
+            self.log.append("closed")
+
+    def trials(self, bench: str) -> Iterator[Trial]:
+        for trial in self.trials_of_visit:
+            self.log.append(f"run {trial.trial} on the {bench}")
+            yield trial
+
+    def failed(self, reason: Reason) -> Iterator[Trial]:
+        self.log.append(reason.message)
+        yield self.trials_of_visit[0]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> RunFolder:
+    return RunFolder.create(tmp_path / "r", dumps(MADE.experiment), MADE.plan, MADE.environment)
+
+
+def test_each_trial_is_kept_before_the_next_one_starts(folder: RunFolder) -> None:
+    agenda = MadeUp()
+    carry_out(agenda, folder)
+    assert agenda.log == [
+        "0 before", "opened", "run 0 on the bench", "kept 0 done",
+        "run 1 on the bench", "kept 1 done", "closed",
+    ]  # fmt: skip
+    assert folder.trials() == MADE.trials[:2]
+
+
+def test_a_visit_without_a_bench_leaves_its_failed_trials(folder: RunFolder) -> None:
+    agenda = MadeUp(no_bench=True)
+    assert not interrupted(agenda, folder)
+    assert agenda.log == ["0 before", "the port is taken", "kept 0 done"]
+    assert len(folder.trials()) == 1
+
+
+def test_an_interruption_closes_the_bench_and_keeps_what_was_finished(folder: RunFolder) -> None:
+    agenda = MadeUp(stop_after=0)
+    assert interrupted(agenda, folder)
+    assert agenda.log[-2:] == ["kept 0 done", "closed"]
+    assert folder.trials() == MADE.trials[:1]
