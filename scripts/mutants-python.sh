@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 
 version=3.8.1
 seconds=${1:-3600}
-modules=(estimate slope limit saturation steady_state scaling)
+modules=(stats/estimate stats/slope matrix/limit capacity/saturation stats/steady_state stats/scaling)
 folder=$PWD/target/mutants/python
 sources=$folder/sources
 work=$folder/work
@@ -36,7 +36,7 @@ addopts = "--import-mode=importlib -p no:cacheprovider"
 [tool.mutmut]
 source_paths = ["tlslab"]
 only_mutate = [$(quoted "${modules[@]/#/tlslab/analysis/}" | sed 's/",/.py",/g')]
-pytest_add_cli_args_test_selection = [$(quoted "${modules[@]/#/tests/unit/analysis/test_}" | sed 's/",/.py",/g')]
+pytest_add_cli_args_test_selection = [$(quoted "${modules[@]/#/tests/unit/analysis/}" | sed -E 's#/([a-z_]+)",#/test_\1.py",#g')]
 TOML
 cd "$work"
 code=0

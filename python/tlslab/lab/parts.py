@@ -25,7 +25,13 @@ BUILD_S = 3600.0
 _LAST_LINES = 12
 
 # The program by which scripts/install-debian.sh knows a server.
-_PROGRAMS = {"nginx": "nginx", "apache": "apache2", "haproxy": "haproxy", "node": "node"}
+_PROGRAMS = {
+    "nginx": "nginx",
+    "apache": "apache2",
+    "haproxy": "haproxy",
+    "caddy": "caddy",
+    "node": "node",
+}
 
 
 @dataclass(frozen=True)
