@@ -13,7 +13,7 @@ from tlslab.model.errors import UsageError
 from tlslab.model.figure import DataTable, TableCell
 from tlslab.model.record import Trial
 
-SCHEMA = "tlslab.load-study/1"
+SCHEMA = "tlslab.capacity-study/1"
 
 Row = tuple[TableCell, ...]
 
