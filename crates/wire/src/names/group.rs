@@ -42,7 +42,7 @@ const ROWS: [Row; 12] = [
 ];
 
 impl Group {
-    /// All groups, in the order of the table of study D, then the rest.
+    /// All groups, in the order of the table of the Domino study, then the rest.
     pub fn all() -> impl Iterator<Item = Self> {
         ROWS.iter().map(|row| row.0)
     }
