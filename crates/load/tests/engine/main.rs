@@ -1,11 +1,11 @@
 //! The engine as its users meet it, in one program: linking is what tests cost most. What needs a
 //! process of its own makes one ([`alone`]).
 
-mod equal_clients;
 mod alone;
 mod backlog;
 mod client_certificates;
 mod cuts;
+mod equal_clients;
 mod faults;
 mod h2_faults;
 mod harness;
