@@ -39,7 +39,7 @@ fresh_server = false
 [capacity.warm_up]
 connections = 4
 most = 3
-keep_alive = 2
+steady = 2
 width = 0.5
 warmup_ms = 0
 measure_ms = 500
