@@ -16,6 +16,14 @@ from tlslab.lab.run import missing_parts
 from tlslab.lab.trust import whom_to_trust
 from tlslab.model.errors import CannotRunError, EngineError, UsageError
 
+CHECKOUT = Path(__file__).resolve().parents[3]
+
+
+@pytest.fixture
+def in_checkout(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if tlslab ran from this checkout; the tests are also run against the installed wheel."""
+    monkeypatch.setattr(parts, "SCRIPTS", CHECKOUT / "scripts")
+
 
 @pytest.mark.parametrize("content", [b"", b"-----BEGIN PRIVATE KEY-----", b"\x30\x82\xff\xfe"])
 def test_a_file_without_a_certificate_is_named(content: bytes, tmp_path: Path) -> None:
@@ -46,6 +54,7 @@ def test_a_status_has_a_remedy_that_fits(status: str, words: str) -> None:
     assert with_status_remedy(other).remedy == "r"
 
 
+@pytest.mark.usefixtures("in_checkout")
 def test_the_parts_of_a_study_are_found_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TLSLAB_BENCHMARKS_JAR", "/nowhere.jar")
     monkeypatch.setenv("TLSLAB_SIGNER", "/nowhere")
@@ -56,8 +65,9 @@ def test_the_parts_of_a_study_are_found_missing(monkeypatch: pytest.MonkeyPatch)
     assert missing_parts(Request(few, ("reference",), ("tlslab",))) == ()
 
 
+@pytest.mark.usefixtures("in_checkout")
 def test_tomcat_is_a_part_of_its_study(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.chdir(parts.SCRIPTS.parent)
+    monkeypatch.chdir(CHECKOUT)
     monkeypatch.setenv("CATALINA_HOME", str(tmp_path))
     study = Request(load("runtimes", quick=True), ("tomcat",), ("tlslab",))
     found = {part.name: part.commands for part in missing_parts(study)}
@@ -74,6 +84,7 @@ def test_outside_of_a_checkout_nothing_is_offered(
     assert missing_parts(study) == ()
 
 
+@pytest.mark.usefixtures("in_checkout")
 def test_without_a_terminal_and_without_yes_nothing_is_made(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
