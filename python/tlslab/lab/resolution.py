@@ -17,7 +17,7 @@ import time
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
+import scipy
 
 from tlslab.model.errors import CannotRunError
 from tlslab.model.validation import Resolution
@@ -90,7 +90,7 @@ def measure_resolution(
 
 def _at_most(values: NDArray[np.float64], quantile: float) -> float:
     """The upper end of a 95 % interval of a quantile, by order statistics (Conover, chapter 3)."""
-    place = int(stats.binom.ppf(0.975, len(values), quantile))
+    place = int(scipy.stats.binom.ppf(0.975, len(values), quantile))
     return float(np.sort(values)[min(place, len(values) - 1)])
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from tlslab.model.capacity import CapacityPlan, Stage, Step
 from tlslab.model.plan import Cell
@@ -149,7 +149,7 @@ def interval_width(values: Sequence[float]) -> float:
     if n < 2:
         return math.inf
     spread = float(np.log(values).std(ddof=1)) / math.sqrt(n)
-    half = float(stats.t.ppf((1 + CONFIDENCE) / 2, n - 1)) * spread
+    half = float(scipy.stats.t.ppf((1 + CONFIDENCE) / 2, n - 1)) * spread
     return math.exp(half) - math.exp(-half)
 
 

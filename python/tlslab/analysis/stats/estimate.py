@@ -16,7 +16,7 @@ from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+import scipy
 
 from tlslab.model.estimate import Estimate
 
@@ -74,15 +74,15 @@ def _student(data: Array) -> Interval:
 
 
 def _critical(n: int) -> float:
-    return float(stats.t.ppf((1 + CONFIDENCE) / 2, n - 1))
+    return float(scipy.stats.t.ppf((1 + CONFIDENCE) / 2, n - 1))
 
 
 # The same pair of cells is compared for several tables and sentences.
 @lru_cache(maxsize=100_000)
 def _bootstrap(data: tuple[float, ...]) -> Interval:
     n = len(data)
-    level = 1 - 2 * float(stats.norm.cdf(-math.sqrt(n / (n - 1)) * _critical(n)))
-    result = stats.bootstrap(
+    level = 1 - 2 * float(scipy.stats.norm.cdf(-math.sqrt(n / (n - 1)) * _critical(n)))
+    result = scipy.stats.bootstrap(
         (data,),
         np.mean,
         method="BCa",

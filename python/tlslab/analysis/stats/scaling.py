@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import optimize
+import scipy
 
 from tlslab.analysis.stats.estimate import Array, estimate, mean_interval
 from tlslab.model.estimate import Estimate
@@ -116,7 +116,7 @@ def _fit(blocks: Sequence[Block]) -> Array:
     parts = np.stack(
         [each, each * (concurrency - 1), each * concurrency * (concurrency - 1)], axis=1
     )
-    (base, contention, coherency), _ = optimize.nnls(parts, np.ones(len(pairs)))
+    (base, contention, coherency), _ = scipy.optimize.nnls(parts, np.ones(len(pairs)))
     if base <= 0:
         raise ValueError("throughput falls faster than any law")
     return np.array([1 / base, contention / base, coherency / base])

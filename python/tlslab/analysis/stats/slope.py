@@ -1,7 +1,7 @@
 """Memory per connection: the slope over levels, so that what a process needs anyway drops out."""
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from tlslab.model.scale import Reading, Slope
 
@@ -12,11 +12,11 @@ def slope(what: str, connections: list[int], size: list[int]) -> Slope:
     """Bytes per connection. Two levels give no interval; fewer are refused with ValueError."""
     if len(set(connections)) < 2:
         raise ValueError("a slope needs two levels at least")
-    fit = stats.linregress(np.array(connections, float), np.array(size, float))
+    fit = scipy.stats.linregress(np.array(connections, float), np.array(size, float))
     value, n = float(fit.slope), len(connections)
     if n < 3:
         return Slope(what, value, None, None, n)
-    half = float(stats.t.ppf((1 + CONFIDENCE) / 2, n - 2)) * float(fit.stderr)
+    half = float(scipy.stats.t.ppf((1 + CONFIDENCE) / 2, n - 2)) * float(fit.stderr)
     return Slope(what, value, value - half, value + half, n)
 
 

@@ -12,7 +12,6 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-import ruptures
 
 from tlslab.model.record import Interval
 
@@ -80,6 +79,9 @@ def _levels(logs: Array) -> list[_Level]:
     # Von Neumann's estimate: the few differences at change points hardly raise it.
     noise = max(_MIN_NOISE, float(np.diff(logs).std()) / math.sqrt(2))
     penalty = _PENALTY * math.log(len(logs))
+    # Here, since it takes a second to import: every command of tlslab would wait for it.
+    import ruptures
+
     search = ruptures.Pelt(model="l2", min_size=_MIN_SEGMENT, jump=1).fit(logs / noise)
     levels: list[_Level] = []
     start = 0

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from tlslab.analysis.compare import Measured, more_is_faster, order
 from tlslab.analysis.stats.estimate import Array
@@ -88,7 +88,7 @@ def _values(cells: Sequence[Measured], estimate: str) -> Array:
 def _tau(first: Array, second: Array) -> Tau | None:
     if not len(first):
         return None
-    whole = stats.kendalltau(first.mean(axis=0), second.mean(axis=0))
+    whole = scipy.stats.kendalltau(first.mean(axis=0), second.mean(axis=0))
     if not np.isfinite(whole.statistic):
         return None
     tau = Tau(float(whole.statistic), float(whole.pvalue), first.shape[1])
