@@ -16,8 +16,8 @@ import sys
 import time
 
 import numpy as np
-from numpy.typing import NDArray
 import scipy
+from numpy.typing import NDArray
 
 from tlslab.model.errors import CannotRunError
 from tlslab.model.validation import Resolution
