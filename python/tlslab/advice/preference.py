@@ -1,12 +1,12 @@
 """The order that a run found, less what policies would not have: what a server should prefer."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 from tlslab.advice.grade import Graded, grade_group, grade_suite
 from tlslab.model.deployment import NO_FRONT
-from tlslab.model.finding import CellSummary, Ranking, Summary
+from tlslab.model.finding import CellSummary, Place, Ranking, Summary
 from tlslab.model.wording import cell_label
 
 Subject = Literal["suite", "group"]
@@ -26,11 +26,12 @@ WORDS = {
 
 @dataclass(frozen=True)
 class Choice:
-    """A suite or a group: `place` counts from 0 over all, `rank` is `1`, or `1=` if shared."""
+    """A suite or a group: `place` counts from 0 over all, `best` and `worst` are its open ranks."""
 
     name: str
     place: int
-    rank: str
+    best: int
+    worst: int
     graded: Graded
     cell: str
 
@@ -94,7 +95,7 @@ def _preference(
     cells = {cell.key: cell for cell in summary.cells}
     ordered = _ordered([by_estimate[name] for name in used])
     places = _once(
-        _choice(subject, cells[key], place, rank) for place, (key, rank) in enumerate(ordered)
+        _choice(subject, cells[each.cell], number, each) for number, each in enumerate(ordered)
     )
     target = summary.environment.target
     server = _terminator(setting, target.name)
@@ -115,27 +116,22 @@ def _terminator(setting: Mapping[str, str], target: str) -> str:
     return front if front != NO_FRONT else setting.get("server", target)
 
 
-def _ordered(rankings: list[Ranking]) -> Iterator[tuple[str, str]]:
-    """Cells with their ranks by the first ranking; its ties in the order of the next one."""
+def _ordered(rankings: list[Ranking]) -> list[Place]:
+    """Cells by their best rank in the first ranking, then in the order of the next one."""
     first, *others = rankings
-    later = [key for ranking in others[:1] for group in ranking.groups for key in group]
-    place = {key: number for number, key in enumerate(later)}
-    rank = 1
-    for group in first.groups:
-        text = f"{rank}=" if len(group) > 1 else str(rank)
-        for key in sorted(group, key=lambda key: place.get(key, len(place))):
-            yield key, text
-        rank += len(group)
+    later = [key for ranking in others[:1] for key in ranking.cells]
+    number = {key: place for place, key in enumerate(later)}
+    return sorted(first.places, key=lambda each: (each.best, number.get(each.cell, len(number))))
 
 
-def _choice(subject: Subject, cell: CellSummary, place: int, rank: str) -> Choice:
-    name = cell.factors[subject]
+def _choice(subject: Subject, cell: CellSummary, place: int, ranks: Place) -> Choice:
+    name, best, worst = cell.factors[subject], ranks.best, ranks.worst
     if subject == "group":
-        return Choice(name, place, rank, grade_group(name), cell.key)
+        return Choice(name, place, best, worst, grade_group(name), cell.key)
     bits = cell.factors.get("dh_bits", "")
     size = int(bits) if bits.isdigit() else None
     graded = grade_suite(name, cell.factors.get("http"), size)
-    return Choice(name, place, rank, graded, cell.key)
+    return Choice(name, place, best, worst, graded, cell.key)
 
 
 def _once(places: Iterable[Choice]) -> list[Choice]:

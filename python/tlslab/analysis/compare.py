@@ -1,16 +1,16 @@
-"""Ratios between cells, paired by block, and rankings."""
+"""Ratios between cells, paired by block, and what they establish. Pure."""
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from tlslab.analysis import keep_alive
 from tlslab.analysis.published import ESTIMATES, Study
-from tlslab.analysis.stats.estimate import Array, mean_interval
-from tlslab.model.finding import CellSummary, Comparison, ComparisonVerdict, Ranking
-from tlslab.model.wording import setting_of
+from tlslab.analysis.stats.estimate import Array, mean_interval, p_value
+from tlslab.analysis.stats.families import LEVEL, false_discovery
+from tlslab.model.finding import CellSummary, Comparison, ComparisonVerdict
 
 # What cells are compared by. Rates: more is faster; costs: less is faster.
 COMPARED = (
@@ -31,14 +31,8 @@ COMPARED = (
     "keep_alive_server_memory_bytes",
 )
 
-RANKED = (
-    "connections_per_s",
-    "server_cpu_us_per_connection",
-    "client_cpu_us_per_connection",
-    keep_alive.REQUESTS,
-    keep_alive.SERVER,
-    keep_alive.CLIENT,
-)
+# Two cells are called equivalent when the interval of their ratio lies within so much of 1.
+EQUIVALENCE = 0.10
 
 
 @dataclass(frozen=True)
@@ -49,9 +43,12 @@ class Measured:
     values: Mapping[str, Mapping[int, float]]
 
     def may_rank(self, estimate: str) -> bool:
-        """Whether the cell may be ranked by an estimate: a lower bound is no rate."""
+        """Whether the cell may be ranked by an estimate.
+
+        Not by a lower bound, and not by a rate at which neither side was busy: it is nobody's.
+        """
         verdicts = ("valid",) if is_bounded(estimate) else ("valid", "at_least")
-        if estimate in self.summary.lower_bounds:
+        if estimate in (*self.summary.lower_bounds, *self.summary.unsaturated):
             return False
         return self.summary.verdict in verdicts and bool(self.values.get(estimate))
 
@@ -77,10 +74,15 @@ def more_is_faster(estimate: str) -> bool:
     return estimate.endswith("_per_s") or estimate.startswith("connections_per")
 
 
+def is_amount(estimate: str) -> bool:
+    """Whether it is an amount (memory, bytes): more or less of it, neither faster nor slower."""
+    return estimate.endswith("_bytes") or "_bytes_per_" in estimate.removesuffix("_per_s")
+
+
 def compare(
     candidate: Measured, baseline: Measured, estimate: str, study: Study | None = None
 ) -> Comparison | None:
-    """Candidate over baseline; None when no block has both."""
+    """Candidate over baseline, as if it were the only ratio; None when no block has both."""
     logs = paired_logs(candidate.values.get(estimate, {}), baseline.values.get(estimate, {}))
     if not len(logs):
         return None
@@ -90,7 +92,7 @@ def compare(
     published = None
     if study is not None and estimate in ESTIMATES:
         published = study.beside(candidate.summary.factors, baseline.summary.factors)
-    return Comparison(
+    found = Comparison(
         baseline=baseline.summary.key,
         candidate=candidate.summary.key,
         estimate=estimate,
@@ -99,17 +101,59 @@ def compare(
         high=high,
         n=len(logs),
         method=f"paired by block; {method}",
-        verdict=_verdict(low, high, more_is_faster(estimate)) if allowed else "not_comparable",
+        verdict="cannot_tell" if allowed else "not_comparable",
         published=published,
+        p=p_value(logs),
+        may_differ=may_differ(low, high),
+    )
+    return judged(found, found.p)
+
+
+def may_differ(low: float | None, high: float | None) -> float | None:
+    """The largest difference, either way, in the interval of a ratio, as a share."""
+    if low is None or high is None or low <= 0:
+        return None
+    return max(high, 1 / low) - 1
+
+
+def judged(
+    comparison: Comparison, adjusted_p: float | None, margin: float = EQUIVALENCE
+) -> Comparison:
+    """The comparison with its verdict, by a p-value that is adjusted for those beside it."""
+    if comparison.verdict == "not_comparable":
+        return comparison
+    return replace(
+        comparison, adjusted_p=adjusted_p, verdict=_verdict(comparison, adjusted_p, margin)
     )
 
 
-def _verdict(low: float | None, high: float | None, rising: bool) -> ComparisonVerdict:
-    if low is None or high is None:
-        return "not_comparable"
-    if low <= 1 <= high:
-        return "no_detectable_difference"
-    return "faster" if (low > 1) == rising else "slower"
+def _verdict(found: Comparison, adjusted_p: float | None, margin: float) -> ComparisonVerdict:
+    if found.low is None or found.high is None or adjusted_p is None:
+        return "cannot_tell"
+    if adjusted_p <= LEVEL and not found.low <= 1 <= found.high:
+        above = found.low > 1
+        if is_amount(found.estimate):
+            return "more" if above else "less"
+        return "faster" if above == more_is_faster(found.estimate) else "slower"
+    within = found.may_differ is not None and found.may_differ <= margin
+    return "equivalent" if within else "cannot_tell"
+
+
+def judged_together(
+    comparisons: Sequence[Comparison], margin: float = EQUIVALENCE
+) -> tuple[Comparison, ...]:
+    """The comparisons of one table, with verdicts for all of it (false discovery rate)."""
+    tested = [
+        (number, each.p)
+        for number, each in enumerate(comparisons)
+        if each.p is not None and each.verdict != "not_comparable"
+    ]
+    adjusted = dict(
+        zip((number for number, _ in tested), false_discovery([p for _, p in tested]), strict=True)
+    )
+    return tuple(
+        judged(each, adjusted.get(number), margin) for number, each in enumerate(comparisons)
+    )
 
 
 def comparisons(
@@ -123,45 +167,4 @@ def comparisons(
         if other is None or other is cell:
             continue
         found += [compare(cell, other, estimate, study) for estimate in COMPARED]
-    return tuple(comparison for comparison in found if comparison is not None)
-
-
-def settings(cells: Sequence[Measured], baseline: Mapping[str, str]) -> list[dict[str, str]]:
-    """The combinations of the levels that are not compared, in the order of the cells."""
-    found: list[dict[str, str]] = []
-    for cell in cells:
-        setting = setting_of(cell.summary.factors, baseline)
-        if setting not in found:
-            found.append(setting)
-    return found
-
-
-def rankings(cells: Sequence[Measured], baseline: Mapping[str, str]) -> tuple[Ranking, ...]:
-    """One ranking for each setting and ranked estimate, where there is anything to rank."""
-    found = []
-    for setting in settings(cells, baseline):
-        mates = [c for c in cells if setting_of(c.summary.factors, baseline) == setting]
-        for estimate in RANKED:
-            ordered = order(mates, estimate)
-            if ordered:
-                groups = tuple(tuple(cell.summary.key for cell in group) for group in ordered)
-                found.append(Ranking(setting, estimate, groups))
-    return tuple(found)
-
-
-def order(cells: Sequence[Measured], estimate: str) -> list[list[Measured]]:
-    """Cells from the best to the worst; a group's cells differ from its first not detectably."""
-    able = [cell for cell in cells if cell.may_rank(estimate)]
-    able.sort(key=lambda c: c.summary.estimates[estimate].value, reverse=more_is_faster(estimate))
-    groups: list[list[Measured]] = []
-    for cell in able:
-        if groups and not _differs(cell, groups[-1][0], estimate):
-            groups[-1].append(cell)
-        else:
-            groups.append([cell])
-    return groups
-
-
-def _differs(a: Measured, b: Measured, estimate: str) -> bool:
-    comparison = compare(a, b, estimate)
-    return comparison is not None and comparison.verdict in ("faster", "slower")
+    return judged_together([comparison for comparison in found if comparison is not None])

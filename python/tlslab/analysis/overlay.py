@@ -9,21 +9,21 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from tlslab.analysis.compare import more_is_faster
+from tlslab.analysis.compare import EQUIVALENCE, judged_together, may_differ
 from tlslab.analysis.measures import RATIO
+from tlslab.analysis.stats.estimate import p_of_interval
 from tlslab.model.errors import UsageError
 from tlslab.model.estimate import Estimate
 from tlslab.model.figure import DataTable, Figure, Mark, Series, TableCell
 from tlslab.model.finding import (
     CellSummary,
     Comparison,
-    ComparisonVerdict,
     ExperimentSummary,
     Finding,
     Summary,
 )
 from tlslab.model.run import Environment
-from tlslab.model.wording import cell_label, counted, figure, ratio_figure
+from tlslab.model.wording import cell_label, counted, difference, figure, ratio_figure
 
 KIND = "comparison"
 
@@ -65,8 +65,10 @@ class Pair:
     second: CellSummary
 
 
-def overlay(first: Side, second: Side) -> Summary:
+def overlay(first: Side, second: Side, margin: float = EQUIVALENCE) -> Summary:
     """The comparison as a summary; its ratios are second over first.
+
+    Ratios whose interval lies within `margin` of 1 are called equivalent.
 
     Raises UsageError for runs of different kinds, and for runs that share no cell.
     """
@@ -79,7 +81,11 @@ def overlay(first: Side, second: Side) -> Summary:
             f"{first.name} and {second.name} share no cell",
             "compare runs of the same experiment, with the same levels",
         )
-    ratios = [each for pair in pairs for each in _ratios(pair)]
+    found = [each for pair in pairs for each in _ratios(pair)]
+    judged = judged_together([comparison for _, _, comparison in found], margin)
+    ratios = [
+        (pair, name, comparison) for (pair, name, _), comparison in zip(found, judged, strict=True)
+    ]
     return Summary(
         experiment=_experiment(first, second),
         environment=_environment(first, second),
@@ -154,7 +160,9 @@ def _compare(pair: Pair, name: str, first: Estimate, second: Estimate) -> Compar
         high=ratio.high,
         n=ratio.n,
         method=METHOD,
-        verdict=_verdict(ratio, name) if usable and not bounded else "not_comparable",
+        verdict="cannot_tell" if usable and not bounded else "not_comparable",
+        p=_p_value(ratio),
+        may_differ=may_differ(ratio.low, ratio.high),
     )
 
 
@@ -172,13 +180,10 @@ def ratio_estimate(above: Estimate, below: Estimate) -> Estimate:
     return Estimate(value, math.exp(low), math.exp(high), n, RATIO, METHOD)
 
 
-def _verdict(ratio: Estimate, name: str) -> ComparisonVerdict:
+def _p_value(ratio: Estimate) -> float | None:
     if ratio.low is None or ratio.high is None:
-        return "not_comparable"
-    if ratio.low <= 1 <= ratio.high:
-        return "no_detectable_difference"
-    rising = more_is_faster(name) or name.endswith("_per_s")
-    return "faster" if (ratio.low > 1) == rising else "slower"
+        return None
+    return p_of_interval(math.log(ratio.value), math.log(ratio.low), math.log(ratio.high))
 
 
 def _ratio_table(first: Side, second: Side, ratios: Sequence[Ratio]) -> DataTable:
@@ -199,7 +204,7 @@ def _ratio_table(first: Side, second: Side, ratios: Sequence[Ratio]) -> DataTabl
                 pair.first.estimates[name],
                 pair.second.estimates[name],
                 ratio,
-                comparison.verdict.replace("_", " "),
+                verdict_words(comparison),
             )
         )
     return DataTable(
@@ -209,6 +214,16 @@ def _ratio_table(first: Side, second: Side, ratios: Sequence[Ratio]) -> DataTabl
         columns=("cell", "estimate", first.name, second.name, "ratio", "verdict"),
         rows=tuple(rows),
     )
+
+
+def verdict_words(comparison: Comparison) -> str:
+    """The verdict, with the largest difference that is left open where there is none."""
+    left = comparison.may_differ
+    if comparison.verdict == "equivalent" and left is not None:
+        return f"differ by at most {difference(left)}"
+    if comparison.verdict == "cannot_tell" and left is not None:
+        return f"cannot tell (up to {difference(left)})"
+    return comparison.verdict.replace("_", " ")
 
 
 def _differences(first: Side, second: Side) -> DataTable:

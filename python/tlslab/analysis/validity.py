@@ -252,6 +252,24 @@ def lower_bounds(
     )
 
 
+def unsaturated(
+    judgements: Sequence[TrialJudgement | None], names: Iterable[str]
+) -> tuple[str, ...]:
+    """The rates at which, in most trials, neither server nor generator was busy: nobody's limit."""
+    done = [judgement for judgement in judgements if judgement is not None]
+
+    def mostly(code: str) -> bool:
+        found = sum(any(note.code == code for note in each.warnings) for each in done)
+        return 2 * found > len(done)
+
+    new, kept = mostly("neither_saturated"), mostly("keep_alive_neither_saturated")
+    return tuple(
+        name
+        for name in names
+        if name.endswith("_per_s") and (kept if name.startswith("keep_alive_") else new)
+    )
+
+
 def _unusable(
     trials: Sequence[Trial], failed: Sequence[Trial], done: Sequence[TrialJudgement]
 ) -> bool:

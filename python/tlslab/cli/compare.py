@@ -8,16 +8,23 @@ from typing import Annotated
 import typer
 
 from tlslab import analysis, report
+from tlslab.analysis.compare import EQUIVALENCE
+from tlslab.analysis.gate import gate
 from tlslab.analysis.overlay import Side, overlay
 from tlslab.cli.console import conclude, err, out, say
-from tlslab.cli.options import AsJson, Version
+from tlslab.cli.gate import gate_lines, gate_words
+from tlslab.cli.options import AsJson, Version, as_share
 from tlslab.lab.run import read_contents
 from tlslab.model.errors import StoreError, UsageError
 from tlslab.model.finding import Summary
+from tlslab.model.suggest import did_you_mean
 from tlslab.model.wording import counted
 from tlslab.store import RunFolder, to_json
 
 EXIT_VERDICT = 1
+EXIT_CANNOT_TELL = 4
+
+GATE_CODES = {"passed": 0, "slower": EXIT_VERDICT, "cannot_tell": EXIT_CANNOT_TELL}
 
 
 def command(
@@ -26,17 +33,47 @@ def command(
     out_dir: Annotated[
         Path | None, typer.Option("--out", help="A folder for the page with the figures.")
     ] = None,
+    equivalence: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PERCENT",
+            help="Call two cells equivalent when their ratio's interval lies within this of 1: 3%. "
+            "10% by default.",
+        ),
+    ] = None,
+    limit: Annotated[
+        str | None,
+        typer.Option(
+            "--gate",
+            metavar="PERCENT",
+            help="Hold B against A: exit 1 when B is established to be slower by more than this, 0 "
+            "when that is excluded, 4 when neither is established.",
+        ),
+    ] = None,
+    gate_by: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--gate-by",
+            metavar="ESTIMATE",
+            help="What the gate looks at, as it is named in summary.json; the rate by default. "
+            "May be repeated.",
+        ),
+    ] = None,
     as_json: AsJson = False,
     _version: Version = False,
 ) -> None:
     """Lay two runs over each other: B over A, as ratios of the cells that they share.
 
-    Ends with 1 when no cell could be compared.
+    Ends with 1 when no cell could be compared; with --gate by what the gate says.
     """
+    margin = EQUIVALENCE if equivalence is None else as_share(equivalence, "--equivalence")
+    allowed = None if limit is None else as_share(limit, "--gate")
+    if gate_by and allowed is None:
+        raise UsageError("--gate-by goes with --gate", "add, for instance, --gate 3%")
     if out_dir is not None and out_dir.resolve() in (first.resolve(), second.resolve()):
         raise UsageError("--out is one of the runs: give a folder of its own")
     names = _names(first, second)
-    summary = overlay(Side(names[0], _read(first)), Side(names[1], _read(second)))
+    summary = overlay(Side(names[0], _read(first)), Side(names[1], _read(second)), margin)
     words = ("tlslab", "compare", str(first), str(second))
     summary = replace(summary, environment=replace(summary.environment, command=words))
     if as_json:
@@ -49,7 +86,9 @@ def command(
     for path in (first, second):
         for damage in RunFolder.open(path).damages():
             say(f"warning: {damage}")
-    raise typer.Exit(_conclude(summary))
+    if allowed is None:
+        raise typer.Exit(_conclude(summary))
+    raise typer.Exit(_conclude_gate(summary, allowed, gate_by or []))
 
 
 def _conclude(summary: Summary) -> int:
@@ -64,6 +103,22 @@ def _conclude(summary: Summary) -> int:
             f", {bare} of them without a verdict (one trial, a lower bound, an invalid cell)"
         )
     return conclude(reported, 0)
+
+
+def _conclude_gate(summary: Summary, limit: float, estimates: list[str]) -> int:
+    """Prints what the gate says of each ratio, and why it ends so; the exit code."""
+    known = {each.estimate for each in summary.comparisons}
+    for name in estimates:
+        if name not in known:
+            meant = did_you_mean(name, known)
+            raise UsageError(
+                f"--gate-by {name}: the runs have no such ratio",
+                meant or f"one of {', '.join(sorted(known))}",
+            )
+    found = gate(summary.comparisons, limit, estimates)
+    for line in gate_lines(found):
+        say(line)
+    return conclude(gate_words(found), GATE_CODES[found.verdict])
 
 
 def _read(path: Path) -> Summary:

@@ -51,6 +51,18 @@ def as_place(target: str) -> str:
     return parts.netloc
 
 
+def as_share(text: str, option: str) -> float:
+    """`3%` as 0.03. Raises UsageError for what is not a percentage above 0 and up to 100."""
+    number, sign, rest = text.strip().partition("%")
+    try:
+        share = float(number) / 100
+    except ValueError:
+        share = -1.0
+    if not sign or rest or not 0 < share <= 1:
+        raise UsageError(f"{option} {text}: not a percentage", "write it like 3% or 0.5%")
+    return share
+
+
 def _show_version(wanted: bool) -> None:
     if wanted:
         typer.echo(f"tlslab {__version__}")

@@ -11,7 +11,14 @@ from tlslab.model.record import Facts
 from tlslab.model.run import Environment
 
 CellVerdict = Literal["valid", "at_least", "invalid", "unsupported", "failed"]
-ComparisonVerdict = Literal["faster", "slower", "no_detectable_difference", "not_comparable"]
+# `equivalent`: the interval lies within the margin of equivalence; `cannot_tell`: it holds 1 and
+# reaches beyond the margin, or there is none, or the difference is lost to the adjustment.
+ComparisonVerdict = Literal[
+    "faster", "slower", "more", "less", "equivalent", "cannot_tell", "not_comparable"
+]
+
+# What of a comparison says that its sides differ.
+DIFFERS: tuple[ComparisonVerdict, ...] = ("faster", "slower", "more", "less")
 
 
 @dataclass(frozen=True)
@@ -84,6 +91,7 @@ class CellSummary:
     """One cell: its verdict with the reasons, its estimates by name, and ApacheBench's block.
 
     `lower_bounds` names the estimates that are no more than that: the generator was the limit.
+    `unsaturated` names the rates that are nobody's limit: neither server nor generator was busy.
     """
 
     key: str
@@ -98,6 +106,7 @@ class CellSummary:
     backend: str | None = None
     negotiated: Facts | None = None
     lower_bounds: tuple[str, ...] = ()
+    unsaturated: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -110,7 +119,12 @@ class Published:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A cell against its baseline by one estimate: ratio candidate / baseline, paired by block."""
+    """A cell against its baseline by one estimate: ratio candidate / baseline, paired by block.
+
+    `low` and `high` are the 95 % interval of this ratio alone. `p` is the p-value of its difference
+    from 1, `adjusted_p` that among all ratios of the table, which decides the verdict. `may_differ`
+    is the largest difference that the interval leaves open, as a share (0.03: 3 % either way).
+    """
 
     baseline: str
     candidate: str
@@ -122,19 +136,42 @@ class Comparison:
     method: str
     verdict: ComparisonVerdict
     published: Published | None = None
+    p: float | None = None
+    adjusted_p: float | None = None
+    may_differ: float | None = None
+
+    @property
+    def differs(self) -> bool:
+        """Whether a difference is established."""
+        return self.verdict in DIFFERS
+
+
+@dataclass(frozen=True)
+class Place:
+    """A cell's place in a ranking: the best and the worst rank that the trials leave open."""
+
+    cell: str
+    best: int
+    worst: int
 
 
 @dataclass(frozen=True)
 class Ranking:
     """Cells that share `setting`, from the best to the worst by one estimate.
 
-    A group's cells cannot be told apart from its first one. Cells that may not be ranked are
-    absent.
+    Any two cells are tested against each other (Holm's adjustment within the ranking). A cell's
+    best rank is one more than the number of cells that are detectably better, its worst the number
+    of cells that are not detectably worse. Cells that may not be ranked are absent.
     """
 
     setting: Mapping[str, str]
     estimate: str
-    groups: tuple[tuple[str, ...], ...]
+    places: tuple[Place, ...]
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """The cells' keys, in the order of the ranking."""
+        return tuple(place.cell for place in self.places)
 
 
 @dataclass(frozen=True)
@@ -182,7 +219,7 @@ class Summary:
     tables: tuple[DataTable, ...] = ()
     texts: tuple[TextBlock, ...] = ()
     method: tuple[str, ...] = ()
-    schema: str = "tlslab.summary/2"
+    schema: str = "tlslab.summary/3"
 
     def cell(self, key: str) -> CellSummary:
         """The cell with this key. Raises KeyError when there is none."""

@@ -1,6 +1,7 @@
 """How names and figures are written in sentences, tables and charts."""
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 
 from tlslab.model.estimate import Estimate
 
@@ -87,6 +88,29 @@ def ratio_figure(ratio: float) -> str:
 def percent(share: float) -> str:
     """A share as a percentage: `97 %`, below one percent with a digit more."""
     return f"{share:.0%}".replace("%", " %") if share >= 0.0095 else f"{share * 100:.2g} %"
+
+
+def difference(share: float) -> str:
+    """A bound of a difference, rounded up: `4 %`; from a factor of two on `2.4 times`."""
+    if share < 0.01:
+        return f"{math.ceil(share * 1000) / 10:g} %"
+    if share < 1:
+        return f"{math.ceil(share * 100)} %"
+    return f"{math.ceil((1 + share) * 10) / 10:g} times" if share < 9 else "more than 10 times"
+
+
+# Between the ends of a range of ranks.
+RANGE = "–"
+
+
+def rank_words(best: int, worst: int) -> str:
+    """The ranks that are open: `1`, or `1–3`."""
+    return str(best) if best == worst else f"{best}{RANGE}{worst}"
+
+
+def joined(names: Sequence[str]) -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
 
 
 def with_interval(estimate: Estimate) -> str:

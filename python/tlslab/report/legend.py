@@ -1,8 +1,9 @@
 """What the columns and terms of the first table mean, in a line each: those that it has."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from tlslab.model.finding import Summary
+from tlslab.model.wording import RANGE
 from tlslab.report import view
 
 
@@ -10,15 +11,14 @@ def legend(summary: Summary, sections: tuple[view.Section, ...], wide: bool) -> 
     """The lines below the first table; `wide`: whether it has all its columns."""
     rows = [row for section in sections for row in section.rows]
     baseline = summary.experiment.baseline
-    if any("=" in row.rank for row in rows):
-        yield "#: the rank; 1= and the like is shared: the difference is within the intervals"
+    if any(RANGE in row.rank for row in rows):
+        yield "#: the ranks that the trials leave open: 1–3 may be first, second or third"
     if any(_without_interval(row) for row in rows):
         yield "no interval: one trial alone has none; --blocks 2 gives one"
     if any(row.ratio is not None for row in rows):
         name = view.varied_label(baseline, baseline)
         yield f"ratio: to {name}, the baseline, block by block; below it its interval of 95 %"
-    if any(row.indistinct for row in rows):
-        yield "no difference: the ratio's interval includes 1"
+    yield from _undecided(rows)
     if any(row.value(view.SERVER) or row.value(view.CLIENT) for row in rows):
         yield (
             f"server {view.MICRO}, client {view.MICRO}: processor time for each connection; below "
@@ -38,6 +38,14 @@ def legend(summary: Summary, sections: tuple[view.Section, ...], wide: bool) -> 
             "left out for want of room: bytes of handshake, handshake ms; they are in "
             "report.html, and here from 112 columns on"
         )
+
+
+def _undecided(rows: Sequence[view.Row]) -> Iterator[str]:
+    """What the words below a ratio mean that establishes no difference."""
+    if any(row.undecided.startswith("at most") for row in rows):
+        yield "at most 4 %: no difference was found, and a larger one is excluded (95 %)"
+    if any(row.undecided == "cannot tell" for row in rows):
+        yield "cannot tell: neither a difference is established nor one of over 10 % excluded"
 
 
 def _without_interval(row: view.Row) -> bool:

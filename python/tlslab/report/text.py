@@ -123,9 +123,9 @@ def _cells(row: view.Row) -> list[Text]:
     ratio = Text("baseline" if row.is_baseline else "-", style="dim")
     if row.ratio is not None:
         ratio = _value(row.ratio)
-        if row.indistinct:
-            ratio.append("\nno difference", style="dim")
-    name = Text(row.name, style="bold" if row.rank in ("1", "1=") else "")
+        if row.undecided:
+            ratio.append(f"\n{row.undecided}", style="dim")
+    name = Text(row.name, style="bold" if row.leads else "")
     if row.cell.verdict != "valid":
         name.append(f"\n{row.verdict}", style=_STYLES[row.verdict])
     return [

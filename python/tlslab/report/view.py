@@ -8,11 +8,19 @@ from tlslab.model.finding import (
     CellSummary,
     Comparison,
     Finding,
+    Place,
     Published,
     Ranking,
     Summary,
 )
-from tlslab.model.wording import cell_label, figure, ratio_figure, setting_of
+from tlslab.model.wording import (
+    cell_label,
+    difference,
+    figure,
+    rank_words,
+    ratio_figure,
+    setting_of,
+)
 from tlslab.report.kinds import presentation
 
 RATE = "connections_per_s"
@@ -57,14 +65,19 @@ class Value:
 
 @dataclass(frozen=True)
 class Row:
-    """One cell in its section's table; `rank` is empty for cells that are not ranked."""
+    """One cell in its section's table; `rank` is empty for cells that are not ranked.
+
+    `leads`: no other cell is detectably better. `undecided` says what the ratio leaves open where
+    it establishes no difference.
+    """
 
     cell: CellSummary
     name: str
     rank: str
+    leads: bool
     ratio: Value | None
     is_baseline: bool
-    indistinct: bool
+    undecided: str
 
     @property
     def verdict(self) -> str:
@@ -202,65 +215,60 @@ def sections(summary: Summary) -> tuple[Section, ...]:
 
 
 def _section(summary: Summary, id_: str, label: str, cells: list[CellSummary]) -> Section:
-    ranking = _ranking(summary, cells)
-    ranks = _ranks(ranking) if ranking else {}
-    cells = sorted(cells, key=lambda cell: ranks.get(cell.key, (len(cells), ""))[0])
     keys = {cell.key for cell in cells}
-    keep_alive = _ranks_by(summary, keys, KEPT_OPEN)
+    ranking = _ranking(summary, keys, (RATE, SERVER, CLIENT))
+    open_ranking = _ranking(summary, keys, (KEPT_OPEN,))
     open_cells = [cell for cell in cells if KEPT_OPEN in cell.estimates]
-    open_cells.sort(key=lambda cell: keep_alive.get(cell.key, (len(cells), ""))[0])
     return Section(
         id=id_,
         label=label,
         ranked_by=ranking.estimate if ranking else "",
-        rows=tuple(_row(summary, cell, ranks.get(cell.key, (0, ""))[1]) for cell in cells),
+        rows=_rows(summary, cells, ranking, RATE),
         findings=tuple(f for f in summary.findings if f.cells and keys.issuperset(f.cells)),
-        kept_open=tuple(
-            _row(summary, cell, keep_alive.get(cell.key, (0, ""))[1], KEPT_OPEN)
-            for cell in open_cells
-        ),
+        kept_open=_rows(summary, open_cells, open_ranking, KEPT_OPEN),
     )
 
 
-def _ranks_by(summary: Summary, keys: set[str], estimate: str) -> dict[str, tuple[int, str]]:
-    for ranking in summary.rankings:
-        if ranking.estimate == estimate and keys.issuperset(sum(ranking.groups, ())):
-            return _ranks(ranking)
-    return {}
-
-
-def _ranking(summary: Summary, cells: list[CellSummary]) -> Ranking | None:
-    """The section's ranking by connections per second, else by what the server or client pays."""
-    keys = {cell.key for cell in cells}
-    for estimate in (RATE, SERVER, CLIENT):
+def _ranking(summary: Summary, keys: set[str], estimates: tuple[str, ...]) -> Ranking | None:
+    """The ranking of these cells by the first of the estimates that has one."""
+    for estimate in estimates:
         for ranking in summary.rankings:
-            if ranking.estimate == estimate and keys.issuperset(sum(ranking.groups, ())):
+            if ranking.estimate == estimate and keys.issuperset(ranking.cells):
                 return ranking
     return None
 
 
-def _ranks(ranking: Ranking) -> dict[str, tuple[int, str]]:
-    """Each cell's place in the table, and its rank in words; `2=` when it is shared."""
-    ranks: dict[str, tuple[int, str]] = {}
-    for group in ranking.groups:
-        rank = len(ranks) + 1
-        for key in group:
-            ranks[key] = (len(ranks), f"{rank}=" if len(group) > 1 else str(rank))
-    return ranks
+def _rows(
+    summary: Summary, cells: list[CellSummary], ranking: Ranking | None, estimate: str
+) -> tuple[Row, ...]:
+    """The ranked cells in their order, then the others."""
+    places = {} if ranking is None else {place.cell: place for place in ranking.places}
+    order = {key: number for number, key in enumerate(places)}
+    ordered = sorted(cells, key=lambda cell: order.get(cell.key, len(cells)))
+    return tuple(_row(summary, cell, places.get(cell.key), estimate) for cell in ordered)
 
 
-def _row(summary: Summary, cell: CellSummary, rank: str, estimate: str = RATE) -> Row:
+def _row(summary: Summary, cell: CellSummary, place: Place | None, estimate: str) -> Row:
     baseline = summary.experiment.baseline
     comparison = find_comparison(summary, cell.key, estimate)
     reported = comparison is not None and comparison.verdict != "not_comparable"
     return Row(
         cell=cell,
         name=varied_label(cell.factors, baseline),
-        rank=rank,
+        rank="" if place is None else rank_words(place.best, place.worst),
+        leads=place is not None and place.best == 1,
         ratio=ratio_value(comparison) if comparison is not None and reported else None,
         is_baseline=all(cell.factors.get(name) == level for name, level in baseline.items()),
-        indistinct=comparison is not None and comparison.verdict == "no_detectable_difference",
+        undecided="" if comparison is None else undecided(comparison),
     )
+
+
+def undecided(comparison: Comparison) -> str:
+    """What a ratio leaves open where it establishes no difference; empty where it does."""
+    left = comparison.may_differ
+    if comparison.verdict == "equivalent" and left is not None:
+        return f"at most {difference(left)}"
+    return "cannot tell" if comparison.verdict == "cannot_tell" else ""
 
 
 def varied_label(factors: Mapping[str, str], baseline: Mapping[str, str]) -> str:

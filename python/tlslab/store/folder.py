@@ -31,7 +31,7 @@ T = TypeVar("T")
 PLAN_SCHEMA = "tlslab.plan/1"
 ENVIRONMENT_SCHEMA = "tlslab.environment/1"
 TRIAL_SCHEMA = "tlslab.trial/2"
-SUMMARY_SCHEMA = "tlslab.summary/2"
+SUMMARY_SCHEMA = "tlslab.summary/3"
 
 EXPERIMENT = "experiment.toml"
 PLAN = "plan.json"

@@ -2,7 +2,7 @@
 
 import io
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import pytest
@@ -12,7 +12,7 @@ from factories.run import World, made_run
 from tlslab.advice import advised
 from tlslab.analysis import summarise
 from tlslab.model.estimate import Estimate
-from tlslab.model.finding import CellSummary, Ranking, Summary
+from tlslab.model.finding import CellSummary, Place, Ranking, Summary
 from tlslab.report import render_html, render_text
 
 FASTEST = "TLS_DHE_RSA_WITH_AES_128_GCM_SHA256"
@@ -35,6 +35,15 @@ def suite_cell(suite: str, server: str, bits: str, rate: float) -> CellSummary:
     )
 
 
+def placed(groups: Sequence[Sequence[str]]) -> Iterator[Place]:
+    """The places of groups of cells, each of which shares its ranks."""
+    rank = 1
+    for group in groups:
+        for cell in group:
+            yield Place(cell, rank, rank + len(group) - 1)
+        rank += len(group)
+
+
 def suites_summary(servers: Mapping[str, Sequence[Sequence[str]]]) -> Summary:
     """A summary of suites: each server's groups, fastest first."""
     base = summarise(made_run(quick=True))
@@ -47,9 +56,9 @@ def suites_summary(servers: Mapping[str, Sequence[Sequence[str]]]) -> Summary:
                 cells.append(suite_cell(suite, server, bits(suite), rate))
                 rate -= 100
         setting = {"server": server, "tls": "1.2", "http": "2"}
-        rankings.append(Ranking(setting, KEEP_ALIVE, tuple(keys)))
+        rankings.append(Ranking(setting, KEEP_ALIVE, tuple(placed(keys))))
         backwards = tuple((key,) for group in reversed(keys) for key in reversed(group))
-        rankings.append(Ranking(setting, HANDSHAKE, backwards))
+        rankings.append(Ranking(setting, HANDSHAKE, tuple(placed(backwards))))
     factors = {
         "server": tuple(servers),
         "dh_bits": ("none", "1024", "2048"),

@@ -21,12 +21,12 @@ def preference(
     subject: Subject,
     names: Sequence[str],
     left_out: Sequence[str] = (),
-    ranks: Sequence[str] = (),
+    ranks: Sequence[tuple[int, int]] = (),
     server: str = "nginx",
     software: str = "nginx/1.22.1",
 ) -> Preference:
     grade = grade_suite if subject == "suite" else grade_group
-    ranks = ranks or [str(number + 1) for number in range(len(names))]
+    ranks = ranks or [(number + 1, number + 1) for number in range(len(names))]
     return Preference(
         subject=subject,
         server=server,
@@ -34,10 +34,10 @@ def preference(
         setting={"tls": "1.2"},
         by=("keep_alive_requests_per_s", "server_cpu_us_per_connection"),
         chosen=tuple(
-            Choice(name, place, rank, grade(name), name)
-            for place, (name, rank) in enumerate(zip(names, ranks, strict=True))
+            Choice(name, place, best, worst, grade(name), name)
+            for place, (name, (best, worst)) in enumerate(zip(names, ranks, strict=True))
         ),
-        left_out=tuple(Choice(name, 9, "9", grade(name), name) for name in left_out),
+        left_out=tuple(Choice(name, 9, 9, 9, grade(name), name) for name in left_out),
     )
 
 
@@ -119,7 +119,7 @@ def test_domino_switches_off_what_is_slower() -> None:
 
 
 def test_domino_keeps_what_cannot_be_distinguished_from_the_best() -> None:
-    given = preference("group", ["P-256", "X25519", "P-384"], ranks=["1=", "1=", "3"])
+    given = preference("group", ["P-256", "X25519", "P-384"], ranks=[(1, 2), (1, 2), (3, 3)])
     off = settings(emitted("domino", given))
     assert off == [f"SSL_DISABLE_CURVE_{name}=1" for name in ("X448", "P384", "P521")]
 

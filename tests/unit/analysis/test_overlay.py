@@ -52,7 +52,7 @@ def test_matrix_runs_have_bars_of_their_own() -> None:
         Side(name, summarise(made_run(World(server_us=costs), quick=True)))
         for name, costs in (("before", SERVER_US), ("after", faster))
     ]
-    found = overlay(*sides)
+    found = overlay(sides[0], sides[1])
     assert len({c.candidate for c in found.comparisons}) == 6
     assert ratio(found, "server_cpu_us_per_connection") == pytest.approx(0.8, rel=0.02)
     assert ratio(found, "connections_per_s") == pytest.approx(1.25, rel=0.02)

@@ -264,6 +264,27 @@ def half_idle(trial: Trial, processor_busy: float) -> Trial:
 def test_neither_side_busy_is_reported() -> None:
     cell = cell_after(lambda trial: half_idle(trial, processor_busy=0.5))
     assert (cell.verdict, codes(cell)) == ("valid", ["neither_saturated"])
+    assert "connections_per_s" in cell.unsaturated
+
+
+def test_a_rate_at_which_neither_side_was_busy_is_not_ranked_its_cost_is() -> None:
+    def change(trial: Trial) -> Trial:
+        return half_idle(trial, processor_busy=0.5) if trial.cell == KEY else trial
+
+    few = {"tls": ("1.3",), "key": ("ecdsa-p256",), "group": ("X25519", "P-256", "X448")}
+    experiment = with_levels(load("groups"), few)
+    summary = summarise(made_run(World(change=change), experiment=experiment))
+    by_estimate = {ranking.estimate: ranking.cells for ranking in summary.rankings}
+    assert KEY not in by_estimate["connections_per_s"]
+    assert KEY in by_estimate["server_cpu_us_per_connection"]
+    answer = next(f for f in summary.findings if f.code == "answer")
+    assert (
+        "Not ranked by rate, because neither the server nor the generator was busy" in answer.text
+    )
+    compared = {
+        c.estimate: c.verdict for c in summary.comparisons if KEY in (c.candidate, c.baseline)
+    }
+    assert compared["connections_per_s"] == "not_comparable"
 
 
 def test_other_programs_on_the_servers_processor_are_reported() -> None:
@@ -303,7 +324,7 @@ def test_a_rate_that_falls_in_most_trials_is_not_ranked() -> None:
     summary = summarise(made_run(World(change=change), experiment=experiment))
     cell = summary.cell(KEY)
     assert (cell.verdict, codes(cell)) == ("invalid", ["slowdown"])
-    assert all(KEY not in group for ranking in summary.rankings for group in ranking.groups)
+    assert all(KEY not in ranking.cells for ranking in summary.rankings)
 
 
 def failed(class_: str) -> Callable[[Trial], Trial]:

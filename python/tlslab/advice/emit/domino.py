@@ -29,7 +29,7 @@ def emit(preference: Preference) -> str | None:
     if not choices:
         return None
     best = choices[0]
-    kept = {choice.name for choice in choices if choice.rank == best.rank}
+    kept = {choice.name for choice in choices if choice.best == best.best}
     unmeasured = [name for name in _SETTINGS if name not in preference.names]
     lines = heading(preference, ";")
     lines += comment(_explanation(best, kept), ";")
@@ -53,7 +53,7 @@ def _explanation(best: Choice, kept: set[str]) -> str:
     )
     others = sorted(kept - {best.name})
     if others:
-        text += f" No difference from {', '.join(others)} was found."
+        text += f" It cannot be told apart from {', '.join(others)}."
     return text + " Restart the server's tasks that use TLS (restart task http)."
 
 

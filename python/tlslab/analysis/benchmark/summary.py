@@ -16,7 +16,7 @@ from tlslab.analysis.benchmark.findings import findings
 from tlslab.analysis.benchmark.processors import compositions, costs
 from tlslab.analysis.benchmark.published import PublishedConcurrency, beside, load_published
 from tlslab.analysis.benchmark.tables import tables
-from tlslab.analysis.compare import Measured, compare
+from tlslab.analysis.compare import Measured, compare, judged_together
 from tlslab.analysis.experiment import summarise_experiment
 from tlslab.analysis.kinds import ANALYSTS
 from tlslab.model.benchmark import BenchmarkSettings, settings_of
@@ -99,7 +99,7 @@ def _comparisons(cells: Sequence[Measured], baseline: Mapping[str, str]) -> tupl
         other = by_factors.get(frozenset({**cell.summary.factors, **baseline}.items()))
         if other is not None and other is not cell:
             found += [compare(cell, other, estimate) for estimate in COMPARED]
-    return tuple(comparison for comparison in found if comparison is not None)
+    return judged_together([comparison for comparison in found if comparison is not None])
 
 
 def _method(

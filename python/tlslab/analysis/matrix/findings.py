@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 
 from tlslab.analysis import keep_alive
-from tlslab.analysis.compare import Measured, compare, order, settings
+from tlslab.analysis.compare import Measured, compare
+from tlslab.analysis.ranking import Ranked, leaders, rank, settings, ties_words
 from tlslab.analysis.stats.steady_state import MIN_SLICES
 from tlslab.model.estimate import Estimate
 from tlslab.model.finding import Comparison, Finding
@@ -12,6 +13,7 @@ from tlslab.model.run import TargetInfo
 from tlslab.model.wording import (
     cell_label,
     figure,
+    joined,
     number_word,
     percent,
     ratio_figure,
@@ -76,30 +78,32 @@ class _Reporter:
 
     def answer(self) -> Finding | None:
         """Who carries most connections, and by how much; else why there is no ranking."""
-        groups = order(self._cells, RATE)
-        if not groups:
+        ranked = rank(self._cells, RATE)
+        if not ranked:
             return self._lower_bounds()
-        best = groups[0][0]
+        best = ranked[0].cell
         text = (
             f"{self._name(best)} carries {_interval(best, RATE)} new connections/s {self._on(best)}"
         )
-        ranked = [cell for group in groups for cell in group]
-        others = [self._times(best, other) for other in self._rivals(groups)]
+        others = [self._times(best, other) for other in self._rivals(ranked)]
         text += f": {' and '.join(others)}." if others else "."
-        if len(groups[0]) > 1:
-            ties = _joined([self._name(cell) for cell in groups[0][1:]])
-            text += f" No difference from {ties} can be detected."
+        text += ties_words(leaders(ranked), RATE, self._name)
         bounded = [f"{self._name(c)} (at least {_rate(c)}/s)" for c in self._bounded()]
         if bounded:
-            text += f" Not ranked, because the generator was the limit: {_joined(bounded)}."
-        return Finding("answer", text, tuple(cell.summary.key for cell in ranked))
+            text += f" Not ranked, because the generator was the limit: {joined(bounded)}."
+        if unsaturated := [self._name(c) for c in self._cells if RATE in c.summary.unsaturated]:
+            text += (
+                " Not ranked by rate, because neither the server nor the generator was busy: "
+                f"{joined(unsaturated)}."
+            )
+        return Finding("answer", text, tuple(each.cell.summary.key for each in ranked))
 
-    def _rivals(self, groups: Sequence[Sequence[Measured]]) -> list[Measured]:
-        """The first cell that is slower, and the slowest one."""
-        if len(groups) < 2:
+    def _rivals(self, ranked: Sequence[Ranked]) -> list[Measured]:
+        """The first cell that is slower than the first, and the slowest one."""
+        slower = [each.cell for each in ranked if each.best > 1]
+        if not slower:
             return []
-        nearest, last = groups[1][0], groups[-1][-1]
-        return [nearest] if nearest is last else [nearest, last]
+        return slower[:1] if len(slower) == 1 else [slower[0], slower[-1]]
 
     def _times(self, best: Measured, other: Measured, estimate: str = RATE) -> str:
         comparison = compare(best, other, estimate)
@@ -124,10 +128,10 @@ class _Reporter:
 
     def cheapest(self) -> Finding | None:
         """The cheapest cell for the server, where that is another one than the fastest."""
-        by_cost, by_rate = order(self._cells, SERVER), order(self._cells, RATE)
-        if not by_cost or (by_rate and by_cost[0][0] in by_rate[0]):
+        by_cost, by_rate = rank(self._cells, SERVER), rank(self._cells, RATE)
+        if not by_cost or by_cost[0].cell in leaders(by_rate):
             return None
-        best = by_cost[0][0]
+        best = by_cost[0].cell
         text = (
             f"{self._where}: {self._name(best)} costs the server least, {_interval(best, SERVER)} "
             "microseconds of processor time for a new connection."
@@ -149,7 +153,7 @@ class _Reporter:
 
     def kernel_share(self) -> Finding | None:
         """Whether the kernel's part of the server's cost depends on what is compared."""
-        ordered = [cell for group in order(self._cells, SERVER) for cell in group]
+        ordered = [each.cell for each in rank(self._cells, SERVER)]
         if len(ordered) < 2:
             return None
         first, last = ordered[0], ordered[-1]
@@ -167,32 +171,30 @@ class _Reporter:
 
     def kept_open(self) -> Finding | None:
         """Who answers most requests on connections that are kept open, and what one costs."""
-        groups = order(self._cells, keep_alive.REQUESTS)
-        if not groups:
+        ranked = rank(self._cells, keep_alive.REQUESTS)
+        if not ranked:
             return None
-        best = groups[0][0]
-        others = [self._times(best, each, keep_alive.REQUESTS) for each in self._rivals(groups)]
+        best = ranked[0].cell
+        others = [self._times(best, each, keep_alive.REQUESTS) for each in self._rivals(ranked)]
         rate = _interval(best, keep_alive.REQUESTS)
         text = (
             f"{self._where}: on connections kept open {self._name(best)} answers {rate} requests/s"
         )
         text += f", {' and '.join(others)}." if others else "."
-        if len(groups[0]) > 1:
-            ties = _joined([self._name(cell) for cell in groups[0][1:]])
-            text += f" No difference from {ties} can be detected."
+        text += ties_words(leaders(ranked), keep_alive.REQUESTS, self._name)
         costs = [
             f"{whom} {_interval(best, name)}"
             for whom, name in (("the server", keep_alive.SERVER), ("the client", keep_alive.CLIENT))
             if name in best.summary.estimates
         ]
         text += f" A request costs {' and '.join(costs)} microseconds of processor time."
-        keys = tuple(cell.summary.key for group in groups for cell in group)
+        keys = tuple(each.cell.summary.key for each in ranked)
         return Finding("kept_open", text, keys)
 
     def _leader(self) -> Measured | None:
         for estimate in (RATE, SERVER, CLIENT):
-            if groups := order(self._cells, estimate):
-                return groups[0][0]
+            if ranked := rank(self._cells, estimate):
+                return ranked[0].cell
         return None
 
     def _with(self, cell: Measured) -> str:
@@ -258,7 +260,3 @@ def _ratio(comparison: Comparison | None) -> str:
         return f"{ratio_figure(comparison.ratio)} (no interval)"
     low, high = ratio_figure(comparison.low), ratio_figure(comparison.high)
     return f"{ratio_figure(comparison.ratio)} (95 %: {low} to {high})"
-
-
-def _joined(names: Sequence[str]) -> str:
-    return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]

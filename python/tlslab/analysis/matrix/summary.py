@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 from tlslab.analysis import keep_alive
-from tlslab.analysis.compare import Measured, comparisons, paired_logs, rankings
+from tlslab.analysis.compare import Measured, comparisons, paired_logs
 from tlslab.analysis.experiment import summarise_experiment
 from tlslab.analysis.keep_alive import keep_alive_values
 from tlslab.analysis.kinds import ANALYSTS
@@ -14,12 +14,13 @@ from tlslab.analysis.matrix.findings import findings, short_measurements
 from tlslab.analysis.matrix.limit import limit_ratios
 from tlslab.analysis.measures import UNITS, Processors, server_cost_us, trial_values
 from tlslab.analysis.published import load_order, load_study
+from tlslab.analysis.ranking import rankings
 from tlslab.analysis.series import cpu_over_time
 from tlslab.analysis.stats.estimate import estimate
 from tlslab.analysis.stats.latency import TIMES, quantiles, times
 from tlslab.analysis.studies.servers import servers_study
 from tlslab.analysis.studies.suites import SuitesStudy, is_suites_study, suites_study
-from tlslab.analysis.validity import judge_cell, judge_trial, lower_bounds
+from tlslab.analysis.validity import judge_cell, judge_trial, lower_bounds, unsaturated
 from tlslab.model.estimate import Estimate
 from tlslab.model.experiment import MATRIX
 from tlslab.model.finding import CellSummary, Note, Summary
@@ -136,6 +137,7 @@ def _measure(
         backend=records[0].backend if records else None,
         negotiated=_negotiated([facts for record in records for facts in record.facts]),
         lower_bounds=lower_bounds(judgements, values),
+        unsaturated=unsaturated(judgements, values),
     )
     return Measured(summary, values)
 

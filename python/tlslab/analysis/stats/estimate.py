@@ -68,6 +68,33 @@ def mean_interval(data: Array, scale: str) -> tuple[float, Interval | None, str]
     return centre, interval, method
 
 
+def p_value(data: Array) -> float | None:
+    """How likely a mean so far from 0 is where there is none (Student t, two-sided); None for one.
+
+    `data` are differences, such as the logarithms of ratios.
+    """
+    n, centre = len(data), float(data.mean())
+    if n < 2:
+        return None
+    spread = float(data.std(ddof=1))
+    if spread <= 1e-12 * max(1.0, abs(centre)):
+        return 1.0 if centre == 0 else 0.0
+    return float(2 * scipy.stats.t.sf(abs(centre) / (spread / math.sqrt(n)), n - 1))
+
+
+def p_of_interval(value: float, low: float, high: float) -> float:
+    """The p-value against 0 of a value of which only the 95 % interval is known.
+
+    Altman and Bland 2011, "How to obtain the P value from a confidence interval", BMJ 343:d2304;
+    by the half of the interval that lies towards 0.
+    """
+    half = value - low if value > 0 else high - value
+    if half <= 0:
+        return 1.0 if value == 0 else 0.0
+    z = float(scipy.stats.norm.ppf((1 + CONFIDENCE) / 2))
+    return float(2 * scipy.stats.norm.sf(abs(value) * z / half))
+
+
 def _student(data: Array) -> Interval:
     half = _critical(len(data)) * float(data.std(ddof=1)) / math.sqrt(len(data))
     return float(data.mean()) - half, float(data.mean()) + half

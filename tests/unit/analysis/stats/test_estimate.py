@@ -6,9 +6,15 @@ import numpy as np
 import pytest
 
 from tlslab.analysis.compare import Measured, compare
-from tlslab.analysis.stats.estimate import BOOTSTRAP_MIN_N, estimate, mean_interval
+from tlslab.analysis.stats.estimate import (
+    BOOTSTRAP_MIN_N,
+    estimate,
+    mean_interval,
+    p_of_interval,
+    p_value,
+)
 from tlslab.model.estimate import Estimate
-from tlslab.model.finding import CellSummary
+from tlslab.model.finding import DIFFERS, CellSummary
 
 BLOCKS = 10
 BLOCK_SD = 0.015
@@ -36,7 +42,7 @@ def verdicts(ratio: float, blocks: int, simulations: int, seed: int) -> list[str
 @pytest.mark.parametrize("blocks", [5, 10, 20])
 def test_two_equal_systems_differ_in_one_comparison_of_twenty_at_most(blocks: int) -> None:
     found = verdicts(1.0, blocks, SIMULATIONS, seed=blocks)
-    false = sum(verdict != "no_detectable_difference" for verdict in found)
+    false = sum(verdict in DIFFERS for verdict in found)
     assert false / SIMULATIONS <= 0.055
 
 
@@ -124,3 +130,26 @@ def test_values_that_can_be_nothing_are_averaged_as_they_are() -> None:
 def test_no_values_are_an_error() -> None:
     with pytest.raises(ValueError, match="no values"):
         estimate([], "us")
+
+
+def test_the_p_value_is_that_of_the_interval() -> None:
+    draw = np.random.default_rng(2)
+    for n in (2, 3, 5, 7):
+        data = draw.normal(0.4, 1.0, n)
+        _, interval, _ = mean_interval(data, "values")
+        p = p_value(data)
+        assert interval is not None
+        assert p is not None
+        # Below 8 values both are Student's t: one excludes 0 exactly when the other is below 5 %.
+        assert (p < 0.05) == (not interval[0] <= 0 <= interval[1])
+    assert p_value(np.array([1.0])) is None
+    assert p_value(np.array([0.0, 0.0])) == 1.0
+    assert p_value(np.array([0.5, 0.5])) == 0.0
+
+
+def test_a_p_value_from_an_interval_is_that_of_the_normal_law() -> None:
+    # The paper's example: a difference of 1.96 standard errors is one of p = 0.05.
+    assert p_of_interval(1.96, 0.0, 3.92) == pytest.approx(0.05, abs=1e-4)
+    assert p_of_interval(-1.96, -3.92, 0.0) == pytest.approx(0.05, abs=1e-4)
+    assert p_of_interval(1.0, -9.0, 1.2) == pytest.approx(0.845, abs=0.01)
+    assert p_of_interval(0.0, 0.0, 0.0) == 1.0

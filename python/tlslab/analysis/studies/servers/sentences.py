@@ -37,8 +37,8 @@ def best_servers(cells: Sequence[Measured], study: Study | None) -> list[Finding
         f"The best of {place_of(best).server} ({cell_label(others(best))}) carries "
         f"{with_interval(best.summary.estimates[RATE])} new connections/s, {' and '.join(parts)}."
     )
-    if any(c.verdict == "no_detectable_difference" for _, c in found):
-        text += " Where the interval holds 1, no difference can be detected."
+    if any(not comparison.differs for _, comparison in found):
+        text += " Where the interval holds 1, which is faster stays open."
     published = study.servers if study else None
     if published is not None and _is_studys(best, rest[0]):
         text += (

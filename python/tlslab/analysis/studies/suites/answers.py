@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
-from tlslab.analysis.compare import Measured, compare, order
+from tlslab.analysis.compare import Measured, compare
 from tlslab.analysis.published import Order
+from tlslab.analysis.ranking import rank
 from tlslab.analysis.studies.suites.diffie_hellman import Load, SizeCell, keep_alive_bound
 from tlslab.analysis.studies.suites.orders import correlation_with, order_correlation, tau_words
 from tlslab.analysis.studies.suites.places import (
@@ -15,7 +16,14 @@ from tlslab.analysis.studies.suites.places import (
 )
 from tlslab.analysis.studies.suites.tables import ratio
 from tlslab.model.finding import Comparison, Finding
-from tlslab.model.wording import figure, number_word, percent, ratio_figure, with_interval
+from tlslab.model.wording import (
+    difference,
+    figure,
+    number_word,
+    percent,
+    ratio_figure,
+    with_interval,
+)
 
 # A smaller difference between sizes means nothing to anybody, and of several comparisons one may
 # show it by chance.
@@ -30,8 +38,8 @@ _REQUEST_COST = "µs of the server's time for a request on a connection kept ope
 
 def fastest(place: Place, estimate: str) -> Finding | None:
     """The best by an estimate, the spread, and how many cannot be distinguished from the best."""
-    groups = order(place.usual, estimate)
-    ranked = [cell for group in groups for cell in group]
+    places = rank(place.usual, estimate)
+    ranked = [each.cell for each in places]
     if len(ranked) < 2:
         return None
     best, last = ranked[0], ranked[-1]
@@ -43,7 +51,7 @@ def fastest(place: Place, estimate: str) -> Finding | None:
         f"has {with_interval(last.summary.estimates[estimate])}, a ratio of "
         f"{ratio_words(_upright(spread))}."
     )
-    ties = len(groups[0]) - 1
+    ties = sum(each.best == 1 for each in places[1:])
     if ties:
         plural = "suite" if ties == 1 else "suites"
         number = number_word(ties).capitalize()
@@ -75,7 +83,7 @@ def beside_the_study(place: Place, study: Order) -> Finding | None:
         f"connections kept open has Kendall's tau = {tau_words(tau)}."
     )
     both = [cell for cell in place.usual if short_name(cell) in study.order]
-    ranked = [cell for group in order(both, place.keep_alive) for cell in group]
+    ranked = [each.cell for each in rank(both, place.keep_alive)]
     if len(ranked) > 1:
         spread = compare(ranked[0], ranked[-1], place.keep_alive)
         text += (
@@ -182,10 +190,13 @@ def _verdict_on_the_study(rows: Sequence[SizeCell]) -> str:
     text = "A handshake with 1024 bits is cheaper than with 2048, and is not what makes it slow"
     if keep_alive is None or keep_alive.verdict == "not_comparable":
         return text + "."
-    if not _differs(keep_alive):
+    if not keep_alive.differs:
+        left = keep_alive.may_differ
+        if keep_alive.verdict != "equivalent" or left is None:
+            return text + "; whether requests are slower with it stays open."
         return text + (
-            "; requests cost the same: what the study saw with 1024 bits is refuted here as an "
-            "effect of the size."
+            f"; requests differ by at most {difference(left)} (95 %): what the study saw with 1024 "
+            "bits has another cause here than their size."
         )
     if keep_alive.verdict == "slower":
         return text + "; requests are slower with it, too: what the study saw is seen again."
@@ -205,9 +216,7 @@ def _share_words(row: SizeCell) -> str:
 
 def _differs(comparison: Comparison | None) -> bool:
     """Whether two sizes differ, and by so much that it matters."""
-    if comparison is None or comparison.verdict not in ("faster", "slower"):
-        return False
-    return abs(comparison.ratio - 1) >= SMALLEST
+    return comparison is not None and comparison.differs and abs(comparison.ratio - 1) >= SMALLEST
 
 
 def _keys(rows: Sequence[SizeCell]) -> tuple[str, ...]:

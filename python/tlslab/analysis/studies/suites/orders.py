@@ -6,9 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 
-from tlslab.analysis.compare import Measured, more_is_faster, order
+from tlslab.analysis.compare import Measured, more_is_faster
+from tlslab.analysis.ranking import rank
 from tlslab.analysis.stats.estimate import Array
 from tlslab.analysis.studies.suites.places import short_name
+from tlslab.model.wording import rank_words
 
 # Fewer than this many suites have no order worth comparing.
 LEAST_SUITES = 4
@@ -36,14 +38,10 @@ class Tau:
 
 
 def ranks(cells: Sequence[Measured], estimate: str) -> dict[str, str]:
-    """The rank of each cell by its key: `1`, or `1=` for those that cannot be told apart."""
-    found: dict[str, str] = {}
-    rank = 1
-    for group in order(cells, estimate):
-        for cell in group:
-            found[cell.summary.key] = f"{rank}=" if len(group) > 1 else str(rank)
-        rank += len(group)
-    return found
+    """The ranks that the trials leave open, by the cell's key, best first: `1`, or `1–3`."""
+    return {
+        each.cell.summary.key: rank_words(each.best, each.worst) for each in rank(cells, estimate)
+    }
 
 
 def correlation_with(
@@ -54,7 +52,7 @@ def correlation_with(
     if len(both) < LEAST_SUITES:
         return None
     places = [float(published.index(short_name(cell))) for cell in both]
-    values = _values(both, estimate)
+    values = _values(both, estimate, _shared(both, estimate))
     return _tau(values, np.tile(places, (values.shape[0], 1)))
 
 
@@ -63,20 +61,21 @@ def order_correlation(cells: Sequence[Measured], one: str, other: str) -> Tau | 
     both = [cell for cell in _able(cells, one) if cell in _able(cells, other)]
     if len(both) < LEAST_SUITES:
         return None
-    first, second = _values(both, one), _values(both, other)
-    if not first.shape[0] or not second.shape[0]:
-        return None
-    rows = min(first.shape[0], second.shape[0])
-    return _tau(first[:rows], second[:rows])
+    blocks = sorted({*_shared(both, one)} & {*_shared(both, other)})
+    return _tau(_values(both, one, blocks), _values(both, other, blocks))
 
 
 def _able(cells: Sequence[Measured], estimate: str) -> list[Measured]:
     return [cell for cell in cells if cell.may_rank(estimate)]
 
 
-def _values(cells: Sequence[Measured], estimate: str) -> Array:
-    """Blocks in rows, cells in columns, least is best; only blocks that all cells have."""
-    blocks = sorted(set.intersection(*(set(cell.values[estimate]) for cell in cells)))
+def _shared(cells: Sequence[Measured], estimate: str) -> list[int]:
+    """The blocks that all cells have."""
+    return sorted(set.intersection(*(set(cell.values[estimate]) for cell in cells)))
+
+
+def _values(cells: Sequence[Measured], estimate: str, blocks: Sequence[int]) -> Array:
+    """The blocks in rows, cells in columns, least is best."""
     sign = -1.0 if more_is_faster(estimate) else 1.0
     table = [
         [sign * np.log(max(cell.values[estimate][block], 1e-12)) for cell in cells]

@@ -1,0 +1,113 @@
+"""Whether a run is slower than another by more than is allowed: the verdict of a gate. Pure.
+
+Of each ratio the slowdown is taken: how many times slower, whatever its estimate. A slowdown beyond
+the limit is established by a one-sided test at 5 % over the family of all gated ratios (Holm); it
+is excluded when each ratio's own one-sided 95 % bound lies below the limit (all must, so that no
+adjustment is needed: Berger 1982, intersection-union tests).
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Literal
+
+from tlslab.analysis.compare import is_amount, more_is_faster
+from tlslab.analysis.stats.families import LEVEL, holm
+from tlslab.model.finding import Comparison
+
+GateVerdict = Literal["slower", "passed", "cannot_tell"]
+
+# The rates of the kinds of experiment, of which a run has one: what a gate looks at by itself.
+RATES = ("capacity_connections_per_s", "connections_per_s", "requests_per_s")
+
+
+@dataclass(frozen=True)
+class Gated:
+    """A gated ratio: how many times slower B is, its one-sided 95 % bounds, and its verdict.
+
+    `findable` is the smallest slowdown, as a share, that this run would have established.
+    """
+
+    comparison: Comparison
+    slowdown: float
+    low: float
+    high: float
+    verdict: GateVerdict
+    findable: float
+
+
+@dataclass(frozen=True)
+class Gate:
+    """The verdict over all gated ratios; those without an interval are `untold`."""
+
+    verdict: GateVerdict
+    limit: float
+    ratios: tuple[Gated, ...]
+    untold: tuple[Comparison, ...]
+
+
+def gate(comparisons: Sequence[Comparison], limit: float, estimates: Sequence[str] = ()) -> Gate:
+    """Holds the ratios of these estimates (by default of the rate) against a limit: 0.03 for 3 %.
+
+    `slower` when one ratio is, `passed` when all are below the limit, else `cannot_tell`.
+    """
+    named = estimates or _rate_of(comparisons)
+    chosen = [each for each in comparisons if each.estimate in named]
+    told = [(each, found) for each in chosen if (found := _slowdown(each)) is not None]
+    adjusted = holm([_p_beyond(centre, spread, limit) for _, (centre, spread) in told])
+    ratios = tuple(
+        _gated(each, centre, spread, limit, p)
+        for (each, (centre, spread)), p in zip(told, adjusted, strict=True)
+    )
+    untold = tuple(each for each in chosen if _slowdown(each) is None)
+    verdict: GateVerdict = "cannot_tell"
+    if any(each.verdict == "slower" for each in ratios):
+        verdict = "slower"
+    elif ratios and not untold and all(each.verdict == "passed" for each in ratios):
+        verdict = "passed"
+    return Gate(verdict, limit, ratios, untold)
+
+
+def _rate_of(comparisons: Sequence[Comparison]) -> tuple[str, ...]:
+    found = {each.estimate for each in comparisons}
+    return next(((name,) for name in RATES if name in found), ())
+
+
+# Half of a 95 % interval, and the one-sided bound of 95 %, in standard errors.
+_Z = NormalDist().inv_cdf(0.975)
+_ONE_SIDED = NormalDist().inv_cdf(1 - LEVEL)
+
+
+def _slowdown(found: Comparison) -> tuple[float, float] | None:
+    """The logarithm of how many times slower, and its standard error; None without an interval.
+
+    The error is that of the interval's wider half.
+    """
+    if found.low is None or found.high is None or found.verdict == "not_comparable":
+        return None
+    centre = math.log(found.ratio)
+    spread = max(math.log(found.high) - centre, centre - math.log(found.low)) / _Z
+    falls = more_is_faster(found.estimate) or found.estimate.endswith("_per_s")
+    if is_amount(found.estimate):
+        falls = False
+    return (-centre if falls else centre), spread
+
+
+def _p_beyond(centre: float, spread: float, limit: float) -> float:
+    """The one-sided p-value of a slowdown of no more than the limit."""
+    beyond = centre - math.log1p(limit)
+    if spread <= 0:
+        return 0.0 if beyond > 0 else 1.0
+    return NormalDist().cdf(-beyond / spread)
+
+
+def _gated(found: Comparison, centre: float, spread: float, limit: float, p: float) -> Gated:
+    low, high = centre - _ONE_SIDED * spread, centre + _ONE_SIDED * spread
+    verdict: GateVerdict = "cannot_tell"
+    if p <= LEVEL:
+        verdict = "slower"
+    elif high < math.log1p(limit):
+        verdict = "passed"
+    findable = math.expm1(math.log1p(limit) + _ONE_SIDED * spread)
+    return Gated(found, math.exp(centre), math.exp(low), math.exp(high), verdict, findable)

@@ -1,0 +1,147 @@
+"""Cells from the best to the worst, and which ranks the trials leave open for each. Pure."""
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from tlslab.analysis import keep_alive
+from tlslab.analysis.compare import Measured, compare, judged, more_is_faster, paired_logs
+from tlslab.analysis.stats.estimate import p_value
+from tlslab.analysis.stats.families import LEVEL, holm
+from tlslab.model.finding import Comparison, Place, Ranking
+from tlslab.model.wording import difference, joined, setting_of
+
+RANKED = (
+    "connections_per_s",
+    "server_cpu_us_per_connection",
+    "client_cpu_us_per_connection",
+    keep_alive.REQUESTS,
+    keep_alive.SERVER,
+    keep_alive.CLIENT,
+)
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """A cell with the best and the worst rank that the trials leave open for it."""
+
+    cell: Measured
+    best: int
+    worst: int
+
+
+def settings(cells: Sequence[Measured], baseline: Mapping[str, str]) -> list[dict[str, str]]:
+    """The combinations of the levels that are not compared, in the order of the cells."""
+    found: list[dict[str, str]] = []
+    for cell in cells:
+        setting = setting_of(cell.summary.factors, baseline)
+        if setting not in found:
+            found.append(setting)
+    return found
+
+
+def rankings(cells: Sequence[Measured], baseline: Mapping[str, str]) -> tuple[Ranking, ...]:
+    """One ranking for each setting and ranked estimate, where there is anything to rank."""
+    found = []
+    for setting in settings(cells, baseline):
+        mates = [c for c in cells if setting_of(c.summary.factors, baseline) == setting]
+        for estimate in RANKED:
+            if ranked := rank(mates, estimate):
+                places = (Place(each.cell.summary.key, each.best, each.worst) for each in ranked)
+                found.append(Ranking(setting, estimate, tuple(places)))
+    return tuple(found)
+
+
+def rank(cells: Iterable[Measured], estimate: str) -> tuple[Ranked, ...]:
+    """The cells that may be ranked, best first; every pair of them is tested (Holm's adjustment).
+
+    The order is by the cells' parts in an additive model of logarithms, cell and block: where all
+    cells have all blocks, by their geometric means. The ranks follow from the tests of pairs.
+    """
+    able = [cell for cell in cells if cell.may_rank(estimate)]
+    if not able:
+        return ()
+    effects = _effects([cell.values[estimate] for cell in able])
+    sign = -1.0 if more_is_faster(estimate) else 1.0
+    order = sorted(range(len(able)), key=lambda i: sign * effects[i])
+    ordered = [able[i] for i in order]
+    pairs = list(combinations(range(len(ordered)), 2))
+    better, worse = [0] * len(ordered), [0] * len(ordered)
+    for (a, b), found in zip(pairs, _differing(ordered, pairs, estimate), strict=True):
+        if found is None:
+            continue
+        first, second = (a, b) if (found.ratio > 1) == more_is_faster(estimate) else (b, a)
+        worse[first] += 1
+        better[second] += 1
+    n = len(ordered)
+    return tuple(Ranked(cell, 1 + better[i], n - worse[i]) for i, cell in enumerate(ordered))
+
+
+def leaders(ranked: Sequence[Ranked]) -> list[Measured]:
+    """The cells that no other is detectably better than, in the order of the ranking."""
+    return [each.cell for each in ranked if each.best == 1]
+
+
+def ties_words(tied: Sequence[Measured], estimate: str, name: Callable[[Measured], str]) -> str:
+    """What cannot be told of the first of these cells and the others; empty for one alone.
+
+    With the largest difference that the interval of each ratio leaves open.
+    """
+    best, *others = tied
+    near: list[str] = []
+    apart: list[str] = []
+    for other in others:
+        found = compare(best, other, estimate)
+        left = None if found is None else found.may_differ
+        if found is None or left is None:
+            apart.append(f"{name(other)} (too few blocks in common)")
+        elif found.verdict == "equivalent":
+            near.append(f"{name(other)} ({difference(left)} at most)")
+        else:
+            apart.append(f"{name(other)} (they may differ by up to {difference(left)})")
+    text = f" It shows no difference from {joined(near)}." if near else ""
+    return text + (f" It cannot be told apart from {joined(apart)}." if apart else "")
+
+
+def _differing(
+    cells: Sequence[Measured], pairs: Sequence[tuple[int, int]], estimate: str
+) -> list[Comparison | None]:
+    """The comparison of each pair that differs among all of them; None for the others."""
+    tested = [
+        p_value(logs)
+        if len(logs := paired_logs(cells[a].values[estimate], cells[b].values[estimate]))
+        else None
+        for a, b in pairs
+    ]
+    adjusted = iter(holm([p for p in tested if p is not None]))
+    found: list[Comparison | None] = []
+    for (a, b), p in zip(pairs, tested, strict=True):
+        within_family = None if p is None else next(adjusted)
+        # The interval takes a bootstrap: not made for pairs that do not differ anyway.
+        candidate = (
+            compare(cells[a], cells[b], estimate)
+            if within_family is not None and within_family <= LEVEL
+            else None
+        )
+        judged_pair = None if candidate is None else judged(candidate, within_family)
+        found.append(judged_pair if judged_pair is not None and judged_pair.differs else None)
+    return found
+
+
+def _effects(values: Sequence[Mapping[int, float]]) -> list[float]:
+    """The part of each cell in the logarithms of its values, beside that of the block."""
+    blocks = sorted({block for each in values for block in each})
+    found = [
+        (cell, blocks.index(block), math.log(value))
+        for cell, each in enumerate(values)
+        for block, value in each.items()
+        if value > 0
+    ]
+    design = np.zeros((len(found), len(values) + len(blocks)))
+    for row, (cell, block, _) in enumerate(found):
+        design[row, cell] = design[row, len(values) + block] = 1.0
+    parts = np.linalg.lstsq(design, np.array([log for _, _, log in found]), rcond=None)[0]
+    return [float(part) for part in parts[: len(values)]]

@@ -1,0 +1,55 @@
+"""What a gate says, in lines for a terminal and a job's log."""
+
+from collections.abc import Iterator
+
+from tlslab.analysis.gate import Gate, Gated
+from tlslab.model.finding import Comparison
+from tlslab.model.wording import cell_label, counted, difference, ratio_figure
+
+_WORDS = {
+    "slower": "slower than allowed",
+    "passed": "passes",
+    "cannot_tell": "cannot tell",
+}
+
+
+def gate_lines(found: Gate) -> Iterator[str]:
+    """One line for each ratio, the worst first."""
+    order = ("slower", "cannot_tell", "passed")
+    for each in sorted(found.ratios, key=lambda each: (order.index(each.verdict), -each.high)):
+        yield f"gate: {_line(each)}"
+    for bare in found.untold:
+        yield f"gate: {_where(bare)}: no interval, cannot tell"
+
+
+def _where(found: Comparison) -> str:
+    """The cell and the estimate, in words."""
+    levels = (part.partition("=") for part in found.candidate.split(","))
+    return f"{cell_label({name: level for name, _, level in levels})}, {found.estimate}"
+
+
+def _line(each: Gated) -> str:
+    words = _WORDS[each.verdict]
+    if each.verdict == "cannot_tell":
+        words += f": a slowdown of {difference(each.findable)} could have been found"
+    return (
+        f"{_where(each.comparison)}: {ratio_figure(each.slowdown)} "
+        f"times as slow ({ratio_figure(each.low)} to {ratio_figure(each.high)}): {words}"
+    )
+
+
+def gate_words(found: Gate) -> str:
+    """The verdict over all ratios."""
+    limit = f"{found.limit * 100:g} %"
+    if not found.ratios and not found.untold:
+        return "the runs share no ratio that the gate looks at: cannot tell"
+    if found.verdict == "slower":
+        slow = sum(each.verdict == "slower" for each in found.ratios)
+        return f"{counted(slow, 'ratio')} slower by more than {limit} (95 %)"
+    if found.verdict == "passed":
+        return (
+            f"a slowdown of more than {limit} is excluded in {counted(len(found.ratios), 'ratio')}"
+        )
+    open_ = [each.findable for each in found.ratios if each.verdict == "cannot_tell"]
+    could = f"; these runs could have found {difference(max(open_))}" if open_ else ""
+    return f"cannot tell whether a slowdown of more than {limit} is there{could}"

@@ -1,0 +1,117 @@
+"""Rankings: which ranks the trials leave open."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import pytest
+
+from tlslab.analysis.compare import Measured, compare
+from tlslab.analysis.ranking import leaders, rank, rankings, ties_words
+from tlslab.model.estimate import Estimate
+from tlslab.model.finding import CellSummary
+
+RATE = "connections_per_s"
+
+
+def measured(name: str, values: Mapping[int, float]) -> Measured:
+    centre = float(np.exp(np.mean(np.log(list(values.values())))))
+    estimate = Estimate(centre, None, None, len(values), "1/s", "made up")
+    summary = CellSummary(name, {"group": name}, "valid", (), len(values), {RATE: estimate})
+    return Measured(summary, {RATE: values})
+
+
+def noisy(name: str, rate: float, noise: float) -> Measured:
+    draw = np.random.default_rng(sum(map(ord, name)))
+    return measured(name, {b: rate * np.exp(draw.normal(0, noise)) for b in range(10)})
+
+
+def names(cells: list[Measured]) -> list[str]:
+    return [cell.summary.key for cell in cells]
+
+
+def test_one_block_ranks_nobody_even_at_twelve_times() -> None:
+    cells = [measured("A", {0: 100.0}), measured("B", {0: 1200.0}), measured("C", {0: 300.0})]
+    found = rank(cells, RATE)
+    assert [(each.cell.summary.key, each.best, each.worst) for each in found] == [
+        ("B", 1, 3),
+        ("C", 1, 3),
+        ("A", 1, 3),
+    ]
+    comparison = compare(cells[1], cells[0], RATE)
+    assert comparison is not None
+    assert (comparison.verdict, comparison.may_differ) == ("cannot_tell", None)
+    words = ties_words(leaders(found), RATE, lambda cell: cell.summary.key)
+    assert "No difference" not in words
+    assert words == (
+        " It cannot be told apart from C (too few blocks in common) and A (too few blocks in "
+        "common)."
+    )
+
+
+def test_without_a_block_in_common_nothing_is_told() -> None:
+    found = rank([measured("A", {0: 100.0, 1: 101.0}), measured("B", {2: 900.0, 3: 910.0})], RATE)
+    assert [(each.best, each.worst) for each in found] == [(1, 2), (1, 2)]
+
+
+def test_ranges_hold_for_every_pair_not_for_the_leader_alone() -> None:
+    # B overlaps with both, A and C are apart: "1=" for all three would be wrong, and so would
+    # be ranks that put B beside only one of them.
+    shared = np.random.default_rng(8).normal(0, 0.03, 12)
+    cells = [
+        measured("A", {b: 100 * np.exp(e) for b, e in enumerate(shared)}),
+        measured("B", {b: 97 * np.exp(e + 0.08 * (-1) ** b) for b, e in enumerate(shared)}),
+        measured("C", {b: 94 * np.exp(e) for b, e in enumerate(shared)}),
+    ]
+    found = {each.cell.summary.key: (each.best, each.worst) for each in rank(cells, RATE)}
+    assert found == {"A": (1, 2), "B": (1, 3), "C": (2, 3)}
+
+
+def test_clear_differences_give_single_ranks() -> None:
+    cells = [noisy(n, r, 0.01) for n, r in (("A", 100.0), ("B", 300.0), ("C", 200.0))]
+    found = [(each.cell.summary.key, each.best, each.worst) for each in rank(cells, RATE)]
+    assert found == [("B", 1, 1), ("C", 2, 2), ("A", 3, 3)]
+
+
+def test_the_order_is_that_of_the_blocks_that_cells_share() -> None:
+    # A was measured in the fast blocks only: its mean is higher, though B is faster in each block.
+    speed = {b: (2.0 if b < 4 else 1.0) for b in range(12)}
+    draw = np.random.default_rng(4)
+
+    def value(b: int, rate: float) -> float:
+        return float(rate * speed[b] * np.exp(draw.normal(0, 0.005)))
+
+    a = measured("A", {b: value(b, 100) for b in range(4)})
+    b = measured("B", {b: value(b, 110) for b in range(12)})
+    assert a.summary.estimates[RATE].value > b.summary.estimates[RATE].value
+    found = rank([a, b], RATE)
+    assert names([each.cell for each in found]) == ["B", "A"]
+    assert [(each.best, each.worst) for each in found] == [(1, 1), (2, 2)]
+
+
+@pytest.mark.parametrize("cells", [2, 6, 20])
+def test_equals_are_ranked_apart_once_in_twenty_at_most(cells: int) -> None:
+    runs = 100
+    apart = 0
+    for seed in range(runs):
+        draw = np.random.default_rng([seed, cells])
+        blocks = draw.normal(0, 0.05, 10)
+        made = [
+            measured(
+                f"C{n}", {b: 100 * np.exp(blocks[b] + draw.normal(0, 0.03)) for b in range(10)}
+            )
+            for n in range(cells)
+        ]
+        apart += any((each.best, each.worst) != (1, cells) for each in rank(made, RATE))
+    # 5 of 100 expected at most; 11 or more come up once in 90.
+    assert apart <= 11
+
+
+def test_costs_are_ranked_with_the_least_first() -> None:
+    name = "server_cpu_us_per_connection"
+    cells = []
+    for key, cost in (("A", 300.0), ("B", 200.0)):
+        cell = noisy(key, cost, 0.01)
+        cells.append(Measured(cell.summary, {name: cell.values[RATE]}))
+    assert names([each.cell for each in rank(cells, name)]) == ["B", "A"]
+    found = rankings(cells, {"group": "A"})
+    assert [(r.estimate, r.cells) for r in found] == [(name, ("B", "A"))]

@@ -1,0 +1,95 @@
+"""`tlslab compare --gate`: its exit codes and what it says."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from factories.run import SERVER_US, World, made_run
+from tlslab.cli import run
+from tlslab.experiment import dumps, load, with_levels
+from tlslab.model.run import RunContents
+from tlslab.store import RunFolder
+
+FEW = {"tls": ("1.3",), "key": ("ecdsa-p256",), "group": ("X25519", "P-256")}
+
+
+def written(path: Path, contents: RunContents) -> Path:
+    text = dumps(contents.experiment)
+    folder = RunFolder.create(path, text, contents.plan, contents.environment)
+    for trial in contents.trials:
+        folder.append(trial)
+    return path
+
+
+def made(path: Path, slowdown: float, noise: float, seed: int) -> Path:
+    costs = {group: us * slowdown for group, us in SERVER_US.items()}
+    world = World(server_us=costs, noise=noise, seed=seed)
+    return written(path, made_run(world, experiment=with_levels(load("groups"), FEW)))
+
+
+@pytest.mark.parametrize(
+    ("slowdown", "noise", "code", "words"),
+    [
+        (1.15, 0.01, 1, "2 ratios slower by more than 3 % (95 %): exit 1"),
+        (1.0, 0.005, 0, "a slowdown of more than 3 % is excluded in 2 ratios: exit 0"),
+        (1.0, 0.15, 4, "cannot tell whether a slowdown of more than 3 % is there"),
+    ],
+)
+def test_a_gate_ends_by_what_is_established(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    slowdown: float,
+    noise: float,
+    code: int,
+    words: str,
+) -> None:
+    a = made(tmp_path / "a", 1.0, noise, seed=1)
+    b = made(tmp_path / "b", slowdown, noise, seed=2)
+    ended = run(["compare", str(a), str(b), "--gate", "3%"])
+    said = capsys.readouterr().err
+    assert (ended, words in said) == (code, True), said
+    assert "gate: TLS 1.3, ECDSA P-256, P-256, connections_per_s" in said
+    if code == 4:
+        assert "these runs could have found" in said
+
+
+def test_a_cost_can_be_gated_where_the_rate_is_not(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    a, b = made(tmp_path / "a", 1.0, 0.01, seed=1), made(tmp_path / "b", 1.15, 0.01, seed=2)
+    cost = ["--gate-by", "server_cpu_us_per_connection"]
+    assert run(["compare", str(a), str(b), "--gate", "3%", *cost]) == 1
+    assert run(["compare", str(a), str(b), "--gate", "50%", *cost]) == 0
+    assert "server_cpu_us_per_connection" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--gate", "3"], "--gate 3: not a percentage"),
+        (["--gate", "-3%"], "--gate -3%: not a percentage"),
+        (["--equivalence", "much%"], "--equivalence much%: not a percentage"),
+        (["--gate-by", "connections_per_s"], "--gate-by goes with --gate"),
+        (["--gate", "3%", "--gate-by", "connection_per_s"], "did you mean 'connections_per_s'"),
+    ],
+)
+def test_wrong_wishes_are_usage_errors(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], options: list[str], words: str
+) -> None:
+    a, b = made(tmp_path / "a", 1.0, 0.01, seed=1), made(tmp_path / "b", 1.0, 0.01, seed=2)
+    assert run(["compare", str(a), str(b), *options]) == 2
+    assert words in capsys.readouterr().err
+
+
+def test_equivalence_is_as_narrow_as_it_is_asked_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    a, b = made(tmp_path / "a", 1.0, 0.02, seed=1), made(tmp_path / "b", 1.0, 0.02, seed=2)
+    verdicts = []
+    for margin in ("20%", "0.1%"):
+        assert run(["compare", str(a), str(b), "--json", "--equivalence", margin]) == 0
+        found = json.loads(capsys.readouterr().out)
+        rates = [e for e in found["comparisons"] if e["estimate"] == "connections_per_s"]
+        verdicts.append({each["verdict"] for each in rates})
+    assert verdicts == [{"equivalent"}, {"cannot_tell"}]
