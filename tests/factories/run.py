@@ -67,6 +67,8 @@ LEAN_SHARE = 0.6
 HISTOGRAM_VALUES = 1000
 TIME_SPREAD = 0.12
 
+TEN_BLOCKS = replace(load("groups"), blocks=10, stopping=None)
+
 Change = Callable[[Trial], Trial]
 
 
@@ -89,9 +91,10 @@ class World:
 def made_run(
     world: World | None = None, quick: bool = False, experiment: Experiment | None = None
 ) -> RunContents:
-    """A whole run of the experiment `groups`, or of the one given."""
+    """A run of `groups` in ten blocks or its quick form, or of the experiment given."""
     world = world or World()
-    experiment = experiment or load("groups", quick)
+    if experiment is None:
+        experiment = load("groups", quick=True) if quick else TEN_BLOCKS
     plan = make_plan(experiment, seed=world.seed)
     maker = _Maker(world, experiment, np.random.default_rng(world.seed))
     trials = []

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from tlslab.experiment import KNOWN_LEVELS, dumps, load, loads, shipped, with_levels
 from tlslab.model.errors import ExperimentError, UsageError
 from tlslab.model.experiment import Exclusion, Experiment, Factor, Pin
+from tlslab.model.stopping import Stopping
 from tlslab.model.workload import RESUMPTIONS, KeepAlive, Window, Workload
 
 GOOD = """\
@@ -65,7 +66,7 @@ def test_the_shipped_experiment_asks_study_ds_question() -> None:
     assert [factor.name for factor in experiment.factors] == ["tls", "key", "group"]
     assert experiment.workload.document_bytes == 4788
     assert experiment.workload.requests_per_connection == 1
-    assert experiment.blocks == 10
+    assert (experiment.blocks, experiment.stopping) == (20, Stopping(until=0.02))
     assert experiment.baseline == {"group": "X25519"}
 
 

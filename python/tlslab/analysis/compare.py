@@ -37,10 +37,14 @@ EQUIVALENCE = 0.10
 
 @dataclass(frozen=True)
 class Measured:
-    """A cell, and its usable values: by estimate name, then by block."""
+    """A cell, and its usable values: by estimate name, then by block.
+
+    `anytime`: the values decided when to stop, so that intervals must hold at any time.
+    """
 
     summary: CellSummary
     values: Mapping[str, Mapping[int, float]]
+    anytime: bool = False
 
     def may_rank(self, estimate: str) -> bool:
         """Whether the cell may be ranked by an estimate.
@@ -54,11 +58,11 @@ class Measured:
 
 
 def paired_logs(candidate: Mapping[int, float], baseline: Mapping[int, float]) -> Array:
-    """ln(candidate / baseline) in each block that has a positive value of both."""
+    """ln(candidate / baseline) in each block that has a positive value of both, by block."""
     return np.array(
         [
             math.log(value / baseline[block])
-            for block, value in candidate.items()
+            for block, value in sorted(candidate.items())
             if value > 0 and baseline.get(block, 0.0) > 0
         ]
     )
@@ -86,7 +90,8 @@ def compare(
     logs = paired_logs(candidate.values.get(estimate, {}), baseline.values.get(estimate, {}))
     if not len(logs):
         return None
-    centre, interval, method = mean_interval(logs, "log ratios")
+    anytime = candidate.anytime or baseline.anytime
+    centre, interval, method = mean_interval(logs, "log ratios", anytime)
     low, high = (None, None) if interval is None else (math.exp(interval[0]), math.exp(interval[1]))
     allowed = candidate.may_rank(estimate) and baseline.may_rank(estimate)
     published = None
@@ -103,7 +108,7 @@ def compare(
         method=f"paired by block; {method}",
         verdict="cannot_tell" if allowed else "not_comparable",
         published=published,
-        p=p_value(logs),
+        p=p_value(logs, anytime),
         may_differ=may_differ(low, high),
     )
     return judged(found, found.p)

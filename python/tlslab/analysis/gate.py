@@ -39,12 +39,12 @@ class Gated:
 
 @dataclass(frozen=True)
 class Gate:
-    """The verdict over all gated ratios; those without an interval are `untold`."""
+    """The verdict over all gated ratios; those without an interval are `undecided`."""
 
     verdict: GateVerdict
     limit: float
     ratios: tuple[Gated, ...]
-    untold: tuple[Comparison, ...]
+    undecided: tuple[Comparison, ...]
 
 
 def gate(comparisons: Sequence[Comparison], limit: float, estimates: Sequence[str] = ()) -> Gate:
@@ -54,19 +54,19 @@ def gate(comparisons: Sequence[Comparison], limit: float, estimates: Sequence[st
     """
     named = estimates or _rate_of(comparisons)
     chosen = [each for each in comparisons if each.estimate in named]
-    told = [(each, found) for each in chosen if (found := _slowdown(each)) is not None]
-    adjusted = holm([_p_beyond(centre, spread, limit) for _, (centre, spread) in told])
+    known = [(each, found) for each in chosen if (found := _slowdown(each)) is not None]
+    adjusted = holm([_p_beyond(centre, spread, limit) for _, (centre, spread) in known])
     ratios = tuple(
         _gated(each, centre, spread, limit, p)
-        for (each, (centre, spread)), p in zip(told, adjusted, strict=True)
+        for (each, (centre, spread)), p in zip(known, adjusted, strict=True)
     )
-    untold = tuple(each for each in chosen if _slowdown(each) is None)
+    undecided = tuple(each for each in chosen if _slowdown(each) is None)
     verdict: GateVerdict = "cannot_tell"
     if any(each.verdict == "slower" for each in ratios):
         verdict = "slower"
-    elif ratios and not untold and all(each.verdict == "passed" for each in ratios):
+    elif ratios and not undecided and all(each.verdict == "passed" for each in ratios):
         verdict = "passed"
-    return Gate(verdict, limit, ratios, untold)
+    return Gate(verdict, limit, ratios, undecided)
 
 
 def _rate_of(comparisons: Sequence[Comparison]) -> tuple[str, ...]:

@@ -68,9 +68,8 @@ def rank(cells: Iterable[Measured], estimate: str) -> tuple[Ranked, ...]:
     sign = -1.0 if more_is_faster(estimate) else 1.0
     order = sorted(range(len(able)), key=lambda i: sign * effects[i])
     ordered = [able[i] for i in order]
-    pairs = list(combinations(range(len(ordered)), 2))
     better, worse = [0] * len(ordered), [0] * len(ordered)
-    for (a, b), found in zip(pairs, _differing(ordered, pairs, estimate), strict=True):
+    for (a, b), found in differing(ordered, estimate).items():
         if found is None:
             continue
         first, second = (a, b) if (found.ratio > 1) == more_is_faster(estimate) else (b, a)
@@ -86,7 +85,7 @@ def leaders(ranked: Sequence[Ranked]) -> list[Measured]:
 
 
 def ties_words(tied: Sequence[Measured], estimate: str, name: Callable[[Measured], str]) -> str:
-    """What cannot be told of the first of these cells and the others; empty for one alone.
+    """What stays open between the first of these cells and the others; empty for one alone.
 
     With the largest difference that the interval of each ratio leaves open.
     """
@@ -106,28 +105,31 @@ def ties_words(tied: Sequence[Measured], estimate: str, name: Callable[[Measured
     return text + (f" It cannot be told apart from {joined(apart)}." if apart else "")
 
 
-def _differing(
-    cells: Sequence[Measured], pairs: Sequence[tuple[int, int]], estimate: str
-) -> list[Comparison | None]:
-    """The comparison of each pair that differs among all of them; None for the others."""
+def differing(cells: Sequence[Measured], estimate: str) -> dict[tuple[int, int], Comparison | None]:
+    """Every pair of the cells, by their numbers: its comparison, if it differs among all pairs.
+
+    The first over the second; None for pairs that cannot be told apart.
+    """
+    pairs = list(combinations(range(len(cells)), 2))
     tested = [
-        p_value(logs)
+        p_value(logs, cells[a].anytime or cells[b].anytime)
         if len(logs := paired_logs(cells[a].values[estimate], cells[b].values[estimate]))
         else None
         for a, b in pairs
     ]
     adjusted = iter(holm([p for p in tested if p is not None]))
-    found: list[Comparison | None] = []
+    found: dict[tuple[int, int], Comparison | None] = {}
     for (a, b), p in zip(pairs, tested, strict=True):
         within_family = None if p is None else next(adjusted)
-        # The interval takes a bootstrap: not made for pairs that do not differ anyway.
+        # The interval may take a bootstrap: not made for pairs that do not differ anyway.
         candidate = (
             compare(cells[a], cells[b], estimate)
             if within_family is not None and within_family <= LEVEL
             else None
         )
         judged_pair = None if candidate is None else judged(candidate, within_family)
-        found.append(judged_pair if judged_pair is not None and judged_pair.differs else None)
+        differs = judged_pair is not None and judged_pair.differs
+        found[a, b] = judged_pair if differs else None
     return found
 
 

@@ -53,13 +53,19 @@ def _length(request: Request, found: Foreseen) -> Iterator[str]:
     plan = found.plan
     against = f" against {_targets(request)}" if file_kind(request.experiment).has_server else ""
     about = f"about {duration(found.seconds)}"
+    most = ""
+    if found.at_least is not None:
+        most = " at most"
+        about = (
+            f"{duration(found.at_least)} to {duration(found.seconds)}, until the answer is known"
+        )
     if found.at_most:
         steps = counted(found.trials, "step")
         yield f"{counted(len(plan.cells), 'cell')}{against}: {steps} at most, {about}"
     else:
         yield (
             f"{counted(len(plan.cells), 'cell')} × {counted(plan.blocks, 'block')}{against}: "
-            f"{counted(found.trials, 'trial')}, {about}"
+            f"{counted(found.trials, 'trial')}{most}, {about}"
         )
     if request.seed is not None:
         yield f"seed {request.seed}"

@@ -18,7 +18,7 @@ def gate_lines(found: Gate) -> Iterator[str]:
     order = ("slower", "cannot_tell", "passed")
     for each in sorted(found.ratios, key=lambda each: (order.index(each.verdict), -each.high)):
         yield f"gate: {_line(each)}"
-    for bare in found.untold:
+    for bare in found.undecided:
         yield f"gate: {_where(bare)}: no interval, cannot tell"
 
 
@@ -41,7 +41,7 @@ def _line(each: Gated) -> str:
 def gate_words(found: Gate) -> str:
     """The verdict over all ratios."""
     limit = f"{found.limit * 100:g} %"
-    if not found.ratios and not found.untold:
+    if not found.ratios and not found.undecided:
         return "the runs share no ratio that the gate looks at: cannot tell"
     if found.verdict == "slower":
         slow = sum(each.verdict == "slower" for each in found.ratios)

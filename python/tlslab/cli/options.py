@@ -13,6 +13,9 @@ from tlslab.experiment import shipped
 from tlslab.model.errors import UsageError
 from tlslab.targets import MANAGED
 
+# A week.
+LIMIT_SECONDS = 7 * 86_400
+
 SERVERS = ", ".join(MANAGED)
 
 EXPERIMENTS = ", ".join(shipped())
@@ -61,6 +64,15 @@ def as_share(text: str, option: str) -> float:
     if not sign or rest or not 0 < share <= 1:
         raise UsageError(f"{option} {text}: not a percentage", "write it like 3% or 0.5%")
     return share
+
+
+def as_seconds(text: str, option: str) -> float:
+    """`90s`, `10m` or `2h` in seconds. Raises UsageError for anything else, and for nothing."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)([smh])", text.strip())
+    seconds = float(found[1]) * {"s": 1, "m": 60, "h": 3600}[found[2]] if found else 0.0
+    if not 1 <= seconds <= LIMIT_SECONDS:
+        raise UsageError(f"{option} {text}: not a time", "write it like 90s, 10m or 2h, up to 168h")
+    return seconds
 
 
 def _show_version(wanted: bool) -> None:

@@ -166,9 +166,12 @@ def opening(event: events.RunStarted, clock: _Clock) -> Iterator[str]:
     """What is going to happen."""
     plan = event.plan
     against = "" if event.target is None else f" against {event.target}"
+    length = f"about {clock.left()}"
+    if event.at_least is not None:
+        length = f"{duration(event.at_least)} to {clock.left()}, until the answer is known"
     yield (
         f"{counted(len(plan.cells), 'cell')} × {counted(plan.blocks, 'block')}{against}, "
-        f"seed {plan.seed}; about {clock.left()}; results in {event.folder}"
+        f"seed {plan.seed}; {length}; results in {event.folder}"
     )
     if event.done:
         yield f"{counted(event.done, 'trial')} done before"

@@ -11,8 +11,8 @@ from tlslab.model.experiment import Experiment
 from tlslab.store import RunFolder
 
 # What decides the plan; it is in the folder.
-_DECIDED = ("target", "set_", "quick", "blocks", "seconds", "objective", "allow_obsolete",
-            "expect_status", "out_dir")  # fmt: skip
+_DECIDED = ("target", "set_", "quick", "blocks", "until", "budget", "seconds", "objective",
+            "allow_obsolete", "expect_status", "out_dir")  # fmt: skip
 
 # What is asked of this machine and its servers, which may have changed since.
 _TAKEN_OVER = ("allow", "ca", "insecure", "jdk", "configure", "configure_timeout", "ready")

@@ -65,8 +65,24 @@ Quick = Annotated[bool, typer.Option("--quick", help="The experiment's short for
 Blocks = Annotated[
     int | None,
     typer.Option(
-        metavar="N", min=1, max=1000, help="Passes over all cells, each in an order of its own."
+        metavar="N",
+        min=1,
+        max=1000,
+        help="Passes over all cells, each in an order of its own: exactly N; N at most with "
+        "--until or --budget.",
     ),
+]
+Until = Annotated[
+    str | None,
+    typer.Option(
+        metavar="PERCENT",
+        help="End when each comparison is settled: a difference is established, or one of more "
+        "than this is excluded (2%).",
+    ),
+]
+Budget = Annotated[
+    str | None,
+    typer.Option(metavar="TIME", help="End within this time (90s, 10m, 2h), or when settled."),
 ]
 Seconds = Annotated[
     float | None,
@@ -130,6 +146,8 @@ def command(
     set_: Levels = None,
     quick: Quick = False,
     blocks: Blocks = None,
+    until: Until = None,
+    budget: Budget = None,
     seconds: Seconds = None,
     expect_status: Status = None,
     dry_run: Dry = False,
@@ -164,7 +182,7 @@ def command(
     else:
         changes = Changes(
             tuple(set_ or ()), tuple(jdk or ()), objective, allow_obsolete, blocks, seconds,
-            expect_status,
+            expect_status, until, budget,
         )  # fmt: skip
         wanted = changed(load(experiment, quick), changes)
     request = _request(wanted, options)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tlslab.cli.options import as_url
+from tlslab.cli.options import as_seconds, as_share, as_url
 from tlslab.experiment import file_kind, with_levels
 from tlslab.experiment.workload import required_status
 from tlslab.model.errors import UsageError
@@ -25,6 +25,8 @@ class Changes:
     blocks: int | None = None
     seconds: float | None = None
     expect_status: str | None = None
+    until: str | None = None
+    budget: str | None = None
 
 
 def changed(experiment: Experiment, changes: Changes) -> Experiment:
@@ -33,8 +35,7 @@ def changed(experiment: Experiment, changes: Changes) -> Experiment:
     experiment = with_jdks(experiment, changes.jdks)
     kind = file_kind(experiment)
     experiment = kind.with_objective(experiment, changes.objective, changes.allow_obsolete)
-    if changes.blocks is not None:
-        experiment = kind.with_blocks(experiment, changes.blocks)
+    experiment = _ending(experiment, changes)
     if changes.seconds is not None:
         experiment = kind.with_seconds(experiment, changes.seconds)
     if changes.expect_status is not None:
@@ -44,6 +45,19 @@ def changed(experiment: Experiment, changes: Changes) -> Experiment:
         workload = replace(experiment.workload, expect_status=status)
         experiment = replace(experiment, workload=workload)
     return experiment
+
+
+def _ending(experiment: Experiment, changes: Changes) -> Experiment:
+    """The experiment with what decides on the number of its blocks."""
+    kind = file_kind(experiment)
+    if changes.until is None and changes.budget is None:
+        return (
+            experiment if changes.blocks is None else kind.with_blocks(experiment, changes.blocks)
+        )
+    until = None if changes.until is None else as_share(changes.until, "--until")
+    budget_s = None if changes.budget is None else as_seconds(changes.budget, "--budget")
+    experiment = kind.with_stopping(experiment, until, budget_s)
+    return experiment if changes.blocks is None else replace(experiment, blocks=changes.blocks)
 
 
 def with_jdks(experiment: Experiment, given: tuple[Path, ...]) -> Experiment:

@@ -50,6 +50,17 @@ class FileKind(ABC):
     def with_seconds(self, experiment: Experiment, seconds: float) -> Experiment:
         """The experiment with measurements of this length; warm-ups and searches stay."""
 
+    def with_stopping(
+        self, experiment: Experiment, until: float | None, budget_s: float | None
+    ) -> Experiment:
+        """The experiment ending when its answer is known so well, or after this time.
+
+        Raises UsageError where the kind has no blocks to leave out.
+        """
+        raise UsageError(
+            "--until and --budget go with experiments in blocks: groups, offload, servers, suites"
+        )
+
     def with_objective(
         self, experiment: Experiment, objective: str | None, allow_obsolete: bool
     ) -> Experiment:

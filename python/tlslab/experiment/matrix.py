@@ -6,29 +6,44 @@ from typing import Any
 
 from tlslab.experiment.factors import RULES
 from tlslab.experiment.kinds import FILE_KINDS, FileKind
-from tlslab.experiment.short import with_length
+from tlslab.experiment.short import asked_for, with_length
+from tlslab.experiment.stopping import read_stopping, write_stopping
 from tlslab.experiment.workload import read_workload, write_workload
 from tlslab.model.experiment import MATRIX, Experiment
+from tlslab.model.stopping import Stopping
 from tlslab.toml_table import Table
+
+# What `--budget` alone holds a run to, and how far `--until` goes without `--blocks`.
+DEFAULT_UNTIL = 0.05
+MOST_BLOCKS = 50
 
 
 class MatrixFile(FileKind):
     """Every cell is measured in the same way, in randomised blocks."""
 
-    tables = ("workload",)
+    tables = ("workload", "stopping")
     rules = RULES
 
     def read(self, root: Table, changes: Table) -> Mapping[str, Any]:
-        """The workload; this kind has no settings."""
-        return {"workload": read_workload(root, changes)}
+        """The workload, and when the run ends; this kind has no settings."""
+        return {"workload": read_workload(root, changes), "stopping": read_stopping(changes)}
 
     def write(self, experiment: Experiment) -> list[str]:
-        """The table [workload]."""
-        return write_workload(experiment.workload)
+        """The tables [workload] and [stopping]."""
+        return write_workload(experiment.workload) + write_stopping(experiment.stopping)
 
     def with_blocks(self, experiment: Experiment, blocks: int) -> Experiment:
-        """The experiment with N passes over all cells."""
-        return replace(experiment, blocks=blocks)
+        """The experiment with N passes over all cells, whatever they show."""
+        return replace(experiment, blocks=blocks, stopping=None)
+
+    def with_stopping(
+        self, experiment: Experiment, until: float | None, budget_s: float | None
+    ) -> Experiment:
+        """Ends when nothing is open any more; `until` as in `Stopping`."""
+        rule = experiment.stopping or Stopping(DEFAULT_UNTIL)
+        rule = replace(rule, until=rule.until if until is None else until, budget_s=budget_s)
+        blocks = experiment.blocks if asked_for() else max(experiment.blocks, MOST_BLOCKS)
+        return replace(experiment, stopping=rule, blocks=blocks)
 
     def with_seconds(self, experiment: Experiment, seconds: float) -> Experiment:
         """All runs of a trial have this length."""

@@ -14,7 +14,8 @@ from tlslab.model.record import Trial
 class RunStarted:
     """The plan stands and its folder is made; `done` trials were finished by an earlier start.
 
-    `target` is the server that is measured; None where there is none.
+    `target` is the server that is measured; None where there is none. `at_least`: the
+    run may end after this time in seconds; None where it makes all trials of the plan.
     """
 
     plan: Plan
@@ -22,6 +23,7 @@ class RunStarted:
     folder: Path
     done: int
     seconds_per_trial: float
+    at_least: float | None = None
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ class Foreseen:
     """A plan, the time that it takes in seconds, and what only the server itself knows.
 
     `at_most`: the length is found out on the way, and is no more than `seconds`; `trials` are the
-    steps then.
+    steps then. `at_least`: the time after which it may end early; None where it cannot.
     """
 
     plan: Plan
@@ -23,6 +23,7 @@ class Foreseen:
     seconds: float
     at_most: bool = False
     unknown: tuple[str, ...] = ()
+    at_least: float | None = None
 
 
 def seed_of(request: Request) -> int:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from tlslab.model.stopping import Stopping
 from tlslab.model.workload import Workload
 
 # What the server is and how it is set up (model.deployment), and what the client asks for.
@@ -71,7 +72,8 @@ class Experiment:
     `baseline` names a level for some factors: each cell is compared with the cell that has these
     levels and is otherwise equal. `blocks` is the number of randomised passes over all cells.
     `published` names the data file of a study whose ratios are shown beside ours. `kind` says what
-    is done with a cell; `settings` are those of a kind beside the workload, None for `matrix`.
+    is done with a cell; `settings` are those of a kind beside the workload, None for `matrix`. With
+    `stopping` a run of the kind `matrix` ends when its answer is known, and `blocks` are the most.
     """
 
     name: str
@@ -87,6 +89,7 @@ class Experiment:
     quick: bool = False
     kind: str = DEFAULT_KIND
     settings: Any = None
+    stopping: Stopping | None = None
 
     def levels(self, factor: str) -> tuple[str, ...]:
         """The levels of a factor; none for one that is not varied."""

@@ -18,6 +18,13 @@ class Window:
         """Warm-up and measurement together, in seconds."""
         return (self.warmup_ms + self.measure_ms) / 1000
 
+    def shortened(self, share: float) -> "Window":
+        """A share of the measurement, 200 ms at least, and of the warm-up, half of it at least."""
+        return Window(
+            round(self.warmup_ms * max(share, 0.5)),
+            min(self.measure_ms, max(200, round(self.measure_ms * share))),
+        )
+
 
 @dataclass(frozen=True)
 class KeepAlive:
@@ -72,6 +79,18 @@ class Workload:
     def warming_up(self, length_ms: int) -> "Workload":
         """The same load of new connections for N milliseconds, all of it counted."""
         return replace(self, capacity=Window(0, length_ms))
+
+    def shortened(self, share: float) -> "Workload":
+        """The same load in windows of a share of the length."""
+        if share >= 1:
+            return self
+        kept = self.keep_alive
+        return replace(
+            self,
+            capacity=self.capacity.shortened(share),
+            client_cost=self.client_cost.shortened(share),
+            keep_alive=kept and replace(kept, window=kept.window.shortened(share)),
+        )
 
     def of(self, factors: Mapping[str, str]) -> "Workload":
         """What a cell with these factors does: its levels of `http`, `resume`, `connections`."""

@@ -1,4 +1,4 @@
-"""The gate: what is established, what is excluded, and what cannot be told."""
+"""The gate: what is established, what is excluded, and what stays open."""
 
 import math
 
@@ -51,7 +51,7 @@ def test_costs_that_rise_are_slower_rates_that_rise_are_not() -> None:
 
 def test_one_ratio_without_an_interval_keeps_the_gate_from_passing() -> None:
     found = gate([comparison(1.0, 0.001), comparison(1.0, None, cell="B")], 0.03)
-    assert (found.verdict, [c.candidate for c in found.untold]) == ("cannot_tell", ["B"])
+    assert (found.verdict, [c.candidate for c in found.undecided]) == ("cannot_tell", ["B"])
     assert gate([], 0.03).verdict == "cannot_tell"
 
 
@@ -62,7 +62,7 @@ def test_only_the_rate_is_looked_at_unless_more_is_asked_for() -> None:
 
 
 def runs(slowdown: float, cells: int, seed: int) -> list[Comparison]:
-    """Two independent runs of ten blocks of 2 %, the second so many times slower."""
+    """Two independent runs of ten blocks of 2 %, the second slower by a factor."""
     draw = np.random.default_rng(seed)
     found = []
     for number in range(cells):

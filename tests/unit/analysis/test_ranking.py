@@ -48,7 +48,7 @@ def test_one_block_ranks_nobody_even_at_twelve_times() -> None:
     )
 
 
-def test_without_a_block_in_common_nothing_is_told() -> None:
+def test_without_a_block_in_common_nothing_is_known() -> None:
     found = rank([measured("A", {0: 100.0, 1: 101.0}), measured("B", {2: 900.0, 3: 910.0})], RATE)
     assert [(each.best, each.worst) for each in found] == [(1, 2), (1, 2)]
 

@@ -3,7 +3,7 @@
 import json
 import sys
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from tlslab.lab.conductor import carry_out
 from tlslab.lab.deployments import Prepared, Servers
 from tlslab.lab.engine import Engine
 from tlslab.lab.environment import describe
-from tlslab.lab.matrix.agenda import BlocksAgenda
+from tlslab.lab.matrix.agenda import BlocksAgenda, Ending
 from tlslab.lab.matrix.run import warm_up_seconds
 from tlslab.lab.placement import Placement
 from tlslab.lab.serving import Benches
@@ -25,7 +25,8 @@ from tlslab.lab.trial import run_trial
 from tlslab.model.deployment import Deployment
 from tlslab.model.errors import CannotRunError, StoreError
 from tlslab.model.experiment import Experiment
-from tlslab.model.plan import Plan
+from tlslab.model.plan import Plan, PlannedTrial
+from tlslab.model.record import Trial
 from tlslab.model.run import TargetInfo
 from tlslab.planning import make_plan
 from tlslab.store import RunFolder
@@ -79,9 +80,10 @@ class Lab:
         self.servers.append(process)
         return Running("https://127.0.0.1:1/", process)
 
-    def carry_out(self) -> None:
+    def carry_out(self, ending: Ending | None = None) -> None:
         benches = Benches(self.engine, self.deployed)
-        carry_out(BlocksAgenda(self.plan, benches, self.events.append, run_trial), self.folder)
+        agenda = BlocksAgenda(self.plan, benches, self.events.append, run_trial, ending)
+        carry_out(agenda, self.folder)
 
 
 def test_all_trials_are_run_in_order_with_a_fresh_server_each_block(
@@ -98,6 +100,36 @@ def test_all_trials_are_run_in_order_with_a_fresh_server_each_block(
     pace = events.Pace(7.0, 14.0, 3, 0, 1.0, 2.0)
     assert events.Rate(trials[0].cell, "capacity", pace) in lab.events
     assert not psutil.Process().children(recursive=True)
+
+
+class OnlyX25519:
+    """After the first block only X25519 goes on, in trials of half the length."""
+
+    def cells(self, trials: Sequence[Trial], block: int) -> frozenset[str]:
+        assert {trial.block for trial in trials} == set(range(block))
+        keys = {trial.cell for trial in trials if trial.factors["group"] == "X25519"}
+        return frozenset(keys or {p.cell for p in make_plan(EXPERIMENT, 5).trials})
+
+    def length(self, trials: Sequence[Trial], planned: PlannedTrial) -> float:
+        return 1.0 if planned.block == 0 else 0.5
+
+    def reason(self, block: int) -> str:
+        return f"settled after {block}"
+
+
+def test_cells_that_are_settled_leave_and_are_reported_once(tmp_path: Path, script: Script) -> None:
+    log = tmp_path / "windows"
+    note = f"open({str(log)!r}, 'a').write(str(spec['stop']['duration_ms']) + ' ')\n"
+    lab = Lab(tmp_path, script(ANSWERS + note + "print(json.dumps(record))"))
+    lab.carry_out(OnlyX25519())
+    done = [(trial.block, trial.factors["group"]) for trial in lab.folder.trials()]
+    assert len(done) == 6 + 2
+    assert done[6:] == [(1, "X25519"), (2, "X25519")]
+    skipped = [event for event in lab.events if isinstance(event, events.Skipped)]
+    assert skipped == [events.Skipped(10, "settled after 1")]
+    windows = [int(each) for each in log.read_text().split()]
+    assert windows.count(700) == 6
+    assert windows.count(350) == 2
 
 
 def test_a_server_that_has_to_get_warm_is_loaded_before_its_trials(

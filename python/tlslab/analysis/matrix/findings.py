@@ -1,6 +1,7 @@
 """What the numbers say, in sentences; each carries its intervals."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from tlslab.analysis import keep_alive
 from tlslab.analysis.compare import Measured, compare
@@ -229,7 +230,7 @@ def server_name(target: TargetInfo) -> str:
 
 def _as(cell: Measured, estimate: str) -> Measured:
     """The cell with one of its estimates under the name `cost`, to compare it with another."""
-    return Measured(cell.summary, {"cost": cell.values[estimate]})
+    return replace(cell, values={"cost": cell.values[estimate]})
 
 
 def _rate(cell: Measured) -> str:

@@ -2,30 +2,28 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 from tlslab.analysis import keep_alive
 from tlslab.analysis.compare import Measured, comparisons, paired_logs
 from tlslab.analysis.experiment import summarise_experiment
-from tlslab.analysis.keep_alive import keep_alive_values
 from tlslab.analysis.kinds import ANALYSTS
 from tlslab.analysis.matrix.ab import ab_block
+from tlslab.analysis.matrix.cells import JudgedCell, judged_cells
+from tlslab.analysis.matrix.ended import ended
 from tlslab.analysis.matrix.findings import findings, short_measurements
-from tlslab.analysis.matrix.limit import limit_ratios
-from tlslab.analysis.measures import UNITS, Processors, server_cost_us, trial_values
+from tlslab.analysis.measures import UNITS, server_cost_us
 from tlslab.analysis.published import load_order, load_study
 from tlslab.analysis.ranking import rankings
 from tlslab.analysis.series import cpu_over_time
 from tlslab.analysis.stats.estimate import estimate
 from tlslab.analysis.stats.latency import TIMES, quantiles, times
+from tlslab.analysis.stopping import replay
 from tlslab.analysis.studies.servers import servers_study
 from tlslab.analysis.studies.suites import SuitesStudy, is_suites_study, suites_study
-from tlslab.analysis.validity import judge_cell, judge_trial, lower_bounds, unsaturated
 from tlslab.model.estimate import Estimate
 from tlslab.model.experiment import MATRIX
-from tlslab.model.finding import CellSummary, Note, Summary
-from tlslab.model.plan import Cell
-from tlslab.model.primitives import Primitives
+from tlslab.model.finding import Note, Summary
 from tlslab.model.record import CountedFacts, Facts, RunKind, Trial
 from tlslab.model.run import RunContents
 from tlslab.model.wording import ratio_figure
@@ -44,18 +42,15 @@ def summarise(contents: RunContents) -> Summary:
     """
     experiment = contents.experiment
     study = load_study(experiment.published) if experiment.published else None
-    by_cell: dict[str, list[Trial]] = {cell.key: [] for cell in contents.plan.cells}
-    for trial in contents.trials:
-        by_cell.setdefault(trial.cell, []).append(trial)
+    stopping = experiment.stopping
+    replayed = None if stopping is None else replay(contents, stopping)
     cells = [
         _measure(
-            cell,
-            by_cell[cell.key],
-            contents.plan.blocks,
-            Processors.of(contents.environment, cell.deployment),
-            contents.environment.primitives,
+            judged,
+            contents.plan.blocks if replayed is None else replayed.wanted[judged.cell.key],
+            anytime=replayed is not None,
         )
-        for cell in contents.plan.cells
+        for judged in judged_cells(contents)
     ]
     targets = {
         cell.key: contents.environment.target_of(cell.deployment) for cell in contents.plan.cells
@@ -75,6 +70,11 @@ def summarise(contents: RunContents) -> Summary:
             *beside.findings,
             *suites.findings,
             *([] if short is None else [short]),
+            *(
+                []
+                if stopping is None or replayed is None
+                else [ended(contents, stopping, replayed)]
+            ),
         ),
         rankings=rankings(cells, experiment.baseline),
         figures=(*beside.figures, *suites.figures),
@@ -91,55 +91,27 @@ def _suites(contents: RunContents, cells: Sequence[Measured]) -> SuitesStudy:
     return suites_study(cells, load_order(name) if name else None, max(1, processors))
 
 
-def _measure(
-    cell: Cell,
-    trials: Sequence[Trial],
-    planned: int,
-    processors: Processors,
-    primitives: Primitives | None,
-) -> Measured:
+def _measure(judged: JudgedCell, planned: int, anytime: bool) -> Measured:
     """A cell's verdict, and its estimates over the trials without a fault."""
-    judgements = [
-        judge_trial(trial, processors) if trial.status == "done" else None for trial in trials
-    ]
-    verdict, reasons = judge_cell(trials, judgements, planned)
-    usable = [
-        trial
-        for trial, judgement in zip(trials, judgements, strict=True)
-        if judgement is not None and not judgement.faults
-    ]
-    values: dict[str, dict[int, float]] = {}
-    for trial in usable:
-        found = (
-            trial_values(trial, processors.server_count)
-            | keep_alive_values(trial, processors.server_count)
-            | limit_ratios(trial, primitives)
-        )
-        for name, value in found.items():
-            values.setdefault(name, {})[trial.block] = value
+    found, usable = judged.measured(planned, anytime), judged.usable
     estimates = {
-        name: estimate(list(values[name].values()), unit)
+        name: estimate(list(found.values[name].values()), unit, anytime)
         for name, unit in (UNITS | keep_alive.UNITS).items()
-        if name in values
+        if name in found.values
     }
     latencies, missing = _latencies(usable)
     records = [run.record for trial in usable for run in trial.runs.values()]
-    summary = CellSummary(
-        key=cell.key,
-        factors=dict(cell.factors),
-        verdict=verdict,
-        reasons=(*reasons, *_cost_mismatch(usable)),
-        trials=len(usable),
+    summary = replace(
+        found.summary,
+        reasons=(*found.summary.reasons, *_cost_mismatch(usable)),
         estimates={**estimates, **latencies},
         not_measurable=missing | keep_alive.not_measurable(usable),
         ab=ab_block(usable),
         cpu_over_time=cpu_over_time(usable),
         backend=records[0].backend if records else None,
         negotiated=_negotiated([facts for record in records for facts in record.facts]),
-        lower_bounds=lower_bounds(judgements, values),
-        unsaturated=unsaturated(judgements, values),
     )
-    return Measured(summary, values)
+    return replace(found, summary=summary)
 
 
 def _latencies(trials: Sequence[Trial]) -> tuple[dict[str, Estimate], dict[str, str]]:

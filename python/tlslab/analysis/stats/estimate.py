@@ -8,6 +8,9 @@ From 8 values on, the interval is the wider one, at each end, of two: the BCa bo
 Hesterberg 2015, "What Teachers Should Know About the Bootstrap", section 3.3), and Student t.
 Without that, BCa at ten values calls two identical systems different in one comparison of ten. With
 fewer than 8 values a bootstrap has too little to draw from: Student t alone.
+
+Where the number of values depended on the values (`anytime`), the interval is a confidence sequence
+(stats.sequence).
 """
 
 import math
@@ -18,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
+from tlslab.analysis.stats import sequence
 from tlslab.model.estimate import Estimate
 
 CONFIDENCE = 0.95
@@ -32,7 +36,7 @@ Interval = tuple[float, float]
 Array = npt.NDArray[np.float64]
 
 
-def estimate(values: Sequence[float], unit: str) -> Estimate:
+def estimate(values: Sequence[float], unit: str, anytime: bool = False) -> Estimate:
     """The mean of one value per trial, with its interval.
 
     Values at or below zero (a share that was nothing) have no logarithm: they are averaged as they
@@ -46,19 +50,27 @@ def estimate(values: Sequence[float], unit: str) -> Estimate:
     data = np.asarray(values, dtype=np.float64)
     logarithmic = bool((data > 0).all())
     scale = "log values" if logarithmic else "values"
-    centre, interval, method = mean_interval(np.log(data) if logarithmic else data, scale)
+    centre, interval, method = mean_interval(np.log(data) if logarithmic else data, scale, anytime)
     back = math.exp if logarithmic else float
     low, high = (None, None) if interval is None else (back(interval[0]), back(interval[1]))
     return Estimate(back(centre), low, high, len(values), unit, method)
 
 
-def mean_interval(data: Array, scale: str) -> tuple[float, Interval | None, str]:
-    """The mean of `data`, its interval (None for one value) and the method in words."""
+def mean_interval(
+    data: Array, scale: str, anytime: bool = False
+) -> tuple[float, Interval | None, str]:
+    """The mean of `data`, its interval (None for one value) and the method in words.
+
+    `anytime`: one that holds although the values decided how many there are.
+    """
     n, centre = len(data), float(data.mean())
     if n < 2:
         return centre, None, "one trial: no interval"
     if np.ptp(data) <= 1e-12 * max(1.0, abs(centre)):
         return centre, (centre, centre), "all trials gave the same value"
+    if anytime:
+        found = sequence.mean_interval(data, 1 - CONFIDENCE)
+        return centre, found, f"confidence sequence (Student t) on {scale}, 95 % at any time"
     student = _student(data)
     if n < BOOTSTRAP_MIN_N:
         return centre, student, f"Student t on {scale}, 95 %: too few trials for a bootstrap"
@@ -68,11 +80,14 @@ def mean_interval(data: Array, scale: str) -> tuple[float, Interval | None, str]
     return centre, interval, method
 
 
-def p_value(data: Array) -> float | None:
+def p_value(data: Array, anytime: bool = False) -> float | None:
     """How likely a mean so far from 0 is where there is none (Student t, two-sided); None for one.
 
-    `data` are differences, such as the logarithms of ratios.
+    `data` are differences, such as the logarithms of ratios. `anytime`: an upper bound that holds
+    although the values decided how many there are.
     """
+    if anytime:
+        return sequence.p_value(data)
     n, centre = len(data), float(data.mean())
     if n < 2:
         return None

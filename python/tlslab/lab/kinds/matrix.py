@@ -5,7 +5,7 @@ from tlslab.experiment import FILE_KINDS
 from tlslab.lab import events
 from tlslab.lab.foresee import Foreseen, refusals, seed_of, unknown_before
 from tlslab.lab.kinds.kind import KINDS, Kind
-from tlslab.lab.matrix.run import run_cells
+from tlslab.lab.matrix.run import least_seconds, run_cells
 from tlslab.lab.parts import server_parts
 from tlslab.lab.request import Request, Result
 from tlslab.lab.trial import run_trial
@@ -22,7 +22,10 @@ def foresee(request: Request) -> Foreseen:
     """The plan and its length."""
     plan = make_plan(request.experiment, seed_of(request), refusals(request), request.targets[0])
     seconds = len(plan.trials) * trial_seconds(request.experiment.workload)
-    return Foreseen(plan, len(plan.trials), seconds, unknown=unknown_before(request, plan))
+    least = least_seconds(request.experiment, plan)
+    return Foreseen(
+        plan, len(plan.trials), seconds, unknown=unknown_before(request, plan), at_least=least
+    )
 
 
 def conduct(request: Request, observer: events.Observer) -> Result:

@@ -4,7 +4,9 @@ where the server gets slower with age.
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import groupby
+from typing import Protocol
 
 from tlslab.lab import events
 from tlslab.lab.conductor import Visit
@@ -16,6 +18,20 @@ from tlslab.lab.warm_up import warm_up
 from tlslab.model.deployment import Deployment
 from tlslab.model.plan import Cell, Plan, PlannedTrial
 from tlslab.model.record import Reason, RunKind, Trial
+
+
+class Ending(Protocol):
+    """When a run ends before all of its blocks are done."""
+
+    def cells(self, trials: Sequence[Trial], block: int) -> frozenset[str]:
+        """The keys of the cells that a block is to have, by the trials before it."""
+
+    def length(self, trials: Sequence[Trial], planned: PlannedTrial) -> float:
+        """The share of the full windows that a trial is to have, by the trials before it."""
+
+    def reason(self, block: int) -> str:
+        """Why the others are left out of the block, in words."""
+
 
 RunTrial = Callable[[Bench, PlannedTrial, Cell, Callable[[RunKind, Pace], None]], Trial]
 
@@ -44,26 +60,58 @@ class BlocksAgenda:
     """
 
     def __init__(
-        self, plan: Plan, benches: Benches, observer: events.Observer, run: RunTrial
+        self,
+        plan: Plan,
+        benches: Benches,
+        observer: events.Observer,
+        run: RunTrial,
+        ending: Ending | None = None,
     ) -> None:
         self.plan = plan
         self.benches = benches
         self.report = observer
         self.run = run
+        self._ending = ending
         self._barred: set[str] = set()
+        self._settled: set[str] = set()
+        self._trials: list[Trial] = []
 
     def visits(self, earlier: Sequence[Trial]) -> Iterator[Visit]:
-        """The trials that share a start of a server, in the plan's order."""
+        """The trials that share a start of a server, in the plan's order.
+
+        Before each block `ending` says which cells it is to have.
+        """
+        self._trials = list(earlier)
         done = {trial.trial for trial in earlier}
         self._barred = {trial.cell for trial in earlier if _bars(trial)}
-        missing = [planned for planned in self.plan.trials if planned.trial not in done]
-        for group in sharing(missing, self.plan, self.benches.servers):
-            todo = [planned for planned in group if planned.cell not in self._barred]
-            if todo:
-                yield BlockVisit(self, todo)
+        for block, trials in groupby(self.plan.trials, key=lambda planned: planned.block):
+            missing = [planned for planned in trials if planned.trial not in done]
+            if self._ending is not None:
+                missing = self._wanted(self._ending, block, missing)
+            for group in sharing(missing, self.plan, self.benches.servers):
+                todo = [planned for planned in group if planned.cell not in self._barred]
+                if todo:
+                    yield BlockVisit(self, todo)
+
+    def _wanted(
+        self, ending: Ending, block: int, missing: Sequence[PlannedTrial]
+    ) -> list[PlannedTrial]:
+        """Those of a block's trials whose cells go on; reports those of cells that have left."""
+        cells = ending.cells(self._trials, block)
+        leaving = {each.cell for each in missing} - cells - self._barred - self._settled
+        if leaving:
+            self._settled |= leaving
+            later = sum(p.cell in leaving and p.block >= block for p in self.plan.trials)
+            self.report(events.Skipped(later, ending.reason(block)))
+        return [planned for planned in missing if planned.cell in cells]
+
+    def length(self, planned: PlannedTrial) -> float:
+        """The share of the full windows that a trial has."""
+        return 1.0 if self._ending is None else self._ending.length(self._trials, planned)
 
     def kept(self, trial: Trial) -> None:
         """Leaves out what need not be tried again after this trial."""
+        self._trials.append(trial)
         self.report(events.TrialEnded(trial))
         if _bars(trial):
             self._barred.add(trial.cell)
@@ -119,7 +167,9 @@ class BlockVisit:
         def on_rate(kind: RunKind, pace: Pace) -> None:
             self._agenda.report(events.Rate(planned.cell, kind, pace))
 
-        return self._agenda.run(bench, planned, self._plan.cell(planned.cell), on_rate)
+        share = self._agenda.length(planned)
+        fitted = replace(bench, workload=bench.workload.shortened(share)) if share < 1 else bench
+        return self._agenda.run(fitted, planned, self._plan.cell(planned.cell), on_rate)
 
     def failed(self, reason: Reason) -> Iterator[Trial]:
         """Each trial of the visit."""

@@ -1,11 +1,15 @@
 """A whole run whose plan is cells in randomised blocks."""
 
+from collections.abc import Sequence
+
+from tlslab.analysis.pilot import OVERHEAD_S
 from tlslab.lab import events
 from tlslab.lab.conductor import interrupted
 from tlslab.lab.deployments import Servers, prepare
 from tlslab.lab.generators import local_pool
 from tlslab.lab.hooks import hooked
-from tlslab.lab.matrix.agenda import BlocksAgenda, RunTrial, sharing
+from tlslab.lab.matrix.agenda import BlocksAgenda, Ending, RunTrial, sharing
+from tlslab.lab.matrix.ending import SettledOrOver
 from tlslab.lab.private import private_folder
 from tlslab.lab.request import Request, Result
 from tlslab.lab.results import summarise
@@ -13,6 +17,10 @@ from tlslab.lab.server_run import open_run, preflight
 from tlslab.lab.serving import Benches
 from tlslab.model.experiment import Experiment
 from tlslab.model.plan import Plan
+from tlslab.model.record import Trial
+from tlslab.model.run import RunContents
+from tlslab.model.stopping import SHORTEST
+from tlslab.store import RunFolder
 
 
 def run_cells(
@@ -34,13 +42,37 @@ def run_cells(
                 folder=folder.path,
                 done=len(folder.trials()),
                 seconds_per_trial=seconds_per_trial + warm_up_seconds(plan, servers),
+                at_least=least_seconds(servers.experiment, plan),
             )
         )
         if request.hook is not None:
             run = hooked(request.hook, request.ready_s, servers.experiment, run)
-        agenda = BlocksAgenda(plan, Benches(engine, servers), observer, run)
+        ending = ending_of(servers.experiment, plan, folder)
+        agenda = BlocksAgenda(plan, Benches(engine, servers), observer, run, ending)
         early = interrupted(agenda, folder)
     return Result(folder.path, summarise(folder), early)
+
+
+def ending_of(experiment: Experiment, plan: Plan, folder: RunFolder) -> Ending | None:
+    """When the run ends before all its blocks are done; None where it does not."""
+    if experiment.stopping is None:
+        return None
+    environment = folder.environment()
+
+    def contents(trials: Sequence[Trial]) -> RunContents:
+        return RunContents(experiment, plan, environment, tuple(trials))
+
+    return SettledOrOver(experiment.stopping, plan, contents)
+
+
+def least_seconds(experiment: Experiment, plan: Plan) -> float | None:
+    """The least time of a run that may end early; None where it makes all its trials."""
+    stopping = experiment.stopping
+    if stopping is None:
+        return None
+    share = SHORTEST if stopping.pilot else 1.0
+    each = experiment.workload.shortened(share).trial_seconds + OVERHEAD_S
+    return len(plan.cells) * min(stopping.at_least, plan.blocks) * each
 
 
 def warm_up_seconds(plan: Plan, servers: Servers) -> float:

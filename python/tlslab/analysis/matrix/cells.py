@@ -1,0 +1,99 @@
+"""The trials of a cell, judged, with what each measured; and a cell of them, without estimates."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from tlslab.analysis.compare import Measured
+from tlslab.analysis.keep_alive import keep_alive_values
+from tlslab.analysis.matrix.limit import limit_ratios
+from tlslab.analysis.measures import Processors, trial_values
+from tlslab.analysis.validity import (
+    TrialJudgement,
+    judge_cell,
+    judge_trial,
+    lower_bounds,
+    unsaturated,
+)
+from tlslab.model.finding import CellSummary
+from tlslab.model.plan import Cell
+from tlslab.model.record import Trial
+from tlslab.model.run import RunContents
+
+
+@dataclass(frozen=True)
+class JudgedTrial:
+    """A trial, its judgement (None where it was not done) and its values by estimate name.
+
+    The values are empty where the trial has a fault.
+    """
+
+    trial: Trial
+    judgement: TrialJudgement | None
+    values: Mapping[str, float]
+
+    @property
+    def usable(self) -> bool:
+        """Whether its values count."""
+        return self.judgement is not None and not self.judgement.faults
+
+
+@dataclass(frozen=True)
+class JudgedCell:
+    """A cell with all its trials."""
+
+    cell: Cell
+    trials: Sequence[JudgedTrial]
+
+    def up_to(self, block: int) -> "JudgedCell":
+        """The cell with the trials of the blocks before this one."""
+        return JudgedCell(self.cell, [each for each in self.trials if each.trial.block < block])
+
+    @property
+    def usable(self) -> list[Trial]:
+        """The trials whose values count."""
+        return [each.trial for each in self.trials if each.usable]
+
+    def measured(self, planned: int, anytime: bool) -> Measured:
+        """Its verdict and its values by block; `planned` trials were to be run."""
+        judgements = [each.judgement for each in self.trials]
+        verdict, reasons = judge_cell([each.trial for each in self.trials], judgements, planned)
+        values: dict[str, dict[int, float]] = {}
+        for each in self.trials:
+            for name, value in each.values.items():
+                values.setdefault(name, {})[each.trial.block] = value
+        summary = CellSummary(
+            key=self.cell.key,
+            factors=dict(self.cell.factors),
+            verdict=verdict,
+            reasons=reasons,
+            trials=len(self.usable),
+            estimates={},
+            lower_bounds=lower_bounds(judgements, values),
+            unsaturated=unsaturated(judgements, values),
+        )
+        return Measured(summary, values, anytime)
+
+
+def judged_cells(contents: RunContents) -> list[JudgedCell]:
+    """All cells of a run's plan."""
+    by_cell: dict[str, list[Trial]] = {cell.key: [] for cell in contents.plan.cells}
+    for trial in contents.trials:
+        by_cell.setdefault(trial.cell, []).append(trial)
+    return [
+        JudgedCell(cell, list(_judged(contents, cell, by_cell[cell.key])))
+        for cell in contents.plan.cells
+    ]
+
+
+def _judged(contents: RunContents, cell: Cell, trials: Sequence[Trial]) -> Iterable[JudgedTrial]:
+    processors = Processors.of(contents.environment, cell.deployment)
+    for trial in trials:
+        judgement = judge_trial(trial, processors) if trial.status == "done" else None
+        values: dict[str, float] = {}
+        if judgement is not None and not judgement.faults:
+            values = (
+                trial_values(trial, processors.server_count)
+                | keep_alive_values(trial, processors.server_count)
+                | limit_ratios(trial, contents.environment.primitives)
+            )
+        yield JudgedTrial(trial, judgement, values)

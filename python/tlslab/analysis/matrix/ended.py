@@ -1,0 +1,34 @@
+"""Why a run in blocks ended when it did, what that spared, and what it left open."""
+
+from tlslab.analysis.stopping import Replay
+from tlslab.model.finding import Finding
+from tlslab.model.run import RunContents
+from tlslab.model.stopping import Stopping
+from tlslab.model.wording import counted, difference, percent
+
+
+def ended(contents: RunContents, stopping: Stopping, replayed: Replay) -> Finding:
+    """In sentences."""
+    plan, left = contents.plan, replayed.left
+    settled = (
+        f"a difference is established, or one of more than {difference(stopping.until)} is excluded"
+    )
+    if left.pairs and replayed.blocks < plan.blocks:
+        text = f"The run ended early, after {counted(replayed.blocks, 'block')}: "
+    elif left.pairs:
+        text = f"The run took all of its {counted(plan.blocks, 'block')}: "
+    elif replayed.blocks < plan.blocks:
+        text = f"The run ended after {replayed.blocks} of at most {plan.blocks} blocks: "
+    else:
+        text = f"The run took all of its {counted(plan.blocks, 'block')}: "
+    if left.pairs:
+        open_ = counted(len(left.pairs), "comparison")
+        verb = "is" if len(left.pairs) == 1 else "are"
+        text += f"{open_} {verb} open (settled means: {settled})."
+    elif stopping.answer == "best":
+        text += f"which cells are best is settled ({settled})."
+    else:
+        text += f"every comparison is settled ({settled})."
+    share = len(contents.trials) / max(1, len(plan.trials))
+    spared = f" It made {len(contents.trials)} of {len(plan.trials)} trials ({percent(share)})."
+    return Finding("ended", text + spared, tuple(sorted(left.cells)))

@@ -1,0 +1,115 @@
+"""Which cells of a run in blocks still have something open: the rule by which it ends. Pure.
+
+The lab asks it before each block, and the analysis replays it: one rule for both. What counts as
+settled is what the report then says, by intervals and tests that hold at any time.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from tlslab.analysis import keep_alive
+from tlslab.analysis.compare import Measured, compare, more_is_faster
+from tlslab.analysis.matrix.cells import JudgedCell, judged_cells
+from tlslab.analysis.ranking import differing, settings
+from tlslab.model.finding import Comparison
+from tlslab.model.run import RunContents
+from tlslab.model.stopping import Stopping
+from tlslab.model.wording import setting_of
+
+# What a run is to settle: the rates that are ranked; for rates that nobody limited, the costs.
+SETTLED_BY = (
+    ("connections_per_s", "server_cpu_us_per_connection"),
+    (keep_alive.REQUESTS, keep_alive.SERVER),
+)
+
+
+@dataclass(frozen=True)
+class Open:
+    """Pairs of cells, by their keys, that are not settled, and the cells that go on for them."""
+
+    pairs: frozenset[tuple[str, str]]
+    cells: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Replay:
+    """What the rule made of a run.
+
+    `wanted` is the number of blocks that each cell was to have, `left` what is open after the last
+    of them, `blocks` how many blocks began.
+    """
+
+    wanted: Mapping[str, int]
+    left: Open
+    blocks: int
+
+
+def still_open(contents: RunContents, stopping: Stopping, block: int) -> frozenset[str]:
+    """The cells that this block is to have (counted from 0), by the trials of those before it."""
+    return _going(judged_cells(contents), contents.experiment.baseline, stopping, block)[-1]
+
+
+def replay(contents: RunContents, stopping: Stopping) -> Replay:
+    """Goes through the blocks of a run as the lab did."""
+    cells, baseline = judged_cells(contents), contents.experiment.baseline
+    begun = 1 + max((trial.block for trial in contents.trials), default=-1)
+    going = _going(cells, baseline, stopping, begun)[:begun]
+    wanted = {each.cell.key: sum(each.cell.key in keys for keys in going) for each in cells}
+    return Replay(wanted, open_pairs(_measured(cells, begun), baseline, stopping), begun)
+
+
+def _going(
+    cells: Sequence[JudgedCell], baseline: Mapping[str, str], stopping: Stopping, last: int
+) -> list[frozenset[str]]:
+    """The cells of each block up to the last. Who has left does not come back."""
+    going = [frozenset(each.cell.key for each in cells)] * min(stopping.at_least, last + 1)
+    for block in range(len(going), last + 1):
+        left = open_pairs(_measured(cells, block), baseline, stopping).cells
+        going.append(going[-1] & left)
+    return going
+
+
+def _measured(cells: Sequence[JudgedCell], block: int) -> list[Measured]:
+    return [each.up_to(block).measured(block, anytime=True) for each in cells]
+
+
+def open_pairs(cells: Sequence[Measured], baseline: Mapping[str, str], stopping: Stopping) -> Open:
+    """What is open among the cells of each setting.
+
+    A cell that may not be ranked, since it is invalid or unsupported or the generator was its
+    limit, has nothing open: more blocks of the same would not change that.
+    """
+    pairs: set[tuple[str, str]] = set()
+    for setting in settings(cells, baseline):
+        mates = [c for c in cells if setting_of(c.summary.factors, baseline) == setting]
+        for rate, cost in SETTLED_BY:
+            estimate = cost if any(rate in c.summary.unsaturated for c in mates) else rate
+            pairs |= _open_among([c for c in mates if c.may_rank(estimate)], estimate, stopping)
+    return Open(frozenset(pairs), frozenset(key for pair in pairs for key in pair))
+
+
+def _open_among(
+    cells: Sequence[Measured], estimate: str, stopping: Stopping
+) -> set[tuple[str, str]]:
+    found = differing(cells, estimate)
+    beaten = {
+        b if (comparison.ratio > 1) == more_is_faster(estimate) else a
+        for (a, b), comparison in found.items()
+        if comparison is not None and _clearly(comparison, stopping.until)
+    }
+    left = set()
+    for (a, b), comparison in found.items():
+        if comparison is not None:
+            continue
+        if stopping.answer == "best" and {a, b} & beaten:
+            continue
+        bound = compare(cells[a], cells[b], estimate)
+        if bound is None or bound.may_differ is None or bound.may_differ > stopping.until:
+            left.add((cells[a].summary.key, cells[b].summary.key))
+    return left
+
+
+def _clearly(comparison: Comparison, until: float) -> bool:
+    """Whether the whole interval lies more than `until` from 1."""
+    low, high = comparison.low, comparison.high
+    return low is not None and high is not None and (low > 1 + until or high < 1 / (1 + until))

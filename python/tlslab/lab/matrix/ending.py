@@ -1,0 +1,64 @@
+"""When a run in blocks ends: once nothing is open any more, or its time is over."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from tlslab.analysis import stopping as rule
+from tlslab.analysis.pilot import trial_shares
+from tlslab.model.plan import Plan, PlannedTrial
+from tlslab.model.record import Trial
+from tlslab.model.run import RunContents
+from tlslab.model.stopping import SHORTEST, Stopping
+from tlslab.model.wording import counted
+
+
+@dataclass
+class SettledOrOver:
+    """Asks the rule of the analysis before each block, and holds the time to the budget.
+
+    `contents` makes a run of its trials. A block begins only if, at the mean length of the trials
+    so far, it ends within the budget; the first blocks are always run.
+    """
+
+    stopping: Stopping
+    plan: Plan
+    contents: Callable[[Sequence[Trial]], RunContents]
+    now: Callable[[], float] = time.monotonic
+    _begun: float | None = field(default=None, init=False)
+    _here: int = field(default=0, init=False)
+    _over: bool = field(default=False, init=False)
+    _shares: Mapping[str, float] | None = field(default=None, init=False)
+
+    def cells(self, trials: Sequence[Trial], block: int) -> frozenset[str]:
+        """The cells that the block is to have."""
+        if self._begun is None:
+            self._begun, self._here = self.now(), len(trials)
+        going = rule.still_open(self.contents(trials), self.stopping, block)
+        if block >= self.stopping.at_least and going and self._too_long(trials, len(going)):
+            self._over = True
+        return frozenset() if self._over else going
+
+    def length(self, trials: Sequence[Trial], planned: PlannedTrial) -> float:
+        """The share of its windows that a trial has: short in the pilot, then as that showed."""
+        if not self.stopping.pilot:
+            return 1.0
+        if planned.block < self.stopping.pilot:
+            return SHORTEST
+        if self._shares is None:
+            workload = self.contents(()).experiment.workload
+            self._shares = trial_shares(trials, self.stopping, workload)
+        return self._shares.get(planned.cell, 1.0)
+
+    def reason(self, block: int) -> str:
+        """Why the others are left out of the block."""
+        if self._over:
+            return f"the time is over after {counted(block, 'block')}"
+        return f"settled after {counted(block, 'block')}"
+
+    def _too_long(self, trials: Sequence[Trial], cells: int) -> bool:
+        budget, done = self.stopping.budget_s, len(trials) - self._here
+        if budget is None or self._begun is None or done <= 0:
+            return False
+        passed = self.now() - self._begun
+        return passed + cells * passed / done > budget
