@@ -40,7 +40,10 @@ class SearchRules:
 
 @dataclass(frozen=True)
 class MaximumRules:
-    """At least `trials`, until the interval is narrower than the share `width`, `most` at most."""
+    """`trials`, then as many more as these ask for (model.two_stage), `most` in all at most.
+
+    The interval is to be narrower than the share `width`.
+    """
 
     trials: int
     most: int

@@ -10,12 +10,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import scipy
 
 from tlslab.model.capacity import CapacityPlan, Stage, Step
 from tlslab.model.plan import Cell
 from tlslab.model.record import Trial
 from tlslab.model.search import Inconclusive, Level, Next, SearchState, search_state
+from tlslab.model.two_stage import repetitions
 from tlslab.planning.cells import RESUMES_BY, matches
 from tlslab.planning.warm_up import warmed
 
@@ -24,8 +24,6 @@ MOST_FAILURES = 3
 
 # Where these went wrong, there is nothing to try again.
 FINAL = {"setup_failed", "no_capture"}
-
-CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True)
@@ -134,23 +132,14 @@ def _visit(plan: CapacityPlan, number: int) -> int:
 
 
 def _maximum_known(plan: CapacityPlan, progress: Progress) -> bool:
-    """Whether the maximum was tried often enough: until its interval is narrow, or to the cap."""
+    """Whether the maximum was tried as often as its first trials ask for, or to the cap."""
     rules = plan.maximum
-    tried = len(progress.of("maximum"))
-    if tried >= rules.most:
+    if len(progress.of("maximum")) >= rules.most:
         return True
     rates = maximum_rates(progress.trials)
-    return len(rates) >= rules.trials and interval_width(rates) <= rules.width
-
-
-def interval_width(values: Sequence[float]) -> float:
-    """The width of the interval of the geometric mean (Student t, 95 %), as a share of it."""
-    n = len(values)
-    if n < 2:
-        return math.inf
-    spread = float(np.log(values).std(ddof=1)) / math.sqrt(n)
-    half = float(scipy.stats.t.ppf((1 + CONFIDENCE) / 2, n - 1)) * spread
-    return math.exp(half) - math.exp(-half)
+    if len(rates) < rules.trials:
+        return False
+    return len(rates) >= repetitions(rates[: rules.trials], rules.width, rules.most)
 
 
 @dataclass(frozen=True)

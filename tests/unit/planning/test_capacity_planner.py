@@ -9,7 +9,6 @@ from factories.capacity import FIFTHS, WINDOW, CapacityWorld, drive, log_mean, m
 from tlslab.model.capacity import Obsolete, Step, ValidationRules, WarmUpRules
 from tlslab.model.search import Converged
 from tlslab.planning.capacity import (
-    interval_width,
     left,
     maximum_rates,
     next_step,
@@ -65,8 +64,6 @@ def test_a_wide_interval_asks_for_more_trials_up_to_the_cap() -> None:
     plan = replace(plan, search=replace(plan.search, step=0.5))
     trials = drive(plan, world)
     assert 3 < len(maximum_rates(trials)) <= 6
-    assert interval_width([100.0]) == float("inf")
-    assert interval_width([100.0, 100.0, 100.0]) == 0
 
 
 def test_an_interrupted_cell_goes_on_where_it_was() -> None:

@@ -9,7 +9,7 @@ from tlslab.analysis.capacity.saturation import Capacity, capacity
 from tlslab.analysis.compare import Measured
 from tlslab.analysis.measures import UNITS, Processors, client_busy, loading_values
 from tlslab.analysis.series import cpu_over_time
-from tlslab.analysis.stats.estimate import estimate
+from tlslab.analysis.stats.estimate import two_stage_estimate
 from tlslab.analysis.stats.latency import Distribution, quantiles
 from tlslab.analysis.validity import SATURATED, run_faults, run_warnings
 from tlslab.model.capacity import CapacityPlan, Stage
@@ -99,7 +99,7 @@ def measure(
     found = (point(t, processors, shared) for t in trials if t.factors["stage"] == "open_loop")
     points = [each for each in found if each is not None]
     estimates = {
-        name: estimate(list(values[name].values()), unit)
+        name: two_stage_estimate(list(values[name].values()), unit, plan.maximum.trials)
         for name, unit in UNITS.items()
         if name in values
     }

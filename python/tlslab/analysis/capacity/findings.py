@@ -132,7 +132,9 @@ def _objective(named: Named, plan: CapacityPlan) -> Iterator[Finding]:
             case "below":
                 lowest = figure(found.load.value)
                 text = f"at no load that could be judged, the lowest of them {lowest}/s"
-        yield Finding("objective", f"{name} meets {plan.objective} {text}.", (cell.key,))
+        reservation = f" ({found.reservation})" if found.reservation else ""
+        text = f"{name} meets {plan.objective} {text}{reservation}."
+        yield Finding("objective", text, (cell.key,))
 
 
 def _remedies(named: Named) -> Iterator[Finding]:

@@ -33,10 +33,25 @@ class Capacity:
     """The highest load that meets an objective; at most a bound where the loads do not enclose it.
 
     `at_least`: met at the highest load; `below`: not met at the lowest one, which is the value.
+    `missed` of the `n` repetitions did not meet it at their lowest load, `exceeded` of them met it
+    at their highest: of these the crossing is known as a bound only.
     """
 
     load: Estimate
     bound: Bound
+    n: int = 0
+    missed: int = 0
+    exceeded: int = 0
+
+    @property
+    def reservation(self) -> str:
+        """How many repetitions have a bound only, in words; empty where all agree."""
+        parts = []
+        if 0 < self.missed < self.n:
+            parts.append(f"{self.missed} of {self.n} repetitions missed it at their lowest load")
+        if 0 < self.exceeded < self.n:
+            parts.append(f"{self.exceeded} of {self.n} repetitions met it at their highest load")
+        return ", ".join(parts)
 
 
 def crossing(points: Sequence[Loaded], limit_ms: float) -> tuple[float, Bound]:
@@ -72,23 +87,36 @@ def _between(met: Loaded, missed: Loaded, limit_ms: float) -> float:
 def capacity(series: Sequence[Sequence[Loaded]], limit_ms: float) -> Capacity | None:
     """The capacity over repetitions, each a series of runs at all loads; None without any.
 
-    The interval is over the repetitions' own crossings: the unit is the repetition.
+    The interval is over the repetitions' own crossings: the unit is the repetition. Where the loads
+    of a repetition do not enclose its crossing, that is censored: the capacity is then the median
+    repetition's, known exactly if that one is, without an interval.
     """
     found = [crossing(points, limit_ms) for points in series if points]
     if not found:
         return None
-    bounds = {bound for _, bound in found}
-    values = [value for value, _ in found]
-    whole = estimate(values, RATE)
-    if bounds == {"exact"}:
-        method = f"interpolated between loads in each of {len(values)} repetitions; {whole.method}"
+    n = len(found)
+    missed = sum(bound == "below" for _, bound in found)
+    exceeded = sum(bound == "at_least" for _, bound in found)
+    if not missed and not exceeded:
+        whole = estimate([value for value, _ in found], RATE)
+        method = f"interpolated between loads in each of {n} repetitions; {whole.method}"
         load = Estimate(whole.value, whole.low, whole.high, whole.n, RATE, method)
-        return Capacity(load, "exact")
-    # A bound has no interval; the lowest of the values is the one that holds for all.
-    bound: Bound = "below" if "below" in bounds else "at_least"
-    value = max(v for v, b in found if b == "below") if bound == "below" else min(values)
-    words = {
-        "below": "not met at the lowest load of a repetition",
-        "at_least": "met at the highest load of a repetition",
-    }
-    return Capacity(Estimate(value, None, None, len(values), RATE, words[bound]), bound)
+        return Capacity(load, "exact", n)
+    value, bound = _median(found)
+    method = f"median of {n} repetitions, some of them known as a bound only: no interval"
+    return Capacity(Estimate(value, None, None, n, RATE, method), bound, n, missed, exceeded)
+
+
+# Where a crossing that is known as a bound only stands among the others.
+_ORDER = {"below": 0, "exact": 1, "at_least": 2}
+
+
+def _median(found: Sequence[tuple[float, Bound]]) -> tuple[float, Bound]:
+    """The middle crossing; of two in the middle the lower one, so that it is not too high."""
+    ordered = sorted(found, key=lambda each: (_ORDER[each[1]], each[0]))
+    bound = ordered[(len(ordered) - 1) // 2][1]
+    if bound == "exact":
+        return ordered[(len(ordered) - 1) // 2]
+    # Of bounds the one that holds for most: all that are of this kind agree with it.
+    values = [value for value, each in found if each == bound]
+    return (max(values) if bound == "below" else min(values)), bound

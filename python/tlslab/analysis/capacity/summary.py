@@ -71,7 +71,8 @@ def method(plan: CapacityPlan) -> tuple[str, ...]:
         "bring no more, and is inconclusive when the generator, errors, the limit or noise end it "
         "first.",
         f"Maximum: {counted(maximum.trials, 'trial')} of {maximum.window.measure_ms / 1000:g} s "
-        f"at that concurrency, {maximum.most} at most, until the 95 % interval is narrower than "
+        f"at that concurrency, then as many more as their spread asks for, "
+        f"{maximum.most} in all at most: the 95 % interval is to be narrower than "
         f"{maximum.width:.0%} of the mean.",
         f"Response times: open loops ({load.arrivals} arrivals) of "
         f"{load.window.measure_ms / 1000:g} s at {shares} of the maximum, rounded down, "

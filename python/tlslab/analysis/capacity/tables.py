@@ -81,10 +81,14 @@ def _search(cell: CapacityCell) -> str | None:
 
 
 def _capacity(cell: CapacityCell) -> TableCell:
-    if cell.capacity is None or cell.capacity.bound == "exact":
-        return None if cell.capacity is None else cell.capacity.load
-    words = {"at_least": "at least", "below": "below"}[cell.capacity.bound]
-    return f"{words} {cell.capacity.load.value:,.0f}"
+    found = cell.capacity
+    if found is None:
+        return None
+    if found.bound == "exact" and not found.reservation:
+        return found.load
+    words = {"at_least": "at least ", "below": "below ", "exact": ""}[found.bound]
+    reservation = f" ({found.reservation})" if found.reservation else ""
+    return f"{words}{found.load.value:,.0f}{reservation}"
 
 
 def _megabytes(value: Estimate | None) -> Estimate | None:

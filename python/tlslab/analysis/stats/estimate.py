@@ -23,6 +23,7 @@ import scipy
 
 from tlslab.analysis.stats import sequence
 from tlslab.model.estimate import Estimate
+from tlslab.model.two_stage import half_width
 
 CONFIDENCE = 0.95
 BOOTSTRAP_MIN_N = 8
@@ -54,6 +55,20 @@ def estimate(values: Sequence[float], unit: str, anytime: bool = False) -> Estim
     back = math.exp if logarithmic else float
     low, high = (None, None) if interval is None else (back(interval[0]), back(interval[1]))
     return Estimate(back(centre), low, high, len(values), unit, method)
+
+
+def two_stage_estimate(values: Sequence[float], unit: str, first: int) -> Estimate:
+    """The mean of values of which the first ones decided how many there are (model.two_stage).
+
+    With no more than those, or values at or below zero, an ordinary estimate.
+    """
+    if len(values) <= first or first < 2 or min(values) <= 0 or min(values) == max(values):
+        return estimate(values, unit)
+    centre, n = float(np.log(values).mean()), len(values)
+    half = half_width(values[:first], n)
+    method = f"Student t on log values, 95 %, by the spread of the first {first} (Stein 1945)"
+    low, high = math.exp(centre - half), math.exp(centre + half)
+    return Estimate(math.exp(centre), low, high, n, unit, method)
 
 
 def mean_interval(

@@ -5,7 +5,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tlslab.analysis.capacity.saturation import Loaded, capacity, crossing
-from tlslab.model.estimate import Estimate
 
 LOADS = (200.0, 400.0, 600.0, 800.0, 1000.0)
 
@@ -53,22 +52,44 @@ def test_the_interval_is_over_repetitions() -> None:
 
 
 def test_a_bound_has_no_interval() -> None:
-    found = capacity([queue(1e6), queue(1000)], 3.0)
-    assert found is not None
-    assert found.bound == "at_least"
-    assert (found.load.low, found.load.high) == (None, None)
-    assert found.load.value < 800
-    low = capacity([queue(), queue(service_ms=10)], 3.0)
+    low = capacity([queue(service_ms=10), queue(service_ms=11)], 3.0)
     assert low is not None
-    assert low.bound == "below"
-    assert low.load == Estimate(
-        200.0, None, None, 2, "1/s", "not met at the lowest load of a repetition"
-    )
-    assert found.load.method == "met at the highest load of a repetition"
+    assert (low.bound, low.load.value, low.reservation) == ("below", 200.0, "")
+    high = capacity([queue(1e6), queue(1e6)], 50.0)
+    assert high is not None
+    assert (high.bound, high.load.value, high.reservation) == ("at_least", 1000.0, "")
+    assert (low.load.low, high.load.high) == (None, None)
+
+
+def test_one_repetition_of_many_that_missed_does_not_decide() -> None:
+    series = [queue(1000), queue(1010), queue(990), queue(1005), queue(service_ms=10)]
+    found = capacity(series, 3.0)
+    assert found is not None
+    assert (found.bound, found.missed, found.exceeded, found.n) == ("exact", 1, 0, 5)
+    clean = capacity(series[:4], 3.0)
+    assert clean is not None
+    # The middle of the five: one is below all others.
+    assert found.load.value == pytest.approx(clean.load.value, rel=0.02)
+    assert (found.load.low, found.load.high) == (None, None)
+    assert found.reservation == "1 of 5 repetitions missed it at their lowest load"
+
+
+def test_the_middle_of_censored_repetitions_is_the_lower_one() -> None:
+    exact = capacity([queue(1e6), queue(1000)], 3.0)
+    assert exact is not None
+    assert exact.bound == "exact"
+    assert exact.load.value < 800
+    assert exact.reservation == "1 of 2 repetitions met it at their highest load"
+    below = capacity([queue(), queue(service_ms=10)], 3.0)
+    assert below is not None
+    assert (below.bound, below.load.value, below.missed) == ("below", 200.0, 1)
     higher = [Loaded(400.0, 9.0, True)]
-    mixed = capacity([queue(service_ms=10), higher], 3.0)
-    assert mixed is not None
-    assert (mixed.load.value, mixed.load.n) == (400.0, 2)
+    both = capacity([queue(service_ms=10), higher], 3.0)
+    assert both is not None
+    assert (both.load.value, both.load.n) == (400.0, 2)
+
+
+def test_without_points_there_is_no_capacity() -> None:
     assert capacity([], 3.0) is None
     with pytest.raises(ValueError, match="no loads"):
         crossing([], 1.0)
