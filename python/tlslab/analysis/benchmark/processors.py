@@ -1,5 +1,6 @@
 """What an operation costs each side: how many signing processors go with a general one."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -68,11 +69,22 @@ def _per_block(curve: Curve, name: str) -> dict[int, float]:
 def _share(curve: Curve, whole: Mapping[int, float], processors: int) -> Estimate | None:
     if curve.law is None:
         return None
-    us = estimate(list(whole.values()), "us").value
-    ceiling = processors * 1e6 / us
-    peak = curve.law.peak
-    ends = [None if end is None else end / ceiling for end in (peak.low, peak.high)]
-    return Estimate(peak.value / ceiling, ends[0], ends[1], peak.n, "", f"fit; {peak.method}")
+    cost, peak = estimate(list(whole.values()), "us"), curve.law.peak
+    value = peak.value * cost.value / (processors * 1e6)
+    spreads = [_log_half(each) for each in (cost, peak)]
+    if None in spreads:
+        return Estimate(value, None, None, peak.n, "", f"fit; {peak.method}")
+    # The errors of the fit and of the costs add up as those of independent numbers do.
+    both = math.exp(math.hypot(*(each for each in spreads if each is not None)))
+    method = f"fit over costs, errors of both added in quadrature; {peak.method}"
+    return Estimate(value, value / both, value * both, peak.n, "", method)
+
+
+def _log_half(found: Estimate) -> float | None:
+    """Half of an interval on the logarithmic scale, by its wider side; None without one."""
+    if found.low is None or found.high is None or found.low <= 0:
+        return None
+    return max(math.log(found.high / found.value), math.log(found.value / found.low))
 
 
 def without_drawing(curves: Sequence[Curve], curve: Curve, name: str) -> Estimate | None:

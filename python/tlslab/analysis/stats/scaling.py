@@ -5,8 +5,11 @@ the throughput of one, s the contention (the share that queues for what is share
 coherency (the cost of keeping any two consistent). Without k it has an asymptote, l / s; with it
 a peak at N* = sqrt((1 - s) / k).
 
-The unit is the block: bootstrap intervals are over blocks drawn with replacement, each with all its
-values, so that what disturbed one block does so at all of its levels.
+The law is fitted to logarithms, with a level of its own for each block: what made a block slow does
+so at all of its concurrencies. The unit is the block: intervals are Student's over the jackknife's
+pseudo-values, each the fit's change when one block is left out (Tukey 1958; Efron and Tibshirani
+1993, chapter 11). With fewer than five blocks there is no interval. That of a parameter that may be
+0 is cut off there.
 """
 
 import math
@@ -16,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 
-from tlslab.analysis.stats.estimate import Array, estimate, mean_interval
+from tlslab.analysis.stats.estimate import CONFIDENCE, Array, estimate, mean_interval
 from tlslab.model.estimate import Estimate
 
 # A block's throughput at each concurrency.
@@ -27,14 +30,23 @@ MIN_LEVELS = 4
 # With two blocks an interval is so wide that any two levels look alike.
 MIN_BLOCKS = 3
 
+# With fewer blocks a fit has no interval.
+MIN_BLOCKS_OF_INTERVAL = 5
+
 # Beyond twice the highest concurrency that was measured nothing is said of a peak.
 REACH = 2.0
 
 # A concurrency counts as linear when it has so much of its share: 0.9 of N times that of one.
 LINEAR = 0.9
 
-_RESAMPLES = 400
-_SEED = 20_240_117
+# More than this a higher concurrency must bring to count as a gain.
+LEAST_GAIN = 0.02
+
+# A coherency below this is none.
+_NO_COHERENCY = 1e-12
+
+# Where a block lets nothing be known of a parameter, logarithms are taken of this.
+_LEAST = 1e-9
 
 
 @dataclass(frozen=True)
@@ -59,9 +71,11 @@ class Law:
 class Knee:
     """The lowest concurrency that no higher one is detectably faster than.
 
-    `linear_to` is the highest with at least 0.9 of its linear share, by the estimate. `gain` is the
-    most that a higher concurrency might still bring, by the upper ends of the intervals of its
-    throughput over the knee's (1.03: up to 3 %); None at the highest level.
+    The upper end of its interval is the lowest concurrency above which a gain of more than
+    LEAST_GAIN is excluded, by the 95 % intervals of all ratios to it. `linear_to` is the highest
+    with at least 0.9 of its linear share, by the estimate. `gain` is the most that a higher
+    concurrency might still bring, by the upper ends of the intervals of its throughput over the
+    knee's (1.03: up to 3 %); None at the highest level.
     """
 
     at: Estimate
@@ -79,37 +93,69 @@ def law_value(parameters: Sequence[float], concurrency: float) -> float:
 
 def fit_law(blocks: Sequence[Block]) -> Law | None:
     """The law through all blocks' values; None with fewer than four levels."""
-    levels = sorted({level for block in blocks for level in block})
+    levels = sorted({level for block in blocks for level, value in block.items() if value > 0})
     if len(levels) < MIN_LEVELS:
         return None
-    try:
-        found = _fit(blocks)
-    except ValueError:
-        return None
-    resampled = [_fit(sample) for sample in _resamples(blocks)]
-    n = len(blocks)
+    known = [block for block in blocks if any(value > 0 for value in block.values())]
+    found = _fit(known)
+    without = [_fit(rest) for rest in _each_left_out(known)]
     furthest = REACH * levels[-1]
-    peaks = [min(_peak_at(each), furthest) for each in resampled]
     peak_at = _peak_at(found)
 
-    def of(index: int, unit: str) -> Estimate:
-        return _interval(float(found[index]), [float(each[index]) for each in resampled], n, unit)
+    def of(part: Callable[[Array], float], unit: str, log: bool = True) -> Estimate:
+        return _jackknifed(part, found, without, unit, log)
 
     def highest(parameters: Array) -> float:
         return law_value(parameters.tolist(), min(_peak_at(parameters), furthest))
 
     return Law(
-        per_one=of(0, "1/s"),
-        contention=of(1, ""),
-        coherency=of(2, ""),
-        peak_at=_interval(peak_at, peaks, n, "threads") if peak_at <= furthest else None,
-        peak=_interval(highest(found), [highest(each) for each in resampled], n, "1/s"),
-        r_squared=_r_squared(blocks, found),
+        per_one=of(lambda each: float(each[0]), "1/s"),
+        contention=of(lambda each: float(each[1]), "", log=False),
+        coherency=of(lambda each: float(each[2]), "", log=False),
+        peak_at=of(lambda each: min(_peak_at(each), furthest), "threads")
+        if peak_at <= furthest
+        else None,
+        peak=of(highest, "1/s"),
+        r_squared=_r_squared(known, found),
     )
 
 
 def _fit(blocks: Sequence[Block]) -> Array:
-    """Least squares of relative errors: N / X is linear in 1/l, s/l and k/l, none below zero."""
+    """l, s and k by least squares of logarithms; s and k from the differences within blocks."""
+    values = [
+        (number, n, x)
+        for number, block in enumerate(blocks)
+        for n, x in sorted(block.items())
+        if x > 0
+    ]
+    of_block = np.array([number for number, _, _ in values])
+    n = np.array([n for _, n, _ in values], dtype=np.float64)
+    logs = np.log([x / n for _, n, x in values])
+    sizes = np.bincount(of_block)
+    queued, paired = n - 1, n * (n - 1)
+
+    def means(column: Array) -> Array:
+        return np.bincount(of_block, column) / sizes
+
+    def residuals(shape: Array) -> Array:
+        whole = logs + np.log1p(shape[0] * queued + shape[1] * paired)
+        return np.asarray(whole - means(whole)[of_block])
+
+    def slopes(shape: Array) -> Array:
+        load = 1 + shape[0] * queued + shape[1] * paired
+        columns = (queued / load, paired / load)
+        return np.stack([column - means(column)[of_block] for column in columns], axis=1)
+
+    start = _first_guess(blocks)
+    fit = scipy.optimize.least_squares(
+        residuals, start, slopes, bounds=([0, 0], [np.inf, np.inf]), x_scale=[0.1, 0.001]
+    )
+    levels = means(logs + np.log1p(fit.x[0] * queued + fit.x[1] * paired))
+    return np.array([math.exp(float(levels.mean())), *fit.x])
+
+
+def _first_guess(blocks: Sequence[Block]) -> tuple[float, float]:
+    """S and k by least squares of relative errors: N / X is linear in 1/l, s/l and k/l."""
     pairs = [(n, x) for block in blocks for n, x in block.items() if x > 0]
     concurrency = np.array([n for n, _ in pairs], dtype=np.float64)
     each = np.array([x for _, x in pairs], dtype=np.float64) / concurrency
@@ -118,13 +164,13 @@ def _fit(blocks: Sequence[Block]) -> Array:
     )
     (base, contention, coherency), _ = scipy.optimize.nnls(parts, np.ones(len(pairs)))
     if base <= 0:
-        raise ValueError("throughput falls faster than any law")
-    return np.array([1 / base, contention / base, coherency / base])
+        return 0.5, 0.01
+    return max(contention / base, 1e-6), max(coherency / base, 1e-9)
 
 
 def _peak_at(parameters: Array) -> float:
     _, contention, coherency = parameters
-    if coherency <= 1e-12:
+    if coherency <= _NO_COHERENCY:
         return math.inf
     return max(1.0, math.sqrt(max(0.0, 1 - contention) / coherency))
 
@@ -142,23 +188,31 @@ def find_knee(blocks: Sequence[Block]) -> Knee | None:
     levels = sorted({level for block in blocks for level in block})
     if len(levels) < 2 or len(blocks) < MIN_BLOCKS:
         return None
-    at = _knee(blocks, levels, _detectable)
-    # In a resample the means decide: its blocks are not independent, its intervals would be wrong.
-    resampled = [_knee(sample, levels, _larger) for sample in _resamples(blocks)]
+    at = _knee(blocks, levels)
+    last = next(level for level in levels if _excludes_gain(blocks, levels, level))
     higher = [_gain_bound(blocks, at, level) for level in levels if level > at]
     bounds = [bound for bound in higher if bound is not None]
+    method = (
+        f"no higher one detectably faster; above the second a gain of {LEAST_GAIN:.0%} excluded"
+    )
     return Knee(
-        at=_interval(at, resampled, len(blocks), "threads"),
+        at=Estimate(at, at, max(at, last), len(blocks), "threads", method),
         linear_to=_linear_to(blocks, levels),
         gain=math.exp(max(bounds)) if bounds else None,
         at_end=at == levels[-1],
     )
 
 
-def _knee(blocks: Sequence[Block], levels: Sequence[int], faster: Callable[[Array], bool]) -> int:
+def _excludes_gain(blocks: Sequence[Block], levels: Sequence[int], level: int) -> bool:
+    """Whether no higher concurrency can bring more than LEAST_GAIN; true of the highest."""
+    bounds = [_gain_bound(blocks, level, higher) for higher in levels if higher > level]
+    return all(bound is not None and bound <= math.log1p(LEAST_GAIN) for bound in bounds)
+
+
+def _knee(blocks: Sequence[Block], levels: Sequence[int]) -> int:
     for level in levels[:-1]:
         above = [_ratios(blocks, level, higher) for higher in levels if higher > level]
-        if not any(faster(logs) for logs in above if len(logs)):
+        if not any(_detectable(logs) for logs in above if len(logs)):
             return level
     return levels[-1]
 
@@ -172,14 +226,6 @@ def _ratios(blocks: Sequence[Block], low: int, high: int) -> Array:
 def _detectable(logs: Array) -> bool:
     _, interval, _ = mean_interval(logs, "log ratios")
     return interval is not None and interval[0] > 0
-
-
-# What a resample must gain on average to count as gaining at all.
-_LEAST_GAIN = math.log(1.02)
-
-
-def _larger(logs: Array) -> bool:
-    return float(logs.mean()) > _LEAST_GAIN
 
 
 def _gain_bound(blocks: Sequence[Block], low: int, high: int) -> float | None:
@@ -202,21 +248,35 @@ def _linear_to(blocks: Sequence[Block], levels: Sequence[int]) -> int:
     return reached
 
 
-def _resamples(blocks: Sequence[Block]) -> list[list[Block]]:
-    draw = np.random.default_rng(_SEED)
-    if len(blocks) < 2:
+def _each_left_out(blocks: Sequence[Block]) -> list[list[Block]]:
+    """The blocks without one of them, for each; none where an interval needs more of them."""
+    if len(blocks) < MIN_BLOCKS_OF_INTERVAL:
         return []
-    return [
-        [blocks[i] for i in draw.integers(0, len(blocks), len(blocks))] for _ in range(_RESAMPLES)
-    ]
+    return [[*blocks[:i], *blocks[i + 1 :]] for i in range(len(blocks))]
 
 
-def _interval(value: float, resampled: Sequence[float], n: int, unit: str) -> Estimate:
-    if n < 2 or not resampled:
-        return Estimate(value, None, None, n, unit, "one block: no interval")
-    low, high = np.percentile(resampled, [2.5, 97.5])
-    method = f"percentile bootstrap over {n} blocks, 95 %"
-    return Estimate(value, min(value, float(low)), max(value, float(high)), n, unit, method)
+def _jackknifed(
+    part: Callable[[Array], float], whole: Array, without: Sequence[Array], unit: str, log: bool
+) -> Estimate:
+    """A number that follows from the fit, with Student's interval over the pseudo-values."""
+    value, n = part(whole), len(without)
+    if not n:
+        few = f"fewer than {MIN_BLOCKS_OF_INTERVAL} blocks: no interval"
+        return Estimate(value, None, None, n, unit, few)
+
+    def scaled(number: float) -> float:
+        return math.log(max(number, _LEAST)) if log else number
+
+    centre = scaled(value)
+    pseudo = np.array([n * centre - (n - 1) * scaled(part(each)) for each in without])
+    t = float(scipy.stats.t.ppf((1 + CONFIDENCE) / 2, n - 1))
+    half = t * float(pseudo.std(ddof=1)) / math.sqrt(n)
+    method = f"fit of logarithms; jackknife over {n} blocks, Student t, 95 %"
+    if log:
+        low, high = value * math.exp(-half), value * math.exp(half)
+    else:
+        low, high = max(0.0, value - half), value + half
+    return Estimate(value, low, high, n, unit, method)
 
 
 def ratio(numerator: Mapping[int, float], denominator: Mapping[int, float]) -> Estimate | None:
