@@ -227,7 +227,7 @@ def _throughput(episode: Episode) -> str:
     ratio = episode.over_control
     over = f"{with_interval(ratio)} times what the control leads to expect"
     if ratio.low is None or ratio.high is None or ratio.low <= 1 <= ratio.high:
-        return f"whether the fault changed the rate cannot be told, which is {over}"
+        return f"the run cannot tell whether the fault changed the rate, which is {over}"
     return f"the rate is {over}"
 
 

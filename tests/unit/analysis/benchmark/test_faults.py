@@ -86,9 +86,9 @@ def test_a_rate_that_stays_while_the_control_rises_is_no_gain() -> None:
     assert "left" not in text
 
 
-def test_a_fault_whose_interval_has_1_changes_nothing_that_can_be_told() -> None:
+def test_a_fault_whose_interval_has_1_leaves_open_whether_it_did_anything() -> None:
     text = sentence("slow", *CONTROLS, load("slow", 0, 90), load("slow", 1, 210))
-    assert "cannot be told" in text
+    assert "cannot tell whether" in text
 
 
 def test_without_a_control_nothing_is_said_of_the_faults_part() -> None:
