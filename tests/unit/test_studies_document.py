@@ -100,7 +100,7 @@ columns."rate" = "connections/s"
 columns."share" = "share"
 rows."both" = "nginx; 2 processors"
 rows."nginx" = "nginx; 1 processor"
-rows."late in the search, inconclusive" = "doomed"
+rows."late in the search, inconclusive" = "noisy"
 
 [ratio]
 report = "made"
@@ -124,7 +124,7 @@ KEPT: Mapping[str, Any] = {
                 ["nginx", "1 processor", "converged (5)", "1,906 (1,819-2,037)",
                  "0.205 (0.192-0.218)", "valid"],
                 ["nginx", "2 processors", "converged (5)", "3,100 (3,000-3,200)", "", "at least"],
-                ["doomed", "", "doomed (noise)", "700 (600-800)", "", "valid"],
+                ["noisy", "", "inconclusive (noise)", "700 (600-800)", "", "valid"],
                 ["overloaded", "", "", "55.5 (44.4-66.6)", "", "overloaded"],
                 ["late", "", "", "16.0 (15.0-17.0)", "", "generator late"],
                 ["other", "", "", "9.00", "", "valid"],
