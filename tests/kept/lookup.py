@@ -75,8 +75,11 @@ class Lookup:
     def _quoted(self, shown: Number, whole: Mapping[str, Any]) -> Iterator[str]:
         if not says(self.folder, whole["report"], whole["says"]):
             yield f"{whole['report']} does not say {whole['says']!r}"
-        parts = {part for each in numbers(whole["says"]) for part in each.parts}
-        if not set(shown.parts) <= parts:
+        quoted = list(numbers(whole["says"]))
+        ends = {(each.low, each.high) for each in quoted} | {(None, None)}
+        if shown.value not in {None, *(each.value for each in quoted)} or (
+            (shown.low, shown.high) not in ends
+        ):
             yield f"not in {whole['says']!r}"
 
     def _computed(self, shown: Number, whole: Mapping[str, Any], context: str) -> Iterator[str]:

@@ -49,11 +49,6 @@ class Number:
         """What two writings of one number have in common."""
         return self.value, self.low, self.high, self.percent
 
-    @property
-    def parts(self) -> tuple[Decimal, ...]:
-        """The value and the ends of the interval, as far as they are written."""
-        return tuple(each for each in (self.value, self.low, self.high) if each is not None)
-
 
 def numbers(text: str) -> Iterator[Number]:
     """All numbers of a text, without those that are part of a name."""

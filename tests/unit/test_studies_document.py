@@ -1,6 +1,7 @@
 """The documents say what the kept reports say: every number of a run is looked up."""
 
 import json
+import random
 import re
 import tomllib
 from collections.abc import Callable, Mapping
@@ -27,6 +28,18 @@ def references_of(document: Path) -> Mapping[str, Any]:
 def test_every_number_of_a_run_is_its_reports(name: str) -> None:
     document = ROOT / name
     assert complaints(document.read_text("utf-8"), references_of(document), REPORTS) == []
+
+
+def test_a_wrong_digit_in_a_table_is_found() -> None:
+    """One digit after the other is changed, of 30 estimates in the study's own tables."""
+    document = ROOT / "docs/studies.md"
+    text, references = document.read_text("utf-8"), references_of(document)
+    found = list(re.finditer(r"(?<=\| )[\d.,]+(?= \([\d.,]+-[\d.,]+\) \|)", text))
+    assert len(found) > 150
+    for match in random.Random(5).sample(found, 30):
+        last = match.end() - 1
+        wrong = text[:last] + str((int(text[last]) + 1) % 10) + text[last + 1 :]
+        assert len(complaints(wrong, references, REPORTS)) >= 1, match[0]
 
 
 def test_every_document_that_links_to_a_kept_report_is_checked() -> None:
@@ -165,6 +178,7 @@ def test_a_document_that_is_right_has_no_complaints(check: Callable[..., list[st
         ("20.5 % (19.2", "0.205 (19.2", "the report has 0.205"),
         ("2.5 times (2.4", "2.7 times (2.4", "not in 'a ratio of 2.5"),
         ("ratio of 2.5 (95", "ratio of 2.9 (95", "does not say"),
+        ("2.5 times (2.4", "2.4 times (2.4", "not in 'a ratio of 2.5"),
         ("is 8 % less", "is 9 % less", "no reference"),
         ("/ 2071", "/ 3071", "1 - a.value / 3071 is 37.94"),
         ("a.value", "a.middle", "no formula"),
