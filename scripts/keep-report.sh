@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Keeps the report of a run folder under docs/reports/NAME: the page with one plotly.js for all of them,
-# the experiment and the environment as they were, and the raw trials where they are small.
+# what it says as data, the experiment and the environment as they were, and the raw trials where they
+# are small.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 [ $# -eq 2 ] || {
@@ -21,6 +22,7 @@ print(next((word for word in json.load(sys.stdin)["command"] if word.endswith(".
 ' <"$kept/environment.json")
 [ -z "$file" ] || sed -i "s#$file#$kept/experiment.toml#g" "$kept/report.html" "$kept/environment.json"
 sed -i "s#$run#runs/$2#g" "$kept/report.html" "$kept/environment.json"
+.venv/bin/python scripts/kept_figures.py "$2"
 xz --keep --stdout "$run/trials.jsonl" >"$kept/trials.jsonl.xz"
 if [ "$(stat -c %s "$kept/trials.jsonl.xz")" -gt "$small" ]; then
     rm "$kept/trials.jsonl.xz"

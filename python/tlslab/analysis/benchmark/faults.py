@@ -1,4 +1,8 @@
-"""Loads through the cluster with one node at fault: what became of rate, latency and failures."""
+"""Loads through the cluster with one node at fault: what became of rate, latency and failures.
+
+The rate of a load without a fault changes, too: Java is still warming up. A fault's loss is
+therefore relative to the control, the load without a fault of the same policy and block.
+"""
 
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
@@ -6,16 +10,20 @@ from dataclasses import dataclass
 
 from tlslab.analysis.benchmark.curves import BENCHMARK_WORDS
 from tlslab.analysis.stats.estimate import estimate
-from tlslab.model.benchmark import Slice, Timeline
+from tlslab.analysis.stats.share import share
+from tlslab.model.benchmark import FAULT_KINDS, POLICIES, Slice, Timeline
 from tlslab.model.estimate import Estimate
 from tlslab.model.figure import DataTable, Figure, Mark, Series
 from tlslab.model.finding import Finding
 from tlslab.model.record import Trial
+from tlslab.model.wording import figure, with_interval
 
 POLICY_WORDS: Mapping[str, str] = {
     "none": "each node in its turn",
     "eject": "a failed node left out for 5 s, one more try",
 }
+
+CONTROL = "none"
 
 
 @dataclass(frozen=True)
@@ -23,6 +31,8 @@ class Episode:
     """All loads with one fault under one policy.
 
     Shares and rates are means over the slices wholly before the fault, and wholly within it.
+    `change` is the rate within over the rate before. `over_control` is that change over the
+    control's in the same block and the same seconds; None for the control itself, and without one.
     """
 
     fault: str
@@ -30,48 +40,72 @@ class Episode:
     timelines: tuple[Timeline, ...]
     rate_before: Estimate | None
     rate_during: Estimate | None
+    change: Estimate | None
+    over_control: Estimate | None
     p99_before: Estimate | None
     p99_during: Estimate | None
     failed_share: Estimate | None
     kinds: tuple[str, ...]
 
 
+# The loads of one fault under one policy, by block.
+Loads = Mapping[int, Timeline]
+
+
 def episodes(trials: Sequence[Trial], at_s: float, until_s: float) -> tuple[Episode, ...]:
     """The episodes of all trials that have a timeline, by fault and policy."""
-    groups: dict[tuple[str, str], list[Timeline]] = {}
+    groups: dict[tuple[str, str], dict[int, Timeline]] = {}
     for trial in trials:
         if trial.timeline is not None:
             place = (trial.timeline.fault, trial.timeline.policy)
-            groups.setdefault(place, []).append(trial.timeline)
+            groups.setdefault(place, {})[trial.block] = trial.timeline
     return tuple(
-        _episode(fault, policy, tuple(members), at_s, until_s)
-        for (fault, policy), members in sorted(groups.items(), key=_order)
+        _episode(loads, groups.get((CONTROL, policy), {}), at_s, until_s)
+        for (_, policy), loads in sorted(groups.items(), key=_order)
     )
 
 
 def _order(item: tuple[tuple[str, str], object]) -> tuple[int, int]:
     (fault, policy), _ = item
-    return ("none", "slow", "frozen", "killed").index(fault), ("none", "eject").index(policy)
+    return FAULT_KINDS.index(fault), POLICIES.index(policy)
 
 
-def _episode(
-    fault: str, policy: str, timelines: tuple[Timeline, ...], at_s: float, until_s: float
-) -> Episode:
+def _episode(loads: Loads, control: Loads, at_s: float, until_s: float) -> Episode:
+    timelines = tuple(loads.values())
+    fault = timelines[0].fault
     before = [list(_within(each, 0.0, at_s)) for each in timelines]
     end = float("inf") if fault == "killed" else until_s
     during = [list(_within(each, at_s, end)) for each in timelines]
     kinds = dict.fromkeys(kind for slices in during for each in slices for kind in each.failed)
+    changes = _changes(loads, at_s, end)
+    expected = {} if fault == CONTROL else _changes(control, at_s, end)
+    failed = [value for value in map(_failed, during) if value is not None]
     return Episode(
         fault=fault,
-        policy=policy,
+        policy=timelines[0].policy,
         timelines=timelines,
         rate_before=_mean([_rate(slices) for slices in before], "1/s"),
         rate_during=_mean([_rate(slices) for slices in during], "1/s"),
+        change=_mean(list(changes.values()), ""),
+        over_control=_mean(
+            [changes[block] / expected[block] for block in changes if expected.get(block)], ""
+        ),
         p99_before=_mean([_tail(slices) for slices in before], "ms"),
         p99_during=_mean([_tail(slices) for slices in during], "ms"),
-        failed_share=_mean([_failed(slices) for slices in during], ""),
+        failed_share=share(failed) if failed else None,
         kinds=tuple(kinds),
     )
+
+
+def _changes(loads: Loads, at_s: float, end_s: float) -> dict[int, float]:
+    """Each block's rate from `at_s` to `end_s` over its rate before."""
+    found = {}
+    for block, timeline in loads.items():
+        before = _rate(list(_within(timeline, 0.0, at_s)))
+        during = _rate(list(_within(timeline, at_s, end_s)))
+        if before and during is not None:
+            found[block] = during / before
+    return found
 
 
 def _within(timeline: Timeline, start: float, end: float) -> Iterator[Slice]:
@@ -104,7 +138,7 @@ def _mean(values: Sequence[float | None], unit: str) -> Estimate | None:
 
 def fault_figures(found: Sequence[Episode]) -> tuple[Figure, ...]:
     """For each fault and policy: throughput, failures and p99 over time, of the first load."""
-    return tuple(_figure(episode) for episode in found if episode.fault != "none")
+    return tuple(_figure(episode) for episode in found)
 
 
 def _figure(episode: Episode) -> Figure:
@@ -115,10 +149,10 @@ def _figure(episode: Episode) -> Figure:
     p99 = tuple(each.p99_ms for each in timeline.slices)
     return Figure(
         id=f"fault-{episode.fault}-{episode.policy}",
-        title=f"One of two signing nodes {episode.fault}: {POLICY_WORDS[episode.policy]}",
+        title=f"{_what(episode)}: {POLICY_WORDS[episode.policy]}",
         caption=f"{BENCHMARK_WORDS[timeline.benchmark]} by {timeline.threads} threads through the "
-        "cluster, second by second; "
-        + "; ".join(f"at {event.at_s:.1f} s {event.what}" for event in timeline.events)
+        "cluster, second by second"
+        + "".join(f"; at {event.at_s:.1f} s {event.what}" for event in timeline.events)
         + ".",
         kind="line",
         x_title="seconds",
@@ -133,6 +167,12 @@ def _figure(episode: Episode) -> Figure:
     )
 
 
+def _what(episode: Episode) -> str:
+    if episode.fault == CONTROL:
+        return "No fault (control)"
+    return f"One of two signing nodes {episode.fault}"
+
+
 def fault_table(found: Sequence[Episode]) -> DataTable | None:
     """What each fault did under each policy; None without any."""
     if not found:
@@ -141,15 +181,19 @@ def fault_table(found: Sequence[Episode]) -> DataTable | None:
         id="faults",
         title="A signing node at fault",
         caption="Means over the seconds before the fault and those within it; p99 is the median of "
-        "the seconds' 99th percentiles. The time-out is 1000 ms.",
+        "the seconds' 99th percentiles. The control has no fault, and its rate changes, too: 'over "
+        "the control' is the change of the rate over the control's in the same seconds, paired by "
+        "block. The time-out is 1000 ms.",
         columns=(
-            "fault", "client's policy", "per s before", "per s within", "p99 ms before",
-            "p99 ms within", "failed", "what failed",
+            "fault", "client's policy", "per s before", "per s within", "within over before",
+            "over the control", "p99 ms before", "p99 ms within", "failed", "what failed",
         ),
         rows=tuple(
             (
-                each.fault, POLICY_WORDS[each.policy], each.rate_before, each.rate_during,
-                each.p99_before, each.p99_during, each.failed_share, ", ".join(each.kinds),
+                "none (control)" if each.fault == CONTROL else each.fault,
+                POLICY_WORDS[each.policy], each.rate_before, each.rate_during, each.change,
+                each.over_control, each.p99_before, each.p99_during, each.failed_share,
+                ", ".join(each.kinds),
             )
             for each in found
         ),
@@ -157,14 +201,45 @@ def fault_table(found: Sequence[Episode]) -> DataTable | None:
 
 
 def fault_findings(found: Sequence[Episode]) -> Iterator[Finding]:
-    """What each fault did, in a sentence."""
+    """What the control and each fault did, in a sentence."""
     for each in found:
-        if each.fault == "none" or each.rate_before is None or each.rate_during is None:
+        if each.change is None:
             continue
-        share = each.rate_during.value / each.rate_before.value
-        failed = each.failed_share.value if each.failed_share else 0.0
         yield Finding(
             f"fault_{each.fault}_{each.policy}",
-            f"With one of two signing nodes {each.fault} ({POLICY_WORDS[each.policy]}), "
-            f"{share:.0%} of the throughput was left and {failed:.1%} of the operations failed.",
+            f"{_where(each)}: {_throughput(each)}{_failures(each)}.",
         )
+
+
+def _where(episode: Episode) -> str:
+    if episode.fault == CONTROL:
+        return f"Without a fault ({POLICY_WORDS[episode.policy]})"
+    return f"With one of two signing nodes {episode.fault} ({POLICY_WORDS[episode.policy]})"
+
+
+def _throughput(episode: Episode) -> str:
+    assert episode.change is not None
+    change = f"{with_interval(episode.change)} times that before"
+    if episode.fault == CONTROL:
+        return f"the rate of the seconds in which others have a fault is {change}"
+    if episode.over_control is None:
+        return f"the rate is {change}; no control says how much of that the fault did"
+    ratio = episode.over_control
+    over = f"{with_interval(ratio)} times what the control leads to expect"
+    if ratio.low is None or ratio.high is None or ratio.low <= 1 <= ratio.high:
+        return f"the run cannot tell whether the fault changed the rate, which is {over}"
+    return f"the rate is {over}"
+
+
+def _failures(episode: Episode) -> str:
+    failed = episode.failed_share
+    if failed is None:
+        return ""
+    if failed.value == 0:
+        return "; no operation failed"
+    interval = (
+        ""
+        if failed.low is None or failed.high is None
+        else f" (95 %: {figure(failed.low * 100)} to {figure(failed.high * 100)})"
+    )
+    return f"; {figure(failed.value * 100)} %{interval} of the operations failed"

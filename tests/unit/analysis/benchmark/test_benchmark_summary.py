@@ -123,9 +123,9 @@ def test_what_a_fault_did_is_reported(summary: Summary) -> None:
     killed = rows["killed", "each"]
     assert killed[2].value == pytest.approx(1000)
     assert killed[3].value == pytest.approx(500)
-    assert killed[6].value == pytest.approx(0.5)
-    assert killed[7] == "connection"
-    assert rows["killed", "a fa"][6].value == 0
+    assert killed[8].value == pytest.approx(0.5)
+    assert killed[9] == "connection"
+    assert rows["killed", "a fa"][8].value == 0
     assert any(f.code == "fault_killed_none" for f in summary.findings)
 
 

@@ -1,0 +1,198 @@
+#!/usr/bin/env python3
+"""Extracts tables, sentences and warnings of kept pages: docs/reports/NAME/figures.json.
+
+    scripts/kept_figures.py [--check] [NAME...]
+
+Without names: all kept reports. `--check` writes nothing and ends with 1 if a file is not what its
+page says. `tests/kept` holds the documents to these files. The tables behind the drawings, and the
+machine's description, are left out.
+
+A cell is a string: the value, then its interval in brackets with a hyphen (`255 (246-260)`), then
+what else stands in the cell after ` | `. An empty place is "".
+"""
+
+import json
+import re
+import sys
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+REPORTS = ROOT / "docs/reports"
+
+LEFT_OUT = ("figure-", "text-", "cpu", "machine")
+VOID = ("meta", "link", "br", "img", "input", "hr")
+INTERVAL = re.compile(r"^(-?[\d.,]+)–(-?[\d.,]+)$")
+
+
+@dataclass
+class Table:
+    """A table of the page; `header` has its head's rows with their column spans resolved."""
+
+    section: str
+    header: list[list[str]] = field(default_factory=list)
+    rows: list[list[str]] = field(default_factory=list)
+    flags: list[str] = field(default_factory=list)
+
+
+class Page(HTMLParser):
+    """Reads a report's page: sections, their paragraphs, tables and warnings."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[tuple[str, dict[str, str]]] = []
+        self.section = ""
+        self.titles: dict[str, str] = {}
+        self.sentences: list[str] = []
+        self.warnings: list[dict[str, str]] = []
+        self.tables: list[Table] = []
+        self.words: list[str] = []
+        self.pieces: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Opens sections, tables and rows; what starts a text ends the one before it."""
+        known = {name: value or "" for name, value in attrs}
+        if tag in VOID:
+            return
+        self.open.append((tag, known))
+        if tag == "section":
+            self.section = known.get("id") or known.get("class", "")
+        elif tag == "table" and self._wanted():
+            self.tables.append(Table(self.section))
+        elif tag == "tr" and self._in("thead"):
+            self._table().header.append([])
+        elif tag == "tr" and self._wanted():
+            self._table().rows.append([])
+            self._table().flags.append(known.get("class", "").replace("first", "").strip())
+        elif tag in ("td", "th", "p", "h2", "li"):
+            self.words, self.pieces = [], []
+        elif tag == "span" and known.get("class") in ("interval", "verdict", "cells"):
+            self._flush()
+
+    def handle_endtag(self, tag: str) -> None:
+        """Keeps the text of what ends here: a cell, a title, a sentence, a warning."""
+        if tag in VOID or not self.open:
+            return
+        _, known = self.open.pop()
+        if tag == "span" and known.get("class") in ("interval", "verdict", "cells"):
+            self._flush()
+        elif tag in ("td", "th") and self._wanted() and self.tables:
+            self._cell(int(known.get("colspan", "1")))
+        elif tag == "h2":
+            self._flush()
+            self.titles[self.section] = " ".join(self.pieces)
+        elif tag == "p" and known.get("class") in (None, "headline"):
+            self._paragraph()
+        elif tag == "li" and self.section == "warnings":
+            self._flush()
+            self.warnings.append({"text": self.pieces[0], "cells": " ".join(self.pieces[1:])})
+
+    def handle_data(self, data: str) -> None:
+        """Collects the words of the text that is open."""
+        if not self._in("script") and not self._in("style"):
+            self.words.append(data)
+
+    def _wanted(self) -> bool:
+        return not self.section.startswith(LEFT_OUT)
+
+    def _in(self, tag: str) -> bool:
+        return self._wanted() and any(name == tag for name, _ in self.open)
+
+    def _table(self) -> Table:
+        return self.tables[-1]
+
+    def _flush(self) -> None:
+        text = " ".join("".join(self.words).split())
+        self.words = []
+        if text:
+            self.pieces.append(text)
+
+    def _paragraph(self) -> None:
+        self._flush()
+        if self.section == "answer" or self.section.startswith("setting-"):
+            self.sentences.append(" ".join(self.pieces))
+
+    def _cell(self, span: int) -> None:
+        self._flush()
+        if self._in("thead"):
+            self._table().header[-1] += [" ".join(self.pieces)] * span
+        elif self._table().rows:
+            self._table().rows[-1].append(cell_text(self.pieces))
+
+
+def cell_text(pieces: list[str]) -> str:
+    """The value, its interval in brackets, the rest after ` | `; an en dash alone is nothing."""
+    value, *rest = pieces or [""]
+    if value == "–":
+        value = ""
+    if rest and (found := INTERVAL.match(rest[0])):
+        return " | ".join([f"{value} ({found[1]}-{found[2]})", *rest[1:]])
+    return " | ".join([value, *rest])
+
+
+def columns(header: list[list[str]]) -> list[str]:
+    """A name for each column: its heads from top to bottom; a repeated name has a number."""
+    names: list[str] = []
+    for heads in zip(*header, strict=True):
+        name = " ".join(head for head in heads if head)
+        count = sum(
+            re.fullmatch(re.escape(name) + r"( \d+)?", known) is not None for known in names
+        )
+        names.append(f"{name} {count + 1}" if count and name else name)
+    return names
+
+
+def figures(html: str) -> dict[str, Any]:
+    """What a page says, as data."""
+    page = Page()
+    page.feed(html)
+    found: dict[str, dict[str, Any]] = {}
+    for table in page.tables:
+        name, number = table.section, 1
+        while name in found:
+            number += 1
+            name = f"{table.section}/{number}"
+        found[name] = {
+            "title": page.titles.get(table.section, ""),
+            "columns": columns(table.header),
+            "rows": table.rows,
+            "flags": table.flags if any(table.flags) else [],
+        }
+    return {"sentences": page.sentences, "warnings": page.warnings, "tables": found}
+
+
+def text(found: dict[str, Any]) -> str:
+    """The file's text: JSON with a row a line, so that differences can be read."""
+    indented = json.dumps(found, indent=1, ensure_ascii=False)
+    return re.sub(r"\[\n\s+(\"[^\[\]{}]*?\")\n\s+\]", _one_line, indented) + "\n"
+
+
+def _one_line(match: re.Match[str]) -> str:
+    return "[" + re.sub(r"\",\n\s+\"", '", "', match[1]) + "]"
+
+
+def main(arguments: list[str]) -> int:
+    """Writes, or checks, the files of the named reports."""
+    check = "--check" in arguments
+    names = [name for name in arguments if name != "--check"]
+    names = names or sorted(path.parent.name for path in REPORTS.glob("*/report.html"))
+    stale = []
+    for name in names:
+        page, kept = REPORTS / name / "report.html", REPORTS / name / "figures.json"
+        if not page.is_file():
+            sys.stderr.write(f"kept_figures.py: no page {page}\n")
+            return 2
+        wanted = text(figures(page.read_text("utf-8")))
+        if check and (not kept.is_file() or kept.read_text("utf-8") != wanted):
+            stale.append(name)
+        elif not check:
+            kept.write_text(wanted, "utf-8")
+    for name in stale:
+        sys.stderr.write(f"docs/reports/{name}/figures.json is not what its page says\n")
+    return 1 if stale else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
