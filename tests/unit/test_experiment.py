@@ -66,7 +66,7 @@ def test_the_shipped_experiment_asks_study_ds_question() -> None:
     assert [factor.name for factor in experiment.factors] == ["tls", "key", "group"]
     assert experiment.workload.document_bytes == 4788
     assert experiment.workload.requests_per_connection == 1
-    assert (experiment.blocks, experiment.stopping) == (15, Stopping(until=0.02))
+    assert (experiment.blocks, experiment.stopping) == (15, Stopping(0.02, "ranking"))
     assert experiment.baseline == {"group": "X25519"}
 
 

@@ -67,7 +67,7 @@ def test_intervals_of_95_percent_hold_the_truth_in_92_at_least(
     assert min(held.values()) >= 0.92 * SIMULATIONS, held
 
 
-def test_below_five_blocks_there_is_a_law_and_no_interval() -> None:
+def test_below_five_blocks_a_fit_has_no_interval() -> None:
     law = fit_law(made((300.0, 0.2, 0.004), 0.03, blocks=4))
     assert law is not None
     assert law.per_one.value == pytest.approx(300, rel=0.1)
