@@ -17,7 +17,7 @@ PROGRESS = $(or $(wildcard $(BIN)/python),$(PYTHON)) scripts/progress.py
 # The programs of Debian's that the studies run.
 STUDIES := nginx apache2 haproxy caddy node softhsm2-util pkcs11-tool ip setpriv taskset tcpdump openssl mvn javac
 
-.PHONY: help setup dev studies-setup dist man demo tomcat java test test-rust test-java test-python test-pythons fuzz check format schema bench bench-profile bench-instructions clean
+.PHONY: help setup dev studies-setup dist man demo tomcat java test test-rust test-java test-python test-kills test-pythons fuzz check format schema bench bench-profile bench-instructions clean
 
 help: ## list the tasks
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -89,6 +89,11 @@ test-python: dev java ## the tests of the lab, on real servers
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not alone" tests/live tests/browser
 	$(ANNOUNCE) say "Python tests that nothing may disturb (about 5 minutes)"
 	$(BIN)/python -m pytest -m alone tests/live
+
+test-kills: dev ## kill -9 at 100 random moments of one run (about 5 minutes)
+	@$(ANNOUNCE) begin "kill -9 at 100 random moments (about 5 minutes)"
+	TLSLAB_KILLS=100 $(BIN)/python -m pytest tests/live/test_kills.py
+	$(ANNOUNCE) end "kills"
 
 test-pythons: dev ## the wheel and the tests of parts on the other Pythons that are here
 	@$(ANNOUNCE) begin "the other Pythons (about 1 minute each)"

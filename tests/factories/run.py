@@ -39,7 +39,8 @@ from tlslab.model.record import (
     WorkerUsage,
 )
 from tlslab.model.run import Environment, RunContents, TargetInfo
-from tlslab.model.workload import KeepAlive
+from tlslab.model.wording import level_label
+from tlslab.model.workload import NO_WINDOW, KeepAlive
 from tlslab.planning import make_plan
 
 # Microseconds of processor time for a connection: the server's, and a full client's.
@@ -74,7 +75,10 @@ Change = Callable[[Trial], Trial]
 
 @dataclass(frozen=True)
 class World:
-    """How the made-up machine behaves; `slower`: how many times as much a server or front needs."""
+    """How the made-up machine behaves; `slower`: how many times as much a server or front needs.
+
+    `cost_us` is what a connection costs the server by its cell's levels, in place of `server_us`.
+    """
 
     server_us: Mapping[str, float] = field(default_factory=lambda: SERVER_US)
     client_us: Mapping[str, float] = field(default_factory=lambda: CLIENT_US)
@@ -86,6 +90,7 @@ class World:
     unsupported: frozenset[str] = frozenset()
     slower: Mapping[str, float] = field(default_factory=dict)
     change: Change = lambda trial: trial
+    cost_us: Callable[[Mapping[str, str]], float] | None = None
 
 
 def made_run(
@@ -155,10 +160,9 @@ class _Maker:
 
     def trial(self, planned: PlannedTrial, cell: Cell) -> Trial:
         """A done trial of a cell."""
-        runs: dict[RunKind, TrialRun] = {
-            "capacity": self._run(cell, lean=True),
-            "client_cost": self._run(cell, lean=False),
-        }
+        runs: dict[RunKind, TrialRun] = {"capacity": self._run(cell, lean=True)}
+        if self._workload.client_cost != NO_WINDOW:
+            runs["client_cost"] = self._run(cell, lean=False)
         if self._workload.keep_alive is not None:
             runs["keep_alive"] = self._keep_alive_run(cell, self._workload.keep_alive)
         return Trial(
@@ -177,7 +181,9 @@ class _Maker:
         rsa = RSA_EXTRA_US if cell.factors.get("key", "").startswith("rsa") else 0.0
         places = (cell.factors.get(name, "") for name in ("server", "front"))
         times = math.prod(self._world.slower.get(place, 1.0) for place in places)
-        server_us = self._noisy((self._world.server_us[group] + rsa) * times)
+        own = self._world.cost_us
+        cost_us = self._world.server_us[group] + rsa if own is None else own(cell.factors)
+        server_us = self._noisy(cost_us * times)
         client_us = self._noisy(self._world.client_us[group] * (LEAN_SHARE if lean else 1.0))
         window = self._workload.capacity if lean else self._workload.client_cost
         seconds = window.measure_ms / 1000
@@ -355,7 +361,7 @@ def _facts(cell: Cell) -> Facts:
 
 
 def _certificate(cell: Cell) -> Certificate:
-    key = {"ecdsa-p256": "ECDSA P-256", "rsa-2048": "RSA-2048"}[cell.factors["key"]]
+    key = level_label("key", cell.factors["key"])
     return Certificate("CN=localhost", "CN=tlslab", key, 1_700_000_000, 1_900_000_000, 1, 420)
 
 

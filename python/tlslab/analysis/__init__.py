@@ -1,13 +1,13 @@
 """From trials to a summary: pure functions, no input or output.
 
-`stats` has what any analysis uses; `matrix`, `capacity` and `benchmark` are the analysts of the
-kinds of experiments, `studies` what published studies add to them. `measures` takes one value of
-each estimate from each trial, `keep_alive` those of keep-alive requests, `validity` judges trials
-and cells, `compare` has ratios paired by block, `published` sets a study's ratios beside ours,
-`overlay` lays two runs over each other.
+`stats` has what any analysis uses; `matrix`, `capacity`, `costs` and `benchmark` are the analysts
+of the kinds of experiments, `studies` what published studies add to them. `measures` takes one
+value of each estimate from each trial, `keep_alive` those of keep-alive requests, `validity` judges
+trials and cells, `compare` has ratios paired by block, `published` sets a study's ratios beside
+ours, `overlay` lays two runs over each other.
 """
 
-from tlslab.analysis import benchmark, capacity, matrix
+from tlslab.analysis import benchmark, capacity, costs, matrix
 from tlslab.analysis.kinds import ANALYSTS, Analyst, summarise
 
-__all__ = ["ANALYSTS", "Analyst", "benchmark", "capacity", "matrix", "summarise"]
+__all__ = ["ANALYSTS", "Analyst", "benchmark", "capacity", "costs", "matrix", "summarise"]

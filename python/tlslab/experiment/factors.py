@@ -26,6 +26,9 @@ DH_BITS = ("1024", "2048", "3072", "4096")
 # The name of a managed target; which there are, the lab knows.
 _TARGET = re.compile(r"[a-z][a-z0-9-]{0,31}")
 
+# The share of the connections that resume a session.
+_PERCENT = re.compile(r"(?:100|[1-9]?[0-9])%")
+
 # The folder of a Java installation, or what the lab knows it by; a comma would part levels.
 _JDK = re.compile(r"[A-Za-z0-9/._+-]{1,200}")
 
@@ -86,13 +89,16 @@ RULES: Mapping[str, Rule] = {
     "dh_bits": Rule(DH_BITS),
     "jdk": pattern_rule(_JDK, "folders of Java installations"),
     "connector": Rule(CONNECTORS),
+    "document_bytes": count_rule(9_999_999),
     "tls": Rule(TLS_VERSIONS),
     "key": Rule(CERTIFICATE_KEYS, is_key),
     "group": Rule(tuple(group.name for group in GROUPS), find=_group),
     "suite": Rule(tuple(suite.name for suite in SUITES), find=_suite),
     "http": Rule(HTTP_VERSIONS),
     "resume": Rule(RESUMPTIONS),
+    "resumed": pattern_rule(_PERCENT, "percentages from 0% to 100%"),
     "connections": count_rule(65_536),
+    "requests": count_rule(1_000_000),
 }
 
 KNOWN_LEVELS: Mapping[str, tuple[str, ...]] = {

@@ -249,7 +249,7 @@ def _setting(
         folder=folder,
         keys=tuple(key for key in keys if key in CERTIFICATE_KEYS or deployment.obsolete),
         groups=_levels(cells, "group", experiment) or DEFAULT_GROUPS,
-        document_bytes=workload.document_bytes,
+        document_bytes=deployment.document_bytes or workload.document_bytes,
         processors=placement.server,
         http2="2" in versions,
         resume=deployment.resume,

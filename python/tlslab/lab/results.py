@@ -1,8 +1,11 @@
 """From a run folder to its summary and report."""
 
+from pathlib import Path
+
 from tlslab import analysis, report
 from tlslab.advice import advised
 from tlslab.experiment import loads
+from tlslab.model.errors import TlslabError, UsageError
 from tlslab.model.finding import Summary
 from tlslab.model.run import RunContents
 from tlslab.store import RunFolder
@@ -16,6 +19,23 @@ def read_contents(folder: RunFolder) -> RunContents:
         environment=folder.environment(),
         trials=folder.trials(),
     )
+
+
+def newest(kind: str, below: Path = Path("runs")) -> Path:
+    """The run folder of a kind of experiment that was begun last. Raises UsageError for none."""
+    found = []
+    for path in sorted(below.glob("*/")):
+        try:
+            contents = read_contents(RunFolder.open(path))
+        except TlslabError:
+            continue  # No run folder, or one that another command complains about.
+        if contents.experiment.kind == kind:
+            found.append((contents.environment.created, path))
+    if not found:
+        raise UsageError(
+            f"no run folder of the kind '{kind}' below {below}/", "name one, or make one first"
+        )
+    return max(found)[1]
 
 
 def analyse(folder: RunFolder) -> Summary:

@@ -15,7 +15,7 @@ from tlslab.model.errors import CannotRunError, EngineError
 from tlslab.model.plan import Cell, PlannedTrial
 from tlslab.model.probe import Probed
 from tlslab.model.record import Reason, RunKind, Trial, TrialRun, TrialStatus
-from tlslab.model.workload import Workload
+from tlslab.model.workload import NO_WINDOW, Window, Workload
 from tlslab.targets import Running
 
 # The engine's failure classes that mean: this server cannot make that handshake.
@@ -56,7 +56,7 @@ def run_trial(
         status = "unsupported"
     else:
         try:
-            for kind in run_order(planned.block, workload.keep_alive is not None):
+            for kind in run_order(planned.block, run_kinds(workload)):
                 spec = run_spec(bench.aim, cell.profile, workload, kind)
                 runs[kind] = run_engine(bench, spec, partial(on_rate, kind))
         except EngineError as error:
@@ -102,11 +102,18 @@ def is_unsupported(error: EngineError, cell: Cell, probed: Probed) -> bool:
     return error.class_.startswith(UNSUPPORTED_PREFIXES) and cell.key not in probed.supported
 
 
-def run_order(block: int, keep_alive: bool = False) -> tuple[RunKind, ...]:
+def run_kinds(workload: Workload) -> tuple[RunKind, ...]:
+    """The runs of a trial: those that have a window."""
+    windows: dict[RunKind, Window | None] = {
+        "capacity": workload.capacity,
+        "client_cost": workload.client_cost,
+        "keep_alive": workload.keep_alive.window if workload.keep_alive else None,
+    }
+    return tuple(kind for kind, window in windows.items() if window not in (None, NO_WINDOW))
+
+
+def run_order(block: int, kinds: tuple[RunKind, ...]) -> tuple[RunKind, ...]:
     """The order of a trial's runs changes by block, so that none always comes last."""
-    kinds: tuple[RunKind, ...] = ("capacity", "client_cost")
-    if keep_alive:
-        kinds = (*kinds, "keep_alive")
     first = block % len(kinds)
     return kinds[first:] + kinds[:first]
 

@@ -14,8 +14,9 @@ class Deployment:
     server gets, `workers` how many processes or threads it is told to use; None leaves both to the
     lab (one processor, a worker for each). `dh_bits` is the size of its Diffie-Hellman parameters,
     `jdk` the folder of the Java installation, `connector` Tomcat's TLS (`jsse`, `openssl`,
-    `openssl-ffm`); None where the experiment does not say. `resume` is the one way in which the
-    server lets sessions be resumed; `obsolete` whether it goes along with protocols, suites and
+    `openssl-ffm`); None where the experiment does not say. `document_bytes` is the size of the
+    document that it serves, None for the workload's. `resume` is the one way in which the server
+    lets sessions be resumed; `obsolete` whether it goes along with protocols, suites and
     keys that nobody should use.
     """
 
@@ -28,3 +29,4 @@ class Deployment:
     connector: str | None = None
     resume: str = "none"
     obsolete: bool = False
+    document_bytes: int | None = None

@@ -2,14 +2,19 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from typing import Any
 
 from tlslab.model.stopping import Stopping
 from tlslab.model.workload import Workload
 
 # What the server is and how it is set up (model.deployment), and what the client asks for.
-SERVER_FACTORS = ("server", "front", "processors", "workers", "dh_bits", "jdk", "connector")
-CLIENT_FACTORS = ("tls", "key", "group", "suite", "http", "resume", "connections")
+SERVER_FACTORS = (
+    "server", "front", "processors", "workers", "dh_bits", "jdk", "connector", "document_bytes",
+)  # fmt: skip
+CLIENT_FACTORS = (
+    "tls", "key", "group", "suite", "http", "resume", "resumed", "connections", "requests",
+)  # fmt: skip
 
 # In the order in which they stand in a cell's key, the first varying slowest.
 FACTOR_NAMES = (*SERVER_FACTORS, *CLIENT_FACTORS)
@@ -17,9 +22,15 @@ FACTOR_NAMES = (*SERVER_FACTORS, *CLIENT_FACTORS)
 MATRIX = "matrix"
 CAPACITY = "capacity"
 BENCHMARK = "benchmark"
+COSTS = "costs"
 
 # The kind of a file that names none.
 DEFAULT_KIND = MATRIX
+
+
+def matches(when: Mapping[str, str], factors: Mapping[str, str]) -> bool:
+    """Whether a combination has all the levels of `when`; `*` stands for any characters."""
+    return all(fnmatchcase(factors.get(name, ""), level) for name, level in when.items())
 
 
 @dataclass(frozen=True)
@@ -90,6 +101,14 @@ class Experiment:
     kind: str = DEFAULT_KIND
     settings: Any = None
     stopping: Stopping | None = None
+
+    def as_planned(self, factors: Mapping[str, str]) -> dict[str, str]:
+        """A combination of levels, with those of factors that do not belong to it replaced."""
+        return {**factors} | {
+            only.factor: only.otherwise
+            for only in self.only
+            if only.factor in factors and not matches(only.when, factors)
+        }
 
     def levels(self, factor: str) -> tuple[str, ...]:
         """The levels of a factor; none for one that is not varied."""

@@ -20,7 +20,10 @@ _KEYS = {
 _NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 
 
-_COUNTED = {"processors": "processors", "workers": "workers", "connections": "connections"}
+_COUNTED = {name: name for name in ("processors", "workers", "connections", "requests")}
+
+# Levels of factors that do not belong to their cells.
+_NOT_NAMED = (("dh_bits", "none"), ("suite", "by-version"))
 
 _FORMS = {
     "tls": "TLS {}",
@@ -28,6 +31,7 @@ _FORMS = {
     "front": "behind {}",
     "dh_bits": "DH {}",
     "resume": "resumption by {}",
+    "resumed": "{} resumed",
 }
 
 
@@ -40,6 +44,8 @@ def level_label(factor: str, level: str) -> str:
     match factor, level:
         case "front", "none":
             return "direct"
+        case "document_bytes", _ if level.isdigit():
+            return f"{int(level):,} B"
         case "resume", "none":
             return "no resumption"
         case "dh_bits", _ if not level.isdigit():
@@ -55,7 +61,7 @@ def cell_label(factors: Mapping[str, str]) -> str:
 
     What does not belong to a cell (the size of parameters that it has not got) is not named.
     """
-    levels = [item for item in factors.items() if item != ("dh_bits", "none")]
+    levels = [item for item in factors.items() if item not in _NOT_NAMED]
     return ", ".join(level_label(*item) for item in levels) or "all cells"
 
 

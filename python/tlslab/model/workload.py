@@ -5,6 +5,30 @@ from dataclasses import dataclass, replace
 
 RESUMPTIONS = ("none", "id", "ticket", "psk", "psk-only")
 
+# What only one version of TLS can resume by, and what each usually does.
+RESUMES_BY = {"id": "1.2", "ticket": "1.2", "psk": "1.3", "psk-only": "1.3"}
+USUALLY = {"1.2": "ticket", "1.3": "psk"}
+
+
+def resumption(factors: Mapping[str, str], otherwise: str) -> str:
+    """How the connections of a cell resume: its level of `resume`, or else `otherwise`.
+
+    Where the share that resumes is a factor of its own (`resumed`), a way that the cell's version
+    of TLS has not got gives way to the usual one.
+    """
+    way = factors.get("resume", otherwise)
+    if "resumed" not in factors:
+        return way
+    version = factors.get("tls", "1.3")
+    return USUALLY.get(version, way) if way == "none" else resumption_in(version, way)
+
+
+def resumption_in(version: str | None, way: str) -> str:
+    """How a version of TLS resumes (None: any), where `way` belongs to another version."""
+    if version is None or RESUMES_BY.get(way, version) == version:
+        return way
+    return USUALLY.get(version, way)
+
 
 @dataclass(frozen=True)
 class Window:
@@ -93,12 +117,22 @@ class Workload:
         )
 
     def of(self, factors: Mapping[str, str]) -> "Workload":
-        """What a cell with these factors does: its levels of `http`, `resume`, `connections`."""
+        """What a cell with these factors does: its levels of those that belong to the load.
+
+        `resumed` is the share of connections that resume, in the one way that the cell's version of
+        TLS has where neither factor nor workload name another.
+        """
         http = factors.get("http", self.http)
         return replace(
             self,
             http=http,
             streams=self.streams if http == "2" else 1,
-            resume=factors.get("resume", self.resume),
+            resume=resumption(factors, self.resume),
+            resume_ratio=(
+                int(factors["resumed"].rstrip("%")) / 100
+                if "resumed" in factors
+                else self.resume_ratio
+            ),
             connections=int(factors.get("connections", self.connections)),
+            requests_per_connection=int(factors.get("requests", self.requests_per_connection)),
         )

@@ -12,11 +12,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tlslab.model.capacity import CapacityPlan, Stage, Step
+from tlslab.model.experiment import matches
 from tlslab.model.plan import Cell
 from tlslab.model.record import Trial
 from tlslab.model.search import Inconclusive, Level, Next, SearchState, search_state
 from tlslab.model.two_stage import repetitions
-from tlslab.planning.cells import RESUMES_BY, matches
+from tlslab.model.workload import resumption_in
 from tlslab.planning.warm_up import warmed
 
 # A cell whose runs fail so often is given up.
@@ -217,10 +218,7 @@ class _Later:
 
 def resumes_by(resume: str, cell: Cell) -> str:
     """How a cell's version of TLS resumes, where the one asked for belongs to another version."""
-    version = cell.factors.get("tls")
-    if version is None or RESUMES_BY.get(resume, version) == version:
-        return resume
-    return "psk" if version == "1.3" else "ticket"
+    return resumption_in(cell.factors.get("tls"), resume)
 
 
 def left(plan: CapacityPlan, cell: Cell, seed: int, trials: Sequence[Trial]) -> tuple[int, float]:

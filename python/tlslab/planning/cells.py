@@ -1,19 +1,17 @@
 """The cells of an experiment, and the combinations that are left out, each with its reason."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from fnmatch import fnmatchcase
 from itertools import product
 
+from tlslab.model.costs import fitted, held_out
 from tlslab.model.deployment import NO_FRONT, Deployment
-from tlslab.model.experiment import Experiment, Pin
+from tlslab.model.experiment import COSTS, Experiment, Pin, matches
 from tlslab.model.names import find_group, find_suite
 from tlslab.model.plan import Cell, Excluded
 from tlslab.model.profile import Profile
+from tlslab.model.workload import RESUMES_BY, resumption
 
 Factors = Mapping[str, str]
-
-# What only one version of TLS can resume by.
-RESUMES_BY = {"id": "1.2", "ticket": "1.2", "psk": "1.3", "psk-only": "1.3"}
 
 
 def make_cells(
@@ -47,23 +45,23 @@ def cell_key(factors: Factors) -> str:
 
 def _combinations(experiment: Experiment) -> Iterator[Factors]:
     """Every combination once; where a factor does not belong it has one level of its own."""
-    names = [factor.name for factor in experiment.factors]
     seen = set()
-    for levels in product(*(factor.levels for factor in experiment.factors)):
-        factors = dict(zip(names, levels, strict=True))
-        factors |= {
-            only.factor: only.otherwise
-            for only in experiment.only
-            if only.factor in factors and not matches(only.when, factors)
-        }
+    for levels in _planned(experiment):
+        factors = experiment.as_planned(levels)
         if (key := cell_key(factors)) not in seen:
             seen.add(key)
             yield factors
 
 
-def matches(when: Factors, factors: Factors) -> bool:
-    """Whether a combination has all the levels of `when`; `*` stands for any characters."""
-    return all(fnmatchcase(factors.get(name, ""), level) for name, level in when.items())
+def _planned(experiment: Experiment) -> Iterator[dict[str, str]]:
+    """All combinations of levels, or those that a cost model needs."""
+    if experiment.kind == COSTS:
+        yield from fitted(experiment)
+        yield from held_out(experiment)
+        return
+    names = [factor.name for factor in experiment.factors]
+    for levels in product(*(factor.levels for factor in experiment.factors)):
+        yield dict(zip(names, levels, strict=True))
 
 
 def _exclusion(experiment: Experiment, factors: Factors) -> str | None:
@@ -76,7 +74,8 @@ def _exclusion(experiment: Experiment, factors: Factors) -> str | None:
 def make_profile(experiment: Experiment, factors: Factors) -> Profile:
     """What a cell forces: its own levels, and what the experiment's pins add to them.
 
-    A level of the factors `suite`, `group` and `key` takes the place of what is pinned.
+    A level of the factors `suite`, `group` and `key` takes the place of what is pinned; a suite
+    that is none (`by-version`) leaves it to the pins.
     """
     pins = [pin for pin in experiment.pins if matches(pin.when, factors)]
     suite = factors.get("suite")
@@ -85,7 +84,7 @@ def make_profile(experiment: Experiment, factors: Factors) -> Profile:
         tls=factors.get("tls"),
         key=factors.get("key") or _first(pin.key for pin in pins),
         groups=_joined(pins, "groups") if group is None else (group,),
-        suites=_joined(pins, "suites") if suite is None else (suite,),
+        suites=(suite,) if suite is not None and find_suite(suite) else _joined(pins, "suites"),
         signature_schemes=_joined(pins, "signature_schemes"),
         dh_bits=_number(factors, "dh_bits"),
         backend=_first(pin.backend for pin in pins),
@@ -106,7 +105,8 @@ def make_deployment(experiment: Experiment, factors: Factors, server: str) -> De
         dh_bits=_number(factors, "dh_bits"),
         jdk=factors.get("jdk"),
         connector=factors.get("connector"),
-        resume=factors.get("resume", experiment.workload.resume),
+        resume=resumption(factors, experiment.workload.resume),
+        document_bytes=_number(factors, "document_bytes"),
     )
 
 

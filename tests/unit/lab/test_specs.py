@@ -5,7 +5,7 @@ from dataclasses import replace
 from tlslab.experiment import load
 from tlslab.lab.placement import Placement, place
 from tlslab.lab.specs import Aim, preflight_spec, run_spec
-from tlslab.lab.trial import run_order
+from tlslab.lab.trial import run_kinds, run_order
 from tlslab.model.record import RunKind
 from tlslab.model.workload import KeepAlive, Window
 from tlslab.planning import make_cells
@@ -86,10 +86,15 @@ def test_a_cells_own_levels_change_the_workload() -> None:
 
 
 def test_a_run_in_three_parts_begins_with_another_one_in_each_block() -> None:
-    assert [run_order(block, keep_alive=True)[0] for block in range(4)] == [
+    kinds = run_kinds(load("suites").workload)
+    assert [run_order(block, kinds)[0] for block in range(4)] == [
         "capacity", "client_cost", "keep_alive", "capacity",
     ]  # fmt: skip
-    assert run_order(3) == ("client_cost", "capacity")
+    assert run_order(3, run_kinds(EXPERIMENT.workload)) == ("client_cost", "capacity")
+
+
+def test_a_trial_has_the_runs_that_have_a_window() -> None:
+    assert run_kinds(load("calibrate").workload) == ("capacity",)
 
 
 def test_a_server_with_all_processors_shares_the_last_one() -> None:

@@ -16,11 +16,10 @@ from tlslab.lab.server_run import open_run, preflight
 from tlslab.lab.serving import Benches
 from tlslab.model.capacity import CapacityPlan, plan_of
 from tlslab.model.errors import UsageError
-from tlslab.model.experiment import Experiment
+from tlslab.model.experiment import Experiment, matches
 from tlslab.model.plan import Cell, Plan
 from tlslab.planning import make_cells
 from tlslab.planning.capacity import resumes_by
-from tlslab.planning.cells import matches
 from tlslab.planning.obsolete import obsolete_cell
 
 

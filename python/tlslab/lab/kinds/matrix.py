@@ -5,17 +5,13 @@ from tlslab.experiment import FILE_KINDS
 from tlslab.lab import events
 from tlslab.lab.foresee import Foreseen, refusals, seed_of, unknown_before
 from tlslab.lab.kinds.kind import KINDS, Kind
-from tlslab.lab.matrix.run import least_seconds, run_cells
+from tlslab.lab.matrix.run import least_seconds, run_cells, trial_seconds
 from tlslab.lab.parts import server_parts
 from tlslab.lab.request import Request, Result
 from tlslab.lab.trial import run_trial
 from tlslab.model.experiment import MATRIX
-from tlslab.model.workload import Workload
 from tlslab.planning import make_plan
 from tlslab.report.kinds import PRESENTATIONS
-
-# Beside its windows each run of a trial starts the engine, connects, drains and writes.
-RUN_OVERHEAD_S = 0.2
 
 
 def foresee(request: Request) -> Foreseen:
@@ -31,12 +27,6 @@ def foresee(request: Request) -> Foreseen:
 def conduct(request: Request, observer: events.Observer) -> Result:
     """Each trial is a cell's runs of fixed length."""
     return run_cells(request, observer, run_trial, trial_seconds(request.experiment.workload))
-
-
-def trial_seconds(workload: Workload) -> float:
-    """The length of a trial, in seconds."""
-    runs = 3 if workload.keep_alive else 2
-    return workload.trial_seconds + runs * RUN_OVERHEAD_S
 
 
 KINDS.register(

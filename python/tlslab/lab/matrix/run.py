@@ -15,12 +15,17 @@ from tlslab.lab.request import Request, Result
 from tlslab.lab.results import summarise
 from tlslab.lab.server_run import open_run, preflight
 from tlslab.lab.serving import Benches
+from tlslab.lab.trial import run_kinds
 from tlslab.model.experiment import Experiment
 from tlslab.model.plan import Plan
 from tlslab.model.record import Trial
 from tlslab.model.run import RunContents
 from tlslab.model.stopping import SHORTEST
+from tlslab.model.workload import Workload
 from tlslab.store import RunFolder
+
+# Beside its windows each run of a trial starts the engine, connects, drains and writes.
+RUN_OVERHEAD_S = 0.2
 
 
 def run_cells(
@@ -73,6 +78,11 @@ def least_seconds(experiment: Experiment, plan: Plan) -> float | None:
     share = SHORTEST if stopping.pilot else 1.0
     each = experiment.workload.shortened(share).trial_seconds + OVERHEAD_S
     return len(plan.cells) * min(stopping.at_least, plan.blocks) * each
+
+
+def trial_seconds(workload: Workload) -> float:
+    """The length of a trial, in seconds."""
+    return workload.trial_seconds + len(run_kinds(workload)) * RUN_OVERHEAD_S
 
 
 def warm_up_seconds(plan: Plan, servers: Servers) -> float:

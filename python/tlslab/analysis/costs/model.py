@@ -1,0 +1,132 @@
+"""What each part of a connection costs the server, fitted block by block. Pure.
+
+In each block every cell is measured once, so that each block gives a fit of its own: weighted least
+squares, each cell's cost divided by its mean, since costs are known to a share of themselves.
+Blocks are independent, and everything that is linear in the parts has one value from each: their
+mean has an ordinary interval over blocks, without any assumption on how the errors within a block
+hang together.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tlslab.analysis.compare import Measured
+from tlslab.analysis.costs.parts import parts_of
+from tlslab.analysis.measures import MICROSECONDS, RATIO
+from tlslab.analysis.stats.estimate import Array, estimate
+from tlslab.model.estimate import Estimate
+
+COST = "server_cpu_us_per_connection"
+
+
+@dataclass(frozen=True)
+class CostModel:
+    """The costs of the parts in microseconds of processor time.
+
+    `parts` are those that the cells can tell apart, `merged` those that they cannot: their cost is
+    in the others. `costs` has a row for each of `blocks`, a column for each part. `centre` has the
+    levels that the parts without a level of their own stand for.
+    """
+
+    centre: Mapping[str, str]
+    parts: tuple[str, ...]
+    merged: tuple[str, ...]
+    blocks: tuple[int, ...]
+    costs: Array
+
+    def part(self, name: str) -> Estimate:
+        """What one of a part costs."""
+        return estimate(self.costs[:, self.parts.index(name)].tolist(), MICROSECONDS)
+
+    def unknown(self, factors: Mapping[str, str]) -> tuple[str, ...]:
+        """The parts of a mix that no cell had."""
+        known = (*self.parts, *self.merged)
+        return tuple(name for name in parts_of(factors, self.centre) if name not in known)
+
+    def by_block(self, factors: Mapping[str, str]) -> dict[int, float]:
+        """What a connection of a mix costs by each block's fit; the mix has no unknown parts."""
+        counts = parts_of(factors, self.centre)
+        row = np.array([counts.get(name, 0.0) for name in self.parts])
+        return dict(zip(self.blocks, (self.costs @ row).tolist(), strict=True))
+
+    def cost(self, factors: Mapping[str, str]) -> Estimate:
+        """What a connection of a mix costs, with the interval over blocks."""
+        return estimate(list(self.by_block(factors).values()), MICROSECONDS)
+
+
+@dataclass(frozen=True)
+class Check:
+    """A mix that the fit has not seen: `ratio` is the cost that it adds up to over the measured."""
+
+    factors: Mapping[str, str]
+    predicted: Estimate
+    measured: Estimate
+    ratio: Estimate
+
+    @property
+    def error(self) -> float:
+        """How far the model is off, as a share either way."""
+        return max(self.ratio.value, 1 / self.ratio.value) - 1
+
+
+def fit(cells: Sequence[Measured], centre: Mapping[str, str]) -> CostModel | None:
+    """The model by the cells that it may see; None where no block has what it takes."""
+    rows = [
+        (parts_of(cell.summary.factors, centre), cell.values[COST])
+        for cell in cells
+        if cell.summary.verdict in ("valid", "at_least") and cell.values.get(COST)
+    ]
+    if not rows:
+        return None
+    named = dict.fromkeys(name for counts, _ in rows for name in counts)
+    design = np.array([[counts.get(name, 0.0) for name in named] for counts, _ in rows])
+    kept = _separable(design)
+    parts = [name for number, name in enumerate(named) if number in kept]
+    merged = [name for name in named if name not in parts]
+    design = design[:, kept]
+    means = np.array([np.mean(list(values.values())) for _, values in rows])
+    blocks, costs = [], []
+    for block in sorted({block for _, values in rows for block in values}):
+        here = [number for number, (_, values) in enumerate(rows) if block in values]
+        scaled = design[here] / means[here, None]
+        if np.linalg.matrix_rank(scaled) < len(parts):
+            continue
+        measured = np.array([rows[number][1][block] for number in here]) / means[here]
+        blocks.append(block)
+        costs.append(np.linalg.lstsq(scaled, measured, rcond=None)[0])
+    if not blocks:
+        return None
+    return CostModel(centre, tuple(parts), tuple(merged), tuple(blocks), np.array(costs))
+
+
+def _separable(design: Array) -> list[int]:
+    """The columns that are no combination of those before them."""
+    kept: list[int] = []
+    for column in range(design.shape[1]):
+        if np.linalg.matrix_rank(design[:, [*kept, column]]) > len(kept):
+            kept.append(column)
+    return kept
+
+
+def checks(model: CostModel, cells: Sequence[Measured]) -> tuple[Check, ...]:
+    """Each mix that was held out: what the model makes of it, and what it was."""
+    found = []
+    for cell in cells:
+        factors, values = cell.summary.factors, cell.values.get(COST, {})
+        if cell.summary.verdict not in ("valid", "at_least") or model.unknown(factors):
+            continue
+        predicted = model.by_block(factors)
+        shared = [block for block in predicted if block in values and predicted[block] > 0]
+        if not shared:
+            continue
+        found.append(
+            Check(
+                factors,
+                estimate([predicted[block] for block in shared], MICROSECONDS),
+                estimate([values[block] for block in shared], MICROSECONDS),
+                estimate([predicted[block] / values[block] for block in shared], RATIO),
+            )
+        )
+    return tuple(found)

@@ -1,0 +1,116 @@
+"""How many processors a load takes, or what a number of them carries, by a cost model. Pure.
+
+Two limits hold: no processor is to be busier than a given share of its time, and where response
+times have an objective, the queue M/M/n of the load must meet it (stats.queue). A connection is
+served as one piece there, so that its response time is that of all its requests together.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from tlslab.analysis.costs.model import Check, CostModel
+from tlslab.analysis.costs.parts import parts_of
+from tlslab.analysis.stats.queue import most_within
+from tlslab.model.capacity import Objective
+from tlslab.model.errors import UsageError
+from tlslab.model.estimate import Estimate
+from tlslab.model.sizing import Limit, Share, Sizing
+from tlslab.model.wording import figure
+
+MICRO = 1e-6
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """What holds of any number of processors."""
+
+    busy_at_most: float
+    objective: Objective | None
+
+    def most(self, processors: int, cost_us: float) -> tuple[float, Limit]:
+        """The highest rate of new connections/s of N processors, and what limits them."""
+        service = cost_us * MICRO
+        by_busy = processors * self.busy_at_most / service
+        if self.objective is None:
+            return by_busy, "busy"
+        name, limit_s = self.objective.quantile, self.objective.limit_ms / 1000
+        quantile = None if name == "mean" else int(name[1:]) / 100
+        by_time = most_within(processors, service, limit_s, quantile)
+        return (by_busy, "busy") if by_busy <= by_time else (by_time, "objective")
+
+    def check(self, cost_us: float) -> None:
+        """Raises UsageError where no number of processors meets the objective."""
+        if self.most(1, cost_us)[0] <= 0:
+            raise UsageError(
+                f"no number of processors meets {self.objective}: a connection alone takes "
+                f"{figure(cost_us / 1000)} ms of one"
+            )
+
+    def fewest(self, rate: float, cost_us: float) -> int:
+        """The fewest processors for a rate of new connections/s. Raises UsageError."""
+        self.check(cost_us)
+        low, high = 0, 1
+        while self.most(high, cost_us)[0] < rate:
+            low, high = high, 2 * high
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if self.most(middle, cost_us)[0] >= rate else (middle, high)
+        return high
+
+
+def size(
+    model: CostModel,
+    held_out: tuple[Check, ...],
+    mix: Mapping[str, str],
+    bounds: Bounds,
+    rate: float | None = None,
+    processors: int | None = None,
+) -> Sizing:
+    """What the mix takes at this rate, or how much of it N processors carry. Raises UsageError."""
+    error = max((check.error for check in held_out), default=None)
+    cost = widened(model.cost(mix), error or 0.0)
+    low = cost.value if cost.low is None else cost.low
+    high = cost.value if cost.high is None else cost.high
+    if rate is not None:
+        counts = [bounds.fewest(rate, each) for each in (cost.value, low, high)]
+        rates = [rate, rate, rate]
+    else:
+        assert processors is not None
+        counts = [processors, processors, processors]
+        rates = [bounds.most(processors, each)[0] for each in (cost.value, high, low)]
+        bounds.check(cost.value)
+    return Sizing(
+        mix=mix,
+        cost=cost,
+        shares=_shares(model, mix),
+        error=error,
+        checks=len(held_out),
+        processors=counts[0],
+        processors_low=counts[1],
+        processors_high=counts[2],
+        rate=rates[0],
+        rate_low=rates[1],
+        rate_high=rates[2],
+        busy=rates[0] * cost.value * MICRO / counts[0],
+        limit=bounds.most(counts[0], cost.value)[1],
+        busy_at_most=bounds.busy_at_most,
+        objective=bounds.objective,
+    )
+
+
+def widened(cost: Estimate, error: float) -> Estimate:
+    """The estimate with its interval widened by a share either way."""
+    low, high = (cost.value if end is None else end for end in (cost.low, cost.high))
+    method = f"{cost.method}, widened by the model's largest error, {error:.1%}"
+    return replace(cost, low=low / (1 + error), high=high * (1 + error), method=method)
+
+
+def _shares(model: CostModel, mix: Mapping[str, str]) -> tuple[Share, ...]:
+    """The parts of a mix with their costs, the dearest first."""
+    counts = parts_of(mix, model.centre)
+    shares = [
+        Share(name, counts[name], counts[name] * model.part(name).value)
+        for name in model.parts
+        if counts.get(name)
+    ]
+    return tuple(sorted(shares, key=lambda share: -share.cost_us))

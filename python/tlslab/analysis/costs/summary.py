@@ -1,0 +1,93 @@
+"""A calibration's run folder to the summary that its report is made of."""
+
+from dataclasses import asdict, dataclass, replace
+
+from tlslab.analysis.compare import Measured
+from tlslab.analysis.costs.findings import findings
+from tlslab.analysis.costs.model import Check, CostModel, checks, fit
+from tlslab.analysis.costs.tables import figures, tables
+from tlslab.analysis.experiment import summarise_experiment
+from tlslab.analysis.kinds import ANALYSTS
+from tlslab.analysis.matrix.cells import judged_cells
+from tlslab.analysis.measures import UNITS
+from tlslab.analysis.stats.estimate import estimate
+from tlslab.model.costs import centre, fitted
+from tlslab.model.experiment import COSTS
+from tlslab.model.finding import CellSummary, Summary
+from tlslab.model.run import RunContents
+from tlslab.model.wording import counted
+
+# A rate of these cells is nobody's aim: what a connection costs does not hang on who was the limit.
+_NOT_OF_COSTS = ("neither_saturated", "client_saturated")
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """The cells of a run, the model fitted to some of them, and its check on the others.
+
+    `model` is None where no block has the cells that it takes.
+    """
+
+    fitted: tuple[Measured, ...]
+    held_out: tuple[Measured, ...]
+    model: CostModel | None
+    checks: tuple[Check, ...]
+
+
+def calibration(contents: RunContents) -> Calibration:
+    """What a run of this kind shows. Pure."""
+    experiment = contents.experiment
+    measured = [
+        each.measured(contents.plan.blocks, anytime=False) for each in judged_cells(contents)
+    ]
+    cells = [replace(cell, summary=_of_costs(cell)) for cell in measured]
+    seen = list(fitted(experiment))
+    to_fit = tuple(cell for cell in cells if dict(cell.summary.factors) in seen)
+    others = tuple(cell for cell in cells if dict(cell.summary.factors) not in seen)
+    model = fit(to_fit, centre(experiment))
+    return Calibration(to_fit, others, model, () if model is None else checks(model, others))
+
+
+@ANALYSTS.registers(COSTS)
+def summarise(contents: RunContents) -> Summary:
+    """All that can be said of the run. Pure."""
+    found = calibration(contents)
+    cells = [*found.fitted, *found.held_out]
+    return Summary(
+        experiment=summarise_experiment(contents, asdict(contents.experiment.workload)),
+        environment=contents.environment,
+        cells=tuple(cell.summary for cell in cells),
+        excluded=contents.plan.excluded,
+        comparisons=(),
+        findings=findings(found.model, found.checks, contents.environment.target.name),
+        figures=figures(found.model, found.checks),
+        tables=tables(found.model, found.checks),
+        method=_method(contents, found),
+    )
+
+
+def _of_costs(cell: Measured) -> CellSummary:
+    """The summary with its estimates, and without what is true of its rate alone."""
+    estimates = {
+        name: estimate(list(cell.values[name].values()), unit)
+        for name, unit in UNITS.items()
+        if name in cell.values
+    }
+    reasons = tuple(note for note in cell.summary.reasons if note.code not in _NOT_OF_COSTS)
+    return replace(cell.summary, estimates=estimates, reasons=reasons)
+
+
+def _method(contents: RunContents, found: Calibration) -> tuple[str, ...]:
+    window = contents.experiment.workload.capacity
+    return (
+        f"{counted(contents.plan.blocks, 'block')}; in each every cell once, in an order drawn "
+        f"anew: {window.warmup_ms / 1000:g} s discarded, {window.measure_ms / 1000:g} s of a "
+        "closed loop of new connections counted. A cell's cost is the processor time of all the "
+        "server's processes over the connections that completed; what the kernel does in "
+        "interrupts outside of them is not in it.",
+        f"The cost model adds up parts. Each block gives a fit of its own by "
+        f"{counted(len(found.fitted), 'cell')} (weighted least squares), so that each part and "
+        "each mix has one value from each block: intervals are of 95 % over blocks. "
+        f"{counted(len(found.held_out), 'mix').replace('mixs', 'mixes')} did not take part in "
+        "the fit.",
+    )

@@ -1,0 +1,89 @@
+"""The kind `costs`: [workload], and [costs] with the combinations beside single changes."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from tlslab.experiment.factors import RULES, Rule
+from tlslab.experiment.kinds import FILE_KINDS, FileKind
+from tlslab.experiment.short import with_length
+from tlslab.experiment.workload import read_workload, write_workload
+from tlslab.experiment.writing import toml
+from tlslab.model.costs import CostSettings, cost_settings
+from tlslab.model.errors import UsageError
+from tlslab.model.experiment import COSTS, Experiment
+from tlslab.model.workload import NO_WINDOW
+from tlslab.toml_table import Table
+
+# The factors that a cost model knows what to make of.
+FACTORS = ("document_bytes", "tls", "key", "group", "suite", "resumed", "requests")
+
+COST_RULES: Mapping[str, Rule] = {name: RULES[name] for name in RULES if name in FACTORS}
+
+
+class CostsFile(FileKind):
+    """What each part of a connection costs the server, and how far that can be added up."""
+
+    tables = ("workload", "costs")
+    rules = COST_RULES
+
+    def read(self, root: Table, changes: Table) -> Mapping[str, Any]:
+        """The workload, whose trials have one run, and the combinations."""
+        workload = read_workload(root, changes, windows=False)
+        if workload.capacity == NO_WINDOW:
+            raise root.table("workload").error("the key 'capacity' is missing")
+        table = (changes if "costs" in changes else root).table("costs")
+        table.only("more", "held_out")
+        settings = CostSettings(_combinations(table, "more"), _combinations(table, "held_out"))
+        return {"workload": workload, "settings": settings}
+
+    def write(self, experiment: Experiment) -> list[str]:
+        """The tables [workload] and [costs]."""
+        settings = cost_settings(experiment)
+        lines = [*write_workload(experiment.workload), "", "[costs]"]
+        for name in ("more", "held_out"):
+            for each in getattr(settings, name):
+                lines += ["", f"[[costs.{name}]]"]
+                lines += [f"{factor} = {toml(level)}" for factor, level in each.items()]
+        return lines
+
+    def shortened(self, settings: Any) -> Any:
+        """One combination that is held out."""
+        assert isinstance(settings, CostSettings)
+        return CostSettings((), settings.held_out[:1])
+
+    def with_blocks(self, experiment: Experiment, blocks: int) -> Experiment:
+        """The experiment with N passes over all cells."""
+        return replace(experiment, blocks=blocks)
+
+    def with_seconds(self, experiment: Experiment, seconds: float) -> Experiment:
+        """The measurement has this length."""
+        work = experiment.workload
+        work = replace(work, capacity=with_length(work.capacity, round(seconds * 1000)))
+        return replace(experiment, workload=work)
+
+    def with_stopping(
+        self, experiment: Experiment, until: float | None, budget_s: float | None
+    ) -> Experiment:
+        """Refused: the fit needs every cell in every block. Raises UsageError."""
+        raise UsageError(
+            "--until and --budget go with experiments in blocks that compare cells; "
+            "calibrate needs every cell in every block: --blocks N"
+        )
+
+
+def _combinations(table: Table, name: str) -> tuple[dict[str, str], ...]:
+    found = []
+    for each in table.tables(name):
+        each.only(*COST_RULES)
+        levels = {}
+        for factor in each.data:
+            level = COST_RULES[factor].level(each.text(factor))
+            if level is None:
+                raise each.error(f"unknown name; known: {COST_RULES[factor].allowed}", factor)
+            levels[factor] = level
+        found.append(levels)
+    return tuple(found)
+
+
+FILE_KINDS.register(COSTS, CostsFile())

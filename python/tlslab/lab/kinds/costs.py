@@ -1,0 +1,54 @@
+"""The kind `costs`: what each part of a connection costs the server."""
+
+from tlslab.analysis import ANALYSTS
+from tlslab.experiment import FILE_KINDS
+from tlslab.lab import events
+from tlslab.lab.foresee import Foreseen, refusals, seed_of, unknown_before
+from tlslab.lab.kinds.kind import KINDS, Kind
+from tlslab.lab.matrix.run import run_cells, trial_seconds
+from tlslab.lab.parts import server_parts
+from tlslab.lab.request import Request, Result
+from tlslab.lab.trial import run_trial
+from tlslab.model.errors import UsageError
+from tlslab.model.experiment import COSTS
+from tlslab.planning import make_plan
+from tlslab.report.kinds import PRESENTATIONS
+
+
+def foresee(request: Request) -> Foreseen:
+    """The plan and its length. Raises UsageError for a server whose costs the lab cannot see."""
+    _check(request)
+    plan = make_plan(request.experiment, seed_of(request), refusals(request), request.targets[0])
+    seconds = len(plan.trials) * trial_seconds(request.experiment.workload)
+    return Foreseen(plan, len(plan.trials), seconds, unknown=unknown_before(request, plan))
+
+
+def conduct(request: Request, observer: events.Observer) -> Result:
+    """Each trial is one run of the lean client."""
+    _check(request)
+    return run_cells(request, observer, run_trial, trial_seconds(request.experiment.workload))
+
+
+def _check(request: Request) -> None:
+    if request.external:
+        raise UsageError(
+            "calibrate serves documents of several sizes and accounts for the server's processor "
+            "time: it needs a server that it starts itself",
+            "give --target nginx, apache, ... (tlslab targets lists them)",
+        )
+    if len(request.targets) > 1:
+        raise UsageError("calibrate takes one server at a time", "give one --target")
+
+
+KINDS.register(
+    COSTS,
+    Kind(
+        name=COSTS,
+        file=FILE_KINDS[COSTS],
+        foresee=foresee,
+        parts=server_parts,
+        conduct=conduct,
+        analyse=ANALYSTS[COSTS],
+        presentation=PRESENTATIONS[COSTS],
+    ),
+)

@@ -1,0 +1,84 @@
+"""What a load takes, in words for a terminal."""
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from tlslab.model.run import Environment
+from tlslab.model.sizing import Sizing
+from tlslab.model.wording import cell_label, counted, figure, percent, with_interval
+from tlslab.report.plain import plain
+
+
+def render_sizing(sizing: Sizing, environment: Environment) -> RenderableType:
+    """The answer, what a connection costs, and what the answer takes for granted."""
+    return Group(
+        Text(plain(_answer(sizing)), style="bold"),
+        Text(),
+        Text(plain(_cost(sizing, environment))),
+        _shares(sizing),
+        Text(),
+        *(Text(plain(line)) for line in _grounds(sizing, environment)),
+    )
+
+
+def _answer(sizing: Sizing) -> str:
+    verb = "carries" if sizing.processors == 1 else "carry"
+    mix = cell_label(sizing.mix)
+    if sizing.rate_low == sizing.rate_high:
+        ends = (sizing.processors_low, sizing.processors_high)
+        interval = f" (95 %: {ends[0]:,} to {ends[1]:,})"
+        return (
+            f"{counted(sizing.processors, 'processor')}{interval} {verb} "
+            f"{figure(sizing.rate)} new connections/s: {mix}."
+        )
+    interval = f" (95 %: {figure(sizing.rate_low)} to {figure(sizing.rate_high)})"
+    return (
+        f"{counted(sizing.processors, 'processor')} {verb} {figure(sizing.rate)}{interval} "
+        f"new connections/s: {mix}."
+    )
+
+
+def _cost(sizing: Sizing, environment: Environment) -> str:
+    return (
+        f"Such a connection costs {environment.target.name} {with_interval(sizing.cost)} "
+        "microseconds of processor time:"
+    )
+
+
+def _shares(sizing: Sizing) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    table.add_column("part")
+    table.add_column("of it", justify="right")
+    table.add_column("server µs", justify="right")
+    for share in sizing.shares:
+        table.add_row(plain(share.part), f"{share.count:g}", figure(share.cost_us))
+    return table
+
+
+def _grounds(sizing: Sizing, environment: Environment) -> list[str]:
+    """What decided, how far the model can be trusted, what is taken for granted."""
+    allowed = f"a processor may be {percent(sizing.busy_at_most)} busy (--busy)"
+    if sizing.limit == "busy":
+        decided = f"{allowed}, which is the limit here"
+        if sizing.objective is not None:
+            decided += f"; {sizing.objective} is met in the queue M/M/{sizing.processors}"
+    else:
+        decided = f"{sizing.objective} in the queue M/M/{sizing.processors} is the limit here"
+    lines = [f"The processors are {percent(sizing.busy)} busy with it: {decided}."]
+    if sizing.error is None:
+        lines.append("No mix was held out of the calibration: the model's error is not known.")
+    else:
+        mixes = "one mix" if sizing.checks == 1 else f"{sizing.checks} mixes"
+        lines.append(
+            f"The cost model's largest error on {mixes} held out of its fit is "
+            f"{percent(sizing.error)}: the interval is widened by it either way."
+        )
+    processor = environment.machine.get("processor")
+    kind = f" ({processor})" if processor else ""
+    lines.append(
+        f"Taken for granted: processors like the one that was measured{kind}, which add up "
+        "(tlslab run capacity shows how far they do); what a network card's interrupts cost is "
+        "not in it."
+    )
+    return lines

@@ -1,0 +1,42 @@
+"""Calibrations made up for tests, of parts with chosen costs."""
+
+from collections.abc import Mapping
+
+from factories.run import World, made_run
+from tlslab.experiment import load
+from tlslab.model.run import RunContents
+
+# Microseconds of the server for one of each part; by level where another one than the centre's.
+FULL, RESUMED, REQUEST, KILOBYTE = 210.0, 120.0, 18.0, 0.35
+MORE = {"P-256": 9.0, "P-384": 380.0, "X25519MLKEM768": 44.0}
+KEYS = {"rsa-2048": 520.0, "ecdsa-p384": 610.0}
+BYTES = {"TLS_AES_256_GCM_SHA384": 0.05, "TLS_CHACHA20_POLY1305_SHA256": 0.4}
+TLS12 = -12.0
+
+
+def true_cost(factors: Mapping[str, str]) -> float:
+    """What a connection costs where the parts add up, in microseconds."""
+    resumed = int(factors["resumed"].rstrip("%")) / 100
+    requests = int(factors["requests"])
+    kilobytes = requests * int(factors["document_bytes"]) / 1000
+    full = FULL + KEYS.get(factors["key"], 0.0) + (TLS12 if factors["tls"] == "1.2" else 0.0)
+    return (
+        (1 - resumed) * full
+        + resumed * RESUMED
+        + MORE.get(factors["group"], 0.0)
+        + requests * REQUEST
+        + kilobytes * (KILOBYTE + BYTES.get(factors["suite"], 0.0))
+    )
+
+
+def made_calibration(
+    noise: float = 0.02, seed: int = 1, quick: bool = False, off: float = 1.0
+) -> RunContents:
+    """A run of `calibrate`; what resumes besides requests costs `off` times what it adds up to."""
+
+    def cost_us(factors: Mapping[str, str]) -> float:
+        mixed = factors["resumed"] not in ("0%", "100%")
+        return true_cost(factors) * (off if mixed else 1.0)
+
+    world = World(noise=noise, seed=seed, cost_us=cost_us)
+    return made_run(world, experiment=load("calibrate", quick=quick))

@@ -1,0 +1,99 @@
+"""kill -9 at random moments of a run: no finished trial is lost, none is counted twice.
+
+Ten kills in the tests; `make test-kills` makes 100.
+"""
+
+import json
+import os
+import random
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+from live.harness import Tlslab, assert_finished, trials
+
+Small = Callable[..., str]
+
+KILLS = int(os.environ.get("TLSLAB_KILLS", "10"))
+
+# From the start of the interpreter into the third trial or so.
+LONGEST_S = 3.0
+
+# At every fifth kill a second process asks for the folder while the first is at work on it.
+RIVAL_EVERY = 5
+
+
+def _end_after(child: subprocess.Popen[str], seconds: float) -> bool:
+    """Kills a process after some time, unless it has ended by then; whether it was killed."""
+    try:
+        child.communicate(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        child.kill()
+        child.communicate()
+        return True
+    return False
+
+
+def _check_rival(tlslab: Tlslab, arguments: list[str]) -> None:
+    """Two processes on one folder: one at most gets it, the other says so in one line."""
+    both = [tlslab.start(*arguments, "--resume", "r") for _ in range(2)]
+    refused = 0
+    for child in reversed(both):
+        try:
+            _, said = child.communicate(timeout=2)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            child.communicate()
+            continue
+        errors = [line for line in said.splitlines() if line.startswith("error: ")]
+        refused += child.returncode == 3 and len(errors) == 1 and "is at work" in errors[0]
+    assert refused <= 1
+
+
+def test_kills_at_random_moments_lose_nothing_and_count_nothing_twice(
+    tlslab: Tlslab, small: Small, tmp_path: Path
+) -> None:
+    draw = random.Random(20_261_124)
+    folder = tmp_path / "r"
+    # More trials than the kills let through: each start carries out two or three.
+    arguments = ["run", small(blocks=2 * KILLS, measure_ms=150)]
+    before: list[bytes] = []
+    killed = 0
+    for number in range(KILLS):
+        begun = (folder / "plan.json").exists()
+        where = ["--resume", "r"] if begun else ["--out", "r", "--seed", "11"]
+        killed += _end_after(tlslab.start(*arguments, *where), draw.uniform(0, LONGEST_S))
+        tlslab.assert_nothing_left()
+        after = trials(folder)
+        assert after[: len(before)] == before
+        before = after
+        if begun and number % RIVAL_EVERY == 0:
+            _check_rival(tlslab, arguments)
+            tlslab.assert_nothing_left()
+            after = trials(folder)
+            assert after[: len(before)] == before
+            before = after
+    assert killed >= 0.9 * KILLS, "the run was over before the kills were"
+    ended = tlslab.finish(tlslab.start(*arguments, "--resume", "r"), seconds=60 + 3 * KILLS)
+    assert_finished(ended, folder)
+    after = trials(folder)
+    assert after[: len(before)] == before
+    numbers = [json.loads(line)["trial"] for line in after]
+    assert sorted(numbers) == list(range(4 * KILLS))
+    assert list(tlslab.private.iterdir()) == []
+
+
+def test_a_line_that_a_kill_has_torn_is_no_trial(
+    tlslab: Tlslab, small: Small, tmp_path: Path
+) -> None:
+    arguments = ["run", small(blocks=1)]
+    assert_finished(tlslab.run(*arguments, "--out", "r", "--seed", "1"), tmp_path / "r")
+    path = tmp_path / "r" / "trials.jsonl"
+    whole = path.read_bytes()
+    first, second, rest = whole.split(b"\n")
+    assert rest == b""
+    path.write_bytes(first + b"\n" + second[: len(second) // 2])
+    assert_finished(tlslab.run(*arguments, "--resume", "r"), tmp_path / "r")
+    kept = trials(tmp_path / "r")
+    assert kept[0] == first
+    assert [json.loads(line)["trial"] for line in kept] == [0, 1]

@@ -1,0 +1,139 @@
+"""The cost model: parts, fit, intervals, and the check on mixes that it has not seen."""
+
+import math
+
+import numpy as np
+import pytest
+
+from factories.costs import FULL, KEYS, KILOBYTE, REQUEST, RESUMED, made_calibration, true_cost
+from tlslab import analysis
+from tlslab.analysis.compare import Measured
+from tlslab.analysis.costs.model import COST, fit
+from tlslab.analysis.costs.parts import parts_of
+from tlslab.analysis.costs.summary import calibration
+from tlslab.experiment import load
+from tlslab.model.costs import centre, fitted
+from tlslab.model.finding import CellSummary
+
+CALIBRATE = load("calibrate")
+MIDDLE = centre(CALIBRATE)
+MIX = {**MIDDLE, "resumed": "60%", "requests": "8", "document_bytes": "4096"}
+
+
+def cells(noise: float, blocks: int, rng: np.random.Generator) -> list[Measured]:
+    """The cells of the fit, with a noise of each trial and one that a block's cells share."""
+    shared = rng.normal(0, noise, blocks)
+    found = []
+    for levels in fitted(CALIBRATE):
+        logs = shared + rng.normal(0, noise, blocks)
+        values = (true_cost(levels) * np.exp(logs)).tolist()
+        summary = CellSummary(str(levels), levels, "valid", (), blocks, {})
+        found.append(Measured(summary, {COST: dict(enumerate(values))}))
+    return found
+
+
+def test_a_mix_has_handshakes_by_share_and_bytes_by_request() -> None:
+    assert parts_of(MIX, MIDDLE) == {
+        "full handshake": pytest.approx(0.4),
+        "resumed handshake": pytest.approx(0.6),
+        "request": 8.0,
+        "kB sent": pytest.approx(32.768),
+    }
+
+
+def test_a_resumed_connection_has_no_signature_but_a_key_exchange() -> None:
+    other = {**MIX, "key": "rsa-2048", "group": "P-384", "resumed": "100%"}
+    assert "RSA-2048" not in parts_of(other, MIDDLE)
+    assert parts_of(other, MIDDLE)["P-384"] == 1.0
+
+
+def test_a_resumed_connection_of_tls_1_2_has_no_key_exchange() -> None:
+    other = {**MIX, "tls": "1.2", "group": "P-384", "resumed": "75%"}
+    assert parts_of(other, MIDDLE)["P-384"] == pytest.approx(0.25)
+
+
+def test_without_noise_the_fit_finds_each_part() -> None:
+    model = fit(cells(0.0, 3, np.random.default_rng(1)), MIDDLE)
+    assert model is not None
+    expected = {
+        "full handshake": FULL,
+        "resumed handshake": RESUMED,
+        "request": REQUEST,
+        "kB sent": KILOBYTE,
+        "RSA-2048": KEYS["rsa-2048"],
+    }
+    for name, cost in expected.items():
+        assert model.part(name).value == pytest.approx(cost, rel=1e-6)
+    assert model.cost(MIX).value == pytest.approx(true_cost(MIX), rel=1e-6)
+
+
+def test_the_interval_of_a_mix_covers_its_cost() -> None:
+    rng = np.random.default_rng(7)
+    missed = 0
+    for _ in range(1000):
+        model = fit(cells(0.02, 6, rng), MIDDLE)
+        assert model is not None
+        found = model.cost(MIX)
+        assert found.low is not None
+        assert found.high is not None
+        missed += not found.low <= true_cost(MIX) <= found.high
+    # 95 %, within three standard errors of 1,000 simulations.
+    assert abs(missed / 1000 - 0.05) <= 3 * math.sqrt(0.05 * 0.95 / 1000)
+
+
+def test_a_level_that_was_not_measured_is_unknown() -> None:
+    model = fit(cells(0.01, 3, np.random.default_rng(2)), MIDDLE)
+    assert model is not None
+    assert model.unknown({**MIX, "group": "P-521"}) == ("P-521",)
+    assert model.unknown({**MIX, "tls": "1.2", "suite": "by-version"}) == (
+        "TLS 1.2: resumed handshake",
+    )
+    assert model.unknown(MIX) == ()
+
+
+def test_parts_that_no_cell_tells_apart_are_named() -> None:
+    few = [cell for cell in cells(0.01, 3, np.random.default_rng(3))
+           if cell.summary.factors["document_bytes"] == MIDDLE["document_bytes"]]  # fmt: skip
+    model = fit(few, MIDDLE)
+    assert model is not None
+    assert "kB sent" in model.merged
+
+
+def test_a_block_without_a_cell_that_the_fit_needs_is_left_out() -> None:
+    found = cells(0.01, 4, np.random.default_rng(4))
+    without = next(cell for cell in found if cell.summary.factors["group"] == "P-384")
+    values = without.values[COST]
+    assert isinstance(values, dict)
+    del values[2]
+    model = fit(found, MIDDLE)
+    assert model is not None
+    assert model.blocks == (0, 1, 3)
+
+
+def test_no_cells_give_no_model() -> None:
+    assert fit([], MIDDLE) is None
+
+
+def test_mixes_that_were_held_out_did_not_take_part_in_the_fit() -> None:
+    found = calibration(made_calibration())
+    assert len(found.held_out) == 6
+    assert all(cell.summary.factors["resumed"] in ("0%", "100%") for cell in found.fitted)
+    assert all(check.error < 0.05 for check in found.checks)
+
+
+def test_a_model_that_is_off_says_by_how_much() -> None:
+    off = calibration(made_calibration(noise=0.01, off=1.2))
+    worst = max(off.checks, key=lambda check: check.error)
+    assert worst.ratio.value == pytest.approx(1 / 1.2, rel=0.05)
+    summary = analysis.summarise(made_calibration(noise=0.01, off=1.2))
+    text = next(f.text for f in summary.findings if f.code == "model_error")
+    assert "is not excluded: run more blocks" in text
+
+
+def test_the_summary_says_what_parts_cost_and_that_one_may_plan_with_it() -> None:
+    summary = analysis.summarise(made_calibration(noise=0.01))
+    texts = {finding.code: finding.text for finding in summary.findings}
+    assert "a full handshake costs" in texts["cost_of_parts"]
+    assert "Plan with it: tlslab plan" in texts["model_error"]
+    assert [table.id for table in summary.tables] == ["parts", "held-out"]
+    assert summary.comparisons == ()

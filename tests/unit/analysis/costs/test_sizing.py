@@ -1,0 +1,87 @@
+"""Processors for a load: the queue, the two limits, and what N processors carry."""
+
+import math
+
+import pytest
+
+from factories.costs import made_calibration, true_cost
+from tlslab.analysis.costs.model import CostModel
+from tlslab.analysis.costs.sizing import Bounds, size
+from tlslab.analysis.costs.summary import calibration
+from tlslab.analysis.stats.queue import exceeds, mean_response, most_within, waiting_probability
+from tlslab.model.capacity import Objective
+from tlslab.model.errors import UsageError
+
+FOUND = calibration(made_calibration(noise=0.01))
+
+
+def model() -> CostModel:
+    assert FOUND.model is not None
+    return FOUND.model
+
+
+MODEL = model()
+MIX = {**MODEL.centre, "resumed": "60%", "requests": "8", "document_bytes": "4096"}
+
+
+def test_erlang_c_is_that_of_the_tables() -> None:
+    # One server: the share of the time that it is busy. Two at half their load: 1/3 (Gross et al.).
+    assert waiting_probability(1, 0.7) == pytest.approx(0.7)
+    assert waiting_probability(2, 1.0) == pytest.approx(1 / 3)
+    assert waiting_probability(3, 2.0) == pytest.approx(4 / 9)
+
+
+def test_one_server_has_exponential_response_times() -> None:
+    service, rate, limit = 0.001, 800.0, 0.02
+    assert mean_response(1, rate, service) == pytest.approx(1 / (1000 - rate))
+    assert exceeds(1, rate, service, limit) == pytest.approx(math.exp(-(1000 - rate) * limit))
+
+
+def test_two_servers_with_equal_exponents_have_the_limit_of_the_formula() -> None:
+    near = exceeds(2, 1000.0 * (1 + 1e-6), 0.001, 0.005)
+    assert exceeds(2, 1000.0, 0.001, 0.005) == pytest.approx(near, rel=1e-4)
+
+
+def test_the_highest_rate_within_an_objective_meets_it_exactly() -> None:
+    rate = most_within(4, 0.001, 0.01, 0.99)
+    assert exceeds(4, rate, 0.001, 0.01) == pytest.approx(0.01, rel=1e-6)
+    assert most_within(1, 0.001, 0.01, None) == pytest.approx(1000 - 1 / 0.01)
+    assert most_within(1, 0.001, 0.001, 0.99) == 0.0
+
+
+def test_a_load_takes_what_its_cost_and_the_allowed_share_make_of_it() -> None:
+    found = size(MODEL, FOUND.checks, MIX, Bounds(0.8, None), rate=5000.0)
+    demand = 5000 * true_cost(MIX) / 1e6
+    assert found.processors == math.ceil(demand / 0.8)
+    assert found.processors_low <= found.processors <= found.processors_high
+    assert found.busy == pytest.approx(demand / found.processors, rel=0.02)
+    assert sum(share.cost_us for share in found.shares) == pytest.approx(true_cost(MIX), rel=0.02)
+
+
+def test_what_processors_carry_and_what_that_takes_agree() -> None:
+    carried = size(MODEL, FOUND.checks, MIX, Bounds(0.8, None), processors=4)
+    taken = size(MODEL, FOUND.checks, MIX, Bounds(0.8, None), rate=carried.rate * 0.999)
+    assert taken.processors == 4
+    assert carried.rate_low < carried.rate < carried.rate_high
+
+
+def test_the_model_error_widens_the_interval() -> None:
+    found = size(MODEL, FOUND.checks, MIX, Bounds(0.8, None), processors=1)
+    alone = MODEL.cost(MIX)
+    assert found.error is not None
+    assert alone.high is not None
+    assert found.cost.high == pytest.approx(alone.high * (1 + found.error))
+    unchecked = size(MODEL, (), MIX, Bounds(0.8, None), processors=1)
+    assert (unchecked.error, unchecked.cost.high) == (None, alone.high)
+
+
+def test_a_tight_objective_is_the_limit() -> None:
+    tight = Objective("p99", 3.0)
+    found = size(MODEL, FOUND.checks, MIX, Bounds(0.95, tight), processors=1)
+    assert found.limit == "objective"
+    assert found.busy < 0.9
+
+
+def test_an_objective_below_the_service_time_cannot_be_met() -> None:
+    with pytest.raises(UsageError, match="no number of processors meets p99<1ms"):
+        size(MODEL, FOUND.checks, MIX, Bounds(0.8, Objective("p99", 1.0)), rate=100.0)

@@ -1,0 +1,105 @@
+"""`tlslab plan`: what it reads, what it refuses, what it answers."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from factories.costs import made_calibration
+from factories.run import made_run
+from tlslab.cli import run
+from tlslab.cli.plan import as_bytes, as_rate
+from tlslab.experiment import dumps
+from tlslab.model.errors import UsageError
+from tlslab.model.run import RunContents
+from tlslab.store import RunFolder
+
+MIX = ("--resumed", "60%", "--requests-per-connection", "8", "--size", "4k")
+
+
+def written(path: Path, contents: RunContents) -> Path:
+    text = dumps(contents.experiment)
+    folder = RunFolder.create(path, text, contents.plan, contents.environment)
+    for trial in contents.trials:
+        folder.append(trial)
+    return path
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return written(tmp_path_factory.mktemp("runs") / "calibrate", made_calibration())
+
+
+def test_a_load_is_answered_with_processors(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ended = run(["plan", str(folder), "--new", "5000/s", *MIX, "--objective", "p99<50ms"])
+    said = capsys.readouterr().out
+    assert ended == 0
+    assert said.startswith("2 processors (95 %: 2 to 2) carry 5,000 new connections/s")
+    assert "held out of its fit" in said
+    assert "full handshake" in said
+
+
+def test_processors_are_answered_with_a_load(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["plan", str(folder), "--processors", "4", *MIX, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["processors"] == 4
+    assert found["rate_low"] < found["rate"] < found["rate_high"]
+    assert found["checks"] == 6
+
+
+def test_the_newest_calibration_is_taken(
+    folder: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(["plan", "--processors", "4"]) == 2
+    assert "no run folder of the kind 'costs' below runs/" in capsys.readouterr().err
+    (tmp_path / "runs").mkdir()
+    (tmp_path / "runs" / "one").symlink_to(folder)
+    (tmp_path / "runs" / "none").mkdir()
+    assert run(["plan", "--processors", "4"]) == 0
+    assert "planned with runs/one" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ([], "give --new RATE"),
+        (["--new", "1/s", "--processors", "2"], "give --new RATE"),
+        (["--new", "many"], "--new many: not a rate"),
+        (["--new", "0"], "not a rate"),
+        (["--processors", "1", "--size", "4 parsecs"], "not a size"),
+        (["--processors", "1", "--resumed", "140%"], "not a whole percentage"),
+        (["--processors", "1", "--objective", "fast"], "not an objective"),
+        (["--processors", "1", "--group", "P-521"], "no cost of: P-521"),
+        (["--processors", "1", "--group", "X2551"], "did you mean 'X25519'?"),
+        (["--processors", "1", "--busy", "0%"], "not a percentage"),
+        (["--processors", "1", "--objective", "p99<0.1ms"], "no number of processors meets"),
+    ],
+)
+def test_bad_input_gets_one_line(
+    folder: Path, capsys: pytest.CaptureFixture[str], options: list[str], words: str
+) -> None:
+    assert run(["plan", str(folder), *options]) == 2
+    assert words in capsys.readouterr().err
+
+
+def test_another_experiment_has_no_costs_of_parts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = written(tmp_path / "groups", made_run(quick=True))
+    assert run(["plan", str(other), "--processors", "1"]) == 2
+    assert "make one: tlslab run calibrate" in capsys.readouterr().err
+
+
+def test_rates_and_sizes_are_read_as_people_write_them() -> None:
+    assert [as_rate(text) for text in ("5000/s", "5,000", "5k/s")] == [5000.0] * 3
+    assert [as_bytes(text) for text in ("4096", "4k", "4KiB", "4.096kB")] == [4096] * 4
+    with pytest.raises(UsageError):
+        as_bytes("-1")
