@@ -9,7 +9,7 @@ from tlslab.model.run import RunContents
 # Microseconds of the server for one of each part; by level where another one than the centre's.
 FULL, RESUMED, REQUEST, KILOBYTE = 210.0, 120.0, 18.0, 0.35
 MORE = {"P-256": 9.0, "P-384": 380.0, "X25519MLKEM768": 44.0}
-KEYS = {"rsa-2048": 520.0, "ecdsa-p384": 610.0}
+KEYS = {"rsa-2048": 520.0}
 BYTES = {"TLS_AES_256_GCM_SHA384": 0.05, "TLS_CHACHA20_POLY1305_SHA256": 0.4}
 TLS12 = -12.0
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tlslab.experiment import dumps, load, loads, shipped
+from tlslab.experiment import dumps, file_kind, load, loads, shipped
 from tlslab.experiment.short import LEVELS, MEASURE_MS, VARIABLE, VARYING, WARMUP_MS, asked_for
 from tlslab.model.benchmark import BenchmarkSettings
 from tlslab.model.capacity import CapacityPlan
@@ -42,7 +42,8 @@ def test_a_short_experiment_is_short(
         assert level not in whole.levels(factor.name) or level in factor.levels
     vary = [factor for factor in short.factors if len(factor.levels) > 1]
     several = [factor for factor in whole.factors if len(factor.levels) > 1]
-    assert min(len(several), 1) <= len(vary) <= VARYING + len(whole.only)
+    always = file_kind(whole).always_vary
+    assert min(len(several), 1) <= len(vary) <= max(VARYING + len(whole.only), len(always))
     if isinstance(short.settings, BenchmarkSettings):
         assert short.settings.seconds <= 1
     # What the run folder keeps is read back as it is.

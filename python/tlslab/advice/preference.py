@@ -66,6 +66,8 @@ class Preference:
 
 def subject_of(summary: Summary) -> Subject | None:
     """What a run compared that a server can be told to prefer; None for other experiments."""
+    if not summary.rankings:
+        return None
     for subject in MEASURES:
         if len(summary.experiment.factors.get(subject, ())) > 1:
             return subject

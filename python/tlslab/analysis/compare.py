@@ -49,7 +49,7 @@ class Measured:
     def may_rank(self, estimate: str) -> bool:
         """Whether the cell may be ranked by an estimate.
 
-        Not by a lower bound, and not by a rate at which neither side was busy: it is nobody's.
+        Not by a lower bound, and not by a rate that was neither side's limit.
         """
         verdicts = ("valid",) if is_bounded(estimate) else ("valid", "at_least")
         if estimate in (*self.summary.lower_bounds, *self.summary.unsaturated):

@@ -255,14 +255,18 @@ def lower_bounds(
 def unsaturated(
     judgements: Sequence[TrialJudgement | None], names: Iterable[str]
 ) -> tuple[str, ...]:
-    """The rates at which, in most trials, neither server nor generator was busy: nobody's limit."""
+    """The rates that, in most trials, were not the server's limit, nor the generator's.
+
+    Neither of them was busy, or other programs had a part of the server's processor.
+    """
     done = [judgement for judgement in judgements if judgement is not None]
 
-    def mostly(code: str) -> bool:
-        found = sum(any(note.code == code for note in each.warnings) for each in done)
+    def mostly(prefix: str) -> bool:
+        codes = {f"{prefix}neither_saturated", f"{prefix}disturbed"}
+        found = sum(any(note.code in codes for note in each.warnings) for each in done)
         return 2 * found > len(done)
 
-    new, kept = mostly("neither_saturated"), mostly("keep_alive_neither_saturated")
+    new, kept = mostly(""), mostly("keep_alive_")
     return tuple(
         name
         for name in names

@@ -14,11 +14,10 @@ from tlslab.cli.console import conclude, out, say
 from tlslab.cli.options import AsJson, Version, as_share
 from tlslab.experiment import KNOWN_LEVELS
 from tlslab.experiment.costs import COST_RULES
-from tlslab.lab.results import newest
+from tlslab.lab.results import newest_calibration
 from tlslab.lab.run import read_contents
 from tlslab.model.capacity import Objective, parse_objective
 from tlslab.model.errors import UsageError
-from tlslab.model.experiment import COSTS
 from tlslab.model.suggest import did_you_mean
 from tlslab.report.sizing import render_sizing
 from tlslab.store import RunFolder, to_json
@@ -88,9 +87,9 @@ def command(
         )
     bounds = Bounds(as_share(busy, "--busy"), _objective(objective))
     rate = None if new is None else as_rate(new)
-    run = RunFolder.open(folder if folder is not None else newest(COSTS))
+    run = RunFolder.open(folder if folder is not None else newest_calibration())
     contents = read_contents(run)
-    if contents.experiment.kind != COSTS:
+    if contents.experiment.design is None:
         raise UsageError(
             f"{run.path} has no costs of parts: it is a run of {contents.experiment.name}",
             "make one: tlslab run calibrate --target SERVER",

@@ -9,7 +9,7 @@ from tlslab.experiment.kinds import FILE_KINDS, FileKind
 from tlslab.experiment.short import with_length
 from tlslab.experiment.workload import read_workload, write_workload
 from tlslab.experiment.writing import toml
-from tlslab.model.costs import CostSettings, cost_settings
+from tlslab.model.design import QUANTITIES, Design
 from tlslab.model.errors import UsageError
 from tlslab.model.experiment import COSTS, Experiment
 from tlslab.model.workload import NO_WINDOW
@@ -26,6 +26,7 @@ class CostsFile(FileKind):
 
     tables = ("workload", "costs")
     rules = COST_RULES
+    always_vary = (*QUANTITIES, "key")
 
     def read(self, root: Table, changes: Table) -> Mapping[str, Any]:
         """The workload, whose trials have one run, and the combinations."""
@@ -34,23 +35,18 @@ class CostsFile(FileKind):
             raise root.table("workload").error("the key 'capacity' is missing")
         table = (changes if "costs" in changes else root).table("costs")
         table.only("more", "held_out")
-        settings = CostSettings(_combinations(table, "more"), _combinations(table, "held_out"))
-        return {"workload": workload, "settings": settings}
+        design = Design(_combinations(table, "more"), _combinations(table, "held_out"))
+        return {"workload": workload, "design": design}
 
     def write(self, experiment: Experiment) -> list[str]:
         """The tables [workload] and [costs]."""
-        settings = cost_settings(experiment)
+        design = experiment.design or Design()
         lines = [*write_workload(experiment.workload), "", "[costs]"]
         for name in ("more", "held_out"):
-            for each in getattr(settings, name):
+            for each in getattr(design, name):
                 lines += ["", f"[[costs.{name}]]"]
                 lines += [f"{factor} = {toml(level)}" for factor, level in each.items()]
         return lines
-
-    def shortened(self, settings: Any) -> Any:
-        """One combination that is held out."""
-        assert isinstance(settings, CostSettings)
-        return CostSettings((), settings.held_out[:1])
 
     def with_blocks(self, experiment: Experiment, blocks: int) -> Experiment:
         """The experiment with N passes over all cells."""

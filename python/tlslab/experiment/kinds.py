@@ -19,13 +19,15 @@ class FileKind(ABC):
 
     `tables` are the names at the root of the file that only this kind has; `[quick]` may repeat
     them. `rules` are its factors, in the order of a cell's key. `has_server`: its cells are run
-    against a server. `finds_jdks`: it looks for Java installations itself.
+    against a server. `finds_jdks`: it looks for Java installations itself. `always_vary` are
+    factors that vary in runs that are cut short, too (experiment.short).
     """
 
     tables: ClassVar[tuple[str, ...]]
     rules: ClassVar[Mapping[str, Rule]]
     has_server: ClassVar[bool] = True
     finds_jdks: ClassVar[bool] = False
+    always_vary: ClassVar[tuple[str, ...]] = ()
 
     @abstractmethod
     def read(self, root: Table, changes: Table) -> Mapping[str, Any]:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from tlslab.experiment.kinds import file_kind
+from tlslab.model.design import Design
 from tlslab.model.experiment import Experiment, Factor
 from tlslab.model.workload import NO_WINDOW, Window
 
@@ -47,6 +48,7 @@ def shortened(experiment: Experiment) -> Experiment:
             keep_alive=keep_alive,
         ),
         settings=file_kind(experiment).shortened(experiment.settings),
+        design=experiment.design and Design((), experiment.design.held_out[:1]),
     )
 
 
@@ -65,6 +67,8 @@ def with_length(window: Window, measure_ms: int) -> Window:
 def _varying(experiment: Experiment) -> set[str]:
     """The factors that go on to vary: those that are compared with a baseline come first."""
     several = [factor.name for factor in experiment.factors if len(factor.levels) > 1]
+    if always := file_kind(experiment).always_vary:
+        return set(several) & set(always)
     return set(sorted(several, key=lambda name: name not in experiment.baseline)[:VARYING])
 
 

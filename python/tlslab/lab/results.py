@@ -21,19 +21,20 @@ def read_contents(folder: RunFolder) -> RunContents:
     )
 
 
-def newest(kind: str, below: Path = Path("runs")) -> Path:
-    """The run folder of a kind of experiment that was begun last. Raises UsageError for none."""
+def newest_calibration(below: Path = Path("runs")) -> Path:
+    """The run folder with the costs of parts that was begun last. Raises UsageError for none."""
     found = []
     for path in sorted(below.glob("*/")):
         try:
             contents = read_contents(RunFolder.open(path))
         except TlslabError:
             continue  # No run folder, or one that another command complains about.
-        if contents.experiment.kind == kind:
+        if contents.experiment.design is not None:
             found.append((contents.environment.created, path))
     if not found:
         raise UsageError(
-            f"no run folder of the kind '{kind}' below {below}/", "name one, or make one first"
+            f"no run folder of calibrate below {below}/",
+            "name one, or make one: tlslab run calibrate --target SERVER",
         )
     return max(found)[1]
 

@@ -1,10 +1,12 @@
 """An experiment: factors, their levels, what is pinned, what is left out."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from itertools import product
 from typing import Any
 
+from tlslab.model.design import Design, centre
 from tlslab.model.stopping import Stopping
 from tlslab.model.workload import Workload
 
@@ -85,6 +87,7 @@ class Experiment:
     `published` names the data file of a study whose ratios are shown beside ours. `kind` says what
     is done with a cell; `settings` are those of a kind beside the workload, None for `matrix`. With
     `stopping` a run of the kind `matrix` ends when its answer is known, and `blocks` are the most.
+    `design`: which combinations of levels are planned; None for all.
     """
 
     name: str
@@ -101,6 +104,27 @@ class Experiment:
     kind: str = DEFAULT_KIND
     settings: Any = None
     stopping: Stopping | None = None
+    design: Design | None = None
+
+    @property
+    def centre(self) -> dict[str, str]:
+        """The first level of each factor."""
+        return centre({factor.name: factor.levels for factor in self.factors})
+
+    def combinations(self) -> Iterator[dict[str, str]]:
+        """The combinations of levels that are planned, as `as_planned` has them; some twice."""
+        factors = {factor.name: factor.levels for factor in self.factors}
+        if self.design is not None:
+            yield from map(self.as_planned, self.design.combinations(factors))
+            return
+        for levels in product(*factors.values()):
+            yield self.as_planned(dict(zip(factors, levels, strict=True)))
+
+    def fitted(self) -> Iterator[dict[str, str]]:
+        """Those of a design that a model is fitted to; none without a design."""
+        if self.design is not None:
+            factors = {factor.name: factor.levels for factor in self.factors}
+            yield from map(self.as_planned, self.design.fitted(factors))
 
     def as_planned(self, factors: Mapping[str, str]) -> dict[str, str]:
         """A combination of levels, with those of factors that do not belong to it replaced."""

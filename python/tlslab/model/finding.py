@@ -91,7 +91,8 @@ class CellSummary:
     """One cell: its verdict with the reasons, its estimates by name, and ApacheBench's block.
 
     `lower_bounds` names the estimates that are no more than that: the generator was the limit.
-    `unsaturated` names the rates that are nobody's limit: neither server nor generator was busy.
+    `unsaturated` names the rates that are neither server's nor generator's limit: both had time
+    left, or other programs took a part of the server's processor.
     """
 
     key: str

@@ -1,11 +1,9 @@
 """The cells of an experiment, and the combinations that are left out, each with its reason."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import product
 
-from tlslab.model.costs import fitted, held_out
 from tlslab.model.deployment import NO_FRONT, Deployment
-from tlslab.model.experiment import COSTS, Experiment, Pin, matches
+from tlslab.model.experiment import Experiment, Pin, matches
 from tlslab.model.names import find_group, find_suite
 from tlslab.model.plan import Cell, Excluded
 from tlslab.model.profile import Profile
@@ -46,22 +44,10 @@ def cell_key(factors: Factors) -> str:
 def _combinations(experiment: Experiment) -> Iterator[Factors]:
     """Every combination once; where a factor does not belong it has one level of its own."""
     seen = set()
-    for levels in _planned(experiment):
-        factors = experiment.as_planned(levels)
+    for factors in experiment.combinations():
         if (key := cell_key(factors)) not in seen:
             seen.add(key)
             yield factors
-
-
-def _planned(experiment: Experiment) -> Iterator[dict[str, str]]:
-    """All combinations of levels, or those that a cost model needs."""
-    if experiment.kind == COSTS:
-        yield from fitted(experiment)
-        yield from held_out(experiment)
-        return
-    names = [factor.name for factor in experiment.factors]
-    for levels in product(*(factor.levels for factor in experiment.factors)):
-        yield dict(zip(names, levels, strict=True))
 
 
 def _exclusion(experiment: Experiment, factors: Factors) -> str | None:

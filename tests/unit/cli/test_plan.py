@@ -36,7 +36,7 @@ def test_a_load_is_answered_with_processors(
     ended = run(["plan", str(folder), "--new", "5000/s", *MIX, "--objective", "p99<50ms"])
     said = capsys.readouterr().out
     assert ended == 0
-    assert said.startswith("2 processors (95 %: 2 to 2) carry 5,000 new connections/s")
+    assert said.startswith("2 processors (95 %: 2 to 3) carry 5,000 new connections/s")
     assert "held out of its fit" in said
     assert "full handshake" in said
 
@@ -59,7 +59,7 @@ def test_the_newest_calibration_is_taken(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert run(["plan", "--processors", "4"]) == 2
-    assert "no run folder of the kind 'costs' below runs/" in capsys.readouterr().err
+    assert "no run folder of calibrate below runs/" in capsys.readouterr().err
     (tmp_path / "runs").mkdir()
     (tmp_path / "runs" / "one").symlink_to(folder)
     (tmp_path / "runs" / "none").mkdir()

@@ -20,7 +20,10 @@ def findings(model: CostModel | None, checks: Sequence[Check], server: str) -> t
     if checks:
         found.append(_error(checks))
     else:
-        text = "No mix was held out of the fit: how far the model is off is not known."
+        text = (
+            "No mix that was held out of the fit has a result: how far the model is off is not "
+            "known."
+        )
         found.append(Finding("model_unchecked", text))
     return tuple(found)
 

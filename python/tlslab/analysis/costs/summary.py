@@ -11,7 +11,6 @@ from tlslab.analysis.kinds import ANALYSTS
 from tlslab.analysis.matrix.cells import judged_cells
 from tlslab.analysis.measures import UNITS
 from tlslab.analysis.stats.estimate import estimate
-from tlslab.model.costs import centre, fitted
 from tlslab.model.experiment import COSTS
 from tlslab.model.finding import CellSummary, Summary
 from tlslab.model.run import RunContents
@@ -41,10 +40,10 @@ def calibration(contents: RunContents) -> Calibration:
         each.measured(contents.plan.blocks, anytime=False) for each in judged_cells(contents)
     ]
     cells = [replace(cell, summary=_of_costs(cell)) for cell in measured]
-    seen = list(fitted(experiment))
+    seen = list(experiment.fitted())
     to_fit = tuple(cell for cell in cells if dict(cell.summary.factors) in seen)
     others = tuple(cell for cell in cells if dict(cell.summary.factors) not in seen)
-    model = fit(to_fit, centre(experiment))
+    model = fit(to_fit, experiment.centre)
     return Calibration(to_fit, others, model, () if model is None else checks(model, others))
 
 

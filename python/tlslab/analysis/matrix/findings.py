@@ -94,7 +94,7 @@ class _Reporter:
             text += f" Not ranked, because the generator was the limit: {joined(bounded)}."
         if unsaturated := [self._name(c) for c in self._cells if RATE in c.summary.unsaturated]:
             text += (
-                " Not ranked by rate, because neither the server nor the generator was busy: "
+                " Not ranked by rate, because neither the server nor the generator was the limit: "
                 f"{joined(unsaturated)}."
             )
         return Finding("answer", text, tuple(each.cell.summary.key for each in ranked))

@@ -12,11 +12,10 @@ from tlslab.analysis.costs.model import COST, fit
 from tlslab.analysis.costs.parts import parts_of
 from tlslab.analysis.costs.summary import calibration
 from tlslab.experiment import load
-from tlslab.model.costs import centre, fitted
 from tlslab.model.finding import CellSummary
 
 CALIBRATE = load("calibrate")
-MIDDLE = centre(CALIBRATE)
+MIDDLE = CALIBRATE.centre
 MIX = {**MIDDLE, "resumed": "60%", "requests": "8", "document_bytes": "4096"}
 
 
@@ -24,7 +23,7 @@ def cells(noise: float, blocks: int, rng: np.random.Generator) -> list[Measured]
     """The cells of the fit, with a noise of each trial and one that a block's cells share."""
     shared = rng.normal(0, noise, blocks)
     found = []
-    for levels in fitted(CALIBRATE):
+    for levels in CALIBRATE.fitted():
         logs = shared + rng.normal(0, noise, blocks)
         values = (true_cost(levels) * np.exp(logs)).tolist()
         summary = CellSummary(str(levels), levels, "valid", (), blocks, {})
