@@ -10,21 +10,25 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
-from live.harness import Tlslab, assert_finished, trials
+from live.harness import Tlslab, assert_finished, trials, wait_for_trials
 
 Small = Callable[..., str]
 
 KILLS = int(os.environ.get("TLSLAB_KILLS", "10"))
 
-# From the start of the interpreter into the third trial or so.
-LONGEST_S = 3.0
+# A kill comes at a random moment after the start, or after the first trial of that start: in the
+# setting up, in a trial, or in what is written after one.
+LONGEST_S = 1.5
 
 # At every fifth kill a second process asks for the folder while the first is at work on it.
 RIVAL_EVERY = 5
 
 
-def _end_after(child: subprocess.Popen[str], seconds: float) -> bool:
-    """Kills a process after some time, unless it has ended by then; whether it was killed."""
+def _kill(child: subprocess.Popen[str], folder: Path, draw: random.Random) -> bool:
+    """Kills a process at a random moment, unless it has ended by then; whether it was killed."""
+    if draw.random() < 2 / 3:
+        wait_for_trials(folder, len(trials(folder)) + 1)
+    seconds = draw.uniform(0, LONGEST_S)
     try:
         child.communicate(timeout=seconds)
     except subprocess.TimeoutExpired:
@@ -32,6 +36,12 @@ def _end_after(child: subprocess.Popen[str], seconds: float) -> bool:
         child.communicate()
         return True
     return False
+
+
+def _where(folder: Path) -> list[str]:
+    """The folder to go on with, or to make where a kill came before its plan was written."""
+    begun = (folder / "plan.json").exists()
+    return ["--resume", "r"] if begun else ["--out", "r", "--seed", "11"]
 
 
 def _check_rival(tlslab: Tlslab, arguments: list[str]) -> None:
@@ -55,14 +65,14 @@ def test_kills_at_random_moments_lose_nothing_and_count_nothing_twice(
 ) -> None:
     draw = random.Random(20_261_124)
     folder = tmp_path / "r"
-    # More trials than the kills let through: each start carries out two or three.
-    arguments = ["run", small(blocks=2 * KILLS, measure_ms=150)]
+    # More trials than the kills let through: each start carries out two or three of them.
+    arguments = ["run", small(blocks=3 * KILLS, measure_ms=150)]
     before: list[bytes] = []
     killed = 0
     for number in range(KILLS):
         begun = (folder / "plan.json").exists()
-        where = ["--resume", "r"] if begun else ["--out", "r", "--seed", "11"]
-        killed += _end_after(tlslab.start(*arguments, *where), draw.uniform(0, LONGEST_S))
+        where = _where(folder)
+        killed += _kill(tlslab.start(*arguments, *where), folder, draw)
         tlslab.assert_nothing_left()
         after = trials(folder)
         assert after[: len(before)] == before
@@ -74,12 +84,13 @@ def test_kills_at_random_moments_lose_nothing_and_count_nothing_twice(
             assert after[: len(before)] == before
             before = after
     assert killed >= 0.9 * KILLS, "the run was over before the kills were"
-    ended = tlslab.finish(tlslab.start(*arguments, "--resume", "r"), seconds=60 + 3 * KILLS)
+    last = tlslab.start(*arguments, *_where(folder))
+    ended = tlslab.finish(last, seconds=120 + 5 * KILLS)
     assert_finished(ended, folder)
     after = trials(folder)
     assert after[: len(before)] == before
     numbers = [json.loads(line)["trial"] for line in after]
-    assert sorted(numbers) == list(range(4 * KILLS))
+    assert sorted(numbers) == list(range(6 * KILLS))
     assert list(tlslab.private.iterdir()) == []
 
 

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from tlslab.analysis.stats.estimate import estimate, two_stage_estimate
+from tlslab.analysis.stats.estimate import estimate, mean_interval, two_stage_estimate
 from tlslab.model.two_stage import half_width, repetitions
 
 
@@ -43,3 +43,20 @@ def test_the_interval_holds_although_the_spread_decided_on_the_number(first: int
                 break
     assert 0.94 <= inside / runs <= 0.965
     assert peeked / runs < inside / runs
+
+
+@pytest.mark.parametrize("spread", [0.01, 0.02, 0.08])
+def test_two_equal_maxima_differ_in_one_comparison_of_twenty(spread: float) -> None:
+    """Each cell's spread decides on its number; the pairs that both have are compared."""
+    draw = np.random.default_rng(round(spread * 1000))
+    runs, missed = 2_000, 0
+    for _ in range(runs):
+        cells = []
+        for _ in range(2):
+            values = np.exp(draw.normal(0, spread, 6))
+            cells.append(np.log(values[: repetitions(list(values[:3]), 0.05, 6)]))
+        pairs = min(len(cell) for cell in cells)
+        _, interval, _ = mean_interval(cells[0][:pairs] - cells[1][:pairs], "log ratios")
+        assert interval is not None
+        missed += not interval[0] <= 0 <= interval[1]
+    assert missed / runs <= 0.065
