@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from tlslab.analysis.compare import Measured
-from tlslab.analysis.costs.parts import parts_of
+from tlslab.analysis.costs.parts import BASIC, parts_of
 from tlslab.analysis.measures import MICROSECONDS, RATIO
-from tlslab.analysis.stats.estimate import Array, estimate
+from tlslab.analysis.stats.estimate import Array, estimate, mean_interval
 from tlslab.model.estimate import Estimate
 
 COST = "server_cpu_us_per_connection"
@@ -38,7 +38,7 @@ class CostModel:
 
     def part(self, name: str) -> Estimate:
         """What one of a part costs."""
-        return estimate(self.costs[:, self.parts.index(name)].tolist(), MICROSECONDS)
+        return _mean(self.costs[:, self.parts.index(name)])
 
     def unknown(self, factors: Mapping[str, str]) -> tuple[str, ...]:
         """The parts of a mix that no cell had."""
@@ -53,7 +53,7 @@ class CostModel:
 
     def cost(self, factors: Mapping[str, str]) -> Estimate:
         """What a connection of a mix costs, with the interval over blocks."""
-        return estimate(list(self.by_block(factors).values()), MICROSECONDS)
+        return _mean(np.array(list(self.by_block(factors).values())))
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,8 @@ def fit(cells: Sequence[Measured], centre: Mapping[str, str]) -> CostModel | Non
     ]
     if not rows:
         return None
-    named = dict.fromkeys(name for counts, _ in rows for name in counts)
+    found = dict.fromkeys(name for counts, _ in rows for name in counts)
+    named = [*(name for name in BASIC if name in found), *(n for n in found if n not in BASIC)]
     design = np.array([[counts.get(name, 0.0) for name in named] for counts, _ in rows])
     kept = _separable(design)
     parts = [name for number, name in enumerate(named) if number in kept]
@@ -99,6 +100,13 @@ def fit(cells: Sequence[Measured], centre: Mapping[str, str]) -> CostModel | Non
     if not blocks:
         return None
     return CostModel(centre, tuple(parts), tuple(merged), tuple(blocks), np.array(costs))
+
+
+def _mean(values: Array) -> Estimate:
+    """The mean over blocks, not of logarithms: parts are differences, and may be less than 0."""
+    centre, interval, method = mean_interval(values, "values")
+    low, high = (None, None) if interval is None else interval
+    return Estimate(centre, low, high, len(values), MICROSECONDS, method)
 
 
 def _separable(design: Array) -> list[int]:

@@ -15,6 +15,9 @@ RESUMED = "resumed handshake"
 REQUEST = "request"
 KILOBYTE = "kB sent"
 
+# What every connection is made of, whatever its levels.
+BASIC = (FULL, RESUMED, REQUEST, KILOBYTE)
+
 # Bytes of a document in a kilobyte.
 KILO = 1000
 
