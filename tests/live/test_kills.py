@@ -10,6 +10,8 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from live.harness import Tlslab, assert_finished, trials, wait_for_trials
 
 Small = Callable[..., str]
@@ -60,6 +62,7 @@ def _check_rival(tlslab: Tlslab, arguments: list[str]) -> None:
     assert refused <= 1
 
 
+@pytest.mark.timeout(180 + 12 * KILLS)
 def test_kills_at_random_moments_lose_nothing_and_count_nothing_twice(
     tlslab: Tlslab, small: Small, tmp_path: Path
 ) -> None:

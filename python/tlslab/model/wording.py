@@ -31,7 +31,6 @@ _FORMS = {
     "front": "behind {}",
     "dh_bits": "DH {}",
     "resume": "resumption by {}",
-    "resumed": "{} resumed",
 }
 
 
@@ -50,6 +49,8 @@ def level_label(factor: str, level: str) -> str:
             return "no resumption"
         case "dh_bits", _ if not level.isdigit():
             return "no DH"
+        case "resumed", _:
+            return f"{level.removesuffix('%')} % resumed"
         case "jdk", _:
             return level.rstrip("/").rpartition("/")[2]
         case _:
@@ -105,8 +106,14 @@ def difference(share: float) -> str:
     return f"{math.ceil((1 + share) * 10) / 10:g} times" if share < 9 else "more than 10 times"
 
 
-# Between the ends of a range of ranks.
+# Between the ends of a range.
 RANGE = "–"
+
+
+def range_words(low: str, high: str) -> str:
+    """A range with its ends in figures: `3.5–10.4`; `-2.4 to 4.3`, where a dash would be a sign."""
+    dash = RANGE if not (low + high).count("-") else " to "
+    return f"{low}{dash}{high}"
 
 
 def rank_words(best: int, worst: int) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 from tlslab.model.figure import Figure, Series
 from tlslab.model.wording import figure as figure_text
+from tlslab.model.wording import range_words
 from tlslab.report.charts import label
 
 Drawn = dict[str, Any]
@@ -62,7 +63,7 @@ def reported(series: Series, index: int) -> str:
     low, high = _end(series.low, index), _end(series.high, index)
     if low is None or high is None:
         return figure_text(value)
-    return f"{figure_text(value)} ({figure_text(low)}–{figure_text(high)})"
+    return f"{figure_text(value)} ({range_words(figure_text(low), figure_text(high))})"
 
 
 def place_text(place: float) -> str:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from tlslab.model.estimate import Estimate
 from tlslab.model.figure import DataTable, Figure, Series, TableCell
 from tlslab.model.wording import figure as figure_text
+from tlslab.model.wording import range_words
 from tlslab.report import view
 from tlslab.report.drawing import place_text
 
@@ -98,7 +99,8 @@ def _value(series: Series, index: int) -> Place:
         return _place(None)
     low = series.low[index] if index < len(series.low) else None
     high = series.high[index] if index < len(series.high) else None
-    interval = "" if low is None or high is None else f"{figure_text(low)}–{figure_text(high)}"
+    ends = () if low is None or high is None else (figure_text(low), figure_text(high))
+    interval = range_words(*ends) if ends else ""
     return Place(view.Value(figure_text(value), interval), True)
 
 

@@ -17,6 +17,7 @@ from tlslab.model.wording import (
     cell_label,
     difference,
     figure,
+    range_words,
     rank_words,
     ratio_figure,
     setting_of,
@@ -196,7 +197,7 @@ def _value(
     low, high = interval
     if low is None or high is None:
         return Value(write(centre), "no interval", method)
-    reported = f"{write(low)}–{write(high)}" if low < high else ""
+    reported = range_words(write(low), write(high)) if low < high else ""
     return Value(write(centre), reported, method)
 
 

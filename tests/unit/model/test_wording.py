@@ -2,7 +2,7 @@
 
 import pytest
 
-from tlslab.model.wording import ratio_figure
+from tlslab.model.wording import level_label, range_words, ratio_figure
 
 
 @pytest.mark.parametrize(
@@ -21,3 +21,15 @@ from tlslab.model.wording import ratio_figure
 )
 def test_ratio_keeps_the_digits_that_it_can_carry(ratio: float, written: str) -> None:
     assert ratio_figure(ratio) == written
+
+
+def test_a_range_with_a_sign_has_no_dash_between_its_ends() -> None:
+    assert range_words("3.5", "10.4") == "3.5–10.4"
+    assert range_words("-2.4", "4.3") == "-2.4 to 4.3"
+
+
+def test_levels_of_a_mix_are_written_with_their_units() -> None:
+    levels = {"document_bytes": "262144", "resumed": "60%", "requests": "1"}
+    assert [level_label(*each) for each in levels.items()] == [
+        "262,144 B", "60 % resumed", "1 request",
+    ]  # fmt: skip
