@@ -6,7 +6,7 @@ confidence limits about effect measures"), on logarithms.
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from tlslab.analysis.compare import EQUIVALENCE, judged_together, may_differ

@@ -37,7 +37,8 @@ def command(
     across_machines: Annotated[
         bool,
         typer.Option(
-            "--across-machines", help="Join the runs of unlike machines, instead of one history each."
+            "--across-machines",
+            help="Join the runs of unlike machines, instead of one history each.",
         ),
     ] = False,
     as_json: AsJson = False,

@@ -13,7 +13,7 @@ _ESTIMATES = {
     "server_cpu_us_per_connection": "server's processor time per connection",
 }
 
-# The sentence on top names so many changes; the rest is below it.
+# The sentence on top names three changes at most; the rest is below it.
 _NAMED = 3
 
 NOISE = (
@@ -57,6 +57,11 @@ def judged_cells(found: History) -> int:
 def estimate_words(name: str) -> str:
     """An estimate's name in words."""
     return _ESTIMATES.get(name, name)
+
+
+def unit_words(unit: str) -> str:
+    """A unit behind a figure; none for rates, whose names have it."""
+    return {"us": "µs", "1/s": ""}.get(unit, unit)
 
 
 def headline(found: History) -> str:

@@ -108,7 +108,9 @@ def _setting(run: Run, across_machines: bool) -> str:
 def _plain(value: object) -> object:
     """A workload as nested lists, in an order of its own."""
     if isinstance(value, Mapping):
-        return sorted((str(name), json.dumps(_plain(each), default=str)) for name, each in value.items())
+        return sorted(
+            (str(name), json.dumps(_plain(each), default=str)) for name, each in value.items()
+        )
     return value
 
 

@@ -46,7 +46,7 @@ def share_with_a_change(made: Iterator[np.ndarray], count: int) -> float:
     return sum(any(each.points for each in found(logs)) for logs in made) / count
 
 
-@pytest.mark.parametrize(("runs", "count"), [(20, HISTORIES), (8, 500), (60, 200)])
+@pytest.mark.parametrize(("runs", "count"), [(20, HISTORIES), (8, 2 * HISTORIES), (60, 200)])
 def test_without_a_change_at_most_one_history_of_twenty_has_one(runs: int, count: int) -> None:
     assert share_with_a_change(histories(count, runs), count) <= 0.05
 
