@@ -17,9 +17,9 @@ _ESTIMATES = {
 _NAMED = 3
 
 NOISE = (
-    "Both rates of error hold for runs that differ by independent noise. A machine that drifts, or "
-    "is slow for several runs in a row, gives changes too: measure the old version again before "
-    "you blame the new one."
+    "At most one history of twenty has a false change, if runs differ by independent noise. A "
+    "machine that drifts, or is slow for several runs in a row, gives changes too: measure the old "
+    "version again before you blame the new one."
 )
 
 
@@ -33,15 +33,23 @@ class CellChanges:
 
 
 def changed_cells(found: History) -> tuple[CellChanges, ...]:
-    """The cells with a change in one estimate at least, in the order of the plan."""
+    """The cells with a change in one estimate at least: slowdowns in force first, then open ones."""
     cells: dict[tuple[str, str], list[CellHistory]] = {}
     for each in found.cells:
         cells.setdefault((each.history, each.cell), []).append(each)
-    return tuple(
+    changed = [
         CellChanges(history, series[0].label, tuple(each for each in series if each.changes))
         for (history, _), series in cells.items()
         if any(each.changes for each in series)
-    )
+    ]
+    return tuple(sorted(changed, key=_gravity))
+
+
+def _gravity(cell: CellChanges) -> int:
+    changes = [change for series in cell.series for change in series.changes]
+    if any(change.verdict == "slower" and change.in_force for change in changes):
+        return 0
+    return 1 if any(change.in_force is None for change in changes) else 2
 
 
 def unchanged(found: History) -> tuple[CellHistory, ...]:
@@ -100,13 +108,13 @@ def _short(cell: CellChanges) -> str:
     """The cell's newest change, of the first of its estimates."""
     series = cell.series[0]
     change = series.changes[-1]
-    return f"{cell.label}: {estimate_words(series.estimate)} {size(change)} at {change.after}"
+    return f"{cell.label}: {estimate_words(series.estimate)} {size(change)} from {change.after} on"
 
 
 def size(change: Change) -> str:
     """The change in percent, with its interval: `-8.1 % (95 %: -10.2 to -6.0 %)`."""
     if change.low is None or change.high is None:
-        return f"{_signed(change.ratio)} % (no interval: one run on a side)"
+        return f"{_signed(change.ratio)} % (no interval)"
     low, high = _signed(change.low), _signed(change.high)
     return f"{_signed(change.ratio)} % (95 %: {low} to {high} %)"
 
