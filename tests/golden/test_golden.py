@@ -11,11 +11,13 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from factories.history import made_runs
 from factories.run import World, made_run
 from tlslab.analysis import summarise
+from tlslab.analysis.history import history
 from tlslab.experiment import load, with_levels
 from tlslab.model.finding import Summary
-from tlslab.report import render_ab, render_html, render_text
+from tlslab.report import render_ab, render_history_text, render_html, render_text
 from tlslab.store import from_json, to_json
 
 FOLDER = Path(__file__).parent
@@ -42,6 +44,20 @@ def test_the_terminals_report(summary: Summary) -> None:
     assert isinstance(console.file, io.StringIO)
     lines = (line.rstrip() for line in console.file.getvalue().splitlines())
     compare("groups.txt", "\n".join(lines) + "\n")
+
+
+def test_the_terminals_history() -> None:
+    """At 80 columns: a slowdown, one that was undone, and a single slow run at the end."""
+    facts = [{"tlslab": "0.1.0"}] * 8 + [{"tlslab": "0.2.0"}] * 13
+    slower = {
+        "X25519": [1.0] * 8 + [1.12] * 6 + [1.0] * 7,
+        "P-256": [1.0] * 20 + [1.3],
+    }
+    console = Console(file=io.StringIO(), width=80)
+    console.print(render_history_text(history(made_runs(slower, facts=facts))))
+    assert isinstance(console.file, io.StringIO)
+    lines = (line.rstrip() for line in console.file.getvalue().splitlines())
+    compare("history.txt", "\n".join(lines) + "\n")
 
 
 def test_abs_blocks(summary: Summary) -> None:

@@ -4,7 +4,7 @@
 of the kinds of experiments, `studies` what published studies add to them. `measures` takes one
 value of each estimate from each trial, `keep_alive` those of keep-alive requests, `validity` judges
 trials and cells, `compare` has ratios paired by block, `published` sets a study's ratios beside
-ours, `overlay` lays two runs over each other.
+ours, `overlay` lays two runs over each other, `history` finds changes over many.
 """
 
 from tlslab.analysis import benchmark, capacity, costs, matrix

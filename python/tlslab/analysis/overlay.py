@@ -6,11 +6,12 @@ confidence limits about effect measures"), on logarithms.
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from tlslab.analysis.compare import EQUIVALENCE, judged_together, may_differ
 from tlslab.analysis.measures import RATIO
+from tlslab.analysis.run_facts import run_facts
 from tlslab.analysis.stats.estimate import p_of_interval
 from tlslab.model.errors import UsageError
 from tlslab.model.estimate import Estimate
@@ -228,7 +229,7 @@ def verdict_words(comparison: Comparison) -> str:
 
 def _differences(first: Side, second: Side) -> DataTable:
     """What the two runs do not have in common, as far as their folders know."""
-    sides = [_facts(side.summary) for side in (first, second)]
+    sides = [run_facts(side.summary) for side in (first, second)]
     names = list(dict.fromkeys([*sides[0], *sides[1]]))
     rows = [(name, sides[0].get(name, "-"), sides[1].get(name, "-")) for name in names]
     return DataTable(
@@ -238,30 +239,6 @@ def _differences(first: Side, second: Side) -> DataTable:
         columns=("fact", first.name, second.name),
         rows=tuple(row for row in rows if row[1] != row[2]),
     )
-
-
-def _facts(summary: Summary) -> dict[str, str]:
-    where, what = summary.environment, summary.experiment
-    facts: dict[str, object] = {
-        "made": where.created,
-        "target": where.target.name,
-        "software": where.target.software,
-        "TLS library": where.target.backend,
-        "blocks": what.blocks,
-        **{f"machine: {name}": value for name, value in where.machine.items()},
-        **{f"version: {name}": value for name, value in where.versions.items()},
-        **{f"workload: {name}": value for name, value in _flat(what.workload)},
-        **{f"levels: {name}": ", ".join(levels) for name, levels in what.factors.items()},
-    }
-    return {name: f"{value}" for name, value in facts.items()}
-
-
-def _flat(values: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str, object]]:
-    for name, value in values.items():
-        if isinstance(value, Mapping):
-            yield from _flat(value, f"{prefix}{name}.")
-        else:
-            yield f"{prefix}{name}", list(value) if isinstance(value, tuple) else value
 
 
 def _figures(first: Side, second: Side, pairs: Sequence[Pair]) -> Iterator[Figure]:

@@ -7,6 +7,7 @@ from tlslab.cli import (
     completion,
     doctor,
     experiments,
+    history,
     load,
     plan,
     probe,
@@ -31,6 +32,7 @@ app.command("run", context_settings=_HELP)(run.command)
 app.command("report", context_settings=_HELP)(report.command)
 app.command("compare", context_settings=_HELP)(compare.command)
 app.command("plan", context_settings=_HELP)(plan.command)
+app.command("history", context_settings=_HELP)(history.command)
 app.command("probe", context_settings=_HELP)(probe.command)
 app.command("scale", context_settings=_HELP)(scale.command)
 app.command("validate", context_settings=_HELP)(validate.command)

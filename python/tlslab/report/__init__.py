@@ -6,13 +6,19 @@ eye, jinja2 escapes for HTML, `charts` escapes for Plotly.
 
 from tlslab.report.ab import render_ab
 from tlslab.report.facts import resume_command
+from tlslab.report.history_page import render_history_html
+from tlslab.report.history_text import render_history_text
+from tlslab.report.history_words import reason as history_reason
 from tlslab.report.html import render_html
 from tlslab.report.plain import plain
 from tlslab.report.text import render_text, warning_lines
 
 __all__ = [
+    "history_reason",
     "plain",
     "render_ab",
+    "render_history_html",
+    "render_history_text",
     "render_html",
     "render_text",
     "resume_command",

@@ -36,7 +36,7 @@ def render_html(summary: Summary, plotly_at: str | None = None) -> str:
     headline = view.headline(summary, sections)
     study, published = view.published(summary)
     return (
-        _environment()
+        page_environment()
         .get_template("report.html.j2")
         .render(
             summary=summary,
@@ -65,7 +65,8 @@ def render_html(summary: Summary, plotly_at: str | None = None) -> str:
 
 
 @cache
-def _environment() -> Environment:
+def page_environment() -> Environment:
+    """Templates whose every output is sanitised and escaped."""
     environment = Environment(
         loader=PackageLoader("tlslab.report"),
         autoescape=True,

@@ -2,5 +2,6 @@
 
 from tlslab.store.codec import from_json, to_json
 from tlslab.store.folder import RunFolder
+from tlslab.store.several import run_folders, short_names
 
-__all__ = ["RunFolder", "from_json", "to_json"]
+__all__ = ["RunFolder", "from_json", "run_folders", "short_names", "to_json"]

@@ -138,7 +138,7 @@ class RunFolder:
                 data = json.loads(line)
                 _check_schema(data, TRIAL_SCHEMA)
                 yield from_json(data, Trial)
-            except (ValueError, StoreError) as error:
+            except (ValueError, RecursionError, StoreError) as error:
                 raise StoreError(f"{path}:{number}: {error}", TAKE_OUT) from None
 
     def append(self, trial: Trial) -> None:
@@ -199,7 +199,7 @@ class RunFolder:
             _check_schema(data, schema)
             known = {field.name for field in fields(kind)}  # type: ignore[arg-type]
             return from_json({k: v for k, v in data.items() if k in known}, kind)
-        except (ValueError, StoreError) as error:
+        except (ValueError, RecursionError, StoreError) as error:
             raise StoreError(f"{path}: {error}", DAMAGED) from None
 
 

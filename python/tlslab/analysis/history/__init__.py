@@ -1,0 +1,7 @@
+"""Changes over many runs of the same cells: `series` puts them in line, `changes` finds steps."""
+
+from tlslab.analysis.history.changes import LEAST_RUNS, SMALLEST
+from tlslab.analysis.history.series import Run
+from tlslab.analysis.history.summary import history
+
+__all__ = ["LEAST_RUNS", "SMALLEST", "Run", "history"]

@@ -1,0 +1,161 @@
+"""Runs in line: which belong to one history, and the values of each cell over them. Pure."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from tlslab.analysis.gate import RATES
+from tlslab.analysis.overlay import WARNING
+from tlslab.model.errors import StoreError
+from tlslab.model.finding import CellSummary, Summary
+from tlslab.model.wording import cell_label, counted
+
+SERVER_COST = "server_cpu_us_per_connection"
+
+# The facts by which machines are of one kind: rates of unlike ones say nothing about a change.
+_KIND_OF_MACHINE = ("system", "architecture", "processor", "usable_processors", "virtual")
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run with the name that it has in the history."""
+
+    name: str
+    summary: Summary
+
+    @property
+    def began(self) -> datetime:
+        """When the run began. Raises StoreError for a folder whose time cannot be read."""
+        text = self.summary.environment.created
+        try:
+            found = datetime.fromisoformat(text)
+            return (found if found.tzinfo else found.replace(tzinfo=UTC)).astimezone(UTC)
+        except (ValueError, OverflowError):
+            message = f"{self.name}: environment.json has no time in 'created': {text!r:.60}"
+            raise StoreError(message, "take a whole copy of the folder, or leave it out") from None
+
+    @property
+    def machine(self) -> str:
+        """The kind of machine, in words."""
+        facts = self.summary.environment.machine
+        named = [str(facts[name]) for name in ("processor", "architecture") if name in facts]
+        usable = facts.get("usable_processors", facts.get("processors"))
+        used = counted(usable, "processor") if isinstance(usable, int) else ""
+        return ", ".join([*named, *([used] if used else [])]) or "an unknown machine"
+
+
+@dataclass(frozen=True)
+class Line:
+    """One estimate of one cell over the runs that have it, oldest first."""
+
+    history: str
+    cell: CellSummary
+    estimate: str
+    unit: str
+    runs: tuple[Run, ...]
+    values: tuple[float, ...]
+
+    @property
+    def label(self) -> str:
+        """The cell in words."""
+        return cell_label(self.cell.factors)
+
+
+def in_order(runs: Sequence[Run]) -> list[Run]:
+    """The runs by the time at which they began."""
+    return sorted(runs, key=lambda run: (run.began, run.name))
+
+
+def lines(runs: Sequence[Run], across_machines: bool) -> list[Line]:
+    """The series of all cells; `runs` are in order, those of unlike machines apart or together."""
+    histories: dict[str, list[Run]] = {}
+    for run in runs:
+        histories.setdefault(_setting(run, across_machines), []).append(run)
+    named = _names(list(histories.values()), across_machines)
+    return [
+        line
+        for name, members in zip(named, histories.values(), strict=True)
+        for line in _lines_of(name, members)
+    ]
+
+
+def unlike_machines(runs: Sequence[Run], across_machines: bool) -> tuple[str, ...]:
+    """A warning where the runs come from machines of several kinds."""
+    machines = list(dict.fromkeys(run.machine for run in runs))
+    if len({_machine(run) for run in runs}) < 2:
+        return ()
+    if across_machines:
+        return (f"The runs come from unlike machines: {'; '.join(machines)}. {WARNING}",)
+    return (
+        f"The runs come from unlike machines: {'; '.join(machines)}. Each kind has a history of "
+        "its own; --across-machines joins them.",
+    )
+
+
+def _machine(run: Run) -> str:
+    facts = run.summary.environment.machine
+    return json.dumps([str(facts.get(name)) for name in _KIND_OF_MACHINE])
+
+
+def _setting(run: Run, across_machines: bool) -> str:
+    """What runs must share to be one history: experiment, workload, target, kind of machine."""
+    what = run.summary.experiment
+    parts = [what.kind, what.name, what.target, _plain(what.workload)]
+    return json.dumps([*parts, "" if across_machines else _machine(run)], default=str)
+
+
+def _plain(value: object) -> object:
+    """A workload as nested lists, in an order of its own."""
+    if isinstance(value, Mapping):
+        return sorted(
+            (str(name), json.dumps(_plain(each), default=str)) for name, each in value.items()
+        )
+    return value
+
+
+def _names(histories: Sequence[Sequence[Run]], across_machines: bool) -> list[str]:
+    """Experiment and target of each history, with the machine, numbered where they are equal."""
+    names: list[str] = []
+    for runs in histories:
+        what = runs[0].summary.experiment
+        name = f"{what.name}, {what.target}"
+        if not across_machines:
+            name += f", {runs[0].machine}"
+        same = sum(each.partition(" #")[0] == name for each in names)
+        names.append(f"{name} #{same + 1}" if same else name)
+    return names
+
+
+def _lines_of(name: str, runs: Sequence[Run]) -> Iterator[Line]:
+    """The lines of one history, in the order of the newest plan."""
+    cells: dict[tuple[frozenset[tuple[str, str]], str], list[tuple[Run, CellSummary]]] = {}
+    for run in reversed(runs):
+        for cell in run.summary.cells:
+            for estimate in _usable(cell):
+                key = (frozenset(cell.factors.items()), estimate)
+                cells.setdefault(key, []).append((run, cell))
+    for (_, estimate), found in cells.items():
+        found.reverse()
+        newest = found[-1][1]
+        yield Line(
+            history=name,
+            cell=newest,
+            estimate=estimate,
+            unit=newest.estimates[estimate].unit,
+            runs=tuple(run for run, _ in found),
+            values=tuple(cell.estimates[estimate].value for _, cell in found),
+        )
+
+
+def _usable(cell: CellSummary) -> Iterator[str]:
+    """The estimates of a cell that have a history: its rate and the server's cost."""
+    rate = next((name for name in RATES if name in cell.estimates), None)
+    bounded = cell.verdict == "at_least"
+    for name in (rate, SERVER_COST):
+        if name is None or name not in cell.estimates or cell.estimates[name].value <= 0:
+            continue
+        if name in (*cell.lower_bounds, *cell.unsaturated) or (name == rate and bounded):
+            continue
+        if cell.verdict in ("valid", "at_least"):
+            yield name

@@ -1,0 +1,114 @@
+"""Many runs of the same cells over time: series, changes, and what changed with them."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+ChangeVerdict = Literal["slower", "faster", "cannot_tell"]
+HistoryVerdict = Literal["slower", "not_slower", "cannot_tell"]
+
+
+@dataclass(frozen=True)
+class HistoryRun:
+    """A run of a history: its folder's name, when it began (ISO 8601), its machine and server."""
+
+    name: str
+    began: str
+    machine: str
+    target: str
+    tlslab: str
+
+
+@dataclass(frozen=True)
+class FactChange:
+    """A fact of the environment that two runs do not share: listed, never called a cause."""
+
+    fact: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True)
+class Change:
+    """A change of level between two neighbouring runs of a series.
+
+    `index`: the first value after it, counted from 0; `before` and `after` name the runs. `ratio`
+    is the level after over the level before, with Welch's 95 % interval (as if its place had been
+    known beforehand), which is None where a side has fewer than two runs. `p` is adjusted for the
+    places of the series, not for the other series. `in_force`: whether the level of the newest runs
+    is established to differ from that before the change, in the same direction; None where it has
+    no interval.
+    """
+
+    index: int
+    before: str
+    after: str
+    ratio: float
+    low: float | None
+    high: float | None
+    n_before: int
+    n_after: int
+    p: float
+    verdict: ChangeVerdict
+    in_force: bool | None
+    facts: tuple[FactChange, ...]
+
+
+@dataclass(frozen=True)
+class Level:
+    """The geometric mean of a series from one run to another (counted from 0, both included)."""
+
+    first: int
+    last: int
+    value: float
+
+
+@dataclass(frozen=True)
+class CellHistory:
+    """One estimate of one cell over the runs that have it, oldest first.
+
+    `history` names experiment, server and machine; `runs` and `values` are equally long.
+    `levels` are the segments between the changes. `findable` is the lasting step in the middle of
+    the series that would have been found nine times of ten, as a share (0.03: 3 %); None where too
+    few runs have the cell for any change to be found: such a series is not judged.
+    """
+
+    history: str
+    cell: str
+    label: str
+    estimate: str
+    unit: str
+    runs: tuple[str, ...]
+    values: tuple[float, ...]
+    levels: tuple[Level, ...]
+    changes: tuple[Change, ...]
+    findable: float | None
+
+    @property
+    def judged(self) -> bool:
+        """Whether there were enough runs to look for a change."""
+        return self.findable is not None
+
+
+@dataclass(frozen=True)
+class History:
+    """What `tlslab history` found; every page and text of it is made of this and of nothing else.
+
+    `verdict`: `slower` when a slowdown is established and in force at the newest run, `cannot_tell`
+    when one is open or no cell has enough runs, else `not_slower`. `least_runs` is what a series
+    needs to be judged, `smallest` the smallest change that counts, as a share.
+    """
+
+    verdict: HistoryVerdict
+    runs: tuple[HistoryRun, ...]
+    cells: tuple[CellHistory, ...]
+    least_runs: int
+    smallest: float
+    warnings: tuple[str, ...] = ()
+    schema: str = "tlslab.history/1"
+
+    def run(self, name: str) -> HistoryRun:
+        """The run with this name. Raises KeyError when there is none."""
+        for run in self.runs:
+            if run.name == name:
+                return run
+        raise KeyError(name)

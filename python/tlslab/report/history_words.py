@@ -1,0 +1,192 @@
+"""A history in sentences, for the terminal and the page alike."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tlslab.model.history import CellHistory, Change, History
+from tlslab.model.wording import counted, difference, figure, joined
+
+_ESTIMATES = {
+    "connections_per_s": "new connections/s",
+    "capacity_connections_per_s": "capacity, new connections/s",
+    "requests_per_s": "requests/s",
+    "server_cpu_us_per_connection": "server's processor time per connection",
+}
+
+# The sentence on top names three changes at most; the rest is below it.
+_NAMED = 3
+
+NOISE = (
+    "At most one history of twenty has a false change, if runs differ by independent noise. A "
+    "machine that drifts, or is slow for several runs in a row, gives changes too: measure the old "
+    "version again before you blame the new one."
+)
+
+
+@dataclass(frozen=True)
+class CellChanges:
+    """The changes of one cell of one history: its estimates that have changed."""
+
+    history: str
+    label: str
+    series: tuple[CellHistory, ...]
+
+
+def changed_cells(found: History) -> tuple[CellChanges, ...]:
+    """The cells with a change in one estimate at least: slowdowns in force first, then open ones."""
+    cells: dict[tuple[str, str], list[CellHistory]] = {}
+    for each in found.cells:
+        cells.setdefault((each.history, each.cell), []).append(each)
+    changed = [
+        CellChanges(history, series[0].label, tuple(each for each in series if each.changes))
+        for (history, _), series in cells.items()
+        if any(each.changes for each in series)
+    ]
+    return tuple(sorted(changed, key=_gravity))
+
+
+def _gravity(cell: CellChanges) -> int:
+    changes = [change for series in cell.series for change in series.changes]
+    if any(change.verdict == "slower" and change.in_force for change in changes):
+        return 0
+    return 1 if any(change.in_force is None for change in changes) else 2
+
+
+def unchanged(found: History) -> tuple[CellHistory, ...]:
+    """The series without a change, judged or not."""
+    return tuple(each for each in found.cells if not each.changes)
+
+
+def judged_cells(found: History) -> int:
+    """The number of cells that have enough runs in one estimate at least."""
+    return len({(each.history, each.cell) for each in found.cells if each.judged})
+
+
+def estimate_words(name: str) -> str:
+    """An estimate's name in words."""
+    return _ESTIMATES.get(name, name)
+
+
+def unit_words(unit: str) -> str:
+    """A unit behind a figure; none for rates, whose names have it."""
+    return {"us": "µs", "1/s": ""}.get(unit, unit)
+
+
+def headline(found: History) -> str:
+    """What the history says, in a sentence or two."""
+    total = judged_cells(found)
+    if not found.cells:
+        return "No cell has a usable value in any of the runs."
+    if not total:
+        return (
+            f"Too few runs: no cell has {found.least_runs} usable ones, which is the least that a "
+            f"change can be found in."
+        )
+    changed = changed_cells(found)
+    if not changed:
+        return f"None of {counted(total, 'cell')} changed. {could_have_found(found)}"
+    named = [_short(cell) for cell in changed[:_NAMED]]
+    more = len(changed) - len(named)
+    listed = "; ".join([*named, *([f"and {counted(more, 'more cell')}"] if more else [])])
+    return f"{len(changed)} of {counted(total, 'cell')} changed: {listed}."
+
+
+def could_have_found(found: History) -> str:
+    """The smallest lasting steps that the judged series would have shown."""
+    steps = sorted(each.findable for each in found.cells if each.findable is not None)
+    if not steps:
+        return ""
+    low, high = difference(steps[0]), difference(steps[-1])
+    size = f"of {low}" if low == high else f"of {low} to {high}, depending on the cell,"
+    return (
+        f"A lasting step {size} in the middle of these runs would have been found nine times of "
+        "ten."
+    )
+
+
+def _short(cell: CellChanges) -> str:
+    """The cell's newest change, of the first of its estimates."""
+    series = cell.series[0]
+    change = series.changes[-1]
+    return f"{cell.label}: {estimate_words(series.estimate)} {size(change)} from {change.after} on"
+
+
+def size(change: Change) -> str:
+    """The change in percent, with its interval: `-8.1 % (95 %: -10.2 to -6.0 %)`."""
+    if change.low is None or change.high is None:
+        return f"{_signed(change.ratio)} % (no interval)"
+    low, high = _signed(change.low), _signed(change.high)
+    return f"{_signed(change.ratio)} % (95 %: {low} to {high} %)"
+
+
+def _signed(ratio: float) -> str:
+    return f"{(ratio - 1) * 100:+.1f}"
+
+
+def verdict_words(change: Change) -> str:
+    """What the change is, and whether it is still there."""
+    if change.verdict == "cannot_tell":
+        if change.low is None:
+            return "cannot tell yet: one run on a side has no interval"
+        return "cannot tell yet: the interval holds 0"
+    now = {
+        True: "in force at the newest run",
+        False: "not established at the newest run any more",
+        None: "whether it is in force cannot be said: the newest level has one run",
+    }[change.in_force]
+    return f"{change.verdict}, {now}"
+
+
+def between(found: History, change: Change) -> str:
+    """The runs around the change, with their times."""
+    runs = [found.run(name) for name in (change.before, change.after)]
+    first, second = (f"{run.name} ({moment(run.began)})" for run in runs)
+    return f"between {first} and {second}; {counted(change.n_before, 'run')} before it, " + (
+        f"{change.n_after} after it"
+    )
+
+
+def moment(began: str) -> str:
+    """A time to the minute: `2026-03-14 09:26`."""
+    return began[:16].replace("T", " ")
+
+
+def facts_words(change: Change) -> str:
+    """What else differs between the two runs, as facts; a sentence where nothing is known."""
+    if not change.facts:
+        return "No fact of the environment differs between these two runs."
+    parts = [f"{each.fact} {each.before} -> {each.after}" for each in change.facts]
+    return f"What else differs between these two runs (facts, not causes): {'; '.join(parts)}."
+
+
+def levels_words(series: CellHistory) -> str:
+    """The levels of a series, oldest first."""
+    return joined([figure(level.value) for level in series.levels])
+
+
+def runs_words(found: History) -> str:
+    """How many runs there are, and from when to when."""
+    count = counted(len(found.runs), "run")
+    if not found.runs:
+        return count
+    first, last = (moment(run.began) for run in (found.runs[0], found.runs[-1]))
+    return f"{count} from {first} to {last} (UTC), in the order in which they began."
+
+
+def reason(found: History) -> str:
+    """Why the command ends as it does."""
+    changes: Sequence[tuple[CellHistory, Change]] = [
+        (series, change) for series in found.cells for change in series.changes
+    ]
+    slower = {
+        (series.history, series.cell)
+        for series, change in changes
+        if change.verdict == "slower" and change.in_force
+    }
+    if found.verdict == "slower":
+        return f"{counted(len(slower), 'cell')} slower, in force at the newest run"
+    if found.verdict == "cannot_tell":
+        if not judged_cells(found):
+            return f"cannot tell: fewer than {found.least_runs} usable runs of each cell"
+        return "cannot tell whether a slowdown is in force: more runs decide it"
+    return "no slowdown found that is in force at the newest run"

@@ -1,0 +1,187 @@
+"""Histories whose changes are known: what is found, what is still in force, what is apart."""
+
+import random
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from factories.history import made_runs
+from tlslab.analysis.history import LEAST_RUNS, Run, history
+from tlslab.analysis.history.changes import welch
+from tlslab.model.errors import StoreError
+from tlslab.model.history import CellHistory, Change, History
+
+RATE = "connections_per_s"
+COST = "server_cpu_us_per_connection"
+
+
+def of(found: History, group: str, estimate: str = RATE) -> CellHistory:
+    return next(c for c in found.cells if c.label.endswith(group) and c.estimate == estimate)
+
+
+def only(series: CellHistory) -> Change:
+    (change,) = series.changes
+    return change
+
+
+def stepped(*steps: tuple[float, int], seed: int = 1) -> list[Run]:
+    return made_runs({"X25519": [slower for slower, runs in steps for _ in range(runs)]}, seed=seed)
+
+
+def test_a_slowdown_is_found_between_its_runs_with_its_size() -> None:
+    found = history(stepped((1.0, 8), (1.1, 7)))
+    for estimate, ratio in ((RATE, 1 / 1.1), (COST, 1.1)):
+        change = only(of(found, "X25519", estimate))
+        assert (change.before, change.after, change.index) == ("run-07", "run-08", 8)
+        assert (change.n_before, change.n_after) == (8, 7)
+        assert change.ratio == pytest.approx(ratio, rel=0.015)
+        assert change.low is not None
+        assert change.high is not None
+        assert change.low < change.ratio < change.high
+        assert (change.verdict, change.in_force) == ("slower", True)
+    assert found.verdict == "slower"
+    assert of(found, "P-256").changes == ()
+
+
+def test_levels_are_those_of_the_segments() -> None:
+    series = of(history(stepped((1.0, 8), (1.1, 7))), "X25519")
+    assert [(level.first, level.last) for level in series.levels] == [(0, 7), (8, 14)]
+    assert [level.value for level in series.levels] == pytest.approx([1000, 909], rel=0.02)
+
+
+def test_runs_are_put_in_the_order_of_their_start() -> None:
+    runs = stepped((1.0, 8), (1.1, 7))
+    mixed = random.Random(3).sample(runs, len(runs))
+    assert history(mixed) == history(runs)
+
+
+def test_an_improvement_is_no_slowdown() -> None:
+    found = history(stepped((1.1, 8), (1.0, 8)))
+    assert only(of(found, "X25519")).verdict == "faster"
+    assert found.verdict == "not_slower"
+
+
+def test_a_slowdown_that_was_undone_is_not_in_force() -> None:
+    found = history(stepped((1.0, 8), (1.1, 8), (1.0, 8)))
+    first, second = of(found, "X25519").changes
+    assert (first.verdict, first.in_force) == ("slower", False)
+    assert (second.verdict, second.in_force) == ("faster", True)
+    assert found.verdict == "not_slower"
+
+
+def test_a_slowdown_that_was_undone_in_part_is_in_force() -> None:
+    found = history(stepped((1.0, 10), (1.2, 10), (1.1, 10)))
+    assert [change.in_force for change in of(found, "X25519").changes] == [True, True]
+    assert found.verdict == "slower"
+
+
+def test_a_single_slow_run_at_the_end_has_no_interval_and_cannot_tell() -> None:
+    found = history(stepped((1.0, 10), (1.3, 1)))
+    change = only(of(found, "X25519"))
+    assert (change.low, change.high, change.verdict) == (None, None, "cannot_tell")
+    assert change.in_force is None
+    assert found.verdict == "cannot_tell"
+
+
+def test_a_single_fast_run_at_the_end_is_no_slowdown() -> None:
+    assert history(stepped((1.3, 10), (1.0, 1))).verdict == "not_slower"
+
+
+def test_whether_a_slowdown_is_in_force_cannot_be_said_of_one_newer_run() -> None:
+    found = history(stepped((1.0, 10), (1.2, 10), (0.9, 1)))
+    assert [change.in_force for change in of(found, "X25519").changes] == [None, None]
+    assert found.verdict == "cannot_tell"
+
+
+def test_too_few_runs_are_not_judged() -> None:
+    few = history(stepped((1.0, 2), (1.5, LEAST_RUNS - 3)))
+    assert few.verdict == "cannot_tell"
+    assert not any(series.judged or series.changes for series in few.cells)
+    enough = history(stepped((1.0, LEAST_RUNS)))
+    assert enough.verdict == "not_slower"
+    assert all(series.judged for series in enough.cells)
+
+
+def test_changes_that_are_too_small_do_not_count() -> None:
+    runs = made_runs({"X25519": [1.0] * 10 + [1.02] * 10}, noise=0.001)
+    assert only(of(history(runs), "X25519")).ratio == pytest.approx(1 / 1.02, rel=0.002)
+    assert of(history(runs, smallest=0.05), "X25519").changes == ()
+
+
+def test_the_step_that_could_have_been_found_grows_with_the_noise() -> None:
+    steps = [
+        of(history(made_runs({"X25519": [1.0] * 12}, noise=noise)), "P-256").findable
+        for noise in (0.01, 0.04)
+    ]
+    quiet, loud = steps
+    assert quiet is not None
+    assert loud is not None
+    assert quiet < 0.1 < loud
+
+
+def test_facts_that_differ_are_listed_and_those_of_one_run_are_not() -> None:
+    old = {"tlslab": "0.1.0", "machine": {"kernel": "6.1.0", "load_average": 0.1}}
+    new = {"tlslab": "0.2.0", "machine": {"kernel": "6.2.0", "load_average": 0.9}}
+    runs = made_runs({"X25519": [1.0] * 8 + [1.2] * 8}, facts=[old] * 8 + [new] * 8)
+    facts = only(of(history(runs), "X25519")).facts
+    assert [(each.fact, each.before, each.after) for each in facts] == [
+        ("tlslab", "0.1.0", "0.2.0"),
+        ("machine: kernel", "6.1.0", "6.2.0"),
+    ]
+
+
+def test_unlike_machines_have_histories_of_their_own_unless_they_are_joined() -> None:
+    slow, fast = ({"machine": {"processor": name, "processors": 2}} for name in ("old", "new"))
+    runs = made_runs({"X25519": [1.2, 1.0] * 8}, facts=[slow, fast] * 8)
+    apart = history(runs)
+    assert {series.history.rpartition("nginx, ")[2] for series in apart.cells} == {
+        "old, 2 processors",
+        "new, 2 processors",
+    }
+    assert not any(series.changes for series in apart.cells)
+    assert "--across-machines joins them" in apart.warnings[0]
+    joined = history(runs, across_machines=True)
+    assert len(of(joined, "X25519").values) == 16
+    assert "Absolute rates across machines" in joined.warnings[0]
+
+
+def test_another_workload_or_target_is_another_history() -> None:
+    runs = stepped((1.0, 12))
+    for number in range(6, 12):
+        what = runs[number].summary.experiment
+        other = replace(what, workload={**what.workload, "connections": 64})
+        runs[number] = Run(f"{number}", replace(runs[number].summary, experiment=other))
+    found = history(runs)
+    assert len({series.history for series in found.cells}) == 2
+    assert {len(series.values) for series in found.cells} == {6}
+
+
+def test_values_that_are_no_ones_limit_are_left_out() -> None:
+    runs = stepped((1.0, 12))
+    for number in (3, 4):
+        cells = tuple(
+            replace(cell, lower_bounds=(RATE,), verdict="at_least")
+            for cell in runs[number].summary.cells
+        )
+        runs[number] = Run(f"{number}", replace(runs[number].summary, cells=cells))
+    for number in (5,):
+        cells = tuple(replace(cell, verdict="invalid") for cell in runs[number].summary.cells)
+        runs[number] = Run(f"{number}", replace(runs[number].summary, cells=cells))
+    found = history(runs)
+    assert len(of(found, "X25519").values) == 9
+    assert len(of(found, "X25519", COST).values) == 11
+
+
+def test_a_time_that_cannot_be_read_is_an_error() -> None:
+    run = stepped((1.0, 1))[0]
+    broken = replace(run.summary, environment=replace(run.summary.environment, created="soon"))
+    with pytest.raises(StoreError, match="no time in 'created': 'soon'"):
+        history([Run("bad", broken)])
+
+
+def test_the_interval_needs_two_runs_on_each_side() -> None:
+    assert welch(np.array([1.0, 2.0]), np.array([3.0])) is None
+    assert welch(np.array([1.0, 1.0]), np.array([3.0, 3.0])) == (2.0, 2.0)
+    low, high = welch(np.array([1.0, 1.2, 1.1]), np.array([2.0, 2.2, 2.1])) or (0.0, 0.0)
+    assert low < 1.0 < high

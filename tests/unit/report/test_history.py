@@ -1,0 +1,104 @@
+"""A history's page and text: complete, self-contained, and safe with hostile run folders."""
+
+import io
+from dataclasses import replace
+
+import pytest
+from rich.console import Console
+
+from factories.history import made_runs
+from factories.page import HOSTILE, Page
+from tlslab.analysis.history import Run, history
+from tlslab.model.history import History
+from tlslab.report import render_history_html, render_history_text
+from tlslab.report.history_chart import HEIGHT, WIDTH, chart
+
+
+@pytest.fixture(name="found", scope="module")
+def _found() -> History:
+    facts = [{"tlslab": "0.1.0"}] * 8 + [{"tlslab": "0.2.0"}] * 8
+    return history(made_runs({"X25519": [1.0] * 8 + [1.2] * 8}, facts=facts))
+
+
+def text_of(found: History, width: int = 100) -> str:
+    console = Console(file=io.StringIO(), width=width, highlight=False)
+    console.print(render_history_text(found))
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+def test_changed_cells_come_first_and_the_others_are_folded(found: History) -> None:
+    page = render_history_html(found)
+    parsed = Page(page)
+    assert parsed.tags.count("svg") == 4
+    assert page.index("1 of 2 cells changed") < page.index("<svg") < page.index("<details>")
+    assert parsed.tags.count("details") == 2
+    assert "in force at the newest run" in parsed.text
+    assert "0.1.0 → 0.2.0" in parsed.text
+
+
+def test_the_page_fetches_nothing_and_has_no_script(found: History) -> None:
+    page = render_history_html(found)
+    parsed = Page(page)
+    assert not {name for name, _ in parsed.attributes} & {"src", "action", "href"}
+    assert not set(parsed.tags) & {"script", "link", "iframe", "img", "object", "embed", "base"}
+    assert "default-src 'none'" in page
+    assert "url(" not in page
+
+
+def test_the_text_has_the_answer_first_and_names_facts_not_causes(found: History) -> None:
+    said = " ".join(text_of(found).split())
+    assert said.startswith("1 of 2 cells changed: TLS 1.3, ECDSA P-256, X25519: new connections/s")
+    assert "(facts, not causes): tlslab 0.1.0 -> 0.2.0." in said
+    assert said.count("between run-07 (2026-03-08 09:26) and run-08 (2026-03-09 09:26)") == 1
+    assert "No change in 2 other series." in said
+
+
+@pytest.mark.parametrize("width", [40, 80])
+def test_lines_fold_at_any_width(found: History, width: int) -> None:
+    assert all(len(line) <= width for line in text_of(found, width).splitlines())
+
+
+def test_hostile_folders_are_escaped() -> None:
+    bad = "".join(HOSTILE)
+    runs = made_runs(
+        {"X25519": [1.0] * 8 + [1.2] * 8},
+        facts=[{"tlslab": bad + "1"}] * 8 + [{"tlslab": bad + "2", "machine": {bad: bad}}] * 8,
+    )
+    hostile = [
+        Run(
+            f"{bad}{number}",
+            replace(run.summary, experiment=replace(run.summary.experiment, target=bad, name=bad)),
+        )
+        for number, run in enumerate(runs)
+    ]
+    found = history(hostile, across_machines=True)
+    parsed = Page(render_history_html(found))
+    assert not set(parsed.tags) & {"script", "img"}
+    assert not [name for name, _ in parsed.attributes if name.startswith("on")]
+    assert "\x1b" not in parsed.text
+    assert "\u202e" not in parsed.text
+    assert "\x1b" not in text_of(found)
+
+
+def test_charts_stay_within_their_frame(found: History) -> None:
+    for series in found.cells:
+        drawn = chart(found, series)
+        assert len(drawn.points) == 16
+        assert all(0 <= p.x <= WIDTH and 0 <= p.y <= HEIGHT for p in drawn.points)
+        assert [p.x for p in drawn.points] == sorted(p.x for p in drawn.points)
+
+
+def test_equal_values_are_drawn_in_the_middle(found: History) -> None:
+    series = replace(found.cells[0], values=(7.0,) * 16)
+    drawn = chart(found, series)
+    assert len(drawn.ticks) == 1
+    assert {p.y for p in drawn.points} == {drawn.ticks[0].y}
+
+
+def test_no_runs_of_use_are_said_to_be_so() -> None:
+    runs = made_runs({"X25519": [1.0] * 3})
+    bare = [Run(run.name, replace(run.summary, cells=())) for run in runs]
+    found = history(bare)
+    assert "No cell has a usable value in any of the runs." in text_of(found)
+    assert "No cell has a usable value" in Page(render_history_html(found)).text

@@ -1,0 +1,74 @@
+"""The documented job for GitHub Actions: whole YAML, and commands that exist."""
+
+import re
+import shlex
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tlslab import cli
+
+FOLDER = Path(__file__).parents[2] / "docs" / "ci"
+JOB = FOLDER / "github-actions.yml"
+GATE = FOLDER / "gate.sh"
+
+# A command in a line of a script, up to what ends it there.
+TLSLAB = re.compile(r"^\s*tlslab +(.*?)(?: *\|\|.*)?$", re.MULTILINE)
+
+
+def job() -> dict[Any, Any]:
+    loaded = yaml.safe_load(JOB.read_text("utf-8"))
+    assert isinstance(loaded, dict)
+    return loaded
+
+
+def steps() -> Iterator[dict[str, Any]]:
+    for each in job()["jobs"].values():
+        yield from each["steps"]
+
+
+def scripts() -> list[str]:
+    return [step["run"] for step in steps() if "run" in step]
+
+
+def commands() -> list[list[str]]:
+    texts = [*scripts(), GATE.read_text("utf-8")]
+    return [shlex.split(line) for text in texts for line in TLSLAB.findall(text)]
+
+
+def test_the_job_is_one_that_github_reads() -> None:
+    found = job()
+    # YAML 1.1 reads the key `on` as true.
+    assert set(found) == {"name", True, "jobs"}
+    assert set(found["jobs"]) == {"gate", "history"}
+    for each in found["jobs"].values():
+        assert {"if", "runs-on", "steps"} <= set(each)
+    for step in steps():
+        assert ("run" in step) != ("uses" in step), step
+        assert re.fullmatch(r"actions/[a-z/-]+@v\d+", step.get("uses", "actions/checkout@v4"))
+
+
+def test_the_job_gates_and_looks_at_the_history() -> None:
+    assert {words[0] for words in commands()} == {"run", "compare", "history", "doctor"}
+    assert any("ci/gate.sh" in script for script in scripts())
+
+
+@pytest.mark.parametrize("script", [*scripts(), GATE.read_text("utf-8")])
+def test_its_scripts_are_bash(script: str) -> None:
+    plain = re.sub(r"\$\{\{.*?\}\}", "value", script)
+    subprocess.run(["bash", "-n"], input=plain, text=True, check=True)
+
+
+@pytest.mark.parametrize("words", commands(), ids=" ".join)
+def test_its_commands_and_their_options_exist(
+    words: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "300")
+    assert cli.run([words[0], "--help"]) == 0
+    shown = capsys.readouterr().out
+    for option in (word for word in words if word.startswith("--")):
+        assert re.search(rf"(?<![\w-]){re.escape(option)}(?![\w-])", shown), option
