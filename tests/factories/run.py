@@ -74,7 +74,8 @@ Change = Callable[[Trial], Trial]
 
 @dataclass(frozen=True)
 class World:
-    """How the made-up machine behaves; `slower`: how many times as much a server or front needs."""
+    """How the made-up machine behaves; `slower`: how many times as much a server, a front
+    or one with such a `burn` needs."""
 
     server_us: Mapping[str, float] = field(default_factory=lambda: SERVER_US)
     client_us: Mapping[str, float] = field(default_factory=lambda: CLIENT_US)
@@ -175,7 +176,7 @@ class _Maker:
     def _run(self, cell: Cell, lean: bool) -> TrialRun:
         group = cell.factors["group"]
         rsa = RSA_EXTRA_US if cell.factors.get("key", "").startswith("rsa") else 0.0
-        places = (cell.factors.get(name, "") for name in ("server", "front"))
+        places = (cell.factors.get(name, "") for name in ("server", "front", "burn"))
         times = math.prod(self._world.slower.get(place, 1.0) for place in places)
         server_us = self._noisy((self._world.server_us[group] + rsa) * times)
         client_us = self._noisy(self._world.client_us[group] * (LEAN_SHARE if lean else 1.0))

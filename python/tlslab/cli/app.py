@@ -12,6 +12,7 @@ from tlslab.cli import (
     report,
     run,
     scale,
+    selftest,
     targets,
     validate,
 )
@@ -32,6 +33,7 @@ app.command("compare", context_settings=_HELP)(compare.command)
 app.command("probe", context_settings=_HELP)(probe.command)
 app.command("scale", context_settings=_HELP)(scale.command)
 app.command("validate", context_settings=_HELP)(validate.command)
+app.command("selftest", context_settings=_HELP)(selftest.command)
 app.command("targets", context_settings=_HELP)(targets.command)
 app.command("doctor", context_settings=_HELP)(doctor.command)
 app.command("experiments", context_settings=_HELP)(experiments.command)

@@ -16,7 +16,9 @@ class Deployment:
     `jdk` the folder of the Java installation, `connector` Tomcat's TLS (`jsse`, `openssl`,
     `openssl-ffm`); None where the experiment does not say. `resume` is the one way in which the
     server lets sessions be resumed; `obsolete` whether it goes along with protocols, suites and
-    keys that nobody should use.
+    keys that nobody should use. `burn` is the slowdown planted in the reference server (`5%`: each
+    new connection wastes that share of what it costs), `copy` a name of one of several equal
+    servers, for comparisons of a server with itself.
     """
 
     server: str
@@ -28,3 +30,5 @@ class Deployment:
     connector: str | None = None
     resume: str = "none"
     obsolete: bool = False
+    burn: str | None = None
+    copy: str | None = None

@@ -8,7 +8,9 @@ from tlslab.model.stopping import Stopping
 from tlslab.model.workload import Workload
 
 # What the server is and how it is set up (model.deployment), and what the client asks for.
-SERVER_FACTORS = ("server", "front", "processors", "workers", "dh_bits", "jdk", "connector")
+SERVER_FACTORS = (
+    "server", "copy", "burn", "front", "processors", "workers", "dh_bits", "jdk", "connector",
+)  # fmt: skip
 CLIENT_FACTORS = ("tls", "key", "group", "suite", "http", "resume", "connections")
 
 # In the order in which they stand in a cell's key, the first varying slowest.

@@ -25,6 +25,8 @@ _COUNTED = {"processors": "processors", "workers": "workers", "connections": "co
 _FORMS = {
     "tls": "TLS {}",
     "http": "HTTP/{}",
+    "copy": "copy {}",
+    "burn": "burn {}",
     "front": "behind {}",
     "dh_bits": "DH {}",
     "resume": "resumption by {}",

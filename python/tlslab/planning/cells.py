@@ -106,6 +106,8 @@ def make_deployment(experiment: Experiment, factors: Factors, server: str) -> De
         dh_bits=_number(factors, "dh_bits"),
         jdk=factors.get("jdk"),
         connector=factors.get("connector"),
+        burn=factors.get("burn"),
+        copy=factors.get("copy"),
         resume=factors.get("resume", experiment.workload.resume),
     )
 
