@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 from bench.simulated import PLANS, Plan, simulate
-from bench.validity_file import FILE, PAGE, Contents, Equal, Planted, Real, page, read, write
+from bench.validity_file import FILE, PAGE, By, Contents, Equal, Planted, Real, page, read, write
 from tlslab.analysis.selftest import judge_selftest
 from tlslab.cli.progress import watch
 from tlslab.experiment.selftest import selftest_experiment
@@ -20,6 +20,7 @@ from tlslab.lab import run
 from tlslab.lab.results import read_contents
 from tlslab.lab.selftest import BLOCKS, TARGET
 from tlslab.model.errors import TlslabError
+from tlslab.model.selftest import Ability
 from tlslab.store import RunFolder
 
 RUNS = 1000
@@ -98,7 +99,6 @@ def real(tries: int, out: Path | None) -> Real:
     with watch() as observer:
         done = run.execute(run.Request(experiment, (TARGET,), command, out), observer)
     found = judge_selftest(read_contents(RunFolder.open(done.folder)), BLOCKS)
-    (slower,) = found.planted
     return Real(
         created=found.created,
         tlslab=found.tlslab,
@@ -108,11 +108,19 @@ def real(tries: int, out: Path | None) -> Real:
         command=" ".join(command),
         blocks=BLOCKS,
         measure_ms=found.measure_ms,
-        runs=found.alarms.tries,
-        alarms=found.alarms.found,
+        by=tuple(_by(ability) for ability in found.by),
+    )
+
+
+def _by(ability: Ability) -> By:
+    (slower,) = ability.planted
+    return By(
+        estimate=ability.estimate,
+        runs=ability.alarms.tries,
+        alarms=ability.alarms.found,
         found=slower.found.found,
         ratio=slower.ratio,
-        noise=found.noise,
+        noise=ability.noise,
     )
 
 

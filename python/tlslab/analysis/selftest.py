@@ -13,12 +13,11 @@ from tlslab.analysis.matrix.cells import JudgedCell, judged_cells
 from tlslab.analysis.ranking import differing
 from tlslab.analysis.stats.power import detectable
 from tlslab.analysis.stats.proportion import proportion_interval
-from tlslab.model.finding import Comparison
 from tlslab.model.run import RunContents
-from tlslab.model.selftest import SCHEMA, Detectable, Planted, Selftest, Tries
+from tlslab.model.selftest import SCHEMA, Ability, Detectable, Planted, Selftest, Tries
 
-# By what a slowdown is to be found: the rate; where nobody limited that, the server's cost.
-FOUND_BY = ("connections_per_s", "server_cpu_us_per_connection")
+# What servers are ranked by: each is a ranking of its own, with false alarms of its own.
+RANKED_BY = ("connections_per_s", "server_cpu_us_per_connection")
 
 # The numbers of blocks for which the detectable difference is stated.
 STATED_BLOCKS = (5, 10, 15, 30)
@@ -56,9 +55,7 @@ def judge_selftest(contents: RunContents, blocks: int) -> Selftest:
     tries = min((_whole(cell) for cell in cells), default=0) // blocks
     first = next(cell for cell in cells if dict(baseline).items() <= cell.cell.factors.items())
     pairs = [Pair(first, cell) for cell in cells if cell is not first]
-    equal = [pair for pair in pairs if pair.share == 0]
-    alarms = [found is not None for pair in equal for found in _tries(pair, tries, blocks)]
-    noise = _noise(equal, tries * blocks)
+    abilities = [_ability(pairs, estimate, tries, blocks) for estimate in RANKED_BY]
     return Selftest(
         schema=SCHEMA,
         created=contents.environment.created,
@@ -66,12 +63,7 @@ def judge_selftest(contents: RunContents, blocks: int) -> Selftest:
         machine=contents.environment.machine,
         blocks=blocks,
         measure_ms=contents.experiment.workload.capacity.measure_ms,
-        alarms=_counted(alarms),
-        planted=tuple(_planted(pair, tries, blocks) for pair in pairs if pair.share),
-        noise=noise,
-        detectable=()
-        if noise is None
-        else tuple(Detectable(n, detectable(noise, n)) for n in STATED_BLOCKS),
+        by=tuple(each for each in abilities if each.alarms.tries),
     )
 
 
@@ -81,31 +73,40 @@ def _whole(cell: JudgedCell) -> int:
     return next(block for block in range(len(have) + 1) if block not in have)
 
 
-def _tries(pair: Pair, tries: int, blocks: int) -> Iterator[Comparison | None]:
-    """What the ranking of each try says of the pair: the comparison, if it sets the two apart."""
+def _ability(pairs: Sequence[Pair], estimate: str, tries: int, blocks: int) -> Ability:
+    equal = [pair for pair in pairs if pair.share == 0]
+    alarms = [bool(ratio) for pair in equal for ratio in _apart(pair, estimate, tries, blocks)]
+    noise = _noise(equal, estimate, tries * blocks)
+    stated = () if noise is None else STATED_BLOCKS
+    return Ability(
+        estimate=estimate,
+        alarms=_counted(alarms),
+        planted=tuple(_planted(pair, estimate, tries, blocks) for pair in pairs if pair.share),
+        noise=noise,
+        detectable=tuple(Detectable(n, detectable(noise or 0.0, n)) for n in stated),
+    )
+
+
+def _apart(pair: Pair, estimate: str, tries: int, blocks: int) -> Iterator[float]:
+    """The ratio of the pair in each try that may be ranked; 0 where the ranking keeps them tied."""
     for number in range(tries):
         cells = pair.within(number * blocks, (number + 1) * blocks)
-        estimate = _ranked_by(cells)
-        yield None if estimate is None else differing(cells, estimate)[0, 1]
+        if all(cell.may_rank(estimate) for cell in cells):
+            found = differing(cells, estimate)[0, 1]
+            yield 0.0 if found is None else 1 / found.ratio
 
 
-def _ranked_by(cells: tuple[Measured, Measured]) -> str | None:
-    """The first estimate that both may be ranked by."""
-    return next((name for name in FOUND_BY if all(c.may_rank(name) for c in cells)), None)
-
-
-def _planted(pair: Pair, tries: int, blocks: int) -> Planted:
+def _planted(pair: Pair, estimate: str, tries: int, blocks: int) -> Planted:
     found = [
-        each is not None and (each.ratio > 1) == more_is_faster(each.estimate)
-        for each in _tries(pair, tries, blocks)
+        ratio != 0 and (ratio < 1) == more_is_faster(estimate)
+        for ratio in _apart(pair, estimate, tries, blocks)
     ]
     first, second = cells = pair.within(0, tries * blocks)
-    estimate = _ranked_by(cells)
-    ratio = None if estimate is None else compare(second, first, estimate)
+    able = all(cell.may_rank(estimate) for cell in cells)
+    ratio = compare(second, first, estimate) if able else None
     return Planted(
         share=pair.share,
         found=_counted(found),
-        estimate=estimate or FOUND_BY[0],
         ratio=None if ratio is None else ratio.ratio,
         low=None if ratio is None else ratio.low,
         high=None if ratio is None else ratio.high,
@@ -116,15 +117,12 @@ def _counted(found: Sequence[bool]) -> Tries:
     return Tries(sum(found), len(found), *proportion_interval(sum(found), len(found)))
 
 
-def _noise(equal: Sequence[Pair], blocks: int) -> float | None:
+def _noise(equal: Sequence[Pair], estimate: str, blocks: int) -> float | None:
     """The deviation of the logarithms of the ratios, block by block, over all equal pairs."""
     squares, degrees = 0.0, 0
     for pair in equal:
-        first, second = cells = pair.within(0, blocks)
-        estimate = _ranked_by(cells)
-        if estimate is None:
-            continue
-        logs = paired_logs(second.values[estimate], first.values[estimate])
+        first, second = pair.within(0, blocks)
+        logs = paired_logs(second.values.get(estimate, {}), first.values.get(estimate, {}))
         if len(logs) > 1:
             squares += float(logs.var(ddof=1)) * (len(logs) - 1)
             degrees += len(logs) - 1

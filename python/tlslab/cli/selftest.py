@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from tlslab import report
 from tlslab.cli.console import conclude, out, say
 from tlslab.cli.ending import EXIT_INTERRUPTED
 from tlslab.cli.options import AsJson, Version, as_seconds
@@ -52,7 +53,9 @@ def command(
 
 
 def _conclude(result: Result) -> int:
-    """Says where the trials and the result are; the exit code."""
+    """Says what disturbed the run, where the trials and the result are; the exit code."""
+    for warning in report.warning_lines(result.summary):
+        say(f"warning: {warning}")
     say(f"trials: {result.folder / 'report.html'}")
     if result.kept is not None:
         say(f"kept for later runs: {result.kept}")

@@ -40,7 +40,6 @@ class Planted:
 
     share: float
     found: Tries
-    estimate: str
     ratio: float | None
     low: float | None
     high: float | None
@@ -55,28 +54,18 @@ class Detectable:
 
 
 @dataclass(frozen=True)
-class Selftest:
-    """The result of a self-test.
+class Ability:
+    """What is told apart by one estimate.
 
-    `blocks` are those of a try; `noise` is the standard deviation, over the blocks, of the
-    logarithm of the ratio of two equal servers; None where there were too few blocks.
+    `noise` is the standard deviation, over the blocks, of the logarithm of the ratio of two equal
+    servers; None where there were too few blocks.
     """
 
-    schema: str
-    created: str
-    tlslab: str
-    machine: Mapping[str, Any]
-    blocks: int
-    measure_ms: int
+    estimate: str
     alarms: Tries
     planted: tuple[Planted, ...]
     noise: float | None
     detectable: tuple[Detectable, ...]
-
-    def holds_for(self, version: str, machine: Mapping[str, Any]) -> bool:
-        """Whether it was made by this version on such a machine."""
-        same = all(self.machine.get(name) == machine.get(name) for name in HOLDS_FOR)
-        return self.tlslab == version and same
 
     @property
     def smallest(self) -> Planted | None:
@@ -87,3 +76,25 @@ class Selftest:
                 break
             smallest = each
         return smallest
+
+
+@dataclass(frozen=True)
+class Selftest:
+    """The result of a self-test.
+
+    `blocks` are those of a try, `measure_ms` the length of a measurement in milliseconds. `by` has
+    the estimates that servers are ranked by, but for those that no try could be ranked by.
+    """
+
+    schema: str
+    created: str
+    tlslab: str
+    machine: Mapping[str, Any]
+    blocks: int
+    measure_ms: int
+    by: tuple[Ability, ...]
+
+    def holds_for(self, version: str, machine: Mapping[str, Any]) -> bool:
+        """Whether it was made by this version on such a machine."""
+        same = all(self.machine.get(name) == machine.get(name) for name in HOLDS_FOR)
+        return self.tlslab == version and same
