@@ -28,7 +28,7 @@ def _state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def instead(folder: Path, blocks: int | None = None) -> Callable[..., RunResult]:
-    """A made-up run in place of a real one, that ended after so many blocks."""
+    """A made-up run in place of a real one, that ended after N blocks."""
 
     def execute(request: RunRequest, observer: Callable[[Event], None]) -> RunResult:
         contents = made_run(World(noise=0.002, slower=QUICK), experiment=request.experiment)
