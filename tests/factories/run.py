@@ -75,9 +75,10 @@ Change = Callable[[Trial], Trial]
 
 @dataclass(frozen=True)
 class World:
-    """How the made-up machine behaves; `slower`: how many times as much a server or front needs.
+    """How the made-up machine behaves.
 
-    `cost_us` is what a connection costs the server by its cell's levels, in place of `server_us`.
+    `slower`: how many times as much a server, a front or one with such a `burn` needs. `cost_us` is
+    what a connection costs the server by its cell's levels, in place of `server_us`.
     """
 
     server_us: Mapping[str, float] = field(default_factory=lambda: SERVER_US)
@@ -179,7 +180,7 @@ class _Maker:
     def _run(self, cell: Cell, lean: bool) -> TrialRun:
         group = cell.factors["group"]
         rsa = RSA_EXTRA_US if cell.factors.get("key", "").startswith("rsa") else 0.0
-        places = (cell.factors.get(name, "") for name in ("server", "front"))
+        places = (cell.factors.get(name, "") for name in ("server", "front", "burn"))
         times = math.prod(self._world.slower.get(place, 1.0) for place in places)
         own = self._world.cost_us
         cost_us = self._world.server_us[group] + rsa if own is None else own(cell.factors)

@@ -73,6 +73,10 @@ pub(super) struct Connection<S> {
     close: bool,
     /// A byte of a handshake has arrived.
     begun: bool,
+    /// More than one request was answered.
+    kept_alive: bool,
+    /// At least one request was answered.
+    answered: bool,
     /// In place of requests and responses one by one, with HTTP/2.
     http2: Option<Box<Multiplexed>>,
 }
@@ -89,6 +93,8 @@ impl<S: Session> Connection<S> {
             ended: false,
             close: false,
             begun: false,
+            kept_alive: false,
+            answered: false,
             http2: None,
         }
     }
@@ -154,6 +160,12 @@ impl<S: Session> Connection<S> {
             }
             _ => fate,
         }
+    }
+
+    /// Whether what it does now belongs to its handshake, its first exchange, or the end of a
+    /// connection that had no other; with HTTP/2, to its handshake.
+    pub fn is_new(&self) -> bool {
+        !self.kept_alive && self.state != State::Multiplexed
     }
 
     /// Whether only the peer's closing is waited for.
@@ -240,6 +252,8 @@ impl<S: Session> Connection<S> {
         context.plaintext.extend_from_slice(body.take(room));
         self.session.write(context.plaintext)?;
         context.counts.requests.count();
+        self.kept_alive = self.answered;
+        self.answered = true;
         self.state = State::Response(body);
         self.deadline = context.now + PATIENCE;
         Ok(())

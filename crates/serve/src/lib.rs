@@ -5,6 +5,7 @@
 //! deterministic bytes with their digest) and of `/stats` (its own counts). It resumes no sessions
 //! unless it is told to.
 
+mod burn;
 mod connection;
 mod context;
 mod edge_socket;
@@ -74,6 +75,7 @@ impl Server {
                 index,
                 limits,
                 timing,
+                spec.burn,
             )?;
             server.wakers.push(worker.waker()?);
             server.spawn(worker, spec.processor(index))?;

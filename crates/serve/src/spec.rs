@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 
 use openssl::x509::X509;
 
+use crate::burn::BURN_LIMIT;
 use tlslab_system::clock::{Nanos, SECOND};
 use tlslab_tls::BackendError;
 use tlslab_tls::identity::{Identity, IdentityError};
@@ -42,6 +43,10 @@ pub struct ServeSpec {
     pub groups: Vec<Group>,
     /// The time before each response, as if there were work to do for it.
     pub pause: Nanos,
+    /// The processor time that each new connection wastes, as a share of what it costs (0.05: 5 %):
+    /// of accepting, handshake, first exchange and end. `None`: it is not even measured; 0: it is
+    /// measured and nothing is wasted, which is what others are to be compared with.
+    pub burn: Option<f64>,
     /// How long a connection may be silent between two requests.
     pub idle: Nanos,
     /// Certificates with their keys, at least one; the client's signature schemes and suites choose.
@@ -127,6 +132,7 @@ impl ServeSpec {
             suites: Vec::new(),
             groups: Vec::new(),
             pause: 0,
+            burn: None,
             idle: IDLE,
             identities,
             client_auth: None,
@@ -162,6 +168,9 @@ impl ServeSpec {
             return Err(ServeError::NoIdentity);
         }
         self.check_obsolete()?;
+        if let Some(share) = self.burn.filter(|share| !(0.0..=BURN_LIMIT).contains(share)) {
+            return Err(ServeError::Burn(share));
+        }
         if self.resumption.early_data > 0 && !self.resumption.psk {
             return Err(ServeError::EarlyDataWithoutPsk);
         }
@@ -211,6 +220,8 @@ pub enum ServeError {
     NoThreads,
     #[error("a server needs a certificate with its key, or a self-signed one")]
     NoIdentity,
+    #[error("a share of {0} cannot be burned; there is: 0 to {BURN_LIMIT}")]
+    Burn(f64),
     #[error("early data goes with resumption by psk")]
     EarlyDataWithoutPsk,
     #[error("suite {0} belongs to TLS {1}, which is not among the versions asked for")]

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use serde::{Deserialize, Serialize};
 
 use tlslab_contract::record::CpuTime;
+use tlslab_system::clock::MICROSECOND;
 use tlslab_system::usage::process_cpu;
 use tlslab_tls::HandshakeKind;
 
@@ -19,6 +20,13 @@ pub struct Stats {
     pub requests: u64,
     /// Processor time of this process since it began to listen; its workers are all that runs.
     pub cpu: CpuTime,
+    /// Of it, what new connections were made to waste, in microseconds.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub burned_us: u64,
+}
+
+fn is_none(burned_us: &u64) -> bool {
+    *burned_us == 0
 }
 
 /// Handshakes, by how they ended.
@@ -49,6 +57,7 @@ pub(super) struct WorkerCounts {
     pub mutual: Counter,
     pub connections: Counter,
     pub requests: Counter,
+    pub burned_ns: Counter,
 }
 
 impl WorkerCounts {
@@ -68,7 +77,12 @@ pub(super) struct Counter(AtomicU64);
 impl Counter {
     /// Counts one. With a single writer, load and store do without a locked instruction.
     pub fn count(&self) {
-        self.0.store(self.get() + 1, Ordering::Relaxed);
+        self.set(self.get() + 1);
+    }
+
+    /// Sets the count, which only ever grows.
+    pub fn set(&self, count: u64) {
+        self.0.store(count, Ordering::Relaxed);
     }
 
     fn get(&self) -> u64 {
@@ -104,8 +118,9 @@ impl Shared {
 
     /// The sum over all workers.
     pub fn stats(&self) -> Stats {
-        let sum =
-            |of: fn(&WorkerCounts) -> &Counter| self.workers.iter().map(|w| of(w).get()).sum();
+        let sum = |of: fn(&WorkerCounts) -> &Counter| -> u64 {
+            self.workers.iter().map(|w| of(w).get()).sum()
+        };
         Stats {
             handshakes: HandshakeCounts {
                 full: sum(|w| &w.full),
@@ -117,6 +132,7 @@ impl Shared {
             connections: sum(|w| &w.connections),
             requests: sum(|w| &w.requests),
             cpu: process_cpu() - self.cpu_at_start,
+            burned_us: sum(|w| &w.burned_ns) / MICROSECOND,
         }
     }
 }

@@ -10,13 +10,14 @@ use mio::net::{TcpListener, TcpStream};
 use mio::{Events, Interest, Poll, Token, Waker};
 use slab::Slab;
 
+use super::burn::Burner;
 use super::connection::{Connection, Fate};
 use super::context::{Context, Timing};
 use super::http::Responder;
 use super::limits::WorkerLimits;
 use super::stats::Shared;
 use super::tls::Acceptor;
-use tlslab_system::clock::{Clock, MILLISECOND, MonotonicClock, Nanos, SECOND};
+use tlslab_system::clock::{Clock, MILLISECOND, MonotonicClock, Nanos, SECOND, ThreadClock};
 
 /// Tokens of what is no connection; connections have theirs from 0 on.
 const LISTENER: Token = Token(usize::MAX - 1);
@@ -48,6 +49,8 @@ pub(super) struct Worker<A: Acceptor> {
     /// Connections that pause before a response, by the instant at which that is due.
     pausing: BinaryHeap<Reverse<(Nanos, usize)>>,
     timing: Timing,
+    /// What new connections are to waste.
+    burner: Option<Burner<ThreadClock>>,
     /// Connections may wait to be accepted although the listener will not report it.
     accept_due: Option<Nanos>,
     next_round: Nanos,
@@ -69,6 +72,7 @@ impl<A: Acceptor> Worker<A> {
         index: usize,
         limits: WorkerLimits,
         timing: Timing,
+        burn: Option<f64>,
     ) -> io::Result<Self> {
         let poll = Poll::new()?;
         poll.registry().register(&mut listener, LISTENER, Interest::READABLE)?;
@@ -80,6 +84,7 @@ impl<A: Acceptor> Worker<A> {
             continuing: Vec::new(),
             pausing: BinaryHeap::new(),
             timing,
+            burner: burn.map(|share| Burner::new(ThreadClock, share)),
             accept_due: None,
             next_round: 0,
             limits,
@@ -172,8 +177,12 @@ impl<A: Acceptor> Worker<A> {
                 self.accept_due = Some(now + PAUSE);
                 break;
             }
+            let before = self.thread_time();
             match listener.accept() {
-                Ok((socket, _)) => self.open(socket, now),
+                Ok((socket, _)) => {
+                    self.open(socket, now);
+                    self.burn(before);
+                }
                 Err(e) if e.kind() == ErrorKind::WouldBlock => break,
                 // The peer has given up, or a signal came: the next one may be fine.
                 Err(e) if matches!(e.raw_os_error(), Some(libc::ECONNABORTED | libc::EINTR)) => {}
@@ -203,7 +212,9 @@ impl<A: Acceptor> Worker<A> {
     where
         F: FnOnce(&mut Connection<A::Session>, &mut Context<'_>) -> Fate,
     {
+        let before = self.thread_time();
         let Some(connection) = self.connections.get_mut(key) else { return };
+        let is_new = connection.is_new();
         let mut context = Context {
             now,
             timing: self.timing,
@@ -224,6 +235,21 @@ impl<A: Acceptor> Worker<A> {
                 // There is room for one that may wait.
                 self.accept_due = self.accept_due.map(|_| now);
             }
+        }
+        if is_new {
+            self.burn(before);
+        }
+    }
+
+    /// The processor time of this thread, if some of it is to be wasted.
+    fn thread_time(&self) -> Option<Nanos> {
+        self.burner.as_ref().map(Burner::now)
+    }
+
+    /// Wastes the share of the processor time since then.
+    fn burn(&mut self, before: Option<Nanos>) {
+        if let (Some(burner), Some(before)) = (&mut self.burner, before) {
+            self.shared.worker(self.index).burned_ns.set(burner.burn(before));
         }
     }
 

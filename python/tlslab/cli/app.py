@@ -14,6 +14,7 @@ from tlslab.cli import (
     report,
     run,
     scale,
+    selftest,
     targets,
     validate,
 )
@@ -36,6 +37,7 @@ app.command("history", context_settings=_HELP)(history.command)
 app.command("probe", context_settings=_HELP)(probe.command)
 app.command("scale", context_settings=_HELP)(scale.command)
 app.command("validate", context_settings=_HELP)(validate.command)
+app.command("selftest", context_settings=_HELP)(selftest.command)
 app.command("targets", context_settings=_HELP)(targets.command)
 app.command("doctor", context_settings=_HELP)(doctor.command)
 app.command("experiments", context_settings=_HELP)(experiments.command)

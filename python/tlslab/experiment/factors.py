@@ -29,6 +29,12 @@ _TARGET = re.compile(r"[a-z][a-z0-9-]{0,31}")
 # The share of the connections that resume a session.
 _PERCENT = re.compile(r"(?:100|[1-9]?[0-9])%")
 
+# One of several equal servers.
+_COPY = re.compile(r"[a-z0-9]{1,16}")
+
+# A planted slowdown; the server itself refuses more than ten times the whole.
+_BURN = re.compile(r"(?:1000|[0-9]{1,3}(?:\.[0-9]{1,2})?)%")
+
 # The folder of a Java installation, or what the lab knows it by; a comma would part levels.
 _JDK = re.compile(r"[A-Za-z0-9/._+-]{1,200}")
 
@@ -83,6 +89,8 @@ def _suite(level: str) -> str | None:
 
 RULES: Mapping[str, Rule] = {
     "server": pattern_rule(_TARGET, "names of targets"),
+    "copy": pattern_rule(_COPY, "names of equal servers: a, b"),
+    "burn": pattern_rule(_BURN, "shares from 0% to 1000%"),
     "front": pattern_rule(_TARGET, "names of targets that can stand in front", ("none",)),
     "processors": count_rule(1024),
     "workers": count_rule(1024),

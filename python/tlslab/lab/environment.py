@@ -4,15 +4,18 @@ import datetime
 import os
 import platform
 import ssl
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import psutil
 
 import tlslab
 from tlslab.lab.placement import Placement
+from tlslab.model.errors import StoreError
 from tlslab.model.primitives import Primitives
 from tlslab.model.run import Deployed, Environment, TargetInfo
+from tlslab.model.selftest import Selftest
+from tlslab.store.selftest import read_selftest
 
 
 def describe(
@@ -25,18 +28,32 @@ def describe(
 ) -> Environment:
     """The environment of a run that begins now."""
     now = datetime.datetime.now(datetime.UTC)
+    here = machine()
     return Environment(
         created=now.isoformat(timespec="seconds"),
         tlslab=tlslab.__version__,
         command=tuple(command),
         target=target,
         generator_processors=placement.generator,
-        machine=machine(),
+        machine=here,
         versions={"python": platform.python_version(), "python_ssl": ssl.OPENSSL_VERSION},
         warnings=tuple(warnings),
         primitives=primitives,
         deployments=tuple(deployments),
+        selftest=selftest_of(here),
     )
+
+
+def selftest_of(here: Mapping[str, Any]) -> Selftest | None:
+    """The self-test that was made on such a machine by this version; None without one.
+
+    A damaged file is as good as none: it stops no run.
+    """
+    try:
+        kept = read_selftest()
+    except StoreError:
+        return None
+    return kept if kept is not None and kept.holds_for(tlslab.__version__, here) else None
 
 
 def machine() -> dict[str, Any]:

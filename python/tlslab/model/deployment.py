@@ -17,7 +17,9 @@ class Deployment:
     `openssl-ffm`); None where the experiment does not say. `document_bytes` is the size of the
     document that it serves, None for the workload's. `resume` is the one way in which the server
     lets sessions be resumed; `obsolete` whether it goes along with protocols, suites and
-    keys that nobody should use.
+    keys that nobody should use. `burn` is the slowdown planted in the reference server (`5%`: each
+    new connection wastes that share of what it costs), `copy` a name of one of several equal
+    servers, for comparisons of a server with itself.
     """
 
     server: str
@@ -30,3 +32,5 @@ class Deployment:
     resume: str = "none"
     obsolete: bool = False
     document_bytes: int | None = None
+    burn: str | None = None
+    copy: str | None = None

@@ -9,6 +9,7 @@ from tlslab.model.experiment import Experiment
 from tlslab.model.plan import Plan
 from tlslab.model.primitives import Primitives
 from tlslab.model.record import Trial
+from tlslab.model.selftest import Selftest
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,8 @@ class Environment:
 
     `target` stands for all servers of the run, `deployments` has each of them (none in runs of
     older versions, which had one). `primitives` are what each primitive costs on the generator's
-    processor; None where they were not measured.
+    processor; None where they were not measured. `selftest` is what the machine was found to tell
+    apart before the run, by the same version; None where no such result was kept.
     """
 
     created: str
@@ -65,6 +67,7 @@ class Environment:
     warnings: tuple[str, ...] = ()
     primitives: Primitives | None = None
     deployments: tuple[Deployed, ...] = ()
+    selftest: Selftest | None = None
 
     def target_of(self, deployment: Deployment | None) -> TargetInfo:
         """The server of a cell."""

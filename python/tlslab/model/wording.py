@@ -28,6 +28,8 @@ _NOT_NAMED = (("dh_bits", "none"), ("suite", "by-version"))
 _FORMS = {
     "tls": "TLS {}",
     "http": "HTTP/{}",
+    "copy": "copy {}",
+    "burn": "burn {}",
     "front": "behind {}",
     "dh_bits": "DH {}",
     "resume": "resumption by {}",

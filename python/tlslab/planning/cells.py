@@ -91,6 +91,8 @@ def make_deployment(experiment: Experiment, factors: Factors, server: str) -> De
         dh_bits=_number(factors, "dh_bits"),
         jdk=factors.get("jdk"),
         connector=factors.get("connector"),
+        burn=factors.get("burn"),
+        copy=factors.get("copy"),
         resume=resumption(factors, experiment.workload.resume),
         document_bytes=_number(factors, "document_bytes"),
     )

@@ -7,6 +7,7 @@ from pathlib import Path
 from tlslab.model.finding import Summary
 from tlslab.model.run import Environment
 from tlslab.model.wording import cell_label
+from tlslab.report.selftest import selftest_words
 
 # Options of a run that belong to that one run: a folder is not overwritten, nor resumed twice.
 _ONCE = ("--out", "--resume")
@@ -63,6 +64,7 @@ def facts(summary: Summary) -> tuple[tuple[str, str], ...]:
         ("Seed", str(summary.experiment.seed)),
         ("Begun", environment.created),
         ("tlslab", environment.tlslab),
+        ("Self-test", selftest_words(environment.selftest) if environment.selftest else ""),
     ]
     pairs += [(_words(name), _fact(name, fact)) for name, fact in environment.machine.items()]
     pairs += [(f"Version of {name}", text) for name, text in environment.versions.items()]
@@ -85,7 +87,7 @@ def _servers(environment: Environment) -> list[tuple[str, str]]:
         what = deployed.failure or f"{each.software}, {each.backend}{processors}"
         settings = {
             name: getattr(deployed.deployment, name)
-            for name in ("workers", "dh_bits", "jdk", "connector")
+            for name in ("copy", "burn", "workers", "dh_bits", "jdk", "connector")
         }
         given = {name: str(level) for name, level in settings.items() if level is not None}
         label = f"{each.name}, {cell_label(given)}" if given else each.name

@@ -14,6 +14,7 @@ from tlslab.report.facts import redo_words
 from tlslab.report.legend import legend
 from tlslab.report.made import made_parts, new_table
 from tlslab.report.plain import plain
+from tlslab.report.selftest import selftest_words
 
 _STYLES = {
     "valid": "",
@@ -50,6 +51,9 @@ def render_text(summary: Summary) -> RenderableType:
     parts += _listing("Cells without a valid result", failed, "red")
     parts += _listing("Not tried or not supported", _left_out(summary))
     parts += _listing("Warnings", warning_lines(summary), "yellow")
+    kept = summary.environment.selftest
+    if kept is not None:
+        parts.append(Text(f"self-test: {selftest_words(kept)}", style="dim"))
     parts.append(Command("again: ", redo_words(summary)))
     return Group(*parts)
 

@@ -24,7 +24,8 @@ class Setting:
     comes); `suites` those that cells ask for (empty: all that the server has); `jdk` and
     `connector` as in `model.deployment`; `plain` asks for HTTP without TLS, for a server behind a
     front; `upstream` is the URL to which a front passes requests on; `obsolete` asks for protocols,
-    suites and keys that nobody should use, which only the reference server can serve.
+    suites and keys that nobody should use, `burn` plants a slowdown (`5%`): only the reference
+    server can do both.
     """
 
     folder: Path
@@ -44,6 +45,7 @@ class Setting:
     plain: bool = False
     upstream: str | None = None
     obsolete: bool = False
+    burn: str | None = None
 
 
 @dataclass(frozen=True)

@@ -73,6 +73,8 @@ class Reference:
         for option, names in (("--group", setting.groups), ("--suite", setting.suites)):
             for name in names:
                 command += [option, name]
+        if setting.burn is not None:
+            command += ["--burn", setting.burn]
         if setting.dh_bits is not None:
             command += ["--dh-bits", str(setting.dh_bits)]
         if setting.obsolete or (setting.dh_bits or SAFE_DH_BITS) < SAFE_DH_BITS:

@@ -19,8 +19,9 @@ from tlslab.targets.programs import REMEDY
 from tlslab.targets.reference import Reference, find_reference
 from tlslab.targets.tomcat import Tomcat, find_tomcat
 
-# Factors of a deployment that not every server supports; `processors` works for all (taskset).
-FACTORS = ("workers", "dh_bits", "jdk", "connector")
+# Factors of a deployment that not every server supports; `processors` works for all (taskset), and
+# so does `copy`, which is a name only.
+FACTORS = ("workers", "dh_bits", "jdk", "connector", "burn")
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,7 @@ _WORKERS_AND_DH = frozenset({"workers", "dh_bits"})
 _JAVA = _WORKERS_AND_DH | {"jdk", "connector"}
 
 _KINDS = (
-    Kind("reference", _reference, Reference, REMEDY, _WORKERS_AND_DH),
+    Kind("reference", _reference, Reference, REMEDY, _WORKERS_AND_DH | {"burn"}),
     Kind(
         "node",
         _node,
@@ -154,10 +155,10 @@ def lacking(deployment: Deployment) -> str | None:
 def build(deployment: Deployment, setting: Setting) -> Target:
     """The target for a deployment: one server, or a front with a server behind it.
 
-    The deployment's own `workers`, `dh_bits`, `jdk` and `connector` replace those of `setting`; the
-    processors are the caller's to choose. Behind a front the server is plain if it can be so, and
-    has folder `back` of its own. Raises UsageError for unknown names, CannotRunError for what
-    cannot be set up or is not installed.
+    The deployment's own `workers`, `dh_bits`, `jdk`, `connector` and `burn` replace those of
+    `setting`; the processors are the caller's to choose. Behind a front the server is plain if it
+    can be so, and has folder `back` of its own. Raises UsageError for unknown names, CannotRunError
+    for what cannot be set up or is not installed.
     """
     if reason := lacking(deployment):
         raise CannotRunError(reason)
@@ -168,6 +169,7 @@ def build(deployment: Deployment, setting: Setting) -> Target:
         dh_bits=deployment.dh_bits or setting.dh_bits,
         jdk=deployment.jdk or setting.jdk,
         connector=deployment.connector or setting.connector,
+        burn=deployment.burn or setting.burn,
     )
     kind = find_kind(deployment.server)
     if deployment.front == NO_FRONT:

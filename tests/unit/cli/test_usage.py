@@ -169,3 +169,17 @@ def test_experiments_are_reported_as_json(capsys: pytest.CaptureFixture[str]) ->
     code, out, err = ended("experiments", "--json", capsys=capsys)
     assert (code, err) == (0, [])
     assert ", ".join(each["name"] for each in json.loads(out)) == EXPERIMENTS
+
+
+@pytest.mark.parametrize(
+    ("budget", "words"),
+    [("5s", "the first try takes some"), ("5", "not a time"), ("soon", "not a time")],
+)
+def test_a_self_test_needs_time_for_a_try(
+    budget: str, words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, err = ended("selftest", "--budget", budget, capsys=capsys)
+    assert (code, out) == (2, "")
+    assert err[0].startswith("error: --budget")
+    assert words in err[0]
+    assert err[1].startswith("  help: ")

@@ -17,7 +17,7 @@ from tlslab.model.errors import CannotRunError, UsageError
 from tlslab.model.experiment import Exclusion, Experiment
 from tlslab.model.workload import KeepAlive, Window
 from tlslab.planning import make_plan
-from tlslab.targets import Setting, Target, registry
+from tlslab.targets import Setting, Target, lacking, registry
 from tlslab.targets.registry import MANAGED
 
 FEW = with_levels(load("groups", quick=True), {"group": ("X25519", "P-256")})
@@ -41,6 +41,17 @@ def test_one_target_is_one_deployment(tmp_path: Path) -> None:
     assert (servers.target.processors, servers.generator) == ((0,), (1,))
     assert servers.warnings() == ()
     assert default_folder("groups", servers.target).name.startswith("groups-reference-")
+
+
+def test_equal_copies_and_slowdowns_are_servers_of_their_own(tmp_path: Path) -> None:
+    changed = with_levels(FEW, {"copy": ("a", "b"), "burn": ("0%", "5%")})
+    servers = prepared(changed, tmp_path)
+    assert {(d.copy, d.burn) for d in servers.prepared} == {
+        (copy, burn) for copy in "ab" for burn in ("0%", "5%")
+    }
+    assert all(each.start is not None for each in servers.prepared.values())
+    assert lacking(Deployment("nginx", burn="5%")) == "nginx does not take burn=5%"
+    assert lacking(Deployment("nginx", copy="a")) is None
 
 
 def test_each_number_of_processors_is_a_deployment_and_the_generator_stays(tmp_path: Path) -> None:

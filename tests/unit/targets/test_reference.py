@@ -45,6 +45,20 @@ def test_the_servers_address_and_counts_are_read_from_its_events(tmp_path: Path)
     assert not running.process.alive()
 
 
+def test_a_planted_slowdown_is_an_option_of_the_server(tmp_path: Path) -> None:
+    for burn, given in ((None, []), ("5%", ["--burn", "5%"])):
+        folder = tmp_path / str(burn)
+        folder.mkdir()
+        program = folder / "serve"
+        program.write_text(f"#!{sys.executable}\n{SERVER}", "utf-8")
+        program.chmod(0o755)
+        setting = Setting(folder, ("ecdsa-p256",), ("X25519",), 1, (), burn=burn)
+        running = Reference(setting, str(program)).start()
+        command = psutil.Process(running.process.pid).cmdline()
+        assert [word for word in command if word in ("--burn", "5%")] == given
+        running.stop()
+
+
 def test_a_server_that_does_not_start_is_reported_with_its_words(tmp_path: Path) -> None:
     broken = target(tmp_path, "import sys; sys.exit('no such curve')")
     with pytest.raises(CannotRunError, match="no such curve"):

@@ -67,6 +67,11 @@ struct Arguments {
     /// Wait so long before each response, as if there were work to do for it: 40ms
     #[arg(long, value_name = "TIME", value_parser = time, default_value = "0s")]
     pause: Nanos,
+    /// Let each new connection waste processor time, as a share of what it costs: 5% makes a server
+    /// that takes some 5 % fewer new connections/s, to test what finds slowdowns; 0% wastes none,
+    /// and measures as the others do
+    #[arg(long, value_name = "SHARE", value_parser = burn, allow_hyphen_values = true)]
+    burn: Option<f64>,
     /// Close a connection that is silent for longer between two requests
     #[arg(long, value_name = "TIME", value_parser = time, default_value = "30s")]
     idle: Nanos,
@@ -149,9 +154,19 @@ struct Processors(Vec<usize>);
 #[derive(Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 enum Event {
-    Ready { address: SocketAddr, pid: u32, urls: Vec<String> },
-    Stats { stats: Stats },
-    Stopped { stats: Stats },
+    Ready {
+        address: SocketAddr,
+        pid: u32,
+        urls: Vec<String>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        burn: Option<f64>,
+    },
+    Stats {
+        stats: Stats,
+    },
+    Stopped {
+        stats: Stats,
+    },
 }
 
 /// Remedies that several failures have.
@@ -223,6 +238,7 @@ fn serve(arguments: Arguments) -> Result<(), Failure> {
         suites: arguments.suite,
         groups: arguments.group,
         pause: arguments.pause,
+        burn: arguments.burn,
         idle: arguments.idle,
         resumption: Resumption {
             id: arguments.resumption.contains(&Kind::Id),
@@ -233,7 +249,7 @@ fn serve(arguments: Arguments) -> Result<(), Failure> {
         },
     };
     let server = Server::start(&spec)?;
-    ready(server.address());
+    ready(server.address(), spec.burn);
     for signal in signals.forever() {
         if signal != SIGUSR1 {
             break;
@@ -245,10 +261,10 @@ fn serve(arguments: Arguments) -> Result<(), Failure> {
 }
 
 /// Says that connections are accepted, and where: for a person as text, for a program as JSON.
-fn ready(address: SocketAddr) {
+fn ready(address: SocketAddr, burn: Option<f64>) {
     let urls = urls(address);
     if !std::io::stdout().is_terminal() {
-        say(&Event::Ready { address, pid: std::process::id(), urls });
+        say(&Event::Ready { address, pid: std::process::id(), urls, burn });
         return;
     }
     let mut output = std::io::stdout().lock();
@@ -256,6 +272,10 @@ fn ready(address: SocketAddr) {
     let _ = writeln!(output, "serving on {address}, process {}:", std::process::id());
     for url in urls {
         let _ = writeln!(output, "  {url}");
+    }
+    if let Some(share) = burn {
+        let share = 100.0 * share;
+        let _ = writeln!(output, "each new connection wastes {share} % of what it costs");
     }
     let _ = writeln!(output, "end it with Ctrl-C; for other sizes, put another number");
 }
@@ -339,6 +359,13 @@ fn time(text: &str) -> Result<Nanos, String> {
     let number: u64 = number.parse().map_err(|_| wanted())?;
     let time = number.checked_mul(unit).filter(|time| *time <= 3600 * SECOND);
     time.ok_or_else(wanted)
+}
+
+/// Reads a share in per cent, of ten times the whole at most; the server refuses the others.
+fn burn(text: &str) -> Result<f64, String> {
+    let number = text.strip_suffix('%').and_then(|number| number.parse::<f64>().ok());
+    let share = number.map(|number| number / 100.0).filter(|share| (0.0..=10.0).contains(share));
+    share.ok_or_else(|| format!("'{text}' is not a share from 0% to 1000%; write 5% or 0.5%"))
 }
 
 /// The most tickets on a connection: more than a client takes without data between them.

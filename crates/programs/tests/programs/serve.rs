@@ -129,8 +129,39 @@ fn a_server_says_where_it_listens_what_it_did_and_that_it_stopped() {
             })
         );
         assert!(line["stats"]["cpu"]["user_us"].is_u64());
+        assert!(line["stats"].get("burned_us").is_none());
         assert!(server.lines.next().is_none());
         assert_eq!(server.child.wait().unwrap().code(), Some(0));
+    }
+}
+
+#[test]
+fn a_share_of_what_new_connections_cost_is_burned() {
+    let authorities = Temporary::new("burn.pem", "");
+    let files = ["--ca-out", authorities.path(), "--burn", "100%"];
+    let mut server = Running::start(&files);
+    let line = server.line();
+    assert_eq!((&line["event"], &line["burn"]), (&"ready".into(), &1.0.into()));
+    let address = line["address"].as_str().unwrap().parse().unwrap();
+    for _ in 0..100 {
+        get(address, authorities.path(), ECDSA, "/bytes/1");
+    }
+    server.signal(Signal::SIGTERM);
+    let stats = server.line()["stats"].clone();
+    let cpu = |part: &str| stats["cpu"][part].as_u64().unwrap();
+    let burned = stats["burned_us"].as_u64().unwrap();
+    let worked = cpu("user_us") + cpu("system_us") - burned;
+    // Of what is left, waiting and listening are no work on a connection.
+    let share = burned as f64 / worked as f64;
+    assert!((0.5..1.1).contains(&share), "{burned} {worked}");
+}
+
+#[test]
+fn nonsense_is_not_burned() {
+    for share in ["-5%", "1001%", "5", "x%", "NaN%", "inf%"] {
+        let (code, line) = refused(&["--burn", share]);
+        let message = format!("'{share}' is not a share from 0% to 1000%");
+        assert!(code == 2 && line.contains(&message), "{code} {line}");
     }
 }
 

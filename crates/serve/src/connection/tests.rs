@@ -316,3 +316,22 @@ fn what_breaks_tls_gets_an_alert_before_the_end() {
     assert_eq!(bench.expire_after(2), Fate::Over);
     assert_eq!(bench.stats().handshakes.failed, 1);
 }
+
+#[test]
+fn a_connection_is_new_until_its_second_answer() {
+    let mut bench = Bench::new();
+    assert!(bench.connection.is_new());
+    bench.take(&[HELLO, GET].concat());
+    assert!(bench.connection.is_new());
+    bench.take(GET);
+    assert!(!bench.connection.is_new());
+}
+
+#[test]
+fn over_http2_a_connection_is_new_until_the_end_of_its_handshake() {
+    let mut bench = Bench::new();
+    bench.connection.session.http2 = true;
+    assert!(bench.connection.is_new());
+    bench.take(HELLO);
+    assert!(!bench.connection.is_new());
+}

@@ -1,0 +1,130 @@
+"""Simulated runs of equal cells and of planted slowdowns, through the lab's own analysis.
+
+A value of a trial is the product of what the block, the process start, the window and the requests
+in it make of the true value; each part is drawn from a lognormal distribution. The server's cost
+follows the rate, since the server is the limit; the client's cost has noise of its own.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tlslab.analysis.compare import Measured, comparisons
+from tlslab.analysis.ranking import differing
+from tlslab.analysis.stopping import open_pairs
+from tlslab.model.estimate import Estimate
+from tlslab.model.finding import CellSummary
+from tlslab.model.stopping import Stopping
+
+FACTOR = "copy"
+BASELINE = {FACTOR: "a"}
+NAMES = "abcdef"
+
+RATE = "connections_per_s"
+SERVER = "server_cpu_us_per_connection"
+CLIENT = "client_cpu_us_per_connection"
+PARTS = ("user", "system")
+
+# Shares of a trial's variance: fresh processes differ most, then windows, then requests.
+START, WINDOW, REQUESTS = 0.6, 0.3, 0.1
+
+# Blocks differ much more than the trials in a block; pairing takes that out.
+BLOCK_NOISE = 0.05
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a run is made: blocks of a fixed plan, or the most of one that ends when settled."""
+
+    name: str
+    blocks: int
+    stopping: Stopping | None = None
+
+
+FIXED = Plan("fixed, 5 blocks", 5), Plan("fixed, 10 blocks", 10)
+SEQUENTIAL = Plan("until 2 %, 15 blocks at most", 15, Stopping(until=0.02, answer="ranking"))
+PLANS = (*FIXED, SEQUENTIAL)
+
+
+@dataclass(frozen=True)
+class Found:
+    """What the analysis made of a run: whether its ranking by the rate sets cells apart, whether
+    its table of ratios does, whether the ranking has the last cell behind all others, and the most
+    blocks of a cell.
+    """
+
+    ranking: bool
+    table: bool
+    slower: bool
+    blocks: int
+
+
+def simulate(plan: Plan, cells: int, noise: float, seed: int, slower: float = 0.0) -> Found:
+    """One run of equal cells; the last is slower by a share, if one is given.
+
+    `noise` is the standard deviation of the logarithm of one trial's value within its block.
+    """
+    drawn = _draw(plan.blocks, cells, noise, slower, np.random.default_rng(seed))
+    whole = [_cell(name, values, plan) for name, values in zip(NAMES, drawn, strict=False)]
+    run = whole if plan.stopping is None else _stopped(whole, plan.stopping, plan.blocks)
+    table = comparisons(run, BASELINE, None)
+    pairs = differing(run, RATE)
+    last = len(run) - 1
+    behind = [found for (_, second), found in pairs.items() if second == last]
+    return Found(
+        ranking=any(found is not None for found in pairs.values()),
+        table=any(each.differs for each in table),
+        slower=all(found is not None and found.ratio > 1 for found in behind),
+        blocks=max(len(cell.values[RATE]) for cell in run),
+    )
+
+
+def _stopped(cells: Sequence[Measured], stopping: Stopping, most: int) -> list[Measured]:
+    """The cells with the blocks that the rule for ending a run gives them."""
+    have = {cell.summary.key: stopping.at_least for cell in cells}
+    going = frozenset(have)
+    for block in range(stopping.at_least, most):
+        seen = [_first(cell, have[cell.summary.key]) for cell in cells]
+        going &= open_pairs(seen, BASELINE, stopping).cells
+        have |= dict.fromkeys(going, block + 1)
+    return [_first(cell, have[cell.summary.key]) for cell in cells]
+
+
+def _first(cell: Measured, blocks: int) -> Measured:
+    values = {
+        name: {block: value for block, value in each.items() if block < blocks}
+        for name, each in cell.values.items()
+    }
+    return replace(cell, values=values)
+
+
+def _cell(name: str, values: Mapping[str, Mapping[int, float]], plan: Plan) -> Measured:
+    estimates = dict.fromkeys(values, Estimate(1.0, None, None, plan.blocks, "", ""))
+    summary = CellSummary(name, {FACTOR: name}, "valid", (), plan.blocks, estimates)
+    return Measured(summary, values, anytime=plan.stopping is not None)
+
+
+def _draw(
+    blocks: int, cells: int, noise: float, slower: float, rng: np.random.Generator
+) -> list[dict[str, dict[int, float]]]:
+    """The values of each cell, by estimate and block."""
+    shared = rng.normal(0, BLOCK_NOISE, blocks)
+    found = []
+    for cell in range(cells):
+        last = cell == cells - 1
+        rate = -math.log1p(slower if last else 0.0) + shared + _trials(blocks, noise, rng)
+        server = -rate + _trials(blocks, noise / 4, rng)
+        client = shared + _trials(blocks, noise, rng)
+        logs = {RATE: rate, SERVER: server, CLIENT: client}
+        for whole in (SERVER, CLIENT):
+            logs |= {f"{whole}_{p}": logs[whole] + _trials(blocks, noise, rng) for p in PARTS}
+        found.append({name: dict(enumerate(np.exp(each).tolist())) for name, each in logs.items()})
+    return found
+
+
+def _trials(blocks: int, noise: float, rng: np.random.Generator) -> "np.typing.NDArray[np.float64]":
+    """What process starts, windows and requests add to each trial of a cell."""
+    parts = [rng.normal(0, noise * math.sqrt(share), blocks) for share in (START, WINDOW, REQUESTS)]
+    return parts[0] + parts[1] + parts[2]

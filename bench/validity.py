@@ -1,0 +1,128 @@
+"""`make bench-validity`: does "95 %" mean 95 %, simulated and on this machine?
+
+1,000 simulated runs of equal cells for each plan, simulated slowdowns of 5 %, then real runs of the
+reference server under two names beside one that is 5 % slower. The results stand in
+bench/validity.json and, as a page, in docs/validity.md. `--real N` is the number of real runs, 0
+for none; those made are added to those of earlier days. Exit codes: 0 every bar met, 1 a bar
+missed, 3 could not run.
+"""
+
+import argparse
+import sys
+from pathlib import Path
+
+from bench.simulated import PLANS, Plan, simulate
+from bench.validity_file import FILE, PAGE, By, Contents, Equal, Planted, Real, page, read, write
+from tlslab.analysis.selftest import judge_selftest
+from tlslab.cli.progress import watch
+from tlslab.experiment.selftest import selftest_experiment
+from tlslab.lab import run
+from tlslab.lab.results import read_contents
+from tlslab.lab.selftest import BLOCKS, TARGET
+from tlslab.model.errors import TlslabError
+from tlslab.model.selftest import Ability
+from tlslab.store import RunFolder
+
+RUNS = 1000
+REAL = 100
+CELLS = (2, 3, 4, 5, 6)
+NOISES = (0.01, 0.02, 0.03)
+EQUAL_NOISE = 0.02
+SLOWER = 0.05
+BURN = "5%"
+
+
+def main() -> int:
+    """Runs what is asked for and writes the results; the exit code."""
+    asked = _arguments()
+    kept = read(FILE)
+    try:
+        if not asked.no_simulation:
+            kept = Contents(*simulated(asked.runs), kept.real)
+        if asked.real:
+            kept = Contents(kept.equal, kept.planted, (*kept.real, real(asked.real, asked.out)))
+    except TlslabError as error:
+        print(f"bench: {error.message}" + (f"; {error.remedy}" if error.remedy else ""))
+        return error.exit_code
+    write(FILE, kept)
+    PAGE.write_text(page(kept), "utf-8")
+    missed = kept.missed()
+    for bar in missed:
+        print(f"missed: {bar}")
+    return 1 if missed else 0
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m bench.validity")
+    parser.add_argument("--runs", type=int, default=RUNS, help="simulated runs of each plan")
+    parser.add_argument("--real", type=int, default=REAL, help="real runs of equal servers")
+    parser.add_argument("--no-simulation", action="store_true", help="real runs only")
+    parser.add_argument("--out", type=Path, help="the run folder of the real runs")
+    return parser.parse_args()
+
+
+def simulated(runs: int) -> tuple[tuple[Equal, ...], tuple[Planted, ...]]:
+    """Equal cells and planted slowdowns, for every plan."""
+    equal = tuple(equal_cells(plan, runs) for plan in PLANS)
+    return equal, tuple(planted(plan, noise, runs) for plan in PLANS for noise in NOISES)
+
+
+def equal_cells(plan: Plan, runs: int) -> Equal:
+    """Runs of two to six equal cells in turn: how many have a false difference."""
+    found = [simulate(plan, CELLS[seed % len(CELLS)], EQUAL_NOISE, seed) for seed in range(runs)]
+    return Equal(
+        plan=plan.name,
+        runs=runs,
+        ranking=sum(each.ranking for each in found),
+        table=sum(each.table for each in found),
+        either=sum(each.ranking or each.table for each in found),
+    )
+
+
+def planted(plan: Plan, noise: float, runs: int) -> Planted:
+    """Runs of two cells, one slower: how many find that, and in how many blocks."""
+    found = [simulate(plan, 2, noise, seed, SLOWER) for seed in range(runs)]
+    return Planted(
+        plan=plan.name,
+        noise=noise,
+        slower=SLOWER,
+        runs=runs,
+        found=sum(each.slower for each in found),
+        blocks=sum(each.blocks for each in found) / runs,
+    )
+
+
+def real(tries: int, out: Path | None) -> Real:
+    """Real runs: fresh servers for each trial, the lab's own conductor and analysis."""
+    experiment = selftest_experiment(tries * BLOCKS, (BURN,))
+    command = ("python", "-m", "bench.validity", "--real", str(tries))
+    with watch() as observer:
+        done = run.execute(run.Request(experiment, (TARGET,), command, out), observer)
+    found = judge_selftest(read_contents(RunFolder.open(done.folder)), BLOCKS)
+    return Real(
+        created=found.created,
+        tlslab=found.tlslab,
+        processor=str(found.machine.get("processor", "")),
+        processors=int(found.machine.get("processors", 0)),
+        kernel=str(found.machine.get("kernel", "")),
+        command=" ".join(command),
+        blocks=BLOCKS,
+        measure_ms=found.measure_ms,
+        by=tuple(_by(ability) for ability in found.by),
+    )
+
+
+def _by(ability: Ability) -> By:
+    (slower,) = ability.planted
+    return By(
+        estimate=ability.estimate,
+        runs=ability.alarms.tries,
+        alarms=ability.alarms.found,
+        found=slower.found.found,
+        ratio=slower.ratio,
+        noise=ability.noise,
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,129 @@
+"""What the blocks of a self-test show: false alarms, and which planted slowdowns were found. Pure.
+
+The blocks are cut into tries. Each pair of cells of a try is judged on its own, as the ranking in
+the report of a run with these two cells judges it: the same verdicts, intervals and tests.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from tlslab.analysis.compare import Measured, compare, more_is_faster, paired_logs
+from tlslab.analysis.matrix.cells import JudgedCell, judged_cells
+from tlslab.analysis.ranking import differing
+from tlslab.analysis.stats.power import detectable
+from tlslab.analysis.stats.proportion import proportion_interval
+from tlslab.model.run import RunContents
+from tlslab.model.selftest import SCHEMA, Ability, Detectable, Planted, Selftest, Tries
+
+# What servers are ranked by: each is a ranking of its own, with false alarms of its own.
+RANKED_BY = ("connections_per_s", "server_cpu_us_per_connection")
+
+# The numbers of blocks for which the detectable difference is stated.
+STATED_BLOCKS = (5, 10, 15, 30)
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A cell beside the baseline's: the same server under another name, or a slower one."""
+
+    first: JudgedCell
+    second: JudgedCell
+
+    @property
+    def share(self) -> float:
+        """The slowdown that was planted in the second."""
+        return float(self.second.cell.factors["burn"].removesuffix("%")) / 100
+
+    def within(self, begin: int, end: int) -> tuple[Measured, Measured]:
+        """Both cells with the trials of these blocks alone."""
+        return self._cell(self.first, begin, end), self._cell(self.second, begin, end)
+
+    @staticmethod
+    def _cell(cell: JudgedCell, begin: int, end: int) -> Measured:
+        trials = [each for each in cell.trials if begin <= each.trial.block < end]
+        return JudgedCell(cell.cell, trials).measured(end - begin, anytime=False)
+
+
+def judge_selftest(contents: RunContents, blocks: int) -> Selftest:
+    """The result, in tries of N blocks; blocks that make no whole try are left out.
+
+    An interrupted run has the tries that all cells have ended.
+    """
+    baseline = contents.experiment.baseline
+    cells = judged_cells(contents)
+    tries = min((_whole(cell) for cell in cells), default=0) // blocks
+    first = next(cell for cell in cells if dict(baseline).items() <= cell.cell.factors.items())
+    pairs = [Pair(first, cell) for cell in cells if cell is not first]
+    abilities = [_ability(pairs, estimate, tries, blocks) for estimate in RANKED_BY]
+    return Selftest(
+        schema=SCHEMA,
+        created=contents.environment.created,
+        tlslab=contents.environment.tlslab,
+        machine=contents.environment.machine,
+        blocks=blocks,
+        measure_ms=contents.experiment.workload.capacity.measure_ms,
+        by=tuple(each for each in abilities if each.alarms.tries),
+    )
+
+
+def _whole(cell: JudgedCell) -> int:
+    """The number of blocks, from the first on, that have a trial of the cell."""
+    have = {each.trial.block for each in cell.trials}
+    return next(block for block in range(len(have) + 1) if block not in have)
+
+
+def _ability(pairs: Sequence[Pair], estimate: str, tries: int, blocks: int) -> Ability:
+    equal = [pair for pair in pairs if pair.share == 0]
+    alarms = [bool(ratio) for pair in equal for ratio in _apart(pair, estimate, tries, blocks)]
+    noise = _noise(equal, estimate, tries * blocks)
+    stated = () if noise is None else STATED_BLOCKS
+    return Ability(
+        estimate=estimate,
+        alarms=_counted(alarms),
+        planted=tuple(_planted(pair, estimate, tries, blocks) for pair in pairs if pair.share),
+        noise=noise,
+        detectable=tuple(Detectable(n, detectable(noise or 0.0, n)) for n in stated),
+    )
+
+
+def _apart(pair: Pair, estimate: str, tries: int, blocks: int) -> Iterator[float]:
+    """The ratio of the pair in each try that may be ranked; 0 where the ranking keeps them tied."""
+    for number in range(tries):
+        cells = pair.within(number * blocks, (number + 1) * blocks)
+        if all(cell.may_rank(estimate) for cell in cells):
+            found = differing(cells, estimate)[0, 1]
+            yield 0.0 if found is None else 1 / found.ratio
+
+
+def _planted(pair: Pair, estimate: str, tries: int, blocks: int) -> Planted:
+    found = [
+        ratio != 0 and (ratio < 1) == more_is_faster(estimate)
+        for ratio in _apart(pair, estimate, tries, blocks)
+    ]
+    first, second = cells = pair.within(0, tries * blocks)
+    able = all(cell.may_rank(estimate) for cell in cells)
+    ratio = compare(second, first, estimate) if able else None
+    return Planted(
+        share=pair.share,
+        found=_counted(found),
+        ratio=None if ratio is None else ratio.ratio,
+        low=None if ratio is None else ratio.low,
+        high=None if ratio is None else ratio.high,
+    )
+
+
+def _counted(found: Sequence[bool]) -> Tries:
+    return Tries(sum(found), len(found), *proportion_interval(sum(found), len(found)))
+
+
+def _noise(equal: Sequence[Pair], estimate: str, blocks: int) -> float | None:
+    """The deviation of the logarithms of the ratios, block by block, over all equal pairs."""
+    squares, degrees = 0.0, 0
+    for pair in equal:
+        first, second = pair.within(0, blocks)
+        logs = paired_logs(second.values.get(estimate, {}), first.values.get(estimate, {}))
+        if len(logs) > 1:
+            squares += float(logs.var(ddof=1)) * (len(logs) - 1)
+            degrees += len(logs) - 1
+    return math.sqrt(squares / degrees) if degrees else None

@@ -1,0 +1,64 @@
+"""`tlslab selftest`: what can this machine tell apart?"""
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tlslab import report
+from tlslab.cli.console import conclude, out, say
+from tlslab.cli.ending import EXIT_INTERRUPTED
+from tlslab.cli.options import AsJson, Version, as_seconds
+from tlslab.cli.progress import watch
+from tlslab.lab.selftest import BUDGET_S, QUICK_BUDGET_S, Request, Result, selftest
+from tlslab.report.selftest import render_selftest
+from tlslab.store import to_json
+
+
+def command(
+    budget: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME", help="How long it may take: 90s, 10m, 1h; 5m by default. More tries."
+        ),
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Fewer slowdowns and tries, in some 75 s.")
+    ] = False,
+    out_dir: Annotated[
+        Path | None, typer.Option("--out", metavar="DIR", help="The run folder to make.")
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(metavar="N", min=0, help="The seed of the trials' order.")
+    ] = None,
+    as_json: AsJson = False,
+    _version: Version = False,
+) -> None:
+    """Compare a server with itself and with slower ones: what does this machine tell apart?
+
+    Later runs on this machine quote the result. Ends with 0 whatever it is.
+    """
+    usual = QUICK_BUDGET_S if quick else BUDGET_S
+    budget_s = usual if budget is None else as_seconds(budget, "--budget")
+    request = Request(budget_s, ("tlslab", *sys.argv[1:]), quick, out_dir, seed)
+    with watch() as observer:
+        result = selftest(request, observer)
+    if as_json:
+        typer.echo(json.dumps(to_json(result.selftest), allow_nan=False))
+    else:
+        out.print(render_selftest(result.selftest))
+    raise typer.Exit(_conclude(result))
+
+
+def _conclude(result: Result) -> int:
+    """Says what disturbed the run, where the trials and the result are; the exit code."""
+    for warning in report.warning_lines(result.summary):
+        say(f"warning: {warning}")
+    say(f"trials: {result.folder / 'report.html'}")
+    if result.kept is not None:
+        say(f"kept for later runs: {result.kept}")
+    if result.interrupted:
+        return conclude("interrupted", EXIT_INTERRUPTED)
+    return conclude("done", 0)

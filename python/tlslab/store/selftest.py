@@ -1,0 +1,69 @@
+"""The last self-test of this machine, in a file of the user's.
+
+The file is `$XDG_STATE_HOME/tlslab/selftest.json`, by default `~/.local/state/tlslab/selftest.json`
+(XDG Base Directory Specification 0.8).
+"""
+
+import json
+import os
+from contextlib import suppress
+from dataclasses import fields
+from pathlib import Path
+
+from tlslab.model.errors import StoreError
+from tlslab.model.selftest import SCHEMA, Selftest
+from tlslab.store.codec import from_json, to_json
+
+# A result has some kilobytes; a larger file is none.
+LIMIT_BYTES = 1 << 20
+
+
+def selftest_file() -> Path:
+    """Where it is kept."""
+    base = os.environ.get("XDG_STATE_HOME")
+    return (Path(base) if base else Path.home() / ".local" / "state") / "tlslab" / "selftest.json"
+
+
+def write_selftest(selftest: Selftest) -> Path:
+    """Keeps it in place of an earlier one; the file. Raises StoreError."""
+    path = selftest_file()
+    draft = path.with_name(f".{path.name}.{os.getpid()}.draft")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        draft.write_text(json.dumps(to_json(selftest), allow_nan=False, indent=1) + "\n", "utf-8")
+        draft.replace(path)
+    except OSError as error:
+        with suppress(OSError):
+            draft.unlink(missing_ok=True)
+        raise StoreError(
+            f"cannot keep the result in {path}: {error.strerror}",
+            "make the folder writable, or set XDG_STATE_HOME to one that is",
+        ) from None
+    return path
+
+
+def read_selftest() -> Selftest | None:
+    """The one that is kept; None without one.
+
+    Raises StoreError for a file that is no self-test of this version's form.
+    """
+    path = selftest_file()
+    remedy = "delete it, or run `tlslab selftest` again"
+    try:
+        with path.open("rb") as file:
+            data = file.read(LIMIT_BYTES + 1)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise StoreError(f"{path}: {error.strerror}", remedy) from None
+    try:
+        found = json.loads(data) if len(data) <= LIMIT_BYTES else None
+    except ValueError:
+        found = None
+    if not isinstance(found, dict) or found.get("schema") != SCHEMA:
+        raise StoreError(f"{path} is no self-test ({SCHEMA})", remedy)
+    known = {field.name for field in fields(Selftest)}
+    try:
+        return from_json({key: value for key, value in found.items() if key in known}, Selftest)
+    except StoreError as error:
+        raise StoreError(f"{path}: {error.message}", remedy) from None
