@@ -22,8 +22,12 @@ from tlslab.lab.server_side.counters import (
 )
 from tlslab.lab.server_side.scrape import ScrapeError
 from tlslab.model.server_side import GroupTime, ProcessorTimes, SourceTime
+from tlslab.model.wording import percent
 
 TICK_S = 0.01
+
+# A machine that is busier than this before the load, as a share of its processors, is not idle.
+IDLE_LIMIT = 0.2
 
 # Two-sided 95 % of a normal distribution.
 Z = 1.96
@@ -53,13 +57,18 @@ class Window:
             raise ScrapeError(
                 f"a counter went back ({back[0][1]}): has the machine been restarted?"
             )
-        processors = len({name for name, _ in self.start.machine})
+        processors = self.processor_count
         span = self.end.received - self.start.sent
         busy = self.spent((*USER_MODES, *SYSTEM_MODES))
         if busy > processors * (span * (1 + SLACK_SHARE) + SLACK_S):
             raise ScrapeError(
                 f"{processors} processors cannot compute {busy:.3g} s in {span:.3g} s"
             )
+
+    @property
+    def processor_count(self) -> int:
+        """How many processors it has."""
+        return len({name for name, _ in self.start.machine})
 
     @property
     def start_instant(self) -> float:
@@ -134,9 +143,15 @@ def busy_share(idle: Window) -> float:
 def above_idle(loaded: Window, idle: Window) -> SourceTime:
     """The processor time of a window above that of the idle machine, with its error.
 
-    Raises ScrapeError where the machine was not busier than before, as far as the error allows to
-    say so.
+    Raises ScrapeError where the machine was not idle before the load: that work may have been
+    displaced by the load, and cannot be taken off. As well where it was not busier than before, as
+    far as the error allows to say so.
     """
+    if busy_share(idle) > IDLE_LIMIT * idle.processor_count:
+        raise ScrapeError(
+            f"its machine was more than {percent(IDLE_LIMIT)} busy before the load: end other work "
+            "there"
+        )
     span = (idle.end.sent + idle.end.received) / 2 - idle.start_instant
     scale = loaded.seconds / max(span, 1e-9)
     user = loaded.spent(USER_MODES) - scale * idle.spent(USER_MODES)
@@ -147,10 +162,7 @@ def above_idle(loaded: Window, idle: Window) -> SourceTime:
     late = loaded.end.received - loaded.end.sent
     error = ticks + max(total, 0.0) / loaded.seconds * (reading + late)
     if total <= error:
-        raise ScrapeError(
-            f"its machine was no busier under load than before: {total:.3g} s of processor time "
-            f"more, known to {error:.3g} s"
-        )
+        raise ScrapeError("its machine was no busier under load than before")
     user, system = (user, system) if min(user, system) >= 0 else (max(user, 0), max(system, 0))
     rest = total / (user + system)
     return SourceTime(
