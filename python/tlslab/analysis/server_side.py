@@ -165,9 +165,10 @@ def _energy(runs: Sequence[TrialRun]) -> str:
     if not joules:
         reasons = dict.fromkeys(run.machine.no_energy for run in runs if run.machine.no_energy)
         return "; ".join(reasons)
-    completed = sum(run.record.outcomes.completed for run in runs if run.machine.energy)
+    shown = [run for run in runs if run.machine.energy]
+    completed = sum(run.record.outcomes.completed for run in shown)
     words = [
-        f"{name}: {figure(total)} J in {counted(len(runs), 'run')}"
+        f"{name}: {figure(total)} J in {counted(len(shown), 'run')}"
         + (f", {figure(1000 * total / completed)} mJ per connection" if completed else "")
         for name, total in joules.items()
     ]

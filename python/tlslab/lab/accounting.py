@@ -92,6 +92,11 @@ class Meter:
             self._thread.join()
 
     @property
+    def pids(self) -> frozenset[int]:
+        """The processes of the tree when they were last looked for."""
+        return frozenset(each.pid for each in self._tree)
+
+    @property
     def complete(self) -> bool:
         """Whether both start and end were marked."""
         return self._ended

@@ -24,6 +24,7 @@ SYSTEM_MODES = ("system", "irq", "softirq")
 MODES = (*USER_MODES, *SYSTEM_MODES, *IDLE_MODES, "steal")
 
 PROCESSORS_LIMIT = 8192
+LINES_LIMIT = 100_000
 GROUPS_LIMIT = 100
 NAME_LIMIT = 100
 
@@ -49,6 +50,8 @@ class Counters:
 def parse(answer: Answer) -> Counters:
     """The counters of an answer. Raises ScrapeError when it has none that make sense."""
     lines = [line for line in answer.text.split("\n") if line.startswith((MACHINE, GROUPS))]
+    if len(lines) > LINES_LIMIT:
+        raise ScrapeError(f"more than {LINES_LIMIT} lines of processor counters")
     try:
         families = list(text_string_to_metric_families("\n".join(lines) + "\n"))
     except Exception as error:  # The parser raises whatever its input leads it to.

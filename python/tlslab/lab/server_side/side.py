@@ -54,7 +54,8 @@ class SideMeter:
     _scrapes: Scrapes | None = None
     _cgroup_start: tuple[int, int] | None = None
     _cgroup_end: tuple[int, int] | None = None
-    _members: tuple[set[int], set[int]] = field(default_factory=lambda: (set(), set()))
+    _members: frozenset[int] = frozenset()
+    _changed: bool = False
     _missing: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -74,7 +75,7 @@ class SideMeter:
         self.meter.start()
         if self._scrapes is not None:
             self._scrapes.start()
-        self._members = (self._pids(), set())
+        self._members = self.meter.pids
         self._cgroup_start = self._read_cgroup()
 
     def end(self) -> None:
@@ -83,7 +84,7 @@ class SideMeter:
             self._scrapes.end()
         self._cgroup_end = self._read_cgroup()
         self.meter.end()
-        self._members = (self._members[0], self._pids())
+        self._changed = self.meter.pids != self._members
 
     def close(self) -> None:
         """Ends all threads, whatever happened."""
@@ -125,8 +126,7 @@ class SideMeter:
             self._missing["node_exporter"] = THIS_MACHINE
         if tree is None or tree.user_us + tree.system_us <= 0:
             return None
-        start, end = self._members
-        return tree if cgroup is None or start == end else _usage(cgroup, tree)
+        return _usage(cgroup, tree) if cgroup is not None and self._changed else tree
 
     def _find(self, place: str) -> list[psutil.Process]:
         try:
@@ -140,9 +140,6 @@ class SideMeter:
         except NotFoundError as error:
             self._missing["cgroup"] = str(error)
         return tree
-
-    def _pids(self) -> set[int]:
-        return set() if self._listener is None else {each.pid for each in self._listener.tree()}
 
     def _read_cgroup(self) -> tuple[int, int] | None:
         try:
