@@ -34,12 +34,12 @@ def server_side_facts(trials: Sequence[Trial]) -> dict[str, str]:
 
 
 def widened(estimates: Mapping[str, Estimate], trials: Sequence[Trial]) -> dict[str, Estimate]:
-    """The estimates, those of the server's cost wider by the error of the reading.
+    """The estimates, those of the server's cost wider for the instants of the scrapes.
 
-    The interval over trials has what differs from one run to the next. The instants of the scrapes
-    move all runs to one side, by their mean error at most: it is added on both sides.
+    The interval over trials has what differs from one run to the next. The instants may move all
+    runs to one side, by the mean of their bounds at most: it is added on both sides.
     """
-    share = reading_error(trials)
+    share = reading_bias(trials)
     if share == 0.0:
         return dict(estimates)
     return {
@@ -48,17 +48,19 @@ def widened(estimates: Mapping[str, Estimate], trials: Sequence[Trial]) -> dict[
     }
 
 
-def reading_error(trials: Sequence[Trial]) -> float:
-    """The mean error of the server's processor time for the way in which it is read, a share."""
-    shares = [_share(run) for trial in trials for run in trial.runs.values()]
-    known = [share for share in shares if share is not None]
+def reading_bias(trials: Sequence[Trial]) -> float:
+    """The mean over runs of what the instants of reading may add or hide, a share."""
+    runs = [run for trial in trials for run in trial.runs.values()]
+    known = [found[1] for run in runs if (found := _shares(run)) is not None]
     return sum(known) / len(known) if known else 0.0
 
 
-def _share(run: TrialRun) -> float | None:
-    if run.server is None or run.server.user_us + run.server.system_us <= 0:
+def _shares(run: TrialRun) -> tuple[float, float] | None:
+    """Error and bias of a run's server time, as shares of it."""
+    server = run.server
+    if server is None or (whole := server.user_us + server.system_us) <= 0:
         return None
-    return run.server.error_us / (run.server.user_us + run.server.system_us)
+    return server.error_us / whole, server.bias_us / whole
 
 
 def _wider(found: Estimate, share: float) -> Estimate:
@@ -116,8 +118,8 @@ def _spread(values: Sequence[float], unit: str, what: str) -> str:
 
 
 def _error(runs: Sequence[TrialRun]) -> str:
-    shares = [share for run in runs if (share := _share(run))]
-    if not shares:
+    shares = [found[0] for run in runs if (found := _shares(run)) is not None]
+    if not any(shares):
         return ""
     return (
         f"{percent(median(shares))} in the median, {percent(max(shares))} at most: the instants of "

@@ -409,8 +409,8 @@ class ServerUsage:
 
     `memory_bytes` is its proportional set size (or, where the kernel hides that, its resident size)
     at the end, None where only the machine is known; `handshakes` is the server's own count of full
-    handshakes, where it keeps one. `source` says where the processor time is from, `error_us` how
-    far the sum may be off for the way in which it was read.
+    handshakes, where it keeps one. `source` says where the processor time is from; `error_us` and
+    `bias_us` are those of `SourceTime`.
     """
 
     user_us: int
@@ -422,6 +422,7 @@ class ServerUsage:
     handshakes: int | None = None
     source: Source = "started"
     error_us: int = 0
+    bias_us: int = 0
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,9 @@ class SourceTime:
     """Processor time by one source, in microseconds, over `seconds`.
 
     `error_us` is how far the sum may be off for the way in which it was read, half the width of the
-    interval (`lab.server_side.machine`); 0 for sources that are read directly. The time of
-    `node_exporter` is that above the idle machine's.
+    interval (`lab.server_side.machine`), `bias_us` the part of it that may be the same in all runs;
+    both are 0 for sources that are read directly. The time of `node_exporter` is that above the
+    idle machine's.
     """
 
     source: Source
@@ -31,6 +32,7 @@ class SourceTime:
     system_us: int
     seconds: float
     error_us: int = 0
+    bias_us: int = 0
 
     @property
     def total_us(self) -> int:

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from factories.run import World, made_run
 from tlslab.analysis import summarise
-from tlslab.analysis.server_side import reading_error
+from tlslab.analysis.server_side import reading_bias
 from tlslab.model.finding import Summary
 from tlslab.model.record import TrialRun
 from tlslab.model.run import RunContents
@@ -31,11 +31,16 @@ def changed(change: Callable[[TrialRun], TrialRun]) -> RunContents:
 
 
 def by_exporter(run: TrialRun) -> TrialRun:
-    """The same, read from a node_exporter with an error of 4 %."""
+    """The same, read from a node_exporter with an error of 8 %, half of it a bias."""
     assert run.server is not None
-    error = round(0.04 * (run.server.user_us + run.server.system_us))
+    bias = round(0.04 * (run.server.user_us + run.server.system_us))
     server = replace(
-        run.server, source="node_exporter", error_us=error, memory_bytes=None, samples=()
+        run.server,
+        source="node_exporter",
+        error_us=2 * bias,
+        bias_us=bias,
+        memory_bytes=None,
+        samples=(),
     )
     side = ServerSide(
         used="node_exporter",
@@ -74,7 +79,7 @@ def test_the_whole_machine_by_an_exporter() -> None:
     facts = summary.server_side
     assert facts[SOURCE] == "whole machine, by node_exporter, above the idle machine's"
     assert facts["Its machine before the load"].startswith("0.030 processors busy")
-    assert facts["Error of one run's reading"].startswith("4 % in the median, 4 % at most")
+    assert facts["Error of one run's reading"].startswith("8 % in the median, 8 % at most")
     assert (
         "softirq 10.0 %, steal 5.0 % of 1 processor (node_exporter)"
         in (facts["Its machine's processors"])
@@ -98,7 +103,7 @@ def test_a_process_tree_beside_its_cgroup() -> None:
     summary = summarise(contents)
     assert summary.server_side[SOURCE].endswith("found by the listening socket (nginx)")
     assert summary.server_side["Its cgroup against its process tree"].startswith("1.03 times")
-    assert reading_error(contents.trials) == 0
+    assert reading_bias(contents.trials) == 0
     for cell in summary.cells:
         assert COST in cell.estimates
         assert "wider" not in cell.estimates[COST].method

@@ -5,9 +5,10 @@ with the standard deviation 10 ms / sqrt(6); of k counters that moved, 10 ms sqr
 1.96 are taken, those of the idle machine scaled to the window and added in quadrature. An answer's
 counters are of some instant between request and answer: at the start half of that time at the
 window's rate may be missing or too much; at the end, where the load is over when the request goes
-out, all of it. These two are bounds, and are added. What a kernel that accounts by whole ticks adds
-(no CONFIG_VIRT_CPU_ACCOUNTING_GEN) is not in it: it varies from run to run, and is in the interval
-over trials.
+out, all of it. These two are bounds, and are added; they may be the same in all runs (`bias_us`),
+where the cut-off differs from run to run. What a kernel that accounts by whole ticks adds (no
+CONFIG_VIRT_CPU_ACCOUNTING_GEN) is not in it: it varies from run to run, and is in the interval over
+trials.
 """
 
 import math
@@ -160,7 +161,8 @@ def above_idle(loaded: Window, idle: Window) -> SourceTime:
     ticks = Z * TICK_S * math.sqrt((loaded.moved + idle.moved * scale**2) / 6)
     reading = (loaded.start.received - loaded.start.sent) / 2
     late = loaded.end.received - loaded.end.sent
-    error = ticks + max(total, 0.0) / loaded.seconds * (reading + late)
+    bias = max(total, 0.0) / loaded.seconds * (reading + late)
+    error = ticks + bias
     if total <= error:
         raise ScrapeError("its machine was no busier under load than before")
     user, system = (user, system) if min(user, system) >= 0 else (max(user, 0), max(system, 0))
@@ -171,4 +173,5 @@ def above_idle(loaded: Window, idle: Window) -> SourceTime:
         system_us=round(1e6 * system * rest),
         seconds=loaded.seconds,
         error_us=math.ceil(1e6 * error),
+        bias_us=math.ceil(1e6 * bias),
     )

@@ -183,4 +183,5 @@ def _usage(found: SourceTime, tree: ServerUsage | None = None) -> ServerUsage:
         processes=0 if tree is None else tree.processes,
         source=found.source,
         error_us=found.error_us,
+        bias_us=found.bias_us,
     )

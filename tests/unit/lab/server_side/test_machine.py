@@ -42,7 +42,9 @@ def test_slow_answers_widen_the_error() -> None:
     prompt = above_idle(Window(counters(1.0), end), IDLE)
     late = above_idle(Window(counters(1.0), replace(end, received=11.5)), IDLE)
     rate = late.total_us / late.seconds
-    assert late.error_us - prompt.error_us == pytest.approx(0.5 * rate, abs=2)
+    assert late.error_us - prompt.error_us == pytest.approx(0.5 * rate, abs=3)
+    assert late.bias_us == pytest.approx(late.error_us - prompt.error_us, abs=3)
+    assert prompt.bias_us == 0
     assert (late.seconds, late.total_us) == (prompt.seconds, prompt.total_us)
 
 
