@@ -6,9 +6,13 @@ from dataclasses import replace
 from statistics import median
 
 from tlslab.model.estimate import Estimate
+from tlslab.model.finding import Summary
 from tlslab.model.record import Trial, TrialRun
 from tlslab.model.server_side import SOURCE_WORDS, ServerSide
 from tlslab.model.wording import counted, figure, percent
+
+# The fact that names the source.
+SOURCE = "Server's processor time"
 
 # Estimates that are made of the server's processor time.
 _PARTS = ("server_cpu_us_per_", "connections_per_cpu_s", "server_limit_ratio")
@@ -22,7 +26,7 @@ def server_side_facts(trials: Sequence[Trial]) -> dict[str, str]:
     runs = [run for trial in trials for run in trial.runs.values()]
     sides = [run.side for run in runs if run.side is not None]
     facts = {
-        "Server's processor time": _sources(sides),
+        SOURCE: _sources(sides),
         "Its cgroup against its process tree": _cgroup_ratio(sides),
         "Its machine before the load": _idle(sides),
         "Error of one run's reading": _error(runs),
@@ -31,6 +35,20 @@ def server_side_facts(trials: Sequence[Trial]) -> dict[str, str]:
         "Energy of processor packages": _energy(runs),
     }
     return {name: text for name, text in facts.items() if text}
+
+
+def comparable(first: Summary, second: Summary, estimate: str) -> bool:
+    """Whether an estimate is the same quantity in two runs.
+
+    The server's cost is not where one is of a whole machine and the other of processes.
+    """
+    machines = [SOURCE_WORDS["node_exporter"] in s.server_side.get(SOURCE, "")
+                for s in (first, second)]  # fmt: skip
+    return machines[0] == machines[1] or not _is_of_server(estimate)
+
+
+def _is_of_server(estimate: str) -> bool:
+    return estimate.removeprefix("keep_alive_").startswith(_PARTS)
 
 
 def widened(estimates: Mapping[str, Estimate], trials: Sequence[Trial]) -> dict[str, Estimate]:
@@ -43,7 +61,7 @@ def widened(estimates: Mapping[str, Estimate], trials: Sequence[Trial]) -> dict[
     if share == 0.0:
         return dict(estimates)
     return {
-        name: _wider(found, share) if name.removeprefix("keep_alive_").startswith(_PARTS) else found
+        name: _wider(found, share) if _is_of_server(name) else found
         for name, found in estimates.items()
     }
 

@@ -9,6 +9,7 @@ from rich.console import Console
 
 from factories.run import World, made_run
 from tlslab.analysis import summarise
+from tlslab.analysis.overlay import Side, overlay
 from tlslab.analysis.server_side import reading_bias
 from tlslab.model.finding import Summary
 from tlslab.model.record import TrialRun
@@ -135,3 +136,14 @@ def test_servers_that_the_lab_starts_have_no_such_facts_but_energy() -> None:
 
     facts = summarise(changed(without)).server_side
     assert facts == {"Energy of processor packages": "not shown by this kernel"}
+
+
+def test_costs_of_a_machine_and_of_processes_are_not_compared() -> None:
+    tree, machine = summarise(changed(by_tree)), summarise(changed(by_exporter))
+    found = overlay(Side("here", tree), Side("there", machine))
+    verdicts = {(each.estimate, each.verdict) for each in found.comparisons}
+    assert {verdict for name, verdict in verdicts if name == COST} == {"not_comparable"}
+    assert ("connections_per_s", "not_comparable") not in verdicts
+    assert "server's processor time" in {row[0] for row in found.tables[-1].rows}
+    same = overlay(Side("one", machine), Side("two", machine))
+    assert (COST, "not_comparable") not in {(e.estimate, e.verdict) for e in same.comparisons}
