@@ -11,7 +11,7 @@ from typing import Any
 
 import psutil
 
-from tlslab.lab.accounting import read_process, used
+from tlslab.lab.process_times import read_process, used
 from tlslab.model.errors import CannotRunError
 from tlslab.targets.base import pinned
 

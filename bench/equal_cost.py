@@ -14,7 +14,7 @@ from bench.arms import equal, interleaved, show
 from bench.at_limit import AtLimit
 from bench.intervals import ratio
 from bench.server import PAGE, Page, serving
-from tlslab.lab.accounting import read_process, used
+from tlslab.lab.process_times import read_process, used
 from tlslab.model.errors import CannotRunError
 
 BACKENDS = ("rustls", "openssl")

@@ -15,7 +15,8 @@ import psutil
 import pytest
 
 from live.harness import setting
-from tlslab.lab.accounting import read, used
+from tlslab.lab.accounting import read
+from tlslab.lab.process_times import used
 from tlslab.lab.programs import require_program
 from tlslab.model.deployment import Deployment
 from tlslab.model.errors import CannotRunError

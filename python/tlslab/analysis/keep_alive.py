@@ -9,7 +9,7 @@ from tlslab.analysis.measures import (
     RATE,
     SHARE,
     client_busy,
-    server_busy,
+    held,
     split,
 )
 from tlslab.model.record import Trial, TrialRun
@@ -78,13 +78,12 @@ def _waited(run: TrialRun) -> bool:
 
 
 def _server(run: TrialRun, processors: int) -> dict[str, float]:
-    busy, server = server_busy(run, processors), run.server
-    if server is None or busy is None:
+    server = run.server
+    if server is None or server.seconds <= 0:
         return {}
     per_second = (server.user_us + server.system_us) / server.seconds
     cost = per_second * run.record.seconds / run.record.requests
     return {
         **split(SERVER, cost, server.user_us, server.system_us),
-        "keep_alive_server_memory_bytes": float(server.memory_bytes),
-        "keep_alive_server_busy": busy,
+        **{f"{PREFIX}{name}": value for name, value in held(run, processors).items()},
     }

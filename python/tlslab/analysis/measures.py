@@ -66,10 +66,15 @@ def trial_values(trial: Trial, server_processors: int) -> dict[str, float]:
     if (run := trial.runs.get("client_cost")) is not None:
         values |= _client(run)
     parts = [values.get(f"{side}_cpu_us_per_connection") for side in ("client", "server")]
-    if parts[0] is not None and parts[1] is not None:
+    if parts[0] is not None and parts[1] is not None and not _elsewhere(trial):
         # What a host could carry that had to do the work of both sides, as published.
         values["connections_per_cpu_s"] = 1e6 / (parts[0] + parts[1])
     return values
+
+
+def _elsewhere(trial: Trial) -> bool:
+    """Whether the server ran on another machine, whose microseconds are not those of this one."""
+    return any(run.server and run.server.source == "node_exporter" for run in trial.runs.values())
 
 
 def loading_values(run: TrialRun, server_processors: int) -> dict[str, float]:
@@ -88,8 +93,12 @@ def client_busy(run: TrialRun) -> float:
 
 
 def server_busy(run: TrialRun, processors: int) -> float | None:
-    """The share of its processors' time that the server was computing; None where unaccounted."""
-    if run.server is None or run.server.seconds <= 0:
+    """The share of its processors' time that the server was computing; None where unaccounted.
+
+    None as well for a server that the lab did not start: how many processors it may use is not
+    known.
+    """
+    if run.server is None or run.server.seconds <= 0 or run.server.source != "started":
         return None
     used_us = run.server.user_us + run.server.system_us
     return used_us / (run.server.seconds * 1e6 * processors)
@@ -142,14 +151,20 @@ def _capacity(run: TrialRun) -> dict[str, float]:
 
 
 def _server(run: TrialRun, processors: int) -> dict[str, float]:
-    cost, busy, server = server_cost_us(run), server_busy(run, processors), run.server
-    if cost is None or busy is None or server is None:
+    cost, server = server_cost_us(run), run.server
+    if cost is None or server is None:
         return {}
-    return {
-        **split("server_cpu_us_per_connection", cost, server.user_us, server.system_us),
-        "server_memory_bytes": float(server.memory_bytes),
-        "server_busy": busy,
+    costs = split("server_cpu_us_per_connection", cost, server.user_us, server.system_us)
+    return costs | held(run, processors)
+
+
+def held(run: TrialRun, processors: int) -> dict[str, float]:
+    """The server's memory and the share of its processors, as far as they are known."""
+    found = {
+        "server_memory_bytes": None if run.server is None else run.server.memory_bytes,
+        "server_busy": server_busy(run, processors),
     }
+    return {name: float(value) for name, value in found.items() if value is not None}
 
 
 def _client(run: TrialRun) -> dict[str, float]:

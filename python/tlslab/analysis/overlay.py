@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from tlslab.analysis.compare import EQUIVALENCE, judged_together, may_differ
 from tlslab.analysis.measures import RATIO
 from tlslab.analysis.run_facts import run_facts
+from tlslab.analysis.server_side import comparable
 from tlslab.analysis.stats.estimate import p_of_interval
 from tlslab.model.errors import UsageError
 from tlslab.model.estimate import Estimate
@@ -82,7 +83,7 @@ def overlay(first: Side, second: Side, margin: float = EQUIVALENCE) -> Summary:
             f"{first.name} and {second.name} share no cell",
             "compare runs of the same experiment, with the same levels",
         )
-    found = [each for pair in pairs for each in _ratios(pair)]
+    found = [each for pair in pairs for each in _ratios(first.summary, second.summary, pair)]
     judged = judged_together([comparison for _, _, comparison in found], margin)
     ratios = [
         (pair, name, comparison) for (pair, name, _), comparison in zip(found, judged, strict=True)
@@ -135,13 +136,16 @@ def _levels(summary: Summary, factor: str) -> set[str]:
 Ratio = tuple[Pair, str, Comparison]
 
 
-def _ratios(pair: Pair) -> Iterator[Ratio]:
+def _ratios(first: Summary, second: Summary, pair: Pair) -> Iterator[Ratio]:
     names = [name for name in pair.first.estimates if name in pair.second.estimates]
     for name in sorted(names, key=_rank):
         reported = name in _SHOWN or name.startswith(("response_ms_p50_at", "response_ms_p99_at"))
         one, other = pair.first.estimates[name], pair.second.estimates[name]
         if reported and one.value > 0 and other.value > 0:
-            yield pair, name, _compare(pair, name, one, other)
+            ratio = _compare(pair, name, one, other)
+            if not comparable(first, second, name):
+                ratio = replace(ratio, verdict="not_comparable")
+            yield pair, name, ratio
 
 
 def _rank(name: str) -> int:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
+from tlslab.analysis.server_side import SOURCE
 from tlslab.model.finding import Summary
 from tlslab.model.run import Environment
 
@@ -24,6 +25,7 @@ def run_facts(summary: Summary) -> dict[str, str]:
     """The environment's facts and those of the experiment, by name."""
     what = summary.experiment
     facts: dict[str, object] = {
+        "server's processor time": summary.server_side.get(SOURCE, "-"),
         "blocks": what.blocks,
         **{f"workload: {name}": value for name, value in _flat(what.workload)},
         **{f"levels: {name}": ", ".join(levels) for name, levels in what.factors.items()},

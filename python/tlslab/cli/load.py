@@ -1,8 +1,6 @@
 """`tlslab load`: the engine as it is, with the lab's accounting of the machine beside it."""
 
 import json
-import signal
-import subprocess
 import sys
 from collections.abc import Sequence
 from typing import Annotated
@@ -11,14 +9,14 @@ import typer
 
 from tlslab.cli.allow import read_allow_file
 from tlslab.cli.console import conclude, out
+from tlslab.cli.load_run import run_plainly, run_watched
 from tlslab.cli.load_table import VALID, load_table
-from tlslab.lab.accounting import Meter
 from tlslab.lab.programs import require_program
-from tlslab.model.errors import StoreError
-from tlslab.model.record import MachineUsage, RunRecord
+from tlslab.lab.server_side.side import Side
+from tlslab.model.errors import StoreError, UsageError
+from tlslab.model.record import RunRecord
 from tlslab.model.wording import counted
 from tlslab.store import from_json
-from tlslab.targets.guard import bound
 
 # Modes without a record of a run; their output is passed on unchanged.
 _OTHER = ("--preflight", "--probe", "--hold", "--in-memory", "--primitives", "--print-schema")
@@ -29,68 +27,65 @@ _ALONE = ("--in-memory", "--primitives", "--print-schema", "-h", "--help", "-V",
 # Options with which the user selects the engine's own output.
 _FORMS = ("--json", "--format", "-h", "--help", "-V", "--version")
 
-_LIVE = ("--progress", "--events")
+# The lab's own option among the engine's.
+METRICS = "--server-metrics"
 
 
 def command(
     arguments: Annotated[
         list[str] | None,
-        typer.Argument(metavar="URL ...", help="As for tlslab-load: tlslab load -h has them."),
+        typer.Argument(
+            metavar="[--server-metrics URL] URL ...",
+            help="As for tlslab-load: tlslab load -h has them. --server-metrics: a node_exporter "
+            "on the server's host, for its processor time.",
+        ),
     ] = None,
 ) -> None:
     """Load a server with tlslab-load, and report what the whole machine did meanwhile."""
-    given = arguments or ["--help"]
-    program = require_program("tlslab-load")
-    as_is = has(given, _OTHER + _FORMS)
-    code, output, machine = _run([program, *engine_arguments(given, read_allow_file())])
-    record = None if as_is else _record(output)
-    if as_is:
+    given, metrics = own_option(arguments or ["--help"])
+    line = [require_program("tlslab-load"), *engine_arguments(given, read_allow_file())]
+    if has(given, _OTHER + _FORMS):
+        if metrics is not None:
+            raise UsageError(f"{METRICS} has no place in the engine's own output", "leave one out")
+        loaded = run_plainly(line)
         sys.stdout.flush()
-        sys.stdout.buffer.write(output)
+        sys.stdout.buffer.write(loaded.output)
         sys.stdout.buffer.flush()
-        raise typer.Exit(code)
+        raise typer.Exit(loaded.code)
+    loaded = run_watched(line, Side.of(metrics), has(given, ("--events",)))
+    record = _record(loaded.output)
     if record is not None:
-        out.print(load_table(record, machine))
-    raise typer.Exit(conclude(_reason(code, record), code))
+        out.print(load_table(record, loaded.machine, loaded.server, loaded.side))
+    raise typer.Exit(conclude(_reason(loaded.code, record), loaded.code))
+
+
+def own_option(given: Sequence[str]) -> tuple[list[str], str | None]:
+    """The engine's arguments, and the value of the lab's own option. Raises UsageError."""
+    rest: list[str] = []
+    found = None
+    words = iter(given)
+    for word in words:
+        name, equals, value = word.partition("=")
+        if name != METRICS:
+            rest.append(word)
+            continue
+        found = value if equals else next(words, "")
+        if not found or found.startswith("-"):
+            raise UsageError(f"{METRICS} needs a URL", "like http://HOST:9100/metrics")
+    return rest, found
 
 
 def engine_arguments(given: Sequence[str], allowed: Sequence[str]) -> list[str]:
     """The engine's command line: what was given, the allowed hosts, the record asked for."""
     hosts = [] if has(given, _ALONE) else [word for host in allowed for word in ("--allow", host)]
     own = [] if has(given, _OTHER + _FORMS) else ["--json"]
-    live = [] if has(given, _LIVE + _OTHER + _FORMS) else ["--progress"]
+    live = [] if has(given, ("--events", *_OTHER, *_FORMS)) else ["--events"]
     return [*own, *live, *hosts, *given]
 
 
 def has(arguments: Sequence[str], options: Sequence[str]) -> bool:
     """Whether one of the options is among the arguments."""
     return any(word in options or word.partition("=")[0] in options for word in arguments)
-
-
-def _run(command_line: list[str]) -> tuple[int, bytes, MachineUsage]:
-    """Runs the engine; its exit code, its standard output, and the machine's use meanwhile.
-
-    The engine ends with the lab, even when the lab is killed. The lab passes an interruption on, so
-    that the engine can still print the record so far.
-    """
-    meter = Meter([])
-    meter.start()
-    child = subprocess.Popen(
-        [*bound("KILL"), *command_line],
-        stdout=subprocess.PIPE,
-        start_new_session=True,
-    )
-    try:
-        output, _ = child.communicate()
-    except KeyboardInterrupt:
-        child.send_signal(signal.SIGINT)
-        output, _ = child.communicate()
-    finally:
-        if child.poll() is None:
-            child.kill()
-            child.wait()
-        meter.end()
-    return child.returncode, output, meter.machine()
 
 
 def _reason(code: int, record: RunRecord | None) -> str:

@@ -9,7 +9,8 @@ from collections.abc import Iterator, Mapping
 from rich.table import Table
 from rich.text import Text
 
-from tlslab.model.record import ClientTimes, MachineUsage, RunRecord, TimeSummary
+from tlslab.model.record import ClientTimes, MachineUsage, RunRecord, ServerUsage, TimeSummary
+from tlslab.model.server_side import SOURCE_WORDS, ServerSide
 from tlslab.model.wording import counted
 from tlslab.report import plain
 
@@ -21,17 +22,24 @@ VALID = "valid"
 Rows = Iterator[tuple[str, str]]
 
 
-def load_table(record: RunRecord, machine: MachineUsage) -> Table:
-    """The table of a record."""
+def load_table(
+    record: RunRecord,
+    machine: MachineUsage,
+    server: ServerUsage | None = None,
+    side: ServerSide | None = None,
+) -> Table:
+    """The table of a record, with what is known of the server's processor time."""
     table = Table(box=None, show_header=False, pad_edge=False)
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
-    for name, value in _rows(record, machine):
+    for name, value in _rows(record, machine, server, side):
         table.add_row(Text(name, style="dim"), Text(plain(value, 1000)))
     return table
 
 
-def _rows(record: RunRecord, machine: MachineUsage) -> Rows:
+def _rows(
+    record: RunRecord, machine: MachineUsage, server: ServerUsage | None, side: ServerSide | None
+) -> Rows:
     yield from _rates(record)
     yield from _open_loop(record)
     yield from _steps(record)
@@ -40,7 +48,12 @@ def _rows(record: RunRecord, machine: MachineUsage) -> Rows:
     yield "failed", _counts(record.outcomes.failed)
     yield "unexpected", _counts(record.outcomes.unexpected)
     yield "client CPU", _client_cost(record)
+    if side is not None:
+        yield from _server(record, server, side)
     yield "machine", _machine(machine)
+    if machine.energy:
+        used = ", ".join(f"{each.package} {each.joules:,.1f} J" for each in machine.energy)
+        yield "energy", f"{used}, all programs together"
     yield "target", f"{record.spec['url']} ({record.address})"
     yield "back end", _client(record)
     facts = "; ".join(f"{f.tls} {f.suite} {f.group} × {f.count:,}" for f in record.facts)
@@ -80,15 +93,43 @@ def _rate(number: int, seconds: float, what: str) -> str:
 
 def _client_cost(record: RunRecord) -> str:
     """The client's processor time per connection, or per request."""
+    return _cost(record, record.cpu.user_us, record.cpu.system_us)
+
+
+def _cost(record: RunRecord, user_us: float, system_us: float, error_us: float = 0.0) -> str:
     number = record.requests if kept_open(record) else record.outcomes.completed
     what = "request" if kept_open(record) else "connection"
     if not number:
         return NOTHING
-    cpu = record.cpu
+    error = f" ± {error_us / number:.1f}" if error_us else ""
     return (
-        f"{cpu.total_us / number:.1f} µs per {what} "
-        f"({cpu.user_us / number:.1f} user, {cpu.system_us / number:.1f} system)"
+        f"{(user_us + system_us) / number:.1f}{error} µs per {what} "
+        f"({user_us / number:.1f} user, {system_us / number:.1f} system)"
     )
+
+
+def _server(record: RunRecord, server: ServerUsage | None, side: ServerSide) -> Rows:
+    """The server's processor time, where it is from, and what the other sources say."""
+    if server is None or side.used is None:
+        reasons = [side.missing[name] for name in ("node_exporter", "process_tree")
+                   if name in side.missing]  # fmt: skip
+        yield "server CPU", f"{NOTHING} ({reasons[0] if reasons else 'no source gave any'})"
+        return
+    # The server is metered a little longer or shorter than the engine measures: rates, not totals.
+    scale = record.seconds / server.seconds
+    yield (
+        "server CPU",
+        _cost(record, server.user_us * scale, server.system_us * scale, server.error_us * scale),
+    )
+    processes = "1 process" if server.processes == 1 else f"{server.processes} processes"
+    program = f" ({side.program}, {processes})" if side.program else ""
+    yield "by", SOURCE_WORDS[side.used] + ("" if side.used == "node_exporter" else program)
+    for other in side.sources:
+        if other.source not in (side.used, "node_exporter"):
+            ratio = other.total_us / max(1, server.user_us + server.system_us)
+            yield "", f"{SOURCE_WORDS[other.source]}: {ratio:.3f} times that"
+    if side.idle is not None and side.used == "node_exporter":
+        yield "", f"{side.idle:.3f} processors were busy before the load, and are taken off"
 
 
 def _client(record: RunRecord) -> str:

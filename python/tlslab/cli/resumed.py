@@ -15,7 +15,8 @@ _DECIDED = ("target", "set_", "quick", "blocks", "until", "budget", "seconds", "
             "allow_obsolete", "expect_status", "out_dir")  # fmt: skip
 
 # What is asked of this machine and its servers, which may have changed since.
-_TAKEN_OVER = ("allow", "ca", "insecure", "jdk", "configure", "configure_timeout", "ready")
+_TAKEN_OVER = ("allow", "ca", "insecure", "jdk", "configure", "configure_timeout", "ready",
+               "server_metrics")  # fmt: skip
 
 
 def folder_experiment(folder: RunFolder) -> Experiment:

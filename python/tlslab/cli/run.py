@@ -133,6 +133,14 @@ ConfigureTimeout = Annotated[
 Ready = Annotated[
     float, typer.Option(min=0, metavar="SECONDS", help="What the server may take after it.")
 ]
+ServerMetrics = Annotated[
+    str | None,
+    typer.Option(
+        metavar="URL",
+        help="A node_exporter on the host of a running server, for its processor time: "
+        "http://HOST:9100/metrics.",
+    ),
+]
 Yes = Annotated[
     bool,
     typer.Option("--yes", "-y", help="Build or fetch what is missing for it, without asking."),
@@ -163,6 +171,7 @@ def command(
     configure: Configure = None,
     configure_timeout: ConfigureTimeout = TIMEOUT_S,
     ready: Ready = READY_S,
+    server_metrics: ServerMetrics = None,
     yes: Yes = False,
     as_json: AsJson = False,
     _version: Version = False,
@@ -217,6 +226,7 @@ def _request(experiment: Experiment, options: dict[str, Any]) -> Request:
         hook=None if configure is None else parse_hook(configure, factors, timeout_s),
         ready_s=options["ready"],
         jdks=tuple(options["jdk"] or ()),
+        server_metrics=options["server_metrics"],
     )
     # Before anything else, so that a file that is not there is no late surprise.
     request.trust()

@@ -1,21 +1,15 @@
-"""What the server's process tree and the whole machine use while a trial runs.
+"""What the server's process tree and the whole machine use while a trial runs."""
 
-`/proc/PID/task/*/schedstat` gives a process's run time in nanoseconds. `/proc/PID/stat` gives user
-and system time in ticks of 10 ms; the ticks only divide the run time into user and system time. If
-the two differ by more than the error of the ticks (threads that have ended, no schedstat), the
-ticks count.
-"""
-
-import os
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import psutil
 
+from tlslab.lab.energy import Counters, EnergyReader, joules
+from tlslab.lab.process_times import ProcessReading, read_process, tree_used
 from tlslab.model.record import (
     CpuSample,
     MachineSample,
@@ -23,22 +17,9 @@ from tlslab.model.record import (
     ProcessorUsage,
     ServerUsage,
 )
+from tlslab.model.server_side import ProcessorTimes, Source
 
 SAMPLE_S = 0.2
-
-_TICK_US = 1_000_000 // os.sysconf("SC_CLK_TCK")
-
-# User and system time are each cut off to a whole tick, at the start and at the end.
-_TICK_ERROR_US = 4 * _TICK_US
-
-
-@dataclass(frozen=True)
-class ProcessReading:
-    """One process at one time: ticks with those of ended children, run time of its threads."""
-
-    user_us: int
-    system_us: int
-    threads_ns: dict[str, int]
 
 
 @dataclass(frozen=True)
@@ -48,57 +29,37 @@ class Reading:
     at: float
     processes: dict[int, ProcessReading]
     machine: list[Any] = field(default_factory=list)
+    energy: Counters = field(default_factory=dict)
 
 
-def read_process(pid: int) -> ProcessReading | None:
-    """A process's times from /proc; None when it has ended."""
-    folder = Path("/proc") / str(pid)
-    try:
-        # The program's name may hold spaces and brackets: the fields begin after the last bracket.
-        fields = (folder / "stat").read_text().rpartition(")")[2].split()
-        user, system, children_user, children_system = (int(text) for text in fields[11:15])
-        threads = {}
-        for task in (folder / "task").iterdir():
-            threads[task.name] = int((task / "schedstat").read_text().split()[0])
-    except (OSError, IndexError, ValueError):
-        if not folder.exists():
-            return None
-        threads = {}
-    return ProcessReading(
-        (user + children_user) * _TICK_US, (system + children_system) * _TICK_US, threads
-    )
-
-
-def used(start: ProcessReading, end: ProcessReading) -> tuple[int, int]:
-    """User and system time between two readings of a process, in microseconds."""
-    user = end.user_us - start.user_us
-    system = end.system_us - start.system_us
-    ticks = user + system
-    exact = sum(ns - start.threads_ns.get(task, 0) for task, ns in end.threads_ns.items()) // 1000
-    if not end.threads_ns or abs(exact - ticks) > _TICK_ERROR_US:
-        return user, system
-    if ticks == 0:
-        return exact, 0
-    return exact * user // ticks, exact - exact * user // ticks
-
-
-def read(pids: Iterable[int]) -> Reading:
+def read(pids: Iterable[int], energy: EnergyReader | None = None) -> Reading:
     """The given processes, and the machine."""
     processes = {}
+    counters = {} if energy is None else energy.read()
     for pid in pids:
         if (reading := read_process(pid)) is not None:
             processes[pid] = reading
-    return Reading(time.monotonic(), processes, psutil.cpu_times(percpu=True))
+    return Reading(time.monotonic(), processes, psutil.cpu_times(percpu=True), counters)
 
 
 class Meter:
     """Reads at the start, about five times a second, and at the end of one measurement.
 
     Between two readings the meter's thread sleeps: it shares processors with the measured programs.
+    `members` looks again, at start and end, which processes belong to a tree whose members come and
+    go; `source` is what the usage is labelled with.
     """
 
-    def __init__(self, tree: list[psutil.Process]) -> None:
+    def __init__(
+        self,
+        tree: list[psutil.Process],
+        members: Callable[[], list[psutil.Process]] | None = None,
+        source: Source = "started",
+    ) -> None:
         self._tree = tree
+        self._members = members
+        self._source = source
+        self._energy = EnergyReader()
         self._pids = [process.pid for process in tree]
         self._readings: list[Reading] = []
         self._memory = 0
@@ -108,7 +69,8 @@ class Meter:
 
     def start(self) -> None:
         """Marks the start of the measurement."""
-        self._readings.append(read(self._pids))
+        self._look()
+        self._readings.append(read(self._pids, self._energy))
         self._thread.start()
 
     def end(self) -> None:
@@ -116,7 +78,8 @@ class Meter:
         if self._stop.is_set() or not self._readings:
             return
         self._stop.set()
-        last = read(self._pids)
+        self._look()
+        last = read(self._pids, self._energy)
         self._thread.join()
         self._readings.append(last)
         self._memory = sum(memory_bytes(process) for process in self._tree)
@@ -129,20 +92,33 @@ class Meter:
             self._thread.join()
 
     @property
+    def pids(self) -> frozenset[int]:
+        """The processes of the tree when they were last looked for."""
+        return frozenset(each.pid for each in self._tree)
+
+    @property
     def complete(self) -> bool:
         """Whether both start and end were marked."""
         return self._ended
 
+    def _look(self) -> None:
+        """Adds the processes that have joined the tree; those that have ended read as nothing."""
+        if self._members is None:
+            return
+        self._tree = self._members() or self._tree
+        joined = [each.pid for each in self._tree]
+        self._pids = list(dict.fromkeys([*self._pids, *joined]))
+
     def _sample(self) -> None:
         while not self._stop.wait(SAMPLE_S):
-            self._readings.append(read(self._pids))
+            self._readings.append(read(self._pids, self._energy))
 
     def server(self, handshakes: int | None) -> ServerUsage | None:
         """What the process tree used; None without processes."""
         if not self._tree:
             return None
         start, end = self._readings[0], self._readings[-1]
-        user, system = _tree_used(start, end)
+        user, system = tree_used([each.processes for each in self._readings])
         return ServerUsage(
             user_us=user,
             system_us=system,
@@ -150,10 +126,11 @@ class Meter:
             memory_bytes=self._memory,
             processes=len(end.processes),
             samples=tuple(
-                CpuSample(reading.at - start.at, *_tree_used(start, reading))
+                CpuSample(reading.at - start.at, *tree_used([start.processes, reading.processes]))
                 for reading in self._readings[1:]
             ),
             handshakes=handshakes,
+            source=self._source,
         )
 
     def machine(self) -> MachineUsage:
@@ -172,6 +149,16 @@ class Meter:
                 for first, last in zip(start.machine, end.machine, strict=True)
             ),
             samples=tuple(_machine_sample(start, reading) for reading in self._readings[1:]),
+            energy=joules([each.energy for each in self._readings], self._energy.ranges),
+            no_energy=self._energy.missing,
+        )
+
+    def processors(self) -> tuple[ProcessorTimes, ...]:
+        """What each processor of this machine did, from /proc/stat."""
+        start, end = self._readings[0], self._readings[-1]
+        return tuple(
+            _processor_times(str(number), _times(first, last))
+            for number, (first, last) in enumerate(zip(start.machine, end.machine, strict=True))
         )
 
 
@@ -184,15 +171,6 @@ def memory_bytes(process: psutil.Process) -> int:
         return int(process.memory_info().rss)
     except psutil.NoSuchProcess:
         return 0
-
-
-def _tree_used(start: Reading, end: Reading) -> tuple[int, int]:
-    pairs = [
-        used(start.processes[pid], reading)
-        for pid, reading in end.processes.items()
-        if pid in start.processes
-    ]
-    return sum(user for user, _ in pairs), sum(system for _, system in pairs)
 
 
 def _times(first: Any, last: Any) -> dict[str, int]:
@@ -208,6 +186,7 @@ def _times(first: Any, last: Any) -> dict[str, int]:
         "user": spent("user", "nice"),
         "system": spent("system", "irq", "softirq"),
         "idle": spent("idle", "iowait"),
+        "irq": spent("irq"),
         "softirq": spent("softirq"),
         "steal": spent("steal"),
     }
@@ -226,6 +205,19 @@ def _processor(times: dict[str, int]) -> ProcessorUsage:
         system=times["system"] / whole,
         softirq=times["softirq"] / whole,
         steal=times["steal"] / whole,
+        irq=times["irq"] / whole,
+    )
+
+
+def _processor_times(name: str, times: dict[str, int]) -> ProcessorTimes:
+    return ProcessorTimes(
+        processor=name,
+        user_us=times["user"],
+        system_us=times["system"] - times["irq"] - times["softirq"],
+        irq_us=times["irq"],
+        softirq_us=times["softirq"],
+        steal_us=times["steal"],
+        idle_us=times["idle"],
     )
 
 

@@ -8,6 +8,7 @@ from tlslab.lab.discovery import discover
 from tlslab.lab.generators import GeneratorPool
 from tlslab.lab.placement import Placement, may_run_in_real_time, place, usable
 from tlslab.lab.request import Request
+from tlslab.lab.server_side.side import Side
 from tlslab.lab.specs import Aim
 from tlslab.model.deployment import NO_FRONT, Deployment
 from tlslab.model.errors import CannotRunError, UsageError
@@ -31,7 +32,8 @@ NO_SUCH_KEY = "the lab makes no certificates with such a key"
 class Prepared:
     """A deployment ready to be started; `failure` says why it is not, with the server's words.
 
-    `start` is None for a server that the lab did not start. `unavailable` are the levels that it
+    `start` is None for a server that the lab did not start; `side` is then where its processor time
+    is read. `unavailable` are the levels that it
     lacks, with reasons; `bar` is a reason that holds for all its cells.
     """
 
@@ -41,6 +43,7 @@ class Prepared:
     unavailable: Mapping[tuple[str, str], str] = field(default_factory=dict)
     bar: str | None = None
     failure: str = ""
+    side: Side | None = None
 
     def refuse(self, cell: Cell) -> str | None:
         """Why the server has not got what a cell needs; None when it has."""
@@ -141,6 +144,8 @@ def prepare(
         raise UsageError("--configure is for a server that the lab did not start: --target URL")
     if request.authority is not None or request.insecure:
         raise UsageError("--ca and --insecure are for servers that the lab did not start")
+    if request.server_metrics is not None:
+        raise UsageError("--server-metrics is for a server that the lab did not start")
     by_deployment: dict[Deployment, list[Cell]] = {}
     for cell in (*make_cells(request.experiment, request.targets[0])[0], *more):
         assert cell.deployment is not None
@@ -169,11 +174,12 @@ def _external(request: Request, engine: GeneratorPool) -> Servers:
         processors=generator,
         expect_status=request.experiment.workload.expect_status,
     )
+    side = Side.of(request.server_metrics)
     found = discover(engine, aim, request.experiment)
     if request.hook is not None:
         found = found.reconfigured(request.hook.fields, request.experiment)
     cells = make_cells(found.experiment, url)[0]
-    ready = Prepared(found.info, aim, None, found.unavailable)
+    ready = Prepared(found.info, aim, None, found.unavailable, side=side)
     everything = dict.fromkeys(cell.deployment for cell in cells if cell.deployment)
     return Servers(
         found.experiment,

@@ -15,7 +15,8 @@ class Request:
 
     `hook` configures the server before each cell, which may take it `ready_s` to be ready again.
     Where the experiment has the factor `server`, its levels are the targets, and `targets` repeats
-    them. `jdks` are Java installations beside those that benchmarks find.
+    them. `jdks` are Java installations beside those that benchmarks find. `server_metrics` is the
+    URL of a node_exporter beside a server that the lab does not start.
     """
 
     experiment: Experiment
@@ -30,6 +31,7 @@ class Request:
     hook: Hook | None = None
     ready_s: float = READY_S
     jdks: tuple[Path, ...] = ()
+    server_metrics: str | None = None
 
     @property
     def external(self) -> bool:

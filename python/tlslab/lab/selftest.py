@@ -7,7 +7,7 @@ from tlslab.analysis.selftest import judge_selftest
 from tlslab.experiment.selftest import BURNS, QUICK_BURNS, WORKLOAD, selftest_experiment
 from tlslab.experiment.short import asked_for, shortened
 from tlslab.lab import events, run
-from tlslab.lab.kinds.matrix import trial_seconds
+from tlslab.lab.matrix.run import trial_seconds
 from tlslab.lab.results import read_contents
 from tlslab.model.errors import CannotRunError, UsageError
 from tlslab.model.finding import Summary

@@ -48,7 +48,12 @@ class Benches:
             raise NoBenchError(Reason(SETUP_FAILED, reason))
         experiment = self.servers.experiment
         bench = Bench(
-            self._engine, experiment.workload, prepared.aim, None, settings=experiment.settings
+            self._engine,
+            experiment.workload,
+            prepared.aim,
+            None,
+            settings=experiment.settings,
+            side=prepared.side,
         )
         if prepared.start is None:
             yield self._with_probe(bench, deployment, cells)

@@ -10,11 +10,12 @@ from tlslab.lab.accounting import Meter
 from tlslab.lab.engine import Event
 from tlslab.lab.events import Pace
 from tlslab.lab.generators import GeneratorPool
+from tlslab.lab.server_side.side import Side, SideMeter
 from tlslab.lab.specs import Aim, run_spec
 from tlslab.model.errors import CannotRunError, EngineError
 from tlslab.model.plan import Cell, PlannedTrial
 from tlslab.model.probe import Probed
-from tlslab.model.record import Reason, RunKind, Trial, TrialRun, TrialStatus
+from tlslab.model.record import Reason, RunKind, RunRecord, Trial, TrialRun, TrialStatus
 from tlslab.model.workload import NO_WINDOW, Window, Workload
 from tlslab.targets import Running
 
@@ -32,7 +33,7 @@ class Bench:
     """What every trial of a run has in common; `running` is None for an external server.
 
     `probed` is what the server was found to accept before the first trial, `settings` those of the
-    experiment's kind.
+    experiment's kind. `side` is where the processor time of an external server is read.
     """
 
     engine: GeneratorPool
@@ -41,6 +42,7 @@ class Bench:
     running: Running | None
     probed: Probed = field(default_factory=Probed)
     settings: Any = None
+    side: Side | None = None
 
 
 def run_trial(
@@ -125,16 +127,16 @@ def run_engine(
 
     Raises EngineError, of the class `server_died` when the server did.
     """
-    watch = _Watch(bench.running, on_rate)
+    watch = _Watch(bench.running, on_rate, bench.side)
     try:
         record = bench.engine.run(spec, watch)
     finally:
-        watch.meter.close()
+        watch.close()
     if watch.server_changed():
         raise EngineError(SERVER_DIED, "the server died")
     if not watch.meter.complete:
         raise EngineError("engine_failed", "the engine did not report when it measured")
-    return TrialRun(record, watch.meter.machine(), watch.meter.server(watch.handshakes))
+    return watch.run_of(record)
 
 
 def died(bench: Bench, error: EngineError) -> bool:
@@ -154,25 +156,30 @@ def last_words(bench: Bench) -> Reason:
 class _Watch:
     """Listens to one run's events: meters the server in the measurement, passes the rate on."""
 
-    def __init__(self, running: Running | None, on_rate: Callable[[Pace], None]) -> None:
+    def __init__(
+        self, running: Running | None, on_rate: Callable[[Pace], None], side: Side | None
+    ) -> None:
         self._running = running
         self._on_rate = on_rate
         self._tree = running.process.tree() if running else []
         self._counted: list[int] = []
-        self.meter = Meter(self._tree)
+        self._side = None if side is None else SideMeter(side)
+        self._meter = Meter(self._tree)
 
     def __call__(self, event: Event) -> None:
         if event["event"] == "phase":
             self._on_phase(event)
+        elif event["event"] == "preflight" and self._side is not None:
+            self._side.locate(str(event["address"]))
         elif event["event"] == "progress":
             self._on_rate(Pace.of(event))
 
     def _on_phase(self, event: Mapping[str, Any]) -> None:
         if event["phase"] == "measure":
-            self.meter.start()
+            (self._side or self.meter).start()
         elif event["phase"] in ("drain", "done") and not self.meter.complete:
             # Where there is nothing to drain, the engine may be done before it says that it drains.
-            self.meter.end()
+            (self._side or self.meter).end()
         else:
             return
         try:
@@ -183,7 +190,24 @@ class _Watch:
             self._counted.append(count)
 
     @property
-    def handshakes(self) -> int | None:
+    def meter(self) -> Meter:
+        """What reads this machine, and the server's processes."""
+        return self._meter if self._side is None else self._side.meter
+
+    def close(self) -> None:
+        """Ends all that reads beside the run."""
+        (self._side or self.meter).close()
+
+    def run_of(self, record: RunRecord) -> TrialRun:
+        """The run with what server and machine used in it."""
+        machine = self.meter.machine()
+        if self._side is None:
+            return TrialRun(record, machine, self.meter.server(self._handshakes))
+        server, side = self._side.result()
+        return TrialRun(record, machine, server, side=side)
+
+    @property
+    def _handshakes(self) -> int | None:
         """The server's own count over the measurement; None where it keeps none."""
         return self._counted[1] - self._counted[0] if len(self._counted) == 2 else None
 

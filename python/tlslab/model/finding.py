@@ -206,6 +206,8 @@ class Summary:
 
     `figures`, `tables` and `texts` are drawn as they are, in their order. `method` says in
     paragraphs how it was measured; empty for the kind `matrix`, whose method the report knows.
+    `server_side` says where the server's processor time is from, and what energy was used, as names
+    and values.
     """
 
     experiment: ExperimentSummary
@@ -221,6 +223,7 @@ class Summary:
     texts: tuple[TextBlock, ...] = ()
     method: tuple[str, ...] = ()
     schema: str = "tlslab.summary/3"
+    server_side: Mapping[str, str] = field(default_factory=dict)
 
     def cell(self, key: str) -> CellSummary:
         """The cell with this key. Raises KeyError when there is none."""

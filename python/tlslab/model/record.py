@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from tlslab.model.benchmark import BenchmarkRun, Mode, Timeline
+from tlslab.model.server_side import PackageEnergy, ServerSide, Source
 from tlslab.model.validation import RateResult
 
 TrialStatus = Literal["done", "unsupported", "failed"]
@@ -404,19 +405,24 @@ class CpuSample:
 
 @dataclass(frozen=True)
 class ServerUsage:
-    """What the server's process tree used during the measurement.
+    """What the server used during the measurement, in most cases its process tree.
 
     `memory_bytes` is its proportional set size (or, where the kernel hides that, its resident size)
-    at the end; `handshakes` is the server's own count of full handshakes, where it keeps one.
+    at the end, None where only the machine is known; `handshakes` is the server's own count of full
+    handshakes, where it keeps one. `source` says where the processor time is from; `error_us` and
+    `bias_us` are those of `SourceTime`.
     """
 
     user_us: int
     system_us: int
     seconds: float
-    memory_bytes: int
+    memory_bytes: int | None
     processes: int
     samples: tuple[CpuSample, ...] = ()
     handshakes: int | None = None
+    source: Source = "started"
+    error_us: int = 0
+    bias_us: int = 0
 
 
 @dataclass(frozen=True)
@@ -428,6 +434,7 @@ class ProcessorUsage:
     system: float
     softirq: float
     steal: float
+    irq: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -442,7 +449,10 @@ class MachineSample:
 
 @dataclass(frozen=True)
 class MachineUsage:
-    """What the whole machine did during the measurement, in microseconds over all processors."""
+    """What the whole machine did during the measurement, in microseconds over all processors.
+
+    `energy` is that of its processor packages; `no_energy` says why there is none.
+    """
 
     seconds: float
     user_us: int
@@ -452,6 +462,8 @@ class MachineUsage:
     steal_us: int
     per_processor: tuple[ProcessorUsage, ...] = ()
     samples: tuple[MachineSample, ...] = ()
+    energy: tuple[PackageEnergy, ...] = ()
+    no_energy: str = ""
 
 
 @dataclass(frozen=True)
@@ -471,15 +483,17 @@ class PaceSample:
 
 @dataclass(frozen=True)
 class TrialRun:
-    """One engine run of a trial; `server` is None for a server that the lab did not start.
+    """One engine run of a trial; `server` is None where its processor time is not known.
 
-    `pace` is how it went over time, where that was kept.
+    `pace` is how it went over time, where that was kept. `side` has all sources of the server's
+    processor time, of a server that the lab did not start.
     """
 
     record: RunRecord
     machine: MachineUsage
     server: ServerUsage | None = None
     pace: tuple[PaceSample, ...] = ()
+    side: ServerSide | None = None
 
 
 @dataclass(frozen=True)

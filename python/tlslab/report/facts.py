@@ -56,6 +56,7 @@ def facts(summary: Summary) -> tuple[tuple[str, str], ...]:
     document = workload.get("document_bytes", 0)
     pairs = [
         *_servers(environment),
+        *summary.server_side.items(),
         ("Under load before its trials", _warm_ups(environment)),
         ("Generator on processors", _listed(environment.generator_processors)),
         ("Document", f"{document:,} bytes" if document else ""),

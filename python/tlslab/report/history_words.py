@@ -33,7 +33,7 @@ class CellChanges:
 
 
 def changed_cells(found: History) -> tuple[CellChanges, ...]:
-    """The cells with a change in at least one estimate: slowdowns in force first, then open ones."""
+    """The cells with a change in one estimate or more: slowdowns in force, then open ones."""
     cells: dict[tuple[str, str], list[CellHistory]] = {}
     for each in found.cells:
         cells.setdefault((each.history, each.cell), []).append(each)

@@ -6,6 +6,9 @@ from tlslab.model.finding import Summary
 from tlslab.model.wording import RANGE
 from tlslab.report import view
 
+# The fact of a summary that names the source of the server's processor time.
+SOURCE = "Server's processor time"
+
 
 def legend(summary: Summary, sections: tuple[view.Section, ...], wide: bool) -> Iterator[str]:
     """The lines below the first table; `wide`: whether it has all its columns."""
@@ -24,6 +27,8 @@ def legend(summary: Summary, sections: tuple[view.Section, ...], wide: bool) -> 
             f"server {view.MICRO}, client {view.MICRO}: processor time for each connection; below "
             "it its parts in the program and in the kernel (user + system)"
         )
+    if SOURCE in summary.server_side:
+        yield f"server {view.MICRO} by: {summary.server_side[SOURCE]}"
     if any(row.limit(cost) for row in rows for cost in view.LIMITS):
         yield (
             "× limit: how many times as much that is as the least possible: the sum of the "

@@ -307,7 +307,9 @@ def test_a_trial_says_nothing_that_json_cannot_hold(tmp_path: Path, script: Scri
     lines = (lab.folder.path / "trials.jsonl").read_text("utf-8").splitlines()
     first = json.loads(lines[0])
     assert first["schema"] == "tlslab.trial/2"
-    assert set(first["runs"]["capacity"]) == {"record", "server", "machine", "pace"}
+    assert set(first["runs"]["capacity"]) == {
+            "record", "server", "machine", "pace", "side",
+        }  # fmt: skip
     assert first["runs"]["capacity"]["server"]["processes"] == 1
 
 

@@ -9,6 +9,7 @@ from tlslab.analysis.capacity.saturation import Capacity, capacity
 from tlslab.analysis.compare import Measured
 from tlslab.analysis.measures import UNITS, Processors, client_busy, loading_values
 from tlslab.analysis.series import cpu_over_time
+from tlslab.analysis.server_side import widened
 from tlslab.analysis.stats.estimate import two_stage_estimate
 from tlslab.analysis.stats.latency import Distribution, quantiles
 from tlslab.analysis.validity import SATURATED, run_faults, run_warnings
@@ -116,7 +117,7 @@ def measure(
         verdict=verdict,
         reasons=reasons,
         trials=len(usable),
-        estimates={**estimates, **times},
+        estimates={**widened(estimates, usable), **times},
         not_measurable=missing,
         cpu_over_time=cpu_over_time(usable, "maximum"),
         backend=records[0].backend if records else None,

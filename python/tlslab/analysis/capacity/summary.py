@@ -12,6 +12,7 @@ from tlslab.analysis.capacity.tables import tables
 from tlslab.analysis.compare import comparisons
 from tlslab.analysis.experiment import summarise_experiment
 from tlslab.analysis.kinds import ANALYSTS
+from tlslab.analysis.server_side import server_side_facts
 from tlslab.model.capacity import CapacityPlan, plan_of
 from tlslab.model.experiment import CAPACITY
 from tlslab.model.finding import Summary
@@ -51,6 +52,7 @@ def summarise(contents: RunContents) -> Summary:
         tables=(*tables(cells, plan), *study.tables),
         texts=study.texts,
         method=method(plan),
+        server_side=server_side_facts(contents.trials),
     )
 
 

@@ -42,7 +42,9 @@ def limit_ratios(trial: Trial, primitives: Primitives | None) -> dict[str, float
             cost = run.record.cpu.total_us / run.record.outcomes.completed
             ratios["limit_ratio"] = cost / limit
     run = trial.runs.get("capacity")
-    if run is not None and run.server is not None and run.record.outcomes.completed:
+    # The primitives are those of this machine.
+    here = run is not None and run.server is not None and run.server.source != "node_exporter"
+    if here and run and run.server and run.record.outcomes.completed:
         limit = server_limit_us(run.record, primitives)
         if limit is not None:
             used_us = (run.server.user_us + run.server.system_us) / run.server.seconds

@@ -16,6 +16,7 @@ from tlslab.analysis.measures import UNITS, server_cost_us
 from tlslab.analysis.published import load_order, load_study
 from tlslab.analysis.ranking import rankings
 from tlslab.analysis.series import cpu_over_time
+from tlslab.analysis.server_side import server_side_facts, widened
 from tlslab.analysis.stats.estimate import estimate
 from tlslab.analysis.stats.latency import TIMES, quantiles, times
 from tlslab.analysis.stopping import replay
@@ -79,6 +80,7 @@ def summarise(contents: RunContents) -> Summary:
         rankings=rankings(cells, experiment.baseline),
         figures=(*beside.figures, *suites.figures),
         tables=(*beside.tables, *suites.tables),
+        server_side=server_side_facts(contents.trials),
     )
 
 
@@ -104,7 +106,7 @@ def _measure(judged: JudgedCell, planned: int, anytime: bool) -> Measured:
     summary = replace(
         found.summary,
         reasons=(*found.summary.reasons, *_cost_mismatch(usable)),
-        estimates={**estimates, **latencies},
+        estimates={**widened(estimates, usable), **latencies},
         not_measurable=missing | keep_alive.not_measurable(usable),
         ab=ab_block(usable),
         cpu_over_time=cpu_over_time(usable),

@@ -3,6 +3,7 @@
 import datetime
 import tempfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -127,7 +128,7 @@ def _run(bench: Bench, spec: dict[str, Any], on_rate: Callable[[Pace], None]) ->
         )
         for number, pace in enumerate(paces, start=1)
     )
-    return TrialRun(run.record, run.machine, run.server, samples)
+    return replace(run, pace=samples)
 
 
 def _validate(bench: Bench, spec: dict[str, Any], step: Step) -> RateResult:

@@ -1,0 +1,164 @@
+"""One run of the engine for `tlslab load`: its events read beside it, its progress shown."""
+
+import json
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import IO, Any
+
+from tlslab.cli.console import say
+from tlslab.lab.accounting import Meter
+from tlslab.lab.events import Pace
+from tlslab.lab.server_side.side import Side, SideMeter
+from tlslab.model.record import MachineUsage, ServerUsage
+from tlslab.model.server_side import ServerSide
+from tlslab.targets.guard import bound
+
+# Phases of the engine in which the measurement is over.
+_OVER = ("drain", "done")
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """The engine's exit code and standard output; what the machine used over its whole life.
+
+    `server` and `side` are those of the measurement alone; None where the engine did not measure.
+    """
+
+    code: int
+    output: bytes
+    machine: MachineUsage
+    server: ServerUsage | None = None
+    side: ServerSide | None = None
+
+
+def run_plainly(command_line: Sequence[str]) -> Loaded:
+    """Runs the engine, its standard error passed through."""
+    meter = Meter([])
+    meter.start()
+    code, output = _converse(command_line, None)
+    meter.end()
+    return Loaded(code, output, meter.machine())
+
+
+def run_watched(command_line: Sequence[str], side: Side, raw: bool) -> Loaded:
+    """Runs the engine with `--events`, and reads the server's side during its measurement.
+
+    `raw`: the events are passed on as they are, for a user who asked for them.
+    """
+    watcher = _Watcher(SideMeter(side), raw)
+    meter = Meter([])
+    meter.start()
+    try:
+        code, output = _converse(command_line, watcher)
+    finally:
+        meter.end()
+        watcher.meter.close()
+    if not watcher.meter.meter.complete:
+        return Loaded(code, output, meter.machine())
+    return Loaded(code, output, meter.machine(), *watcher.meter.result())
+
+
+def _converse(command_line: Sequence[str], watcher: "_Watcher | None") -> tuple[int, bytes]:
+    """The engine's exit code and standard output.
+
+    The engine ends with the lab, even when the lab is killed. The lab passes an interruption on, so
+    that the engine can still print the record so far.
+    """
+    child = subprocess.Popen(
+        [*bound("KILL"), *command_line],
+        stdout=subprocess.PIPE,
+        stderr=None if watcher is None else subprocess.PIPE,
+        start_new_session=True,
+    )
+    reader = _Reader(child.stdout)
+    try:
+        reader.start()
+        _watch(child, watcher)
+        reader.join()
+        child.wait()
+    except KeyboardInterrupt:
+        child.send_signal(signal.SIGINT)
+        _watch(child, watcher)
+        reader.join()
+        child.wait()
+    finally:
+        if child.poll() is None:
+            child.kill()
+            child.wait()
+    return child.returncode, reader.output
+
+
+def _watch(child: subprocess.Popen[bytes], watcher: "_Watcher | None") -> None:
+    if watcher is not None and child.stderr is not None:
+        for line in child.stderr:
+            watcher.line(line)
+
+
+class _Reader(threading.Thread):
+    """Reads standard output to its end."""
+
+    def __init__(self, stream: IO[bytes] | None) -> None:
+        super().__init__(name="reader", daemon=True)
+        self._stream = stream
+        self.output = b""
+
+    def run(self) -> None:
+        if self._stream is not None:
+            self.output = self._stream.read()
+
+
+class _Watcher:
+    """Takes the engine's lines: meters by its phases, shows its progress, passes on the rest."""
+
+    def __init__(self, meter: SideMeter, raw: bool) -> None:
+        self.meter = meter
+        self._raw = raw
+
+    def line(self, line: bytes) -> None:
+        """One line of standard error."""
+        event = _event(line)
+        if event is None or self._raw:
+            sys.stderr.write(line.decode("utf-8", "replace"))
+            sys.stderr.flush()
+        if event is None:
+            return
+        if event["event"] == "phase":
+            self._phase(str(event.get("phase")))
+        elif event["event"] == "preflight":
+            self.meter.locate(str(event.get("address")))
+        elif event["event"] == "progress" and not self._raw:
+            say(progress_line(event))
+
+    def _phase(self, phase: str) -> None:
+        if phase == "measure":
+            self.meter.start()
+        elif phase in _OVER and not self.meter.meter.complete:
+            self.meter.end()
+
+
+def _event(line: bytes) -> Mapping[str, Any] | None:
+    try:
+        data = json.loads(line)
+    except ValueError:
+        return None
+    return data if isinstance(data, dict) and "event" in data else None
+
+
+def progress_line(event: Mapping[str, Any]) -> str:
+    """One second of a run for people, as the engine itself words it; times are of that second."""
+    pace = Pace.of(event)
+    line = (
+        f"{event['at_s']:4.0f} s  {pace.connections_per_s:8.0f} connections/s  "
+        f"{pace.requests_per_s:8.0f} requests/s  {pace.in_flight:5} in flight  {pace.failed} failed"
+    )
+    if event.get("waiting"):
+        line += f"  {event['waiting']} waiting"
+    for name in ("service", "response", "exchange"):
+        times = event.get(name)
+        if times and not (name == "exchange" and event.get("service")):
+            line += f"  {name} p50 {times['p50_ms']:.2f} p99 {times['p99_ms']:.2f} ms"
+    return line

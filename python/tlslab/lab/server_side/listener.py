@@ -1,0 +1,156 @@
+"""The server on this machine that listens where a target is: its processes, found by the socket."""
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import psutil
+
+from tlslab.targets.process import runs
+
+# Programs that listen for another one: their processor time is not the server's.
+FORWARDERS = (
+    "conmon", "docker-proxy", "gvproxy", "inetd", "kubectl", "pasta", "rootlessport", "slirp4netns",
+    "socat", "ssh", "sshd", "xinetd",
+)  # fmt: skip
+
+# Process 1 holds the sockets of services that it starts on demand (systemd.socket(5)).
+INIT = 1
+
+# The most characters of a program's name that are shown.
+NAME_LIMIT = 32
+
+
+ELSEWHERE = "the server is on another host: see --server-metrics"
+
+
+class NotFoundError(Exception):
+    """There is no such process, or none that can be counted; the message is the reason."""
+
+
+Address = tuple[str, int]
+
+
+@dataclass(frozen=True)
+class Listener:
+    """The processes that hold a listening socket, without those started by another one of them."""
+
+    roots: tuple[psutil.Process, ...]
+    program: str
+
+    def tree(self) -> list[psutil.Process]:
+        """They and their running descendants.
+
+        Where this process is one of those, it and its own are left out.
+        """
+        own = os.getpid()
+        found = {each.pid: each for each in _descendants(self.roots)}
+        if own not in found:
+            return list(found.values())
+        return [each for pid, each in found.items() if pid != own and own not in _ancestors(each)]
+
+
+def parse_place(text: str) -> Address:
+    """`127.0.0.1:8443` or `[::1]:8443`, as the engine writes the address it connects to."""
+    host, _, port = text.rpartition(":")
+    return host.strip("[]").partition("%")[0], int(port)
+
+
+def find_listener(address: Address) -> Listener:
+    """The processes that accept connections to an address.
+
+    Raises NotFoundError: the address is not this machine's, no process listens there, it belongs to
+    another user, or it only forwards.
+    """
+    if not _is_local(address[0]):
+        raise NotFoundError(ELSEWHERE)
+    found = [each for each in _listening() if _accepts(each, address)]
+    if not found:
+        raise NotFoundError("no process of this machine listens there")
+    return _listener(found, address)
+
+
+def _listening() -> Iterator[Any]:
+    try:
+        connections = psutil.net_connections(kind="tcp")
+    except (psutil.Error, OSError) as error:
+        raise NotFoundError(f"the kernel's table of sockets cannot be read: {error}") from None
+    return (each for each in connections if each.status == psutil.CONN_LISTEN)
+
+
+def _accepts(listening: Any, address: Address) -> bool:
+    host, port = address
+    if not listening.laddr or listening.laddr.port != port:
+        return False
+    own = listening.laddr.ip.removeprefix("::ffff:")
+    return own in (host, "::") or (own == "0.0.0.0" and ":" not in host)
+
+
+def _listener(found: list[Any], address: Address) -> Listener:
+    where = f"{address[0]} port {address[1]}"
+    pids = _holders(found)
+    if pids == {INIT}:
+        raise NotFoundError(f"process 1 holds the socket of {where} and starts the server itself")
+    pids.discard(INIT)
+    holders = []
+    for pid in sorted(pids):
+        try:
+            holders.append(psutil.Process(pid))
+        except psutil.NoSuchProcess:
+            continue
+    if not holders:
+        raise NotFoundError(f"the process at {where} is another user's: run as that user or root")
+    roots = tuple(each for each in holders if not _ancestors(each) & pids)
+    try:
+        name = roots[0].name()[:NAME_LIMIT]
+        program = "".join(letter if letter.isprintable() else "?" for letter in name)
+    except psutil.Error:
+        raise NotFoundError(f"the process at {where} has ended") from None
+    if program in FORWARDERS:
+        raise NotFoundError(f"{program} listens at {where} for a server that is elsewhere")
+    return Listener(roots, program)
+
+
+def _holders(found: list[Any]) -> set[int]:
+    """All processes that have one of the sockets open; psutil names one of each socket's."""
+    sockets = {_link(f"/proc/{each.pid}/fd/{each.fd}") for each in found if each.pid} - {""}
+    holders = {each.pid for each in found if each.pid}
+    for pid in psutil.pids() if sockets else ():
+        folder = f"/proc/{pid}/fd"
+        try:
+            if any(_link(f"{folder}/{name}") in sockets for name in os.listdir(folder)):
+                holders.add(pid)
+        except OSError:
+            continue
+    return holders
+
+
+def _link(path: str) -> str:
+    try:
+        return os.readlink(path)
+    except OSError:
+        return ""
+
+
+def _descendants(roots: tuple[psutil.Process, ...]) -> Iterator[psutil.Process]:
+    for root in roots:
+        try:
+            yield from filter(runs, (root, *root.children(recursive=True)))
+        except psutil.NoSuchProcess:
+            continue
+
+
+def _ancestors(process: psutil.Process) -> set[int]:
+    try:
+        return {each.pid for each in process.parents()}
+    except psutil.Error:
+        return set()
+
+
+def _is_local(host: str) -> bool:
+    """Whether an address is one of this machine's."""
+    if host == "::1" or host.startswith(("127.", "::ffff:127.")):
+        return True
+    own = (each for card in psutil.net_if_addrs().values() for each in card)
+    return any(each.address.partition("%")[0] == host for each in own)

@@ -1,0 +1,177 @@
+"""The whole machine's processor time between two scrapes, above that of the idle machine.
+
+The interval. Each counter is cut off to 10 ms at both ends: the error of a difference is triangular
+with the standard deviation 10 ms / sqrt(6); of k counters that moved, 10 ms sqrt(k / 6), of which
+1.96 are taken, those of the idle machine scaled to the window and added in quadrature. An answer's
+counters are of some instant between request and answer: at the start half of that time at the
+window's rate may be missing or too much; at the end, where the load is over when the request goes
+out, all of it. These two are bounds, and are added; they may be the same in all runs (`bias_us`),
+where the cut-off differs from run to run. What a kernel that accounts by whole ticks adds (no
+CONFIG_VIRT_CPU_ACCOUNTING_GEN) is not in it: it varies from run to run, and is in the interval over
+trials.
+"""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from tlslab.lab.server_side.counters import (
+    IDLE_MODES,
+    SYSTEM_MODES,
+    USER_MODES,
+    Counters,
+)
+from tlslab.lab.server_side.scrape import ScrapeError
+from tlslab.model.server_side import GroupTime, ProcessorTimes, SourceTime
+from tlslab.model.wording import percent
+
+TICK_S = 0.01
+
+# A machine that is busier than this before the load, as a share of its processors, is not idle.
+IDLE_LIMIT = 0.2
+
+# Two-sided 95 % of a normal distribution.
+Z = 1.96
+
+# How much more time than there was counters may report: they are read one after the other.
+SLACK_S = 0.1
+SLACK_SHARE = 0.1
+
+
+@dataclass(frozen=True)
+class Window:
+    """Two scrapes of one exporter."""
+
+    start: Counters
+    end: Counters
+
+    def __post_init__(self) -> None:
+        if self.start.machine.keys() != self.end.machine.keys():
+            raise ScrapeError("its processors are others than before")
+        back = [
+            key
+            for key, value in self.end.machine.items()
+            # The kernel corrects these two downwards now and then (proc_stat(5)).
+            if value < self.start.machine[key] and key[1] not in IDLE_MODES
+        ]
+        if back:
+            raise ScrapeError(
+                f"a counter went back ({back[0][1]}): has the machine been restarted?"
+            )
+        processors = self.processor_count
+        span = self.end.received - self.start.sent
+        busy = self.spent((*USER_MODES, *SYSTEM_MODES))
+        if busy > processors * (span * (1 + SLACK_SHARE) + SLACK_S):
+            raise ScrapeError(
+                f"{processors} processors cannot compute {busy:.3g} s in {span:.3g} s"
+            )
+
+    @property
+    def processor_count(self) -> int:
+        """How many processors it has."""
+        return len({name for name, _ in self.start.machine})
+
+    @property
+    def start_instant(self) -> float:
+        """The middle between the first request and its answer."""
+        return (self.start.sent + self.start.received) / 2
+
+    @property
+    def seconds(self) -> float:
+        """From the first answer to the last request, when the load is over."""
+        return max(self.end.sent - self.start_instant, 1e-9)
+
+    def spent(self, modes: Iterable[str]) -> float:
+        """Seconds over all processors in these modes."""
+        wanted = set(modes)
+        return sum(
+            value - self.start.machine[key]
+            for key, value in self.end.machine.items()
+            if key[1] in wanted
+        )
+
+    @property
+    def moved(self) -> int:
+        """How many counters of a busy processor moved."""
+        return sum(
+            value != self.start.machine[key]
+            for key, value in self.end.machine.items()
+            if key[1] in (*USER_MODES, *SYSTEM_MODES)
+        )
+
+    @property
+    def processors(self) -> tuple[ProcessorTimes, ...]:
+        """What each processor did."""
+        names = sorted({name for name, _ in self.start.machine}, key=lambda n: (len(n), n))
+
+        def us(name: str, *modes: str) -> int:
+            keys = [(name, mode) for mode in modes if (name, mode) in self.start.machine]
+            return round(1e6 * sum(self.end.machine[k] - self.start.machine[k] for k in keys))
+
+        return tuple(
+            ProcessorTimes(
+                processor=name,
+                user_us=us(name, *USER_MODES),
+                system_us=us(name, "system"),
+                irq_us=us(name, "irq"),
+                softirq_us=us(name, "softirq"),
+                steal_us=us(name, "steal"),
+                idle_us=us(name, *IDLE_MODES),
+            )
+            for name in names
+        )
+
+    @property
+    def groups(self) -> tuple[GroupTime, ...]:
+        """The processor time of each group of processes; groups that restarted are left out."""
+        found: dict[str, dict[str, float]] = {}
+        for (name, mode), value in self.end.groups.items():
+            if (name, mode) in self.start.groups:
+                found.setdefault(name, {})[mode] = value - self.start.groups[name, mode]
+        return tuple(
+            GroupTime(name, round(1e6 * modes["user"]), round(1e6 * modes["system"]))
+            for name, modes in sorted(found.items())
+            if set(modes) == {"user", "system"} and min(modes.values()) >= 0
+        )
+
+
+def busy_share(idle: Window) -> float:
+    """How many processors were busy in a window (0.03: 3 % of one)."""
+    span = (idle.end.sent + idle.end.received) / 2 - idle.start_instant
+    return idle.spent((*USER_MODES, *SYSTEM_MODES)) / max(span, 1e-9)
+
+
+def above_idle(loaded: Window, idle: Window) -> SourceTime:
+    """The processor time of a window above that of the idle machine, with its error.
+
+    Raises ScrapeError where the machine was not idle before the load: that work may have been
+    displaced by the load, and cannot be taken off. As well where it was not busier than before, as
+    far as the error allows to say so.
+    """
+    if busy_share(idle) > IDLE_LIMIT * idle.processor_count:
+        raise ScrapeError(
+            f"its machine was more than {percent(IDLE_LIMIT)} busy before the load: end other work "
+            "there"
+        )
+    span = (idle.end.sent + idle.end.received) / 2 - idle.start_instant
+    scale = loaded.seconds / max(span, 1e-9)
+    user = loaded.spent(USER_MODES) - scale * idle.spent(USER_MODES)
+    system = loaded.spent(SYSTEM_MODES) - scale * idle.spent(SYSTEM_MODES)
+    total = user + system
+    ticks = Z * TICK_S * math.sqrt((loaded.moved + idle.moved * scale**2) / 6)
+    reading = (loaded.start.received - loaded.start.sent) / 2
+    late = loaded.end.received - loaded.end.sent
+    bias = max(total, 0.0) / loaded.seconds * (reading + late)
+    error = ticks + bias
+    if total <= error:
+        raise ScrapeError("its machine was no busier under load than before")
+    user, system = (user, system) if min(user, system) >= 0 else (max(user, 0), max(system, 0))
+    rest = total / (user + system)
+    return SourceTime(
+        source="node_exporter",
+        user_us=round(1e6 * user * rest),
+        system_us=round(1e6 * system * rest),
+        seconds=loaded.seconds,
+        error_us=math.ceil(1e6 * error),
+        bias_us=math.ceil(1e6 * bias),
+    )

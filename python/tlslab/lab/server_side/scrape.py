@@ -1,0 +1,144 @@
+"""One answer of an exporter over HTTP: bounded in time and size, redirects refused."""
+
+import contextlib
+import http.client
+import socket
+import ssl
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from tlslab.model.errors import UsageError
+
+# What an answer may take in all, from the connection to its last byte.
+DEADLINE_S = 5.0
+
+# A node_exporter's answer on a machine of 256 processors has about 1 MB.
+BODY_LIMIT = 8 << 20
+
+# node_exporter leaves out all other collectors; other exporters pass the query over.
+ONLY_PROCESSORS = "collect[]=cpu"
+
+REMEDY = "give the URL of a node_exporter, like http://HOST:9100/metrics"
+
+
+class ScrapeError(Exception):
+    """There was no usable answer; the message says why, in one line."""
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where an exporter is: checked."""
+
+    https: bool
+    host: str
+    port: int
+    path: str
+
+    @property
+    def shown(self) -> str:
+        """The URL as it is shown, without its query."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        path = self.path.partition("?")[0]
+        return f"{'https' if self.https else 'http'}://{host}:{self.port}{path}"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """An exporter's text, and between which instants of the monotonic clock it was made."""
+
+    text: str
+    sent: float
+    received: float
+
+
+def parse_address(text: str) -> Address:
+    """An exporter's URL as a user writes it. Raises UsageError."""
+    given = text if "://" in text else f"http://{text}"
+    try:
+        parts = urlsplit(given)
+        port = parts.port
+    except ValueError:
+        raise UsageError(f"--server-metrics {text}: not a URL", REMEDY) from None
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise UsageError(f"--server-metrics {text}: not an HTTP URL", REMEDY)
+    if parts.username is not None or parts.password is not None:
+        # The command line is kept in the run folder.
+        raise UsageError("--server-metrics: a URL with a password would be kept in the run folder")
+    if any(not 33 <= ord(letter) <= 126 for letter in given):
+        raise UsageError("--server-metrics: the URL has characters that no URL may have", REMEDY)
+    path = parts.path if parts.path not in ("", "/") else "/metrics"
+    path += f"?{parts.query or ONLY_PROCESSORS}"
+    https = parts.scheme == "https"
+    return Address(https, parts.hostname, port or (443 if https else 9100), path)
+
+
+def fetch(address: Address, deadline_s: float = DEADLINE_S, limit: int = BODY_LIMIT) -> Answer:
+    """Asks once. Raises ScrapeError; takes little longer than the deadline, whatever the peer does.
+
+    The deadline is kept by shutting the connection down, so that a peer that sends a byte now and
+    then cannot extend it.
+    """
+    try:
+        with _connection(address, deadline_s) as connection:
+            sent = time.monotonic()
+            connection.request("GET", address.path, headers={"Accept": "text/plain"})
+            response = connection.getresponse()
+            _check(response)
+            body = response.read(limit + 1)
+            received = time.monotonic()
+    except TimeoutError:
+        raise ScrapeError(f"no whole answer within {deadline_s:g} s") from None
+    except (OSError, http.client.HTTPException, ValueError) as error:
+        words = getattr(error, "strerror", None) or type(error).__name__
+        raise ScrapeError(f"no answer: {words}") from None
+    if len(body) > limit:
+        raise ScrapeError(f"the answer has more than {limit >> 20} MiB")
+    return Answer(body.decode("utf-8", "replace"), sent, received)
+
+
+def _check(response: http.client.HTTPResponse) -> None:
+    if 300 <= response.status < 400:
+        raise ScrapeError(f"status {response.status}: it redirects; give the URL it leads to")
+    if response.status != 200:
+        raise ScrapeError(f"status {response.status}")
+    if "html" in response.headers.get("Content-Type", "").lower():
+        raise ScrapeError("the answer is a page in HTML, not metrics")
+
+
+@contextlib.contextmanager
+def _connection(address: Address, deadline_s: float) -> Iterator[http.client.HTTPConnection]:
+    """A connection that is cut off at the deadline, with TimeoutError."""
+    connection: http.client.HTTPConnection
+    if address.https:
+        context = ssl.create_default_context()
+        connection = http.client.HTTPSConnection(
+            address.host, address.port, timeout=deadline_s, context=context
+        )
+    else:
+        connection = http.client.HTTPConnection(address.host, address.port, timeout=deadline_s)
+    deadline = time.monotonic() + deadline_s
+    timer: threading.Timer | None = None
+    try:
+        connection.connect()
+        timer = threading.Timer(max(0.0, deadline - time.monotonic()), _cut, [connection.sock])
+        timer.daemon = True
+        timer.start()
+        yield connection
+        if time.monotonic() >= deadline:
+            raise TimeoutError
+    except (OSError, http.client.HTTPException):
+        if time.monotonic() >= deadline:
+            raise TimeoutError from None
+        raise
+    finally:
+        if timer is not None:
+            timer.cancel()
+        connection.close()
+
+
+def _cut(connected: socket.socket) -> None:
+    with contextlib.suppress(OSError):
+        connected.shutdown(socket.SHUT_RDWR)

@@ -1,0 +1,75 @@
+"""A run's sources together: a server whose children come and go is counted whole."""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+
+import psutil
+import pytest
+
+from tlslab.lab.process_times import TICK_US
+from tlslab.lab.server_side.side import Side, SideMeter
+
+# Listens, and has one child after another compute for some 30 ms.
+FORKS = """
+import os, socket, time
+server = socket.create_server(("127.0.0.1", 0))
+os.write(1, b"%d\\n" % server.getsockname()[1])
+while True:
+    child = os.fork()
+    if child == 0:
+        end = time.process_time() + 0.03
+        while time.process_time() < end:
+            pass
+        os._exit(0)
+    os.waitpid(child, 0)
+"""
+
+
+@pytest.fixture
+def forks() -> Iterator[tuple[int, str]]:
+    """The server's process id, and where it listens."""
+    with subprocess.Popen([sys.executable, "-c", FORKS], stdout=subprocess.PIPE) as child:
+        assert child.stdout
+        yield child.pid, f"127.0.0.1:{int(child.stdout.readline())}"
+        child.kill()
+
+
+def whole(pid: int) -> float:
+    """What a process and its ended children have used, in microseconds."""
+    return sum(psutil.Process(pid).cpu_times()[:4]) * 1e6
+
+
+def test_children_that_come_and_go_are_counted(forks: tuple[int, str]) -> None:
+    pid, place = forks
+    meter = SideMeter(Side())
+    meter.locate(place)
+    meter.start()
+    before = whole(pid)
+    time.sleep(1.5)
+    after = whole(pid)
+    meter.end()
+    meter.close()
+    usage, side = meter.result()
+    assert usage is not None
+    counted = usage.user_us + usage.system_us
+    # A child that runs at an end of the window, and the ticks of all readings.
+    assert abs(counted - (after - before)) <= 80_000 + 8 * TICK_US
+    assert counted > 100_000
+    assert side.used in ("process_tree", "cgroup")
+    assert side.program.startswith("python")
+    assert len(side.processors) == os.cpu_count()
+
+
+def test_nobody_listens_and_the_reason_is_kept() -> None:
+    meter = SideMeter(Side())
+    meter.locate("192.0.2.1:443")
+    meter.start()
+    meter.end()
+    meter.close()
+    usage, side = meter.result()
+    assert (usage, side.used, side.sources) == (None, None, ())
+    assert side.missing == {"process_tree": "the server is on another host: see --server-metrics"}
+    assert side.processors_by == "proc_stat"
