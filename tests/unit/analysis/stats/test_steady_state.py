@@ -6,9 +6,9 @@ import pytest
 from factories.noise import Tails, ar1
 from tlslab.analysis.stats.steady_state import (
     Label,
+    _explained,
     _joined,
     _Level,
-    _explained,
     classify,
     rates,
 )
