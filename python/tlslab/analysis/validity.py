@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from tlslab.analysis import steadiness
 from tlslab.analysis.measures import (
     Processors,
     client_busy,
@@ -11,7 +12,6 @@ from tlslab.analysis.measures import (
     server_busy,
     steal_share,
 )
-from tlslab.analysis.stats import steady_state
 from tlslab.model.finding import CellVerdict, Note
 from tlslab.model.record import FailureReason, Outcomes, RunRecord, Trial, TrialRun
 from tlslab.model.wording import counted, figure, percent
@@ -42,11 +42,6 @@ BAD_TRIALS_LIMIT = 0.2
 
 FATAL_REASONS = ("server_died",)
 
-_NOT_STEADY = {
-    "slowdown": "the rate fell during the measurement",
-    "unstable": "the rate had no steady level during the measurement",
-}
-
 
 @dataclass(frozen=True)
 class TrialJudgement:
@@ -54,20 +49,18 @@ class TrialJudgement:
 
     faults: tuple[Note, ...]
     warnings: tuple[Note, ...]
-    steadiness: steady_state.Label
+    steadiness: steadiness.Labels
     saturated: bool
     keep_alive_saturated: bool = False
 
 
 def judge_trial(trial: Trial, processors: Processors) -> TrialJudgement:
-    """Judges a done trial by its two runs."""
+    """Judges a done trial by its runs."""
     faults = [note for kind, run in trial.runs.items() for note in run_faults(kind, run.record)]
     warnings: list[Note] = []
-    steadiness: steady_state.Label = "too_short"
     saturated = False
     if (run := trial.runs.get("capacity")) is not None:
         warnings += run_warnings(run, processors)
-        steadiness = steady_state.classify(steady_state.rates(run.record.intervals))
         saturated = client_busy(run) >= SATURATED
     else:
         faults.append(Note("no_capacity_run", "the run that loads the server is missing"))
@@ -79,7 +72,11 @@ def judge_trial(trial: Trial, processors: Processors) -> TrialJudgement:
         ]
     kept_open_saturated = kept_open is not None and client_busy(kept_open) >= SATURATED
     return TrialJudgement(
-        tuple(faults), tuple(warnings), steadiness, saturated, kept_open_saturated
+        tuple(faults),
+        tuple(warnings),
+        steadiness.labels(trial.runs),
+        saturated,
+        kept_open_saturated,
     )
 
 
@@ -231,7 +228,7 @@ def judge_cell(
     if len(trials) < planned:
         notes += (Note("incomplete", f"{len(trials)} of {planned} planned trials were run"),)
     notes += _grouped((note for each in done for note in each.faults), len(trials))
-    notes += _steadiness(done)
+    notes += steadiness.notes([each.steadiness for each in done])
     notes += _grouped((note for each in done for note in each.warnings), len(trials))
     if _unusable(trials, failed, done):
         return "invalid", notes
@@ -278,24 +275,10 @@ def _unusable(
     trials: Sequence[Trial], failed: Sequence[Trial], done: Sequence[TrialJudgement]
 ) -> bool:
     bad = len(failed) + sum(1 for judgement in done if judgement.faults)
-    unsteady = sum(1 for judgement in done if judgement.steadiness in _NOT_STEADY)
+    unsteady = sum(1 for judgement in done if steadiness.unsteady(judgement.steadiness))
     fatal = any(_class(trial) in FATAL_REASONS for trial in failed)
     too_many = bad == len(trials) or bad > BAD_TRIALS_LIMIT * len(trials)
     return fatal or too_many or 2 * unsteady > len(done)
-
-
-def _steadiness(done: Sequence[TrialJudgement]) -> tuple[Note, ...]:
-    """Notes on trials that were not steady; a warm-up that was too short is reported as well."""
-    counts = Counter[str](judgement.steadiness for judgement in done)
-    texts = {
-        **_NOT_STEADY,
-        "warm_up": "the rate still rose at the start: a longer warm-up is better",
-    }
-    return tuple(
-        Note(label, _of(counts[label], len(done), text))
-        for label, text in texts.items()
-        if counts[label]
-    )
 
 
 def _grouped(notes: Iterable[Note], trials: int) -> tuple[Note, ...]:

@@ -57,9 +57,10 @@ class Reading:
 
 @dataclass(frozen=True)
 class Slope:
-    """Bytes per connection by least squares over the levels, with a 95 % interval (Student's t).
+    """Bytes per connection by least squares over the levels, with a 95 % interval.
 
-    The interval is None with fewer than three levels.
+    The interval is Student's, the widest over residuals that resemble their neighbours more or less
+    (analysis.stats.slope). It is None with fewer than three levels.
     """
 
     what: str
@@ -67,7 +68,7 @@ class Slope:
     low: float | None
     high: float | None
     n: int
-    method: str = "ordinary least squares, Student's t"
+    method: str = "least squares; Student's t, widest over AR(1) residuals up to 0.8"
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Literal
 
+from tlslab.model.autoregression import mean_error
 from tlslab.model.capacity import SearchRules
 from tlslab.model.record import TrialRun
 from tlslab.model.wording import counted, figure, percent
@@ -106,13 +107,12 @@ SearchState = Next | Converged | Inconclusive
 def relative_noise(rates: Sequence[float], completed: int) -> float:
     """The relative standard error of a run's rate, from the rates of its slices.
 
+    Slices that resemble their neighbours tell less than independent ones (model.autoregression).
     A run of few slices is as noisy as independent arrivals would be, which a closed loop is not.
     """
     if len(rates) < MIN_SLICES or sum(rates) <= 0:
         return 1 / math.sqrt(max(completed, 1))
-    mean = sum(rates) / len(rates)
-    variance = sum((rate - mean) ** 2 for rate in rates) / (len(rates) - 1)
-    return max(LEAST_NOISE, math.sqrt(variance / len(rates)) / mean)
+    return max(LEAST_NOISE, mean_error(rates) * len(rates) / sum(rates))
 
 
 def pooled(levels: Iterable[Level]) -> tuple[Level, ...]:

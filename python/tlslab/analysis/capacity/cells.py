@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
+from tlslab.analysis import steadiness
 from tlslab.analysis.capacity.points import Point, by_fraction, by_repetition, point, time_estimates
 from tlslab.analysis.capacity.saturation import Capacity, capacity
 from tlslab.analysis.compare import Measured
@@ -222,7 +223,8 @@ def _disturbances(usable: Sequence[Trial], processors: Processors) -> Iterable[N
         for note in run_warnings(trial.runs["maximum"], processors):
             if note.code != "client_saturated":
                 found.setdefault(note.code, note)
-    return found.values()
+    labels = [steadiness.labels({"maximum": trial.runs["maximum"]}) for trial in usable]
+    return (*found.values(), *steadiness.notes(labels))
 
 
 def _failures(trials: Sequence[Trial]) -> Iterable[Note]:

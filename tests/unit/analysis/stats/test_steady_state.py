@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
+from factories.noise import Tails, ar1
 from tlslab.analysis.stats.steady_state import (
     Label,
+    _explained,
     _joined,
     _Level,
-    _levels,
-    _mser_cuts,
     classify,
     rates,
 )
@@ -51,6 +51,43 @@ def test_a_flat_series_is_seldom_called_otherwise(noise: float) -> None:
     assert found.count("flat") >= 0.95 * len(found)
 
 
+def labels(
+    n: int, coefficient: float, sd: float, times: int, tails: Tails = "normal", change: float = 0.0
+) -> list[Label]:
+    """Those of series on a line whose logarithm changes by `change` from start to end."""
+    line = np.linspace(0, change, n)
+    rngs = map(np.random.default_rng, range(times))
+    return [classify(list(3000 * np.exp(line + ar1(r, n, coefficient, sd, tails)))) for r in rngs]
+
+
+@pytest.mark.parametrize(
+    ("coefficient", "tails"),
+    [(0.3, "normal"), (0.5, "normal"), (0.8, "normal"), (0.5, "t3"), (0.5, "bursts")],
+)
+def test_autocorrelation_is_not_called_a_change(coefficient: float, tails: Tails) -> None:
+    """Of 1,000 series without any change, at most 5 % get another label."""
+    found = labels(20, coefficient, 0.05, 1000, tails)
+    assert found.count("flat") >= 950
+
+
+@pytest.mark.parametrize("coefficient", [0.3, 0.5, 0.8])
+@pytest.mark.parametrize(("at", "label"), [(0.25, "warm_up"), (0.6, "slowdown")])
+def test_a_change_of_five_percent_is_found(coefficient: float, at: float, label: Label) -> None:
+    n, times, found = 20, 100, 0
+    for seed in range(times):
+        logs = ar1(np.random.default_rng(seed), n, coefficient, 0.0075)
+        logs[: int(at * n)] += -0.05 if label == "warm_up" else 0.05
+        found += classify(list(3000 * np.exp(logs))) == label
+    assert found >= 0.9 * times
+
+
+@pytest.mark.parametrize("coefficient", [0.3, 0.5, 0.8])
+def test_a_drift_of_five_percent_is_found_and_one_of_one_percent_is_not(coefficient: float) -> None:
+    assert labels(50, coefficient, 0.005, 100, change=-0.05).count("slowdown") >= 90
+    assert labels(50, coefficient, 0.005, 100, change=0.05).count("unstable") >= 90
+    assert labels(50, coefficient, 0.005, 100, change=-0.01).count("flat") >= 95
+
+
 def test_a_drift_too_small_to_matter_is_flat() -> None:
     assert classify(series((10, 3000), (10, 2920), noise=0.001)) == "flat"
 
@@ -66,36 +103,19 @@ def test_a_cut_off_last_slice_is_left_out() -> None:
 
 def test_levels_begin_and_end_where_the_series_changes() -> None:
     logs = np.log(series((7, 2000), (13, 3000), noise=0.001))
-    levels = _levels(logs)
+    levels, _ = _explained(logs)
     assert [level.length for level in levels] == [7, 13]
     assert levels[0].mean == pytest.approx(logs[:7].mean())
     assert levels[1].mean == pytest.approx(logs[7:].mean())
 
 
-def test_a_level_has_three_slices_at_least() -> None:
-    levels = _levels(np.log(series((40, 3000), (2, 1500), (40, 3000), noise=0.02)))
-    assert len(levels) > 1
+@pytest.mark.parametrize(("slices", "label"), [(1, "flat"), (2, "flat"), (4, "unstable")])
+def test_a_burst_of_two_slices_is_no_level(slices: int, label: Label) -> None:
+    logs = series((40, 3000), (slices, 1500), (40, 3000), noise=0.02)
+    assert classify(logs) == label
+    levels, _ = _explained(np.log(logs))
     assert min(level.length for level in levels) >= 3
 
 
 def test_levels_that_are_joined_count_by_their_lengths() -> None:
     assert _joined(_Level(2, 1.0), _Level(6, 2.0)) == _Level(8, 1.75)
-
-
-def test_mser_cuts_off_what_raises_the_standard_error() -> None:
-    """By the marginal standard error, the sum of squares over the square of the number."""
-    even = np.array([1.0, -1.0] * 8)
-    assert not _mser_cuts(even)
-    assert _mser_cuts(np.concatenate([[8.0], even]))
-    # A level that differs this little is worth a cut by the variance, and not by a higher power.
-    assert _mser_cuts(np.concatenate([[2.0] * 3, even[:13]]))
-
-
-def test_mser_takes_batches_of_five_from_fifty_slices_on() -> None:
-    """In batches a noisy start whose mean is that of the rest is none."""
-    batches = [np.array([5.0, -5.0, 5.0, -5.0, 0.0])] * 2 + [
-        np.array([1.0, -1.0, 1.0, -1.0, 0.0])
-    ] * 8
-    assert not _mser_cuts(np.concatenate(batches))
-    assert not _mser_cuts(np.concatenate([*batches, [1.0, -1.0]]))
-    assert _mser_cuts(np.concatenate(batches)[:49])

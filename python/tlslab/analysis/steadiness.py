@@ -1,0 +1,75 @@
+"""Whether the runs of a trial were steady, and what a cell's reader is told of those that were not.
+
+Each run whose values are used is judged by itself: the one that loads the server, the one of the
+client's cost, the one with connections kept open.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from tlslab.analysis.stats.steady_state import Label, classify, rates
+from tlslab.model.finding import Note
+from tlslab.model.record import RunKind, RunRecord, TrialRun
+
+# A trial with such a run is not used for a rank.
+NOT_STEADY: Mapping[Label, str] = {
+    "slowdown": "the rate fell during the measurement",
+    "unstable": "the rate had no steady level during the measurement",
+}
+
+_TEXTS: Mapping[Label, str] = {
+    **NOT_STEADY,
+    "warm_up": "the rate still rose at the start: a longer warm-up is better",
+}
+
+# The run whose notes need no name.
+_FIRST: RunKind = "capacity"
+
+_RUNS: Mapping[RunKind, str] = {
+    "client_cost": "the run of the client's cost",
+    "keep_alive": "connections kept open",
+    "maximum": "maximum",
+}
+
+Labels = Mapping[RunKind, Label]
+
+
+def labels(runs: Mapping[RunKind, TrialRun]) -> dict[RunKind, Label]:
+    """The label of each run of a trial."""
+    return {kind: classify(_series(kind, run.record)) for kind, run in runs.items()}
+
+
+def _series(kind: RunKind, record: RunRecord) -> list[float]:
+    """Connections per second in each slice.
+
+    Connections that are kept open end in none of them, and slices count no requests: the
+    generator's processor time stands for these, of which each request takes the same.
+    """
+    if kind != "keep_alive":
+        return rates(record.intervals)
+    whole = max((each.seconds for each in record.intervals), default=0.0) / 2
+    return [each.cpu.total_us / each.seconds for each in record.intervals if each.seconds > whole]
+
+
+def unsteady(found: Labels) -> bool:
+    """Whether any run of a trial slowed down or had no level."""
+    return any(label in NOT_STEADY for label in found.values())
+
+
+def notes(trials: Sequence[Labels]) -> tuple[Note, ...]:
+    """How many trials were not steady, by run and label; too short a warm-up is told as well."""
+    counts = Counter((kind, label) for found in trials for kind, label in found.items())
+    kinds = list(dict.fromkeys(kind for found in trials for kind in found))
+    return tuple(
+        _note(kind, label, count, len(trials))
+        for kind in kinds
+        for label in _TEXTS
+        if (count := counts[kind, label])
+    )
+
+
+def _note(kind: RunKind, label: Label, count: int, trials: int) -> Note:
+    text, code = _TEXTS[label], str(label)
+    if kind != _FIRST:
+        text, code = f"{_RUNS.get(kind, kind)}: {text}", f"{kind}_{label}"
+    return Note(code, text if count == trials else f"{count} of {trials} trials: {text}")

@@ -1,0 +1,75 @@
+"""Every run of a trial whose values are used is judged."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from factories.capacity import CapacityWorld, drive, made_cell, made_plan
+from factories.run import made_run
+from tlslab.analysis.capacity.cells import measure
+from tlslab.analysis.steadiness import labels, notes, unsteady
+from tlslab.experiment import load
+from tlslab.model.record import CpuTime, Interval, RunKind, Trial
+from tlslab.model.workload import KeepAlive, Window
+
+
+def halved(slices: Sequence[Interval]) -> tuple[Interval, ...]:
+    """The second half with half of the connections and of the processor time."""
+    half = len(slices) // 2
+    slow = [
+        replace(
+            each,
+            completed=each.completed // 2,
+            cpu=CpuTime(each.cpu.user_us // 2, each.cpu.system_us // 2),
+        )
+        for each in slices[half:]
+    ]
+    return (*slices[:half], *slow)
+
+
+def falling(trial: Trial, kind: RunKind) -> Trial:
+    run = trial.runs[kind]
+    record = replace(run.record, intervals=halved(run.record.intervals * 5))
+    return replace(trial, runs={**trial.runs, kind: replace(run, record=record)})
+
+
+def one_trial() -> Trial:
+    quick = load("groups", quick=True)
+    workload = replace(quick.workload, keep_alive=KeepAlive(Window(100, 500), 128))
+    return made_run(experiment=replace(quick, workload=workload)).trials[0]
+
+
+@pytest.mark.parametrize(
+    ("kind", "code", "words"),
+    [
+        ("capacity", "slowdown", "the rate fell during the measurement"),
+        ("client_cost", "client_cost_slowdown", "the run of the client's cost: the rate fell"),
+        ("keep_alive", "keep_alive_slowdown", "connections kept open: the rate fell"),
+    ],
+)
+def test_each_run_is_judged(kind: RunKind, code: str, words: str) -> None:
+    found = labels(falling(one_trial(), kind).runs)
+    assert found[kind] == "slowdown"
+    assert unsteady(found)
+    (note,) = notes([found])
+    assert note.code == code
+    assert note.message.startswith(words)
+    (note,) = notes([found, {}])
+    assert note.message.startswith("1 of 2 trials: ")
+
+
+def test_steady_runs_have_no_note() -> None:
+    found = labels(one_trial().runs)
+    assert not unsteady(found)
+    assert notes([found]) == ()
+
+
+def test_the_runs_of_a_maximum_are_judged() -> None:
+    plan, cell = made_plan(), made_cell()
+    trials = drive(plan, CapacityWorld(), cell)
+    changed = [falling(t, "maximum") if "maximum" in t.runs else t for t in trials]
+    where = made_run(quick=True).environment
+    assert [n.code for n in measure(cell, trials, plan, where).summary.reasons] == []
+    codes = [n.code for n in measure(cell, changed, plan, where).summary.reasons]
+    assert codes == ["maximum_slowdown"]
