@@ -1,4 +1,4 @@
-"""Whether the runs of a trial were steady, and what a cell's reader is told of those that were not.
+"""Whether the runs of a trial were steady, and the notes of a cell about those that were not.
 
 Each run whose values are used is judged by itself: the one that loads the server, the one of the
 client's cost, the one with connections kept open.
@@ -57,7 +57,7 @@ def unsteady(found: Labels) -> bool:
 
 
 def notes(trials: Sequence[Labels]) -> tuple[Note, ...]:
-    """How many trials were not steady, by run and label; too short a warm-up is told as well."""
+    """How many trials were not steady, by run and label; too short a warm-up counts as well."""
     counts = Counter((kind, label) for found in trials for kind, label in found.items())
     kinds = list(dict.fromkeys(kind for found in trials for kind in found))
     return tuple(

@@ -59,7 +59,7 @@ def test_each_run_is_judged(kind: RunKind, code: str, words: str) -> None:
     assert note.message.startswith("1 of 2 trials: ")
 
 
-def test_steady_runs_have_no_note() -> None:
+def test_a_trial_in_steady_state_has_no_note() -> None:
     found = labels(one_trial().runs)
     assert not unsteady(found)
     assert notes([found]) == ()
