@@ -1,10 +1,10 @@
 """Least squares where neighbouring values resemble each other: noise of the form AR(1). Pure.
 
 The noise is e[t] = f e[t-1] + innovation, with f from 0 (independent values) towards 1. A short
-series leaves f uncertain: each f of a grid has a separate fit, and the caller combines the fits. For one f the fit is generalised least squares by the transform of Prais and
-Winsten (1954); the restricted likelihood is that of Harville 1977, "Maximum likelihood approaches
-to variance component estimation and to related problems", Journal of the American Statistical
-Association 72.
+series leaves f uncertain: each f of a grid has a separate fit, and the caller combines the fits.
+For one f the fit is generalised least squares by the transform of Prais and Winsten (1954); the
+restricted likelihood is that of Harville 1977, "Maximum likelihood approaches to variance component
+estimation and to related problems", Journal of the American Statistical Association 72.
 """
 
 import math

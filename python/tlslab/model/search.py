@@ -107,8 +107,9 @@ SearchState = Next | Converged | Inconclusive
 def relative_noise(rates: Sequence[float], completed: int) -> float:
     """The relative standard error of a run's rate, from the rates of its slices.
 
-    Slices that resemble their neighbours carry less information than independent ones (model.autoregression).
-    A run of few slices is as noisy as independent arrivals would be, which a closed loop is not.
+    Slices that resemble their neighbours carry less information than independent ones
+    (model.autoregression). A run of few slices is as noisy as independent arrivals would be, which
+    a closed loop is not.
     """
     if len(rates) < MIN_SLICES or sum(rates) <= 0:
         return 1 / math.sqrt(max(completed, 1))
