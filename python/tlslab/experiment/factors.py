@@ -89,8 +89,6 @@ def _suite(level: str) -> str | None:
 
 RULES: Mapping[str, Rule] = {
     "server": pattern_rule(_TARGET, "names of targets"),
-    "copy": pattern_rule(_COPY, "names of equal servers: a, b"),
-    "burn": pattern_rule(_BURN, "shares from 0% to 1000%"),
     "front": pattern_rule(_TARGET, "names of targets that can stand in front", ("none",)),
     "processors": count_rule(1024),
     "workers": count_rule(1024),
@@ -107,6 +105,8 @@ RULES: Mapping[str, Rule] = {
     "resumed": pattern_rule(_PERCENT, "percentages from 0% to 100%"),
     "connections": count_rule(65_536),
     "requests": count_rule(1_000_000),
+    "copy": pattern_rule(_COPY, "names of equal servers: a, b"),
+    "burn": pattern_rule(_BURN, "shares from 0% to 1000%"),
 }
 
 KNOWN_LEVELS: Mapping[str, tuple[str, ...]] = {
