@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tlslab.analysis.compare import Measured, compare, more_is_faster, paired_logs
-from tlslab.analysis.matrix.cells import JudgedCell, judged_cells
+from tlslab.analysis.judged import JudgedCell, judged_cells
 from tlslab.analysis.ranking import differing
 from tlslab.analysis.stats.power import detectable
 from tlslab.analysis.stats.proportion import proportion_interval

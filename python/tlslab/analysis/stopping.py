@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from tlslab.analysis import keep_alive
 from tlslab.analysis.compare import Measured, compare, more_is_faster
-from tlslab.analysis.matrix.cells import JudgedCell, judged_cells
+from tlslab.analysis.judged import JudgedCell, judged_cells
 from tlslab.analysis.ranking import differing, settings
 from tlslab.model.finding import Comparison
 from tlslab.model.run import RunContents

@@ -8,11 +8,10 @@ from tlslab.analysis.capacity.points import by_fraction
 from tlslab.analysis.capacity.published import platform_pairs, scaling_pairs
 from tlslab.analysis.capacity.remedies import Remedy, remedies
 from tlslab.analysis.compare import compare
-from tlslab.analysis.matrix.findings import with_interval
 from tlslab.model.capacity import CapacityPlan
 from tlslab.model.finding import Comparison, Finding
 from tlslab.model.search import Inconclusive
-from tlslab.model.wording import figure, percent, ratio_figure
+from tlslab.model.wording import figure, percent, ratio_figure, with_interval
 
 RATE = "connections_per_s"
 

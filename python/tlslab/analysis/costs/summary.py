@@ -7,8 +7,8 @@ from tlslab.analysis.costs.findings import findings
 from tlslab.analysis.costs.model import Check, CostModel, checks, fit
 from tlslab.analysis.costs.tables import figures, tables
 from tlslab.analysis.experiment import summarise_experiment
+from tlslab.analysis.judged import judged_cells
 from tlslab.analysis.kinds import ANALYSTS
-from tlslab.analysis.matrix.cells import judged_cells
 from tlslab.analysis.measures import UNITS
 from tlslab.analysis.stats.estimate import estimate
 from tlslab.model.experiment import COSTS

@@ -7,7 +7,6 @@ from tlslab.analysis import keep_alive
 from tlslab.analysis.compare import Measured, compare
 from tlslab.analysis.ranking import Ranked, leaders, rank, settings, ties_words
 from tlslab.analysis.stats.steady_state import MIN_SLICES
-from tlslab.model.estimate import Estimate
 from tlslab.model.finding import Comparison, Finding
 from tlslab.model.record import Trial
 from tlslab.model.run import TargetInfo
@@ -19,6 +18,7 @@ from tlslab.model.wording import (
     percent,
     ratio_figure,
     setting_of,
+    with_interval,
 )
 
 RATE = "connections_per_s"
@@ -245,13 +245,6 @@ def _kernel_share(cell: Measured) -> str:
 def _interval(cell: Measured, name: str) -> str:
     """`3,412 (95 %: 3,390 to 3,440)`."""
     return with_interval(cell.summary.estimates[name])
-
-
-def with_interval(estimate: Estimate) -> str:
-    """An estimate in words, with its interval where it has one."""
-    if estimate.low is None or estimate.high is None:
-        return f"{figure(estimate.value)} (one trial, no interval)"
-    return f"{figure(estimate.value)} (95 %: {figure(estimate.low)} to {figure(estimate.high)})"
 
 
 def _ratio(comparison: Comparison | None) -> str:

@@ -7,9 +7,9 @@ from dataclasses import asdict, replace
 from tlslab.analysis import keep_alive
 from tlslab.analysis.compare import Measured, comparisons, paired_logs
 from tlslab.analysis.experiment import summarise_experiment
+from tlslab.analysis.judged import JudgedCell, judged_cells
 from tlslab.analysis.kinds import ANALYSTS
 from tlslab.analysis.matrix.ab import ab_block
-from tlslab.analysis.matrix.cells import JudgedCell, judged_cells
 from tlslab.analysis.matrix.ended import ended
 from tlslab.analysis.matrix.findings import findings, short_measurements
 from tlslab.analysis.measures import UNITS, server_cost_us

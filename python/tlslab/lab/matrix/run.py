@@ -7,9 +7,9 @@ from tlslab.lab import events
 from tlslab.lab.conductor import interrupted
 from tlslab.lab.deployments import Servers, prepare
 from tlslab.lab.generators import local_pool
-from tlslab.lab.hooks import hooked
 from tlslab.lab.matrix.agenda import BlocksAgenda, Ending, RunTrial, sharing
 from tlslab.lab.matrix.ending import SettledOrOver
+from tlslab.lab.matrix.hooks import hooked
 from tlslab.lab.private import private_folder
 from tlslab.lab.request import Request, Result
 from tlslab.lab.results import summarise

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 from tlslab.analysis.compare import Measured
-from tlslab.analysis.matrix.findings import with_interval
 from tlslab.analysis.published import Study
 from tlslab.analysis.studies.servers.beside import (
     RATE,
@@ -15,7 +14,7 @@ from tlslab.analysis.studies.servers.beside import (
     reported,
 )
 from tlslab.model.finding import Finding
-from tlslab.model.wording import cell_label
+from tlslab.model.wording import cell_label, with_interval
 
 
 def best_servers(cells: Sequence[Measured], study: Study | None) -> list[Finding]:

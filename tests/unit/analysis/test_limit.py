@@ -6,7 +6,7 @@ import pytest
 
 from factories.run import CLIENT_US, PRIMITIVES_US, SERVER_US, made_primitives, made_run
 from tlslab.analysis import summarise
-from tlslab.analysis.matrix.limit import client_limit_us, limit_ratios, server_limit_us
+from tlslab.analysis.limit import client_limit_us, limit_ratios, server_limit_us
 from tlslab.model.primitives import Primitive, Primitives
 from tlslab.model.record import RunKind, RunRecord, Trial, TrialRun
 from tlslab.model.run import RunContents

@@ -11,7 +11,7 @@ import pytest
 from factories.run import made_run
 from tlslab.experiment import load
 from tlslab.lab.engine import Engine
-from tlslab.lab.hooks import RIGHT_ANSWERS, find_choices, hooked
+from tlslab.lab.matrix.hooks import RIGHT_ANSWERS, find_choices, hooked
 from tlslab.lab.specs import Aim
 from tlslab.lab.trial import Bench
 from tlslab.model.errors import EngineError

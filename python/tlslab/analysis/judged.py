@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from tlslab.analysis.compare import Measured
 from tlslab.analysis.keep_alive import keep_alive_values
-from tlslab.analysis.matrix.limit import limit_ratios
+from tlslab.analysis.limit import limit_ratios
 from tlslab.analysis.measures import Processors, trial_values
 from tlslab.analysis.validity import (
     TrialJudgement,
