@@ -131,6 +131,22 @@ def test_nothing_is_never_zero(record: RunRecord, machine: MachineUsage) -> None
     assert not any(name.endswith(" ms") for name in reported)
 
 
+@pytest.mark.parametrize(
+    ("n", "shown"),
+    [(15, "p50 -, p95 -, p99 -"), (200, "p50 1.00, p95 2.00, p99 -"), (800, "p99 3.00 ms")],
+)
+def test_a_quantile_of_too_few_values_is_no_value(
+    record: RunRecord, machine: MachineUsage, n: int, shown: str
+) -> None:
+    times = {
+        name: replace(each, n=n, p50_ms=1.0, p95_ms=2.0, p99_ms=3.0)
+        for name, each in record.summaries.items()
+    }
+    reported = lines(replace(record, summaries=times, clients={}), machine)
+    assert shown in reported["service ms"]
+    assert (f"too few of {n} values" in reported["service ms"]) == (n < 800)
+
+
 def test_a_valid_run_is_called_so_once(record: RunRecord, machine: MachineUsage) -> None:
     sentence = "valid: the generator was 12 % busy, and all 9 connections completed"
     valid = replace(record, verdicts=(Verdict("valid", sentence),))
