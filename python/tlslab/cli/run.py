@@ -11,7 +11,7 @@ import typer
 from tlslab import report
 from tlslab.cli import dry
 from tlslab.cli.allow import read_allow_file
-from tlslab.cli.console import conclude, err, out, say
+from tlslab.cli.console import conclude, err, say, show
 from tlslab.cli.ending import EXIT_INTERRUPTED, exit_code, reason
 from tlslab.cli.options import (
     EXPERIMENTS,
@@ -203,7 +203,7 @@ def command(
     if as_json:
         typer.echo(json.dumps(to_json(result.summary), allow_nan=False))
     else:
-        out.print(report.render_text(result.summary))
+        show(report.render_text(result.summary))
     raise typer.Exit(_conclude(result, as_json))
 
 
