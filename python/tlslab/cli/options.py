@@ -95,6 +95,13 @@ Authorities = Annotated[
 Insecure = Annotated[
     bool, typer.Option("--insecure", help="Trust any certificate; signatures are checked.")
 ]
+Status = Annotated[
+    str | None,
+    typer.Option(
+        metavar="2xx|302|401|any",
+        help="The HTTP status that a response has to have, or several: 200,302 (2xx by default).",
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="JSON, and nothing else.")]
 Version = Annotated[
     bool,

@@ -20,6 +20,7 @@ from tlslab.cli.options import (
     AsJson,
     Authorities,
     Insecure,
+    Status,
     Version,
     complete_experiment,
     complete_target,
@@ -88,13 +89,6 @@ Seconds = Annotated[
     float | None,
     typer.Option(
         metavar="S", min=0.1, max=3600, help="The length of each measurement, without its warm-up."
-    ),
-]
-Status = Annotated[
-    str | None,
-    typer.Option(
-        metavar="2xx|302|401|any",
-        help="The HTTP status that a response has to have, or several: 200,302 (2xx by default).",
     ),
 ]
 Dry = Annotated[
