@@ -362,7 +362,12 @@ impl RunSpec {
         match Target::parse(&format!("https://{to}/")) {
             Ok(peer) if peer.has_port => Ok(peer),
             Ok(_) => Err(refuse("names no port")),
-            Err(_) => Err(refuse("is not a host with a port")),
+            Err(_) => Err(refuse(match &*to.split(':').collect::<Vec<_>>() {
+                [_, _, _, _] if !to.contains('[') => {
+                    "has the four parts of curl's option, of which the last two alone are taken here"
+                }
+                _ => "is not a host with a port",
+            })),
         }
     }
 
