@@ -106,6 +106,11 @@ fn a_target_that_cannot_be_loaded_is_said_in_one_line() {
     trusting("https://no-such-host.invalid/", "name_not_found");
     let line = trusting("https://192.0.2.7/", "target_refused");
     assert!(line.contains("--allow"), "{line}");
+    // Allowed, it is tried: nothing answers there.
+    for allowed in ["https://192.0.2.7/", "192.0.2.7:443"] {
+        let said = run(&["--allow", allowed, "--timeout", "50ms", "https://192.0.2.7/"]);
+        assert!(said.code == Some(3) && !said.stderr.contains("--allow"), "{said:?}");
+    }
     let settings = Settings::default();
     let http = bare(vec![Receive, Send(b"HTTP/1.1 400 Bad Request\r\n\r\n".to_vec()), Wait]);
     trusting(&url(Peer::start(&settings, 0, http).address()), "tls_protocol");
