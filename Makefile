@@ -22,7 +22,7 @@ STUDIES := nginx apache2 haproxy caddy node softhsm2-util pkcs11-tool ip setpriv
 help: ## list the tasks
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
 
-setup: $(VENV)/.installed ## install what users need: virtual environment, both programs, the package (3 to 4 minutes the first time)
+setup: $(VENV)/.installed ## install what users need: virtual environment, both programs, the package (4 to 5 minutes the first time)
 
 $(VENV)/.installed: $(RUST_SOURCES) .cargo/config.toml pyproject.toml requirements.lock
 	@python=$$(test ! -x $(BIN)/python || echo $(BIN)/python)

@@ -38,5 +38,7 @@ timeout --signal INT "$seconds" "$tools/bin/cargo-mutants" mutants --in-place --
     "${chosen[@]}" -- "${programs[@]}" -- "${tests[@]}" || code=$?
 [ -s ../found/mutants.out/outcomes.json ] || { echo "no mutant was tried" >&2 && exit 3; }
 wc -l ../found/mutants.out/{caught,missed,timeout,unviable}.txt
+# The survivors by name: docs/mutation-testing.md lists them with the reason why each may stand.
+cat ../found/mutants.out/missed.txt
 # 2 says that some were missed, 124 that the time was up.
 [[ $code == [02] || $code == 124 || $code == 130 ]]

@@ -178,6 +178,65 @@ def test_load_reads_the_allow_file_in_every_form(tlslab: Tlslab, tmp_path: Path)
         assert "--allow" in refused.err
 
 
+@pytest.mark.parametrize(
+    "mode",
+    [
+        ["run", "-n", "4", "URL"],
+        ["probe", "HOST", "--only", "versions", "--json"],
+        ["hold", "3", "--dwell", "10ms", "URL"],
+        ["in-memory", "-d", "100ms", "--json"],
+        ["primitives", "--time", "1ms", "--json"],
+        ["schema", "hold"],
+    ],
+    ids=lambda mode: mode[0],
+)
+def test_load_takes_every_mode_that_its_help_lists(
+    tlslab: Tlslab, own_reference: Own, mode: list[str], tmp_path: Path
+) -> None:
+    """A host in the allow file is no word of a mode that connects to none."""
+    file = tmp_path / "config" / "tlslab" / "allow"
+    file.parent.mkdir(parents=True)
+    file.write_text("192.0.2.1\n")
+    place = urlsplit(own_reference.url)
+    words = {"URL": own_reference.url, "HOST": place.netloc}
+    line = [words.get(word, word) for word in mode]
+    trust = ["--ca", str(own_reference.ca)] if {"URL", "HOST"} & {*mode} else []
+    ended = tlslab.run("load", *line, *trust, XDG_CONFIG_HOME=str(tmp_path / "config"))
+    assert ended.code == 0, ended.err
+    assert ended.out
+
+
+def test_load_names_its_own_option_and_shows_errors_as_the_lab_does(
+    tlslab: Tlslab, own_reference: Own
+) -> None:
+    assert "--server-metrics <URL>" in tlslab.run("load", "-h").out
+    for line in (["--no-such"], ["--format", "csv", "--no-such"], ["hold", "--no-such"]):
+        ended = tlslab.run("load", *line, own_reference.url)
+        assert ended.code == 2
+        error, remedy, last = ended.err.splitlines()
+        assert error.startswith("error: unexpected argument '--no-such'")
+        assert remedy == "  help: see `tlslab load --help`"
+        assert last == "wrong usage: exit 2"
+
+
+def test_a_redirect_is_measured_on_request(
+    tlslab: Tlslab, small: Small, own_reference: Own, tmp_path: Path
+) -> None:
+    place = urlsplit(own_reference.url)
+    target = ["--target", f"https://{place.netloc}/redirect", "--ca", str(own_reference.ca)]
+    refused = tlslab.run("run", small(blocks=1), *target, "--out", "no")
+    assert refused.code == 3
+    assert "--expect-status 302" in refused.err
+    ended = tlslab.run("run", small(blocks=1), *target, "--expect-status", "302", "--out", "r")
+    assert_finished(ended, tmp_path / "r")
+    levels = ["--levels", "3,6", "--backend", "rustls"]
+    refused = tlslab.run("scale", *target, *levels)
+    assert refused.code == 3
+    assert "--expect-status 302" in refused.err
+    ended = tlslab.run("scale", *target, *levels, "--expect-status", "302")
+    assert "every connection lasted" in ended.err, ended.err
+
+
 def test_load_reports_requests_where_connections_are_kept_open(
     tlslab: Tlslab, own_nginx: Own
 ) -> None:

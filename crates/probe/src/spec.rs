@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::connection::Limits;
-use tlslab_contract::spec::{SpecError, Trust};
+use tlslab_contract::spec::{SpecError, Trust, check_allowed};
 use tlslab_wire::names::{CipherSuite, Group, SignatureScheme, TlsVersion};
 use tlslab_wire::target::{Target, UrlError};
 
@@ -168,6 +168,7 @@ impl ProbeSpec {
         if let Some(version) = offered.find(|version| version.is_obsolete()) {
             return Err(SpecError::Obsolete(format!("TLS version {version}")));
         }
+        check_allowed(&self.allow)?;
         let name = self.server_name.as_deref().unwrap_or(&target.host);
         if rustls_pki_types::ServerName::try_from(name).is_err() {
             return Err(SpecError::ServerName(name.to_owned()));

@@ -12,7 +12,7 @@ use std::time::Duration;
 use crate::clock::{MILLISECOND, Nanos, SECOND};
 use tlslab_contract::spec::load::Rate;
 use tlslab_contract::spec::{RunSpec, Stop};
-use tlslab_wire::target::Target;
+use tlslab_wire::target::{Target, host_of};
 
 /// New connections a second that a public address takes without proof of consent.
 pub const PUBLIC_RATE: u64 = 1_000;
@@ -94,9 +94,14 @@ pub fn permit_host(
     if ip.is_loopback() {
         return Ok(Permit { address, bounded: false });
     }
-    let named =
-        |host: &String| host.eq_ignore_ascii_case(&target.host) || host.parse::<IpAddr>() == Ok(ip);
-    if !allow.iter().any(named) {
+    let is_meant = |entry: &String| {
+        // What names no host was refused with the specification.
+        host_of(entry).is_ok_and(|host| {
+            let address = host.parse::<IpAddr>().map(|address| address.to_canonical());
+            host.eq_ignore_ascii_case(&target.host) || address == Ok(ip)
+        })
+    };
+    if !allow.iter().any(is_meant) {
         return Err(GuardError::NotAllowed { host: target.host.clone(), address: ip });
     }
     Ok(Permit { address, bounded: is_public(ip) })
@@ -184,6 +189,19 @@ mod tests {
         assert!(matches!(refused, GuardError::NotAllowed { .. }), "{refused}");
         assert!(decide("https://10.0.0.7/", &["10.0.0.8"], 1).is_err());
         assert!(!decide("https://10.0.0.7/", &["10.0.0.7"], 600).unwrap().bounded);
+    }
+
+    #[test]
+    fn a_host_is_allowed_in_every_form_that_a_target_has() {
+        for entry in
+            ["https://10.0.0.7/", "10.0.0.7:8443", "https://10.0.0.7:8443/page", "10.0.0.7/"]
+        {
+            assert!(decide("https://10.0.0.7/", &[entry], 1).is_ok(), "{entry}");
+        }
+        for entry in ["fd00::7", "[fd00::7]", "[FD00:0::7]:8443", "https://[fd00::7]/"] {
+            assert!(decide("https://[fd00::7]/", &[entry], 1).is_ok(), "{entry}");
+        }
+        assert!(decide("https://10.0.0.7/", &["https://10.0.0.8/"], 1).is_err());
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! The target that a URL names.
 
+use std::net::IpAddr;
+
 use url::Url;
 
 /// The most bytes that a URL may have: a request line longer than this no server accepts.
@@ -42,7 +44,8 @@ impl Target {
         let url = Url::parse(&whole)
             .map_err(|e| refuse(format!("{e}; it has the form https://HOST[:PORT]/PATH")))?;
         if url.scheme() != "https" {
-            return Err(refuse("only https:// can be measured".to_owned()));
+            let words = "only https:// can be measured; write https://HOST[:PORT]/PATH";
+            return Err(refuse(words.to_owned()));
         }
         if !url.username().is_empty() || url.password().is_some() {
             return Err(refuse("must not carry a user name or a password".to_owned()));
@@ -65,10 +68,61 @@ impl Target {
     }
 }
 
+/// The host that the user names, as [`Target::host`] has it: by a name, an address of IPv6 with or
+/// without brackets, `HOST:PORT`, or the URL of a page on it.
+///
+/// # Errors
+/// The text names no host, or a network.
+pub fn host_of(text: &str) -> Result<String, UrlError> {
+    if let Ok(address) = text.parse::<IpAddr>() {
+        return Ok(address.to_string());
+    }
+    let refuse =
+        |why: &str| UrlError { url: text.chars().take(200).collect(), why: why.to_owned() };
+    if text.contains(|c: char| c.is_whitespace() || c.is_control()) {
+        return Err(refuse("holds a blank, and no host's name does"));
+    }
+    let target = Target::parse(text)?;
+    if !text.contains("://") && target.path != "/" {
+        return Err(refuse("is no host; a network has to be listed host by host"));
+    }
+    Ok(target.host)
+}
+
 /// Whether the authority of a URL that was understood ends with a port. The parser drops the usual one.
 fn has_port(url: &str) -> bool {
     let authority = url.split("://").nth(1).unwrap_or_default();
     let authority = authority.split(['/', '?', '#']).next().unwrap_or_default();
     let port = authority.rsplit_once(':').map(|(_, port)| port);
     port.is_some_and(|port| !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_is_named_in_every_form_that_a_target_has() {
+        for (text, host) in [
+            ("bed.example", "bed.example"),
+            ("Bed.Example", "bed.example"),
+            ("bed.example:8443", "bed.example"),
+            ("bed.example/", "bed.example"),
+            ("https://bed.example/", "bed.example"),
+            ("https://bed.example:8443/page?x", "bed.example"),
+            ("192.0.2.1:443", "192.0.2.1"),
+            ("2001:db8::1", "2001:db8::1"),
+            ("[2001:db8::1]", "2001:db8::1"),
+            ("[2001:DB8:0::1]:8443", "2001:db8::1"),
+        ] {
+            assert_eq!(host_of(text).as_deref(), Ok(host), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_names_no_host_is_refused() {
+        for text in ["", "a b", "a\nb", "http://h/", "10.0.0.0/8", "h:99999", "[::1", "u@h"] {
+            assert!(host_of(text).is_err(), "{text}");
+        }
+    }
 }

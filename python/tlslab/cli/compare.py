@@ -11,7 +11,7 @@ from tlslab import analysis, report
 from tlslab.analysis.compare import EQUIVALENCE
 from tlslab.analysis.gate import gate
 from tlslab.analysis.overlay import Side, overlay
-from tlslab.cli.console import conclude, err, out, say
+from tlslab.cli.console import conclude, err, say, show
 from tlslab.cli.gate import gate_lines, gate_words
 from tlslab.cli.options import AsJson, Version, as_share
 from tlslab.lab.run import read_contents
@@ -79,7 +79,7 @@ def command(
     if as_json:
         typer.echo(json.dumps(to_json(summary), allow_nan=False))
     else:
-        out.print(report.render_text(summary))
+        show(report.render_text(summary))
     if out_dir is not None:
         RunFolder.write_comparison(out_dir, summary, report.render_html(summary))
         err.print(f"report: {out_dir / 'report.html'}", soft_wrap=True, markup=False)

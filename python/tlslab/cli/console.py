@@ -5,7 +5,7 @@ import io
 import os
 import sys
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.text import Text
 
 from tlslab.report import plain
@@ -54,6 +54,11 @@ def write_utf8(text: str) -> None:
     else:
         buffer.write(text.encode("utf-8"))
         buffer.flush()
+
+
+def show(report: RenderableType) -> None:
+    """A report on standard output; a line that must stay whole may be longer than the console."""
+    out.print(report, crop=False)
 
 
 def show_error(message: str, remedy: str) -> None:

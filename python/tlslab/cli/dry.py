@@ -23,7 +23,11 @@ from tlslab.store import to_json
 def show(request: Request, as_json: bool) -> int:
     """Prints the plan; the exit code. Raises UsageError where no cell is left to run."""
     if request.resume is not None:
-        raise UsageError("--dry-run shows a new plan: the one of --resume is in its folder")
+        raise UsageError(
+            "--dry-run shows a new plan, and --resume goes on with an old one",
+            f"leave --dry-run out to go on; {request.resume / 'plan.json'} is the plan, and "
+            f"`tlslab report {request.resume}` says what is done",
+        )
     found = foresee(request)
     if not found.plan.cells:
         reasons = "; ".join(reason for reason, _ in by_reason(found.plan.excluded))

@@ -1,13 +1,16 @@
 """`tlslab experiments`: what can be run."""
 
 import json
+from collections.abc import Mapping
 
 import typer
 from rich.table import Table
 
-from tlslab.cli.console import out
+from tlslab.cli.console import conclude, out
 from tlslab.cli.options import AsJson, Version
 from tlslab.experiment import load, shipped
+from tlslab.model.experiment import Experiment
+from tlslab.model.wording import counted
 from tlslab.store import to_json
 
 
@@ -27,7 +30,12 @@ def command(as_json: AsJson = False, _version: Version = False) -> None:
             for name, each in found.items()
         ]
         typer.echo(json.dumps(data))
-        return
+    else:
+        out.print(_table(found))
+    raise typer.Exit(conclude(f"{counted(len(found), 'experiment')} listed", 0))
+
+
+def _table(found: Mapping[str, Experiment]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="dim")
     table.add_column("name", no_wrap=True)
     for heading in ("question", "factors"):
@@ -35,4 +43,4 @@ def command(as_json: AsJson = False, _version: Version = False) -> None:
     for name, each in found.items():
         factors = "; ".join(f"{f.name}: {', '.join(f.levels)}" for f in each.factors)
         table.add_row(name, each.title, factors)
-    out.print(table)
+    return table

@@ -8,8 +8,9 @@ from typing import Annotated
 import typer
 
 from tlslab.cli.allow import read_allow_file
-from tlslab.cli.console import conclude, out
-from tlslab.cli.load_run import run_plainly, run_watched
+from tlslab.cli.console import conclude, out, show_error
+from tlslab.cli.engine_error import engine_error
+from tlslab.cli.load_run import Loaded, run_plainly, run_watched
 from tlslab.cli.load_table import VALID, load_table
 from tlslab.lab.programs import require_program
 from tlslab.lab.server_side.side import Side
@@ -18,17 +19,32 @@ from tlslab.model.record import RunRecord
 from tlslab.model.wording import counted
 from tlslab.store import from_json
 
-# Modes without a record of a run; their output is passed on unchanged.
-_OTHER = ("--preflight", "--probe", "--hold", "--in-memory", "--primitives", "--print-schema")
+# The engine's modes, the first word of its command line; `run` is the one without a word.
+RUN = "run"
+MODES = (RUN, "probe", "hold", "in-memory", "primitives", "schema")
 
 # Modes that connect to no server of others, and take no allowed hosts.
+_LONE_MODES = ("in-memory", "primitives", "schema")
+
+# The older flags for modes without a record of a run; their output is passed on unchanged.
+_OTHER = ("--preflight", "--probe", "--hold", "--in-memory", "--primitives", "--print-schema")
+
+# Flags that take no allowed hosts either.
 _ALONE = ("--in-memory", "--primitives", "--print-schema", "-h", "--help", "-V", "--version")
 
+_HELP = ("-h", "--help")
+
 # Options with which the user selects the engine's own output.
-_FORMS = ("--json", "--format", "-h", "--help", "-V", "--version")
+_FORMS = ("--json", "--format", *_HELP, "-V", "--version")
 
 # The lab's own option among the engine's.
 METRICS = "--server-metrics"
+
+_OWN_HELP = f"""
+Added by tlslab load:
+      {METRICS} <URL>
+          Read the server's processor time from the node_exporter on its host: http://HOST:9100/metrics
+"""
 
 
 def command(
@@ -43,20 +59,45 @@ def command(
 ) -> None:
     """Load a server with tlslab-load, and report what the whole machine did meanwhile."""
     given, metrics = own_option(arguments or ["--help"])
+    mode, _ = mode_of(given)
     line = [require_program("tlslab-load"), *engine_arguments(given, read_allow_file())]
-    if has(given, _OTHER + _FORMS):
+    if mode != RUN or has(given, _OTHER + _FORMS):
         if metrics is not None:
             raise UsageError(f"{METRICS} has no place in the engine's own output", "leave one out")
         loaded = run_plainly(line)
         sys.stdout.flush()
         sys.stdout.buffer.write(loaded.output)
+        if mode == RUN and has(given, _HELP) and loaded.code == 0:
+            sys.stdout.buffer.write(_OWN_HELP.encode())
         sys.stdout.buffer.flush()
-        raise typer.Exit(loaded.code)
+        raise typer.Exit(_ended(loaded, None) if loaded.code else 0)
     loaded = run_watched(line, Side.of(metrics), has(given, ("--events",)))
     record = _record(loaded.output)
     if record is not None:
         out.print(load_table(record, loaded.machine, loaded.server, loaded.side))
-    raise typer.Exit(conclude(_reason(loaded.code, record), loaded.code))
+    raise typer.Exit(_ended(loaded, record))
+
+
+def mode_of(given: Sequence[str]) -> tuple[str, Sequence[str]]:
+    """The engine's mode, and the arguments without the word for it."""
+    return (given[0], given[1:]) if given and given[0] in MODES else (RUN, given)
+
+
+def _ended(loaded: Loaded, record: RunRecord | None) -> int:
+    """Shows the engine's error, if there is one, as the lab shows its own; the exit code."""
+    if loaded.error:
+        show_error(*error_of(loaded))
+    return conclude(_reason(loaded.code, record), loaded.code)
+
+
+def error_of(loaded: Loaded) -> tuple[str, str]:
+    """Message and remedy: of the JSON object, where one was asked for, else of the line."""
+    try:
+        data = json.loads(loaded.output)
+        message, remedy = str(data["message"]), str(data["remedy"])
+    except (ValueError, KeyError, TypeError):
+        message, remedy = engine_error(loaded.error)
+    return message, remedy.replace("see --help", "see `tlslab load --help`")
 
 
 def own_option(given: Sequence[str]) -> tuple[list[str], str | None]:
@@ -77,10 +118,14 @@ def own_option(given: Sequence[str]) -> tuple[list[str], str | None]:
 
 def engine_arguments(given: Sequence[str], allowed: Sequence[str]) -> list[str]:
     """The engine's command line: what was given, the allowed hosts, the record asked for."""
-    hosts = [] if has(given, _ALONE) else [word for host in allowed for word in ("--allow", host)]
-    own = [] if has(given, _OTHER + _FORMS) else ["--json"]
-    live = [] if has(given, ("--events", *_OTHER, *_FORMS)) else ["--events"]
-    return [*own, *live, *hosts, *given]
+    mode, rest = mode_of(given)
+    alone = mode in _LONE_MODES or has(given, _ALONE)
+    hosts = [] if alone else [word for host in allowed for word in ("--allow", host)]
+    if mode != RUN:
+        return [mode, *hosts, *rest]
+    own = [] if has(rest, _OTHER + _FORMS) else ["--json"]
+    live = [] if has(rest, ("--events", *_OTHER, *_FORMS)) else ["--events"]
+    return [*own, *live, *hosts, *rest]
 
 
 def has(arguments: Sequence[str], options: Sequence[str]) -> bool:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import IO, Any
 
 from tlslab.cli.console import say
+from tlslab.cli.engine_error import PREFIX
 from tlslab.lab.accounting import Meter
 from tlslab.lab.events import Pace
 from tlslab.lab.server_side.side import Side, SideMeter
@@ -20,12 +21,16 @@ from tlslab.targets.guard import bound
 # Phases of the engine in which the measurement is over.
 _OVER = ("drain", "done")
 
+# The engine's exit codes for wrong usage, and for what could not be done.
+_ERRORS = (2, 3)
+
 
 @dataclass(frozen=True)
 class Loaded:
     """The engine's exit code and standard output; what the machine used over its whole life.
 
     `server` and `side` are those of the measurement alone; None where the engine did not measure.
+    `error` is the line with which it said why it ended; empty where it did not end that way.
     """
 
     code: int
@@ -33,15 +38,17 @@ class Loaded:
     machine: MachineUsage
     server: ServerUsage | None = None
     side: ServerSide | None = None
+    error: str = ""
 
 
 def run_plainly(command_line: Sequence[str]) -> Loaded:
-    """Runs the engine, its standard error passed through."""
+    """Runs the engine, its standard error passed through, but for the error that it ends with."""
+    lines = Lines()
     meter = Meter([])
     meter.start()
-    code, output = _converse(command_line, None)
+    code, output = _converse(command_line, lines)
     meter.end()
-    return Loaded(code, output, meter.machine())
+    return Loaded(code, output, meter.machine(), error=lines.error(code))
 
 
 def run_watched(command_line: Sequence[str], side: Side, raw: bool) -> Loaded:
@@ -57,12 +64,13 @@ def run_watched(command_line: Sequence[str], side: Side, raw: bool) -> Loaded:
     finally:
         meter.end()
         watcher.meter.close()
+    error = watcher.error(code)
     if not watcher.meter.meter.complete:
-        return Loaded(code, output, meter.machine())
-    return Loaded(code, output, meter.machine(), *watcher.meter.result())
+        return Loaded(code, output, meter.machine(), error=error)
+    return Loaded(code, output, meter.machine(), *watcher.meter.result(), error)
 
 
-def _converse(command_line: Sequence[str], watcher: "_Watcher | None") -> tuple[int, bytes]:
+def _converse(command_line: Sequence[str], lines: "Lines") -> tuple[int, bytes]:
     """The engine's exit code and standard output.
 
     The engine ends with the lab, even when the lab is killed. The lab passes an interruption on, so
@@ -71,18 +79,18 @@ def _converse(command_line: Sequence[str], watcher: "_Watcher | None") -> tuple[
     child = subprocess.Popen(
         [*bound("KILL"), *command_line],
         stdout=subprocess.PIPE,
-        stderr=None if watcher is None else subprocess.PIPE,
+        stderr=subprocess.PIPE,
         start_new_session=True,
     )
     reader = _Reader(child.stdout)
     try:
         reader.start()
-        _watch(child, watcher)
+        _watch(child, lines)
         reader.join()
         child.wait()
     except KeyboardInterrupt:
         child.send_signal(signal.SIGINT)
-        _watch(child, watcher)
+        _watch(child, lines)
         reader.join()
         child.wait()
     finally:
@@ -92,10 +100,9 @@ def _converse(command_line: Sequence[str], watcher: "_Watcher | None") -> tuple[
     return child.returncode, reader.output
 
 
-def _watch(child: subprocess.Popen[bytes], watcher: "_Watcher | None") -> None:
-    if watcher is not None and child.stderr is not None:
-        for line in child.stderr:
-            watcher.line(line)
+def _watch(child: subprocess.Popen[bytes], lines: "Lines") -> None:
+    for line in child.stderr or ():
+        lines.line(line)
 
 
 class _Reader(threading.Thread):
@@ -111,10 +118,33 @@ class _Reader(threading.Thread):
             self.output = self._stream.read()
 
 
-class _Watcher:
+class Lines:
+    """Passes the engine's lines on, but keeps the last that may be its error."""
+
+    def __init__(self) -> None:
+        self._kept = ""
+
+    def line(self, line: bytes) -> None:
+        """One line of standard error."""
+        text = line.decode("utf-8", "replace")
+        if text.startswith(PREFIX):
+            text, self._kept = self._kept, text
+        sys.stderr.write(text)
+        sys.stderr.flush()
+
+    def error(self, code: int) -> str:
+        """The engine's error; empty with another exit code, and the line is passed on."""
+        if code in _ERRORS:
+            return self._kept
+        sys.stderr.write(self._kept)
+        return ""
+
+
+class _Watcher(Lines):
     """Takes the engine's lines: meters by its phases, shows its progress, passes on the rest."""
 
     def __init__(self, meter: SideMeter, raw: bool) -> None:
+        super().__init__()
         self.meter = meter
         self._raw = raw
 
@@ -122,8 +152,7 @@ class _Watcher:
         """One line of standard error."""
         event = _event(line)
         if event is None or self._raw:
-            sys.stderr.write(line.decode("utf-8", "replace"))
-            sys.stderr.flush()
+            super().line(line)
         if event is None:
             return
         if event["event"] == "phase":

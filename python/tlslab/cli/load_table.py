@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from rich.table import Table
 from rich.text import Text
 
+from tlslab.analysis.stats.latency import needed_n
 from tlslab.model.record import ClientTimes, MachineUsage, RunRecord, ServerUsage, TimeSummary
 from tlslab.model.server_side import SOURCE_WORDS, ServerSide
 from tlslab.model.wording import counted
@@ -164,7 +165,7 @@ def _steps(record: RunRecord) -> Rows:
 
 
 def _times(summaries: Mapping[str, TimeSummary]) -> Rows:
-    """Times that have values; how few values one has decides which quantiles are shown of it."""
+    """Times that have values."""
     for name, times in summaries.items():
         if times.n:
             yield f"{name} ms", _quantiles(times)
@@ -185,9 +186,16 @@ def _handshake(times: ClientTimes, shown: bool) -> str:
 
 
 def _quantiles(times: TimeSummary) -> str:
+    """The quantiles; one that has too few values for an interval is `-`, as in reports."""
     if not times.n:
         return NOTHING
-    return f"p50 {times.p50_ms:.2f}, p95 {times.p95_ms:.2f}, p99 {times.p99_ms:.2f} ms"
+    values = ((50, times.p50_ms), (95, times.p95_ms), (99, times.p99_ms))
+    shown = (
+        f"p{p} {value:.2f}" if times.n >= needed_n(p / 100) else f"p{p} {NOTHING}"
+        for p, value in values
+    )
+    few = f" (-: too few of {times.n:,} values)" if times.n < needed_n(0.99) else ""
+    return f"{', '.join(shown)} ms{few}"
 
 
 def _machine(machine: MachineUsage) -> str:

@@ -38,7 +38,16 @@ def complete_experiment(incomplete: str) -> Iterator[str]:
 
 
 def as_url(target: str) -> str:
-    """A target as the lab knows it: a name as it is; `localhost:8443` is an HTTPS URL."""
+    """A target as the lab knows it: a name as it is; `localhost:8443` is an HTTPS URL.
+
+    Raises UsageError for a URL of another scheme.
+    """
+    scheme, sign, rest = target.partition("://")
+    if sign and scheme.lower() != "https":
+        raise UsageError(
+            f"{target}: only https:// can be measured",
+            f"write https://{rest}, with the port that speaks TLS",
+        )
     if "://" in target or target in MANAGED or not _PLACE.fullmatch(target):
         return target
     return f"https://{target}" + ("" if "/" in target else "/")
@@ -50,7 +59,10 @@ def as_place(target: str) -> str:
         return target.partition("/")[0]
     parts = urlsplit(target)
     if parts.scheme != "https" or not parts.netloc:
-        raise UsageError(f"{target}: give HOST[:PORT] or https://HOST[:PORT]/")
+        raise UsageError(
+            f"{target}: only a server that speaks TLS can be asked",
+            "give HOST[:PORT] or https://HOST[:PORT]/",
+        )
     return parts.netloc
 
 
@@ -94,6 +106,13 @@ Authorities = Annotated[
 ]
 Insecure = Annotated[
     bool, typer.Option("--insecure", help="Trust any certificate; signatures are checked.")
+]
+Status = Annotated[
+    str | None,
+    typer.Option(
+        metavar="2xx|302|401|any",
+        help="The HTTP status that a response has to have, or several: 200,302 (2xx by default).",
+    ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="JSON, and nothing else.")]
 Version = Annotated[

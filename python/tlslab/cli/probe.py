@@ -9,6 +9,7 @@ import typer
 
 from tlslab.cli.allow import read_allow_file
 from tlslab.cli.console import conclude
+from tlslab.cli.engine_error import engine_error
 from tlslab.cli.options import AsJson, Authorities, Version, as_place
 from tlslab.lab.programs import require_program
 from tlslab.lab.trust import whom_to_trust
@@ -97,9 +98,7 @@ def _run(arguments: list[str]) -> None:
     # The engine has sanitised all that a server said.
     sys.stdout.write(ended.stdout)
     if ended.returncode != 0:
-        words = ended.stderr.strip().removeprefix("tlslab-load: ") or "the engine said nothing"
-        # The engine's line ends with the remedy.
-        message, _, remedy = words.rpartition("; ") if "; " in words else (words, "", "")
+        message, remedy = engine_error(ended.stderr)
         for name, flag in _ENGINE_FLAGS.items():
             message = message.replace(flag, name)
         kind = UsageError if ended.returncode == UsageError.exit_code else CannotRunError

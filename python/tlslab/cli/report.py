@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from tlslab import report
-from tlslab.cli.console import conclude, out, say, write_utf8
+from tlslab.cli.console import conclude, say, show, write_utf8
 from tlslab.cli.ending import exit_code, reason
 from tlslab.cli.options import AsJson, Version
 from tlslab.lab.results import analyse
@@ -57,7 +57,7 @@ def command(
     summary = analyse(run)
     match format_:
         case Format.text:
-            out.print(report.render_text(summary))
+            show(report.render_text(summary))
         case Format.html:
             write_utf8(report.render_html(summary, plotly))
         case Format.json:

@@ -11,7 +11,7 @@ import typer
 from tlslab import report
 from tlslab.cli import dry
 from tlslab.cli.allow import read_allow_file
-from tlslab.cli.console import conclude, err, out, say
+from tlslab.cli.console import conclude, err, say, show
 from tlslab.cli.ending import EXIT_INTERRUPTED, exit_code, reason
 from tlslab.cli.options import (
     EXPERIMENTS,
@@ -20,6 +20,7 @@ from tlslab.cli.options import (
     AsJson,
     Authorities,
     Insecure,
+    Status,
     Version,
     complete_experiment,
     complete_target,
@@ -88,13 +89,6 @@ Seconds = Annotated[
     float | None,
     typer.Option(
         metavar="S", min=0.1, max=3600, help="The length of each measurement, without its warm-up."
-    ),
-]
-Status = Annotated[
-    str | None,
-    typer.Option(
-        metavar="2xx|302|401|any",
-        help="The HTTP status that a response has to have, or several: 200,302 (2xx by default).",
     ),
 ]
 Dry = Annotated[
@@ -203,7 +197,7 @@ def command(
     if as_json:
         typer.echo(json.dumps(to_json(result.summary), allow_nan=False))
     else:
-        out.print(report.render_text(result.summary))
+        show(report.render_text(result.summary))
     raise typer.Exit(_conclude(result, as_json))
 
 

@@ -12,11 +12,14 @@ from tlslab.cli.options import (
     AsJson,
     Authorities,
     Insecure,
+    Status,
     Target,
     Version,
     as_url,
 )
+from tlslab.experiment.workload import required_status
 from tlslab.lab.scale import Request, scale
+from tlslab.lab.specs import EXPECTED_STATUS
 from tlslab.model.errors import UsageError
 from tlslab.model.scale import Reading
 from tlslab.model.suggest import did_you_mean
@@ -40,6 +43,7 @@ def command(
     source: Annotated[
         str, typer.Option(metavar="ADDRESS,...", help="Addresses to connect from, in turn.")
     ] = "",
+    expect_status: Status = None,
     allow: Allow = None,
     ca: Authorities = None,
     insecure: Insecure = False,
@@ -62,6 +66,7 @@ def command(
         allow=(*(allow or ()), *read_allow_file()),
         authority=ca,
         insecure=insecure,
+        expect_status=required_status(expect_status or EXPECTED_STATUS),
     )
     found = scale(request, _report)
     if as_json:

@@ -12,10 +12,13 @@ from tlslab.cli.options import (
     AsJson,
     Authorities,
     Insecure,
+    Status,
     Target,
     Version,
     as_url,
 )
+from tlslab.experiment.workload import required_status
+from tlslab.lab.specs import EXPECTED_STATUS
 from tlslab.lab.validate import Request, validate
 from tlslab.model.errors import UsageError
 from tlslab.model.validation import RateResult
@@ -38,6 +41,7 @@ def command(
     ] = 100,
     interface: Annotated[str, typer.Option(help="Where tcpdump listens.")] = "lo",
     backend: Annotated[str, typer.Option(help="auto, rustls or openssl.")] = "auto",
+    expect_status: Status = None,
     allow: Allow = None,
     ca: Authorities = None,
     insecure: Insecure = False,
@@ -59,6 +63,7 @@ def command(
         allow=(*(allow or ()), *read_allow_file()),
         authority=ca,
         insecure=insecure,
+        expect_status=required_status(expect_status or EXPECTED_STATUS),
     )
     validation = validate(request, _report)
     if as_json:

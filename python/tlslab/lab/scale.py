@@ -11,12 +11,13 @@ import psutil
 
 from tlslab.analysis.stats.slope import slopes
 from tlslab.experiment.short import asked_for
+from tlslab.lab.discovery import with_status_remedy
 from tlslab.lab.generators import GeneratorPool, local_pool
 from tlslab.lab.placement import place
 from tlslab.lab.private import private_folder
-from tlslab.lab.specs import Aim, preflight_spec
+from tlslab.lab.specs import EXPECTED_STATUS, Aim, preflight_spec
 from tlslab.lab.stage import Server, Stage, staged
-from tlslab.model.errors import CannotRunError
+from tlslab.model.errors import CannotRunError, EngineError
 from tlslab.model.profile import Profile
 from tlslab.model.scale import SCHEMA, BackendScale, Reading, Scale
 
@@ -42,6 +43,7 @@ class Request:
     allow: tuple[str, ...] = ()
     authority: Path | None = None
     insecure: bool = False
+    expect_status: str = EXPECTED_STATUS
 
 
 def scale(request: Request, reported: Callable[[str, Reading], None]) -> Scale:
@@ -92,11 +94,15 @@ def _hold(
             )
             reported(backend, readings[-1])
 
-    aim = Aim(server.url, server.trust, allow=request.allow)
+    status = request.expect_status
+    aim = Aim(server.url, server.trust, allow=request.allow, expect_status=status)
     profile = Profile(tls="1.3", groups=(GROUP,)) if server.managed else Profile()
     spec = preflight_spec(aim, profile) | {"sources": list(request.sources)}
     spec["tls"]["backend"] = backend
-    record = engine.hold(spec, request.levels, DWELL_S, listen)
+    try:
+        record = engine.hold(spec, request.levels, DWELL_S, listen)
+    except EngineError as error:
+        raise with_status_remedy(error) from None
     return BackendScale(
         backend=record.backend,
         attempts=record.attempts,

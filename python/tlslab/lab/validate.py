@@ -11,12 +11,14 @@ from urllib.parse import urlsplit
 from tlslab.analysis.capture_match import compare, match
 from tlslab.experiment.short import asked_for
 from tlslab.lab.capture import capturing
+from tlslab.lab.discovery import with_status_remedy
 from tlslab.lab.generators import GeneratorPool, local_pool
 from tlslab.lab.placement import Placement, may_run_in_real_time, place
 from tlslab.lab.private import private_folder
 from tlslab.lab.resolution import measure_resolution
-from tlslab.lab.specs import Aim, preflight_spec
+from tlslab.lab.specs import EXPECTED_STATUS, Aim, preflight_spec
 from tlslab.lab.stage import Stage, staged
+from tlslab.model.errors import EngineError
 from tlslab.model.profile import Profile
 from tlslab.model.validation import SCHEMA, RateResult, Validation
 from tlslab.store.capture import read_capture
@@ -47,6 +49,7 @@ class Request:
     allow: tuple[str, ...] = ()
     authority: Path | None = None
     insecure: bool = False
+    expect_status: str = EXPECTED_STATUS
 
 
 def validate(request: Request, reported: Callable[[RateResult], None]) -> Validation:
@@ -72,10 +75,19 @@ def validate(request: Request, reported: Callable[[RateResult], None]) -> Valida
         )
         with staged(stage) as server:
             profile = Profile(tls="1.3", groups=(GROUP,)) if server.managed else Profile(tls=None)
-            aim = Aim(server.url, server.trust, allow=request.allow, processors=placement.generator)
+            aim = Aim(
+                server.url,
+                server.trust,
+                allow=request.allow,
+                processors=placement.generator,
+                expect_status=request.expect_status,
+            )
             spec = preflight_spec(aim, profile)
             spec["tls"]["backend"] = request.backend
-            _, backend = engine.preflight(spec)
+            try:
+                _, backend = engine.preflight(spec)
+            except EngineError as error:
+                raise with_status_remedy(error) from None
             rates = []
             for rate in request.rates:
                 spec |= _load(rate, request.seconds, placement)

@@ -86,7 +86,7 @@ def slug(name: str) -> str:
 
 def _lines(text: str) -> Markup:
     """A text of several lines, each of them sanitised."""
-    return Markup("\n").join(plain(line, _LIMIT) for line in text.split("\n"))
+    return Markup("\n").join(plain(line, len(line)) for line in text.split("\n"))
 
 
 def _softened(text: str) -> Markup:

@@ -24,6 +24,9 @@ _LIMIT = 1000
 # A word of this many columns is not folded.
 _NAME = 16
 
+# Nor an address, which nobody can follow in two halves, up to this many.
+_ADDRESS = 72
+
 
 def made_parts(summary: Summary) -> list[RenderableType]:
     """The tables, the numbers behind the figures, the texts, each with its title and caption."""
@@ -40,7 +43,7 @@ def made_parts(summary: Summary) -> list[RenderableType]:
             parts += [Text(count, style="dim"), Text()]
     for text in summary.texts:
         parts += [Text(plain(text.title), style="bold cyan"), *_caption(text.caption)]
-        parts += [Text(f"  {plain(line, _LIMIT)}") for line in text.text.split("\n")]
+        parts += [_whole(line) for line in text.text.split("\n")]
         parts.append(Text())
     return parts
 
@@ -87,6 +90,9 @@ class _Fitting:
         title = self._title
         while left:
             some = left[:1]
+            # A wide column leaves room for fewer of the names.
+            while len(names) > 1 and Fit(_columns(self._grid, (*names, *some))).least > width:
+                names = names[:-1]
             for index in left[1:]:
                 if Fit(_columns(self._grid, (*names, *some, index))).least > width:
                     break
@@ -169,7 +175,8 @@ def _range(grid: Grid, index: int) -> tuple[int, int]:
     figures = [_longest_line(place.value) for place in places if place.number]
     words = [_longest_word(place.value.text) for place in places]
     folded = min(_NAME, max([_longest_word(head), *words]))
-    return max([1, folded, *figures]), max([1, cell_len(head), *lines])
+    addresses = [min(_ADDRESS, _longest_address(place.value.text)) for place in places]
+    return max([1, folded, *figures, *addresses]), max([1, cell_len(head), *lines])
 
 
 def _longest_line(value: view.Value) -> int:
@@ -178,6 +185,10 @@ def _longest_line(value: view.Value) -> int:
 
 def _longest_word(text: str) -> int:
     return max((cell_len(word) for word in plain(text).split()), default=1)
+
+
+def _longest_address(text: str) -> int:
+    return max((cell_len(word) for word in plain(text).split() if "://" in word), default=0)
 
 
 def fitting(title: str, grid: Grid) -> RenderableType:
@@ -195,6 +206,11 @@ def _place(place: Place) -> Text:
         return Text("-", style="dim")
     interval = f"\n{value.interval}" if value.interval else ""
     return Text.assemble(plain(value.text), (interval, "dim"))
+
+
+def _whole(line: str) -> Text:
+    """A line of a configuration: neither folded nor cut, for half a line is another setting."""
+    return Text(f"  {plain(line, len(line))}", no_wrap=True, overflow="ignore")
 
 
 def _caption(caption: str) -> list[RenderableType]:

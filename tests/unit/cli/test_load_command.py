@@ -1,13 +1,17 @@
 """`tlslab load`: one way to the engine for every format; nothing unmeasured is shown as 0."""
 
 import io
+import json
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from rich.console import Console
 
 from factories.run import made_run
-from tlslab.cli.load import _reason, engine_arguments
+from tlslab.cli.load import MODES, _reason, engine_arguments, error_of
+from tlslab.cli.load_run import Lines, Loaded
 from tlslab.cli.load_table import load_table
 from tlslab.model.record import MachineUsage, RunRecord, Verdict
 
@@ -30,6 +34,53 @@ def test_modes_without_a_server_get_no_hosts(mode: str) -> None:
 @pytest.mark.parametrize("mode", ["--preflight", "--probe=h", "--hold=10"])
 def test_modes_without_a_run_are_passed_on_with_the_hosts(mode: str) -> None:
     assert engine_arguments([mode], ("h",)) == ["--allow", "h", mode]
+
+
+@pytest.mark.parametrize("mode", ["probe", "hold"])
+def test_a_mode_of_the_engine_stays_the_first_word(mode: str) -> None:
+    line = engine_arguments([mode, "x", "--json"], ("h",))
+    assert line == [mode, "--allow", "h", "x", "--json"]
+
+
+@pytest.mark.parametrize("mode", ["in-memory", "primitives", "schema"])
+def test_a_mode_without_a_server_gets_no_hosts(mode: str) -> None:
+    assert engine_arguments([mode, "--json"], ("h",)) == [mode, "--json"]
+
+
+def test_the_word_run_is_left_out() -> None:
+    given = ["-n", "1", "URL"]
+    assert engine_arguments(["run", *given], ("h",)) == engine_arguments(given, ("h",))
+
+
+def test_every_mode_of_the_engine_is_known() -> None:
+    source = Path(__file__).parents[3] / "crates/programs/src/bin/tlslab-load/mode.rs"
+    (body,) = re.findall(r"pub enum Mode {\n(.*?)^}", source.read_text("utf-8"), re.M | re.S)
+    names = re.findall(r"^    ([A-Z]\w*)\(", body, re.M)
+    kebab = [re.sub(r"(?<=[a-z])(?=[A-Z])", "-", name).lower() for name in names]
+    assert tuple(kebab) == MODES
+
+
+def loaded(code: int, output: bytes, *lines: str) -> Loaded:
+    kept = Lines()
+    for line in lines:
+        kept.line(line.encode())
+    machine = made_run(quick=True).trials[0].runs["capacity"].machine
+    return Loaded(code, output, machine, error=kept.error(code))
+
+
+def test_the_engines_error_is_shown_in_the_labs_form(capsys: pytest.CaptureFixture[str]) -> None:
+    line = "tlslab-load: unexpected argument '-q' found; see --help\n"
+    ended = loaded(2, b"", "a line\n", line)
+    assert capsys.readouterr().err == "a line\n"
+    assert error_of(ended) == ("unexpected argument '-q' found", "see `tlslab load --help`")
+    data = {"class": "no_tls", "message": "m; m", "remedy": "r; r"}
+    assert error_of(loaded(3, json.dumps(data).encode(), line)) == ("m; m", "r; r")
+
+
+def test_a_warning_of_the_engine_is_no_error(capsys: pytest.CaptureFixture[str]) -> None:
+    line = "tlslab-load: 't' has room for 5 connections; 3 are left out\n"
+    assert loaded(0, b"", line).error == ""
+    assert capsys.readouterr().err == line
 
 
 @pytest.fixture
@@ -78,6 +129,22 @@ def test_nothing_is_never_zero(record: RunRecord, machine: MachineUsage) -> None
     assert reported["connections"].startswith("- (none was completed in")
     assert reported["client CPU"] == "-"
     assert not any(name.endswith(" ms") for name in reported)
+
+
+@pytest.mark.parametrize(
+    ("n", "shown"),
+    [(15, "p50 -, p95 -, p99 -"), (200, "p50 1.00, p95 2.00, p99 -"), (800, "p99 3.00 ms")],
+)
+def test_a_quantile_of_too_few_values_is_no_value(
+    record: RunRecord, machine: MachineUsage, n: int, shown: str
+) -> None:
+    times = {
+        name: replace(each, n=n, p50_ms=1.0, p95_ms=2.0, p99_ms=3.0)
+        for name, each in record.summaries.items()
+    }
+    reported = lines(replace(record, summaries=times, clients={}), machine)
+    assert shown in reported["service ms"]
+    assert (f"too few of {n} values" in reported["service ms"]) == (n < 800)
 
 
 def test_a_valid_run_is_called_so_once(record: RunRecord, machine: MachineUsage) -> None:

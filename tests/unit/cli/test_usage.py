@@ -4,16 +4,21 @@ import io
 import json
 import subprocess
 import sys
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from rich.console import Group
+from rich.text import Text
 from typer.main import get_command
 
 from tlslab import __version__, cli
-from tlslab.cli import console
+from tlslab.cli import console, dry
 from tlslab.cli.app import app
 from tlslab.cli.options import EXPERIMENTS, as_place, as_url
 from tlslab.experiment import shipped
-from tlslab.model.errors import UsageError
+from tlslab.lab.discovery import with_status_remedy
+from tlslab.model.errors import EngineError, UsageError
 from tlslab.model.suggest import did_you_mean, nearest
 from tlslab.targets import MANAGED
 
@@ -116,11 +121,57 @@ def test_a_host_with_a_port_is_an_https_url(target: str, url: str) -> None:
     assert as_url(target) == url
 
 
+@pytest.mark.parametrize("command", [["run", "groups"], ["scale"], ["validate"]])
+def test_a_url_of_another_scheme_has_its_remedy(
+    command: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, err = ended(*command, "--target", "http://localhost:80/x", capsys=capsys)
+    assert (code, out) == (2, "")
+    assert err[0] == "error: http://localhost:80/x: only https:// can be measured"
+    assert err[1].startswith("  help: write https://localhost:80/x")
+
+
+def test_a_plan_of_a_run_that_goes_on_has_its_remedy() -> None:
+    request = SimpleNamespace(resume=Path("r"))
+    with pytest.raises(UsageError) as raised:
+        dry.show(request, as_json=False)  # type: ignore[arg-type]
+    assert "leave --dry-run out to go on" in raised.value.remedy
+    assert "r/plan.json" in raised.value.remedy
+
+
+@pytest.mark.parametrize("status", ["302", "401", "404", "500"])
+def test_the_remedy_of_a_status_is_an_option_of_each_command_that_names_it(status: str) -> None:
+    refused = EngineError("http_status", f"h answered with status {status}", "")
+    remedy = with_status_remedy(refused).remedy
+    options = {word for word in remedy.split() if word.startswith("--")}
+    assert options == {"--expect-status"}
+    for name in ("run", "scale", "validate"):
+        parameters = get_command(app).commands[name].params  # type: ignore[attr-defined]
+        assert options <= {each for parameter in parameters for each in parameter.opts}, name
+
+
+def test_the_list_of_experiments_ends_with_its_reason(capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, err = ended("experiments", capsys=capsys)
+    assert (code, err) == (0, [f"{len(shipped())} experiments listed: exit 0"])
+
+
+def test_a_line_that_must_stay_whole_is_not_cut_at_the_edge(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(console.out, "_width", 40)
+    console.show(Group(Text("x" * 100, no_wrap=True, overflow="ignore")))
+    assert capsys.readouterr().out == "x" * 100 + "\n"
+    folder = Path(cli.__file__).parent
+    sources = [path.read_text("utf-8") for path in folder.glob("*.py")]
+    assert not any("out.print(report.render_text" in source for source in sources)
+
+
 def test_a_url_is_a_place_where_a_place_is_expected() -> None:
     assert as_place("https://localhost:8443/x?y") == "localhost:8443"
     assert as_place("localhost:8443") == "localhost:8443"
-    with pytest.raises(UsageError, match="https://HOST"):
+    with pytest.raises(UsageError) as raised:
         as_place("http://localhost/")
+    assert "https://HOST" in raised.value.remedy
 
 
 def test_a_stream_of_any_encoding_is_spelt_out(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -167,7 +218,7 @@ def test_bash_completes_commands_options_experiments_and_targets() -> None:
 
 def test_experiments_are_reported_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = ended("experiments", "--json", capsys=capsys)
-    assert (code, err) == (0, [])
+    assert (code, err) == (0, [f"{len(shipped())} experiments listed: exit 0"])
     assert ", ".join(each["name"] for each in json.loads(out)) == EXPERIMENTS
 
 

@@ -3,6 +3,7 @@
 import io
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 
 import pytest
@@ -11,12 +12,15 @@ from rich.console import Console, RenderableType
 from factories import benchmarks as made_benchmarks
 from factories.capacity import made_capacity_run
 from factories.run import World, made_run
+from tlslab.advice import advised
 from tlslab.analysis import capacity as capacity_analysis
 from tlslab.analysis import summarise
 from tlslab.analysis.overlay import Side, overlay
 from tlslab.experiment import load, with_levels
 from tlslab.model.experiment import Experiment
-from tlslab.model.finding import Summary
+from tlslab.model.figure import TextBlock
+from tlslab.model.finding import Place, Ranking, Summary
+from tlslab.model.names import SUITES
 from tlslab.model.scale import BackendScale, Reading, Scale, Slope
 from tlslab.model.validation import (
     PHASES,
@@ -76,7 +80,7 @@ def concurrency() -> Summary:
 
 def printed(thing: RenderableType, width: int) -> str:
     console = Console(file=io.StringIO(), width=width, force_terminal=False)
-    console.print(thing)
+    console.print(thing, crop=False)
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
 
@@ -155,3 +159,45 @@ def test_memory_fits_whole(width: int) -> None:
     whole, text = (printed(render_scale(scale), each) for each in (ENDLESS, width))
     assert max(map(len, text.splitlines())) <= width
     assert numbers(whole) <= numbers(text)
+
+
+@cache
+def configured() -> Summary:
+    """Configurations of every server, with the names of more suites than a line has room for."""
+    names = tuple(suite.name for suite in SUITES if suite.tls == "1.2")
+    base, cell = groups(), groups().cells[0]
+    cells = tuple(replace(cell, key=name, factors={"suite": name}) for name in names)
+    places = tuple(Place(name, n, n) for n, name in enumerate(names))
+    summary = replace(
+        base,
+        experiment=replace(base.experiment, factors={"suite": names}),
+        cells=cells,
+        comparisons=(),
+        rankings=(Ranking({}, "server_cpu_us_per_connection", places),),
+    )
+    endless = TextBlock("emit", "Configuration", "", f"ciphers {':'.join(names * 2)};")
+    found = advised(summary)
+    return replace(found, texts=(*found.texts, endless))
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_a_configuration_is_printed_whole(width: int) -> None:
+    """Half a line is another setting, and half a comment is a setting."""
+    summary = configured()
+    assert len(summary.texts) > 3
+    text = printed(render_text(summary), width).splitlines()
+    longest = 0
+    for block in summary.texts:
+        for line in block.text.split("\n"):
+            assert f"  {line}" in text
+            longest = max(longest, len(line))
+    assert longest > 1000
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_a_source_is_an_address_that_can_be_followed(width: int) -> None:
+    summary = configured()
+    sources = {str(row[-1]) for table in summary.tables[-1:] for row in table.rows}
+    assert max(map(len, sources)) > 40
+    text = printed(render_text(summary), width)
+    assert [source for source in sources if source not in text] == []

@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 
 use self::load::{LoadError, LoadSpec};
 use tlslab_wire::names::{CipherSuite, Group, TlsVersion};
-use tlslab_wire::target::{Target, UrlError};
+use tlslab_wire::target::{Target, UrlError, host_of};
 use tlslab_wire::tls::PROTOCOL_NAME_LIMIT;
 
 pub use self::client_identity::{ClientIdentity, Secret};
@@ -162,6 +162,17 @@ fn one() -> u32 {
     1
 }
 
+/// Refuses what names no host among those that the user has allowed.
+///
+/// # Errors
+/// The first that names none.
+pub fn check_allowed(allow: &[String]) -> Result<(), SpecError> {
+    for host in allow {
+        host_of(host).map_err(|UrlError { url: host, why }| SpecError::Allowed { host, why })?;
+    }
+    Ok(())
+}
+
 /// Why a specification cannot be run; the text names the field and what it may be.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages are the documentation")]
@@ -216,6 +227,8 @@ pub enum SpecError {
     Path(String),
     #[error("early data may be replayed: it goes with GET and HEAD without a body (RFC 8470)")]
     EarlyDataNotSafe,
+    #[error("allowed host '{host}': {why}; write a host's name or address")]
+    Allowed { host: String, why: String },
     #[error("connect_to '{to}': {why}; write HOST:PORT, where all connections go")]
     ConnectTo { to: String, why: String },
     #[error("think time (load.think_us) goes with one stream at a time; leave http.streams at 1")]
@@ -335,6 +348,7 @@ impl RunSpec {
         self.load.check(&self)?;
         self.tls.check(self.http.version, self.handshake_only)?;
         self.check_handshake_only()?;
+        check_allowed(&self.allow)?;
         let target = Target::parse(&self.url)?;
         let server_names = match (&*self.tls.server_names, &self.tls.server_name) {
             ([], None) => vec![target.host.clone()],
@@ -362,7 +376,12 @@ impl RunSpec {
         match Target::parse(&format!("https://{to}/")) {
             Ok(peer) if peer.has_port => Ok(peer),
             Ok(_) => Err(refuse("names no port")),
-            Err(_) => Err(refuse("is not a host with a port")),
+            Err(_) => Err(refuse(match &*to.split(':').collect::<Vec<_>>() {
+                [_, _, _, _] if !to.contains('[') => {
+                    "has the four parts of curl's option, of which the last two alone are taken here"
+                }
+                _ => "is not a host with a port",
+            })),
         }
     }
 

@@ -1,9 +1,9 @@
-//! `tlslab-load --hold` as its users start it.
+//! `tlslab-load hold`, and `--hold`, its older form, as their users start them.
 
 use crate::support::{Temporary, refused, run, schema, url};
 use serde_json::Value;
 use tlslab_testkit::certificates::{Authority, Key};
-use tlslab_testkit::peers::Peer;
+use tlslab_testkit::peers::{Peer, answering};
 use tlslab_testkit::tls_server::{Farewell, Settings};
 
 fn peer(authority: &Authority, last: Option<(usize, Farewell)>) -> Peer {
@@ -31,6 +31,40 @@ fn what_is_held_is_reported_as_json_that_fits_its_schema_and_as_text() {
     let said = run(&flags);
     assert_eq!(said.code, Some(0), "{said:?}");
     assert!(said.stdout.contains("8 answered again, 0 lost"), "{said:?}");
+}
+
+#[test]
+fn options_stand_before_between_and_behind_the_levels_and_the_url() {
+    let authority = Authority::new("tlslab test");
+    let (peer, ca) = (peer(&authority, None), Temporary::ca(&authority));
+    let url = url(peer.address());
+    let options = ["--ca", ca.path(), "--dwell", "20ms"];
+    for line in [
+        [&["hold"][..], &options, &["2,3", &url]].concat(),
+        [&["hold", "2,3"], &options[..], &[&url]].concat(),
+        [&["hold", "2,3", &url], &options[..]].concat(),
+    ] {
+        let said = run(&line);
+        assert_eq!(said.code, Some(0), "{line:?}: {said:?}");
+        assert!(said.stdout.contains("3 answered again, 0 lost"), "{said:?}");
+    }
+    assert_eq!(run(&["hold", "2", "3", &url]).code, Some(2));
+}
+
+#[test]
+fn an_answer_that_is_not_expected_is_held_on_request() {
+    let settings = Settings {
+        identities: vec![Authority::new("tlslab test").issue(Key::P256)],
+        ..Settings::default()
+    };
+    let words = *b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n";
+    let peer = Peer::start(&settings, 0, answering(&settings, words));
+    let said = run(&["hold", "1", "--insecure", &url(peer.address())]);
+    assert_eq!(said.code, Some(3), "{said:?}");
+    assert!(said.stderr.contains("with --expect-status 404"), "{said:?}");
+    let expecting = ["hold", "1", "--insecure", "--dwell", "1ms", "--expect-status", "404"];
+    let said = run(&[&expecting[..], &[&url(peer.address())]].concat());
+    assert!(!said.stderr.contains("status 404"), "{said:?}");
 }
 
 #[test]

@@ -39,7 +39,11 @@ fn what_nobody_has_is_wrong_usage_that_says_what_there_is() {
         (&["-d", "0s"][..], "--duration must be at least 1"),
         (&["--timeout", "0s"], "--timeout must be at least 1"),
         (&["-c", "-5"], "invalid value '-5' for '--connections"),
-        (&["--connect-to", "a:1:b:2"], "'a:1:b:2': is not a host with a port; write HOST:PORT"),
+        (&["--connect-to", "a:b"], "'a:b': is not a host with a port; write HOST:PORT"),
+        (&["--connect-to", "::b:2"], "the last two alone are taken here; write HOST:PORT"),
+        (&["--connect-to", "a:1:b:2"], "has the four parts of curl's option"),
+        (&["--allow", "10.0.0.0/8"], "allowed host '10.0.0.0/8': is no host"),
+        (&["--allow", "http://h/"], "allowed host 'http://h/': only https://"),
     ] {
         let line = refused(&[flags, &["https://localhost/"]].concat(), 2, "usage");
         assert!(line.contains(words), "{line}");
@@ -102,6 +106,11 @@ fn a_target_that_cannot_be_loaded_is_said_in_one_line() {
     trusting("https://no-such-host.invalid/", "name_not_found");
     let line = trusting("https://192.0.2.7/", "target_refused");
     assert!(line.contains("--allow"), "{line}");
+    // Allowed, it is tried: nothing answers there.
+    for allowed in ["https://192.0.2.7/", "192.0.2.7:443"] {
+        let said = run(&["--allow", allowed, "--timeout", "50ms", "https://192.0.2.7/"]);
+        assert!(said.code == Some(3) && !said.stderr.contains("--allow"), "{said:?}");
+    }
     let settings = Settings::default();
     let http = bare(vec![Receive, Send(b"HTTP/1.1 400 Bad Request\r\n\r\n".to_vec()), Wait]);
     trusting(&url(Peer::start(&settings, 0, http).address()), "tls_protocol");

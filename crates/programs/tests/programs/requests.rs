@@ -111,6 +111,30 @@ fn each_format_is_what_it_says() {
 }
 
 #[test]
+fn a_quantile_of_too_few_values_is_a_dash_in_every_format() {
+    let (_server, url) = server("127.0.0.1:0");
+    let of = |format: &str| {
+        run(&["--insecure", "--client", "library", "-n", "100", "--format", format, &url]).stdout
+    };
+    let line = |text: &str, start: &str| {
+        let found = text.lines().find(|line| line.trim_start().starts_with(start));
+        found.unwrap_or_else(|| panic!("{start}: {text}")).to_owned()
+    };
+    let text = of("text");
+    let service = line(&text, "service ");
+    let cells: Vec<_> = service.split_whitespace().take(6).collect();
+    assert!(cells[1] != "-" && cells[2] != "-" && cells[5] != "-", "{service}");
+    assert_eq!(cells[3..5], ["-", "-"], "{service}");
+    assert!(text.contains("note: a quantile is - with too few values"), "{text}");
+    let markdown = of("markdown");
+    assert!(line(&markdown, "| service |").contains(" | - | - | "), "{markdown}");
+    let csv = of("csv");
+    assert_eq!(line(&csv, "service.p99,"), "service.p99,ms,");
+    assert_eq!(line(&csv, "service.p999,"), "service.p999,ms,");
+    assert_ne!(line(&csv, "service.p90,"), "service.p90,ms,");
+}
+
+#[test]
 fn what_was_not_measured_is_a_dash_and_kept_connections_lead_with_requests() {
     let (_server, url) = server("127.0.0.1:0");
     let flags = ["--insecure", "-c", "2", "-d", "300ms", "--open-within", "5s"];

@@ -290,6 +290,26 @@ mod tests {
     }
 
     #[test]
+    fn what_is_advised_of_a_status_is_an_option_of_every_mode_that_asks_for_a_page() {
+        use crate::mode::CommandLine;
+        use clap::CommandFactory as _;
+
+        let command = CommandLine::command();
+        for mode in ["run", "hold"] {
+            let mode = command.find_subcommand(mode).unwrap();
+            for status in [302, 401, 404, 405, 500] {
+                let problem = Problem { status: Some(status), ..Problem::usage(String::new()) };
+                let remedy = problem.remedy();
+                let options = remedy.split_whitespace().filter_map(|word| word.strip_prefix("--"));
+                for option in options.map(|option| option.trim_end_matches(',')) {
+                    let known = mode.get_arguments().any(|arg| arg.get_long() == Some(option));
+                    assert!(known, "{}: {remedy}", mode.get_name());
+                }
+            }
+        }
+    }
+
+    #[test]
     fn sessions_that_are_collected_from_another_handshake_are_no_lack_of_tickets() {
         let problem = Problem::from(RunError::Priming(Outcome::Unexpected(Mismatch::Group)));
         assert_eq!(problem.class, "unexpected_group");

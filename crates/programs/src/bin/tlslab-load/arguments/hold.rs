@@ -6,11 +6,12 @@ use std::time::Duration;
 use clap::Args;
 use tlslab_contract::spec::load::LoadSpec;
 use tlslab_contract::spec::{
-    Close, Deadlines, Finished, HttpSpec, RequestsPerConnection, RunSpec, SPEC_SCHEMA, Stop,
+    Close, Deadlines, Finished, RequestsPerConnection, RunSpec, SPEC_SCHEMA, Stop,
 };
 use tlslab_load::hold::Plan;
 use tlslab_system::clock::MILLISECOND;
 
+use super::http::RequestArguments;
 use super::tls::TlsArguments;
 use super::{STEP, milliseconds, time};
 use crate::problem::Problem;
@@ -23,6 +24,9 @@ pub struct HoldCommand {
         value_name = "N,...",
         value_delimiter = ',',
         required = true,
+        // One word, so that the URL may follow anywhere.
+        action = clap::ArgAction::Set,
+        num_args = 1,
         value_parser = clap::value_parser!(u32).range(1..)
     )]
     levels: Vec<u32>,
@@ -56,6 +60,9 @@ pub struct HoldCommand {
     pub events: bool,
 
     #[command(flatten)]
+    request: RequestArguments,
+
+    #[command(flatten)]
     tls: TlsArguments,
 }
 
@@ -81,7 +88,7 @@ impl HoldCommand {
             handshake_only: false,
             close: Close::default(),
             finished: Finished::default(),
-            http: HttpSpec::default(),
+            http: self.request.spec()?,
             load: LoadSpec::default(),
             tls: self.tls.spec()?,
             deadlines: Deadlines {

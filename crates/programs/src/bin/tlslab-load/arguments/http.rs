@@ -22,6 +22,18 @@ pub struct HttpArguments {
     #[arg(long, default_value_t = 1, value_name = "N")]
     streams: u32,
 
+    #[command(flatten)]
+    request: RequestArguments,
+
+    /// Check the length or the SHA-256 digest of each body, against Repr-Digest or the preflight's
+    #[arg(long, value_enum, default_value = "off", value_name = "HOW")]
+    check_body: CheckName,
+}
+
+/// What each request says, and which answers are good.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Requests")]
+pub struct RequestArguments {
     /// Header field of every request (repeatable); takes the place of the program's own Host,
     /// User-Agent or Accept, which 'NAME:' alone leaves out
     #[arg(short = 'H', long = "header", value_name = "NAME: VALUE", value_parser = header)]
@@ -44,10 +56,6 @@ pub struct HttpArguments {
     /// redirect or a login page is a failure
     #[arg(long, default_value = "2xx", value_name = "STATUS,...")]
     expect_status: ExpectStatus,
-
-    /// Check the length or the SHA-256 digest of each body, against Repr-Digest or the preflight's
-    #[arg(long, value_enum, default_value = "off", value_name = "HOW")]
-    check_body: CheckName,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -68,8 +76,6 @@ enum CheckName {
 impl HttpArguments {
     /// The part of the specification that the flags stand for.
     pub fn spec(&self) -> Result<HttpSpec, Problem> {
-        let body = self.body.as_deref().map(body).transpose()?;
-        let usual = if body.is_some() { "POST" } else { "GET" };
         Ok(HttpSpec {
             version: match self.http {
                 VersionName::Http11 => HttpVersion::Http11,
@@ -81,11 +87,22 @@ impl HttpArguments {
                 CheckName::Length => BodyCheck::Length,
                 CheckName::Hash => BodyCheck::Hash,
             },
+            ..self.request.spec()?
+        })
+    }
+}
+
+impl RequestArguments {
+    /// The part of the specification that these flags stand for, over HTTP/1.1.
+    pub fn spec(&self) -> Result<HttpSpec, Problem> {
+        let body = self.body.as_deref().map(body).transpose()?;
+        let usual = if body.is_some() { "POST" } else { "GET" };
+        Ok(HttpSpec {
             expect_status: self.expect_status.clone(),
             method: self.method.clone().unwrap_or_else(|| usual.to_owned()),
             headers: self.all_headers(),
             body,
-            paths: Vec::new(),
+            ..HttpSpec::default()
         })
     }
 

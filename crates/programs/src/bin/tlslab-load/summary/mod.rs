@@ -104,7 +104,7 @@ fn arrivals(open_loop: &OpenLoop) -> String {
 /// Notes, then what is to be thought of the run, and why.
 fn closing(record: &RunRecord) -> Vec<String> {
     let notes = record.notes.iter().map(|note| format!("note: {note}"));
-    let notes = whose_times(record).into_iter().chain(notes);
+    let notes = whose_times(record).into_iter().chain(tables::too_few(record)).chain(notes);
     let verdicts = record.verdicts.iter().map(|verdict| match verdict.code {
         VerdictCode::Valid => verdict.message.clone(),
         VerdictCode::ClientSaturated => format!("lower bound: {}", verdict.message),
@@ -133,12 +133,12 @@ fn whose_times(record: &RunRecord) -> Option<String> {
         count(times.connections, "connection")
     );
     for (name, times) in record.clients.iter().filter(|(name, _)| *name != client) {
-        let handshake = times.summaries["handshake"];
+        let [p50, .., max] = tables::quantiles(&times.summaries["handshake"]);
         line += &format!(
-            "; {} of the {name} client are apart: handshake p50 {:.3} ms, max {:.3} ms",
+            "; {} of the {name} client are apart: handshake p50 {} ms, max {} ms",
             count(times.connections, "connection"),
-            handshake.p50_ms,
-            handshake.max_ms
+            figure(p50, 3),
+            figure(max, 3)
         );
     }
     Some(line)

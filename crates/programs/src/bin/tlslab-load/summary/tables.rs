@@ -108,10 +108,30 @@ fn latencies(record: &RunRecord) -> Table {
     table
 }
 
-/// Those that are shown; none where nothing was measured.
+/// The values that a quantile needs, as in the lab's reports: 8 / (1 - p). With fewer its interval
+/// has no end, and p99.9 of 200 values is no more than the largest.
+const NEEDED: [u64; 4] = [16, 80, 800, 8_000];
+
+/// Those that are shown, and the largest value; none of what too few values were measured of.
 pub fn quantiles(summary: &Summary) -> [Option<f64>; 5] {
     let Summary { p50_ms, p90_ms, p99_ms, p999_ms, max_ms, .. } = *summary;
-    [p50_ms, p90_ms, p99_ms, p999_ms, max_ms].map(|value| (summary.n > 0).then_some(value))
+    let [p50, p90, p99, p999] = NEEDED.map(|needed| summary.n >= needed);
+    [
+        p50.then_some(p50_ms),
+        p90.then_some(p90_ms),
+        p99.then_some(p99_ms),
+        p999.then_some(p999_ms),
+        (summary.n > 0).then_some(max_ms),
+    ]
+}
+
+/// Why quantiles are left out, where any of the latencies that are shown has too few values.
+pub fn too_few(record: &RunRecord) -> Option<String> {
+    let mut shown = LATENCIES.iter().filter_map(|(name, ..)| record.load_summary(name));
+    shown.any(|summary| (1..NEEDED[3]).contains(&summary.n)).then(|| {
+        "note: a quantile is - with too few values: p50 needs 16, p90 80, p99 800, p99.9 8,000"
+            .to_owned()
+    })
 }
 
 /// The most reasons of a class that are shown; the record has them all.
