@@ -39,8 +39,8 @@ pub struct Checked {
     pub preflight: Preflight,
     /// What each connection offers.
     pub(crate) offer: ClientSettings,
-    /// How the bodies of responses are checked.
-    pub(crate) body: BodyRule,
+    /// What each connection does.
+    pub(crate) script: Script,
     /// What was found on the way that a reader of the record has to know.
     pub(crate) notes: Vec<String>,
 }
@@ -71,32 +71,29 @@ fn check_permitted(
     check_files(spec)?;
     check_sources(spec, &permit)?;
     let mut offer = ClientSettings { client_identity, key_log, ..offer(spec, trust) };
+    let mut script = script(spec, &permit);
     if permit.bounded
         && let Some(token) = &spec.spec().proof
     {
-        permit.bounded = !serves_proof(spec, &permit, &offer, token)?;
+        permit.bounded = !serves_proof(spec, &script, &offer, token)?;
     }
     guard::check_length(spec.spec(), &permit)?;
-    add_certificate_group(spec, &permit, &mut offer)?;
+    add_certificate_group(spec, &script, &mut offer)?;
     let backend = choose(spec.spec().tls.backend, &offer)?;
-    let hash = spec.spec().http.check_body == BodyCheck::Hash;
-    let body = BodyRule::Learn { hash };
-    let script = script(spec, permit);
-    let messages = only(spec, &spec.pages()[0]);
-    let script = Script { requests: Some(1), body, messages, ..script };
+    let once = learning(spec, &script);
     let mut notes = Vec::new();
-    let preflight = match try_all_names(spec, backend, &offer, &script) {
+    let preflight = match try_all_names(spec, backend, &offer, &once) {
         Err(RunError::Preflight { error, .. }) if let Some(group) = retried(spec, &error) => {
             notes.push(send_share(group, &mut offer));
-            try_all_names(spec, backend, &offer, &script)?
+            try_all_names(spec, backend, &offer, &once)?
         }
         other => other?,
     };
     if backend == Choice::Rustls {
-        notes.extend(minimal_client_or_library(spec, &mut offer, &script)?);
+        notes.extend(minimal_client_or_library(spec, &mut offer, &once)?);
     }
-    let body = body_rule(spec.spec().http.check_body, &preflight);
-    Ok(Checked { permit, backend, preflight, offer, body, notes })
+    script.body = body_rule(spec.spec().http.check_body, &preflight);
+    Ok(Checked { permit, backend, preflight, offer, script, notes })
 }
 
 /// Tries the minimal client, if the run is to have it, with each server name. It is stricter than the
@@ -299,11 +296,11 @@ fn offer(spec: &CheckedSpec, trust: TrustAnchors) -> ClientSettings {
 /// Whether the target serves the page by which its operator agrees to be loaded.
 fn serves_proof(
     spec: &CheckedSpec,
-    permit: &Permit,
+    script: &Script,
     offer: &ClientSettings,
     token: &str,
 ) -> Result<bool, RunError> {
-    let mut script = script(spec, *permit);
+    let mut script = script.clone();
     let page = Target { path: guard::proof_path(token), ..spec.target().clone() };
     script.messages = Messages::one(Message::get(&page));
     (script.head_only, script.statuses) = (false, StatusSet::default());
@@ -331,7 +328,7 @@ fn serves_proof(
 /// used is verified on every connection.
 fn add_certificate_group(
     spec: &CheckedSpec,
-    permit: &Permit,
+    script: &Script,
     offer: &mut ClientSettings,
 ) -> Result<(), RunError> {
     if offer.groups.is_empty() || !spec.spec().tls.offers(TlsVersion::Tls12) {
@@ -339,7 +336,7 @@ fn add_certificate_group(
     }
     let trust = TrustAnchors::Anyone;
     let open = ClientSettings { groups: Vec::new(), trust, resume: Resume::None, ..offer.clone() };
-    let mut script = script(spec, *permit);
+    let mut script = script.clone();
     script.handshake_only = true;
     // Which protocols are agreed on is the only thing that it has to do as the run's connections do.
     let protocols = TlsSpec { alpn: spec.spec().tls.alpn.clone(), ..TlsSpec::default() };
@@ -362,8 +359,8 @@ fn add_certificate_group(
     Ok(())
 }
 
-/// What each connection of a run does.
-pub(crate) fn script(spec: &CheckedSpec, permit: Permit) -> Script {
+/// What each connection of a run does, but for the body, of which nothing is known yet.
+fn script(spec: &CheckedSpec, permit: &Permit) -> Script {
     let (deadlines, http) = (&spec.spec().deadlines, &spec.spec().http);
     Script {
         address: permit.address,
@@ -388,6 +385,13 @@ pub(crate) fn script(spec: &CheckedSpec, permit: Permit) -> Script {
         body: BodyRule::Count,
         http2: (http.version == HttpVersion::Http2).then_some(http.streams),
     }
+}
+
+/// One request for the first page, whose response is learned from.
+fn learning(spec: &CheckedSpec, script: &Script) -> Script {
+    let body = BodyRule::Learn { hash: spec.spec().http.check_body == BodyCheck::Hash };
+    let messages = only(spec, &spec.pages()[0]);
+    Script { requests: Some(1), body, messages, ..script.clone() }
 }
 
 /// How the bodies of a run are checked, by what the preflight has seen.

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::check::{Checked, script};
+use crate::check::Checked;
 use crate::connection::{Connection, Context, Script, Start, Turn};
 use crate::error::RunError;
 use tlslab_contract::record::{Environment, Preflight};
@@ -113,12 +113,7 @@ pub fn hold(
         let address = checked.permit.address.ip();
         return Err(GuardError::PublicWithoutProof { address }.into());
     }
-    let script = Script {
-        requests: None,
-        think: FOREVER,
-        body: checked.body,
-        ..script(spec, checked.permit)
-    };
+    let script = Script { requests: None, think: FOREVER, ..checked.script.clone() };
     let blank = HoldRecord {
         schema: HOLD_SCHEMA.to_owned(),
         spec: spec.spec().clone(),

@@ -7,7 +7,7 @@ use std::sync::{Barrier, Mutex};
 use std::thread::{self, ScopedJoinHandle};
 use std::time::Duration;
 
-use crate::check::{Checked, script};
+use crate::check::Checked;
 use crate::connection::Script;
 use crate::error::RunError;
 use crate::mix::Mix;
@@ -62,13 +62,12 @@ fn load<B: Backend>(
     make: impl Fn() -> Result<B, BackendError> + Sync,
 ) -> Result<RunRecord, RunError> {
     let threads = spec.spec().threads as usize;
-    let script = Script { body: checked.body, ..script(spec, checked.permit) };
     let statuses: Vec<WorkerStatus> = (0..threads).map(|_| WorkerStatus::default()).collect();
     let gate = Gate::new(threads);
     let overflows = Overflows::begin(checked.permit.address);
     let refill = refill(checked);
-    let job =
-        Job { spec: spec.spec(), refill, script: &script, permit: &checked.permit, interrupt };
+    let (script, permit) = (&checked.script, &checked.permit);
+    let job = Job { spec: spec.spec(), refill, script, permit, interrupt };
     let first_error = Mutex::new(None);
     if spec.spec().tls.resume != Resume::None {
         observer.phase("prime", MonotonicClock.now());
