@@ -64,6 +64,13 @@ pub struct Context<'w, C> {
     pub draining: bool,
 }
 
+impl<'w, C> Context<'w, C> {
+    /// For a connection of which nothing is counted, and that nothing has to wait for.
+    pub fn uncounted(script: &'w Script, clock: &'w C, plaintext: &'w mut [u8]) -> Self {
+        Self { script, clock, recorder: None, plaintext, urgent_at: Nanos::MAX, draining: false }
+    }
+}
+
 /// How a connection begins.
 #[derive(Debug)]
 pub struct Start {

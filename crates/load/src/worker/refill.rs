@@ -58,7 +58,7 @@ impl<B: Backend, C: Clock> Worker<'_, B, C> {
         let (started, completed) = (collector.started(), collector.completed());
         collector.look()?;
         let missing = refiller.level.saturating_sub(self.backend.resumable());
-        collector.fill(&mut self.backend, missing, refiller.each)?;
+        collector.fill(&mut self.backend, missing, refiller.each);
         self.started += collector.started() - started;
         if self.phase == Phase::Measure {
             self.recorder.refilled(collector.completed() - completed);
