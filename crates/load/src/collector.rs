@@ -120,7 +120,8 @@ impl<S: Session> Collector<S> {
     pub fn look(&mut self) -> io::Result<()> {
         self.events.look()?;
         self.events.serve_ready(&mut self.collection);
-        self.events.sweep_if_due(&mut self.collection);
+        let now = self.events.now();
+        self.events.sweep_if_due(&mut self.collection, now);
         Ok(())
     }
 }

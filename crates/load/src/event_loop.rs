@@ -124,6 +124,14 @@ impl<S: Session, C: Clock> EventLoop<S, C> {
         matches!(self.slots[slot], Slot::Idle(_))
     }
 
+    /// The connections that are busy.
+    pub fn busy(&self) -> impl Iterator<Item = &Connection<S>> {
+        self.slots.iter().filter_map(|slot| match slot {
+            Slot::Busy(connection) => Some(&**connection),
+            Slot::Free | Slot::Idle(_) => None,
+        })
+    }
+
     /// The time.
     #[inline]
     pub fn now(&self) -> Nanos {
@@ -183,7 +191,7 @@ impl<S: Session, C: Clock> EventLoop<S, C> {
     pub fn turn<P: Policy<S, C>>(&mut self, policy: &mut P, until: Nanos) -> io::Result<()> {
         self.wait(until)?;
         self.serve_ready(policy);
-        self.sweep_if_due(policy);
+        self.sweep_if_due(policy, self.clock.now());
         Ok(())
     }
 
@@ -267,10 +275,15 @@ impl<S: Session, C: Clock> EventLoop<S, C> {
         self.slots[event.slot] = Slot::Idle(connection);
     }
 
+    /// When deadlines are looked at next.
+    #[inline]
+    pub fn next_sweep(&self) -> Nanos {
+        self.next_sweep
+    }
+
     /// Ends the connections whose step took too long, if it is time to look; whether it was.
     #[inline]
-    pub fn sweep_if_due<P: Policy<S, C>>(&mut self, policy: &mut P) -> bool {
-        let now = self.clock.now();
+    pub fn sweep_if_due<P: Policy<S, C>>(&mut self, policy: &mut P, now: Nanos) -> bool {
         let is_due = now >= self.next_sweep;
         if is_due {
             self.next_sweep = now + self.every;
