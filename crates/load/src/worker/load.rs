@@ -112,7 +112,7 @@ impl<'r, B: Backend> Load<'r, B> {
     }
 
     fn start_measurement<C: Clock>(&mut self, now: Nanos, events: &Events<B, C>) {
-        self.recorder.begin(self.in_flight.count() as u64);
+        self.recorder.start_measurement(self.in_flight.count() as u64);
         if let Some(open_loop) = &mut self.open_loop {
             let (at, attempts) = (self.time.schedule().measure, self.recorder.attempts());
             self.recorder.arrivals.due =
