@@ -166,7 +166,7 @@ impl<S: Session, C: Clock> EventLoop<S, C> {
             policy.ended(self, slot, connection, outcome);
             return Ok(());
         }
-        self.register(&connection.socket, slot, turn == Turn::Write, entry.is_known)
+        self.register(&connection.link.socket, slot, turn == Turn::Write, entry.is_known)
             .map_err(|e| socket::failure(&e, connection.step()))?;
         self.slots[slot] = Slot::Busy(connection);
         Ok(())
@@ -240,14 +240,14 @@ impl<S: Session, C: Clock> EventLoop<S, C> {
             Slot::Free => return,
         };
         if event.readable || event.ended {
-            connection.socket.became_readable(event.ended);
+            connection.link.socket.became_readable(event.ended);
         }
         let turn = connection.advance(&mut policy.context(&self.clock, &mut self.plaintext));
         match turn {
             Turn::Ended(outcome) => return policy.ended(self, event.slot, connection, outcome),
             Turn::Write => {
                 // A socket that cannot be waited for is found by its deadline.
-                let changed = self.poller.change(&connection.socket, event.slot, true);
+                let changed = self.poller.change(&connection.link.socket, event.slot, true);
                 debug_assert!(changed.is_ok(), "{changed:?}");
             }
             Turn::Read | Turn::Think(_) => {}
@@ -270,7 +270,7 @@ impl<S: Session, C: Clock> EventLoop<S, C> {
             return policy.lost();
         }
         if event.readable {
-            connection.socket.became_readable(false);
+            connection.link.socket.became_readable(false);
         }
         self.slots[event.slot] = Slot::Idle(connection);
     }

@@ -304,7 +304,7 @@ impl<'r, B: Backend> Load<'r, B> {
             Ok(connection) => Box::new(connection),
             Err(failure) => return self.not_begun(slot, failure, now, events),
         };
-        self.wake_at(&mut connection.socket, self.low_water.bytes());
+        self.wake_at(&mut connection.link.socket, self.low_water.bytes());
         // Where the next arrival is due already, its connect goes before this one's ClientHello.
         let waits = self.open_loop.is_some() && self.next_start() <= events.now();
         if let Err(failure) = events.attach(self, slot, connection, Entry { is_known, waits }) {
@@ -390,7 +390,7 @@ impl<B: Backend, C: Clock> Policy<B::Session, C> for Load<'_, B> {
     fn waits(&mut self, slot: usize, connection: &mut Connection<B::Session>, turn: Turn) -> Care {
         match turn {
             Turn::Read if self.low_water.waits(connection.wait(), connection.flight()) => {
-                self.wake_at(&mut connection.socket, 1);
+                self.wake_at(&mut connection.link.socket, 1);
             }
             Turn::Think(until) => self.thinking.push(Reverse((until, slot))),
             Turn::Read | Turn::Write | Turn::Ended(_) => {}
@@ -401,7 +401,7 @@ impl<B: Backend, C: Clock> Policy<B::Session, C> for Load<'_, B> {
     /// What has come, if not enough to wake, is looked at now.
     fn swept(&mut self, connection: &mut Connection<B::Session>, now: Nanos) {
         if now >= connection.started() + SWEEP {
-            self.wake_at(&mut connection.socket, 1);
+            self.wake_at(&mut connection.link.socket, 1);
         }
     }
 
@@ -415,7 +415,7 @@ impl<B: Backend, C: Clock> Policy<B::Session, C> for Load<'_, B> {
         if outcome == Outcome::Completed {
             self.low_water.completed(connection.since_handshake());
         }
-        let socket = Some(connection.socket).filter(Socket::resets);
+        let socket = Some(connection.link.socket).filter(Socket::resets);
         self.free(slot, outcome, socket, events);
     }
 }
