@@ -339,7 +339,7 @@ impl<S: Session> Connection<S> {
 
     /// Whether the server judges the client's certificate only after the client is done with the
     /// handshake, as in TLS 1.3.
-    fn is_to_be_judged(&self) -> bool {
+    fn awaits_verdict(&self) -> bool {
         self.link
             .facts
             .is_some_and(|facts| facts.client_authenticated && facts.version == TlsVersion::Tls13)
@@ -352,7 +352,7 @@ impl<S: Session> Connection<S> {
         }
         Ok(match self.link.session.flush(&mut self.link.socket)? {
             Progress::WantWrite => Next::Stop(Turn::Write),
-            _ if self.is_to_be_judged() => {
+            _ if self.awaits_verdict() => {
                 let ended = self.link.socket.finish_sending();
                 ended.map_err(|e| socket::failure(&e, self.link.step))?;
                 self.waits_for_verdict = true;

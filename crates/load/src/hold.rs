@@ -128,14 +128,13 @@ pub fn hold(
         interrupted: false,
     };
     // The memory that is reported is that of the library that the record names.
-    let offer = &ClientSettings { client: ClientChoice::Library, ..checked.offer.clone() };
+    let settings = &ClientSettings { client: ClientChoice::Library, ..checked.settings.clone() };
     Ok(match checked.backend {
         Choice::Rustls => {
-            Holder::new(RustlsBackend::new(offer)?, &script, interrupt, blank)?.run(plan, report)
+            Holder::new(RustlsBackend::new(settings)?, &script, interrupt, blank)?.run(plan, report)
         }
-        Choice::Openssl => {
-            Holder::new(OpensslBackend::new(offer)?, &script, interrupt, blank)?.run(plan, report)
-        }
+        Choice::Openssl => Holder::new(OpensslBackend::new(settings)?, &script, interrupt, blank)?
+            .run(plan, report),
     }?)
 }
 

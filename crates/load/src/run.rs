@@ -47,10 +47,12 @@ pub fn run(
     interrupt: &AtomicBool,
 ) -> Result<RunRecord, RunError> {
     observer.preflight(checked);
-    let offer = &checked.offer;
+    let settings = &checked.settings;
     match checked.backend {
-        Choice::Rustls => load(spec, checked, observer, interrupt, || RustlsBackend::new(offer)),
-        Choice::Openssl => load(spec, checked, observer, interrupt, || OpensslBackend::new(offer)),
+        Choice::Rustls => load(spec, checked, observer, interrupt, || RustlsBackend::new(settings)),
+        Choice::Openssl => {
+            load(spec, checked, observer, interrupt, || OpensslBackend::new(settings))
+        }
     }
 }
 
@@ -350,10 +352,10 @@ fn record(
     let flight = notes.flight.times();
     let (count, listen_overflows) = (notes.slow_connects, overflows.since());
     let slow_connects = SlowConnects { count, listen_overflows };
-    let mut remarks = remarks(&checked.offer, &checked.preflight, &notes.facts, notes.kinds);
+    let mut remarks = remarks(&checked.settings, &checked.preflight, &notes.facts, notes.kinds);
     remarks.extend_from_slice(&checked.notes);
     remarks.extend(backlog::note(slow_connects));
-    let own = checked.offer.client_identity.as_ref();
+    let own = checked.settings.client_identity.as_ref();
     RunRecord {
         schema: RECORD_SCHEMA.to_owned(),
         spec: request.clone(),

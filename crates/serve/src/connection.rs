@@ -59,7 +59,7 @@ enum State {
 
 /// A connection to a client.
 pub(super) struct Connection<S> {
-    wire: EdgeSocket,
+    socket: EdgeSocket,
     session: S,
     state: State,
     deadline: Nanos,
@@ -84,7 +84,7 @@ pub(super) struct Connection<S> {
 impl<S: Session> Connection<S> {
     pub fn new(socket: TcpStream, session: S, now: Nanos) -> Self {
         Self {
-            wire: EdgeSocket::new(socket),
+            socket: EdgeSocket::new(socket),
             session,
             state: State::Handshake,
             deadline: now + PATIENCE,
@@ -101,12 +101,12 @@ impl<S: Session> Connection<S> {
 
     /// The socket, for the poller.
     pub fn socket(&mut self) -> &mut TcpStream {
-        self.wire.socket()
+        self.socket.socket()
     }
 
     /// Serves the connection as far as its socket allows.
     pub fn serve(&mut self, event: &Event, context: &mut Context<'_>) -> Fate {
-        self.wire.notice(event);
+        self.socket.notice(event);
         self.go_on(context)
     }
 
@@ -149,7 +149,7 @@ impl<S: Session> Connection<S> {
     pub fn stop(&mut self, context: &mut Context<'_>) -> Fate {
         self.close = true;
         // What has arrived by now still counts.
-        self.wire.look_again();
+        self.socket.look_again();
         let fate = self.go_on(context);
         match self.state {
             _ if fate != Fate::Waits => fate,
@@ -207,7 +207,7 @@ impl<S: Session> Connection<S> {
             }
         }
         // What the handshake has made so far must leave before an answer to it can come.
-        if !self.session.send(self.wire.socket())? {
+        if !self.session.send(self.socket.socket())? {
             return Ok(Some(Fate::Waits));
         }
         self.receive(context)
@@ -265,7 +265,7 @@ impl<S: Session> Connection<S> {
             self.end(context.now);
             return Ok(None);
         }
-        if !self.session.send(self.wire.socket())? {
+        if !self.session.send(self.socket.socket())? {
             return Ok(Some(Fate::Waits));
         }
         self.deadline = context.now + PATIENCE;
@@ -297,17 +297,17 @@ impl<S: Session> Connection<S> {
     }
 
     fn send_rest(&mut self, now: Nanos) -> io::Result<Option<Fate>> {
-        if !self.session.send(self.wire.socket())? {
+        if !self.session.send(self.socket.socket())? {
             return Ok(Some(Fate::Waits));
         }
-        self.wire.finish()?;
+        self.socket.finish()?;
         self.state = State::Lingering;
         self.deadline = now + LINGER;
         Ok(None)
     }
 
     fn linger(&mut self, context: &mut Context<'_>) -> io::Result<Option<Fate>> {
-        match self.wire.read(context.received)? {
+        match self.socket.read(context.received)? {
             None => Ok(Some(Fate::Waits)),
             Some(0) => Ok(Some(Fate::Over)),
             Some(_) => Ok(None),
@@ -316,7 +316,7 @@ impl<S: Session> Connection<S> {
 
     /// Receives once and lets the session take it.
     fn receive(&mut self, context: &mut Context<'_>) -> io::Result<Option<Fate>> {
-        let length = match self.wire.read(context.received)? {
+        let length = match self.socket.read(context.received)? {
             None => return Ok(Some(Fate::Waits)),
             Some(0) if matches!(self.state, State::Request | State::Multiplexed) => {
                 self.ended = true;

@@ -122,7 +122,7 @@ impl Bench {
         let mut seen = [0; 1];
         while !bytes.is_empty() && self.connection.socket().peek(&mut seen).is_err() {}
         self.with(|connection, context| {
-            connection.wire.look_again();
+            connection.socket.look_again();
             connection.go_on(context)
         })
     }

@@ -53,7 +53,7 @@ enum Machine {
     /// rustls.
     Library(Box<UnbufferedClientConnection>),
     /// The engine's minimal client, for what it can do.
-    Own(Box<MinimalClient>),
+    Minimal(Box<MinimalClient>),
 }
 
 /// One connection.
@@ -113,13 +113,13 @@ impl RustlsSession {
         template: Arc<ClientHelloTemplate>,
         asked_name: usize,
     ) -> Result<Self, Failure> {
-        Ok(Self::with(Machine::Own(Box::new(MinimalClient::new(template)?)), asked_name))
+        Ok(Self::with(Machine::Minimal(Box::new(MinimalClient::new(template)?)), asked_name))
     }
 
     /// Whether the engine's minimal client does it.
     #[cfg(test)]
-    pub(super) fn is_own(&self) -> bool {
-        matches!(self.machine, Machine::Own(_))
+    pub(super) fn is_minimal(&self) -> bool {
+        matches!(self.machine, Machine::Minimal(_))
     }
 
     fn with(machine: Machine, asked_name: usize) -> Self {
@@ -191,7 +191,7 @@ impl RustlsSession {
             let incoming = &mut buffer[..filled];
             let (used, read) = match self.machine {
                 Machine::Library(_) => self.process(incoming, room, urgent.filter(|_| cuttable))?,
-                Machine::Own(_) => self.process_own(incoming, room, urgent)?,
+                Machine::Minimal(_) => self.process_minimal(incoming, room, urgent)?,
             };
             // Fetched at once: the next connection of this worker notes its own.
             if let Some(scheme) = signed_with::take() {
@@ -298,15 +298,15 @@ impl Session for RustlsSession {
     fn facts(&self) -> Negotiated {
         match &self.machine {
             Machine::Library(connection) => negotiated(connection, &self.seen),
-            Machine::Own(client) => client.facts(),
+            Machine::Minimal(client) => client.facts(),
         }
     }
 
     fn write(&mut self, socket: &mut Socket, plaintext: &[u8]) -> Result<Progress, Failure> {
         let connection = match &mut self.machine {
             Machine::Library(connection) => connection,
-            Machine::Own(_) if self.end.is_some() => return Ok(Progress::Closed),
-            Machine::Own(client) => {
+            Machine::Minimal(_) if self.end.is_some() => return Ok(Progress::Closed),
+            Machine::Minimal(client) => {
                 client.write(plaintext, &mut self.outgoing)?;
                 self.send_outgoing(socket, Step::FirstByte)?;
                 return Ok(Progress::Done(plaintext.len()));
@@ -339,7 +339,7 @@ impl Session for RustlsSession {
 
     fn send_close_notify(&mut self, socket: &mut Socket) -> Result<(), Failure> {
         match &mut self.machine {
-            Machine::Own(client) => client.close(&mut self.outgoing)?,
+            Machine::Minimal(client) => client.close(&mut self.outgoing)?,
             Machine::Library(connection) => {
                 if let Ok(ConnectionState::WriteTraffic(mut traffic)) =
                     connection.process_tls_records(&mut self.partial).state
@@ -408,7 +408,7 @@ impl Session for RustlsSession {
         }
         match (&self.error, &self.machine) {
             (Some(error), _) => Some(reason(error, self.whole)),
-            (None, Machine::Own(client)) => client.reason(),
+            (None, Machine::Minimal(client)) => client.reason(),
             (None, Machine::Library(_)) => None,
         }
     }

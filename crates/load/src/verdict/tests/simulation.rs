@@ -122,7 +122,7 @@ fn measured(world: World, seed: u64) -> Measured {
 fn said(world: World, found: &Measured, times: impl Iterator<Item = Nanos>) -> Vec<VerdictCode> {
     let mut histogram = empty_histogram();
     times.for_each(|time| histogram.saturating_record(time));
-    judge(|made| {
+    verdicts_of(|made| {
         let completed = found.times.len() as u64;
         made.outcomes = Outcomes {
             attempts: found.carried + found.started,

@@ -43,8 +43,8 @@ pub struct ClientHelloTemplate {
     schemes: Vec<SignatureScheme>,
     /// The application protocols that are offered.
     alpn: Vec<Vec<u8>>,
-    /// Who judges the server; nobody where it is not to be authenticated.
-    pub judge: Option<ServerAuthenticator>,
+    /// Authenticates the server; none where it is not to be authenticated.
+    pub authenticator: Option<ServerAuthenticator>,
 }
 
 impl ClientHelloTemplate {
@@ -54,7 +54,7 @@ impl ClientHelloTemplate {
         config: &Arc<ClientConfig>,
         server_name: &ServerName<'static>,
         group: &'static dyn SupportedKxGroup,
-        judge: Option<ServerAuthenticator>,
+        authenticator: Option<ServerAuthenticator>,
     ) -> Option<Self> {
         let [offered] = config.crypto_provider().kx_groups[..] else { return None };
         if offered.name() != group.name() {
@@ -81,7 +81,16 @@ impl ClientHelloTemplate {
         let schemes = schemes(&record)?;
         let alpn = config.alpn_protocols.clone();
         let extensions = offered;
-        is_plain.then_some(Self { record, share, group, suites, extensions, schemes, alpn, judge })
+        is_plain.then_some(Self {
+            record,
+            share,
+            group,
+            suites,
+            extensions,
+            schemes,
+            alpn,
+            authenticator,
+        })
     }
 
     /// Appends a ClientHello with this key share, and a random and a session ID of its own, in its

@@ -17,7 +17,7 @@ use tlslab_wire::tls::client_hello_reader::offers_ticket;
 impl RustlsSession {
     /// Makes the ClientHello, if it is not made yet.
     pub(super) fn begin(&mut self) -> Result<(), Failure> {
-        if let Machine::Own(client) = &mut self.machine {
+        if let Machine::Minimal(client) = &mut self.machine {
             return client.begin(&mut self.outgoing);
         }
         self.process(&mut [], &mut [], None)?;
@@ -28,13 +28,13 @@ impl RustlsSession {
     }
 
     /// The same as [`Self::process`], by the minimal client, which keeps nothing of a record.
-    pub(super) fn process_own(
+    pub(super) fn process_minimal(
         &mut self,
         incoming: &mut [u8],
         room: &mut [u8],
         urgent: Urgent<'_>,
     ) -> Result<(usize, usize), Failure> {
-        let Machine::Own(client) = &mut self.machine else { return Ok((0, 0)) };
+        let Machine::Minimal(client) = &mut self.machine else { return Ok((0, 0)) };
         let (mut used, mut read) = (0, 0);
         while self.end.is_none()
             && let Some(length) = client.record_length(&incoming[used..], &mut self.outgoing)?
@@ -134,7 +134,7 @@ impl RustlsSession {
     /// Ends a session that the library would go on with.
     pub(super) fn give_up(&mut self, words: &str) -> Failure {
         self.error = Some(Error::General(words.to_owned()));
-        if let Machine::Own(client) = &mut self.machine {
+        if let Machine::Minimal(client) = &mut self.machine {
             client.end_with(INTERNAL_ERROR, &mut self.outgoing);
         }
         Failure::TlsProtocol
