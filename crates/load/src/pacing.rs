@@ -47,19 +47,19 @@ impl Curve {
     /// The curve of a run that begins at `start`: its first rate through the warm-up, then the rate.
     pub fn new(rate: &Rate, start: Nanos, schedule: &Schedule) -> Self {
         let mut curve = Self(Vec::new());
-        let begin = schedule.measure;
+        let measure = schedule.measure;
         let levels = rate.levels();
         curve.add(start, levels[0], 0.0);
         match rate {
             Rate::Constant(_) => {}
             Rate::Ramp(ramp) => {
                 let seconds = ramp.over_ms as f64 / 1000.0;
-                curve.add(begin, ramp.from, (ramp.to - ramp.from) / seconds);
-                curve.add(begin + ramp.over_ms * MILLISECOND, ramp.to, 0.0);
+                curve.add(measure, ramp.from, (ramp.to - ramp.from) / seconds);
+                curve.add(measure + ramp.over_ms * MILLISECOND, ramp.to, 0.0);
             }
             Rate::Steps(steps) => {
                 for (index, step) in steps.iter().enumerate() {
-                    curve.add(schedule.step_begin(index), *step, 0.0);
+                    curve.add(schedule.step_start(index), *step, 0.0);
                 }
             }
         }

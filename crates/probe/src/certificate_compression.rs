@@ -24,7 +24,8 @@ static ALGORITHMS: [(Witness, &str); 3] = [
 ];
 
 thread_local! {
-    /// Whether a witness was called on this thread, which makes one connection at a time.
+    /// Whether a witness was called on this thread, which makes one connection at a time. rustls takes
+    /// decompressors by `&'static` and calls them without a connection: they can note a call only here.
     static CALLED: Cell<bool> = const { Cell::new(false) };
 }
 

@@ -18,7 +18,9 @@ const RECORD: usize = 5 + 16 * 1024 + 2 * 1024;
 const USUAL_FLIGHT: usize = 2 * 1024;
 
 thread_local! {
-    /// Room for what is received, between two connections of this thread that need it.
+    /// Room for what is received, between two connections of this thread that need it. OpenSSL's BIO
+    /// owns the [`BioBuffer`] and calls it back without a parameter: in the back end the room would
+    /// take a shared pointer and its count in each session.
     static SPARE: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 

@@ -1,4 +1,4 @@
-//! Turns an offer into an OpenSSL context, which all sessions of a worker share.
+//! Turns client settings into an OpenSSL context, which all sessions of a worker share.
 
 use std::fmt::Display;
 
@@ -11,7 +11,6 @@ use ::openssl::x509::store::X509StoreBuilder;
 use ::openssl::x509::verify::{X509CheckFlags, X509VerifyFlags};
 
 use crate::alpn::wire_list;
-use crate::identity::IdentityError;
 use crate::{BackendError, ClientSettings, USUAL_GROUPS};
 use tlslab_contract::spec::HelloRetry;
 use tlslab_wire::names::{CipherSuite, Group, SignatureScheme, TlsVersion};
@@ -64,9 +63,9 @@ pub fn build(
         None => ffi::accept_any_chain(&mut context),
     }
     if let Some(identity) = &settings.client_identity {
-        let refused =
-            |e: IdentityError| BackendError::Refused { backend: NAME, message: e.to_string() };
-        identity.install(&mut context).map_err(refused)?;
+        identity
+            .install(&mut context)
+            .map_err(|e| BackendError::Refused { backend: NAME, message: e.to_string() })?;
     }
     if let Some(log) = settings.key_log.clone() {
         context.set_keylog_callback(move |_, line| log.line(format_args!("{line}")));

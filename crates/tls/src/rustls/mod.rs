@@ -5,6 +5,7 @@ pub mod client_identity;
 mod decoy;
 mod facts;
 mod failure;
+mod ffi;
 mod flight;
 pub mod key_exchange;
 mod key_memo;

@@ -44,7 +44,9 @@ const RECEIVE_SIZE: usize = 18 * 1024;
 const OUTGOING_LIMIT: usize = 64 * 1024;
 
 thread_local! {
-    /// The receive buffer of the worker on this thread.
+    /// The receive buffer of the worker on this thread: room, of which nothing outlives a call. In the
+    /// back end it would take a shared pointer and its count in each session, for a worker that has a
+    /// thread to itself.
     static INCOMING: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 

@@ -96,9 +96,9 @@ impl ClientHelloTemplate {
     /// Appends a ClientHello with this key share, and a random and a session ID of its own, in its
     /// record. Gives the session ID; `None` when there are no random bytes, or the share does not fit.
     pub fn append(&self, share: &[u8], outgoing: &mut Vec<u8>) -> Option<[u8; SESSION_ID_LENGTH]> {
-        let begin = outgoing.len();
+        let start = outgoing.len();
         outgoing.extend_from_slice(&self.record);
-        let record = &mut outgoing[begin..];
+        let record = &mut outgoing[start..];
         let place = &mut record[self.share.clone()];
         (place.len() == share.len()).then(|| place.copy_from_slice(share))?;
         let message = &mut record[HEADER..];
@@ -161,8 +161,8 @@ fn share(record: &[u8], group: &dyn SupportedKxGroup) -> Option<Range<usize>> {
     let (number, share) = shares.split_first_chunk()?;
     let (share, rest) = split(share, 2)?;
     let is_only = rest.is_empty() && *number == u16::from(group.name()).to_be_bytes();
-    let begin = share.as_ptr().addr() - record.as_ptr().addr();
-    is_only.then_some(begin..begin + share.len())
+    let start = share.as_ptr().addr() - record.as_ptr().addr();
+    is_only.then_some(start..start + share.len())
 }
 
 fn find(suite: u16) -> Option<&'static Suite> {

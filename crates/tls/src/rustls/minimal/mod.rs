@@ -201,11 +201,11 @@ impl MinimalClient {
     /// Appends the ClientHello, once.
     pub fn begin(&mut self, outgoing: &mut Vec<u8>) -> Result<(), Failure> {
         if self.state == State::Start {
-            let begin = outgoing.len() + HEADER;
+            let start = outgoing.len() + HEADER;
             let share = self.exchange.as_ref().map_or(&[][..], |exchange| exchange.pub_key());
             let session_id = self.template.append(share, outgoing);
             self.session_id = self.or(session_id, NO_RANDOM)?;
-            self.hello = outgoing[begin..].to_vec();
+            self.hello = outgoing[start..].to_vec();
             self.state = State::ServerHello;
         }
         Ok(())

@@ -74,9 +74,9 @@ impl RustlsSession {
             let discard = status.discard;
             let done = match status.state {
                 Ok(ConnectionState::EncodeTlsData(mut flight)) => {
-                    let begin = self.outgoing.len();
+                    let start = self.outgoing.len();
                     encode_flight(&mut self.outgoing, &mut flight);
-                    self.seen.early.notice(&self.outgoing[begin..]);
+                    self.seen.early.notice(&self.outgoing[start..]);
                     false
                 }
                 Ok(ConnectionState::TransmitTlsData(flight)) => {
@@ -191,10 +191,10 @@ fn holds_record(bytes: &[u8]) -> bool {
     })
 }
 
-/// Where the record that begins at `begin` ends (RFC 8446, section 5.1); what has arrived of it.
-fn record_end(incoming: &[u8], begin: usize) -> usize {
+/// Where the record that begins at `start` ends (RFC 8446, section 5.1); what has arrived of it.
+fn record_end(incoming: &[u8], start: usize) -> usize {
     let length = incoming
-        .get(begin + 3..begin + 5)
+        .get(start + 3..start + 5)
         .map_or(0, |bytes| usize::from(u16::from_be_bytes([bytes[0], bytes[1]])));
-    incoming.len().min(begin + 5 + length)
+    incoming.len().min(start + 5 + length)
 }
