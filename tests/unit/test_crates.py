@@ -27,10 +27,7 @@ SPREAD = {
     ("serve/src/http/response.rs", "Status"): "an enum: there are no private fields",
     ("wire/src/tls/server_flight.rs", "Flight"): "what is read is data: all fields are public",
     # Not yet taken apart (issue 14).
-    ("serve/src/connection/multiplexed.rs", "Connection"): "issue 14",
     ("tls/src/rustls/minimal/messages.rs", "MinimalClient"): "issue 14",
-    ("tls/src/rustls/session/processing.rs", "RustlsSession"): "issue 14",
-    ("wire/src/http/h2/farewell.rs", "Client"): "issue 14",
 }
 
 
