@@ -207,16 +207,18 @@ fn protocols(list: &str) -> Vec<String> {
 }
 
 fn run(case: &Case, resumed: &Case) -> Result<(), Stop> {
-    let offer = offer(case)?;
+    let settings = settings(case)?;
     match case.client.as_str() {
         "minimal" => {
-            let mut backend = RustlsBackend::new(&offer).map_err(lacks)?;
+            let mut backend = RustlsBackend::new(&settings).map_err(lacks)?;
             // The first connection is the library's; it has sent nothing yet.
             drop(backend.open());
             connections(case, resumed, &mut backend)
         }
-        "rustls" => connections(case, resumed, &mut RustlsBackend::new(&offer).map_err(lacks)?),
-        "openssl" => connections(case, resumed, &mut OpensslBackend::new(&offer).map_err(lacks)?),
+        "rustls" => connections(case, resumed, &mut RustlsBackend::new(&settings).map_err(lacks)?),
+        "openssl" => {
+            connections(case, resumed, &mut OpensslBackend::new(&settings).map_err(lacks)?)
+        }
         _ => Err(Stop::Unimplemented("-client".to_owned())),
     }
 }
@@ -237,7 +239,7 @@ fn lacks(error: BackendError) -> Stop {
     }
 }
 
-fn offer(case: &Case) -> Result<ClientSettings, Stop> {
+fn settings(case: &Case) -> Result<ClientSettings, Stop> {
     let unimplemented = |flag: &str| Stop::Unimplemented(flag.to_owned());
     let is_minimal = case.client == "minimal";
     let mut groups = case.groups.iter().map(|code| Group::from_code_point(*code));
@@ -314,7 +316,7 @@ fn connections<B: Backend>(first: &Case, resumed: &Case, backend: &mut B) -> Res
             Err(failure) => Err(failure),
         };
         let session = session.map_err(|failure| Stop::Failed(failure.to_string()))?;
-        let mut line = Line { socket: connect(case)?, session };
+        let mut line = ShimConnection { socket: connect(case)?, session };
         let outcome = line.exchange(case, turn > 0);
         if outcome.is_err() {
             // The alert that says why.
@@ -341,12 +343,12 @@ fn connect(case: &Case) -> Result<Socket, Stop> {
 }
 
 /// One connection to the runner.
-struct Line<S> {
+struct ShimConnection<S> {
     socket: Socket,
     session: S,
 }
 
-impl<S: Session> Line<S> {
+impl<S: Session> ShimConnection<S> {
     /// The handshake, what is expected of it, and what the runner says, each byte inverted.
     fn exchange(&mut self, case: &Case, resumes: bool) -> Result<(), Stop> {
         let mut early = 0;

@@ -36,10 +36,10 @@ fn main() -> ExitCode {
     let Ok(count @ 1..) = count else { return usage() };
     let (client, server) = configs(resumed);
     let name = ServerName::try_from("localhost").expect("a DNS name");
-    let mut wires = [Wire::new(), Wire::new()];
-    (0..WARM_UP).for_each(|_| handshake(&client, &server, &name, &mut wires));
+    let mut buffers = [Buffered::new(), Buffered::new()];
+    (0..WARM_UP).for_each(|_| handshake(&client, &server, &name, &mut buffers));
     let begun = ThreadClock.now();
-    (0..count).for_each(|_| handshake(&client, &server, &name, &mut wires));
+    (0..count).for_each(|_| handshake(&client, &server, &name, &mut buffers));
     let cpu_us = (ThreadClock.now() - begun) as f64 / 1000.0 / count as f64;
     let written = writeln!(io::stdout(), "{}", json!({ "count": count, "cpu_us": cpu_us }));
     if written.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
@@ -89,12 +89,12 @@ fn configs(resumed: bool) -> (Arc<ClientConfig>, Arc<ServerConfig>) {
 }
 
 /// Bytes from one side to the other.
-struct Wire {
+struct Buffered {
     bytes: Vec<u8>,
     filled: usize,
 }
 
-impl Wire {
+impl Buffered {
     fn new() -> Self {
         Self { bytes: vec![0; 16 * 1024], filled: 0 }
     }
@@ -104,7 +104,7 @@ fn handshake(
     client: &Arc<ClientConfig>,
     server: &Arc<ServerConfig>,
     name: &ServerName<'static>,
-    [to_server, to_client]: &mut [Wire; 2],
+    [to_server, to_client]: &mut [Buffered; 2],
 ) {
     let mut client = UnbufferedClientConnection::new(Arc::clone(client), name.clone())
         .expect("the configuration is sound");

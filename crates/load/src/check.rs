@@ -38,9 +38,9 @@ pub struct Checked {
     /// What the preflight connection saw.
     pub preflight: Preflight,
     /// What each connection offers.
-    pub(crate) offer: ClientSettings,
-    /// How the bodies of responses are checked.
-    pub(crate) body: BodyRule,
+    pub(crate) settings: ClientSettings,
+    /// What each connection does.
+    pub(crate) script: Script,
     /// What was found on the way that a reader of the record has to know.
     pub(crate) notes: Vec<String>,
 }
@@ -70,33 +70,30 @@ fn check_permitted(
     let client_identity = client_identity(&spec.spec().tls)?;
     check_files(spec)?;
     check_sources(spec, &permit)?;
-    let mut offer = ClientSettings { client_identity, key_log, ..offer(spec, trust) };
+    let mut settings = ClientSettings { client_identity, key_log, ..settings(spec, trust) };
+    let mut script = script(spec, &permit);
     if permit.bounded
         && let Some(token) = &spec.spec().proof
     {
-        permit.bounded = !serves_proof(spec, &permit, &offer, token)?;
+        permit.bounded = !serves_proof(spec, &script, &settings, token)?;
     }
     guard::check_length(spec.spec(), &permit)?;
-    add_certificate_group(spec, &permit, &mut offer)?;
-    let backend = choose(spec.spec().tls.backend, &offer)?;
-    let hash = spec.spec().http.check_body == BodyCheck::Hash;
-    let body = BodyRule::Learn { hash };
-    let script = script(spec, permit);
-    let messages = only(spec, &spec.pages()[0]);
-    let script = Script { requests: Some(1), body, messages, ..script };
+    add_certificate_group(spec, &script, &mut settings)?;
+    let backend = choose(spec.spec().tls.backend, &settings)?;
+    let once = learning(spec, &script);
     let mut notes = Vec::new();
-    let preflight = match try_all_names(spec, backend, &offer, &script) {
+    let preflight = match try_all_names(spec, backend, &settings, &once) {
         Err(RunError::Preflight { error, .. }) if let Some(group) = retried(spec, &error) => {
-            notes.push(send_share(group, &mut offer));
-            try_all_names(spec, backend, &offer, &script)?
+            notes.push(send_share(group, &mut settings));
+            try_all_names(spec, backend, &settings, &once)?
         }
         other => other?,
     };
     if backend == Choice::Rustls {
-        notes.extend(minimal_client_or_library(spec, &mut offer, &script)?);
+        notes.extend(minimal_client_or_library(spec, &mut settings, &once)?);
     }
-    let body = body_rule(spec.spec().http.check_body, &preflight);
-    Ok(Checked { permit, backend, preflight, offer, body, notes })
+    script.body = body_rule(spec.spec().http.check_body, &preflight);
+    Ok(Checked { permit, backend, preflight, settings, script, notes })
 }
 
 /// Tries the minimal client, if the run is to have it, with each server name. It is stricter than the
@@ -105,17 +102,17 @@ fn check_permitted(
 /// succeeds after it, it is not the client that is refused, and the run shows what is the matter.
 fn minimal_client_or_library(
     spec: &CheckedSpec,
-    offer: &mut ClientSettings,
+    settings: &mut ClientSettings,
     script: &Script,
 ) -> Result<Option<String>, BackendError> {
     for name in spec.server_names() {
-        let backend = RustlsBackend::new(&asking_for(name, offer))?;
+        let backend = RustlsBackend::new(&asking_for(name, settings))?;
         let Some(Err(_)) = minimal(&backend, script) else { continue };
-        if one_connection(Choice::Rustls, &asking_for(name, offer), script)?.is_err() {
+        if one_connection(Choice::Rustls, &asking_for(name, settings), script)?.is_err() {
             continue;
         }
         let Some(Err(error)) = minimal(&backend, script) else { continue };
-        offer.client = ClientChoice::Library;
+        settings.client = ClientChoice::Library;
         let why = failed(spec, name, error);
         return Ok(Some(format!(
             "the library made all connections: the minimal client could not be used ({why})"
@@ -138,9 +135,9 @@ fn retried(spec: &CheckedSpec, error: &PreflightError) -> Option<Group> {
 
 /// Has each connection send the key share that the server takes, with the other groups behind it, so
 /// that no connection of the run needs a HelloRetryRequest. Gives the note on it.
-fn send_share(group: Group, offer: &mut ClientSettings) -> String {
+fn send_share(group: Group, settings: &mut ClientSettings) -> String {
     let others = USUAL_GROUPS.into_iter().filter(|other| *other != group);
-    offer.groups = std::iter::once(group).chain(others).collect();
+    settings.groups = std::iter::once(group).chain(others).collect();
     format!(
         "no group was asked for; the server asked for a key share of {group} by a \
          HelloRetryRequest, so that all connections send that one first"
@@ -152,20 +149,20 @@ fn send_share(group: Group, offer: &mut ClientSettings) -> String {
 fn try_all_names(
     spec: &CheckedSpec,
     backend: Choice,
-    offer: &ClientSettings,
+    settings: &ClientSettings,
     script: &Script,
 ) -> Result<Preflight, RunError> {
     let mut first = None;
-    for name in &offer.server_names {
-        let offer = asking_for(name, offer);
-        let tried = match offer.resume {
-            Resume::None => one_connection(backend, &offer, script)?,
-            _ => two_connections(backend, &offer, script)?,
+    for name in &settings.server_names {
+        let settings = asking_for(name, settings);
+        let tried = match settings.resume {
+            Resume::None => one_connection(backend, &settings, script)?,
+            _ => two_connections(backend, &settings, script)?,
         };
         let trial = tried.map_err(|error| failed(spec, name, error))?;
         first.get_or_insert(trial.preflight);
     }
-    try_all_pages(spec, backend, offer, script)?;
+    try_all_pages(spec, backend, settings, script)?;
     Ok(first.expect("an offer has a server name"))
 }
 
@@ -174,18 +171,18 @@ fn try_all_names(
 fn try_all_pages(
     spec: &CheckedSpec,
     backend: Choice,
-    offer: &ClientSettings,
+    settings: &ClientSettings,
     script: &Script,
 ) -> Result<(), RunError> {
     if script.handshake_only {
         return Ok(());
     }
-    let name = &offer.server_names[0];
-    let offer = ClientSettings { resume: Resume::None, ..asking_for(name, offer) };
+    let name = &settings.server_names[0];
+    let settings = ClientSettings { resume: Resume::None, ..asking_for(name, settings) };
     for page in &spec.pages()[1..] {
         let messages = only(spec, page);
         let script = Script { messages, early_data: false, ..script.clone() };
-        if let Err(error) = one_connection(backend, &offer, &script)? {
+        if let Err(error) = one_connection(backend, &settings, &script)? {
             return Err(failed(spec, &page.0.path, error));
         }
     }
@@ -198,8 +195,8 @@ fn only(spec: &CheckedSpec, page: &(Target, u32)) -> Messages {
 }
 
 /// The same offer with one server name.
-fn asking_for(name: &str, offer: &ClientSettings) -> ClientSettings {
-    ClientSettings { server_names: vec![name.to_owned()], ..offer.clone() }
+fn asking_for(name: &str, settings: &ClientSettings) -> ClientSettings {
+    ClientSettings { server_names: vec![name.to_owned()], ..settings.clone() }
 }
 
 /// The client's own certificate with its key, if it has one.
@@ -246,19 +243,19 @@ fn failed(spec: &CheckedSpec, name: &str, error: Box<PreflightError>) -> RunErro
 /// One connection by the chosen back end, with the certificates that the server sent.
 fn one_connection(
     backend: Choice,
-    offer: &ClientSettings,
+    settings: &ClientSettings,
     script: &Script,
 ) -> Result<PreflightResult, BackendError> {
     Ok(match backend {
-        Choice::Rustls => preflight(&mut RustlsBackend::new(offer)?, script),
-        Choice::Openssl => preflight(&mut OpensslBackend::new(offer)?, script),
+        Choice::Rustls => preflight(&mut RustlsBackend::new(settings)?, script),
+        Choice::Openssl => preflight(&mut OpensslBackend::new(settings)?, script),
     })
 }
 
 /// One connection, and a second one that resumes its session; the result is that of the first.
 fn two_connections(
     backend: Choice,
-    offer: &ClientSettings,
+    settings: &ClientSettings,
     script: &Script,
 ) -> Result<PreflightResult, BackendError> {
     fn both<B: Backend>(mut backend: B, script: &Script) -> PreflightResult {
@@ -269,12 +266,12 @@ fn two_connections(
         Ok(first)
     }
     Ok(match backend {
-        Choice::Rustls => both(RustlsBackend::new(offer)?, script),
-        Choice::Openssl => both(OpensslBackend::new(offer)?, script),
+        Choice::Rustls => both(RustlsBackend::new(settings)?, script),
+        Choice::Openssl => both(OpensslBackend::new(settings)?, script),
     })
 }
 
-fn offer(spec: &CheckedSpec, trust: TrustAnchors) -> ClientSettings {
+fn settings(spec: &CheckedSpec, trust: TrustAnchors) -> ClientSettings {
     let tls = &spec.spec().tls;
     ClientSettings {
         versions: tls.offered_versions(),
@@ -299,11 +296,11 @@ fn offer(spec: &CheckedSpec, trust: TrustAnchors) -> ClientSettings {
 /// Whether the target serves the page by which its operator agrees to be loaded.
 fn serves_proof(
     spec: &CheckedSpec,
-    permit: &Permit,
-    offer: &ClientSettings,
+    script: &Script,
+    settings: &ClientSettings,
     token: &str,
 ) -> Result<bool, RunError> {
-    let mut script = script(spec, *permit);
+    let mut script = script.clone();
     let page = Target { path: guard::proof_path(token), ..spec.target().clone() };
     script.messages = Messages::one(Message::get(&page));
     (script.head_only, script.statuses) = (false, StatusSet::default());
@@ -313,14 +310,14 @@ fn serves_proof(
     let tls = TlsSpec { alpn: None, ..spec.spec().tls.clone() };
     let http = spec.spec().http.version;
     script.expectation = Expectation::new(&tls, http);
-    let mut offer = ClientSettings { alpn: tls.offered_protocols(http), ..offer.clone() };
-    let backend = choose(spec.spec().tls.backend, &offer)?;
-    let mut tried = one_connection(backend, &offer, &script)?;
+    let mut settings = ClientSettings { alpn: tls.offered_protocols(http), ..settings.clone() };
+    let backend = choose(spec.spec().tls.backend, &settings)?;
+    let mut tried = one_connection(backend, &settings, &script)?;
     if let Err(error) = &tried
         && let Some(group) = retried(spec, error)
     {
-        send_share(group, &mut offer);
-        tried = one_connection(backend, &offer, &script)?;
+        send_share(group, &mut settings);
+        tried = one_connection(backend, &settings, &script)?;
     }
     Ok(tried.is_ok())
 }
@@ -331,15 +328,16 @@ fn serves_proof(
 /// used is verified on every connection.
 fn add_certificate_group(
     spec: &CheckedSpec,
-    permit: &Permit,
-    offer: &mut ClientSettings,
+    script: &Script,
+    settings: &mut ClientSettings,
 ) -> Result<(), RunError> {
-    if offer.groups.is_empty() || !spec.spec().tls.offers(TlsVersion::Tls12) {
+    if settings.groups.is_empty() || !spec.spec().tls.offers(TlsVersion::Tls12) {
         return Ok(());
     }
     let trust = TrustAnchors::Anyone;
-    let open = ClientSettings { groups: Vec::new(), trust, resume: Resume::None, ..offer.clone() };
-    let mut script = script(spec, *permit);
+    let open =
+        ClientSettings { groups: Vec::new(), trust, resume: Resume::None, ..settings.clone() };
+    let mut script = script.clone();
     script.handshake_only = true;
     // Which protocols are agreed on is the only thing that it has to do as the run's connections do.
     let protocols = TlsSpec { alpn: spec.spec().tls.alpn.clone(), ..TlsSpec::default() };
@@ -349,7 +347,7 @@ fn add_certificate_group(
         match one_connection(backend, &asking_for(name, &open), &script)? {
             Ok(trial) => {
                 let group = certificate_group(&trial.certificates);
-                offer.groups.extend(group.filter(|group| !offer.groups.contains(group)));
+                settings.groups.extend(group.filter(|group| !settings.groups.contains(group)));
             }
             // Nobody has to wait for the same twice.
             Err(error) if matches!(error.outcome, Outcome::Failed(Failure::TimedOut(_))) => {
@@ -362,8 +360,8 @@ fn add_certificate_group(
     Ok(())
 }
 
-/// What each connection of a run does.
-pub(crate) fn script(spec: &CheckedSpec, permit: Permit) -> Script {
+/// What each connection of a run does, but for the body, of which nothing is known yet.
+fn script(spec: &CheckedSpec, permit: &Permit) -> Script {
     let (deadlines, http) = (&spec.spec().deadlines, &spec.spec().http);
     Script {
         address: permit.address,
@@ -388,6 +386,13 @@ pub(crate) fn script(spec: &CheckedSpec, permit: Permit) -> Script {
         body: BodyRule::Count,
         http2: (http.version == HttpVersion::Http2).then_some(http.streams),
     }
+}
+
+/// One request for the first page, whose response is learned from.
+fn learning(spec: &CheckedSpec, script: &Script) -> Script {
+    let body = BodyRule::Learn { hash: spec.spec().http.check_body == BodyCheck::Hash };
+    let messages = only(spec, &spec.pages()[0]);
+    Script { requests: Some(1), body, messages, ..script.clone() }
 }
 
 /// How the bodies of a run are checked, by what the preflight has seen.

@@ -1,9 +1,12 @@
 //! Makes full handshakes, uncounted, for the sessions that come with them: before a load that resumes
 //! ([`crate::prime`]), and beside it where the server gives none on resumed connections.
 
-use crate::connection::{Connection, Context, Script, Start, Turn};
+use std::io;
+
+use crate::connection::{Connection, Context, Script, Start};
+use crate::event_loop::{Entry, EventLoop, Policy};
 use tlslab_system::clock::{Clock, MILLISECOND, MonotonicClock, Nanos};
-use tlslab_system::poller::{Poller, Ready};
+use tlslab_system::poller::Poller;
 use tlslab_tls::{Backend, Session};
 use tlslab_wire::outcome::Outcome;
 
@@ -19,20 +22,16 @@ pub const LOOK: Nanos = 20 * MILLISECOND;
 /// How long nothing is begun after a connection that failed, so that a dead server is not hammered.
 const REST: Nanos = 10 * MILLISECOND;
 
-/// Room for decrypted bytes: a whole record's worth (RFC 8446, section 5.1).
-const PLAINTEXT: usize = 16 * 1024;
-
-/// A place for a connection.
-type Slot<S> = Option<Box<Connection<S>>>;
-
 /// Connections that are made for their sessions alone.
 pub struct Collector<S> {
+    events: EventLoop<S, MonotonicClock>,
+    collection: Collection,
+}
+
+/// What is known of the connections that collect.
+struct Collection {
     script: Script,
-    slots: Vec<Slot<S>>,
     in_flight: usize,
-    poller: Poller,
-    ready: Vec<Ready>,
-    plaintext: Vec<u8>,
     /// Connections begun, and those of them that did as asked.
     started: u64,
     completed: u64,
@@ -41,144 +40,100 @@ pub struct Collector<S> {
     failed: Option<Outcome>,
     /// When the next connection may be begun.
     rests_until: Nanos,
-    next_sweep: Nanos,
 }
 
 impl<S: Session> Collector<S> {
     /// One that does as the load's connections do, with one request each and N of them at once.
-    pub fn new(script: &Script, at_once: usize) -> std::io::Result<Self> {
+    pub fn new(script: &Script, at_once: usize) -> io::Result<Self> {
+        let script = Script { requests: Some(1), early_data: false, ..script.clone() };
         Ok(Self {
-            script: Script { requests: Some(1), early_data: false, ..script.clone() },
-            slots: (0..at_once).map(|_| None).collect(),
-            in_flight: 0,
-            poller: Poller::new()?,
-            ready: Vec::new(),
-            plaintext: vec![0; PLAINTEXT],
-            started: 0,
-            completed: 0,
-            fruitless: 0,
-            failed: None,
-            rests_until: 0,
-            next_sweep: 0,
+            events: EventLoop::new(at_once, LOOK, MonotonicClock)?,
+            collection: Collection {
+                script,
+                in_flight: 0,
+                started: 0,
+                completed: 0,
+                fruitless: 0,
+                failed: None,
+                rests_until: 0,
+            },
         })
     }
 
     /// Its poller, for a worker that waits for its own sockets as well.
     pub fn poller(&self) -> &Poller {
-        &self.poller
+        self.events.poller()
     }
 
     /// Connections begun so far.
     pub fn started(&self) -> u64 {
-        self.started
+        self.collection.started
     }
 
     /// Connections that did as asked so far.
     pub fn completed(&self) -> u64 {
-        self.completed
+        self.collection.completed
     }
 
     /// Connections under way.
     pub fn in_flight(&self) -> usize {
-        self.in_flight
+        self.collection.in_flight
     }
 
     /// How the last connection ended, where too many in a row brought nothing.
     pub fn is_vain(&self) -> Option<Outcome> {
-        self.failed.filter(|_| self.fruitless > FRUITLESS)
+        self.collection.failed.filter(|_| self.collection.fruitless > FRUITLESS)
     }
 
     /// Starts as many connections as there is room for and sessions are missing, of which each
     /// connection brings N.
-    pub fn fill<B: Backend<Session = S>>(
-        &mut self,
-        backend: &mut B,
-        missing: usize,
-        each: usize,
-    ) -> std::io::Result<()> {
-        let missing = missing.div_ceil(each.max(1)).saturating_sub(self.in_flight);
-        if missing == 0 || self.in_flight == self.slots.len() {
-            return Ok(());
+    pub fn fill<B: Backend<Session = S>>(&mut self, backend: &mut B, missing: usize, each: usize) {
+        let Self { events, collection } = self;
+        let missing = missing.div_ceil(each.max(1)).saturating_sub(collection.in_flight);
+        if missing == 0 || collection.in_flight == events.slots() {
+            return;
         }
-        if MonotonicClock.now() < self.rests_until {
-            return Ok(());
+        if events.now() < collection.rests_until {
+            return;
         }
-        let free = (0..self.slots.len()).filter(|index| self.slots[*index].is_none());
-        for index in free.take(missing).collect::<Vec<_>>() {
-            self.started += 1;
-            let begin = Start::full(self.started);
-            match Connection::start(|| backend.open(), &self.script, &MonotonicClock, begin) {
-                Ok(connection) => {
-                    self.poller.add(&connection.socket, index, true)?;
-                    self.slots[index] = Some(Box::new(connection));
-                    self.in_flight += 1;
-                }
-                Err(failure) => self.ended(Outcome::Failed(failure), 0),
+        let free = (0..events.slots()).filter(|slot| events.is_free(*slot));
+        for slot in free.take(missing).collect::<Vec<_>>() {
+            collection.started += 1;
+            collection.in_flight += 1;
+            let (script, start) = (&collection.script, Start::full(collection.started));
+            let started = Connection::start(|| backend.open(), script, events.clock(), start)
+                .map(Box::new)
+                .and_then(|started| events.attach(collection, slot, started, Entry::default()));
+            if let Err(failure) = started {
+                collection.note(Outcome::Failed(failure), 0, events.now());
             }
         }
-        Ok(())
     }
 
     /// Waits for a socket, for [`LOOK`] at most, and serves those that are ready.
-    pub fn wait(&mut self) -> std::io::Result<()> {
-        let mut ready = std::mem::take(&mut self.ready);
-        self.poller.wait(MonotonicClock.now() + LOOK, &mut ready)?;
-        self.turn(ready)
+    pub fn wait(&mut self) -> io::Result<()> {
+        let until = self.events.now() + LOOK;
+        self.events.turn(&mut self.collection, until)
     }
 
     /// Serves the sockets that are ready now.
-    pub fn look(&mut self) -> std::io::Result<()> {
-        let mut ready = std::mem::take(&mut self.ready);
-        self.poller.look(&mut ready)?;
-        self.turn(ready)
-    }
-
-    fn turn(&mut self, ready: Vec<Ready>) -> std::io::Result<()> {
-        for event in &ready {
-            let Some(mut connection) = self.slots[event.slot].take() else { continue };
-            if event.readable || event.ended {
-                connection.socket.became_readable(event.ended);
-            }
-            match connection.advance(&mut self.context()) {
-                Turn::Ended(outcome) => {
-                    self.in_flight -= 1;
-                    self.ended(outcome, connection.session().gained());
-                }
-                Turn::Write => {
-                    self.poller.change(&connection.socket, event.slot, true)?;
-                    self.slots[event.slot] = Some(connection);
-                }
-                Turn::Read | Turn::Think(_) => self.slots[event.slot] = Some(connection),
-            }
-        }
-        self.ready = ready;
-        let now = MonotonicClock.now();
-        if now >= self.next_sweep {
-            self.next_sweep = now + LOOK;
-            self.expire(now);
-        }
+    pub fn look(&mut self) -> io::Result<()> {
+        self.events.look()?;
+        self.events.serve_ready(&mut self.collection);
+        let now = self.events.now();
+        self.events.sweep_if_due(&mut self.collection, now);
         Ok(())
     }
+}
 
-    fn expire(&mut self, now: Nanos) {
-        for index in 0..self.slots.len() {
-            let Some(mut connection) = self.slots[index].take() else { continue };
-            match connection.expire(now, &mut self.context()) {
-                Some(Turn::Ended(outcome)) => {
-                    self.in_flight -= 1;
-                    self.ended(outcome, connection.session().gained());
-                }
-                _ => self.slots[index] = Some(connection),
-            }
-        }
-    }
-
+impl Collection {
     /// Notes how a connection ended that has brought N sessions. What counts is what it brought
     /// itself: in TLS 1.2 sessions come at the end of the handshake, long before the connection's own.
-    fn ended(&mut self, outcome: Outcome, gained: u32) {
+    fn note(&mut self, outcome: Outcome, gained: u32, now: Nanos) {
+        self.in_flight -= 1;
         match outcome {
             Outcome::Completed => self.completed += 1,
-            _ => self.rests_until = MonotonicClock.now() + REST,
+            _ => self.rests_until = now + REST,
         }
         if outcome == Outcome::Completed && gained > 0 {
             self.fruitless = 0;
@@ -187,15 +142,20 @@ impl<S: Session> Collector<S> {
             self.failed = Some(outcome);
         }
     }
+}
 
-    fn context(&mut self) -> Context<'_, MonotonicClock> {
-        Context {
-            script: &self.script,
-            clock: &MonotonicClock,
-            recorder: None,
-            plaintext: &mut self.plaintext,
-            urgent_at: Nanos::MAX,
-            draining: false,
-        }
+impl<S: Session, C: Clock> Policy<S, C> for Collection {
+    fn context<'w>(&'w mut self, clock: &'w C, plaintext: &'w mut [u8]) -> Context<'w, C> {
+        Context::uncounted(&self.script, clock, plaintext)
+    }
+
+    fn ended(
+        &mut self,
+        events: &mut EventLoop<S, C>,
+        _: usize,
+        connection: Box<Connection<S>>,
+        outcome: Outcome,
+    ) {
+        self.note(outcome, connection.session().gained(), events.now());
     }
 }

@@ -1,23 +1,25 @@
 //! One connection, from its TCP connect to its last byte: a state machine with a function per state.
-//! Its requests are [`sequential`] with HTTP/1.1 and [`multiplexed`] with HTTP/2.
+//! Its requests are [`sequential`] with HTTP/1.1 and [`multiplexed`] with HTTP/2, over its [`link`].
 
+mod link;
 mod multiplexed;
 mod script;
 mod sequential;
 
+use self::link::Link;
+use self::multiplexed::Multiplexed;
 pub use self::script::Script;
+use self::sequential::Sequential;
 use crate::recorder::{Milestones, Recorder, SLOW_CONNECT};
 use crate::trace::TracedConnection;
 use tlslab_contract::record::Bytes;
 use tlslab_contract::spec::{Close, Finished};
 use tlslab_system::clock::{Clock, Nanos};
-use tlslab_system::socket::Socket;
-use tlslab_tls::{EarlyData, HandshakeKind, Negotiated, Progress, Session};
+use tlslab_system::socket::{self, Socket};
+use tlslab_tls::{HandshakeKind, Negotiated, Progress, Session};
 use tlslab_wire::http::Seen;
-use tlslab_wire::http::h1::ResponseReader;
-use tlslab_wire::http::h2;
 use tlslab_wire::names::TlsVersion;
-use tlslab_wire::outcome::{Failure, Mismatch, Outcome, Step};
+use tlslab_wire::outcome::{Failure, Outcome, Step};
 use tlslab_wire::reason::Reason;
 
 /// How often a connection may read in one turn: a MiB at most. A peer that sends as fast as it is
@@ -64,6 +66,13 @@ pub struct Context<'w, C> {
     pub draining: bool,
 }
 
+impl<'w, C> Context<'w, C> {
+    /// For a connection of which nothing is counted, and that nothing has to wait for.
+    pub fn uncounted(script: &'w Script, clock: &'w C, plaintext: &'w mut [u8]) -> Self {
+        Self { script, clock, recorder: None, plaintext, urgent_at: Nanos::MAX, draining: false }
+    }
+}
+
 /// How a connection begins.
 #[derive(Debug)]
 pub struct Start {
@@ -86,36 +95,16 @@ impl Start {
 
 /// One connection.
 pub struct Connection<S> {
-    /// Its socket, for the poller.
-    pub socket: Socket,
-    session: S,
-    /// The kind of handshake that it was opened for.
-    wanted: HandshakeKind,
-    /// The fact by which the handshake was not the one asked for, while the connection goes on to
-    /// collect what the next one can resume by.
-    unexpected: Option<Mismatch>,
-    step: Step,
-    at: Milestones,
-    deadline: Nanos,
-    facts: Option<Negotiated>,
+    /// Its socket and session, with what its requests share.
+    pub link: Link<S>,
+    /// Bytes sent and received when the handshake was done.
     handshake_bytes: (u64, u64),
-    requests_done: u32,
-    /// Requests begun; with HTTP/2 only.
-    requests_begun: u32,
-    /// The place of its first request in the order of all.
-    place: u32,
-    /// Bytes of the current request that the session has taken.
-    request_taken: usize,
-    request_sent: bool,
-    /// The instant at which the next request may be sent, while the connection waits for it.
-    thinks_until: Option<Nanos>,
-    response: ResponseReader,
-    /// What is wrong with the response, if anything is; with HTTP/1.1 only.
-    fault: Option<Reason>,
-    /// In place of the request and the response above, with HTTP/2.
-    http2: Option<Box<h2::Client>>,
-    /// Reads left in this turn.
-    reads: u32,
+    /// The server has been sent the end of the stream, and its answer is waited for.
+    waits_for_verdict: bool,
+    /// The request with HTTP/1.1.
+    sequential: Sequential,
+    /// The requests in place of that, with HTTP/2.
+    multiplexed: Option<Box<Multiplexed>>,
 }
 
 /// The outcome of one state's function: go on in the next state, or stop here.
@@ -142,8 +131,9 @@ impl<S: Session> Connection<S> {
         if socket.is_established() {
             at.established = clock.now();
         }
-        let connection = Self::new(socket, make_session()?, start.wanted, script, at);
-        Ok(Self { place: script.place(start.number), ..connection })
+        let mut connection = Self::new(socket, make_session()?, start.wanted, script, at);
+        connection.link.place = script.place(start.number);
+        Ok(connection)
     }
 
     fn new(
@@ -153,41 +143,29 @@ impl<S: Session> Connection<S> {
         script: &Script,
         at: Milestones,
     ) -> Self {
+        let deadline = at.started + script.deadline(Step::Connect);
         Self {
-            socket,
-            session,
-            wanted,
-            unexpected: None,
-            step: Step::Connect,
-            deadline: at.started + script.deadline(Step::Connect),
-            at,
-            facts: None,
+            link: Link::new(socket, session, wanted, at, deadline),
             handshake_bytes: (0, 0),
-            requests_done: 0,
-            requests_begun: 0,
-            place: 0,
-            request_taken: 0,
-            request_sent: false,
-            thinks_until: None,
-            response: script.reader(),
-            fault: None,
-            http2: None,
-            reads: 0,
+            waits_for_verdict: false,
+            sequential: Sequential::new(script),
+            multiplexed: None,
         }
     }
 
     /// Goes as far as the socket and the length of a turn allow.
     pub fn advance<C: Clock>(&mut self, context: &mut Context<'_, C>) -> Turn {
-        self.reads = READS;
+        self.link.allow_reads(READS);
         loop {
-            let next = match self.step {
-                Step::Connect => self.connect(context),
-                Step::Handshake => self.handshake(context),
-                _ if self.http2.is_some() => self.exchange(context),
-                Step::FirstByte if self.thinks_until.is_some() => self.think(context),
-                Step::FirstByte if !self.request_sent => self.request(context),
-                Step::FirstByte if context.script.handshake_only => self.verdict(context),
-                Step::FirstByte | Step::Body => self.response(context),
+            let link = &mut self.link;
+            let next = match (link.step, &mut self.multiplexed) {
+                (Step::Connect, _) => self.connect(context),
+                (Step::Handshake, _) => self.handshake(context),
+                (_, Some(multiplexed)) => multiplexed.exchange(link, context),
+                _ if context.script.handshake_only => self.finish(context),
+                _ if link.thinks_until.is_some() => self.sequential.think(link, context),
+                _ if !self.sequential.is_sent() => self.sequential.request(link, context),
+                _ => self.sequential.response(link, context),
             };
             match next {
                 Ok(Next::Go) => {}
@@ -203,52 +181,55 @@ impl<S: Session> Connection<S> {
 
     /// Ends the connection if its step has taken too long.
     pub fn expire<C: Clock>(&mut self, now: Nanos, context: &mut Context<'_, C>) -> Option<Turn> {
-        if now < self.deadline {
+        if now < self.link.deadline {
             return None;
         }
-        let step = self.overdue_step(now, context.script)?;
+        let step = match &self.multiplexed {
+            Some(multiplexed) => multiplexed.overdue_step(&mut self.link, now, context.script)?,
+            None => self.link.step,
+        };
         Some(self.end(Outcome::Failed(Failure::TimedOut(step)), context))
     }
 
     /// The session, for what a person wants to know of a single connection.
     pub fn session(&self) -> &S {
-        &self.session
+        &self.link.session
     }
 
     /// What was negotiated, once the handshake is done.
     pub fn facts(&self) -> Option<Negotiated> {
-        self.facts
+        self.link.facts
     }
 
     /// Requests that were answered in full.
     pub fn requests_done(&self) -> u32 {
-        self.requests_done
+        self.link.requests_done
     }
 
     /// Gives up the room that only a connection at work needs.
     pub fn rest(&mut self) {
-        self.session.rest();
+        self.link.session.rest();
     }
 
     /// Ends the time between two requests.
     pub fn go_on(&mut self) {
-        self.thinks_until = self.thinks_until.and(Some(0));
+        self.link.thinks_until = self.link.thinks_until.and(Some(0));
     }
 
     /// What the last response said; with HTTP/2, only where the script is to learn from it.
     pub fn last_response(&self) -> Seen {
-        match &self.http2 {
-            Some(client) => client.seen().clone(),
-            None => self.response.seen(),
+        match &self.multiplexed {
+            Some(multiplexed) => multiplexed.seen(),
+            None => self.sequential.seen(),
         }
     }
 
     /// What has come of the message that the connection waits for; of its first response, if any.
     pub fn wait(&self) -> Wait {
         let came = self.since_handshake();
-        match self.step {
+        match self.link.step {
             Step::Connect => Wait::Start,
-            Step::Handshake if self.socket.received == 0 => Wait::Start,
+            Step::Handshake if self.link.socket.received == 0 => Wait::Start,
             Step::FirstByte if came == 0 => Wait::Start,
             Step::FirstByte => Wait::Tickets(came),
             Step::Handshake | Step::Body => Wait::Rest,
@@ -257,39 +238,39 @@ impl<S: Session> Connection<S> {
 
     /// Bytes received since the handshake was done.
     pub fn since_handshake(&self) -> u64 {
-        self.socket.received - self.handshake_bytes.1
+        self.link.socket.received - self.handshake_bytes.1
     }
 
     /// The bytes that the server's part of the handshake had, if it was one flight.
     pub fn flight(&self) -> Option<u64> {
-        self.facts.filter(|facts| !facts.hello_retry_request).map(|_| self.handshake_bytes.1)
+        self.link.facts.filter(|facts| !facts.hello_retry_request).map(|_| self.handshake_bytes.1)
     }
 
     /// Whether it has waited so long for its TCP connection that its SYN was sent again.
     pub fn connects_slowly(&self, now: Nanos) -> bool {
-        let until = if self.at.established == 0 { now } else { self.at.established };
-        until.saturating_sub(self.at.started) >= SLOW_CONNECT
+        let until = if self.link.at.established == 0 { now } else { self.link.at.established };
+        until.saturating_sub(self.link.at.started) >= SLOW_CONNECT
     }
 
     /// The step that the connection is in.
     pub fn step(&self) -> Step {
-        self.step
+        self.link.step
     }
 
     /// When it was begun.
     pub fn started(&self) -> Nanos {
-        self.at.started
+        self.link.at.started
     }
 
     /// The instants of the connection; it ended at `ended`, or is still under way (0).
     pub fn traced(&self, ended: Nanos, outcome: Option<Outcome>) -> TracedConnection {
         TracedConnection {
-            local_port: self.socket.local_port(),
-            intended: self.at.intended,
-            started: self.at.started,
-            established: self.at.established,
-            secured: self.at.secured,
-            answered: self.at.first_answered,
+            local_port: self.link.socket.local_port(),
+            intended: self.link.at.intended,
+            started: self.link.at.started,
+            established: self.link.at.established,
+            secured: self.link.at.secured,
+            answered: self.link.at.first_answered,
             ended,
             outcome,
         }
@@ -297,29 +278,23 @@ impl<S: Session> Connection<S> {
 
     /// Closes in order. The server has answered: whether it reads the close_notify changes no outcome.
     fn close(&mut self, scratch: &mut [u8]) {
-        let _ = self.session.send_close_notify(&mut self.socket);
-        self.socket.end_with_fin(scratch);
-    }
-
-    fn enter<C: Clock>(&mut self, step: Step, now: Nanos, context: &Context<'_, C>) {
-        self.step = step;
-        self.deadline = now + context.script.deadline(step);
+        let _ = self.link.session.send_close_notify(&mut self.link.socket);
+        self.link.socket.end_with_fin(scratch);
     }
 
     fn connect<C: Clock>(&mut self, context: &mut Context<'_, C>) -> Result<Next, Failure> {
-        if self.at.established == 0 {
-            if !self.socket.is_established() {
-                return match self.socket.connect_error() {
+        if self.link.at.established == 0 {
+            if !self.link.socket.is_established() {
+                return match self.link.socket.connect_error() {
                     Some(failure) => Err(failure),
                     None => Ok(Next::Stop(Turn::Write)),
                 };
             }
-            self.at.established = context.clock.now();
+            self.link.at.established = context.clock.now();
         }
-        self.enter(Step::Handshake, self.at.established, context);
-        if context.script.early_data && self.wanted == HandshakeKind::Resumed {
-            self.request_taken = self.session.send_early(self.next_request(context.script))?;
-            self.at.requested = self.at.established;
+        self.link.enter(Step::Handshake, self.link.at.established, context);
+        if context.script.early_data && self.link.wanted == HandshakeKind::Resumed {
+            self.sequential.send_early(&mut self.link, context.script)?;
         }
         Ok(Next::Go)
     }
@@ -327,33 +302,31 @@ impl<S: Session> Connection<S> {
     fn handshake<C: Clock>(&mut self, context: &mut Context<'_, C>) -> Result<Next, Failure> {
         let urgent = || context.clock.now() >= context.urgent_at;
         let urgent = (context.urgent_at < Nanos::MAX).then_some(&urgent as &dyn Fn() -> bool);
-        match self.session.handshake(&mut self.socket, urgent)? {
+        match self.link.session.handshake(&mut self.link.socket, urgent)? {
             Progress::Done(_) => {}
             Progress::WantRead => return Ok(Next::Stop(Turn::Read)),
             Progress::WantWrite => return Ok(Next::Stop(Turn::Write)),
             Progress::Closed | Progress::Cut => return Err(Failure::Closed(Step::Handshake)),
         }
-        self.at.secured = context.clock.now();
+        self.link.at.secured = context.clock.now();
         if context.script.finished == Finished::Separate {
             // What does not fit into the socket now leaves with the request.
-            self.session.flush(&mut self.socket)?;
+            self.link.session.flush(&mut self.link.socket)?;
         }
-        let sent = self.socket.sent + self.session.unsent() as u64;
-        self.handshake_bytes = (sent, self.socket.received);
-        let facts = self.session.facts();
-        self.facts = Some(facts);
-        self.unexpected = context.script.expectation.mismatch(self.wanted, &facts);
-        if let Some(mismatch) = self.unexpected
+        let sent = self.link.socket.sent + self.link.session.unsent() as u64;
+        self.handshake_bytes = (sent, self.link.socket.received);
+        let facts = self.link.session.facts();
+        self.link.facts = Some(facts);
+        self.link.unexpected = context.script.expectation.mismatch(self.link.wanted, &facts);
+        if let Some(mismatch) = self.link.unexpected
             && !self.may_bring_tickets(&facts)
         {
             return Ok(Next::Stop(Turn::Ended(Outcome::Unexpected(mismatch))));
         }
-        self.settle_early_data(facts.early_data, context.script);
-        self.enter(Step::FirstByte, self.at.secured, context);
+        self.sequential.settle_early_data(facts.early_data, &mut self.link, context.script);
+        self.link.enter(Step::FirstByte, self.link.at.secured, context);
         if context.script.http2.is_some() && !context.script.handshake_only {
-            let Script { body, statuses, messages, .. } = context.script;
-            let client = h2::Client::expecting(*body, *statuses, messages.content())?;
-            self.http2 = Some(Box::new(client));
+            self.multiplexed = Some(Box::new(Multiplexed::new(context.script)?));
         }
         Ok(Next::Go)
     }
@@ -361,54 +334,57 @@ impl<S: Session> Connection<S> {
     /// A full handshake in place of one that was to resume is not what was asked for, yet it is where
     /// the next session to resume comes from.
     fn may_bring_tickets(&self, facts: &Negotiated) -> bool {
-        self.wanted == HandshakeKind::Resumed && facts.kind == HandshakeKind::Full
-    }
-
-    /// A request that went as early data is under way since then; one that the server rejected is
-    /// sent again (RFC 8446, section 4.2.10; RFC 8470, section 3).
-    fn settle_early_data(&mut self, early_data: EarlyData, script: &Script) {
-        match early_data {
-            EarlyData::None => self.at.requested = self.at.secured,
-            EarlyData::Accepted => {}
-            EarlyData::Rejected => self.request_taken = 0,
-        }
-        self.request_sent =
-            self.request_taken > 0 && self.request_taken == self.next_request(script).len();
+        self.link.wanted == HandshakeKind::Resumed && facts.kind == HandshakeKind::Full
     }
 
     /// Whether the server judges the client's certificate only after the client is done with the
     /// handshake, as in TLS 1.3.
-    fn is_to_be_judged(&self) -> bool {
-        self.facts
+    fn awaits_verdict(&self) -> bool {
+        self.link
+            .facts
             .is_some_and(|facts| facts.client_authenticated && facts.version == TlsVersion::Tls13)
+    }
+
+    /// Ends a connection that is to make a handshake and no request.
+    fn finish<C: Clock>(&mut self, context: &mut Context<'_, C>) -> Result<Next, Failure> {
+        if self.waits_for_verdict || self.sequential.is_sent() {
+            return self.verdict(context);
+        }
+        Ok(match self.link.session.flush(&mut self.link.socket)? {
+            Progress::WantWrite => Next::Stop(Turn::Write),
+            _ if self.awaits_verdict() => {
+                let ended = self.link.socket.finish_sending();
+                ended.map_err(|e| socket::failure(&e, self.link.step))?;
+                self.waits_for_verdict = true;
+                Next::Go
+            }
+            _ => Next::Stop(Turn::Ended(self.link.outcome())),
+        })
     }
 
     /// Waits for the server's answer to the end of the stream: an alert, if it does not take the
     /// client's certificate, else an end of its own.
     fn verdict<C: Clock>(&mut self, context: &mut Context<'_, C>) -> Result<Next, Failure> {
-        Ok(match self.session.read(&mut self.socket, context.plaintext)? {
+        Ok(match self.link.session.read(&mut self.link.socket, context.plaintext)? {
             Progress::Done(_) | Progress::Closed | Progress::Cut => {
-                Next::Stop(Turn::Ended(self.outcome()))
+                Next::Stop(Turn::Ended(self.link.outcome()))
             }
             Progress::WantRead => Next::Stop(Turn::Read),
             Progress::WantWrite => Next::Stop(Turn::Write),
         })
     }
 
-    /// How a connection that did all it had to do has ended.
-    fn outcome(&self) -> Outcome {
-        self.unexpected.map_or(Outcome::Completed, Outcome::Unexpected)
-    }
-
     /// Sends the server the reason why the connection ends, as far as that goes without waiting: by an alert
     /// (RFC 8446, section 6.2) or by HTTP/2 (RFC 9113, section 5.4). Whether it arrives changes
     /// nothing for us.
     fn send_reason(&mut self, failure: Failure) {
-        if failure == Failure::HttpProtocol {
-            let _ = self.send_requests();
+        if failure == Failure::HttpProtocol
+            && let Some(multiplexed) = &mut self.multiplexed
+        {
+            let _ = multiplexed.send_requests(&mut self.link);
         }
-        if self.session.unsent() > 0 {
-            let _ = self.session.flush(&mut self.socket);
+        if self.link.session.unsent() > 0 {
+            let _ = self.link.session.flush(&mut self.link.socket);
         }
     }
 
@@ -417,11 +393,11 @@ impl<S: Session> Connection<S> {
         match outcome {
             // What an alert means its class says.
             Outcome::Completed | Outcome::Failed(Failure::Alert(_)) => None,
-            Outcome::Failed(failure) if failure.is_of_http() => match &self.http2 {
-                Some(client) => client.reason(),
-                None => self.fault.clone(),
+            Outcome::Failed(failure) if failure.is_of_http() => match &self.multiplexed {
+                Some(multiplexed) => multiplexed.reason(),
+                None => self.sequential.fault(),
             },
-            _ => self.session.reason(),
+            _ => self.link.session.reason(),
         }
     }
 
@@ -430,9 +406,9 @@ impl<S: Session> Connection<S> {
             self.close(context.plaintext);
         }
         if let Some(recorder) = &mut context.recorder {
-            recorder.names.count(self.session.asked_name(), outcome);
+            recorder.names.count(self.link.session.asked_name(), outcome);
             if let Some(reason) = self.reason(outcome) {
-                recorder.reasons.note(outcome, &reason, self.socket.local_port());
+                recorder.reasons.note(outcome, &reason, self.link.socket.local_port());
             }
             let now = context.clock.now();
             if recorder.trace.is_wanted() {
@@ -440,18 +416,18 @@ impl<S: Session> Connection<S> {
             }
             recorder.slow_connects += u64::from(self.connects_slowly(now));
             if outcome != Outcome::Completed {
-                recorder.flight.troubled += u128::from(now.saturating_sub(self.at.started));
+                recorder.flight.troubled += u128::from(now.saturating_sub(self.link.at.started));
             }
-            match (outcome, self.facts) {
+            match (outcome, self.link.facts) {
                 (Outcome::Completed, Some(facts)) => {
                     let bytes = Bytes {
                         handshake_sent: self.handshake_bytes.0,
                         handshake_received: self.handshake_bytes.1,
-                        sent: self.socket.sent,
-                        received: self.socket.received,
+                        sent: self.link.socket.sent,
+                        received: self.link.socket.received,
                         ..Bytes::default()
                     };
-                    recorder.completed(&self.at, now, facts, &bytes);
+                    recorder.completed(&self.link.at, now, facts, &bytes);
                 }
                 (Outcome::Unexpected(_), facts) => recorder.troubled(outcome, facts),
                 _ => recorder.troubled(outcome, None),

@@ -12,21 +12,21 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::check::{Checked, script};
+use crate::check::Checked;
 use crate::connection::{Connection, Context, Script, Start, Turn};
 use crate::error::RunError;
+use crate::event_loop::{Care, Entry, EventLoop, Policy};
 use tlslab_contract::record::{Environment, Preflight};
 use tlslab_contract::spec::{CheckedSpec, ClientChoice, RunSpec};
 use tlslab_system::clock::{Clock, MILLISECOND, MonotonicClock, Nanos, SECOND};
 use tlslab_system::environment::environment;
 use tlslab_system::guard::GuardError;
 use tlslab_system::memory::Memory;
-use tlslab_system::poller::{Poller, Ready};
 use tlslab_tls::choice::Choice;
 use tlslab_tls::openssl::OpensslBackend;
 use tlslab_tls::rustls::RustlsBackend;
 use tlslab_tls::versions::versions;
-use tlslab_tls::{Backend, ClientSettings};
+use tlslab_tls::{Backend, ClientSettings, Session};
 use tlslab_wire::outcome::Outcome;
 
 /// The identifier of this wire format; a change that old readers would misread changes the number.
@@ -41,9 +41,6 @@ const FOREVER: Nanos = Nanos::MAX / 2;
 
 /// How often deadlines, and whoever may interrupt, are looked at.
 const SWEEP: Nanos = 50 * MILLISECOND;
-
-/// Room for decrypted bytes.
-const PLAINTEXT: usize = 16 * 1024;
 
 /// How many connections to hold, and for how long.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -113,12 +110,7 @@ pub fn hold(
         let address = checked.permit.address.ip();
         return Err(GuardError::PublicWithoutProof { address }.into());
     }
-    let script = Script {
-        requests: None,
-        think: FOREVER,
-        body: checked.body,
-        ..script(spec, checked.permit)
-    };
+    let script = Script { requests: None, think: FOREVER, ..checked.script.clone() };
     let blank = HoldRecord {
         schema: HOLD_SCHEMA.to_owned(),
         spec: spec.spec().clone(),
@@ -136,36 +128,29 @@ pub fn hold(
         interrupted: false,
     };
     // The memory that is reported is that of the library that the record names.
-    let offer = &ClientSettings { client: ClientChoice::Library, ..checked.offer.clone() };
+    let settings = &ClientSettings { client: ClientChoice::Library, ..checked.settings.clone() };
     Ok(match checked.backend {
         Choice::Rustls => {
-            Holder::new(RustlsBackend::new(offer)?, &script, interrupt, blank)?.run(plan, report)
+            Holder::new(RustlsBackend::new(settings)?, &script, interrupt, blank)?.run(plan, report)
         }
-        Choice::Openssl => {
-            Holder::new(OpensslBackend::new(offer)?, &script, interrupt, blank)?.run(plan, report)
-        }
+        Choice::Openssl => Holder::new(OpensslBackend::new(settings)?, &script, interrupt, blank)?
+            .run(plan, report),
     }?)
-}
-
-/// A connection that is held.
-struct Held<S> {
-    connection: Box<Connection<S>>,
-    rests: bool,
 }
 
 /// Holds connections.
 struct Holder<'r, B: Backend> {
     backend: B,
-    script: &'r Script,
     interrupt: &'r AtomicBool,
-    poller: Poller,
-    ready: Vec<Ready>,
-    clock: MonotonicClock,
-    plaintext: Vec<u8>,
-    places: Vec<Option<Held<B::Session>>>,
+    events: EventLoop<B::Session, MonotonicClock>,
+    held: Held<'r>,
+}
+
+/// The connections that are held, in numbers.
+struct Held<'r> {
+    script: &'r Script,
     at_work: usize,
     idle: usize,
-    next_sweep: Nanos,
     record: HoldRecord,
 }
 
@@ -176,42 +161,31 @@ impl<'r, B: Backend> Holder<'r, B> {
         interrupt: &'r AtomicBool,
         record: HoldRecord,
     ) -> io::Result<Self> {
-        Ok(Self {
-            backend,
-            script,
-            interrupt,
-            poller: Poller::new()?,
-            ready: Vec::new(),
-            clock: MonotonicClock,
-            plaintext: vec![0; PLAINTEXT],
-            places: Vec::new(),
-            at_work: 0,
-            idle: 0,
-            next_sweep: 0,
-            record,
-        })
+        let events = EventLoop::new(0, SWEEP, MonotonicClock)?;
+        let held = Held { script, at_work: 0, idle: 0, record };
+        Ok(Self { backend, interrupt, events, held })
     }
 
     fn run(mut self, plan: &Plan, report: &mut dyn FnMut(&Level)) -> io::Result<HoldRecord> {
-        self.places.reserve_exact(plan.levels.last().map_or(0, |most| *most as usize));
-        self.record.empty = Memory::of_this_process()?;
+        self.events.reserve_slots(plan.levels.last().map_or(0, |most| *most as usize));
+        self.held.record.empty = Memory::of_this_process()?;
         for &asked in &plan.levels {
-            let begin = self.clock.now();
+            let start = self.events.now();
             self.grow_to(asked as usize)?;
-            let seconds = (self.clock.now() - begin) as f64 / SECOND as f64;
+            let seconds = (self.events.now() - start) as f64 / SECOND as f64;
             self.rest(plan.dwell / 2)?;
             if self.is_interrupted() {
                 break;
             }
             let memory = Memory::of_this_process()?;
-            let level = Level { asked, connections: self.idle as u64, seconds, memory };
-            self.record.levels.push(level);
+            let level = Level { asked, connections: self.held.idle as u64, seconds, memory };
+            self.held.record.levels.push(level);
             report(&level);
             self.rest(plan.dwell / 2)?;
         }
         self.ask_all()?;
-        self.record.interrupted = self.is_interrupted();
-        Ok(self.record)
+        self.held.record.interrupted = self.is_interrupted();
+        Ok(self.held.record)
     }
 
     fn is_interrupted(&self) -> bool {
@@ -220,8 +194,8 @@ impl<'r, B: Backend> Holder<'r, B> {
 
     /// Opens connections until N were begun in all; one that fails is counted and not replaced.
     fn grow_to(&mut self, count: usize) -> io::Result<()> {
-        while (self.places.len() < count || self.at_work > 0) && !self.is_interrupted() {
-            while self.at_work < AT_WORK && self.places.len() < count {
+        while (self.events.slots() < count || self.held.at_work > 0) && !self.is_interrupted() {
+            while self.held.at_work < AT_WORK && self.events.slots() < count {
                 self.open();
             }
             self.turn(SWEEP)?;
@@ -231,9 +205,9 @@ impl<'r, B: Backend> Holder<'r, B> {
 
     /// Lets time pass, and takes note of connections that the server ends.
     fn rest(&mut self, time: Nanos) -> io::Result<()> {
-        let end = self.clock.now() + time;
+        let end = self.events.now() + time;
         while !self.is_interrupted() {
-            let left = end.saturating_sub(self.clock.now());
+            let left = end.saturating_sub(self.events.now());
             if left == 0 {
                 break;
             }
@@ -244,130 +218,83 @@ impl<'r, B: Backend> Holder<'r, B> {
 
     /// Lets every connection that rests make another request.
     fn ask_all(&mut self) -> io::Result<()> {
-        for index in 0..self.places.len() {
-            while self.at_work >= AT_WORK && !self.is_interrupted() {
+        for slot in 0..self.events.slots() {
+            while self.held.at_work >= AT_WORK && !self.is_interrupted() {
                 self.turn(SWEEP)?;
             }
             if self.is_interrupted() {
                 return Ok(());
             }
-            if let Some(held) = self.places[index].as_mut().filter(|held| held.rests) {
-                held.rests = false;
-                held.connection.go_on();
-                self.idle -= 1;
-                self.at_work += 1;
-                self.advance(index);
+            if self.events.is_idle(slot) {
+                self.held.idle -= 1;
+                self.held.at_work += 1;
+                self.events.wake(&mut self.held, slot);
             }
         }
-        while self.at_work > 0 && !self.is_interrupted() {
+        while self.held.at_work > 0 && !self.is_interrupted() {
             self.turn(SWEEP)?;
         }
-        self.record.alive = self.idle as u64;
+        self.held.record.alive = self.held.idle as u64;
         Ok(())
     }
 
     fn open(&mut self) {
-        let index = self.places.len();
-        self.places.push(None);
-        let number = self.record.attempts;
-        self.record.attempts += 1;
-        let (backend, script) = (&mut self.backend, self.script);
-        let started =
-            Connection::start(|| backend.open(), script, &self.clock, Start::full(number));
-        let connection = match started {
-            Ok(connection) => Box::new(connection),
-            Err(failure) => return self.count_failed(Outcome::Failed(failure)),
-        };
-        if let Err(e) = self.poller.add(&connection.socket, index, true) {
-            let failure = tlslab_system::socket::failure(&e, connection.step());
-            return self.count_failed(Outcome::Failed(failure));
+        let Self { backend, events, held, .. } = self;
+        let slot = events.add_slot();
+        let start = Start::full(held.record.attempts);
+        held.record.attempts += 1;
+        held.at_work += 1;
+        let started = Connection::start(|| backend.open(), held.script, events.clock(), start)
+            .map(Box::new)
+            .and_then(|connection| events.attach(held, slot, connection, Entry::default()));
+        if let Err(failure) = started {
+            held.at_work -= 1;
+            held.count_failed(Outcome::Failed(failure));
         }
-        self.places[index] = Some(Held { connection, rests: false });
-        self.at_work += 1;
-        self.advance(index);
     }
 
     fn turn(&mut self, time: Nanos) -> io::Result<()> {
-        let mut ready = std::mem::take(&mut self.ready);
-        self.poller.wait(self.clock.now() + time, &mut ready)?;
-        for event in &ready {
-            self.serve(*event);
-        }
-        self.ready = ready;
-        let now = self.clock.now();
-        if now >= self.next_sweep {
-            self.next_sweep = now + SWEEP;
-            self.expire(now);
-        }
-        Ok(())
+        let until = self.events.now() + time;
+        self.events.turn(&mut self.held, until)
     }
+}
 
-    fn serve(&mut self, event: Ready) {
-        let Some(held) = &mut self.places[event.slot] else { return };
-        if event.readable || event.ended {
-            held.connection.socket.became_readable(event.ended);
-        }
-        if !held.rests {
-            self.advance(event.slot);
-        } else if event.ended {
-            self.places[event.slot] = None;
-            self.idle -= 1;
-            self.record.lost += 1;
-        }
-    }
-
-    fn advance(&mut self, index: usize) {
-        let Some(mut held) = self.places[index].take() else { return };
-        let turn = held.connection.advance(&mut self.context());
-        match turn {
-            Turn::Ended(outcome) => return self.end_work(&held, outcome),
-            Turn::Think(_) => {
-                held.connection.rest();
-                held.rests = true;
-                self.at_work -= 1;
-                self.idle += 1;
-            }
-            // A socket that cannot be waited for is found by its deadline.
-            Turn::Write => drop(self.poller.change(&held.connection.socket, index, true)),
-            Turn::Read => {}
-        }
-        self.places[index] = Some(held);
-    }
-
-    fn expire(&mut self, now: Nanos) {
-        for index in 0..self.places.len() {
-            if self.places[index].as_ref().is_none_or(|held| held.rests) {
-                continue;
-            }
-            let Some(mut held) = self.places[index].take() else { continue };
-            match held.connection.expire(now, &mut self.context()) {
-                Some(Turn::Ended(outcome)) => self.end_work(&held, outcome),
-                _ => self.places[index] = Some(held),
-            }
-        }
-    }
-
-    fn context(&mut self) -> Context<'_, MonotonicClock> {
-        Context {
-            script: self.script,
-            clock: &self.clock,
-            recorder: None,
-            plaintext: &mut self.plaintext,
-            urgent_at: Nanos::MAX,
-            draining: false,
-        }
+impl<S: Session, C: Clock> Policy<S, C> for Held<'_> {
+    fn context<'w>(&'w mut self, clock: &'w C, plaintext: &'w mut [u8]) -> Context<'w, C> {
+        Context::uncounted(self.script, clock, plaintext)
     }
 
     /// A connection has ended while it was at work: for the first time, or when it was asked again.
-    fn end_work(&mut self, held: &Held<B::Session>, outcome: Outcome) {
+    fn ended(
+        &mut self,
+        _: &mut EventLoop<S, C>,
+        _: usize,
+        connection: Box<Connection<S>>,
+        outcome: Outcome,
+    ) {
         self.at_work -= 1;
-        if held.connection.requests_done() > 0 {
+        if connection.requests_done() > 0 {
             self.record.lost += 1;
         } else {
             self.count_failed(outcome);
         }
     }
 
+    fn waits(&mut self, _: usize, connection: &mut Connection<S>, turn: Turn) -> Care {
+        let Turn::Think(_) = turn else { return Care::Busy };
+        connection.rest();
+        self.at_work -= 1;
+        self.idle += 1;
+        Care::Idle
+    }
+
+    fn lost(&mut self) {
+        self.idle -= 1;
+        self.record.lost += 1;
+    }
+}
+
+impl Held<'_> {
     fn count_failed(&mut self, outcome: Outcome) {
         let class = match outcome {
             Outcome::Failed(failure) => failure.to_string(),

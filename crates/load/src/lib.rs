@@ -8,6 +8,7 @@ pub mod check;
 mod collector;
 mod connection;
 pub mod error;
+mod event_loop;
 pub mod hold;
 mod mix;
 mod notes;

@@ -9,7 +9,7 @@ use tlslab_wire::names::{CipherSuite, TlsVersion};
 /// The notes on a run that offered this, with what its preflight saw, what its handshakes negotiated
 /// and their kinds.
 pub fn notes(
-    offer: &ClientSettings,
+    settings: &ClientSettings,
     preflight: &Preflight,
     facts: &[CountedFacts],
     kinds: Kinds,
@@ -17,14 +17,14 @@ pub fn notes(
     let first = &preflight.facts;
     let facts = || facts.iter().map(|counted| &counted.facts);
     let mut notes = Vec::new();
-    if offer.key_log.is_some() {
+    if settings.key_log.is_some() {
         notes.push(
             "the secrets of all connections were written to a key log: the run was slowed, and \
              whoever has the log can decrypt its traffic"
                 .to_owned(),
         );
     }
-    if offer.allow_obsolete {
+    if settings.allow_obsolete {
         let used = list(facts().flat_map(obsolete));
         notes.push(format!(
             "obsolete protocols, suites and keys were allowed; used: {}",

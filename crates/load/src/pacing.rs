@@ -9,7 +9,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{RngCore, SeedableRng};
 
 use crate::phase::Schedule;
-use tlslab_contract::spec::load::{ArrivalLaw, Rate};
+use tlslab_contract::spec::load::{ArrivalProcess, Rate};
 use tlslab_system::clock::{MILLISECOND, Nanos, SECOND};
 
 /// A rate over time, in pieces in which it changes evenly; the last one has no end.
@@ -47,19 +47,19 @@ impl Curve {
     /// The curve of a run that begins at `start`: its first rate through the warm-up, then the rate.
     pub fn new(rate: &Rate, start: Nanos, schedule: &Schedule) -> Self {
         let mut curve = Self(Vec::new());
-        let begin = schedule.measure;
+        let measure = schedule.measure;
         let levels = rate.levels();
         curve.add(start, levels[0], 0.0);
         match rate {
             Rate::Constant(_) => {}
             Rate::Ramp(ramp) => {
                 let seconds = ramp.over_ms as f64 / 1000.0;
-                curve.add(begin, ramp.from, (ramp.to - ramp.from) / seconds);
-                curve.add(begin + ramp.over_ms * MILLISECOND, ramp.to, 0.0);
+                curve.add(measure, ramp.from, (ramp.to - ramp.from) / seconds);
+                curve.add(measure + ramp.over_ms * MILLISECOND, ramp.to, 0.0);
             }
             Rate::Steps(steps) => {
                 for (index, step) in steps.iter().enumerate() {
-                    curve.add(schedule.step_begin(index), *step, 0.0);
+                    curve.add(schedule.step_start(index), *step, 0.0);
                 }
             }
         }
@@ -96,12 +96,12 @@ pub struct Arrivals {
     piece: usize,
     /// The next one's point in the process of rate one.
     count: f64,
-    law: Law,
+    process: Process,
     next: Nanos,
 }
 
 #[derive(Debug, Clone)]
-enum Law {
+enum Process {
     /// The number of the next one, over all workers, and the number of workers.
     Constant { number: u64, workers: u64 },
     /// Distances are exponential; their mean is the number of workers.
@@ -111,18 +111,24 @@ enum Law {
 impl Arrivals {
     /// What falls to one of several workers: of evenly spaced arrivals every N-th, of Poisson
     /// ones a process of its own, with its share of the rate.
-    pub fn new(curve: Curve, law: ArrivalLaw, seed: u64, worker: usize, workers: u32) -> Self {
-        let law = match law {
-            ArrivalLaw::Constant => {
-                Law::Constant { number: worker as u64, workers: workers.into() }
+    pub fn new(
+        curve: Curve,
+        process: ArrivalProcess,
+        seed: u64,
+        worker: usize,
+        workers: u32,
+    ) -> Self {
+        let process = match process {
+            ArrivalProcess::Constant => {
+                Process::Constant { number: worker as u64, workers: workers.into() }
             }
-            ArrivalLaw::Poisson => {
+            ArrivalProcess::Poisson => {
                 let mut random = ChaCha8Rng::seed_from_u64(seed);
                 random.set_stream(worker as u64);
-                Law::Poisson { random: Box::new(random), workers: workers.into() }
+                Process::Poisson { random: Box::new(random), workers: workers.into() }
             }
         };
-        let mut arrivals = Self { curve, piece: 0, count: 0.0, law, next: 0 };
+        let mut arrivals = Self { curve, piece: 0, count: 0.0, process, next: 0 };
         arrivals.draw();
         arrivals
     }
@@ -140,15 +146,15 @@ impl Arrivals {
     }
 
     fn draw(&mut self) {
-        self.count = match &mut self.law {
+        self.count = match &mut self.process {
             // The first is due half a distance after the start, so that the edges of a measurement of
             // whole distances fall between arrivals.
-            Law::Constant { number, workers } => {
+            Process::Constant { number, workers } => {
                 let count = *number as f64 + 0.5;
                 *number += *workers;
                 count
             }
-            Law::Poisson { random, workers } => {
+            Process::Poisson { random, workers } => {
                 // 53 bits, in (0, 1].
                 let uniform = ((random.next_u64() >> 11) + 1) as f64 / (1_u64 << 53) as f64;
                 self.count - uniform.ln() * *workers
@@ -168,7 +174,7 @@ pub struct Pacing {
     seen: u64,
     taken: u64,
     /// Of those seen, the ones about which was asked whether they were blocked.
-    judged: u64,
+    counted: u64,
     /// How many may still become due, in a run that ends by count.
     left: u64,
 }
@@ -177,7 +183,7 @@ impl Pacing {
     /// Nothing is due yet.
     pub fn new(arrivals: Arrivals) -> Self {
         let (due, starting) = (arrivals.clone(), arrivals);
-        Self { due, starting, seen: 0, taken: 0, judged: 0, left: u64::MAX }
+        Self { due, starting, seen: 0, taken: 0, counted: 0, left: u64::MAX }
     }
 
     /// When the next arrival is due; never, when none is left.
@@ -211,15 +217,15 @@ impl Pacing {
 
     /// How many have come to wait since this was last asked.
     pub fn newly_waiting(&mut self) -> u64 {
-        let new = self.seen - self.judged.max(self.taken);
-        self.judged = self.seen;
+        let new = self.seen - self.counted.max(self.taken);
+        self.counted = self.seen;
         new
     }
 
     /// Begins to count anew: how many are waiting; only N more may become due.
     pub fn begin(&mut self, left: u64) -> u64 {
         self.left = left;
-        self.judged = self.taken;
+        self.counted = self.taken;
         self.waiting()
     }
 }
@@ -240,8 +246,8 @@ mod tests {
         Curve::new(spec.load.rate.as_ref().unwrap(), SECOND, &schedule)
     }
 
-    fn all(rate: &str, law: ArrivalLaw, worker: usize, workers: u32) -> Vec<f64> {
-        let mut arrivals = Arrivals::new(curve(rate), law, 1, worker, workers);
+    fn all(rate: &str, process: ArrivalProcess, worker: usize, workers: u32) -> Vec<f64> {
+        let mut arrivals = Arrivals::new(curve(rate), process, 1, worker, workers);
         let until = 12 * SECOND;
         let mut instants = Vec::new();
         while arrivals.next() < until {
@@ -257,7 +263,7 @@ mod tests {
 
     #[test]
     fn evenly_spaced_arrivals_are_where_they_should_be() {
-        let instants = all(r#"{"constant":100}"#, ArrivalLaw::Constant, 0, 1);
+        let instants = all(r#"{"constant":100}"#, ArrivalProcess::Constant, 0, 1);
         assert_eq!(instants.len(), 1_100);
         for (number, at) in instants.iter().enumerate() {
             assert!((at - ((number as f64 + 0.5) / 100.0 - 1.0)).abs() < 2e-9, "{number}: {at}");
@@ -266,9 +272,9 @@ mod tests {
 
     #[test]
     fn workers_interleave_to_the_same_arrivals() {
-        let one = all(r#"{"constant":100}"#, ArrivalLaw::Constant, 0, 1);
+        let one = all(r#"{"constant":100}"#, ArrivalProcess::Constant, 0, 1);
         let mut three: Vec<f64> = (0..3)
-            .flat_map(|worker| all(r#"{"constant":100}"#, ArrivalLaw::Constant, worker, 3))
+            .flat_map(|worker| all(r#"{"constant":100}"#, ArrivalProcess::Constant, worker, 3))
             .collect();
         three.sort_by(f64::total_cmp);
         assert_eq!(three, one);
@@ -277,17 +283,17 @@ mod tests {
     #[test]
     fn ramps_and_steps_have_the_integral_of_their_rate() {
         let ramp = r#"{"ramp":{"from":100,"to":500,"over_ms":4000}}"#;
-        let instants = all(ramp, ArrivalLaw::Constant, 0, 1);
+        let instants = all(ramp, ArrivalProcess::Constant, 0, 1);
         assert_eq!(between(&instants, -1.0, 0.0), 100);
         // 100 t + 50 t^2 in the ramp, 500 a second after it.
         assert_eq!(between(&instants, 0.0, 2.0), 400);
         assert_eq!(between(&instants, 0.0, 4.0), 1_200);
         assert_eq!(between(&instants, 4.0, 10.0), 3_000);
         let down =
-            all(r#"{"ramp":{"from":100,"to":0,"over_ms":4000}}"#, ArrivalLaw::Constant, 0, 1);
+            all(r#"{"ramp":{"from":100,"to":0,"over_ms":4000}}"#, ArrivalProcess::Constant, 0, 1);
         assert_eq!(between(&down, 0.0, 4.0), 200);
         assert_eq!(between(&down, 4.0, 10.0), 0);
-        let steps = all(r#"{"steps":[100,300,50,200]}"#, ArrivalLaw::Constant, 0, 1);
+        let steps = all(r#"{"steps":[100,300,50,200]}"#, ArrivalProcess::Constant, 0, 1);
         let counts: Vec<_> =
             (0..4).map(|k| between(&steps, f64::from(k) * 2.5, f64::from(k + 1) * 2.5)).collect();
         assert_eq!(counts, [250, 750, 125, 500]);
@@ -295,10 +301,10 @@ mod tests {
 
     #[test]
     fn poisson_arrivals_are_exponential_independent_and_repeatable() {
-        let law = ArrivalLaw::Poisson;
+        let process = ArrivalProcess::Poisson;
         let (rate, workers) = (r#"{"constant":2000}"#, 2);
-        let (first, second) = (all(rate, law, 0, workers), all(rate, law, 1, workers));
-        assert_eq!(first, all(rate, law, 0, workers), "a seed makes the same instants");
+        let (first, second) = (all(rate, process, 0, workers), all(rate, process, 1, workers));
+        assert_eq!(first, all(rate, process, 0, workers), "a seed makes the same instants");
         assert_ne!(first, second, "workers have streams of their own");
         let mut both = [first, second].concat();
         both.sort_by(f64::total_cmp);
@@ -315,7 +321,8 @@ mod tests {
 
     #[test]
     fn arrivals_wait_in_order_and_are_counted_once() {
-        let arrivals = Arrivals::new(curve(r#"{"constant":10}"#), ArrivalLaw::Constant, 1, 0, 1);
+        let arrivals =
+            Arrivals::new(curve(r#"{"constant":10}"#), ArrivalProcess::Constant, 1, 0, 1);
         let mut pacing = Pacing::new(arrivals);
         let first = pacing.next_due();
         assert_eq!((pacing.look(first), pacing.waiting()), (0, 0));
@@ -323,7 +330,7 @@ mod tests {
         assert_eq!(pacing.take(), Some(first));
         assert_eq!((pacing.newly_waiting(), pacing.newly_waiting()), (4, 0));
         assert_eq!((pacing.look(2 * SECOND), pacing.newly_waiting()), (5, 5));
-        assert_eq!(pacing.begin(2), 9, "what waits is judged anew");
+        assert_eq!(pacing.begin(2), 9, "what waits is counted anew");
         assert_eq!((pacing.look(9 * SECOND), pacing.next_due()), (2, Nanos::MAX));
         assert_eq!(pacing.newly_waiting(), 11);
         let taken = std::iter::from_fn(|| pacing.take()).count();

@@ -58,7 +58,7 @@ impl Schedule {
     }
 
     /// When a step begins, counted from 0.
-    pub fn step_begin(&self, step: usize) -> Nanos {
+    pub fn step_start(&self, step: usize) -> Nanos {
         self.measure + self.step * step as Nanos
     }
 
@@ -95,7 +95,7 @@ impl Schedule {
             Phase::Warmup => Some(self.measure),
             Phase::Measure => {
                 let step = self.step_at(now) + 1;
-                let next = (step < self.steps).then(|| self.step_begin(step));
+                let next = (step < self.steps).then(|| self.step_start(step));
                 next.into_iter().chain(self.drain).min()
             }
             Phase::Drain => self.drain.map(|drain| drain + DRAIN),

@@ -1,15 +1,18 @@
 //! The one connection before the load: is this the server, and the handshake, that was asked for?
 
-use crate::connection::{Connection, Context, Script, Start, Turn};
+use crate::connection::{Connection, Context, Script, Start};
+use crate::event_loop::{Entry, EventLoop, Policy};
 use tlslab_contract::record::Preflight;
 use tlslab_system::clock::{Clock, MILLISECOND, MonotonicClock, Nanos};
-use tlslab_system::poller::Poller;
 use tlslab_system::socket;
 use tlslab_tls::certificates::describe;
 use tlslab_tls::rustls::RustlsBackend;
 use tlslab_tls::{Backend, HandshakeKind, Negotiated, Session};
 use tlslab_wire::http::body::hexadecimal;
-use tlslab_wire::outcome::{Failure, Mismatch, Outcome};
+use tlslab_wire::outcome::{Failure, Mismatch, Outcome, Step};
+
+/// How often a waiting preflight looks at its deadline.
+const LOOK: Nanos = 20 * MILLISECOND;
 
 /// Why the preflight connection did not do what was asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -78,10 +81,8 @@ fn try_session<S: Session>(
     wanted: HandshakeKind,
     script: &Script,
 ) -> PreflightResult {
-    let clock = MonotonicClock;
-    let begin = Start { wanted, ..Start::full(0) };
-    let mut connection = Connection::start(make_session, script, &clock, begin).map_err(failed)?;
-    let outcome = drive(&mut connection, script, &clock).map_err(failed)?;
+    let start = Start { wanted, ..Start::full(0) };
+    let (connection, outcome) = Trial::make(make_session, script, start).map_err(failed)?;
     let response = connection.last_response();
     if outcome != Outcome::Completed {
         return Err(Box::new(PreflightError {
@@ -106,43 +107,49 @@ fn try_session<S: Session>(
     Ok(PreflightConnection { preflight, certificates, gained: connection.session().gained() })
 }
 
-fn drive<S: Session>(
-    connection: &mut Connection<S>,
-    script: &Script,
-    clock: &MonotonicClock,
-) -> Result<Outcome, Failure> {
-    let step = connection.step();
-    let system = |e: std::io::Error| socket::failure(&e, step);
-    let mut poller = Poller::new().map_err(system)?;
-    poller.add(&connection.socket, 0, true).map_err(system)?;
-    let mut plaintext = vec![0; 16 * 1024];
-    let mut context = Context {
-        script,
-        clock,
-        recorder: None,
-        plaintext: &mut plaintext,
-        urgent_at: Nanos::MAX,
-        draining: false,
-    };
-    let mut ready = Vec::new();
-    loop {
-        match connection.advance(&mut context) {
-            Turn::Ended(outcome) => return Ok(outcome),
-            Turn::Write => poller.change(&connection.socket, 0, true).map_err(system)?,
-            Turn::Read | Turn::Think(_) => {}
-        }
-        poller.wait(clock.now() + WAIT, &mut ready).map_err(system)?;
-        for event in &ready {
-            connection.socket.became_readable(event.ended);
-        }
-        if let Some(Turn::Ended(outcome)) = connection.expire(clock.now(), &mut context) {
-            return Ok(outcome);
+/// One connection, which is kept when it has ended.
+struct Trial<'r, S> {
+    script: &'r Script,
+    ended: Option<(Box<Connection<S>>, Outcome)>,
+}
+
+impl<'r, S: Session> Trial<'r, S> {
+    /// Makes the connection, to its end.
+    fn make(
+        make_session: impl FnOnce() -> Result<S, Failure>,
+        script: &'r Script,
+        start: Start,
+    ) -> Result<(Box<Connection<S>>, Outcome), Failure> {
+        let system = |e: std::io::Error| socket::failure(&e, Step::Connect);
+        let mut events = EventLoop::new(1, LOOK, MonotonicClock).map_err(system)?;
+        let mut trial = Self { script, ended: None };
+        let connection = Connection::start(make_session, script, events.clock(), start)?;
+        events.attach(&mut trial, 0, Box::new(connection), Entry::default())?;
+        loop {
+            if let Some(ended) = trial.ended.take() {
+                return Ok(ended);
+            }
+            let until = events.now() + LOOK;
+            events.turn(&mut trial, until).map_err(system)?;
         }
     }
 }
 
-/// How often a waiting preflight looks at its deadline.
-const WAIT: Nanos = 20 * MILLISECOND;
+impl<S: Session, C: Clock> Policy<S, C> for Trial<'_, S> {
+    fn context<'w>(&'w mut self, clock: &'w C, plaintext: &'w mut [u8]) -> Context<'w, C> {
+        Context::uncounted(self.script, clock, plaintext)
+    }
+
+    fn ended(
+        &mut self,
+        _: &mut EventLoop<S, C>,
+        _: usize,
+        connection: Box<Connection<S>>,
+        outcome: Outcome,
+    ) {
+        self.ended = Some((connection, outcome));
+    }
+}
 
 fn explain<S: Session>(outcome: Outcome, connection: &Connection<S>) -> String {
     match (outcome, connection.facts()) {

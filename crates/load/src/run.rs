@@ -7,7 +7,7 @@ use std::sync::{Barrier, Mutex};
 use std::thread::{self, ScopedJoinHandle};
 use std::time::Duration;
 
-use crate::check::{Checked, script};
+use crate::check::Checked;
 use crate::connection::Script;
 use crate::error::RunError;
 use crate::mix::Mix;
@@ -47,10 +47,12 @@ pub fn run(
     interrupt: &AtomicBool,
 ) -> Result<RunRecord, RunError> {
     observer.preflight(checked);
-    let offer = &checked.offer;
+    let settings = &checked.settings;
     match checked.backend {
-        Choice::Rustls => load(spec, checked, observer, interrupt, || RustlsBackend::new(offer)),
-        Choice::Openssl => load(spec, checked, observer, interrupt, || OpensslBackend::new(offer)),
+        Choice::Rustls => load(spec, checked, observer, interrupt, || RustlsBackend::new(settings)),
+        Choice::Openssl => {
+            load(spec, checked, observer, interrupt, || OpensslBackend::new(settings))
+        }
     }
 }
 
@@ -62,13 +64,12 @@ fn load<B: Backend>(
     make: impl Fn() -> Result<B, BackendError> + Sync,
 ) -> Result<RunRecord, RunError> {
     let threads = spec.spec().threads as usize;
-    let script = Script { body: checked.body, ..script(spec, checked.permit) };
     let statuses: Vec<WorkerStatus> = (0..threads).map(|_| WorkerStatus::default()).collect();
     let gate = Gate::new(threads);
     let overflows = Overflows::begin(checked.permit.address);
     let refill = refill(checked);
-    let job =
-        Job { spec: spec.spec(), refill, script: &script, permit: &checked.permit, interrupt };
+    let (script, permit) = (&checked.script, &checked.permit);
+    let job = Job { spec: spec.spec(), refill, script, permit, interrupt };
     let first_error = Mutex::new(None);
     if spec.spec().tls.resume != Resume::None {
         observer.phase("prime", MonotonicClock.now());
@@ -351,10 +352,10 @@ fn record(
     let flight = notes.flight.times();
     let (count, listen_overflows) = (notes.slow_connects, overflows.since());
     let slow_connects = SlowConnects { count, listen_overflows };
-    let mut remarks = remarks(&checked.offer, &checked.preflight, &notes.facts, notes.kinds);
+    let mut remarks = remarks(&checked.settings, &checked.preflight, &notes.facts, notes.kinds);
     remarks.extend_from_slice(&checked.notes);
     remarks.extend(backlog::note(slow_connects));
-    let own = checked.offer.client_identity.as_ref();
+    let own = checked.settings.client_identity.as_ref();
     RunRecord {
         schema: RECORD_SCHEMA.to_owned(),
         spec: request.clone(),

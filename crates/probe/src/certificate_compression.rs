@@ -12,7 +12,7 @@ use rustls::{
     SignatureScheme,
 };
 
-use super::Prober;
+use super::asker::Asker;
 use super::connection::Stop;
 use tlslab_wire::tls::registry::Protocol;
 
@@ -24,36 +24,35 @@ static ALGORITHMS: [(Witness, &str); 3] = [
 ];
 
 thread_local! {
-    /// Whether a witness was called on this thread, which makes one connection at a time.
+    /// Whether a witness was called on this thread, which makes one connection at a time. rustls takes
+    /// decompressors by `&'static` and calls them without a connection: they can note a call only here.
     static CALLED: Cell<bool> = const { Cell::new(false) };
 }
 
-impl Prober {
-    /// The algorithms by which the server compresses its certificate, each offered alone.
-    pub(super) fn compresses_certificates(&mut self) -> Result<Option<Vec<String>>, Stop> {
-        if !self.has(Protocol::Tls13) {
-            return Ok(None);
-        }
-        let mut names = Vec::new();
-        for (witness, name) in &ALGORITHMS {
-            if self.compresses_by(witness)? {
-                names.push((*name).to_owned());
-            }
-        }
-        Ok(Some(names))
+/// The algorithms by which the server compresses its certificate, each offered alone.
+pub fn compresses_certificates(asker: &mut Asker) -> Result<Option<Vec<String>>, Stop> {
+    if !asker.has(Protocol::Tls13) {
+        return Ok(None);
     }
+    let mut names = Vec::new();
+    for (witness, name) in &ALGORITHMS {
+        if compresses_by(asker, witness)? {
+            names.push((*name).to_owned());
+        }
+    }
+    Ok(Some(names))
+}
 
-    fn compresses_by(&mut self, witness: &'static Witness) -> Result<bool, Stop> {
-        let Some(mut connection) = client(witness, &self.server_name) else { return Ok(false) };
-        let mut line = self.connector.dial()?;
-        CALLED.set(false);
-        while connection.is_handshaking() && !CALLED.get() {
-            if connection.complete_io(&mut line).is_err() {
-                break;
-            }
+fn compresses_by(asker: &mut Asker, witness: &'static Witness) -> Result<bool, Stop> {
+    let Some(mut connection) = client(witness, asker.server_name()) else { return Ok(false) };
+    let mut stream = asker.connect()?;
+    CALLED.set(false);
+    while connection.is_handshaking() && !CALLED.get() {
+        if connection.complete_io(&mut stream).is_err() {
+            break;
         }
-        Ok(CALLED.get())
     }
+    Ok(CALLED.get())
 }
 
 fn client(witness: &'static Witness, server_name: &str) -> Option<ClientConnection> {

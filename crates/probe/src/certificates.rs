@@ -12,9 +12,10 @@ use openssl::x509::{X509, X509PurposeId, X509StoreContext, X509VerifyResult};
 use rustls_pki_types::{CertificateDer, ServerName};
 use webpki::EndEntityCert;
 
+use super::asker::Asker;
 use super::connection::Stop;
+use super::handshake;
 use super::record::{Chain, Staple};
-use super::{Prober, handshake};
 use tlslab_tls::TrustAnchors;
 use tlslab_tls::certificates::describe;
 use tlslab_wire::names::{SignatureKey, SignatureScheme};
@@ -29,89 +30,98 @@ const NAME_LIMIT: usize = 256;
 /// What the server sent: its chain in DER, and the OCSP response with it.
 type Sent = (Vec<Vec<u8>>, Option<Vec<u8>>);
 
-impl Prober {
-    /// Finds each chain once, by its first certificate, with the versions in which it was sent.
-    pub(super) fn find_certificates(&mut self, chains: &mut Vec<Chain>) -> Result<(), Stop> {
-        let mut seen: Vec<Vec<u8>> = Vec::new();
-        let mut add = |(chain, staple): Sent, version, prober: &Self| {
-            let Some(own) = chain.first() else { return };
-            if let Some(at) = seen.iter().position(|other| other == own) {
-                if !chains[at].versions.contains(&version) {
-                    chains[at].versions.push(version);
-                }
-                return;
+/// Finds each chain once, by its first certificate, with the versions in which it was sent.
+pub fn find_certificates(
+    asker: &mut Asker,
+    trust: &TrustAnchors,
+    chains: &mut Vec<Chain>,
+) -> Result<(), Stop> {
+    let mut seen: Vec<Vec<u8>> = Vec::new();
+    let server_name = asker.server_name().to_owned();
+    let mut add = |(chain, staple): Sent, version| {
+        let Some(own) = chain.first() else { return };
+        if let Some(at) = seen.iter().position(|other| other == own) {
+            if !chains[at].versions.contains(&version) {
+                chains[at].versions.push(version);
             }
-            if let Some(found) = prober.judge(&chain, staple.as_deref(), version) {
-                seen.push(own.clone());
-                chains.push(found);
-            }
-        };
-        if self.has(Protocol::Tls13) {
-            for schemes in handshake::known_families() {
-                if let Some(sent) = self.chain_of_tls13(&schemes)? {
-                    add(sent, Protocol::Tls13, self);
-                }
+            return;
+        }
+        if let Some(found) = describe_chain(&chain, staple.as_deref(), version, trust, &server_name)
+        {
+            seen.push(own.clone());
+            chains.push(found);
+        }
+    };
+    if asker.has(Protocol::Tls13) {
+        for schemes in handshake::known_families() {
+            if let Some(sent) = chain_of_tls13(asker, &schemes)? {
+                add(sent, Protocol::Tls13);
             }
         }
-        if let Some(hello) = self.legacy_hello() {
-            let version = hello.versions[0];
-            for (authentication, schemes) in kinds() {
-                if let Some(sent) = self.chain_in_the_clear(&hello, authentication, schemes)? {
-                    add(sent, version, self);
-                }
+    }
+    if let Some(hello) = asker.legacy_hello() {
+        let version = hello.versions[0];
+        for (authentication, schemes) in kinds() {
+            if let Some(sent) = chain_in_the_clear(asker, &hello, authentication, schemes)? {
+                add(sent, version);
             }
         }
-        Ok(())
     }
+    Ok(())
+}
 
-    fn chain_of_tls13(&mut self, schemes: &[u16]) -> Result<Option<Sent>, Stop> {
-        let terms = handshake::Terms::new(Protocol::Tls13).and_then(|terms| terms.schemes(schemes));
-        let Ok(stream) = self.shake(terms)? else { return Ok(None) };
-        let chain = stream.ssl().peer_cert_chain().into_iter().flatten();
-        let chain = chain.filter_map(|certificate| certificate.to_der().ok()).collect();
-        Ok(Some((chain, stream.ssl().ocsp_status().map(<[u8]>::to_vec))))
-    }
+fn chain_of_tls13(asker: &mut Asker, schemes: &[u16]) -> Result<Option<Sent>, Stop> {
+    let terms = handshake::Terms::new(Protocol::Tls13).and_then(|terms| terms.schemes(schemes));
+    let Ok(stream) = handshake::shake(asker, terms)? else { return Ok(None) };
+    let chain = stream.ssl().peer_cert_chain().into_iter().flatten();
+    let chain = chain.filter_map(|certificate| certificate.to_der().ok()).collect();
+    Ok(Some((chain, stream.ssl().ocsp_status().map(<[u8]>::to_vec))))
+}
 
-    fn chain_in_the_clear(
-        &mut self,
-        hello: &ClientHello,
-        authentication: Authentication,
-        schemes: Vec<u16>,
-    ) -> Result<Option<Sent>, Stop> {
-        let fits = |suite: &u16| registry::authentication(*suite) == Some(authentication);
-        let suites: Vec<u16> = hello.suites.iter().copied().filter(fits).collect();
-        if suites.is_empty() {
-            return Ok(None);
-        }
-        let answer = self.ask(&ClientHello { suites, schemes, ..hello.clone() })?;
-        Ok(answer.ok().map(|flight| (flight.certificates, flight.staple)))
+fn chain_in_the_clear(
+    asker: &mut Asker,
+    hello: &ClientHello,
+    authentication: Authentication,
+    schemes: Vec<u16>,
+) -> Result<Option<Sent>, Stop> {
+    let fits = |suite: &u16| registry::authentication(*suite) == Some(authentication);
+    let suites: Vec<u16> = hello.suites.iter().copied().filter(fits).collect();
+    if suites.is_empty() {
+        return Ok(None);
     }
+    let answer = asker.ask(&ClientHello { suites, schemes, ..hello.clone() })?;
+    Ok(answer.ok().map(|flight| (flight.certificates, flight.staple)))
+}
 
-    fn judge(&self, chain: &[Vec<u8>], staple: Option<&[u8]>, version: Protocol) -> Option<Chain> {
-        let certificate = describe(chain)?;
-        let parsed: Vec<X509> = chain.iter().filter_map(|der| X509::from_der(der).ok()).collect();
-        let own = parsed.first()?;
-        let names = names(own);
-        let problem = match &self.trust {
-            TrustAnchors::Anyone => None,
-            TrustAnchors::Certificates(anchors) => Some(problem(anchors, &parsed)),
-        };
-        Some(Chain {
-            versions: vec![version],
-            certificate,
-            bytes: chain[0].len(),
-            signature_algorithm: algorithm(own),
-            names_count: names.len(),
-            names: names.into_iter().take(NAMES_LIMIT).collect(),
-            name_matches: is_for(&chain[0], &self.server_name),
-            in_order: parsed
-                .windows(2)
-                .all(|pair| pair[1].issued(&pair[0]) == X509VerifyResult::OK),
-            trusted: problem.as_ref().map(Option::is_none),
-            problem: problem.flatten(),
-            staple: staple.map(describe_staple),
-        })
-    }
+/// What a chain says, and whether it leads to an anchor.
+fn describe_chain(
+    chain: &[Vec<u8>],
+    staple: Option<&[u8]>,
+    version: Protocol,
+    trust: &TrustAnchors,
+    server_name: &str,
+) -> Option<Chain> {
+    let certificate = describe(chain)?;
+    let parsed: Vec<X509> = chain.iter().filter_map(|der| X509::from_der(der).ok()).collect();
+    let own = parsed.first()?;
+    let names = names(own);
+    let problem = match trust {
+        TrustAnchors::Anyone => None,
+        TrustAnchors::Certificates(anchors) => Some(problem(anchors, &parsed)),
+    };
+    Some(Chain {
+        versions: vec![version],
+        certificate,
+        bytes: chain[0].len(),
+        signature_algorithm: algorithm(own),
+        names_count: names.len(),
+        names: names.into_iter().take(NAMES_LIMIT).collect(),
+        name_matches: is_for(&chain[0], server_name),
+        in_order: parsed.windows(2).all(|pair| pair[1].issued(&pair[0]) == X509VerifyResult::OK),
+        trusted: problem.as_ref().map(Option::is_none),
+        problem: problem.flatten(),
+        staple: staple.map(describe_staple),
+    })
 }
 
 /// The kinds of key that suites up to TLS 1.2 name, and the schemes to ask for them with.

@@ -71,7 +71,7 @@ impl Connector {
     }
 
     /// Makes a connection, as soon as there may be one.
-    pub fn dial(&mut self) -> Result<ProbeConnection, Stop> {
+    pub fn connect(&mut self) -> Result<ProbeConnection, Stop> {
         if self.connections == self.limits.connections {
             return Err(Stop::Connections(self.connections));
         }
@@ -92,8 +92,7 @@ impl Connector {
 
     /// Sends a ClientHello, and gives the server's answer.
     pub fn ask(&mut self, hello: &ClientHello) -> Result<Answer, Stop> {
-        let mut line = self.dial()?;
-        Ok(line.ask(&hello.bytes(random)))
+        Ok(self.connect()?.ask(&hello.bytes(random)))
     }
 }
 

@@ -12,9 +12,10 @@ use openssl::ssl::{
     SslOptions, SslSession, SslStream, SslVerifyMode, SslVersion, StatusType,
 };
 
+use super::asker::Asker;
 use super::connection::{ProbeConnection, Stop, refusal};
 use super::enumerate::{Found, enumerate};
-use super::{Prober, Renegotiation};
+use super::{Renegotiation, protections};
 use tlslab_tls::EarlyData;
 use tlslab_tls::openssl::ffi;
 use tlslab_wire::sanitize::sanitize;
@@ -112,72 +113,69 @@ impl Terms {
     }
 }
 
-impl Prober {
-    /// Makes a handshake on these terms.
-    pub(super) fn shake(
-        &mut self,
-        terms: Result<Terms, ErrorStack>,
-    ) -> Result<Result<SslStream<ProbeConnection>, Refusal>, Stop> {
-        let version = terms.as_ref().map_or(Protocol::Tls12, |terms| terms.version);
-        let ssl = match terms.and_then(|terms| terms.session_of(self.sni.as_deref())) {
-            Ok(ssl) => ssl,
-            Err(errors) => return Ok(Err(of_library(&errors))),
-        };
-        let line = self.connector.dial()?;
-        Ok(match ssl.connect(line) {
-            Ok(stream) if stream.ssl().version2() != ssl_version(version) => {
-                Err(Refusal::other("version", "chose another version".to_owned()))
-            }
-            Ok(stream) => Ok(stream),
-            Err(HandshakeError::SetupFailure(errors)) => Err(of_library(&errors)),
-            Err(HandshakeError::Failure(stream) | HandshakeError::WouldBlock(stream)) => {
-                Err(of_error(stream.error()))
-            }
-        })
-    }
+/// Makes a handshake on these terms.
+pub fn shake(
+    asker: &mut Asker,
+    terms: Result<Terms, ErrorStack>,
+) -> Result<Result<SslStream<ProbeConnection>, Refusal>, Stop> {
+    let version = terms.as_ref().map_or(Protocol::Tls12, |terms| terms.version);
+    let ssl = match terms.and_then(|terms| terms.session_of(asker.sni())) {
+        Ok(ssl) => ssl,
+        Err(errors) => return Ok(Err(of_library(&errors))),
+    };
+    Ok(match ssl.connect(asker.connect()?) {
+        Ok(stream) if stream.ssl().version2() != ssl_version(version) => {
+            Err(Refusal::other("version", "chose another version".to_owned()))
+        }
+        Ok(stream) => Ok(stream),
+        Err(HandshakeError::SetupFailure(errors)) => Err(of_library(&errors)),
+        Err(HandshakeError::Failure(stream) | HandshakeError::WouldBlock(stream)) => {
+            Err(of_error(stream.error()))
+        }
+    })
+}
 
-    /// Makes a handshake on these terms with early data; what became of that.
-    pub(super) fn shake_early(
-        &mut self,
-        terms: Result<Terms, ErrorStack>,
-        plaintext: &[u8],
-    ) -> Result<EarlyData, Stop> {
-        let Ok(ssl) = terms.and_then(|terms| terms.session_of(self.sni.as_deref())) else {
-            return Ok(EarlyData::None);
-        };
-        let Ok(mut stream) = SslStream::new(ssl, self.connector.dial()?) else {
-            return Ok(EarlyData::None);
-        };
-        let shaken = stream.write_early_data(plaintext).and_then(|_| stream.connect());
-        Ok(shaken.map_or(EarlyData::None, |()| ffi::early_data(stream.ssl())))
-    }
+/// Makes a handshake on these terms with early data; what became of that.
+pub fn shake_early(
+    asker: &mut Asker,
+    terms: Result<Terms, ErrorStack>,
+    plaintext: &[u8],
+) -> Result<EarlyData, Stop> {
+    let Ok(ssl) = terms.and_then(|terms| terms.session_of(asker.sni())) else {
+        return Ok(EarlyData::None);
+    };
+    let Ok(mut stream) = SslStream::new(ssl, asker.connect()?) else {
+        return Ok(EarlyData::None);
+    };
+    let shaken = stream.write_early_data(plaintext).and_then(|_| stream.connect());
+    Ok(shaken.map_or(EarlyData::None, |()| ffi::early_data(stream.ssl())))
+}
 
-    /// The schemes by which the server signs handshakes of TLS 1.3.
-    pub(super) fn schemes_of_tls13(&mut self) -> Result<Found<()>, Stop> {
-        enumerate(&known_families(), |schemes| {
-            let terms = Terms::new(Protocol::Tls13).and_then(|terms| terms.schemes(schemes));
-            Ok(self.shake(terms)?.and_then(|stream| {
-                let name = ffi::peer_signature_name(stream.ssl()).unwrap_or_default();
-                let words = format!("signed by {}", sanitize(name, 64));
-                let number = registry::scheme_number(name);
-                number.map(|n| (n, ())).ok_or_else(|| Refusal::other("signature_scheme", words))
-            }))
-        })
-    }
+/// The schemes by which the server signs handshakes of TLS 1.3.
+pub fn schemes_of_tls13(asker: &mut Asker) -> Result<Found<()>, Stop> {
+    enumerate(&known_families(), |schemes| {
+        let terms = Terms::new(Protocol::Tls13).and_then(|terms| terms.schemes(schemes));
+        Ok(shake(asker, terms)?.and_then(|stream| {
+            let name = ffi::peer_signature_name(stream.ssl()).unwrap_or_default();
+            let words = format!("signed by {}", sanitize(name, 64));
+            let number = registry::scheme_number(name);
+            number.map(|n| (n, ())).ok_or_else(|| Refusal::other("signature_scheme", words))
+        }))
+    })
+}
 
-    /// Whether the server has secure renegotiation, and lets a client begin one.
-    pub(super) fn find_renegotiation(&mut self) -> Result<Renegotiation, Stop> {
-        let Some(version) = self.newest_legacy() else { return Ok(Renegotiation::default()) };
-        let Ok(mut stream) = self.shake(Terms::new(version))? else {
-            return Ok(Renegotiation {
-                secure: self.indicates_renegotiation()?,
-                client_initiated: None,
-            });
-        };
-        let secure = secure_renegotiation(&stream);
-        stream.get_mut().hurry(SHORT_WHILE);
-        Ok(Renegotiation { secure: Some(secure), client_initiated: Some(renegotiate(&mut stream)) })
-    }
+/// Whether the server has secure renegotiation, and lets a client begin one.
+pub fn find_renegotiation(asker: &mut Asker) -> Result<Renegotiation, Stop> {
+    let Some(version) = asker.newest_legacy() else { return Ok(Renegotiation::default()) };
+    let Ok(mut stream) = shake(asker, Terms::new(version))? else {
+        return Ok(Renegotiation {
+            secure: protections::indicates_renegotiation(asker)?,
+            client_initiated: None,
+        });
+    };
+    let secure = secure_renegotiation(&stream);
+    stream.get_mut().hurry(SHORT_WHILE);
+    Ok(Renegotiation { secure: Some(secure), client_initiated: Some(renegotiate(&mut stream)) })
 }
 
 /// The schemes of TLS 1.3 that this OpenSSL can verify, by kind of key. DSA has none there.

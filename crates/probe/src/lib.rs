@@ -7,6 +7,7 @@
 //! TLS 1.3 encrypts, and what comes after a handshake, is learned by real ones (`handshake`,
 //! `sessions`, `certificate_compression`).
 
+mod asker;
 mod certificate_compression;
 mod certificates;
 mod connection;
@@ -37,10 +38,8 @@ pub use spec::{CheckedProbe, PROBE_SPEC_SCHEMA, ProbeLimits, ProbeOffer, ProbeSp
 pub use tlslab_wire::tls::answer::Refusal;
 pub use tlslab_wire::tls::registry::Protocol;
 
-use connection::{Connector, Stop};
-use tlslab_wire::tls::answer::{Answer, Flight};
-use tlslab_wire::tls::client_hello::ClientHello;
-use tlslab_wire::tls::registry;
+use asker::Asker;
+use connection::Stop;
 
 /// Why a probe found nothing.
 #[derive(Debug, thiserror::Error)]
@@ -111,10 +110,10 @@ impl From<Stop> for End {
 pub fn probe(spec: &CheckedProbe, trust: TrustAnchors) -> Result<ProbeRecord, ProbeError> {
     let each = Duration::from_millis(spec.spec().limits.connection_ms.into());
     let permit = guard::permit_host(spec.target(), &spec.spec().allow, each)?;
-    let mut prober = Prober::new(spec, permit, trust);
+    let mut asker = Asker::new(spec, permit);
     let mut record = empty_record(spec, permit);
     let target = record.target.clone();
-    match prober.fill(spec, &mut record) {
+    match fill(&mut asker, &trust, spec, &mut record) {
         Ok(()) => {}
         Err(End::NoTls(refusal)) => return Err(ProbeError::NoTls { target, refusal }),
         Err(End::Stop(Stop::Connect { number: 1, failure })) => {
@@ -122,8 +121,8 @@ pub fn probe(spec: &CheckedProbe, trust: TrustAnchors) -> Result<ProbeRecord, Pr
         }
         Err(End::Stop(stop)) => record.incomplete = Some(stop.to_string()),
     }
-    record.connections = prober.connector.connections;
-    record.seconds = prober.connector.elapsed().as_secs_f64();
+    record.connections = asker.connections();
+    record.seconds = asker.elapsed().as_secs_f64();
     Ok(record)
 }
 
@@ -155,147 +154,56 @@ fn empty_record(spec: &CheckedProbe, permit: Permit) -> ProbeRecord {
     }
 }
 
-/// Asks, and keeps what later questions depend on.
-struct Prober {
-    connector: Connector,
-    /// The name for the certificate check.
-    server_name: String,
-    /// The name for SNI.
-    sni: Option<String>,
-    trust: TrustAnchors,
-    /// The versions that the server has, newest first.
-    versions: Vec<Protocol>,
-    /// The most suites that the server takes in one offer.
-    suites_at_once: usize,
-    /// The suites of the newest version up to TLS 1.2, once they are known.
-    legacy_suites: Vec<u16>,
+/// Asks what the specification wants to know, one topic after the other.
+fn fill(
+    asker: &mut Asker,
+    trust: &TrustAnchors,
+    spec: &CheckedProbe,
+    record: &mut ProbeRecord,
+) -> Result<(), End> {
+    for offer in &spec.spec().offers {
+        record.offers.push(offers::offer(asker, offer)?);
+    }
+    let topics = spec.topics();
+    if topics.is_empty() {
+        return Ok(());
+    }
+    record.versions = versions::find_versions(asker)?;
+    record.hints.extend(hint_at_names(asker));
+    let wanted = |topic| topics.contains(&topic);
+    if wanted(Topic::Suites) {
+        lists::find_suites(asker, &mut record.suites)?;
+    }
+    if wanted(Topic::Groups) {
+        lists::find_groups(asker, &mut record.groups)?;
+    }
+    if wanted(Topic::SignatureSchemes) {
+        lists::find_schemes(asker, &mut record.signature_schemes)?;
+    }
+    if wanted(Topic::Certificates) {
+        certificates::find_certificates(asker, trust, &mut record.certificates)?;
+    }
+    if wanted(Topic::Alpn) {
+        record.alpn = Some(protocols::find_protocols(asker)?);
+    }
+    if wanted(Topic::Resumption) {
+        record.resumption = Some(sessions::find_resumption(asker)?);
+    }
+    if wanted(Topic::Compression) {
+        record.compression = Some(protections::find_compression(asker)?);
+    }
+    if wanted(Topic::Renegotiation) {
+        record.renegotiation = Some(handshake::find_renegotiation(asker)?);
+    }
+    if wanted(Topic::Protections) {
+        record.protections = Some(protections::find_protections(asker)?);
+    }
+    Ok(())
 }
 
-impl Prober {
-    fn new(spec: &CheckedProbe, permit: Permit, trust: TrustAnchors) -> Self {
-        let limits = spec.limits(permit.address.ip().to_canonical().is_loopback());
-        Self {
-            connector: Connector::new(permit.address, limits),
-            server_name: spec.server_name().to_owned(),
-            sni: spec.sni().map(str::to_owned),
-            trust,
-            versions: Vec::new(),
-            suites_at_once: usize::MAX,
-            legacy_suites: Vec::new(),
-        }
-    }
-
-    /// Asks what the specification wants to know, one topic after the other.
-    fn fill(&mut self, spec: &CheckedProbe, record: &mut ProbeRecord) -> Result<(), End> {
-        for offer in &spec.spec().offers {
-            record.offers.push(self.offer(offer)?);
-        }
-        let topics = spec.topics();
-        if topics.is_empty() {
-            return Ok(());
-        }
-        record.versions = self.find_versions()?;
-        record.hints.extend(self.hint_at_names());
-        let wanted = |topic| topics.contains(&topic);
-        if wanted(Topic::Suites) {
-            self.find_suites(&mut record.suites)?;
-        }
-        if wanted(Topic::Groups) {
-            self.find_groups(&mut record.groups)?;
-        }
-        if wanted(Topic::SignatureSchemes) {
-            self.find_schemes(&mut record.signature_schemes)?;
-        }
-        if wanted(Topic::Certificates) {
-            self.find_certificates(&mut record.certificates)?;
-        }
-        if wanted(Topic::Alpn) {
-            record.alpn = Some(self.find_protocols()?);
-        }
-        if wanted(Topic::Resumption) {
-            record.resumption = Some(self.find_resumption()?);
-        }
-        if wanted(Topic::Compression) {
-            record.compression = Some(self.find_compression()?);
-        }
-        if wanted(Topic::Renegotiation) {
-            record.renegotiation = Some(self.find_renegotiation()?);
-        }
-        if wanted(Topic::Protections) {
-            record.protections = Some(self.find_protections()?);
-        }
-        Ok(())
-    }
-
-    /// A server whose sites go by name may refuse whoever asks for none, as by an address.
-    fn hint_at_names(&self) -> Option<String> {
-        let hint = "an address has no name to ask for, and the server refuses all versions: if its \
-                    sites go by name, give one with --sni NAME";
-        (self.sni.is_none() && self.versions.is_empty()).then(|| hint.to_owned())
-    }
-
-    /// A ClientHello of one version that offers all there is, with key shares that most servers take.
-    fn hello(&self, version: Protocol) -> ClientHello {
-        let usual = [29, 23].map(|group| (group, shares::public_key(group).unwrap_or_default()));
-        ClientHello {
-            versions: vec![version],
-            suites: registry::suites_of(version),
-            groups: registry::groups(),
-            schemes: registry::schemes(),
-            shares: usual.to_vec(),
-            server_name: self.sni.clone(),
-            compression: Vec::new(),
-        }
-    }
-
-    /// The same with the suites that the server is known to have, for a version up to TLS 1.2.
-    fn legacy_hello(&self) -> Option<ClientHello> {
-        let mut hello = self.hello(self.newest_legacy()?);
-        if !self.legacy_suites.is_empty() {
-            hello.suites.clone_from(&self.legacy_suites);
-        }
-        hello.suites.truncate(self.suites_at_once);
-        Some(hello)
-    }
-
-    fn has(&self, version: Protocol) -> bool {
-        self.versions.contains(&version)
-    }
-
-    /// The newest version up to TLS 1.2 that the server has.
-    fn newest_legacy(&self) -> Option<Protocol> {
-        self.versions
-            .iter()
-            .copied()
-            .find(|version| (Protocol::Ssl3..=Protocol::Tls12).contains(version))
-    }
-
-    /// The server's flight, if it goes on as the hello has it; else how it refuses. A reset may have
-    /// come from anything on the way: it is asked again, and only a second one is an answer.
-    fn ask(&mut self, hello: &ClientHello) -> Result<Result<Flight, Refusal>, Stop> {
-        let answer = match self.connector.ask(hello)? {
-            Answer::Refused(refusal) if refusal.is_reset() => self.connector.ask(hello)?,
-            answer => answer,
-        };
-        let flight = match answer {
-            Answer::Refused(refusal) => return Ok(Err(refusal)),
-            Answer::Flight(flight) => *flight,
-        };
-        let version = flight.protocol();
-        if !version.is_some_and(|version| hello.versions.contains(&version)) {
-            let chosen = version.map_or("another version".to_owned(), |chosen| chosen.to_string());
-            return Ok(Err(Refusal::other("version", format!("chose {chosen}"))));
-        }
-        if !hello.suites.contains(&flight.suite) {
-            let words =
-                format!("chose {}, which was not offered", registry::suite_name(flight.suite));
-            return Ok(Err(Refusal::other("suite", words)));
-        }
-        if let Some(group) = flight.group.filter(|group| !hello.groups.contains(group)) {
-            let words =
-                format!("chose group {}, which was not offered", registry::group_name(group));
-            return Ok(Err(Refusal::other("group", words)));
-        }
-        Ok(Ok(flight))
-    }
+/// A server whose sites go by name may refuse whoever asks for none, as by an address.
+fn hint_at_names(asker: &Asker) -> Option<String> {
+    let hint = "an address has no name to ask for, and the server refuses all versions: if its \
+                sites go by name, give one with --sni NAME";
+    (asker.sni().is_none() && asker.versions().is_empty()).then(|| hint.to_owned())
 }

@@ -1,10 +1,11 @@
 //! Single offers: would the server go along with exactly this handshake? By a ClientHello with a key
 //! share for the first group, as a load's would be, and without a key exchange.
 
+use super::asker::Asker;
 use super::connection::Stop;
 use super::record::OfferFound;
+use super::shares;
 use super::spec::ProbeOffer;
-use super::{Prober, shares};
 use tls_parser::TlsCipherKx;
 use tlslab_tls::certificates::{certificate_group, describe};
 use tlslab_wire::names::TlsVersion;
@@ -13,52 +14,50 @@ use tlslab_wire::tls::answer::Refusal;
 use tlslab_wire::tls::client_hello::ClientHello;
 use tlslab_wire::tls::registry::{self, Protocol};
 
-impl Prober {
-    /// What the server makes of an offer. For TLS 1.2 the certificate's own curve is listed behind
-    /// the groups, as in a load, when the server does not do without.
-    pub(super) fn offer(&mut self, offer: &ProbeOffer) -> Result<OfferFound, Stop> {
-        let hello = self.hello_of(offer);
-        let mut answer = self.ask(&hello)?;
-        let has_tls12 = hello.versions.contains(&Protocol::Tls12);
-        if answer.is_err() && has_tls12 && !offer.groups.is_empty() {
-            let open = ClientHello { groups: registry::groups(), ..hello.clone() };
-            let scouted = self.ask(&open)?.ok();
-            let curve = scouted.and_then(|flight| certificate_group(&flight.certificates));
-            if let Some(curve) = curve.filter(|curve| !offer.groups.contains(curve)) {
-                let groups = hello.groups.iter().copied().chain([curve.code_point()]).collect();
-                answer = self.ask(&ClientHello { groups, ..hello.clone() })?;
-            }
+/// What the server makes of an offer. For TLS 1.2 the certificate's own curve is listed behind
+/// the groups, as in a load, when the server does not do without.
+pub fn offer(asker: &mut Asker, offer: &ProbeOffer) -> Result<OfferFound, Stop> {
+    let hello = hello_of(asker, offer);
+    let mut answer = asker.ask(&hello)?;
+    let has_tls12 = hello.versions.contains(&Protocol::Tls12);
+    if answer.is_err() && has_tls12 && !offer.groups.is_empty() {
+        let open = ClientHello { groups: registry::groups(), ..hello.clone() };
+        let scouted = asker.ask(&open)?.ok();
+        let curve = scouted.and_then(|flight| certificate_group(&flight.certificates));
+        if let Some(curve) = curve.filter(|curve| !offer.groups.contains(curve)) {
+            let groups = hello.groups.iter().copied().chain([curve.code_point()]).collect();
+            answer = asker.ask(&ClientHello { groups, ..hello.clone() })?;
         }
-        let forced = !offer.groups.is_empty();
-        Ok(match answer.and_then(|flight| as_offered(&hello, forced, flight)) {
-            Ok(flight) => OfferFound {
-                accepted: true,
-                key: describe(&flight.certificates).map(|certificate| certificate.key),
-                refusal: None,
-            },
-            Err(refusal) => OfferFound { accepted: false, key: None, refusal: Some(refusal) },
-        })
     }
+    let forced = !offer.groups.is_empty();
+    Ok(match answer.and_then(|flight| as_offered(&hello, forced, flight)) {
+        Ok(flight) => OfferFound {
+            accepted: true,
+            key: describe(&flight.certificates).map(|certificate| certificate.key),
+            refusal: None,
+        },
+        Err(refusal) => OfferFound { accepted: false, key: None, refusal: Some(refusal) },
+    })
+}
 
-    fn hello_of(&self, offer: &ProbeOffer) -> ClientHello {
-        let versions: Vec<Protocol> = [Protocol::Tls13, Protocol::Tls12]
-            .into_iter()
-            .filter(|v| offer.versions.is_empty() || offer.versions.contains(&of_engine(*v)))
-            .collect();
-        let whole = self.hello(versions.first().copied().unwrap_or(Protocol::Tls13));
-        let all_suites = versions.iter().flat_map(|version| registry::suites_of(*version));
-        let exchanging = |suite: &u16| offer.groups.is_empty() || has_group(*suite);
-        let all_suites = all_suites.filter(exchanging).collect();
-        let groups = numbers(&offer.groups, |group| group.code_point(), whole.groups);
-        let share = groups.first().and_then(|group| Some((*group, shares::public_key(*group)?)));
-        ClientHello {
-            suites: numbers(&offer.suites, |suite| suite.code_point(), all_suites),
-            schemes: numbers(&offer.signature_schemes, |s| s.code_point(), whole.schemes),
-            shares: share.into_iter().collect(),
-            versions,
-            groups,
-            ..whole
-        }
+fn hello_of(asker: &Asker, offer: &ProbeOffer) -> ClientHello {
+    let versions: Vec<Protocol> = [Protocol::Tls13, Protocol::Tls12]
+        .into_iter()
+        .filter(|v| offer.versions.is_empty() || offer.versions.contains(&of_engine(*v)))
+        .collect();
+    let whole = asker.hello(versions.first().copied().unwrap_or(Protocol::Tls13));
+    let all_suites = versions.iter().flat_map(|version| registry::suites_of(*version));
+    let exchanging = |suite: &u16| offer.groups.is_empty() || has_group(*suite);
+    let all_suites = all_suites.filter(exchanging).collect();
+    let groups = numbers(&offer.groups, |group| group.code_point(), whole.groups);
+    let share = groups.first().and_then(|group| Some((*group, shares::public_key(*group)?)));
+    ClientHello {
+        suites: numbers(&offer.suites, |suite| suite.code_point(), all_suites),
+        schemes: numbers(&offer.signature_schemes, |s| s.code_point(), whole.schemes),
+        shares: share.into_iter().collect(),
+        versions,
+        groups,
+        ..whole
     }
 }
 

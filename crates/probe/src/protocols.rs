@@ -1,8 +1,9 @@
 //! Which application protocols the server agrees to, by ALPN (RFC 7301).
 
+use super::asker::Asker;
 use super::connection::Stop;
-use super::handshake::Terms;
-use super::{FailedProtocol, Prober, Protocols};
+use super::handshake::{self, Terms};
+use super::{FailedProtocol, Protocols};
 use tlslab_wire::tls::answer::Refusal;
 use tlslab_wire::tls::registry::Protocol;
 
@@ -28,60 +29,58 @@ enum Answer {
     Failed(Refusal),
 }
 
-impl Prober {
-    /// The application protocols that the server agrees to, in its newest version.
-    pub(super) fn find_protocols(&mut self) -> Result<Protocols, Stop> {
-        let mut found = Protocols::default();
-        let Some(&version) = self.versions.first() else { return Ok(found) };
-        self.offer_protocols(version, &USUAL, &mut found)?;
-        for name in UNUSUAL {
-            self.offer_protocols(version, &[name], &mut found)?;
-        }
-        Ok(found)
+/// The application protocols that the server agrees to, in its newest version.
+pub fn find_protocols(asker: &mut Asker) -> Result<Protocols, Stop> {
+    let mut found = Protocols::default();
+    let Some(&version) = asker.versions().first() else { return Ok(found) };
+    offer_protocols(asker, version, &USUAL, &mut found)?;
+    for name in UNUSUAL {
+        offer_protocols(asker, version, &[name], &mut found)?;
     }
+    Ok(found)
+}
 
-    /// Offers protocols together, without those that were selected until none is; where that breaks the
-    /// handshake, each of the rest alone.
-    fn offer_protocols(
-        &mut self,
-        version: Protocol,
-        names: &[&str],
-        found: &mut Protocols,
-    ) -> Result<(), Stop> {
-        let mut left = names.to_vec();
-        while !left.is_empty() {
-            match self.offer_list(version, &left)? {
-                Answer::Selected(at) => found.accepted.push(left.remove(at).to_owned()),
-                Answer::None(refusal) => {
-                    found.refusal = found.refusal.take().or(refusal);
+/// Offers protocols together, without those that were selected until none is; where that breaks the
+/// handshake, each of the rest alone.
+fn offer_protocols(
+    asker: &mut Asker,
+    version: Protocol,
+    names: &[&str],
+    found: &mut Protocols,
+) -> Result<(), Stop> {
+    let mut left = names.to_vec();
+    while !left.is_empty() {
+        match offer_list(asker, version, &left)? {
+            Answer::Selected(at) => found.accepted.push(left.remove(at).to_owned()),
+            Answer::None(refusal) => {
+                found.refusal = found.refusal.take().or(refusal);
+                return Ok(());
+            }
+            Answer::Failed(refusal) => match left[..] {
+                [name] => {
+                    found.failed.push(FailedProtocol { name: name.to_owned(), refusal });
                     return Ok(());
                 }
-                Answer::Failed(refusal) => match left[..] {
-                    [name] => {
-                        found.failed.push(FailedProtocol { name: name.to_owned(), refusal });
-                        return Ok(());
-                    }
-                    _ => {
-                        return left
-                            .iter()
-                            .try_for_each(|name| self.offer_protocols(version, &[name], found));
-                    }
-                },
-            }
+                _ => {
+                    return left
+                        .iter()
+                        .try_for_each(|name| offer_protocols(asker, version, &[name], found));
+                }
+            },
         }
-        Ok(())
     }
+    Ok(())
+}
 
-    fn offer_list(&mut self, version: Protocol, names: &[&str]) -> Result<Answer, Stop> {
-        let terms = Terms::new(version).and_then(|terms| terms.protocols(names));
-        Ok(match self.shake(terms)? {
-            Ok(stream) => {
-                let chosen = stream.ssl().selected_alpn_protocol();
-                let place = names.iter().position(|name| Some(name.as_bytes()) == chosen);
-                place.map_or(Answer::None(None), Answer::Selected)
-            }
-            Err(refusal) if refusal.class == NONE_OF_THESE => Answer::None(Some(refusal)),
-            Err(refusal) => Answer::Failed(refusal),
-        })
-    }
+fn offer_list(asker: &mut Asker, version: Protocol, names: &[&str]) -> Result<Answer, Stop> {
+    let terms = Terms::new(version).and_then(|terms| terms.protocols(names));
+    Ok(match handshake::shake(asker, terms)? {
+        Ok(stream) => {
+            let chosen = stream.ssl().selected_alpn_protocol();
+            let place = names.iter().position(|name| Some(name.as_bytes()) == chosen);
+            place.map_or(Answer::None(None), Answer::Selected)
+        }
+        Err(refusal) if refusal.class == NONE_OF_THESE => Answer::None(Some(refusal)),
+        Err(refusal) => Answer::Failed(refusal),
+    })
 }

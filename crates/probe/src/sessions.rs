@@ -6,9 +6,10 @@ use foreign_types::ForeignTypeRef;
 use openssl::error::ErrorStack;
 use openssl::ssl::{SslSession, SslSessionCacheMode, SslSessionRef};
 
+use super::asker::Asker;
 use super::connection::Stop;
 use super::handshake::{Terms, exchange, part, request};
-use super::{Prober, Resumption};
+use super::{Resumption, handshake};
 use tlslab_tls::EarlyData;
 use tlslab_wire::tls::registry::Protocol;
 
@@ -29,131 +30,129 @@ unsafe extern "C" {
     ) -> std::ffi::c_ulong;
 }
 
-impl Prober {
-    /// Finds how sessions are resumed, in the newest version up to TLS 1.2 and in TLS 1.3.
-    pub(super) fn find_resumption(&mut self) -> Result<Resumption, Stop> {
-        let mut found = Resumption::default();
-        if let Some(version) = self.newest_legacy() {
-            found.session_id = self.resumes(version, false)?;
-            found.ticket =
-                if version == Protocol::Ssl3 { None } else { self.resumes(version, true)? };
-        }
-        if self.has(Protocol::Tls13) {
-            self.find_tickets(&mut found)?;
-        }
-        Ok(found)
+/// Finds how sessions are resumed, in the newest version up to TLS 1.2 and in TLS 1.3.
+pub fn find_resumption(asker: &mut Asker) -> Result<Resumption, Stop> {
+    let mut found = Resumption::default();
+    if let Some(version) = asker.newest_legacy() {
+        found.session_id = resumes(asker, version, false)?;
+        found.ticket =
+            if version == Protocol::Ssl3 { None } else { resumes(asker, version, true)? };
     }
-
-    /// Whether a session up to TLS 1.2 is resumed, with tickets or without; `None` when none could
-    /// be made.
-    fn resumes(&mut self, version: Protocol, tickets: bool) -> Result<Option<bool>, Stop> {
-        let terms = || {
-            let terms = Terms::new(version)?;
-            Ok(if tickets { terms } else { terms.without_tickets() })
-        };
-        let Ok(mut stream) = self.shake(terms())? else { return Ok(None) };
-        part(&mut stream);
-        let session = stream.ssl().session().map(ToOwned::to_owned);
-        let Some(session) = session else { return Ok(Some(false)) };
-        drop(stream);
-        let offered = if tickets { has_ticket(&session) } else { !session.id().is_empty() };
-        if !offered {
-            return Ok(Some(false));
-        }
-        let again = self.shake(terms().map(|terms| terms.session(session)))?;
-        Ok(Some(again.is_ok_and(|stream| stream.ssl().session_reused())))
+    if asker.has(Protocol::Tls13) {
+        find_tickets(asker, &mut found)?;
     }
+    Ok(found)
+}
 
-    /// What the tickets of a handshake of TLS 1.3 say, and what they are good for. Each is used once:
-    /// a server may know it no more.
-    fn find_tickets(&mut self, found: &mut Resumption) -> Result<(), Stop> {
-        let Some(mut tickets) = self.tickets()? else { return Ok(()) };
-        found.tickets = Some(tickets.len() as u32);
-        let early_data = tickets.iter().map(|session| session.max_early_data()).max();
-        found.max_early_data_bytes = Some(early_data.unwrap_or(0));
-        found.ticket_lifetime_s = tickets.iter().map(|session| lifetime_s(session)).max();
-        found.psk = Some(false);
-        if let Some(session) = tickets.pop()
-            && let Some(given) = self.given(Some(session))?
-            && given.resumed
-        {
-            found.psk = Some(true);
-            found.tickets_resumed = Some(given.tickets.len() as u32);
-        }
-        if found.psk == Some(true) {
-            found.psk_ke = self.takes_psk_alone()?;
-        }
-        if early_data.is_some_and(|bytes| bytes > 0) {
-            found.early_data_accepted = self.takes_early_data()?;
-        }
-        Ok(())
+/// Whether a session up to TLS 1.2 is resumed, with tickets or without; `None` when none could
+/// be made.
+fn resumes(asker: &mut Asker, version: Protocol, tickets: bool) -> Result<Option<bool>, Stop> {
+    let terms = || {
+        let terms = Terms::new(version)?;
+        Ok(if tickets { terms } else { terms.without_tickets() })
+    };
+    let Ok(mut stream) = handshake::shake(asker, terms())? else { return Ok(None) };
+    part(&mut stream);
+    let session = stream.ssl().session().map(ToOwned::to_owned);
+    let Some(session) = session else { return Ok(Some(false)) };
+    drop(stream);
+    let offered = if tickets { has_ticket(&session) } else { !session.id().is_empty() };
+    if !offered {
+        return Ok(Some(false));
     }
+    let again = handshake::shake(asker, terms().map(|terms| terms.session(session)))?;
+    Ok(Some(again.is_ok_and(|stream| stream.ssl().session_reused())))
+}
 
-    /// The tickets that come with a full handshake of TLS 1.3 and a response; `None` without a
-    /// handshake.
-    fn tickets(&mut self) -> Result<Option<Vec<SslSession>>, Stop> {
-        Ok(self.given(None)?.map(|given| given.tickets))
+/// What the tickets of a handshake of TLS 1.3 say, and what they are good for. Each is used once:
+/// a server may know it no more.
+fn find_tickets(asker: &mut Asker, found: &mut Resumption) -> Result<(), Stop> {
+    let Some(mut tickets) = tickets(asker)? else { return Ok(()) };
+    found.tickets = Some(tickets.len() as u32);
+    let early_data = tickets.iter().map(|session| session.max_early_data()).max();
+    found.max_early_data_bytes = Some(early_data.unwrap_or(0));
+    found.ticket_lifetime_s = tickets.iter().map(|session| lifetime_s(session)).max();
+    found.psk = Some(false);
+    if let Some(session) = tickets.pop()
+        && let Some(given) = given(asker, Some(session))?
+        && given.resumed
+    {
+        found.psk = Some(true);
+        found.tickets_resumed = Some(given.tickets.len() as u32);
     }
+    if found.psk == Some(true) {
+        found.psk_ke = takes_psk_alone(asker)?;
+    }
+    if early_data.is_some_and(|bytes| bytes > 0) {
+        found.early_data_accepted = takes_early_data(asker)?;
+    }
+    Ok(())
+}
 
-    /// What comes with a handshake of TLS 1.3, which is to resume this session if there is one, and
-    /// with a response; `None` without a handshake.
-    fn given(&mut self, session: Option<SslSession>) -> Result<Option<Given>, Stop> {
-        let tickets = Arc::new(Mutex::new(Vec::new()));
-        let collected = Arc::clone(&tickets);
-        let terms = Terms::new(Protocol::Tls13).map(|mut terms| {
-            let cache = SslSessionCacheMode::CLIENT | SslSessionCacheMode::NO_INTERNAL;
-            terms.context().set_session_cache_mode(cache);
-            terms.context().set_new_session_callback(move |_, session| {
-                let mut tickets = collected.lock().unwrap_or_else(PoisonError::into_inner);
-                if tickets.len() < TICKETS_LIMIT {
-                    tickets.push(session);
-                }
-            });
-            match session {
-                Some(session) => terms.session(session),
-                None => terms,
+/// The tickets that come with a full handshake of TLS 1.3 and a response; `None` without a
+/// handshake.
+fn tickets(asker: &mut Asker) -> Result<Option<Vec<SslSession>>, Stop> {
+    Ok(given(asker, None)?.map(|given| given.tickets))
+}
+
+/// What comes with a handshake of TLS 1.3, which is to resume this session if there is one, and
+/// with a response; `None` without a handshake.
+fn given(asker: &mut Asker, session: Option<SslSession>) -> Result<Option<Given>, Stop> {
+    let tickets = Arc::new(Mutex::new(Vec::new()));
+    let collected = Arc::clone(&tickets);
+    let terms = Terms::new(Protocol::Tls13).map(|mut terms| {
+        let cache = SslSessionCacheMode::CLIENT | SslSessionCacheMode::NO_INTERNAL;
+        terms.context().set_session_cache_mode(cache);
+        terms.context().set_new_session_callback(move |_, session| {
+            let mut tickets = collected.lock().unwrap_or_else(PoisonError::into_inner);
+            if tickets.len() < TICKETS_LIMIT {
+                tickets.push(session);
             }
         });
-        let Ok(mut stream) = self.shake(terms)? else { return Ok(None) };
-        exchange(&mut stream, &self.server_name);
-        part(&mut stream);
-        let tickets = std::mem::take(&mut *tickets.lock().unwrap_or_else(PoisonError::into_inner));
-        Ok(Some(Given { resumed: stream.ssl().session_reused(), tickets }))
-    }
+        match session {
+            Some(session) => terms.session(session),
+            None => terms,
+        }
+    });
+    let Ok(mut stream) = handshake::shake(asker, terms)? else { return Ok(None) };
+    exchange(&mut stream, asker.server_name());
+    part(&mut stream);
+    let tickets = std::mem::take(&mut *tickets.lock().unwrap_or_else(PoisonError::into_inner));
+    Ok(Some(Given { resumed: stream.ssl().session_reused(), tickets }))
+}
 
-    fn takes(
-        &mut self,
-        terms: Result<Terms, ErrorStack>,
-        session: SslSession,
-    ) -> Result<bool, Stop> {
-        let terms = terms.map(|terms| terms.session(session));
-        Ok(self.shake(terms)?.is_ok_and(|stream| stream.ssl().session_reused()))
-    }
+fn takes(
+    asker: &mut Asker,
+    terms: Result<Terms, ErrorStack>,
+    session: SslSession,
+) -> Result<bool, Stop> {
+    let terms = terms.map(|terms| terms.session(session));
+    Ok(handshake::shake(asker, terms)?.is_ok_and(|stream| stream.ssl().session_reused()))
+}
 
-    /// Whether the key alone resumes. A client of OpenSSL cannot leave a key exchange unoffered, so
-    /// it offers one that no server is set up for: one that goes on has done without.
-    fn takes_psk_alone(&mut self) -> Result<Option<bool>, Stop> {
-        let Some(session) = self.tickets()?.and_then(|mut tickets| tickets.pop()) else {
-            return Ok(None);
-        };
-        self.takes(Terms::new(Protocol::Tls13).and_then(Terms::without_exchange), session).map(Some)
-    }
+/// Whether the key alone resumes. A client of OpenSSL cannot leave a key exchange unoffered, so
+/// it offers one that no server is set up for: one that goes on has done without.
+fn takes_psk_alone(asker: &mut Asker) -> Result<Option<bool>, Stop> {
+    let Some(session) = tickets(asker)?.and_then(|mut tickets| tickets.pop()) else {
+        return Ok(None);
+    };
+    takes(asker, Terms::new(Protocol::Tls13).and_then(Terms::without_exchange), session).map(Some)
+}
 
-    /// Sends a request as early data: whether the server takes it.
-    fn takes_early_data(&mut self) -> Result<Option<bool>, Stop> {
-        let tickets = self.tickets()?.unwrap_or_default();
-        let Some(session) = tickets.into_iter().find(|session| session.max_early_data() > 0) else {
-            return Ok(None);
-        };
-        let request = request(&self.server_name);
-        let early = &request.as_bytes()[..request.len().min(session.max_early_data() as usize)];
-        let terms = Terms::new(Protocol::Tls13).map(|terms| terms.session(session));
-        Ok(match self.shake_early(terms, early)? {
-            EarlyData::None => None,
-            EarlyData::Accepted => Some(true),
-            EarlyData::Rejected => Some(false),
-        })
-    }
+/// Sends a request as early data: whether the server takes it.
+fn takes_early_data(asker: &mut Asker) -> Result<Option<bool>, Stop> {
+    let tickets = tickets(asker)?.unwrap_or_default();
+    let Some(session) = tickets.into_iter().find(|session| session.max_early_data() > 0) else {
+        return Ok(None);
+    };
+    let request = request(asker.server_name());
+    let early = &request.as_bytes()[..request.len().min(session.max_early_data() as usize)];
+    let terms = Terms::new(Protocol::Tls13).map(|terms| terms.session(session));
+    Ok(match handshake::shake_early(asker, terms, early)? {
+        EarlyData::None => None,
+        EarlyData::Accepted => Some(true),
+        EarlyData::Rejected => Some(false),
+    })
 }
 
 fn has_ticket(session: &SslSessionRef) -> bool {

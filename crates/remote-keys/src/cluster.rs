@@ -103,26 +103,27 @@ impl KeySource for Cluster {
     }
 
     fn open(&self) -> Result<Box<dyn Signs>, KeyError> {
-        let wires = self.addresses.iter().map(|at| NodeConnection::new(*at, Arc::clone(&self.tls)));
+        let connections =
+            self.addresses.iter().map(|at| NodeConnection::new(*at, Arc::clone(&self.tls)));
         let authority = |node: &SigningNode| {
             node.url.trim_start_matches("https://").trim_end_matches('/').to_owned()
         };
-        let mut line = Line {
-            wires: wires.collect(),
+        let mut signer = NodeConnections {
+            connections: connections.collect(),
             hosts: self.asked.nodes.iter().map(authority).collect(),
             turns: WeightedRoundRobin::new(self.asked.nodes.iter().map(|node| node.weight)),
             key: self.asked.key.clone(),
             token: self.asked.token.reveal().to_owned(),
             patience: Duration::from_millis(self.asked.timeout_ms.into()),
         };
-        line.connect();
-        Ok(Box::new(line))
+        signer.connect();
+        Ok(Box::new(signer))
     }
 }
 
 /// One thread's connections to the nodes.
-struct Line {
-    wires: Vec<NodeConnection>,
+struct NodeConnections {
+    connections: Vec<NodeConnection>,
     hosts: Vec<String>,
     turns: WeightedRoundRobin,
     key: String,
@@ -130,25 +131,25 @@ struct Line {
     patience: Duration,
 }
 
-impl std::fmt::Debug for Line {
+impl std::fmt::Debug for NodeConnections {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Line").field("hosts", &self.hosts).finish_non_exhaustive()
+        f.debug_struct("NodeConnections").field("hosts", &self.hosts).finish_non_exhaustive()
     }
 }
 
-impl Signs for Line {
+impl Signs for NodeConnections {
     fn sign(&mut self, message: &[u8], scheme: RsaScheme) -> Signed {
         let node = self.turns.turn();
         Signed { node, result: self.ask(node, message, scheme) }
     }
 }
 
-impl Line {
+impl NodeConnections {
     /// Opens a connection to each node, so that no handshake has to; one that is away stays so.
     fn connect(&mut self) {
-        for (wire, host) in self.wires.iter_mut().zip(&self.hosts) {
+        for (connection, host) in self.connections.iter_mut().zip(&self.hosts) {
             let health = format!("GET /v1/sys/health HTTP/1.1\r\nHost: {host}\r\n\r\n");
-            let _ = wire.ask(health.as_bytes(), self.patience);
+            let _ = connection.ask(health.as_bytes(), self.patience);
         }
     }
 
@@ -176,7 +177,7 @@ impl Line {
              {TOKEN_HEADER}: {token}\r\nContent-Type: application/json\r\n\
              Content-Length: {length}\r\n\r\n{body}"
         );
-        let answer = self.wires[node].ask(request.as_bytes(), self.patience)?;
+        let answer = self.connections[node].ask(request.as_bytes(), self.patience)?;
         read(&answer)
     }
 }

@@ -1,7 +1,5 @@
 //! One connection's states: handshake, request, response, end.
 
-mod multiplexed;
-
 use std::io::{self, ErrorKind};
 
 use mio::event::Event;
@@ -59,7 +57,7 @@ enum State {
 
 /// A connection to a client.
 pub(super) struct Connection<S> {
-    wire: EdgeSocket,
+    socket: EdgeSocket,
     session: S,
     state: State,
     deadline: Nanos,
@@ -84,7 +82,7 @@ pub(super) struct Connection<S> {
 impl<S: Session> Connection<S> {
     pub fn new(socket: TcpStream, session: S, now: Nanos) -> Self {
         Self {
-            wire: EdgeSocket::new(socket),
+            socket: EdgeSocket::new(socket),
             session,
             state: State::Handshake,
             deadline: now + PATIENCE,
@@ -101,12 +99,12 @@ impl<S: Session> Connection<S> {
 
     /// The socket, for the poller.
     pub fn socket(&mut self) -> &mut TcpStream {
-        self.wire.socket()
+        self.socket.socket()
     }
 
     /// Serves the connection as far as its socket allows.
     pub fn serve(&mut self, event: &Event, context: &mut Context<'_>) -> Fate {
-        self.wire.notice(event);
+        self.socket.notice(event);
         self.go_on(context)
     }
 
@@ -149,7 +147,7 @@ impl<S: Session> Connection<S> {
     pub fn stop(&mut self, context: &mut Context<'_>) -> Fate {
         self.close = true;
         // What has arrived by now still counts.
-        self.wire.look_again();
+        self.socket.look_again();
         let fate = self.go_on(context);
         match self.state {
             _ if fate != Fate::Waits => fate,
@@ -189,6 +187,47 @@ impl<S: Session> Connection<S> {
         Ok(Fate::Continues)
     }
 
+    /// Takes what has arrived, sends a quantum of what is to be sent, or else receives more.
+    fn multiplex(&mut self, context: &mut Context<'_>) -> io::Result<Option<Fate>> {
+        let Some(http2) = &mut self.http2 else { return Err(ErrorKind::InvalidData.into()) };
+        let mut broken = false;
+        if !self.request.is_empty() {
+            broken = http2.take(&self.request, context.now + context.timing.pause).is_err();
+            self.request.clear();
+            self.deadline = context.now + patience(http2, context);
+        }
+        let answered = http2.answer_due(context.now, context.responder, || context.shared.stats());
+        broken |= answered.is_err();
+        for _ in 0..answered.unwrap_or_default() {
+            context.counts.requests.count();
+        }
+        if !self.session.send(self.socket.socket())? {
+            return Ok(Some(Fate::Waits));
+        }
+        if self.close {
+            http2.go_away();
+        }
+        context.plaintext.clear();
+        broken |= http2.make(context.plaintext, QUANTUM).is_err();
+        if !context.plaintext.is_empty() {
+            self.session.write(context.plaintext)?;
+            self.deadline = context.now + patience(http2, context);
+        } else if broken || http2.is_over() || (http2.is_idle() && (self.ended || self.close)) {
+            self.end(context.now);
+        } else if self.ended && http2.next_due().is_none() {
+            // What is left waits for a window that nobody will open any more.
+            return Err(ErrorKind::UnexpectedEof.into());
+        } else {
+            let due = http2.next_due();
+            let fate = if self.ended { Some(Fate::Waits) } else { self.receive(context)? };
+            return Ok(match (fate, due) {
+                (Some(Fate::Waits), Some(due)) => Some(self.wait_until(due)),
+                (fate, _) => fate,
+            });
+        }
+        Ok(None)
+    }
+
     /// Answers a request that is there in full, or else receives more.
     fn take_request(&mut self, context: &mut Context<'_>) -> io::Result<Option<Fate>> {
         if self.state == State::Request {
@@ -207,7 +246,7 @@ impl<S: Session> Connection<S> {
             }
         }
         // What the handshake has made so far must leave before an answer to it can come.
-        if !self.session.send(self.wire.socket())? {
+        if !self.session.send(self.socket.socket())? {
             return Ok(Some(Fate::Waits));
         }
         self.receive(context)
@@ -265,7 +304,7 @@ impl<S: Session> Connection<S> {
             self.end(context.now);
             return Ok(None);
         }
-        if !self.session.send(self.wire.socket())? {
+        if !self.session.send(self.socket.socket())? {
             return Ok(Some(Fate::Waits));
         }
         self.deadline = context.now + PATIENCE;
@@ -297,17 +336,17 @@ impl<S: Session> Connection<S> {
     }
 
     fn send_rest(&mut self, now: Nanos) -> io::Result<Option<Fate>> {
-        if !self.session.send(self.wire.socket())? {
+        if !self.session.send(self.socket.socket())? {
             return Ok(Some(Fate::Waits));
         }
-        self.wire.finish()?;
+        self.socket.finish()?;
         self.state = State::Lingering;
         self.deadline = now + LINGER;
         Ok(None)
     }
 
     fn linger(&mut self, context: &mut Context<'_>) -> io::Result<Option<Fate>> {
-        match self.wire.read(context.received)? {
+        match self.socket.read(context.received)? {
             None => Ok(Some(Fate::Waits)),
             Some(0) => Ok(Some(Fate::Over)),
             Some(_) => Ok(None),
@@ -316,7 +355,7 @@ impl<S: Session> Connection<S> {
 
     /// Receives once and lets the session take it.
     fn receive(&mut self, context: &mut Context<'_>) -> io::Result<Option<Fate>> {
-        let length = match self.wire.read(context.received)? {
+        let length = match self.socket.read(context.received)? {
             None => return Ok(Some(Fate::Waits)),
             Some(0) if matches!(self.state, State::Request | State::Multiplexed) => {
                 self.ended = true;
@@ -368,6 +407,11 @@ impl<S: Session> Connection<S> {
             counts.failed.count();
         }
     }
+}
+
+/// How long a connection with HTTP/2 may be silent.
+fn patience(http2: &Multiplexed, context: &Context<'_>) -> Nanos {
+    if http2.is_idle() { context.timing.idle } else { context.timing.pause + PATIENCE }
 }
 
 #[cfg(test)]

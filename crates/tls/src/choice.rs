@@ -26,13 +26,13 @@ impl Choice {
 
 /// Takes the back end that was asked for; with `auto`, rustls if it can do what is offered, else
 /// OpenSSL, which alone takes a server's obsolete keys as well. An error names what is lacking.
-pub fn choose(asked: BackendChoice, offer: &ClientSettings) -> Result<Choice, BackendError> {
-    let rustls = || RustlsBackend::new(offer).map(|_| Choice::Rustls);
-    let openssl = || OpensslBackend::new(offer).map(|_| Choice::Openssl);
+pub fn choose(asked: BackendChoice, settings: &ClientSettings) -> Result<Choice, BackendError> {
+    let rustls = || RustlsBackend::new(settings).map(|_| Choice::Rustls);
+    let openssl = || OpensslBackend::new(settings).map(|_| Choice::Openssl);
     match asked {
         BackendChoice::Rustls => rustls(),
         BackendChoice::Openssl => openssl(),
-        BackendChoice::Auto if offer.allow_obsolete => openssl(),
+        BackendChoice::Auto if settings.allow_obsolete => openssl(),
         BackendChoice::Auto => match rustls() {
             Err(BackendError::Unsupported { .. }) => openssl(),
             other => other,

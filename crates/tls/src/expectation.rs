@@ -253,16 +253,16 @@ mod tests {
 
     #[test]
     fn http2_must_be_agreed_on_and_http_1_1_need_not() {
-        let judge = |http, alpn| {
+        let mismatch_of = |http, alpn| {
             Expectation::new(&TlsSpec::default(), http)
                 .mismatch(HandshakeKind::Full, &Negotiated { alpn, ..negotiated() })
         };
         let (old, new) = (HttpVersion::Http11, HttpVersion::Http2);
-        assert_eq!(judge(old, None), None);
-        assert_eq!(judge(old, Some(Alpn::Http2)), Some(Mismatch::Alpn));
-        assert_eq!(judge(new, Some(Alpn::Http2)), None);
-        assert_eq!(judge(new, Some(Alpn::Http11)), Some(Mismatch::Alpn));
-        assert_eq!(judge(new, None), Some(Mismatch::Alpn));
+        assert_eq!(mismatch_of(old, None), None);
+        assert_eq!(mismatch_of(old, Some(Alpn::Http2)), Some(Mismatch::Alpn));
+        assert_eq!(mismatch_of(new, Some(Alpn::Http2)), None);
+        assert_eq!(mismatch_of(new, Some(Alpn::Http11)), Some(Mismatch::Alpn));
+        assert_eq!(mismatch_of(new, None), Some(Mismatch::Alpn));
     }
 
     #[test]

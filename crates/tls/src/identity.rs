@@ -1,15 +1,14 @@
 //! A certificate with its chain and key, checked to belong together.
 
-use foreign_types::ForeignTypeRef as _;
-use openssl::error::ErrorStack;
 use openssl::hash::MessageDigest;
 use openssl::pkey::{Id, PKey, Private};
 use openssl::ssl::SslContextBuilder;
-use openssl::x509::{X509, X509Ref};
+use openssl::x509::X509;
 use rustls::crypto::CryptoProvider;
 use rustls::sign::CertifiedKey;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 
+use crate::openssl::ffi::add_to_chain;
 use tlslab_wire::names::KeyKind;
 use tlslab_wire::tls::obsolete::SHORTEST_PRIME;
 
@@ -130,23 +129,6 @@ impl PartialEq for Identity {
     fn eq(&self, other: &Self) -> bool {
         self.certificate() == other.certificate() && self.key.public_eq(&other.key)
     }
-}
-
-/// Adds an intermediate certificate to the chain of the certificate that was set last. (The safe
-/// `add_extra_chain_cert` would send it with every certificate of the context.)
-fn add_to_chain(context: &SslContextBuilder, certificate: &X509Ref) -> Result<(), ErrorStack> {
-    /// SSL_CTX_add1_chain_cert: the context takes a reference of its own.
-    const TAKE_REFERENCE: libc::c_long = 1;
-    // SAFETY: both pointers are alive; SSL_CTRL_CHAIN_CERT takes an X509 and counts its reference.
-    let added = unsafe {
-        openssl_sys::SSL_CTX_ctrl(
-            context.as_ptr(),
-            openssl_sys::SSL_CTRL_CHAIN_CERT,
-            TAKE_REFERENCE,
-            certificate.as_ptr().cast(),
-        )
-    };
-    if added == 1 { Ok(()) } else { Err(ErrorStack::get()) }
 }
 
 #[cfg(test)]

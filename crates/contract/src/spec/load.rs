@@ -21,8 +21,8 @@ pub struct LoadSpec {
     /// Open loop: connections are due at this rate, whether or not earlier ones have ended, and
     /// `connections` is the most that are in flight at once. Without it the loop is closed.
     pub rate: Option<Rate>,
-    /// The law by which connections are due in an open loop.
-    pub arrivals: ArrivalLaw,
+    /// The arrival process of an open loop: when connections are due.
+    pub arrivals: ArrivalProcess,
     /// Open loop: the workers run in real time (SCHED_FIFO), so that nothing else on their
     /// processors keeps a connection waiting that is due. Needs the right to do so (CAP_SYS_NICE),
     /// and processors that the server does not use.
@@ -48,7 +48,7 @@ impl Default for LoadSpec {
     fn default() -> Self {
         Self {
             rate: None,
-            arrivals: ArrivalLaw::Constant,
+            arrivals: ArrivalProcess::Constant,
             realtime: false,
             seed: 1,
             connection_steps: Vec::new(),
@@ -99,10 +99,10 @@ impl Rate {
     }
 }
 
-/// The law by which connections are due in an open loop.
+/// The arrival process of an open loop: when connections are due.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum ArrivalLaw {
+pub enum ArrivalProcess {
     /// Evenly spaced.
     #[default]
     Constant,

@@ -1,66 +1,110 @@
 //! What a connection does with HTTP/1.1: one request after the other.
 
-use super::{Connection, Context, Next, Script, Turn};
-use tlslab_system::clock::{Clock, Nanos};
-use tlslab_system::socket;
-use tlslab_tls::{Progress, Session};
+use super::link::Link;
+use super::{Context, Next, Script, Turn};
+use tlslab_system::clock::Clock;
+use tlslab_tls::{EarlyData, Progress, Session};
+use tlslab_wire::http::Seen;
+use tlslab_wire::http::h1::ResponseReader;
 use tlslab_wire::outcome::{Failure, Step};
 use tlslab_wire::reason::Reason;
 
-impl<S: Session> Connection<S> {
-    pub(super) fn next_request<'s>(&self, script: &'s Script) -> &'s [u8] {
-        let last = script.requests == Some(self.requests_done + 1);
-        let message = script.messages.at(self.place.wrapping_add(self.requests_done));
-        if last { &message.last_request } else { &message.request }
+/// The request that is under way, and the response to it.
+pub struct Sequential {
+    /// Bytes of the current request that the session has taken.
+    taken: usize,
+    is_sent: bool,
+    response: ResponseReader,
+    /// What is wrong with the response, if anything is.
+    fault: Option<Reason>,
+}
+
+impl Sequential {
+    /// Before the first request.
+    pub fn new(script: &Script) -> Self {
+        Self { taken: 0, is_sent: false, response: script.reader(), fault: None }
     }
 
-    pub(super) fn request<C: Clock>(
+    /// Whether all of the current request has been sent.
+    pub fn is_sent(&self) -> bool {
+        self.is_sent
+    }
+
+    /// What the last response said.
+    pub fn seen(&self) -> Seen {
+        self.response.seen()
+    }
+
+    /// What is wrong with the response, if anything is.
+    pub fn fault(&self) -> Option<Reason> {
+        self.fault.clone()
+    }
+
+    /// Sends the first request as early data, as far as the session takes it.
+    pub fn send_early<S: Session>(
         &mut self,
+        link: &mut Link<S>,
+        script: &Script,
+    ) -> Result<(), Failure> {
+        self.taken = link.session.send_early(next_request(link, script))?;
+        link.at.requested = link.at.established;
+        Ok(())
+    }
+
+    /// A request that went as early data is under way since then; one that the server rejected is
+    /// sent again (RFC 8446, section 4.2.10; RFC 8470, section 3).
+    pub fn settle_early_data<S: Session>(
+        &mut self,
+        early_data: EarlyData,
+        link: &mut Link<S>,
+        script: &Script,
+    ) {
+        match early_data {
+            EarlyData::None => link.at.requested = link.at.secured,
+            EarlyData::Accepted => {}
+            EarlyData::Rejected => self.taken = 0,
+        }
+        self.is_sent = self.taken > 0 && self.taken == next_request(link, script).len();
+    }
+
+    /// Sends the current request.
+    pub fn request<S: Session, C: Clock>(
+        &mut self,
+        link: &mut Link<S>,
         context: &mut Context<'_, C>,
     ) -> Result<Next, Failure> {
-        if context.script.handshake_only {
-            return Ok(match self.session.flush(&mut self.socket)? {
-                Progress::WantWrite => Next::Stop(Turn::Write),
-                _ if self.is_to_be_judged() => {
-                    let ended = self.socket.finish_sending();
-                    ended.map_err(|e| socket::failure(&e, self.step))?;
-                    self.request_sent = true;
-                    Next::Go
-                }
-                _ => Next::Stop(Turn::Ended(self.outcome())),
-            });
-        }
-        let request = self.next_request(context.script);
-        match self.session.write(&mut self.socket, &request[self.request_taken..])? {
-            Progress::Done(taken) => self.request_taken += taken,
+        let request = next_request(link, context.script);
+        match link.session.write(&mut link.socket, &request[self.taken..])? {
+            Progress::Done(taken) => self.taken += taken,
             Progress::WantRead => return Ok(Next::Stop(Turn::Read)),
             Progress::WantWrite => return Ok(Next::Stop(Turn::Write)),
             Progress::Closed | Progress::Cut => return Err(Failure::Closed(Step::FirstByte)),
         }
-        self.request_sent = self.request_taken == request.len();
+        self.is_sent = self.taken == request.len();
         Ok(Next::Go)
     }
 
-    pub(super) fn response<C: Clock>(
+    /// Reads the response to it once.
+    pub fn response<S: Session, C: Clock>(
         &mut self,
+        link: &mut Link<S>,
         context: &mut Context<'_, C>,
     ) -> Result<Next, Failure> {
-        if self.session.unsent() > 0 && self.session.flush(&mut self.socket)? == Progress::WantWrite
+        if link.session.unsent() > 0 && link.session.flush(&mut link.socket)? == Progress::WantWrite
         {
             return Ok(Next::Stop(Turn::Write));
         }
-        if self.reads == 0 {
+        if !link.may_read() {
             return Ok(Next::Stop(Turn::Write));
         }
-        self.reads -= 1;
-        let complete = match self.session.read(&mut self.socket, context.plaintext)? {
+        let complete = match link.session.read(&mut link.socket, context.plaintext)? {
             Progress::Done(length) => {
-                if self.step == Step::FirstByte {
-                    self.at.answered = context.clock.now();
-                    if self.requests_done == 0 {
-                        self.at.first_answered = self.at.answered;
+                if link.step == Step::FirstByte {
+                    link.at.answered = context.clock.now();
+                    if link.requests_done == 0 {
+                        link.at.first_answered = link.at.answered;
                     }
-                    self.enter(Step::Body, self.at.answered, context);
+                    link.enter(Step::Body, link.at.answered, context);
                 }
                 let taken = self.response.take(&context.plaintext[..length]);
                 taken.map_err(|error| {
@@ -74,10 +118,10 @@ impl<S: Session> Connection<S> {
                 // Anybody on the way can end a TCP stream: where only its end says that the body is
                 // whole, it is whole only with a close_notify (RFC 9112, sections 8 and 9.8).
                 (true, _) => return Err(Failure::Truncated),
-                (false, _) => return Err(Failure::Closed(self.step)),
+                (false, _) => return Err(Failure::Closed(link.step)),
             },
         };
-        if complete { self.finish_request(context) } else { Ok(Next::Go) }
+        if complete { self.finish_request(link, context) } else { Ok(Next::Go) }
     }
 
     /// Keeps why a response is no good.
@@ -86,7 +130,11 @@ impl<S: Session> Connection<S> {
         failure
     }
 
-    fn finish_request<C: Clock>(&mut self, context: &mut Context<'_, C>) -> Result<Next, Failure> {
+    fn finish_request<S: Session, C: Clock>(
+        &mut self,
+        link: &mut Link<S>,
+        context: &mut Context<'_, C>,
+    ) -> Result<Next, Failure> {
         if !context.script.statuses.contains(self.response.status()) {
             let status = self.response.status().to_string();
             return Err(self.found(Failure::HttpStatus, Reason::named(status)));
@@ -96,56 +144,43 @@ impl<S: Session> Connection<S> {
         }
         let now = context.clock.now();
         if let Some(recorder) = &mut context.recorder
-            && self.unexpected.is_none()
+            && link.unexpected.is_none()
         {
             let (head, body) = (self.response.head_bytes, self.response.body.bytes);
-            let minimal = self.facts.is_some_and(|facts| facts.minimal_client);
-            recorder.request(&self.at, now, minimal, head, body);
+            recorder.request(&link.at, now, link.is_minimal(), head, body);
         }
-        self.requests_done += 1;
+        link.requests_done += 1;
         let open = self.response.keeps_alive();
         match context.script.requests {
-            Some(requests) if self.requests_done == requests => {}
+            Some(requests) if link.requests_done == requests => {}
             None if !open || context.draining => {}
             Some(_) if !open => return Err(Failure::Closed(Step::FirstByte)),
             _ => {
                 self.response = context.script.reader();
-                self.request_taken = 0;
-                self.request_sent = false;
+                self.taken = 0;
+                self.is_sent = false;
                 if context.script.think > 0 {
-                    return Ok(Next::Stop(self.begin_to_think(now, context)));
+                    return Ok(Next::Stop(link.start_to_think(now, context)));
                 }
-                self.at.requested = now;
-                self.enter(Step::FirstByte, now, context);
+                link.at.requested = now;
+                link.enter(Step::FirstByte, now, context);
                 return Ok(Next::Go);
             }
         }
-        Ok(Next::Stop(Turn::Ended(self.outcome())))
-    }
-
-    /// No deadline holds while the client itself is what is waited for.
-    pub(super) fn begin_to_think<C: Clock>(
-        &mut self,
-        now: Nanos,
-        context: &Context<'_, C>,
-    ) -> Turn {
-        let until = now + context.script.think;
-        self.thinks_until = Some(until);
-        self.step = Step::FirstByte;
-        self.deadline = Nanos::MAX;
-        Turn::Think(until)
+        Ok(Next::Stop(Turn::Ended(link.outcome())))
     }
 
     /// Goes on after think time. What came meanwhile is looked at first: nothing was asked for.
-    pub(super) fn think<C: Clock>(
+    pub fn think<S: Session, C: Clock>(
         &mut self,
+        link: &mut Link<S>,
         context: &mut Context<'_, C>,
     ) -> Result<Next, Failure> {
         let now = context.clock.now();
-        if self.thinks_until.is_some_and(|until| now < until) {
+        if link.thinks_until.is_some_and(|until| now < until) {
             return Ok(Next::Stop(Turn::Read));
         }
-        match self.session.read(&mut self.socket, context.plaintext)? {
+        match link.session.read(&mut link.socket, context.plaintext)? {
             Progress::WantRead | Progress::WantWrite => {}
             Progress::Done(_) => {
                 let words = "a response that nothing was asked for";
@@ -153,9 +188,16 @@ impl<S: Session> Connection<S> {
             }
             Progress::Closed | Progress::Cut => return Err(Failure::Closed(Step::FirstByte)),
         }
-        self.thinks_until = None;
-        self.at.requested = now;
-        self.enter(Step::FirstByte, now, context);
+        link.thinks_until = None;
+        link.at.requested = now;
+        link.enter(Step::FirstByte, now, context);
         Ok(Next::Go)
     }
+}
+
+/// The bytes of the request that comes next.
+fn next_request<'s, S>(link: &Link<S>, script: &'s Script) -> &'s [u8] {
+    let last = script.requests == Some(link.requests_done + 1);
+    let message = script.messages.at(link.place.wrapping_add(link.requests_done));
+    if last { &message.last_request } else { &message.request }
 }

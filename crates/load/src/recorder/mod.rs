@@ -7,6 +7,7 @@ mod part;
 mod reasons;
 mod second;
 
+use self::conclusion::{Conclusion, Notes};
 use self::histograms::Time;
 use self::names::Names;
 use self::part::Part;
@@ -14,11 +15,12 @@ use self::reasons::Reasons;
 pub use self::second::{Percentiles, Second};
 use crate::trace::Trace;
 use tlslab_contract::record::{Bytes, CpuTime, FlightTimes, Interval, Kinds};
+use tlslab_contract::spec::RunSpec;
 use tlslab_system::clock::{MILLISECOND, Nanos, SECOND};
 use tlslab_tls::{EarlyData, HandshakeKind, Negotiated};
 use tlslab_wire::outcome::Outcome;
 
-/// The most different facts that are counted apart; a server that shows more is playing.
+/// The most different facts that are counted apart: a server with more is misbehaving.
 const FACTS_LIMIT: usize = 64;
 
 /// The instants of one connection, in the order in which they come.
@@ -166,8 +168,8 @@ impl Recorder {
         }
     }
 
-    /// Begins the measurement with N connections in flight.
-    pub fn begin(&mut self, in_flight: u64) {
+    /// Starts the measurement with N connections in flight.
+    pub fn start_measurement(&mut self, in_flight: u64) {
         self.carried = in_flight;
         self.second.clear();
     }
@@ -291,19 +293,21 @@ impl Recorder {
         (self.completed, self.troubled)
     }
 
-    /// Closes the slice of the measurement that began at `from` and used so much processor time.
-    pub fn close_slice(&mut self, from: Nanos, begin: Nanos, now: Nanos, cpu: CpuTime) {
+    /// Closes the slice that began at `from` and used this processor time, in a measurement that
+    /// started at `start`.
+    pub fn close_slice(&mut self, from: Nanos, start: Nanos, now: Nanos, cpu: CpuTime) {
         let (completed, failed) =
             (self.completed - self.in_slices.0, self.troubled - self.in_slices.1);
         self.in_slices = self.ended();
         let seconds = |from: Nanos, to: Nanos| (to - from) as f64 / SECOND as f64;
-        let (at_s, seconds) = (seconds(begin, from), seconds(from, now));
+        let (at_s, seconds) = (seconds(start, from), seconds(from, now));
         self.slices.push(Interval { at_s, seconds, completed, failed, cpu });
     }
 
-    /// Closes the step that began at `from` and used so much processor time; `next` begins.
-    pub fn close_step(&mut self, next: usize, begin: Nanos, from: Nanos, now: Nanos, cpu: CpuTime) {
-        self.parts[self.step].close(begin, from, now, cpu);
+    /// Closes the step that began at `from` and used this processor time, in a measurement that
+    /// started at `start`; `next` begins.
+    pub fn close_step(&mut self, next: usize, start: Nanos, from: Nanos, now: Nanos, cpu: CpuTime) {
+        self.parts[self.step].close(start, from, now, cpu);
         self.step = next;
     }
 
@@ -340,6 +344,28 @@ impl Recorder {
         self.kinds += other.kinds;
         self.merge_bytes(&other.bytes);
         self.merge_slices(&other.slices);
+    }
+
+    /// The notes in the form of a record.
+    pub fn conclude(self, spec: &RunSpec) -> Conclusion {
+        let notes = Notes {
+            parts: self.parts,
+            facts: self.facts,
+            names: self.names,
+            reasons: self.reasons,
+            carried: self.carried,
+            in_flight_at_stop: self.in_flight_at_stop,
+            arrivals: self.arrivals,
+            flight: self.flight,
+            slow_connects: self.slow_connects,
+            completed: self.completed,
+            authenticated: self.authenticated,
+            minimal_client: self.minimal_client,
+            bytes: self.bytes,
+            kinds: self.kinds,
+            slices: self.slices,
+        };
+        Conclusion::of(notes, spec)
     }
 
     fn merge_bytes(&mut self, other: &Bytes) {

@@ -48,9 +48,9 @@ impl Part {
         }
     }
 
-    /// Closes it: it lasted from `from`, that much after the measurement's start, to `to`.
-    pub fn close(&mut self, begin: Nanos, from: Nanos, to: Nanos, cpu: CpuTime) {
-        (self.at, self.length, self.cpu) = (from - begin, to - from, cpu);
+    /// Closes it: it lasted from `from` to `to`, in a measurement that started at `start`.
+    pub fn close(&mut self, start: Nanos, from: Nanos, to: Nanos, cpu: CpuTime) {
+        (self.at, self.length, self.cpu) = (from - start, to - from, cpu);
     }
 
     /// The histograms of the connections that this client made.
@@ -87,8 +87,8 @@ impl Part {
         self.cpu += other.cpu;
     }
 
-    /// Fills in the failures of the accounting.
-    pub fn book(&self, accounting: &mut Outcomes) {
+    /// Adds the connections that did not complete to an accounting.
+    pub fn add_failures_to(&self, accounting: &mut Outcomes) {
         for (outcome, count) in &self.troubles {
             let (classes, class) = match outcome {
                 Outcome::Failed(failure) => (&mut accounting.failed, failure.to_string()),
@@ -102,7 +102,7 @@ impl Part {
     /// The result of a step with this level of load.
     pub fn result(&self, connections: u32, rate: Option<f64>) -> StepResult {
         let mut accounting = Outcomes::default();
-        self.book(&mut accounting);
+        self.add_failures_to(&mut accounting);
         StepResult {
             connections,
             rate,

@@ -1,4 +1,4 @@
-//! The accounting of workers, where no run of the other tests has several of them, or a server that plays.
+//! The accounting of workers, where no run of the other tests has several of them, or a server that misbehaves.
 
 use super::*;
 use tlslab_contract::spec::Resume;

@@ -33,7 +33,7 @@ fn a_panic_before_the_start_ends_the_run_with_its_words() {
     let made = AtomicUsize::new(0);
     let make = || {
         assert_ne!(made.fetch_add(1, Ordering::SeqCst), 1, "injected");
-        RustlsBackend::new(&checked.offer)
+        RustlsBackend::new(&checked.settings)
     };
     let began = MonotonicClock.now();
     let ended = load(&spec, &checked, &mut Deaf, &AtomicBool::new(false), make);

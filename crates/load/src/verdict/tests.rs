@@ -20,7 +20,7 @@ struct Made {
     intervals: Vec<Interval>,
 }
 
-fn judge(change: impl FnOnce(&mut Made)) -> Vec<VerdictCode> {
+fn verdicts_of(change: impl FnOnce(&mut Made)) -> Vec<VerdictCode> {
     let mut outcomes = Outcomes { attempts: 10_010, completed: 10_000, ..Outcomes::default() };
     outcomes.in_flight_at_stop = 10;
     let service = Summary { n: 10_000, mean_ms: 2.0, ..Summary::default() };
@@ -70,24 +70,24 @@ fn a_server_that_stops_answering_is_distinguished_from_a_slow_one() {
     let longest = |made: &mut Made, ms: f64| {
         made.summaries.get_mut("service").unwrap().max_ms = ms;
     };
-    assert_eq!(judge(stopped), [VerdictCode::Stalled]);
+    assert_eq!(verdicts_of(stopped), [VerdictCode::Stalled]);
     // Its connections take that long.
     let slow = |made: &mut Made| {
         stopped(made);
         longest(made, 400.0);
     };
-    assert_eq!(judge(slow), [VerdictCode::Valid]);
+    assert_eq!(verdicts_of(slow), [VerdictCode::Valid]);
     // Connections that stay open, or whose number changes, end when they may.
     let kept = |made: &mut Made| {
         stopped(made);
         made.requests = 20_000;
     };
-    assert_eq!(judge(kept), [VerdictCode::Valid]);
+    assert_eq!(verdicts_of(kept), [VerdictCode::Valid]);
     let counted = |made: &mut Made| {
         stopped(made);
         made.connections = None;
     };
-    assert_eq!(judge(counted), [VerdictCode::Valid]);
+    assert_eq!(verdicts_of(counted), [VerdictCode::Valid]);
 }
 
 /// The same run in an open loop: ten in flight on the average, fifteen at its end.
@@ -116,14 +116,14 @@ fn flight(within: u64, before: u64, unfinished: u64) -> Flight {
 
 #[test]
 fn a_run_without_fault_is_valid() {
-    assert_eq!(judge(|_| ()), [VerdictCode::Valid]);
-    assert_eq!(judge(open), [VerdictCode::Valid]);
+    assert_eq!(verdicts_of(|_| ()), [VerdictCode::Valid]);
+    assert_eq!(verdicts_of(open), [VerdictCode::Valid]);
 }
 
 #[test]
 fn connections_without_end_are_good_if_requests_are_answered() {
     let unfinished = |requests| {
-        judge(|made| {
+        verdicts_of(|made| {
             made.outcomes = Outcomes { attempts: 4, in_flight_at_stop: 4, ..Outcomes::default() };
             made.summaries.insert("service".to_owned(), Summary::default());
             made.requests = requests;
@@ -137,10 +137,10 @@ fn connections_without_end_are_good_if_requests_are_answered() {
 
 #[test]
 fn a_busy_worker_is_the_bottleneck_and_an_open_loop_needs_air() {
-    let busy = |user_us| judge(|made| made.usage.cpu.user_us = user_us);
+    let busy = |user_us| verdicts_of(|made| made.usage.cpu.user_us = user_us);
     assert_eq!(busy(1_800_000), [VerdictCode::ClientSaturated]);
     assert_eq!(busy(1_500_000), [VerdictCode::Valid]);
-    let in_open_loop = judge(|made| {
+    let in_open_loop = verdicts_of(|made| {
         open(made);
         made.usage.cpu.user_us = 1_500_000;
     });
@@ -150,20 +150,20 @@ fn a_busy_worker_is_the_bottleneck_and_an_open_loop_needs_air() {
 #[test]
 fn a_few_ticks_of_the_clock_do_not_make_a_worker_busy() {
     let tick = CpuTime { user_us: 10_000, system_us: 0 };
-    let verdict = judge(|made| (made.usage.cpu, made.usage.seconds) = (tick, 0.009));
+    let verdict = verdicts_of(|made| (made.usage.cpu, made.usage.seconds) = (tick, 0.009));
     assert_eq!(verdict, [VerdictCode::Valid]);
 }
 
 #[test]
 fn failures_and_unexpected_handshakes_have_a_limit() {
     let failed = |count| {
-        judge(|made| {
+        verdicts_of(|made| {
             made.outcomes.failed.insert("reset".to_owned(), count);
         })
     };
     assert_eq!(failed(10), [VerdictCode::Valid]);
     assert_eq!(failed(11), [VerdictCode::Failures]);
-    let verdict = judge(|made| {
+    let verdict = verdicts_of(|made| {
         made.outcomes.unexpected.insert("group".to_owned(), 100);
     });
     assert_eq!(verdict, [VerdictCode::Unexpected]);
@@ -172,7 +172,7 @@ fn failures_and_unexpected_handshakes_have_a_limit() {
 #[test]
 fn a_published_mean_that_littles_law_refutes_is_caught() {
     // 2,000 connections and 3,337 per second make 599 ms; the page said 241 ms.
-    let verdict = judge(|made| {
+    let verdict = verdicts_of(|made| {
         let completed = 100_110;
         made.seconds = 30.0;
         made.outcomes = Outcomes { attempts: completed, completed, ..Outcomes::default() };
@@ -188,7 +188,7 @@ fn a_published_mean_that_littles_law_refutes_is_caught() {
 #[test]
 fn in_an_open_loop_littles_law_is_an_identity() {
     let mean = |mean_ms| {
-        judge(|made| {
+        verdicts_of(|made| {
             open(made);
             made.summaries.get_mut("service").unwrap().mean_ms = mean_ms;
         })
@@ -198,7 +198,7 @@ fn in_an_open_loop_littles_law_is_an_identity() {
     assert_eq!(mean(1.0), [VerdictCode::LittlesLaw]);
     // A ramp: most of the time in flight is that of connections that have not ended.
     let ramp = |unfinished: u64| {
-        judge(|made| {
+        verdicts_of(|made| {
             open(made);
             made.flight = flight(100_000, 10_000, 1_000 * unfinished);
         })
@@ -211,7 +211,7 @@ fn in_an_open_loop_littles_law_is_an_identity() {
 fn a_worker_kept_off_its_processor_once_does_not_break_littles_law() {
     // A turn of the scheduler, 4 ms, in the time in flight and not in the service time.
     let preempted = |count: u64, seconds: f64| {
-        judge(|made| {
+        verdicts_of(|made| {
             made.outcomes = Outcomes { attempts: count, completed: count, ..Outcomes::default() };
             made.summaries.get_mut("service").unwrap().n = count;
             made.flight = flight(2 * count + 4, 0, 0);
@@ -220,7 +220,7 @@ fn a_worker_kept_off_its_processor_once_does_not_break_littles_law() {
     };
     assert_eq!(preempted(3, 0.006), [VerdictCode::Valid]);
     // Two accounts that differ by much more than that are wrong.
-    let wrong = judge(|made| {
+    let wrong = verdicts_of(|made| {
         open(made);
         made.flight.within *= 2;
     });
@@ -229,7 +229,7 @@ fn a_worker_kept_off_its_processor_once_does_not_break_littles_law() {
 
 #[test]
 fn a_connection_that_completes_has_a_service_time() {
-    let lost = judge(|made| made.summaries.get_mut("service").unwrap().n -= 1);
+    let lost = verdicts_of(|made| made.summaries.get_mut("service").unwrap().n -= 1);
     assert_eq!(lost, [VerdictCode::LittlesLaw]);
 }
 
@@ -240,14 +240,14 @@ fn a_closed_loop_that_loses_connections_is_reported_unless_they_failed() {
         made.flight = flight(18_000, 10, 9);
         made.summaries.get_mut("service").unwrap().mean_ms = 1.8001;
     };
-    assert_eq!(judge(nine), [VerdictCode::LittlesLaw]);
-    let rested = judge(|made| {
+    assert_eq!(verdicts_of(nine), [VerdictCode::LittlesLaw]);
+    let rested = verdicts_of(|made| {
         nine(made);
         made.outcomes.failed.insert("reset".to_owned(), 1);
     });
     assert_eq!(rested, [VerdictCode::Valid]);
     // Without a warm-up none is in flight when the measurement begins.
-    let filling = judge(|made| {
+    let filling = verdicts_of(|made| {
         nine(made);
         made.carried = 0;
     });
@@ -257,7 +257,7 @@ fn a_closed_loop_that_loses_connections_is_reported_unless_they_failed() {
 #[test]
 fn failed_connections_were_in_flight_as_well() {
     let failed = |troubled_ms: u64| {
-        judge(|made| {
+        verdicts_of(|made| {
             made.outcomes.failed.insert("timeout_connect".to_owned(), 3);
             made.flight.troubled = u128::from(troubled_ms * MILLISECOND);
             made.flight.within += u128::from(3_000 * MILLISECOND);
@@ -270,7 +270,7 @@ fn failed_connections_were_in_flight_as_well() {
 #[test]
 fn late_starts_are_reported_with_their_reason() {
     let late = |change: fn(&mut Summary)| {
-        judge(|made| {
+        verdicts_of(|made| {
             open(made);
             change(made.summaries.get_mut("start_delay").unwrap());
         })
@@ -284,7 +284,7 @@ fn late_starts_are_reported_with_their_reason() {
 #[test]
 fn a_rate_that_is_not_achieved_is_reported() {
     let started = |started| {
-        judge(|made| {
+        verdicts_of(|made| {
             open(made);
             let open_loop = made.open_loop.as_mut().unwrap();
             (open_loop.started, open_loop.waiting_at_stop) = (started, 10_000 - started);
@@ -296,12 +296,12 @@ fn a_rate_that_is_not_achieved_is_reported() {
 
 #[test]
 fn a_share_of_resumed_connections_that_was_not_asked_for_is_reported() {
-    let judge = |resumed, resume_millionths| {
+    let verdicts_of = |resumed, resume_millionths| {
         let kinds = Kinds { full: 10_000 - resumed, resumed, ..Kinds::default() };
-        judge(|made| (made.kinds, made.resume_millionths) = (kinds, resume_millionths))[0]
+        verdicts_of(|made| (made.kinds, made.resume_millionths) = (kinds, resume_millionths))[0]
     };
-    assert_eq!(judge(6_000, 600_000), VerdictCode::Valid);
-    assert_eq!(judge(6_119, 600_000), VerdictCode::Valid);
-    assert_eq!(judge(6_121, 600_000), VerdictCode::ResumeRatio);
-    assert_eq!(judge(9_000, 1_000_000), VerdictCode::ResumeRatio);
+    assert_eq!(verdicts_of(6_000, 600_000), VerdictCode::Valid);
+    assert_eq!(verdicts_of(6_119, 600_000), VerdictCode::Valid);
+    assert_eq!(verdicts_of(6_121, 600_000), VerdictCode::ResumeRatio);
+    assert_eq!(verdicts_of(9_000, 1_000_000), VerdictCode::ResumeRatio);
 }

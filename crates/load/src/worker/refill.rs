@@ -3,12 +3,10 @@
 
 use std::io;
 
-use super::Worker;
 use crate::collector::{AT_ONCE, Collector};
 use crate::connection::Script;
-use crate::phase::Phase;
+use crate::mix::Mix;
 use crate::prime::reserve;
-use tlslab_system::clock::Clock;
 use tlslab_system::poller::Poller;
 use tlslab_tls::{Backend, Session};
 
@@ -26,7 +24,16 @@ pub struct Refiller<S> {
     /// Sessions that there should be.
     level: usize,
     /// Whether a connection waits for a session.
-    pub starved: bool,
+    starved: bool,
+}
+
+/// Full handshakes of one turn.
+#[derive(Debug, Clone, Copy)]
+pub struct Collected {
+    /// Those that were begun.
+    pub started: u64,
+    /// Those that did as asked.
+    pub completed: u64,
 }
 
 impl<S: Session> Refiller<S> {
@@ -42,39 +49,35 @@ impl<S: Session> Refiller<S> {
         poller.nest(collector.poller())?;
         Ok(Self { collector, each, level: reserve(connections), starved: false })
     }
-}
 
-impl<B: Backend, C: Clock> Worker<'_, B, C> {
-    /// Collects sessions until there are enough. Gives up where none come: connections that find no
-    /// session make full handshakes then, which are unexpected ones.
-    pub(super) fn collect(&mut self) -> io::Result<()> {
-        let Some(refiller) = &mut self.refiller else { return Ok(()) };
-        let collector = &mut refiller.collector;
-        if self.phase >= Phase::Drain || collector.is_vain().is_some() {
-            self.refiller = None;
-            self.fill();
-            return Ok(());
-        }
-        let (started, completed) = (collector.started(), collector.completed());
-        collector.look()?;
-        let missing = refiller.level.saturating_sub(self.backend.resumable());
-        collector.fill(&mut self.backend, missing, refiller.each)?;
-        self.started += collector.started() - started;
-        if self.phase == Phase::Measure {
-            self.recorder.refilled(collector.completed() - completed);
-        }
-        if refiller.starved && self.backend.resumable() > 0 {
-            refiller.starved = false;
-            self.fill();
-        }
-        Ok(())
+    /// Whether too many connections in a row brought nothing.
+    pub fn is_vain(&self) -> bool {
+        self.collector.is_vain().is_some()
+    }
+
+    /// Collects sessions until there are enough.
+    pub fn collect<B: Backend<Session = S>>(&mut self, backend: &mut B) -> io::Result<Collected> {
+        let (started, completed) = (self.collector.started(), self.collector.completed());
+        self.collector.look()?;
+        let missing = self.level.saturating_sub(backend.resumable());
+        self.collector.fill(backend, missing, self.each);
+        Ok(Collected {
+            started: self.collector.started() - started,
+            completed: self.collector.completed() - completed,
+        })
     }
 
     /// Whether the next connection has to wait for a session to resume.
-    pub(super) fn starves(&mut self) -> bool {
-        let Some(refiller) = &mut self.refiller else { return false };
-        let starves = self.share.mix.resumes_next() && self.backend.resumable() == 0;
-        refiller.starved |= starves;
+    pub fn starves<B: Backend>(&mut self, mix: &Mix, backend: &B) -> bool {
+        let starves = mix.resumes_next() && backend.resumable() == 0;
+        self.starved |= starves;
         starves
+    }
+
+    /// Whether a connection waited for a session that is there now; it waits no longer.
+    pub fn is_fed<B: Backend>(&mut self, backend: &B) -> bool {
+        let is_fed = self.starved && backend.resumable() > 0;
+        self.starved &= !is_fed;
+        is_fed
     }
 }

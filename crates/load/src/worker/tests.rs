@@ -6,8 +6,10 @@ use super::*;
 use crate::connection::tests::script;
 use crate::pacing::Curve;
 use tlslab_contract::spec::RunSpec;
-use tlslab_system::clock::{ManualClock, SECOND};
+use tlslab_system::clock::{ManualClock, MonotonicClock, SECOND};
+use tlslab_system::socket::Socket;
 use tlslab_tls::{Negotiated, Progress, Session, Urgent};
+use tlslab_wire::outcome::Failure;
 
 mod recv_low_water;
 
@@ -110,21 +112,18 @@ fn of_arrivals_that_are_due_at_once_all_connect_before_any_says_hello() {
     let log = Log::default();
     let backend = Noted { log: Rc::clone(&log), opened: 0 };
     let mut worker = Worker::new(share, backend, ManualClock::default()).unwrap();
+    let Worker { events, load } = &mut worker;
     // Ten a second, the first after half a distance: three are due in the first 0.3 seconds.
-    worker.clock.advance(3 * SECOND / 10);
-    worker.keep_time();
-    worker.admit();
+    events.clock().advance(3 * SECOND / 10);
+    load.keep_time(events);
+    load.admit(events);
     assert_eq!(*log.borrow(), ["opened 1", "opened 2", "opened 3", "hello of 3"]);
 
     // The others say it as soon as the poller is asked, which they were told to be woken by.
-    let mut ready = Vec::new();
     while log.borrow().len() < 6 {
-        worker
-            .poller
-            .wait(tlslab_system::clock::MonotonicClock.now() + SECOND, &mut ready)
-            .unwrap();
-        assert!(!ready.is_empty(), "{log:?}");
-        ready.iter().for_each(|event| worker.serve(*event));
+        let ready = events.wait(MonotonicClock.now() + SECOND).unwrap();
+        assert!(ready > 0, "{log:?}");
+        events.serve_ready(load);
     }
     let mut said = log.borrow()[3..].to_vec();
     said.sort();

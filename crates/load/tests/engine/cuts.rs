@@ -32,10 +32,10 @@ struct Minimal {
 }
 
 impl Minimal {
-    fn new(offer: &ClientSettings) -> Self {
+    fn new(settings: &ClientSettings) -> Self {
         let (versions, groups) = (vec![TlsVersion::Tls13], vec![Group::X25519]);
         let backend =
-            RustlsBackend::new(&ClientSettings { versions, groups, ..offer.clone() }).unwrap();
+            RustlsBackend::new(&ClientSettings { versions, groups, ..settings.clone() }).unwrap();
         Self { backend, opened: 0 }
     }
 }
@@ -94,7 +94,7 @@ impl<B: Backend> Scene<B> {
         };
         Self {
             server: LockstepServer::new(&settings),
-            backend: make(&crate::support::offer(&authority)),
+            backend: make(&crate::support::settings(&authority)),
             listener: TcpListener::bind("127.0.0.1:0").unwrap(),
             urgent,
             stops: 0,
@@ -199,10 +199,10 @@ impl<S: Session> Client<S> {
 macro_rules! everywhere {
     ($does:expr) => {
         for version in [Version::Tls12, Version::Tls13] {
-            $does(Scene::new(version, false, |offer| RustlsBackend::new(offer).unwrap()));
-            $does(Scene::new(version, true, |offer| RustlsBackend::new(offer).unwrap()));
+            $does(Scene::new(version, false, |settings| RustlsBackend::new(settings).unwrap()));
+            $does(Scene::new(version, true, |settings| RustlsBackend::new(settings).unwrap()));
             // This back end stops for nothing.
-            $does(Scene::new(version, false, |offer| OpensslBackend::new(offer).unwrap()));
+            $does(Scene::new(version, false, |settings| OpensslBackend::new(settings).unwrap()));
         }
         for urgent in [false, true] {
             $does(Scene::new(Version::Tls13, urgent, Minimal::new));

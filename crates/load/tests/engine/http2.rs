@@ -128,7 +128,7 @@ fn every_suite_is_measured_over_http2_and_those_that_it_bars_with_a_note() {
 
 /// The failures of a run whose preflight got 100 times `x`, and whose connections get this body in
 /// HTTP/1.1 and in HTTP/2, with a Repr-Digest field or without.
-fn judged(check: BodyCheck, body: &[u8], digest: Option<&str>) -> Vec<(u64, Vec<String>)> {
+fn checked_by(check: BodyCheck, body: &[u8], digest: Option<&str>) -> Vec<(u64, Vec<String>)> {
     let authority = Authority::new("tlslab test");
     let settings = Settings {
         identities: vec![authority.issue(Key::P256)],
@@ -160,16 +160,16 @@ fn bodies_are_held_against_the_first_one_or_their_own_digest() {
     let good = vec![(4, vec![]); 2];
     let bad = vec![(0, vec!["body".to_owned()]); 2];
     let (same, other, short) = ([b'x'; 100], [b'y'; 100], [b'x'; 99]);
-    assert_eq!(judged(BodyCheck::Off, &short, None), good);
-    assert_eq!(judged(BodyCheck::Length, &other, None), good);
-    assert_eq!(judged(BodyCheck::Length, &short, None), bad);
-    assert_eq!(judged(BodyCheck::Hash, &same, None), good);
-    assert_eq!(judged(BodyCheck::Hash, &other, None), bad);
+    assert_eq!(checked_by(BodyCheck::Off, &short, None), good);
+    assert_eq!(checked_by(BodyCheck::Length, &other, None), good);
+    assert_eq!(checked_by(BodyCheck::Length, &short, None), bad);
+    assert_eq!(checked_by(BodyCheck::Hash, &same, None), good);
+    assert_eq!(checked_by(BodyCheck::Hash, &other, None), bad);
     // printf abc | openssl dgst -sha256 -binary | base64
     let abc = "sha-256=:ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0=:";
-    assert_eq!(judged(BodyCheck::Hash, b"abc", Some(abc)), good);
-    assert_eq!(judged(BodyCheck::Hash, &same, Some(abc)), bad);
-    assert_eq!(judged(BodyCheck::Length, &same, Some(abc)), good);
+    assert_eq!(checked_by(BodyCheck::Hash, b"abc", Some(abc)), good);
+    assert_eq!(checked_by(BodyCheck::Hash, &same, Some(abc)), bad);
+    assert_eq!(checked_by(BodyCheck::Length, &same, Some(abc)), good);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use openssl::x509::X509;
 use tlslab_contract::record::RunRecord;
-use tlslab_contract::spec::load::{ArrivalLaw, LoadSpec, Rate};
+use tlslab_contract::spec::load::{ArrivalProcess, LoadSpec, Rate};
 use tlslab_contract::spec::{
     BackendChoice, ClientIdentity, HttpVersion, RequestsPerConnection, Resume, RunSpec, Secret,
     Stop,
@@ -114,7 +114,7 @@ fn an_open_loop_has_its_arrivals_and_their_response_times() {
     for server_backend in SERVERS {
         let (server, trust) = reference(server_backend, None);
         for (backend, threads) in BACKENDS.into_iter().zip([1, 2]) {
-            for arrivals in [ArrivalLaw::Constant, ArrivalLaw::Poisson] {
+            for arrivals in [ArrivalProcess::Constant, ArrivalProcess::Poisson] {
                 let rate = Some(Rate::Constant(400.0));
                 let load = LoadSpec { rate, arrivals, ..LoadSpec::default() };
                 let spec = over_http2(&server, backend, 31);

@@ -230,7 +230,7 @@ fn a_forced_group_works_though_the_server_insists_on_its_certificates_curve() {
     let peer = Peer::honest(&settings(&authority, Version::Tls12));
     let groups = vec![Group::X25519];
     let alone =
-        ClientSettings { groups, ..crate::support::offer_of(TlsVersion::Tls12, &authority) };
+        ClientSettings { groups, ..crate::support::settings_of(TlsVersion::Tls12, &authority) };
     let refused = crate::support::connect(&alone, peer.address()).err().unwrap().0;
     assert_eq!(refused.to_string(), "alert_handshake_failure", "the server does not insist");
     for backend in BACKENDS {

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use crate::harness::{self, BACKENDS, measured, spec, trust};
 use openssl::x509::X509;
 use tlslab_contract::record::RunRecord;
-use tlslab_contract::spec::load::{ArrivalLaw, LoadSpec, Ramp, Rate};
+use tlslab_contract::spec::load::{ArrivalProcess, LoadSpec, Ramp, Rate};
 use tlslab_contract::spec::{BackendChoice, HttpVersion, RequestsPerConnection, RunSpec, Stop};
 use tlslab_load::check::{Checked, check};
 use tlslab_load::run::run;
@@ -64,7 +64,7 @@ fn as_many_connections_are_due_as_the_rate_says() {
 fn a_seed_makes_the_same_poisson_arrivals() {
     let (server, trust) = reference();
     let due = |seed| {
-        let arrivals = ArrivalLaw::Poisson;
+        let arrivals = ArrivalProcess::Poisson;
         let load = LoadSpec { arrivals, seed, trace: 1_000, ..rate(Rate::Constant(400.0)) };
         let mut notes = Notes::default();
         let spec = timed(&server, BackendChoice::Rustls, 250, load);

@@ -1,6 +1,6 @@
 //! The OpenSSL back end against an OpenSSL server: what it can negotiate, and the facts it reports.
 
-use crate::support::{Connected, connect, connect_with, offer, offer_of};
+use crate::support::{Connected, connect, connect_with, settings, settings_of};
 use tlslab_contract::spec::{Authenticate, KeyShare};
 use tlslab_testkit::certificates::{Authority, Key};
 use tlslab_testkit::tls_server::{DhSize, Farewell, Settings, TlsServer, Version};
@@ -25,8 +25,8 @@ fn server(authority: &Authority) -> TlsServer {
 }
 
 /// Connects, checks what is the same for all, and fetches the document.
-fn fetch(offer: &ClientSettings, server: &TlsServer) -> Connected {
-    let mut connected = connect(offer, server.address()).unwrap();
+fn fetch(settings: &ClientSettings, server: &TlsServer) -> Connected {
+    let mut connected = connect(settings, server.address()).unwrap();
     let facts = connected.facts;
     assert_eq!(facts.kind, HandshakeKind::Full);
     assert_eq!(facts.alpn, Some(Alpn::Http11));
@@ -44,8 +44,8 @@ fn every_suite_can_be_forced() {
     let authority = Authority::new("tlslab test");
     let server = server(&authority);
     for suite in CipherSuite::all() {
-        let offer = ClientSettings { suites: vec![suite], ..offer(&authority) };
-        let facts = fetch(&offer, &server).facts;
+        let settings = ClientSettings { suites: vec![suite], ..settings(&authority) };
+        let facts = fetch(&settings, &server).facts;
         assert_eq!((facts.suite, facts.version), (suite, suite.version()));
         match suite.key_exchange() {
             KeyExchange::Any => assert_eq!(facts.group, named(Group::X25519MlKem768)),
@@ -63,9 +63,9 @@ fn every_group_can_be_forced_in_tls13() {
     let authority = Authority::new("tlslab test");
     let server = server(&authority);
     for group in Group::all() {
-        let offer =
-            ClientSettings { groups: vec![group], ..offer_of(TlsVersion::Tls13, &authority) };
-        assert_eq!(fetch(&offer, &server).facts.group, named(group));
+        let settings =
+            ClientSettings { groups: vec![group], ..settings_of(TlsVersion::Tls13, &authority) };
+        assert_eq!(fetch(&settings, &server).facts.group, named(group));
     }
 }
 
@@ -75,12 +75,12 @@ fn every_curve_can_be_forced_in_tls12_with_either_key() {
     let server = server(&authority);
     for group in Group::all().filter(|group| !group.needs_tls13()) {
         for suite in ["ECDHE-ECDSA-AES256-GCM-SHA384", "ECDHE-RSA-AES256-GCM-SHA384"] {
-            let offer = ClientSettings {
+            let settings = ClientSettings {
                 suites: vec![suite.parse().unwrap()],
                 groups: vec![group, Group::P256],
-                ..offer_of(TlsVersion::Tls12, &authority)
+                ..settings_of(TlsVersion::Tls12, &authority)
             };
-            assert_eq!(fetch(&offer, &server).facts.group, named(group));
+            assert_eq!(fetch(&settings, &server).facts.group, named(group));
         }
     }
 }
@@ -110,8 +110,8 @@ fn every_signature_scheme_of_a_key_can_be_forced() {
             // The certificate is signed with ECDSA on P-256; TLS 1.2 wants that on offer too.
             let chain = "ecdsa_secp256r1_sha256".parse().unwrap();
             let signature_schemes = vec![scheme, chain];
-            let offer = ClientSettings { signature_schemes, ..offer_of(version, &authority) };
-            assert_eq!(fetch(&offer, &server).facts.signature_scheme, Some(scheme), "{version}");
+            let settings = ClientSettings { signature_schemes, ..settings_of(version, &authority) };
+            assert_eq!(fetch(&settings, &server).facts.signature_scheme, Some(scheme), "{version}");
         }
     }
 }
@@ -126,7 +126,7 @@ fn the_size_of_a_servers_own_dh_parameters_is_seen() {
         ..Settings::default()
     });
     let suites = vec!["DHE-RSA-AES128-GCM-SHA256".parse().unwrap()];
-    let facts = fetch(&ClientSettings { suites, ..offer(&authority) }, &server).facts;
+    let facts = fetch(&ClientSettings { suites, ..settings(&authority) }, &server).facts;
     assert_eq!(facts.group, Some(KeyExchangeGroup::FiniteField(3072)));
 }
 
@@ -140,8 +140,8 @@ fn a_hello_retry_request_is_seen() {
         ..Settings::default()
     });
     let groups = vec![Group::X25519, Group::P384];
-    let offer = ClientSettings { groups, ..offer_of(TlsVersion::Tls13, &authority) };
-    let mut connected = connect(&offer, server.address()).unwrap();
+    let settings = ClientSettings { groups, ..settings_of(TlsVersion::Tls13, &authority) };
+    let mut connected = connect(&settings, server.address()).unwrap();
     assert!(connected.facts.hello_retry_request);
     assert_eq!(connected.facts.group, named(Group::P384));
     assert_eq!(connected.exchange(), Ok(0));
@@ -154,8 +154,8 @@ fn a_group_that_tls12_lacks_falls_back_to_static_rsa_and_that_is_reported() {
     let groups = vec![Group::X25519MlKem768];
     let suites = ["ECDHE-RSA-AES128-GCM-SHA256", "AES128-GCM-SHA256"];
     let suites = suites.map(|name| name.parse().unwrap()).to_vec();
-    let offer = ClientSettings { groups, suites, ..offer_of(TlsVersion::Tls12, &authority) };
-    let facts = fetch(&offer, &server).facts;
+    let settings = ClientSettings { groups, suites, ..settings_of(TlsVersion::Tls12, &authority) };
+    let facts = fetch(&settings, &server).facts;
     assert_eq!((facts.group, facts.signature_scheme), (None, None));
     assert_eq!(facts.suite.key_exchange(), KeyExchange::Rsa);
 }
@@ -164,8 +164,8 @@ fn a_group_that_tls12_lacks_falls_back_to_static_rsa_and_that_is_reported() {
 fn finished_waits_for_the_request_and_bytes_are_counted() {
     let authority = Authority::new("tlslab test");
     let server = server(&authority);
-    let offer = offer_of(TlsVersion::Tls13, &authority);
-    let mut connected = connect(&offer, server.address()).unwrap();
+    let settings = settings_of(TlsVersion::Tls13, &authority);
+    let mut connected = connect(&settings, server.address()).unwrap();
     let (hello, waiting) = (connected.socket.sent, connected.session.unsent());
     assert!(waiting > 0);
     let request = b"GET / HTTP/1.1\r\n\r\n";
@@ -194,7 +194,7 @@ fn a_connection_carries_many_requests_and_ends_when_the_server_ends_it() {
             last: Some((3, farewell)),
             ..Settings::default()
         });
-        let mut connected = connect(&offer(&authority), server.address()).unwrap();
+        let mut connected = connect(&settings(&authority), server.address()).unwrap();
         for _ in 0..3 {
             assert_eq!(connected.exchange(), Ok(1_000_000));
         }
@@ -212,7 +212,7 @@ fn no_connection_resumes_another() {
     let authority = Authority::new("tlslab test");
     let server = server(&authority);
     for version in TlsVersion::CURRENT {
-        let mut backend = OpensslBackend::new(&offer_of(version, &authority)).unwrap();
+        let mut backend = OpensslBackend::new(&settings_of(version, &authority)).unwrap();
         for _ in 0..3 {
             let mut connected = connect_with(&mut backend, server.address()).unwrap();
             assert_eq!(connected.facts.kind, HandshakeKind::Full);
@@ -226,8 +226,8 @@ fn sampling_authenticates_the_first_connection_and_one_in_a_period() {
     let authority = Authority::new("tlslab test");
     let server = server(&authority);
     let authenticate = Authenticate::Sampled;
-    let offer = ClientSettings { authenticate, ..offer_of(TlsVersion::Tls13, &authority) };
-    let mut backend = OpensslBackend::new(&offer).unwrap();
+    let settings = ClientSettings { authenticate, ..settings_of(TlsVersion::Tls13, &authority) };
+    let mut backend = OpensslBackend::new(&settings).unwrap();
     for index in 0..=SAMPLING_PERIOD {
         let connected = connect_with(&mut backend, server.address()).unwrap();
         assert_eq!(connected.facts.authenticated, index % SAMPLING_PERIOD == 0, "{index}");
@@ -238,8 +238,8 @@ fn sampling_authenticates_the_first_connection_and_one_in_a_period() {
 fn anyone_is_trusted_on_request() {
     let authority = Authority::new("tlslab test");
     let server = server(&authority);
-    let offer = ClientSettings { trust: TrustAnchors::Anyone, ..offer(&authority) };
-    let mut connected = connect(&offer, server.address()).unwrap();
+    let settings = ClientSettings { trust: TrustAnchors::Anyone, ..settings(&authority) };
+    let mut connected = connect(&settings, server.address()).unwrap();
     assert!(!connected.facts.authenticated);
     assert_eq!(connected.exchange(), Ok(DOCUMENT));
 }
@@ -251,15 +251,15 @@ fn the_servers_certificates_are_handed_out() {
     let certificate = identity.certificate.to_der().unwrap();
     let identities = vec![identity];
     let server = TlsServer::start(&Settings { identities, ..Settings::default() });
-    let connected = connect(&offer(&authority), server.address()).unwrap();
+    let connected = connect(&settings(&authority), server.address()).unwrap();
     assert_eq!(connected.session.peer_certificates(), [certificate]);
 }
 
 #[test]
 fn a_reused_key_share_is_refused() {
-    let offer =
-        ClientSettings { key_share: KeyShare::Reused, ..offer(&Authority::new("tlslab test")) };
-    let error = OpensslBackend::new(&offer).unwrap_err();
+    let settings =
+        ClientSettings { key_share: KeyShare::Reused, ..settings(&Authority::new("tlslab test")) };
+    let error = OpensslBackend::new(&settings).unwrap_err();
     assert!(matches!(error, BackendError::Unsupported { .. }));
     assert!(error.to_string().starts_with("openssl has no re-used key share"), "{error}");
 }
@@ -269,8 +269,8 @@ fn an_offer_of_which_no_hello_can_be_made_is_refused() {
     let authority = Authority::new("tlslab test");
     let suites = vec!["ECDHE-ECDSA-AES128-GCM-SHA256".parse().unwrap()];
     let signature_schemes = vec!["rsa_pss_rsae_sha256".parse().unwrap()];
-    let offer =
-        ClientSettings { suites, signature_schemes, ..offer_of(TlsVersion::Tls12, &authority) };
-    let error = OpensslBackend::new(&offer).unwrap_err().to_string();
+    let settings =
+        ClientSettings { suites, signature_schemes, ..settings_of(TlsVersion::Tls12, &authority) };
+    let error = OpensslBackend::new(&settings).unwrap_err().to_string();
     assert_eq!(error, "openssl: no ciphers available");
 }

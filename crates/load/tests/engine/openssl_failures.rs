@@ -3,7 +3,7 @@
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 
-use crate::support::{connect, connect_with, offer, offer_of};
+use crate::support::{connect, connect_with, settings, settings_of};
 use tlslab_contract::spec::Authenticate;
 use tlslab_testkit::certificates::{Authority, Identity, Key};
 use tlslab_testkit::tamper::falsify_signature;
@@ -18,8 +18,8 @@ fn serving(identity: Identity) -> TlsServer {
 }
 
 /// The failure of a connection, with the library's words on it.
-fn failure(offer: &ClientSettings, address: SocketAddr) -> (Failure, String) {
-    connect(offer, address).err().expect("the connection was to fail")
+fn failure(settings: &ClientSettings, address: SocketAddr) -> (Failure, String) {
+    connect(settings, address).err().expect("the connection was to fail")
 }
 
 fn certificate_failure(words: &str) -> (Failure, String) {
@@ -30,9 +30,9 @@ fn certificate_failure(words: &str) -> (Failure, String) {
 fn a_wrong_authority_is_a_certificate_failure() {
     let server = serving(Authority::new("another").issue(Key::P256));
     for version in TlsVersion::CURRENT {
-        let offer = offer_of(version, &Authority::new("tlslab test"));
+        let settings = settings_of(version, &Authority::new("tlslab test"));
         let words = "unable to get local issuer certificate";
-        assert_eq!(failure(&offer, server.address()), certificate_failure(words));
+        assert_eq!(failure(&settings, server.address()), certificate_failure(words));
     }
 }
 
@@ -41,7 +41,7 @@ fn an_expired_certificate_is_a_certificate_failure() {
     let authority = Authority::new("tlslab test");
     let server = serving(authority.issue_expired(Key::P256));
     let words = "certificate has expired";
-    assert_eq!(failure(&offer(&authority), server.address()), certificate_failure(words));
+    assert_eq!(failure(&settings(&authority), server.address()), certificate_failure(words));
 }
 
 #[test]
@@ -49,7 +49,7 @@ fn a_wrong_name_is_a_certificate_failure_and_a_right_address_is_none() {
     let authority = Authority::new("tlslab test");
     let server = serving(authority.issue(Key::P256));
     let to =
-        |name: &str| ClientSettings { server_names: vec![name.to_owned()], ..offer(&authority) };
+        |name: &str| ClientSettings { server_names: vec![name.to_owned()], ..settings(&authority) };
     let other = failure(&to("example.com"), server.address());
     assert_eq!(other, certificate_failure("hostname mismatch"));
     let other = failure(&to("127.0.0.2"), server.address());
@@ -63,8 +63,8 @@ fn a_wrong_name_is_a_certificate_failure_and_a_right_address_is_none() {
 fn sampling_finds_an_impostor_on_the_first_connection() {
     let server = serving(Authority::new("another").issue(Key::P256));
     let authority = Authority::new("tlslab test");
-    let offer = ClientSettings { authenticate: Authenticate::Sampled, ..offer(&authority) };
-    let mut backend = OpensslBackend::new(&offer).unwrap();
+    let settings = ClientSettings { authenticate: Authenticate::Sampled, ..settings(&authority) };
+    let mut backend = OpensslBackend::new(&settings).unwrap();
     let first = connect_with(&mut backend, server.address()).err().unwrap();
     assert_eq!(first.0, Failure::Certificate);
     let second = connect_with(&mut backend, server.address()).ok().unwrap();
@@ -80,8 +80,9 @@ fn a_falsified_signature_is_found_however_the_server_is_authenticated() {
         (Key::P256, Authenticate::Sampled),
     ] {
         let server = serving(authority.issue(key));
-        let offer = ClientSettings { authenticate, ..offer_of(TlsVersion::Tls12, &authority) };
-        let mut backend = OpensslBackend::new(&offer).unwrap();
+        let settings =
+            ClientSettings { authenticate, ..settings_of(TlsVersion::Tls12, &authority) };
+        let mut backend = OpensslBackend::new(&settings).unwrap();
         if authenticate == Authenticate::Sampled {
             connect_with(&mut backend, server.address()).ok().unwrap();
         }
@@ -101,12 +102,12 @@ fn a_peers_alert_is_named() {
         groups: "P-384".to_owned(),
         ..Settings::default()
     });
-    let (class, words) = failure(&offer_of(TlsVersion::Tls13, &authority), server.address());
+    let (class, words) = failure(&settings_of(TlsVersion::Tls13, &authority), server.address());
     assert_eq!(class.to_string(), "alert_protocol_version");
     assert_eq!(words, "tlsv1 alert protocol version");
     let groups = vec![Group::X25519];
-    let offer = ClientSettings { groups, ..offer_of(TlsVersion::Tls12, &authority) };
-    let (class, _) = failure(&offer, server.address());
+    let settings = ClientSettings { groups, ..settings_of(TlsVersion::Tls12, &authority) };
+    let (class, _) = failure(&settings, server.address());
     assert_eq!(class, Failure::Alert(40));
 }
 
@@ -116,7 +117,7 @@ fn a_peer_that_speaks_no_tls_breaks_the_protocol() {
         client.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").unwrap();
         let _ = client.read_to_end(&mut Vec::new());
     });
-    let (class, words) = failure(&offer(&Authority::new("tlslab test")), address);
+    let (class, words) = failure(&settings(&Authority::new("tlslab test")), address);
     assert_eq!((class, words.as_str()), (Failure::TlsProtocol, "wrong version number"));
 }
 
@@ -125,7 +126,7 @@ fn a_peer_that_leaves_has_closed() {
     let address = peer(|mut client| {
         let _ = client.read(&mut [0; 4096]);
     });
-    let (class, _) = failure(&offer(&Authority::new("tlslab test")), address);
+    let (class, _) = failure(&settings(&Authority::new("tlslab test")), address);
     assert_eq!(class, Failure::Closed(Step::Handshake));
 }
 
@@ -135,7 +136,7 @@ fn a_peer_that_leaves_without_reading_has_reset() {
         // Closing with unread bytes in the receive buffer sends a reset.
         client.peek(&mut [0; 1]).unwrap();
     });
-    let (class, _) = failure(&offer(&Authority::new("tlslab test")), address);
+    let (class, _) = failure(&settings(&Authority::new("tlslab test")), address);
     assert_eq!(class, Failure::Reset);
 }
 
@@ -145,7 +146,7 @@ fn certificates_beyond_the_limit_are_not_taken() {
     let names: Vec<String> = (0..4_000).map(|n| format!("name-{n:05}.example.com")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let server = serving(authority.issue_for(Key::P256, &names));
-    let (class, words) = failure(&offer(&authority), server.address());
+    let (class, words) = failure(&settings(&authority), server.address());
     assert_eq!((class, words.as_str()), (Failure::TlsProtocol, "excessive message size"));
 }
 
@@ -154,11 +155,11 @@ fn a_name_that_no_server_can_have_is_refused() {
     let authority = Authority::new("tlslab test");
     for server_name in [String::new(), "a\0b".to_owned(), "x".repeat(256)] {
         let server_names = vec![server_name];
-        let error =
-            OpensslBackend::new(&ClientSettings { server_names, ..offer(&authority) }).unwrap_err();
+        let error = OpensslBackend::new(&ClientSettings { server_names, ..settings(&authority) })
+            .unwrap_err();
         assert!(matches!(error, BackendError::Refused { .. }), "{error}");
     }
-    let nameless = ClientSettings { server_names: Vec::new(), ..offer(&authority) };
+    let nameless = ClientSettings { server_names: Vec::new(), ..settings(&authority) };
     let error = OpensslBackend::new(&nameless).unwrap_err().to_string();
     assert_eq!(error, "openssl: an offer has at least one server name");
 }

@@ -15,7 +15,7 @@ use tlslab_wire::outcome::Failure;
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// An offer of the library's defaults, which trusts the authority, to the host `localhost`.
-pub fn offer(authority: &Authority) -> ClientSettings {
+pub fn settings(authority: &Authority) -> ClientSettings {
     ClientSettings {
         versions: vec![],
         suites: vec![],
@@ -37,8 +37,8 @@ pub fn offer(authority: &Authority) -> ClientSettings {
 }
 
 /// The same, of one version only.
-pub fn offer_of(version: TlsVersion, authority: &Authority) -> ClientSettings {
-    ClientSettings { versions: vec![version], ..offer(authority) }
+pub fn settings_of(version: TlsVersion, authority: &Authority) -> ClientSettings {
+    ClientSettings { versions: vec![version], ..settings(authority) }
 }
 
 /// A connection whose handshake is done.
@@ -50,10 +50,10 @@ pub struct Connected {
 
 /// Makes a connection with a back end of its own; an error is the class and the words on it.
 pub fn connect(
-    offer: &ClientSettings,
+    settings: &ClientSettings,
     address: SocketAddr,
 ) -> Result<Connected, (Failure, String)> {
-    connect_with(&mut OpensslBackend::new(offer).unwrap(), address)
+    connect_with(&mut OpensslBackend::new(settings).unwrap(), address)
 }
 
 /// Makes a connection.

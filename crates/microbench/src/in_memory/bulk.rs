@@ -67,7 +67,7 @@ struct Transfer<'a, L: Library> {
     plaintext: Vec<u8>,
     /// Records of a batch.
     batch: u64,
-    wire: Buffer,
+    records: Buffer,
     clock: Nanos,
 }
 
@@ -82,8 +82,8 @@ impl<'a, L: Library> Transfer<'a, L> {
         let pair = connect(&mut library, settings, &mut buffers)?;
         let record_size = record_size as usize;
         let batch = (BATCH / record_size).max(1);
-        let mut wire = Buffer::new();
-        wire.reserve(batch * (record_size + GROWTH));
+        let mut records = Buffer::new();
+        records.reserve(batch * (record_size + GROWTH));
         let mut transfer = Self {
             library,
             settings,
@@ -92,7 +92,7 @@ impl<'a, L: Library> Transfer<'a, L> {
             direction,
             plaintext: (0..record_size).map(|n| (n % 251) as u8).collect(),
             batch: batch as u64,
-            wire,
+            records,
             clock: clock_cost(),
         };
         transfer.rehearse()?;
@@ -101,17 +101,17 @@ impl<'a, L: Library> Transfer<'a, L> {
 
     /// Sends one record and compares it, byte for byte.
     fn rehearse(&mut self) -> Result<(), InMemoryError> {
-        let Self { pair, wire, plaintext, direction, .. } = self;
+        let Self { pair, records, plaintext, direction, .. } = self;
         let mut opened = Vec::new();
         let mut show = |part: &[u8]| opened.extend_from_slice(part);
         match direction {
             Direction::Receive => {
-                pair.server.seal(plaintext, wire)?;
-                pair.client.open(wire, &mut show)?;
+                pair.server.seal(plaintext, records)?;
+                pair.client.open(records, &mut show)?;
             }
             Direction::Send | Direction::Both => {
-                pair.client.seal(plaintext, wire)?;
-                pair.server.open(wire, &mut show)?;
+                pair.client.seal(plaintext, records)?;
+                pair.server.open(records, &mut show)?;
             }
         }
         if opened == *plaintext { Ok(()) } else { Err(altered(self.direction).into()) }
@@ -134,11 +134,11 @@ impl<'a, L: Library> Transfer<'a, L> {
             match self.direction {
                 Direction::Receive => {
                     let Pair { client, server } = &mut self.pair;
-                    tally.add(batch(server, client, &self.plaintext, count, &mut self.wire)?);
+                    tally.add(batch(server, client, &self.plaintext, count, &mut self.records)?);
                 }
                 Direction::Send | Direction::Both => {
                     let Pair { client, server } = &mut self.pair;
-                    tally.add(batch(client, server, &self.plaintext, count, &mut self.wire)?);
+                    tally.add(batch(client, server, &self.plaintext, count, &mut self.records)?);
                 }
             }
             tally.wall += MonotonicClock.now() - begun;
@@ -178,15 +178,15 @@ fn batch(
     opener: &mut impl Side,
     plaintext: &[u8],
     count: u64,
-    wire: &mut Buffer,
+    records: &mut Buffer,
 ) -> Result<(u64, [Nanos; 2]), HandshakeError> {
     let begun = ThreadClock.now();
-    seal_batch(sealer, plaintext, count, wire)?;
+    seal_batch(sealer, plaintext, count, records)?;
     let sealed = ThreadClock.now();
-    let wire_bytes = wire.len() as u64;
-    let opened = open_batch(opener, wire)?;
+    let wire_bytes = records.len() as u64;
+    let opened = open_batch(opener, records)?;
     let done = ThreadClock.now();
-    if opened == count * plaintext.len() as u64 && wire.is_empty() {
+    if opened == count * plaintext.len() as u64 && records.is_empty() {
         Ok((wire_bytes, [sealed - begun, done - sealed]))
     } else {
         Err(altered(Direction::Both))
@@ -199,16 +199,16 @@ fn seal_batch(
     sealer: &mut impl Side,
     plaintext: &[u8],
     count: u64,
-    wire: &mut Buffer,
+    records: &mut Buffer,
 ) -> Result<(), HandshakeError> {
-    (0..count).try_for_each(|_| sealer.seal(plaintext, wire))
+    (0..count).try_for_each(|_| sealer.seal(plaintext, records))
 }
 
 /// The bytes that were opened; never inlined either.
 #[inline(never)]
-fn open_batch(opener: &mut impl Side, wire: &mut Buffer) -> Result<u64, HandshakeError> {
+fn open_batch(opener: &mut impl Side, records: &mut Buffer) -> Result<u64, HandshakeError> {
     let mut opened = 0;
-    opener.open(wire, &mut |part| opened += part.len() as u64)?;
+    opener.open(records, &mut |part| opened += part.len() as u64)?;
     Ok(opened)
 }
 

@@ -99,8 +99,8 @@ impl OpensslLibrary {
         opened: Result<Ssl, ErrorStack>,
         role: Role,
     ) -> Result<OpensslSide, HandshakeError> {
-        let wire = BioBuffer { incoming: Buffer::empty(), outgoing: Buffer::empty() };
-        match opened.and_then(|ssl| SslStream::new(ssl, wire)) {
+        let buffer = BioBuffer { incoming: Buffer::empty(), outgoing: Buffer::empty() };
+        match opened.and_then(|ssl| SslStream::new(ssl, buffer)) {
             Ok(stream) => Ok(OpensslSide { stream, role, done: false, has_group: self.has_group }),
             Err(errors) => Err(trouble(role, &errors)),
         }
@@ -250,9 +250,9 @@ impl OpensslSide {
         call: impl FnOnce(&mut Self) -> T,
     ) -> T {
         let swap = |side: &mut Self, incoming: &mut Buffer, outgoing: &mut Buffer| {
-            let wire = side.stream.get_mut();
-            std::mem::swap(&mut wire.incoming, incoming);
-            std::mem::swap(&mut wire.outgoing, outgoing);
+            let buffer = side.stream.get_mut();
+            std::mem::swap(&mut buffer.incoming, incoming);
+            std::mem::swap(&mut buffer.outgoing, outgoing);
         };
         swap(self, incoming, outgoing);
         let result = call(self);

@@ -58,9 +58,9 @@ const KEPT_OPEN: [&str; 9] = [
 fn a_measurement_waits_until_all_connections_are_open() {
     const PAUSE: Duration = Duration::from_millis(700);
     let peer = Peer::start(&settings(), 1, late(&settings(), PAUSE));
-    let begin = Instant::now();
+    let start = Instant::now();
     let said = run(&[&KEPT_OPEN[..], &["20s", &url(peer.address())]].concat());
-    let passed = begin.elapsed();
+    let passed = start.elapsed();
     let record = record(&said);
     assert!(PAUSE < passed && passed < Duration::from_secs(10), "{passed:?}");
     assert_eq!(record["outcomes"]["attempts"], 8, "no connection is begun in it");
@@ -73,12 +73,12 @@ fn a_measurement_waits_until_all_connections_are_open() {
 #[test]
 fn connections_that_do_not_open_in_time_fail_the_run() {
     let peer = Peer::start(&settings(), 5, bare(vec![Act::Wait]));
-    let begin = Instant::now();
+    let start = Instant::now();
     let said = run(&[&KEPT_OPEN[..], &["400ms", &url(peer.address())]].concat());
     assert_eq!(said.code, Some(3), "{said:?}");
     assert_eq!(said.json()["class"], "not_open");
     assert!(said.stderr.contains("4 of 8 connections were open after 400 ms"), "{said:?}");
-    assert!(begin.elapsed() < Duration::from_secs(5), "the drain is bounded");
+    assert!(start.elapsed() < Duration::from_secs(5), "the drain is bounded");
 }
 
 #[test]

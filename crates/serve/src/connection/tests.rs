@@ -43,17 +43,17 @@ impl Session for Plain {
     }
 
     fn receive(&mut self, received: &[u8], plaintext: &mut Vec<u8>) -> Result<Inbound, TlsFailure> {
-        let begin = usize::from(!self.complete);
+        let start = usize::from(!self.complete);
         self.complete = true;
         if self.http2 {
-            plaintext.extend_from_slice(&received[begin..]);
+            plaintext.extend_from_slice(&received[start..]);
             return Ok(Inbound::Open);
         }
-        if received[begin..].contains(&0xff) {
+        if received[start..].contains(&0xff) {
             self.unsent.push(b'!');
             return Err(TlsFailure);
         }
-        plaintext.extend_from_slice(&received[begin..]);
+        plaintext.extend_from_slice(&received[start..]);
         Ok(if received.ends_with(&[0]) { Inbound::Ended } else { Inbound::Open })
     }
 
@@ -122,7 +122,7 @@ impl Bench {
         let mut seen = [0; 1];
         while !bytes.is_empty() && self.connection.socket().peek(&mut seen).is_err() {}
         self.with(|connection, context| {
-            connection.wire.look_again();
+            connection.socket.look_again();
             connection.go_on(context)
         })
     }

@@ -42,9 +42,9 @@ impl Digests {
     fn compute(&mut self, length: u64) -> String {
         let steps = (length / STEP) as usize;
         while self.states.len() <= steps {
-            let begin = (self.states.len() as u64 - 1) * STEP;
+            let start = (self.states.len() as u64 - 1) * STEP;
             let mut state = self.states[self.states.len() - 1].clone();
-            hash(&mut state, Body::part(begin, begin + STEP));
+            hash(&mut state, Body::part(start, start + STEP));
             self.states.push(state);
         }
         let mut state = self.states[steps].clone();

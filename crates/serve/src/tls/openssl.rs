@@ -197,10 +197,10 @@ impl OpensslSession {
     /// complete, so that nobody can replay it (RFC 8470, section 3).
     fn take_early_data(&mut self, plaintext: &mut Vec<u8>) -> Result<(), TlsFailure> {
         while self.early {
-            let begin = plaintext.len();
-            plaintext.resize(begin + RECORD, 0);
-            let read = self.stream.read_early_data(&mut plaintext[begin..]);
-            plaintext.truncate(begin + read.as_ref().map_or(0, |length| *length));
+            let start = plaintext.len();
+            plaintext.resize(start + RECORD, 0);
+            let read = self.stream.read_early_data(&mut plaintext[start..]);
+            plaintext.truncate(start + read.as_ref().map_or(0, |length| *length));
             match read {
                 Ok(0) => self.early = false,
                 Ok(_) => {}

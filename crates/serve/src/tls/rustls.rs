@@ -232,11 +232,11 @@ impl Session for RustlsSession {
             }
             let length = state.plaintext_bytes_to_read();
             if length > 0 {
-                let begin = plaintext.len();
-                plaintext.resize(begin + length, 0);
+                let start = plaintext.len();
+                plaintext.resize(start + length, 0);
                 self.connection
                     .reader()
-                    .read_exact(&mut plaintext[begin..])
+                    .read_exact(&mut plaintext[start..])
                     .map_err(|_| TlsFailure)?;
             }
             if state.peer_has_closed() {

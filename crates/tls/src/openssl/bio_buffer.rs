@@ -18,7 +18,9 @@ const RECORD: usize = 5 + 16 * 1024 + 2 * 1024;
 const USUAL_FLIGHT: usize = 2 * 1024;
 
 thread_local! {
-    /// Room for what is received, between two connections of this thread that need it.
+    /// Room for what is received, between two connections of this thread that need it. OpenSSL's BIO
+    /// owns the [`BioBuffer`] and calls it back without a parameter: in the back end the room would
+    /// take a shared pointer and its count in each session.
     static SPARE: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -43,7 +45,7 @@ pub struct BioBuffer {
 }
 
 impl BioBuffer {
-    /// A wire that no byte has passed.
+    /// A buffer that no byte has passed.
     pub fn new() -> Self {
         Self {
             received: Vec::new(),
@@ -151,18 +153,18 @@ mod tests {
     use std::net::TcpListener;
 
     #[test]
-    fn an_empty_wire_would_block_and_collects() {
-        let mut wire = BioBuffer::new();
-        assert_eq!(wire.read(&mut [0; 8]).unwrap_err().kind(), ErrorKind::WouldBlock);
-        assert_eq!(wire.write(b"abc").unwrap(), 3);
-        assert_eq!(wire.unsent(), 3);
+    fn an_empty_buffer_would_block_and_collects() {
+        let mut buffer = BioBuffer::new();
+        assert_eq!(buffer.read(&mut [0; 8]).unwrap_err().kind(), ErrorKind::WouldBlock);
+        assert_eq!(buffer.write(b"abc").unwrap(), 3);
+        assert_eq!(buffer.unsent(), 3);
     }
 
     #[test]
     fn what_waits_is_bounded() {
-        let mut wire = BioBuffer::new();
-        wire.write_all(&vec![0; UNSENT_LIMIT]).unwrap();
-        assert_eq!(wire.write(b"x").unwrap_err().kind(), ErrorKind::WouldBlock);
+        let mut buffer = BioBuffer::new();
+        buffer.write_all(&vec![0; UNSENT_LIMIT]).unwrap();
+        assert_eq!(buffer.write(b"x").unwrap_err().kind(), ErrorKind::WouldBlock);
     }
 
     #[test]
@@ -170,27 +172,27 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let mut socket = Socket::connect(listener.local_addr().unwrap()).unwrap();
         let (mut peer, _) = listener.accept().unwrap();
-        let mut wire = BioBuffer::new();
+        let mut buffer = BioBuffer::new();
         peer.write_all(b"abcde").unwrap();
-        assert_eq!(receive(&mut wire, &mut socket), 5);
-        assert_eq!(wire.receive(&mut socket).unwrap(), None);
+        assert_eq!(receive(&mut buffer, &mut socket), 5);
+        assert_eq!(buffer.receive(&mut socket).unwrap(), None);
         let mut read = [0; 3];
-        assert_eq!((wire.read(&mut read).unwrap(), &read), (3, b"abc"));
-        assert_eq!((wire.read(&mut read).unwrap(), &read[..2]), (2, &b"de"[..]));
-        wire.write_all(b"xyz").unwrap();
-        assert!(wire.send(&mut socket).unwrap());
+        assert_eq!((buffer.read(&mut read).unwrap(), &read), (3, b"abc"));
+        assert_eq!((buffer.read(&mut read).unwrap(), &read[..2]), (2, &b"de"[..]));
+        buffer.write_all(b"xyz").unwrap();
+        assert!(buffer.send(&mut socket).unwrap());
         peer.read_exact(&mut read).unwrap();
-        assert_eq!((&read, wire.unsent()), (b"xyz", 0));
-        assert_eq!(wire.received.capacity(), 0, "an idle buffer holds no buffer");
+        assert_eq!((&read, buffer.unsent()), (b"xyz", 0));
+        assert_eq!(buffer.received.capacity(), 0, "an idle buffer holds no buffer");
         drop(peer);
-        assert_eq!(receive(&mut wire, &mut socket), 0);
-        assert_eq!(wire.read(&mut read).unwrap(), 0);
+        assert_eq!(receive(&mut buffer, &mut socket), 0);
+        assert_eq!(buffer.read(&mut read).unwrap(), 0);
     }
 
-    fn receive(wire: &mut BioBuffer, socket: &mut Socket) -> usize {
+    fn receive(buffer: &mut BioBuffer, socket: &mut Socket) -> usize {
         loop {
             socket.became_readable(false);
-            match wire.receive(socket).unwrap() {
+            match buffer.receive(socket).unwrap() {
                 Some(length) => return length,
                 None => std::thread::yield_now(),
             }

@@ -1,4 +1,4 @@
-//! Turns an offer into an OpenSSL context, which all sessions of a worker share.
+//! Turns client settings into an OpenSSL context, which all sessions of a worker share.
 
 use std::fmt::Display;
 
@@ -11,7 +11,6 @@ use ::openssl::x509::store::X509StoreBuilder;
 use ::openssl::x509::verify::{X509CheckFlags, X509VerifyFlags};
 
 use crate::alpn::wire_list;
-use crate::identity::IdentityError;
 use crate::{BackendError, ClientSettings, USUAL_GROUPS};
 use tlslab_contract::spec::HelloRetry;
 use tlslab_wire::names::{CipherSuite, Group, SignatureScheme, TlsVersion};
@@ -41,34 +40,34 @@ fn has_mac(suite: &CipherSuite) -> bool {
 /// A context whose sessions verify the server's chain, name and validity against these anchors
 /// (DER), or, without any, take every certificate. The handshake signature is always verified.
 pub fn build(
-    offer: &ClientSettings,
+    settings: &ClientSettings,
     anchors: Option<&[Vec<u8>]>,
 ) -> Result<SslContext, BackendError> {
-    if offer.allow_obsolete {
+    if settings.allow_obsolete {
         load_rc4().map_err(refused)?;
     }
     let mut context = SslContext::builder(SslMethod::tls_client()).map_err(refused)?;
-    set_security_level(&mut context, offer);
-    insist_on_what_there_is(offer)?;
-    set_versions(&mut context, offer)?;
-    set_offered(&mut context, offer).map_err(refused)?;
+    set_security_level(&mut context, settings);
+    insist_on_what_there_is(settings)?;
+    set_versions(&mut context, settings)?;
+    set_offered(&mut context, settings).map_err(refused)?;
     set_behaviour(&mut context).map_err(refused)?;
-    if !offer.suites.is_empty() && !offer.suites.iter().any(has_mac) {
+    if !settings.suites.is_empty() && !settings.suites.iter().any(has_mac) {
         context.set_options(NO_ENCRYPT_THEN_MAC);
     }
-    tickets::set_resumption(&mut context, offer.resume);
+    tickets::set_resumption(&mut context, settings.resume);
     match anchors {
         Some(anchors) => {
             verify_against(&mut context, anchors).map_err(refused)?;
         }
         None => ffi::accept_any_chain(&mut context),
     }
-    if let Some(identity) = &offer.client_identity {
-        let refused =
-            |e: IdentityError| BackendError::Refused { backend: NAME, message: e.to_string() };
-        identity.install(&mut context).map_err(refused)?;
+    if let Some(identity) = &settings.client_identity {
+        identity
+            .install(&mut context)
+            .map_err(|e| BackendError::Refused { backend: NAME, message: e.to_string() })?;
     }
-    if let Some(log) = offer.key_log.clone() {
+    if let Some(log) = settings.key_log.clone() {
         context.set_keylog_callback(move |_, line| log.line(format_args!("{line}")));
     }
     Ok(context.build())
@@ -76,21 +75,21 @@ pub fn build(
 
 /// Obsolete things are for those who say that they want them; SHA-1 for those who name it. All others
 /// have the library's own level.
-fn set_security_level(context: &mut SslContextBuilder, offer: &ClientSettings) {
-    if offer.allow_obsolete || offer.signature_schemes.iter().any(|scheme| scheme.is_sha1()) {
+fn set_security_level(context: &mut SslContextBuilder, settings: &ClientSettings) {
+    if settings.allow_obsolete || settings.signature_schemes.iter().any(|scheme| scheme.is_sha1()) {
         context.set_security_level(NO_SECURITY_LEVEL);
     }
-    if offer.allow_obsolete {
+    if settings.allow_obsolete {
         ffi::accept_legacy_servers(context);
     }
 }
 
 /// Refuses names that this build of OpenSSL does not have: its own list functions skip unknown
 /// suites silently as long as one is known.
-fn insist_on_what_there_is(offer: &ClientSettings) -> Result<(), BackendError> {
+fn insist_on_what_there_is(settings: &ClientSettings) -> Result<(), BackendError> {
     let mut probe = SslContext::builder(SslMethod::tls_client()).map_err(refused)?;
     probe.set_security_level(NO_SECURITY_LEVEL);
-    insist("cipher suite", &offer.suites, CipherSuite::all(), |suite| {
+    insist("cipher suite", &settings.suites, CipherSuite::all(), |suite| {
         let name = suite.openssl_name();
         match suite.version() {
             _ if name.is_empty() => false,
@@ -98,15 +97,15 @@ fn insist_on_what_there_is(offer: &ClientSettings) -> Result<(), BackendError> {
             _ => probe.set_cipher_list(name).is_ok(),
         }
     })?;
-    let share = match offer.hello_retry {
+    let share = match settings.hello_retry {
         Some(HelloRetry::Share(group)) => Some(group),
         Some(HelloRetry::Decoy) | None => None,
     };
-    let groups: Vec<Group> = share.into_iter().chain(offer.groups.iter().copied()).collect();
+    let groups: Vec<Group> = share.into_iter().chain(settings.groups.iter().copied()).collect();
     insist("group", &groups, Group::all(), |group| {
         probe.set_groups_list(group.openssl_name()).is_ok()
     })?;
-    insist("signature scheme", &offer.signature_schemes, SignatureScheme::all(), |scheme| {
+    insist("signature scheme", &settings.signature_schemes, SignatureScheme::all(), |scheme| {
         probe.set_sigalgs_list(&scheme.to_string()).is_ok()
     })
 }
@@ -132,15 +131,15 @@ fn insist<T: Copy + Display>(
 /// suites of TLS 1.2 alone must not leave TLS 1.3 on offer with its default suites.
 fn set_versions(
     context: &mut SslContextBuilder,
-    offer: &ClientSettings,
+    settings: &ClientSettings,
 ) -> Result<(), BackendError> {
     let asked = |version: &TlsVersion| {
-        let has_suite = offer.suites.iter().any(|suite| suite.fits(*version));
-        let is_asked = match &*offer.versions {
+        let has_suite = settings.suites.iter().any(|suite| suite.fits(*version));
+        let is_asked = match &*settings.versions {
             [] => !version.is_obsolete(),
             versions => versions.contains(version),
         };
-        is_asked && (offer.suites.is_empty() || has_suite)
+        is_asked && (settings.suites.is_empty() || has_suite)
     };
     let mut versions = TlsVersion::ALL.into_iter().filter(asked);
     let Some(oldest) = versions.next() else {
@@ -164,9 +163,12 @@ fn openssl_version(version: TlsVersion) -> SslVersion {
 
 /// Sets suites, groups, schemes and ALPN. Of a list of groups OpenSSL sends a key share for the
 /// first only; its own default list sends two.
-fn set_offered(context: &mut SslContextBuilder, offer: &ClientSettings) -> Result<(), ErrorStack> {
+fn set_offered(
+    context: &mut SslContextBuilder,
+    settings: &ClientSettings,
+) -> Result<(), ErrorStack> {
     let of_version = |version| {
-        let suites = offer.suites.iter().filter(move |suite| suite.version() == version);
+        let suites = settings.suites.iter().filter(move |suite| suite.version() == version);
         joined(suites.map(|suite| suite.openssl_name()))
     };
     if let Some(list) = of_version(TlsVersion::Tls12) {
@@ -175,25 +177,25 @@ fn set_offered(context: &mut SslContextBuilder, offer: &ClientSettings) -> Resul
     if let Some(list) = of_version(TlsVersion::Tls13) {
         context.set_ciphersuites(&list)?;
     }
-    if let Some(list) = joined(offered_groups(offer)) {
+    if let Some(list) = joined(offered_groups(settings)) {
         context.set_groups_list(&list)?;
     }
-    if let Some(list) = joined(offer.signature_schemes.iter().map(ToString::to_string)) {
+    if let Some(list) = joined(settings.signature_schemes.iter().map(ToString::to_string)) {
         context.set_sigalgs_list(&list)?;
     }
-    match &*offer.alpn {
+    match &*settings.alpn {
         [] => Ok(()),
         protocols => context.set_alpn_protos(&wire_list(protocols)),
     }
 }
 
 /// The groups that were asked for, behind the one whose key share is to be asked to be replaced.
-fn offered_groups(offer: &ClientSettings) -> impl Iterator<Item = &'static str> {
-    let first = offer.hello_retry.map(|retry| match retry {
+fn offered_groups(settings: &ClientSettings) -> impl Iterator<Item = &'static str> {
+    let first = settings.hello_retry.map(|retry| match retry {
         HelloRetry::Decoy => DECOY,
         HelloRetry::Share(group) => group.openssl_name(),
     });
-    let asked = match (offer.groups.as_slice(), first) {
+    let asked = match (settings.groups.as_slice(), first) {
         ([], Some(_)) => USUAL_GROUPS.to_vec(),
         (groups, _) => groups.to_vec(),
     };
@@ -254,21 +256,21 @@ mod tests {
     fn this_build_has_every_name_that_the_engine_knows() {
         load_rc4().unwrap();
         for suite in CipherSuite::all().chain(CipherSuite::obsolete()) {
-            assert_eq!(insisted(&ClientSettings { suites: vec![suite], ..offer() }), Ok(()));
+            assert_eq!(insisted(&ClientSettings { suites: vec![suite], ..settings() }), Ok(()));
         }
         for group in Group::all() {
-            assert_eq!(insisted(&ClientSettings { groups: vec![group], ..offer() }), Ok(()));
+            assert_eq!(insisted(&ClientSettings { groups: vec![group], ..settings() }), Ok(()));
         }
         for scheme in SignatureScheme::all() {
             let signature_schemes = vec![scheme];
-            assert_eq!(insisted(&ClientSettings { signature_schemes, ..offer() }), Ok(()));
+            assert_eq!(insisted(&ClientSettings { signature_schemes, ..settings() }), Ok(()));
         }
     }
 
     #[test]
     fn an_unknown_suite_is_named_with_what_there_is() {
         let suites = vec![CipherSuite::from_code_point(0x1302), CipherSuite::from_code_point(0xfe)];
-        let error = insisted(&ClientSettings { suites, ..offer() }).unwrap_err().to_string();
+        let error = insisted(&ClientSettings { suites, ..settings() }).unwrap_err().to_string();
         assert!(
             error.starts_with("openssl has no cipher suite 0x00fe; it has: TLS_AES"),
             "{error}"
@@ -279,7 +281,7 @@ mod tests {
     fn suites_of_one_version_leave_the_other_out() {
         let mut context = SslContext::builder(SslMethod::tls_client()).unwrap();
         let suites = vec!["AES128-SHA".parse().unwrap()];
-        set_versions(&mut context, &ClientSettings { suites, ..offer() }).unwrap();
+        set_versions(&mut context, &ClientSettings { suites, ..settings() }).unwrap();
         assert_eq!(context.min_proto_version(), Some(SslVersion::TLS1_2));
         assert_eq!(context.max_proto_version(), Some(SslVersion::TLS1_2));
     }
@@ -287,15 +289,15 @@ mod tests {
     #[test]
     fn suites_outside_the_versions_are_refused() {
         let suites = vec!["AES128-SHA".parse().unwrap()];
-        let offer = ClientSettings { suites, versions: vec![TlsVersion::Tls13], ..offer() };
-        assert!(matches!(build(&offer, None), Err(BackendError::Refused { .. })));
+        let settings = ClientSettings { suites, versions: vec![TlsVersion::Tls13], ..settings() };
+        assert!(matches!(build(&settings, None), Err(BackendError::Refused { .. })));
     }
 
-    fn insisted(offer: &ClientSettings) -> Result<(), BackendError> {
-        insist_on_what_there_is(offer)
+    fn insisted(settings: &ClientSettings) -> Result<(), BackendError> {
+        insist_on_what_there_is(settings)
     }
 
-    fn offer() -> ClientSettings {
+    fn settings() -> ClientSettings {
         ClientSettings {
             versions: vec![],
             suites: vec![],

@@ -1,4 +1,5 @@
-//! What the `openssl` crate does not wrap: every call into the C library outside of it is here.
+//! What the `openssl` crate does not wrap: all calls of this crate into OpenSSL outside of it are
+//! here. Those into aws-lc are in `rustls/ffi.rs`.
 
 use std::ffi::{CStr, c_char, c_int, c_long, c_void};
 use std::ptr;
@@ -6,6 +7,7 @@ use std::sync::OnceLock;
 
 use ::openssl::error::ErrorStack;
 use ::openssl::ssl::{SslContextBuilder, SslRef, SslSessionRef};
+use ::openssl::x509::X509Ref;
 use foreign_types::ForeignTypeRef;
 use openssl_sys as sys;
 
@@ -394,4 +396,21 @@ pub fn peer_signature_name(ssl: &SslRef) -> Option<&str> {
 unsafe fn text<'a>(name: *const c_char) -> Option<&'a str> {
     // SAFETY: by this function's own contract.
     (!name.is_null()).then(|| unsafe { CStr::from_ptr(name) }).and_then(|name| name.to_str().ok())
+}
+
+/// Adds an intermediate certificate to the chain of the certificate that was set last. (The safe
+/// `add_extra_chain_cert` would send it with every certificate of the context.)
+pub fn add_to_chain(context: &SslContextBuilder, certificate: &X509Ref) -> Result<(), ErrorStack> {
+    /// SSL_CTX_add1_chain_cert: the context takes a reference of its own.
+    const TAKE_REFERENCE: c_long = 1;
+    // SAFETY: both pointers are alive; SSL_CTRL_CHAIN_CERT takes an X509 and counts its reference.
+    let added = unsafe {
+        sys::SSL_CTX_ctrl(
+            context.as_ptr(),
+            sys::SSL_CTRL_CHAIN_CERT,
+            TAKE_REFERENCE,
+            certificate.as_ptr().cast(),
+        )
+    };
+    if added == 1 { Ok(()) } else { Err(ErrorStack::get()) }
 }

@@ -92,29 +92,31 @@ impl OpensslBackend {
     /// [`KeyShare::Reused`], since OpenSSL draws a key share anew for every connection;
     /// [`BackendError::Refused`], in the library's words, when no ClientHello can be made of the
     /// offer.
-    pub fn new(offer: &ClientSettings) -> Result<Self, BackendError> {
-        if offer.key_share == KeyShare::Reused {
+    pub fn new(settings: &ClientSettings) -> Result<Self, BackendError> {
+        if settings.key_share == KeyShare::Reused {
             return Err(BackendError::Unsupported {
                 backend: NAME,
                 what: "re-used key share".to_owned(),
                 has: "a fresh key share for every connection (--key-share fresh)".to_owned(),
             });
         }
-        let names = offer.names(NAME, ServerName::new)?;
-        let period = match offer.authenticate {
+        let names = settings.names(NAME, ServerName::new)?;
+        let period = match settings.authenticate {
             Authenticate::Every => 1,
             Authenticate::Sampled => SAMPLING_PERIOD,
         };
         let mut backend = Self {
-            authenticating: match &offer.trust {
-                TrustAnchors::Certificates(anchors) => Some(context::build(offer, Some(anchors))?),
+            authenticating: match &settings.trust {
+                TrustAnchors::Certificates(anchors) => {
+                    Some(context::build(settings, Some(anchors))?)
+                }
                 TrustAnchors::Anyone => None,
             },
-            trusting: context::build(offer, None)?,
+            trusting: context::build(settings, None)?,
             period,
             turns: Turns::new(names.len(), period),
             names,
-            resume: offer.resume,
+            resume: settings.resume,
             pool: Pool::new(),
         };
         backend.rehearse()?;

@@ -14,6 +14,7 @@ use rustls::crypto::{ActiveKeyExchange, SharedSecret, SupportedKxGroup, aws_lc_r
 use rustls::ffdhe_groups::FfdheGroup;
 use rustls::{Error, NamedGroup, PeerMisbehaved, ProtocolVersion};
 
+use super::ffi::{self, X25519_LENGTH};
 use tlslab_contract::spec::KeyShare;
 use tlslab_wire::names::Group;
 
@@ -142,9 +143,6 @@ impl Key for EcdhKey {
     }
 }
 
-/// Length of an X25519 key, public, private or shared, in bytes (RFC 7748, section 5).
-const X25519_LENGTH: usize = 32;
-
 /// An X25519 key (RFC 7748), by the function of aws-lc that does nothing else: its general interface
 /// first tries whether the peer's share is a certificate's key, and makes three objects for it.
 struct X25519Key {
@@ -154,9 +152,7 @@ struct X25519Key {
 
 impl X25519Key {
     fn generate() -> Self {
-        let (mut key, mut share) = ([0; X25519_LENGTH], [0; X25519_LENGTH]);
-        // SAFETY: both are valid for writes of 32 bytes.
-        unsafe { aws_lc_sys::X25519_keypair(share.as_mut_ptr(), key.as_mut_ptr()) };
+        let (key, share) = ffi::x25519_keypair();
         Self { key, share }
     }
 }
@@ -168,12 +164,7 @@ impl Key for X25519Key {
 
     fn agree(&self, peer: &[u8]) -> Option<Vec<u8>> {
         let peer: &[u8; X25519_LENGTH] = peer.try_into().ok()?;
-        let mut secret = vec![0; X25519_LENGTH];
-        // SAFETY: all three are valid for 32 bytes, the first for writes.
-        let done =
-            unsafe { aws_lc_sys::X25519(secret.as_mut_ptr(), self.key.as_ptr(), peer.as_ptr()) };
-        // It fails where the secret is all zero (RFC 8446, section 7.4.2).
-        (done == 1).then_some(secret)
+        ffi::x25519(&self.key, peer)
     }
 }
 

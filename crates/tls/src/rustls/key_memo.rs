@@ -21,6 +21,8 @@ use rustls::{DigitallySignedStruct, Error, ProtocolVersion, SignatureScheme};
 const KEYS: usize = 1024;
 
 thread_local! {
+    /// Keys that are known. rustls calls its verifier by `&self`, from any thread: on a thread of its
+    /// own a worker needs no lock.
     static KNOWN: RefCell<Keys> = const { RefCell::new(Keys::new()) };
 }
 
@@ -149,10 +151,10 @@ mod tests {
 
     fn signed(key: &EcdsaKeyPair, message: &[u8]) -> DigitallySignedStruct {
         let signature = key.sign(&SystemRandom::new(), message).unwrap();
-        let mut wire = u16::from(SignatureScheme::ECDSA_NISTP256_SHA256).to_be_bytes().to_vec();
-        wire.extend_from_slice(&(signature.as_ref().len() as u16).to_be_bytes());
-        wire.extend_from_slice(signature.as_ref());
-        DigitallySignedStruct::read_bytes(&wire).unwrap()
+        let mut encoded = u16::from(SignatureScheme::ECDSA_NISTP256_SHA256).to_be_bytes().to_vec();
+        encoded.extend_from_slice(&(signature.as_ref().len() as u16).to_be_bytes());
+        encoded.extend_from_slice(signature.as_ref());
+        DigitallySignedStruct::read_bytes(&encoded).unwrap()
     }
 
     #[test]

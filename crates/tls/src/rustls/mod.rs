@@ -5,6 +5,7 @@ pub mod client_identity;
 mod decoy;
 mod facts;
 mod failure;
+mod ffi;
 mod flight;
 pub mod key_exchange;
 mod key_memo;
@@ -63,29 +64,29 @@ pub struct RustlsBackend {
 
 impl RustlsBackend {
     /// Builds the back end; an error names what the library lacks.
-    pub fn new(offer: &ClientSettings) -> Result<Self, BackendError> {
-        if offer.resume == Resume::PskOnly {
+    pub fn new(settings: &ClientSettings) -> Result<Self, BackendError> {
+        if settings.resume == Resume::PskOnly {
             let has = [Resume::Id, Resume::Ticket, Resume::Psk].into_iter();
-            return Err(lacks("resumption by", &offer.resume, has.map(|kind| kind.to_string())));
+            return Err(lacks("resumption by", &settings.resume, has.map(|kind| kind.to_string())));
         }
-        let provider = Arc::new(provider(offer)?);
+        let provider = Arc::new(provider(settings)?);
         let algorithms = provider.signature_verification_algorithms;
-        let schemes = signature_schemes(offer, &provider)?;
-        let verifier = Verifier::full(&offer.trust, algorithms, schemes.clone())
+        let schemes = signature_schemes(settings, &provider)?;
+        let verifier = Verifier::full(&settings.trust, algorithms, schemes.clone())
             .map_err(|message| BackendError::Refused { backend: NAME, message })?;
         let verifier = Arc::new(verifier);
         let trusting = Arc::new(Verifier::none(algorithms, schemes));
-        let server_names = offer
+        let server_names = settings
             .names(NAME, |name| ServerName::try_from(name.to_owned()).map_err(|e| e.to_string()))?;
-        let trusting = config(offer, &provider, trusting)?;
+        let trusting = config(settings, &provider, trusting)?;
         Ok(Self {
-            verifying: config(offer, &provider, Arc::clone(&verifier))?,
-            minimal: templates(offer, &trusting, &verifier, &server_names),
+            verifying: config(settings, &provider, Arc::clone(&verifier))?,
+            minimal: templates(settings, &trusting, &verifier, &server_names),
             trusting,
             turns: Turns::new(server_names.len(), SAMPLING_PERIOD),
             server_names,
-            authenticate: offer.authenticate,
-            resume: offer.resume,
+            authenticate: settings.authenticate,
+            resume: settings.resume,
             pool: Pool::new(),
         })
     }
@@ -146,29 +147,30 @@ impl Backend for RustlsBackend {
 /// What the minimal client begins with, for each name: where connections are full handshakes of TLS
 /// 1.3 with one group, and nothing is wanted of them but that.
 fn templates(
-    offer: &ClientSettings,
+    settings: &ClientSettings,
     config: &Arc<ClientConfig>,
     verifier: &Arc<Verifier>,
     server_names: &[ServerName<'static>],
 ) -> Vec<Arc<ClientHelloTemplate>> {
-    let can = offer.client == ClientChoice::Auto
-        && offer.versions == [TlsVersion::Tls13]
-        && offer.client_identity.is_none()
-        && offer.resume == Resume::None
-        && offer.hello_retry.is_none()
-        && offer.key_log.is_none();
-    let (true, [group]) = (can, &offer.groups[..]) else { return Vec::new() };
-    let group = match offer.key_share {
+    let can = settings.client == ClientChoice::Auto
+        && settings.versions == [TlsVersion::Tls13]
+        && settings.client_identity.is_none()
+        && settings.resume == Resume::None
+        && settings.hello_retry.is_none()
+        && settings.key_log.is_none();
+    let (true, [group]) = (can, &settings.groups[..]) else { return Vec::new() };
+    let group = match settings.key_share {
         KeyShare::Fresh => key_exchange::own(*group, KeyShare::Fresh),
         // The share that the library's connections have as well.
         KeyShare::Reused => config.crypto_provider().kx_groups.first().copied(),
     };
     let Some(group) = group else { return Vec::new() };
-    let judge = |name: &ServerName<'static>| match offer.authenticate {
+    let authenticator = |name: &ServerName<'static>| match settings.authenticate {
         Authenticate::Every => Some(ServerAuthenticator::new(Arc::clone(verifier), name.clone())),
         Authenticate::Sampled => None,
     };
-    let template = |name| ClientHelloTemplate::new(config, name, group, judge(name)).map(Arc::new);
+    let template =
+        |name| ClientHelloTemplate::new(config, name, group, authenticator(name)).map(Arc::new);
     server_names.iter().map(template).collect::<Option<_>>().unwrap_or_default()
 }
 
@@ -189,27 +191,27 @@ fn implementation(suite: CipherSuite) -> Option<SupportedCipherSuite> {
     CIPHER_SUITES.iter().copied().find(|known| u16::from(known.suite()) == suite.code_point())
 }
 
-fn provider(offer: &ClientSettings) -> Result<CryptoProvider, BackendError> {
+fn provider(settings: &ClientSettings) -> Result<CryptoProvider, BackendError> {
     let mut provider = aws_lc_rs::default_provider();
     provider.cipher_suites.clone_from(&CIPHER_SUITES);
     provider.secure_random = &Random;
-    if !offer.suites.is_empty() {
+    if !settings.suites.is_empty() {
         let all = CIPHER_SUITES.iter();
         let has = || all.map(|s| CipherSuite::from_code_point(s.suite().into()).to_string());
-        provider.cipher_suites = offer
+        provider.cipher_suites = settings
             .suites
             .iter()
             .map(|suite| implementation(*suite).ok_or_else(|| lacks("suite", suite, has.clone()())))
             .collect::<Result<_, _>>()?;
     }
-    let groups = if offer.groups.is_empty() { &USUAL_GROUPS[..] } else { &offer.groups };
+    let groups = if settings.groups.is_empty() { &USUAL_GROUPS[..] } else { &settings.groups };
     let group = |group: &Group| {
-        key_exchange::implementation(*group, offer.key_share)
+        key_exchange::implementation(*group, settings.key_share)
             .ok_or_else(|| lacks("group", group, GROUPS.iter().map(ToString::to_string)))
     };
     provider.kx_groups = groups.iter().map(group).collect::<Result<_, _>>()?;
     // rustls sends a key share for the first of its groups.
-    match offer.hello_retry {
+    match settings.hello_retry {
         None => {}
         Some(HelloRetry::Decoy) => provider.kx_groups.insert(0, &decoy::DECOY),
         Some(HelloRetry::Share(share)) => provider.kx_groups.insert(0, group(&share)?),
@@ -218,15 +220,15 @@ fn provider(offer: &ClientSettings) -> Result<CryptoProvider, BackendError> {
 }
 
 fn signature_schemes(
-    offer: &ClientSettings,
+    settings: &ClientSettings,
     provider: &CryptoProvider,
 ) -> Result<Vec<rustls::SignatureScheme>, BackendError> {
     let has = provider.signature_verification_algorithms.supported_schemes();
-    if offer.signature_schemes.is_empty() {
+    if settings.signature_schemes.is_empty() {
         return Ok(has);
     }
     let names = || has.iter().map(|s| SignatureScheme::from_code_point((*s).into()).to_string());
-    offer
+    settings
         .signature_schemes
         .iter()
         .map(|asked| {
@@ -250,17 +252,17 @@ fn lacks(
 }
 
 fn config(
-    offer: &ClientSettings,
+    settings: &ClientSettings,
     provider: &Arc<CryptoProvider>,
     verifier: Arc<Verifier>,
 ) -> Result<Arc<ClientConfig>, BackendError> {
-    let versions: Vec<_> = versions(offer)?;
+    let versions: Vec<_> = versions(settings)?;
     let config = ClientConfig::builder_with_provider(Arc::clone(provider))
         .with_protocol_versions(&versions)
         .map_err(|e| BackendError::Refused { backend: NAME, message: e.to_string() })?
         .dangerous()
         .with_custom_certificate_verifier(verifier);
-    let mut config = match &offer.client_identity {
+    let mut config = match &settings.client_identity {
         Some(identity) => {
             let identity = OneIdentity::new(identity, provider)
                 .map_err(|e| BackendError::Refused { backend: NAME, message: e.to_string() })?;
@@ -268,25 +270,25 @@ fn config(
         }
         None => config.with_no_client_auth(),
     };
-    config.resumption = match offer.resume {
+    config.resumption = match settings.resume {
         Resume::None => Resumption::disabled(),
         Resume::Id => {
             Resumption::store(Arc::new(Tickets)).tls12_resumption(Tls12Resumption::SessionIdOnly)
         }
         Resume::Ticket | Resume::Psk | Resume::PskOnly => Resumption::store(Arc::new(Tickets)),
     };
-    config.enable_early_data = offer.early_data;
-    config.alpn_protocols = offer.alpn.iter().map(|name| name.clone().into_bytes()).collect();
-    if let Some(log) = offer.key_log.clone() {
+    config.enable_early_data = settings.early_data;
+    config.alpn_protocols = settings.alpn.iter().map(|name| name.clone().into_bytes()).collect();
+    if let Some(log) = settings.key_log.clone() {
         config.key_log = log;
     }
     Ok(Arc::new(config))
 }
 
 fn versions(
-    offer: &ClientSettings,
+    settings: &ClientSettings,
 ) -> Result<Vec<&'static SupportedProtocolVersion>, BackendError> {
-    let asked = match &*offer.versions {
+    let asked = match &*settings.versions {
         [] => TlsVersion::CURRENT.to_vec(),
         versions => versions.to_vec(),
     };
@@ -307,7 +309,7 @@ mod tests {
     use crate::keylog::KeyLog;
 
     /// As `--tls 1.3 --group X25519` has it.
-    fn offer() -> ClientSettings {
+    fn settings() -> ClientSettings {
         ClientSettings {
             versions: vec![TlsVersion::Tls13],
             suites: vec![],
@@ -331,23 +333,26 @@ mod tests {
     /// The same with `--lean`.
     fn lean() -> ClientSettings {
         let (authenticate, key_share) = (Authenticate::Sampled, KeyShare::Reused);
-        ClientSettings { authenticate, key_share, ..offer() }
+        ClientSettings { authenticate, key_share, ..settings() }
     }
 
     /// Which of the first connections the minimal client does.
-    fn own(offer: &ClientSettings) -> Vec<bool> {
-        let mut backend = RustlsBackend::new(offer).unwrap();
-        (0..2 * SAMPLING_PERIOD).map(|_| backend.open().unwrap().is_own()).collect()
+    fn own(settings: &ClientSettings) -> Vec<bool> {
+        let mut backend = RustlsBackend::new(settings).unwrap();
+        (0..2 * SAMPLING_PERIOD).map(|_| backend.open().unwrap().is_minimal()).collect()
     }
 
     #[test]
     fn connections_that_are_not_sampled_are_the_minimal_clients() {
-        let mut turns = Turns::new(offer().server_names.len(), SAMPLING_PERIOD);
+        let mut turns = Turns::new(settings().server_names.len(), SAMPLING_PERIOD);
         let expected: Vec<_> = (0..2 * SAMPLING_PERIOD).map(|_| !turns.next().is_sampled).collect();
         assert!(!expected[0] && !expected[1] && expected[2..100].iter().all(|own| *own));
-        for offer in [offer(), lean()] {
+        for settings in [settings(), lean()] {
             for group in GROUPS {
-                assert_eq!(own(&ClientSettings { groups: vec![group], ..offer.clone() }), expected);
+                assert_eq!(
+                    own(&ClientSettings { groups: vec![group], ..settings.clone() }),
+                    expected
+                );
             }
         }
     }
@@ -357,16 +362,16 @@ mod tests {
         let made = rcgen::generate_simple_self_signed(["client".to_owned()]).unwrap();
         let identity = Identity::from_pem(&made.cert.pem(), &made.signing_key.serialize_pem());
         for other in [
-            ClientSettings { client: ClientChoice::Library, ..offer() },
+            ClientSettings { client: ClientChoice::Library, ..settings() },
             ClientSettings { client: ClientChoice::Library, ..lean() },
-            ClientSettings { versions: vec![], ..offer() },
-            ClientSettings { versions: vec![TlsVersion::Tls12, TlsVersion::Tls13], ..offer() },
-            ClientSettings { groups: vec![], ..offer() },
-            ClientSettings { groups: vec![Group::X25519, Group::P256], ..offer() },
-            ClientSettings { resume: Resume::Psk, ..offer() },
-            ClientSettings { hello_retry: Some(HelloRetry::Decoy), ..offer() },
-            ClientSettings { client_identity: Some(identity.unwrap()), ..offer() },
-            ClientSettings { key_log: Some(Arc::new(KeyLog::new(std::io::sink()))), ..offer() },
+            ClientSettings { versions: vec![], ..settings() },
+            ClientSettings { versions: vec![TlsVersion::Tls12, TlsVersion::Tls13], ..settings() },
+            ClientSettings { groups: vec![], ..settings() },
+            ClientSettings { groups: vec![Group::X25519, Group::P256], ..settings() },
+            ClientSettings { resume: Resume::Psk, ..settings() },
+            ClientSettings { hello_retry: Some(HelloRetry::Decoy), ..settings() },
+            ClientSettings { client_identity: Some(identity.unwrap()), ..settings() },
+            ClientSettings { key_log: Some(Arc::new(KeyLog::new(std::io::sink()))), ..settings() },
         ] {
             assert!(!own(&other).contains(&true), "{other:?}");
         }

@@ -16,7 +16,8 @@ static LIBRARY: LazyLock<&'static dyn SecureRandom> =
     LazyLock::new(|| aws_lc_rs::default_provider().secure_random);
 
 thread_local! {
-    /// What is left of a thread's last draw: the first N bytes.
+    /// What is left of a thread's last draw: the first N bytes. rustls calls its random source by
+    /// `&self`, from any thread: on a thread of its own a worker needs no lock.
     static DRAWN: RefCell<([u8; DRAW], usize)> = const { RefCell::new(([0; DRAW], 0)) };
 }
 

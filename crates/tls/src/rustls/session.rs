@@ -11,15 +11,16 @@ use std::cell::RefCell;
 use std::mem;
 use std::sync::Arc;
 
+use rustls::ClientConfig;
 use rustls::client::UnbufferedClientConnection;
 use rustls::pki_types::ServerName;
 use rustls::unbuffered::{ConnectionState, EncryptError};
-use rustls::{ClientConfig, Error};
 
+use self::processing::{Machine, State};
 use super::client_identity::take_shown;
-use super::facts::{Seen, negotiated};
+use super::facts::negotiated;
 use super::failure::reason;
-use super::flight::{Early, encode, encode_flight, encrypt_early};
+use super::flight::{encode, encode_flight, encrypt_early};
 use super::minimal::{ClientHelloTemplate, MinimalClient};
 use super::signed_with;
 use super::tickets::{self, Ticket};
@@ -44,44 +45,27 @@ const RECEIVE_SIZE: usize = 18 * 1024;
 const OUTGOING_LIMIT: usize = 64 * 1024;
 
 thread_local! {
-    /// The receive buffer of the worker on this thread.
+    /// The receive buffer of the worker on this thread: room, of which nothing outlives a call. In the
+    /// back end it would take a shared pointer and its count in each session, for a worker that has a
+    /// thread to itself.
     static INCOMING: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
-}
-
-/// What speaks TLS. In a box, since a connection is moved before it comes to rest.
-enum Machine {
-    /// rustls.
-    Library(Box<UnbufferedClientConnection>),
-    /// The engine's minimal client, for what it can do.
-    Own(Box<MinimalClient>),
 }
 
 /// One connection.
 pub struct RustlsSession {
     machine: Machine,
+    /// What has become of the bytes that it was given.
+    state: State,
     /// Received, and not yet a whole record or message.
     partial: Vec<u8>,
-    /// Encoded, and not yet sent.
-    outgoing: Vec<u8>,
-    /// Decrypted, and not yet read, since the reader had no room for it.
-    plaintext: Vec<u8>,
-    seen: Seen,
     /// Which of the offer's server names it asks for.
     asked_name: usize,
-    ready: bool,
-    /// What has arrived was not processed to its end, for the sake of something urgent.
-    stopped: bool,
-    /// How the peer has ended the session, if it has.
-    end: Option<Progress>,
     /// Bytes received since the session last got on.
     fruitless: usize,
     /// Where to put what the server gives to resume by.
     pool: Option<Pool<Ticket>>,
     /// How many it has put there.
     gained: u32,
-    error: Option<Error>,
-    /// Whether the record that the error is about was authentic, where that is known.
-    whole: Option<bool>,
     /// Reads what the server says in the clear to rustls; the minimal client reads it itself.
     observer: Observer,
     /// The rule that it has seen broken.
@@ -102,9 +86,9 @@ impl RustlsSession {
             tickets::resuming(ticket, || UnbufferedClientConnection::new(config, server_name))
                 .map_err(|_| Failure::TlsProtocol)?;
         let mut session = Self::with(Machine::Library(Box::new(connection)), asked_name);
-        session.seen.ticket_offered = resumes;
-        session.seen.early.limit = limit;
-        session.seen.authenticated = authenticated;
+        session.state.seen.ticket_offered = resumes;
+        session.state.seen.early.limit = limit;
+        session.state.seen.authenticated = authenticated;
         Ok(session)
     }
 
@@ -113,37 +97,24 @@ impl RustlsSession {
         template: Arc<ClientHelloTemplate>,
         asked_name: usize,
     ) -> Result<Self, Failure> {
-        Ok(Self::with(Machine::Own(Box::new(MinimalClient::new(template)?)), asked_name))
+        Ok(Self::with(Machine::Minimal(Box::new(MinimalClient::new(template)?)), asked_name))
     }
 
     /// Whether the engine's minimal client does it.
     #[cfg(test)]
-    pub(super) fn is_own(&self) -> bool {
-        matches!(self.machine, Machine::Own(_))
+    pub(super) fn is_minimal(&self) -> bool {
+        matches!(self.machine, Machine::Minimal(_))
     }
 
     fn with(machine: Machine, asked_name: usize) -> Self {
         Self {
             machine,
+            state: State::new(),
             partial: Vec::new(),
-            outgoing: Vec::new(),
-            plaintext: Vec::new(),
-            seen: Seen {
-                signature_scheme: None,
-                client_authenticated: false,
-                ticket_offered: false,
-                early: Early::default(),
-                authenticated: false,
-            },
             asked_name,
-            ready: false,
-            stopped: false,
-            end: None,
             fruitless: 0,
             pool: None,
             gained: 0,
-            error: None,
-            whole: None,
             observer: Observer::new(true),
             broken: None,
         }
@@ -169,13 +140,13 @@ impl RustlsSession {
             buffer[..kept].copy_from_slice(&self.partial);
             let mut length = 0;
             // What rustls has seen and keeps it must see whole again.
-            let cuttable = kept == 0 || self.stopped;
-            if !mem::take(&mut self.stopped) {
+            let cuttable = kept == 0 || self.state.stopped;
+            if !mem::take(&mut self.state.stopped) {
                 let room = &mut buffer[kept..kept + RECEIVE_SIZE];
                 match socket.receive(room).map_err(|e| socket::failure(&e, step))? {
                     None => return Ok(None),
                     Some(0) => {
-                        self.end.get_or_insert(Progress::Cut);
+                        self.state.end.get_or_insert(Progress::Cut);
                         return Ok(Some(0));
                     }
                     Some(received) => length = received,
@@ -184,28 +155,33 @@ impl RustlsSession {
             self.observe(&buffer[kept..kept + length])?;
             self.fruitless += length;
             if self.fruitless > FRUITLESS_LIMIT {
-                return Err(self.give_up(FLOOD));
+                return Err(self.state.give_up(&mut self.machine, FLOOD));
             }
             self.partial.clear();
             let filled = kept + length;
             let incoming = &mut buffer[..filled];
-            let (used, read) = match self.machine {
-                Machine::Library(_) => self.process(incoming, room, urgent.filter(|_| cuttable))?,
-                Machine::Own(_) => self.process_own(incoming, room, urgent)?,
+            let (used, read) = match &mut self.machine {
+                Machine::Library(connection) => {
+                    let urgent = urgent.filter(|_| cuttable);
+                    self.state.process(connection, incoming, room, urgent)?
+                }
+                Machine::Minimal(client) => {
+                    self.state.process_minimal(client, incoming, room, urgent)?
+                }
             };
             // Fetched at once: the next connection of this worker notes its own.
             if let Some(scheme) = signed_with::take() {
-                self.seen.signature_scheme = Some(SignatureScheme::from_code_point(scheme));
+                self.state.seen.signature_scheme = Some(SignatureScheme::from_code_point(scheme));
             }
-            self.seen.client_authenticated |= take_shown();
+            self.state.seen.client_authenticated |= take_shown();
             if let Some(pool) = &self.pool {
-                tickets::delivered(self.seen.authenticated, |ticket| {
+                tickets::delivered(self.state.seen.authenticated, |ticket| {
                     pool.put(ticket);
                     self.gained += 1;
                 });
             }
             if filled - used > PARTIAL_LIMIT {
-                return Err(self.give_up("a message without an end"));
+                return Err(self.state.give_up(&mut self.machine, "a message without an end"));
             }
             self.partial.extend_from_slice(&buffer[used..filled]);
             Ok(Some(read))
@@ -214,37 +190,37 @@ impl RustlsSession {
 
     /// Looks for rules that the library lets a server break; one ends the session.
     fn observe(&mut self, received: &[u8]) -> Result<(), Failure> {
-        if self.ready {
+        if self.state.ready {
             self.observer.finished();
         }
         self.observer.received(received).map_err(|rule| {
             self.broken = Some(rule);
-            self.outgoing.extend(self.observer.alert(rule).iter().flatten());
+            self.state.outgoing.extend(self.observer.alert(rule).iter().flatten());
             Failure::Rule(rule)
         })
     }
 
     fn send_outgoing(&mut self, socket: &mut Socket, step: Step) -> Result<Progress, Failure> {
         let mut sent = 0;
-        while sent < self.outgoing.len() {
-            match socket.send(&self.outgoing[sent..]) {
+        while sent < self.state.outgoing.len() {
+            match socket.send(&self.state.outgoing[sent..]) {
                 Ok(Some(length)) => sent += length,
                 Ok(None) => break,
                 Err(e) => return Err(socket::failure(&e, step)),
             }
         }
-        self.outgoing.drain(..sent);
-        Ok(if self.outgoing.is_empty() { Progress::Done(0) } else { Progress::WantWrite })
+        self.state.outgoing.drain(..sent);
+        Ok(if self.state.outgoing.is_empty() { Progress::Done(0) } else { Progress::WantWrite })
     }
 }
 
 impl Session for RustlsSession {
     fn unsent(&self) -> usize {
-        self.outgoing.len()
+        self.state.outgoing.len()
     }
 
     fn send_early(&mut self, plaintext: &[u8]) -> Result<usize, Failure> {
-        let plaintext = &plaintext[..plaintext.len().min(self.seen.early.limit)];
+        let plaintext = &plaintext[..plaintext.len().min(self.state.seen.early.limit)];
         if plaintext.is_empty() {
             return Ok(0);
         }
@@ -252,44 +228,44 @@ impl Session for RustlsSession {
         loop {
             match connection.process_tls_records(&mut []).state {
                 Ok(ConnectionState::EncodeTlsData(mut flight)) => {
-                    encode_flight(&mut self.outgoing, &mut flight);
+                    encode_flight(&mut self.state.outgoing, &mut flight);
                 }
                 Ok(ConnectionState::TransmitTlsData(mut flight)) => {
-                    self.seen.early.sent =
-                        encrypt_early(&mut self.outgoing, &mut flight, plaintext);
+                    self.state.seen.early.sent =
+                        encrypt_early(&mut self.state.outgoing, &mut flight, plaintext);
                     flight.done();
-                    return Ok(if self.seen.early.sent { plaintext.len() } else { 0 });
+                    return Ok(if self.state.seen.early.sent { plaintext.len() } else { 0 });
                 }
                 Ok(_) => return Ok(0),
-                Err(error) => return Err(self.fail(error)),
+                Err(error) => return Err(self.state.fail(error)),
             }
         }
     }
 
     fn handshake(&mut self, socket: &mut Socket, urgent: Urgent<'_>) -> Result<Progress, Failure> {
-        if self.outgoing.is_empty() && !self.ready && self.partial.is_empty() {
+        if self.state.outgoing.is_empty() && !self.state.ready && self.partial.is_empty() {
             // Only the first call finds something to do here.
-            self.begin()?;
+            self.state.start(&mut self.machine)?;
         }
         if matches!(self.machine, Machine::Library(_)) {
             // The ClientHello, before it leaves.
-            self.observer.sent(&self.outgoing);
+            self.observer.sent(&self.state.outgoing);
         }
         loop {
-            if self.ready {
+            if self.state.ready {
                 self.fruitless = 0;
                 return Ok(Progress::Done(0));
             }
             if self.send_outgoing(socket, Step::Handshake)? == Progress::WantWrite {
                 return Ok(Progress::WantWrite);
             }
-            if let Some(end) = self.end {
+            if let Some(end) = self.state.end {
                 return Ok(end);
             }
             if self.receive(socket, Step::Handshake, &mut [], urgent)?.is_none() {
                 return Ok(Progress::WantRead);
             }
-            if self.stopped {
+            if self.state.stopped {
                 return Ok(Progress::WantWrite);
             }
         }
@@ -297,17 +273,17 @@ impl Session for RustlsSession {
 
     fn facts(&self) -> Negotiated {
         match &self.machine {
-            Machine::Library(connection) => negotiated(connection, &self.seen),
-            Machine::Own(client) => client.facts(),
+            Machine::Library(connection) => negotiated(connection, &self.state.seen),
+            Machine::Minimal(client) => client.facts(),
         }
     }
 
     fn write(&mut self, socket: &mut Socket, plaintext: &[u8]) -> Result<Progress, Failure> {
         let connection = match &mut self.machine {
             Machine::Library(connection) => connection,
-            Machine::Own(_) if self.end.is_some() => return Ok(Progress::Closed),
-            Machine::Own(client) => {
-                client.write(plaintext, &mut self.outgoing)?;
+            Machine::Minimal(_) if self.state.end.is_some() => return Ok(Progress::Closed),
+            Machine::Minimal(client) => {
+                client.write(plaintext, &mut self.state.outgoing)?;
                 self.send_outgoing(socket, Step::FirstByte)?;
                 return Ok(Progress::Done(plaintext.len()));
             }
@@ -318,7 +294,7 @@ impl Session for RustlsSession {
             return Ok(Progress::Closed);
         };
         let mut exhausted = false;
-        encode(&mut self.outgoing, |buffer| match traffic.encrypt(plaintext, buffer) {
+        encode(&mut self.state.outgoing, |buffer| match traffic.encrypt(plaintext, buffer) {
             Ok(length) => Ok(length),
             Err(EncryptError::InsufficientSize(needs)) => Err(needs.required_size),
             Err(EncryptError::EncryptExhausted) => {
@@ -327,7 +303,7 @@ impl Session for RustlsSession {
             }
         });
         if exhausted {
-            return Err(self.give_up("the keys are worn out"));
+            return Err(self.state.give_up(&mut self.machine, "the keys are worn out"));
         }
         self.send_outgoing(socket, Step::FirstByte)?;
         Ok(Progress::Done(plaintext.len()))
@@ -339,15 +315,17 @@ impl Session for RustlsSession {
 
     fn send_close_notify(&mut self, socket: &mut Socket) -> Result<(), Failure> {
         match &mut self.machine {
-            Machine::Own(client) => client.close(&mut self.outgoing)?,
+            Machine::Minimal(client) => client.close(&mut self.state.outgoing)?,
             Machine::Library(connection) => {
                 if let Ok(ConnectionState::WriteTraffic(mut traffic)) =
                     connection.process_tls_records(&mut self.partial).state
                 {
-                    encode(&mut self.outgoing, |buffer| match traffic.queue_close_notify(buffer) {
-                        Ok(length) => Ok(length),
-                        Err(EncryptError::InsufficientSize(needs)) => Err(needs.required_size),
-                        Err(EncryptError::EncryptExhausted) => Ok(0),
+                    encode(&mut self.state.outgoing, |buffer| {
+                        match traffic.queue_close_notify(buffer) {
+                            Ok(length) => Ok(length),
+                            Err(EncryptError::InsufficientSize(needs)) => Err(needs.required_size),
+                            Err(EncryptError::EncryptExhausted) => Ok(0),
+                        }
                     });
                 }
             }
@@ -357,21 +335,23 @@ impl Session for RustlsSession {
 
     fn read(&mut self, socket: &mut Socket, plaintext: &mut [u8]) -> Result<Progress, Failure> {
         loop {
-            if !self.plaintext.is_empty() {
+            if !self.state.plaintext.is_empty() {
                 self.fruitless = 0;
-                let length = plaintext.len().min(self.plaintext.len());
-                plaintext[..length].copy_from_slice(&self.plaintext[..length]);
-                self.plaintext.drain(..length);
+                let length = plaintext.len().min(self.state.plaintext.len());
+                plaintext[..length].copy_from_slice(&self.state.plaintext[..length]);
+                self.state.plaintext.drain(..length);
                 return Ok(Progress::Done(length));
             }
-            if let Some(end) = self.end {
+            if let Some(end) = self.state.end {
                 return Ok(end);
             }
             let Some(read) = self.receive(socket, Step::Body, plaintext, None)? else {
                 return Ok(Progress::WantRead);
             };
-            if self.outgoing.len() > OUTGOING_LIMIT {
-                return Err(self.give_up("a peer that has us answer and reads nothing"));
+            if self.state.outgoing.len() > OUTGOING_LIMIT {
+                return Err(self
+                    .state
+                    .give_up(&mut self.machine, "a peer that has us answer and reads nothing"));
             }
             self.send_outgoing(socket, Step::Body)?;
             if read > 0 {
@@ -391,7 +371,7 @@ impl Session for RustlsSession {
 
     /// A response of some size leaves as much room behind as rustls takes for the whole connection.
     fn rest(&mut self) {
-        for buffer in [&mut self.partial, &mut self.outgoing, &mut self.plaintext] {
+        for buffer in [&mut self.partial, &mut self.state.outgoing, &mut self.state.plaintext] {
             buffer.shrink_to_fit();
         }
     }
@@ -406,9 +386,9 @@ impl Session for RustlsSession {
         if let Some(rule) = self.broken {
             return Some(Reason::named(rule.explain()));
         }
-        match (&self.error, &self.machine) {
-            (Some(error), _) => Some(reason(error, self.whole)),
-            (None, Machine::Own(client)) => client.reason(),
+        match (&self.state.error, &self.machine) {
+            (Some(error), _) => Some(reason(error, self.state.whole)),
+            (None, Machine::Minimal(client)) => client.reason(),
             (None, Machine::Library(_)) => None,
         }
     }

@@ -113,8 +113,8 @@ fn not_tls(received: &[u8]) -> Refusal {
     if received.starts_with(b"HTTP/") {
         return Refusal::not_tls("answers in plain HTTP");
     }
-    let begin = &received[..received.len().min(32)];
-    let text = String::from_utf8_lossy(begin);
+    let start = &received[..received.len().min(32)];
+    let text = String::from_utf8_lossy(start);
     Refusal::not_tls(format!("answers with what is no TLS: '{}'", sanitize(&text, 24)))
 }
 

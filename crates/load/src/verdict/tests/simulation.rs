@@ -91,7 +91,7 @@ fn serving(world: World, random: &mut ChaCha8Rng, now: Nanos) -> Nanos {
 }
 
 fn measured(world: World, seed: u64) -> Measured {
-    let (begin, stop) = (world.warmup, world.warmup + world.measure);
+    let (start, stop) = (world.warmup, world.warmup + world.measure);
     let mut found = Measured {
         times: Vec::new(),
         started: 0,
@@ -100,14 +100,14 @@ fn measured(world: World, seed: u64) -> Measured {
         in_flight: 0,
     };
     for (began, ended) in lives(world, seed) {
-        if ended < begin || began >= stop {
+        if ended < start || began >= stop {
             continue;
         }
-        let part = ended.min(stop) - began.max(begin);
+        let part = ended.min(stop) - began.max(start);
         found.flight.within += u128::from(part);
-        found.flight.before += u128::from(begin.saturating_sub(began));
-        found.carried += u64::from(began < begin);
-        found.started += u64::from(began >= begin);
+        found.flight.before += u128::from(start.saturating_sub(began));
+        found.carried += u64::from(began < start);
+        found.started += u64::from(began >= start);
         if ended < stop {
             found.times.push(ended - began);
         } else {
@@ -122,7 +122,7 @@ fn measured(world: World, seed: u64) -> Measured {
 fn said(world: World, found: &Measured, times: impl Iterator<Item = Nanos>) -> Vec<VerdictCode> {
     let mut histogram = empty_histogram();
     times.for_each(|time| histogram.saturating_record(time));
-    judge(|made| {
+    verdicts_of(|made| {
         let completed = found.times.len() as u64;
         made.outcomes = Outcomes {
             attempts: found.carried + found.started,

@@ -11,8 +11,10 @@ use super::super::*;
 use crate::connection::tests::{negotiated, script};
 use tlslab_contract::spec::RunSpec;
 use tlslab_system::clock::{MonotonicClock, SECOND};
+use tlslab_system::socket::Socket;
 use tlslab_tls::{Negotiated, Progress, Session, Urgent};
 use tlslab_wire::http::message::{Message, Messages};
+use tlslab_wire::outcome::Failure;
 use tlslab_wire::target::Target;
 
 const FLIGHT: &[u8] = &[b'f'; 200];

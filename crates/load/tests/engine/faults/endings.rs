@@ -111,8 +111,8 @@ fn a_body_that_only_the_end_of_the_session_completes_needs_a_close_notify() {
     for (settings, clients) in
         [(settings(&authority), &ALL[..]), (settings_of_old(&authority), &LIBRARIES)]
     {
-        let begin = || vec![Receive, Send([head("Server: endless"), vec![b'x'; 50]].concat())];
-        let ending = |acts: &[Act]| secured(&settings, [begin(), acts.to_vec()].concat());
+        let start = || vec![Receive, Send([head("Server: endless"), vec![b'x'; 50]].concat())];
+        let ending = |acts: &[Act]| secured(&settings, [start(), acts.to_vec()].concat());
         completes(clients, &authority, "close_notify", &ending(&[CloseNotify, Wait]));
         completes(clients, &authority, "close_notify and FIN", &ending(&[CloseNotify, Fin]));
         fail(clients, &authority, "FIN", "truncated", &ending(&[Fin]));

@@ -39,14 +39,14 @@ fn settings_of_old(authority: &Authority) -> Settings {
 enum Client {
     Library(BackendChoice),
     /// The engine's minimal client, behind a first connection of rustls. Of TLS 1.3 alone.
-    Own,
+    Minimal,
     /// The same as `--lean` does it: it does not look at certificates.
     Lean,
 }
 
 const LIBRARIES: [Client; 2] = [Client::Library(BACKENDS[0]), Client::Library(BACKENDS[1])];
-const VERIFYING: [Client; 3] = [LIBRARIES[0], LIBRARIES[1], Client::Own];
-const ALL: [Client; 4] = [LIBRARIES[0], LIBRARIES[1], Client::Own, Client::Lean];
+const VERIFYING: [Client; 3] = [LIBRARIES[0], LIBRARIES[1], Client::Minimal];
+const ALL: [Client; 4] = [LIBRARIES[0], LIBRARIES[1], Client::Minimal, Client::Lean];
 
 /// The accounting of a run whose preflight went well and whose connections all met the fault.
 fn accounting(authority: &Authority, fault: Fault, client: Client) -> Outcomes {
@@ -63,7 +63,7 @@ impl Client {
     fn preflights(self) -> u64 {
         match self {
             Self::Library(_) => 1,
-            Self::Own | Self::Lean => 2,
+            Self::Minimal | Self::Lean => 2,
         }
     }
 
@@ -71,7 +71,7 @@ impl Client {
     fn spec(self, address: SocketAddr) -> RunSpec {
         match self {
             Self::Library(backend) => impatient(address, backend),
-            Self::Own => own(impatient(address, BackendChoice::Rustls)),
+            Self::Minimal => own(impatient(address, BackendChoice::Rustls)),
             Self::Lean => lean(impatient(address, BackendChoice::Rustls)),
         }
     }
@@ -83,11 +83,11 @@ fn the_clients_are_who_they_are_called() {
     let peer = Peer::honest(&settings(&authority));
     for client in ALL {
         let record = measured_alone(client.spec(peer.address()), &authority);
-        let by_own = match client {
+        let by_minimal = match client {
             Client::Library(_) => 0,
-            Client::Own | Client::Lean => CONNECTIONS - 1,
+            Client::Minimal | Client::Lean => CONNECTIONS - 1,
         };
-        assert_eq!((record.outcomes.completed, record.minimal_client), (CONNECTIONS, by_own));
+        assert_eq!((record.outcomes.completed, record.minimal_client), (CONNECTIONS, by_minimal));
     }
 }
 

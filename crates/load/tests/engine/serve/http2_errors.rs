@@ -50,8 +50,8 @@ fn errors_of_http2_are_reported_with_their_code() {
         }
         let body = frame(DATA, END_STREAM, 1, &[b'x'; 16_384]);
         let ping = frame(PING, 0, 0, &[7; 8]);
-        let (begin, rest) = (frame(HEADERS, END_STREAM, 1, &request()[..3]), &request()[3..]);
-        let parts = [begin, frame(CONTINUATION, END_HEADERS, 1, rest)].concat();
+        let (start, rest) = (frame(HEADERS, END_STREAM, 1, &request()[..3]), &request()[3..]);
+        let parts = [start, frame(CONTINUATION, END_HEADERS, 1, rest)].concat();
         let more = [request(), field("a", "b")].concat();
         for (name, bytes) in [
             ("DATA of 16,384 bytes", [open.clone(), body, ping.clone()].concat()),

@@ -18,6 +18,35 @@ use crate::arguments::{Arguments, Schema, problem_in_options};
 use crate::problem::Problem;
 use crate::{hold, in_memory, primitives, print_json, probe};
 
+/// The options of a load that `-h` shows; `--help` shows all.
+const USUAL: [&str; 25] = [
+    "connections",
+    "threads",
+    "duration",
+    "count",
+    "warmup",
+    "rate",
+    "cpu",
+    "http",
+    "requests_per_connection",
+    "handshake_only",
+    "headers",
+    "tls",
+    "suite",
+    "group",
+    "sigalg",
+    "sni",
+    "ca",
+    "insecure",
+    "lean",
+    "resume",
+    "client_cert",
+    "client_key",
+    "allow",
+    "json",
+    "output",
+];
+
 /// Opens TLS connections to one server and measures them.
 ///
 /// Only loopback addresses are loaded, and hosts given with --allow. Exit status: 0 done and valid,
@@ -84,15 +113,25 @@ impl CommandLine {
                 words.insert(1, mode.into());
             }
         }
+        let words = with_ramp_joined(words.into_iter());
+        Self::from_arg_matches(&Self::parser().try_get_matches_from(words)?)
+    }
+
+    fn parser() -> clap::Command {
         // A number below zero is then a value that is wrong, and no option that does not exist.
         let values = |arg: clap::Arg| {
             let takes_value = arg.get_long().is_some() && arg.get_action().takes_values();
             arg.allow_negative_numbers(takes_value)
         };
-        let command = Self::command().mut_args(values);
-        let command = command.mut_subcommands(|mode| mode.mut_args(values));
-        let words = with_ramp_joined(words.into_iter());
-        Self::from_arg_matches(&command.try_get_matches_from(words)?)
+        let brief = |arg: clap::Arg| {
+            let is_shown = arg.is_positional() || USUAL.contains(&arg.get_id().as_str());
+            arg.hide_short_help(!is_shown)
+        };
+        Self::command()
+            .mut_args(values)
+            .mut_subcommands(|mode| mode.mut_args(values))
+            .mut_args(brief)
+            .mut_subcommand("run", |run| run.mut_args(brief))
     }
 }
 
@@ -151,6 +190,20 @@ mod tests {
     #[test]
     fn a_command_line_is_sound() {
         CommandLine::command().debug_assert();
+    }
+
+    #[test]
+    fn the_short_help_has_the_usual_options_and_the_long_one_all() {
+        for mode in [&[][..], &["run"]] {
+            let help = |flag| of(&[mode, &[flag]].concat()).unwrap_err().to_string();
+            let (short, long) = (help("-h"), help("--help"));
+            let is_option = |line: &&str| line.trim_start().starts_with('-');
+            // With -h, and in the program's own help with -V.
+            assert!(short.lines().filter(is_option).count() <= USUAL.len() + 2, "{short}");
+            assert!(short.lines().count() < 80, "{short}");
+            assert!(short.contains("--lean") && !short.contains("--dh-bits"), "{short}");
+            assert!(long.contains("--lean") && long.contains("--dh-bits"), "{long}");
+        }
     }
 
     #[test]

@@ -1,5 +1,5 @@
 //! Whether a server is who it should be: its certificates and its signature (RFC 8446, sections 4.4.2
-//! and 4.4.3), judged by the back end's verifier as those of a connection of rustls are.
+//! and 4.4.3), verified by the back end's verifier as those of a connection of rustls are.
 
 use std::sync::Arc;
 
@@ -42,7 +42,7 @@ impl ServerAuthenticator {
 
     /// Judges by the bodies of Certificate and CertificateVerify, the latter as the reader takes it,
     /// and by the hash of the transcript up to the former.
-    pub fn judge(
+    pub fn authenticate(
         &self,
         certificate: &[u8],
         proof: &[u8],

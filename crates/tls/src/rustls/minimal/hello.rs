@@ -43,8 +43,8 @@ pub struct ClientHelloTemplate {
     schemes: Vec<SignatureScheme>,
     /// The application protocols that are offered.
     alpn: Vec<Vec<u8>>,
-    /// Who judges the server; nobody where it is not to be authenticated.
-    pub judge: Option<ServerAuthenticator>,
+    /// Authenticates the server; none where it is not to be authenticated.
+    pub authenticator: Option<ServerAuthenticator>,
 }
 
 impl ClientHelloTemplate {
@@ -54,7 +54,7 @@ impl ClientHelloTemplate {
         config: &Arc<ClientConfig>,
         server_name: &ServerName<'static>,
         group: &'static dyn SupportedKxGroup,
-        judge: Option<ServerAuthenticator>,
+        authenticator: Option<ServerAuthenticator>,
     ) -> Option<Self> {
         let [offered] = config.crypto_provider().kx_groups[..] else { return None };
         if offered.name() != group.name() {
@@ -81,15 +81,24 @@ impl ClientHelloTemplate {
         let schemes = schemes(&record)?;
         let alpn = config.alpn_protocols.clone();
         let extensions = offered;
-        is_plain.then_some(Self { record, share, group, suites, extensions, schemes, alpn, judge })
+        is_plain.then_some(Self {
+            record,
+            share,
+            group,
+            suites,
+            extensions,
+            schemes,
+            alpn,
+            authenticator,
+        })
     }
 
     /// Appends a ClientHello with this key share, and a random and a session ID of its own, in its
     /// record. Gives the session ID; `None` when there are no random bytes, or the share does not fit.
     pub fn append(&self, share: &[u8], outgoing: &mut Vec<u8>) -> Option<[u8; SESSION_ID_LENGTH]> {
-        let begin = outgoing.len();
+        let start = outgoing.len();
         outgoing.extend_from_slice(&self.record);
-        let record = &mut outgoing[begin..];
+        let record = &mut outgoing[start..];
         let place = &mut record[self.share.clone()];
         (place.len() == share.len()).then(|| place.copy_from_slice(share))?;
         let message = &mut record[HEADER..];
@@ -152,8 +161,8 @@ fn share(record: &[u8], group: &dyn SupportedKxGroup) -> Option<Range<usize>> {
     let (number, share) = shares.split_first_chunk()?;
     let (share, rest) = split(share, 2)?;
     let is_only = rest.is_empty() && *number == u16::from(group.name()).to_be_bytes();
-    let begin = share.as_ptr().addr() - record.as_ptr().addr();
-    is_only.then_some(begin..begin + share.len())
+    let start = share.as_ptr().addr() - record.as_ptr().addr();
+    is_only.then_some(start..start + share.len())
 }
 
 fn find(suite: u16) -> Option<&'static Suite> {

@@ -80,7 +80,7 @@ impl MinimalClient {
                 let mut certificates = 0;
                 self.read(for_each_certificate(body, |_| certificates += 1))?;
                 self.has_certificate = certificates > 0;
-                if self.template.judge.is_some() {
+                if self.template.authenticator.is_some() {
                     self.certificate = body.to_vec();
                 }
                 self.state = State::CertificateVerify;
@@ -120,20 +120,20 @@ impl MinimalClient {
         Ok(())
     }
 
-    /// Judges the server by its certificates and its signature, where that is wanted.
+    /// Authenticates the server by its certificates and its signature, where that is wanted.
     fn authenticate(&mut self, proof: &[u8]) -> Result<(), Failure> {
         let certificate = mem::take(&mut self.certificate);
         if !self.has_certificate {
             let _ = self.fail::<()>("the server has no certificate".into());
             return Err(Failure::Certificate);
         }
-        let Some(judge) = &self.template.judge else { return Ok(()) };
+        let Some(authenticator) = &self.template.authenticator else { return Ok(()) };
         let Some(secrets) = &self.handshake else {
             return self.fail(unexpected("a CertificateVerify without a ServerHello"));
         };
-        judge.judge(&certificate, proof, &secrets.so_far()).map_err(|refusal| {
-            self.fault = Some((refusal.alert, refusal.reason));
-            refusal.failure
+        authenticator.authenticate(&certificate, proof, &secrets.so_far()).map_err(|error| {
+            self.fault = Some((error.alert, error.reason));
+            error.failure
         })?;
         self.authenticated = true;
         Ok(())

@@ -4,7 +4,7 @@
 //! It sends what rustls would send: its ClientHello is a copy of one that rustls made, with a random, a
 //! session ID and a key share of its own. It derives all keys, verifies the server's Finished, and reads
 //! of the rest what the record needs: suite, group, protocol, scheme of the signature. Certificates and
-//! signature are judged by the verifier that rustls has, or, with `--lean`, not looked at. It keeps no
+//! signature are verified by the verifier that rustls has, or, with `--lean`, not looked at. It keeps no
 //! tickets. Whatever else there is to TLS (another version, a second ClientHello, resumption, a client's
 //! certificate) stays with rustls.
 
@@ -95,12 +95,12 @@ pub struct MinimalClient {
     traffic: Option<[OkmBlock; 2]>,
     /// What has come of a message that is not whole.
     message: Vec<u8>,
-    /// The body of the server's Certificate, until it is judged.
+    /// The body of the server's Certificate, until it is verified.
     certificate: Vec<u8>,
     /// The server has asked for a certificate.
     is_asked: bool,
     has_certificate: bool,
-    /// The server has been judged, and passed.
+    /// The server has been authenticated.
     authenticated: bool,
     /// A record has been decrypted: from here on nothing comes unencrypted.
     has_decrypted: bool,
@@ -201,11 +201,11 @@ impl MinimalClient {
     /// Appends the ClientHello, once.
     pub fn begin(&mut self, outgoing: &mut Vec<u8>) -> Result<(), Failure> {
         if self.state == State::Start {
-            let begin = outgoing.len() + HEADER;
+            let start = outgoing.len() + HEADER;
             let share = self.exchange.as_ref().map_or(&[][..], |exchange| exchange.pub_key());
             let session_id = self.template.append(share, outgoing);
             self.session_id = self.or(session_id, NO_RANDOM)?;
-            self.hello = outgoing[begin..].to_vec();
+            self.hello = outgoing[start..].to_vec();
             self.state = State::ServerHello;
         }
         Ok(())

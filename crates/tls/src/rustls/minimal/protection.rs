@@ -67,11 +67,11 @@ impl Protection {
         let [high, low] = u16::try_from(length).ok()?.to_be_bytes();
         let header = [APPLICATION_DATA, 3, 3, high, low];
         outgoing.extend_from_slice(&header);
-        let begin = outgoing.len();
+        let start = outgoing.len();
         outgoing.extend_from_slice(content);
         outgoing.push(kind);
         let nonce = self.nonce();
-        let inner = &mut outgoing[begin..];
+        let inner = &mut outgoing[start..];
         let tag = self.key.seal_in_place_separate_tag(nonce, Aad::from(header), inner).ok()?;
         outgoing.extend_from_slice(tag.as_ref());
         Some(())

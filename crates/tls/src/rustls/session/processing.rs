@@ -4,23 +4,68 @@ use rustls::Error;
 use rustls::client::UnbufferedClientConnection;
 use rustls::unbuffered::ConnectionState;
 
-use super::{Machine, RustlsSession};
 use crate::rustls::client_identity::take_shown;
+use crate::rustls::facts::Seen;
 use crate::rustls::failure::failure;
-use crate::rustls::flight::encode_flight;
-use crate::rustls::minimal::{Event, INTERNAL_ERROR};
+use crate::rustls::flight::{Early, encode_flight};
+use crate::rustls::minimal::{Event, INTERNAL_ERROR, MinimalClient};
 use crate::rustls::signed_with;
 use crate::{Progress, Urgent};
 use tlslab_wire::outcome::Failure;
 use tlslab_wire::tls::client_hello_reader::offers_ticket;
 
-impl RustlsSession {
-    /// Makes the ClientHello, if it is not made yet.
-    pub(super) fn begin(&mut self) -> Result<(), Failure> {
-        if let Machine::Own(client) = &mut self.machine {
-            return client.begin(&mut self.outgoing);
+/// What speaks TLS. In a box, since a connection is moved before it comes to rest.
+pub enum Machine {
+    /// rustls.
+    Library(Box<UnbufferedClientConnection>),
+    /// The engine's minimal client, for what it can do.
+    Minimal(Box<MinimalClient>),
+}
+
+/// What becomes of the bytes of a session.
+pub struct State {
+    /// Encoded, and not yet sent.
+    pub outgoing: Vec<u8>,
+    /// Decrypted, and not yet read, since the reader had no room for it.
+    pub plaintext: Vec<u8>,
+    pub seen: Seen,
+    pub ready: bool,
+    /// What has arrived was not processed to its end, for the sake of something urgent.
+    pub stopped: bool,
+    /// How the peer has ended the session, if it has.
+    pub end: Option<Progress>,
+    pub error: Option<Error>,
+    /// Whether the record that the error is about was authentic, where that is known.
+    pub whole: Option<bool>,
+}
+
+impl State {
+    /// Before the ClientHello.
+    pub fn new() -> Self {
+        Self {
+            outgoing: Vec::new(),
+            plaintext: Vec::new(),
+            seen: Seen {
+                signature_scheme: None,
+                client_authenticated: false,
+                ticket_offered: false,
+                early: Early::default(),
+                authenticated: false,
+            },
+            ready: false,
+            stopped: false,
+            end: None,
+            error: None,
+            whole: None,
         }
-        self.process(&mut [], &mut [], None)?;
+    }
+
+    /// Makes the ClientHello, if it is not made yet.
+    pub fn start(&mut self, machine: &mut Machine) -> Result<(), Failure> {
+        match machine {
+            Machine::Minimal(client) => return client.begin(&mut self.outgoing),
+            Machine::Library(connection) => self.process(connection, &mut [], &mut [], None)?,
+        };
         if !self.outgoing.is_empty() {
             self.seen.ticket_offered = self.seen.ticket_offered && offers_ticket(&self.outgoing);
         }
@@ -28,13 +73,13 @@ impl RustlsSession {
     }
 
     /// The same as [`Self::process`], by the minimal client, which keeps nothing of a record.
-    pub(super) fn process_own(
+    pub fn process_minimal(
         &mut self,
+        client: &mut MinimalClient,
         incoming: &mut [u8],
         room: &mut [u8],
         urgent: Urgent<'_>,
     ) -> Result<(usize, usize), Failure> {
-        let Machine::Own(client) = &mut self.machine else { return Ok((0, 0)) };
         let (mut used, mut read) = (0, 0);
         while self.end.is_none()
             && let Some(length) = client.record_length(&incoming[used..], &mut self.outgoing)?
@@ -60,13 +105,13 @@ impl RustlsSession {
 
     /// Drives the connection as far as these bytes carry it. Gives how many of them it used, and how
     /// much plaintext went into the room. Between two records it stops for what is urgent.
-    pub(super) fn process(
+    pub fn process(
         &mut self,
+        connection: &mut UnbufferedClientConnection,
         incoming: &mut [u8],
         room: &mut [u8],
         urgent: Urgent<'_>,
     ) -> Result<(usize, usize), Failure> {
-        let Machine::Library(connection) = &mut self.machine else { return Ok((0, 0)) };
         let (mut used, mut read) = (0, 0);
         let mut end = if urgent.is_some() { record_end(incoming, 0) } else { incoming.len() };
         loop {
@@ -74,9 +119,9 @@ impl RustlsSession {
             let discard = status.discard;
             let done = match status.state {
                 Ok(ConnectionState::EncodeTlsData(mut flight)) => {
-                    let begin = self.outgoing.len();
+                    let start = self.outgoing.len();
                     encode_flight(&mut self.outgoing, &mut flight);
-                    self.seen.early.notice(&self.outgoing[begin..]);
+                    self.seen.early.notice(&self.outgoing[start..]);
                     false
                 }
                 Ok(ConnectionState::TransmitTlsData(flight)) => {
@@ -124,7 +169,7 @@ impl RustlsSession {
     }
 
     /// Keeps why the session fails.
-    pub(super) fn fail(&mut self, error: Error) -> Failure {
+    pub fn fail(&mut self, error: Error) -> Failure {
         take_shown();
         let failure = failure(&error, signed_with::take().is_some());
         self.error = Some(error);
@@ -132,9 +177,9 @@ impl RustlsSession {
     }
 
     /// Ends a session that the library would go on with.
-    pub(super) fn give_up(&mut self, words: &str) -> Failure {
+    pub fn give_up(&mut self, machine: &mut Machine, words: &str) -> Failure {
         self.error = Some(Error::General(words.to_owned()));
-        if let Machine::Own(client) = &mut self.machine {
+        if let Machine::Minimal(client) = machine {
             client.end_with(INTERNAL_ERROR, &mut self.outgoing);
         }
         Failure::TlsProtocol
@@ -191,10 +236,10 @@ fn holds_record(bytes: &[u8]) -> bool {
     })
 }
 
-/// Where the record that begins at `begin` ends (RFC 8446, section 5.1); what has arrived of it.
-fn record_end(incoming: &[u8], begin: usize) -> usize {
+/// Where the record that begins at `start` ends (RFC 8446, section 5.1); what has arrived of it.
+fn record_end(incoming: &[u8], start: usize) -> usize {
     let length = incoming
-        .get(begin + 3..begin + 5)
+        .get(start + 3..start + 5)
         .map_or(0, |bytes| usize::from(u16::from_be_bytes([bytes[0], bytes[1]])));
-    incoming.len().min(begin + 5 + length)
+    incoming.len().min(start + 5 + length)
 }

@@ -1,10 +1,8 @@
-//! How a connection ends that the server has broken: the client says why (RFC 9113, section 5.4).
+//! What the last frames of a client say of the error that ends a connection (RFC 9113, section 5.4).
 
 use std::borrow::Cow;
 
-use super::streams::{ENHANCE_YOUR_CALM, error_name};
-use super::{Client, OUTGOING_LIMIT};
-use crate::outcome::Failure;
+use super::streams::error_name;
 use crate::reason::Reason;
 
 /// What a client says first (section 3.4), and the length of a frame's header (section 4.1).
@@ -17,59 +15,15 @@ const GOAWAY: u8 = 7;
 const GOAWAY_CODE: usize = 4;
 const GOAWAY_WORDS: usize = 8;
 
-impl Client {
-    /// Makes the last that the server hears, and keeps why. An error of the connection ends it with a
-    /// GOAWAY, one of a stream with a RST_STREAM: those that the session has found it has made, or
-    /// does now; for those that we have found the client sends the code.
-    pub(super) fn part(&mut self, failure: Failure) {
-        if failure != Failure::HttpProtocol {
-            self.to_make = false;
-            self.reason = self.streams.fault().map(|fault| fault.reason.clone());
-            return;
-        }
-        self.make_rest();
-        if last_error(&self.outgoing).is_none() {
-            // Where nobody has a code, the session has had enough of what it had to answer.
-            let code = self.streams.fault().map_or(Some(ENHANCE_YOUR_CALM), |fault| fault.code);
-            if let Some(code) = code
-                && self.session.terminate(code).is_ok()
-            {
-                self.make_rest();
-            }
-        }
-        self.to_make = false;
-        self.reason = Some(self.protocol_reason());
-    }
-
-    fn make_rest(&mut self) {
-        let limit = self.outgoing.len() + OUTGOING_LIMIT;
-        // A session that can say nothing any more says nothing.
-        let _ = self.session.send(&mut self.streams, &mut self.outgoing, limit);
-    }
-
-    /// The code that the server is sent, with the session's words on it, or ours.
-    fn protocol_reason(&self) -> Reason {
-        let ours = self.streams.fault().map(|fault| &*fault.reason.name);
-        let Some(LastError { code, words }) = last_error(&self.outgoing) else {
-            return Reason::named(ours.unwrap_or("unknown").to_owned());
-        };
-        match (words, ours) {
-            (Some(words), _) if !words.is_empty() => Reason::alerted(&error_name(code), &words),
-            (_, Some(ours)) => Reason::alerted(&error_name(code), ours),
-            _ => Reason::named(error_name(code)),
-        }
-    }
-}
-
 /// An error that is told to the server.
-struct LastError<'f> {
-    code: u32,
+pub struct LastError<'f> {
+    pub code: u32,
     /// The session's words on it; with GOAWAY only.
     words: Option<Cow<'f, str>>,
 }
 
 /// The first error among these whole frames.
-fn last_error(frames: &[u8]) -> Option<LastError<'_>> {
+pub fn last_error(frames: &[u8]) -> Option<LastError<'_>> {
     let mut rest = frames.strip_prefix(PREFACE).unwrap_or(frames);
     while let Some(&[high, middle, low, kind, ..]) = rest.first_chunk::<HEAD>() {
         let length = u32::from_be_bytes([0, high, middle, low]) as usize;
@@ -85,4 +39,17 @@ fn last_error(frames: &[u8]) -> Option<LastError<'_>> {
         }
     }
     None
+}
+
+/// The reason with the code that the server is sent in these frames, and the session's words on it, or
+/// `ours`.
+pub fn protocol_reason(frames: &[u8], ours: Option<&str>) -> Reason {
+    let Some(LastError { code, words }) = last_error(frames) else {
+        return Reason::named(ours.unwrap_or("unknown").to_owned());
+    };
+    match (words, ours) {
+        (Some(words), _) if !words.is_empty() => Reason::alerted(&error_name(code), &words),
+        (_, Some(ours)) => Reason::alerted(&error_name(code), ours),
+        _ => Reason::named(error_name(code)),
+    }
 }

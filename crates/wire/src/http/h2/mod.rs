@@ -9,8 +9,9 @@ pub mod streams;
 
 use std::sync::Arc;
 
+use farewell::{last_error, protocol_reason};
 use session::{Broken, Field, Session};
-use streams::{Done, Overdue, Streams};
+use streams::{Done, ENHANCE_YOUR_CALM, Overdue, Streams};
 
 use super::body::BodyRule;
 use super::{Seen, StatusSet};
@@ -175,6 +176,36 @@ impl Client {
         }
         let goes_on = self.session.wants_to_read() || self.streams.ends();
         if goes_on { Ok(()) } else { Err(Failure::HttpProtocol) }
+    }
+
+    /// Makes the last that the server hears, and keeps why. An error of the connection ends it with a
+    /// GOAWAY, one of a stream with a RST_STREAM: those that the session has found it has made, or
+    /// does now; for those that we have found the client sends the code.
+    fn part(&mut self, failure: Failure) {
+        if failure != Failure::HttpProtocol {
+            self.to_make = false;
+            self.reason = self.streams.fault().map(|fault| fault.reason.clone());
+            return;
+        }
+        self.make_rest();
+        if last_error(&self.outgoing).is_none() {
+            // Where nobody has a code, the session has had enough of what it had to answer.
+            let code = self.streams.fault().map_or(Some(ENHANCE_YOUR_CALM), |fault| fault.code);
+            if let Some(code) = code
+                && self.session.terminate(code).is_ok()
+            {
+                self.make_rest();
+            }
+        }
+        self.to_make = false;
+        let ours = self.streams.fault().map(|fault| &*fault.reason.name);
+        self.reason = Some(protocol_reason(&self.outgoing, ours));
+    }
+
+    fn make_rest(&mut self) {
+        let limit = self.outgoing.len() + OUTGOING_LIMIT;
+        // A session that can say nothing any more says nothing.
+        let _ = self.session.send(&mut self.streams, &mut self.outgoing, limit);
     }
 
     /// The next completed request that was not asked for yet.

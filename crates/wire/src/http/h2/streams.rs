@@ -251,7 +251,7 @@ impl Streams {
     }
 
     /// A response has arrived in full: is it a good one?
-    fn judge(&mut self, stream: &Stream) {
+    fn check(&mut self, stream: &Stream) {
         let done = Done {
             requested: stream.requested,
             answered: stream.answered.unwrap_or(self.now),
@@ -363,7 +363,7 @@ impl Events for Streams {
         let Some(index) = self.under_way.iter().position(|stream| stream.id == id) else { return };
         let stream = self.under_way.swap_remove(index);
         if stream.complete {
-            self.judge(&stream);
+            self.check(&stream);
         } else if stream.reset {
             self.fail(Failure::StreamReset, Fault::with_reason(Reason::named(error_name(code))));
         } else {

@@ -210,8 +210,8 @@ mod tests {
     /// Bodies of messages, right ones, of which a flight is put together.
     fn bodies() -> Vec<(u8, Vec<u8>)> {
         let hello = |suite: [u8; 2], extensions: &[u8]| {
-            let begin = [&[3, 3][..], &[7; 32], &[0], &suite, &[0]].concat();
-            (2, [begin, field(2, extensions)].concat())
+            let start = [&[3, 3][..], &[7; 32], &[0], &suite, &[0]].concat();
+            (2, [start, field(2, extensions)].concat())
         };
         let certificate = field(3, &[0x30, 0]);
         let (group, point) = ([3, 0, 23], field(1, &[4; 5]));

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use tlslab_contract::spec::load::{ArrivalLaw, LoadSpec, Ramp, Rate};
+use tlslab_contract::spec::load::{ArrivalProcess, LoadSpec, Ramp, Rate};
 
 use super::time;
 use crate::problem::Problem;
@@ -31,8 +31,8 @@ pub struct LoadArguments {
 
     /// How the connections of an open loop are spaced: evenly, or at random as those of many
     /// clients that know nothing of each other
-    #[arg(long, value_enum, default_value = "constant", value_name = "LAW", requires = "rate")]
-    arrivals: Law,
+    #[arg(long, value_enum, default_value = "constant", value_name = "PROCESS", requires = "rate")]
+    arrivals: Process,
 
     /// Run in real time (SCHED_FIFO), so that no other program on the same processor keeps a
     /// connection waiting that is due; needs root, and a processor that the server does not use
@@ -66,7 +66,7 @@ pub struct LoadArguments {
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
-enum Law {
+enum Process {
     Constant,
     Poisson,
 }
@@ -94,8 +94,8 @@ impl LoadArguments {
         Ok(LoadSpec {
             rate: rate.map_err(Problem::usage)?,
             arrivals: match self.arrivals {
-                Law::Constant => ArrivalLaw::Constant,
-                Law::Poisson => ArrivalLaw::Poisson,
+                Process::Constant => ArrivalProcess::Constant,
+                Process::Poisson => ArrivalProcess::Poisson,
             },
             realtime: self.realtime,
             seed: self.seed,

@@ -49,14 +49,14 @@ impl Owner {
 }
 
 /// Of a client that trusts this certificate, and asks for this name.
-fn judging(trusted: &Owner, name: &str) -> Arc<ClientHelloTemplate> {
+fn authenticating(trusted: &Owner, name: &str) -> Arc<ClientHelloTemplate> {
     let config = config(Group::X25519, &[0x1301]);
     let algorithms = config.crypto_provider().signature_verification_algorithms;
-    judging_by(trusted, name, algorithms.supported_schemes())
+    authenticating_by(trusted, name, algorithms.supported_schemes())
 }
 
 /// The same of one that offers these schemes.
-fn judging_by(
+fn authenticating_by(
     trusted: &Owner,
     name: &str,
     schemes: Vec<SignatureScheme>,
@@ -66,9 +66,9 @@ fn judging_by(
     let trust = TrustAnchors::Certificates(vec![trusted.certificate.clone()]);
     let verifier = Verifier::full(&trust, algorithms, schemes).unwrap();
     let name = ServerName::try_from(name.to_owned()).unwrap();
-    let judge = ServerAuthenticator::new(Arc::new(verifier), name.clone());
+    let authenticator = ServerAuthenticator::new(Arc::new(verifier), name.clone());
     let group = key_exchange::own(Group::X25519, KeyShare::Fresh).unwrap();
-    Arc::new(ClientHelloTemplate::new(&config, &name, group, Some(judge)).unwrap())
+    Arc::new(ClientHelloTemplate::new(&config, &name, group, Some(authenticator)).unwrap())
 }
 
 /// A server that has shown this chain, in the words of a Certificate.
@@ -92,13 +92,13 @@ fn said(template: &Arc<ClientHelloTemplate>, chain: &[u8], signer: &Owner) -> Re
 #[test]
 fn a_server_that_is_who_it_should_be_passes_and_no_other() {
     let (owner, other) = (Owner::new(), Owner::new());
-    let localhost = judging(&owner, "localhost");
+    let localhost = authenticating(&owner, "localhost");
     // Twice, since chain and key are remembered.
     for _ in 0..2 {
         assert_eq!(said(&localhost, &owner.chain(), &owner), Ok(()));
         assert_eq!(said(&localhost, &owner.chain(), &other), Err(Failure::Signature));
         assert_eq!(said(&localhost, &other.chain(), &other), Err(Failure::Certificate));
-        let elsewhere = judging(&owner, "example.com");
+        let elsewhere = authenticating(&owner, "example.com");
         assert_eq!(said(&elsewhere, &owner.chain(), &owner), Err(Failure::Certificate));
     }
     // Sessions of rustls find no note of a signature that was not theirs.
@@ -109,17 +109,18 @@ fn a_server_that_is_who_it_should_be_passes_and_no_other() {
 fn a_signature_of_a_scheme_that_is_not_offered_is_refused() {
     let owner = Owner::new();
     let right = SignatureScheme::ECDSA_NISTP256_SHA256;
-    let template = judging_by(&owner, "localhost", vec![right]);
+    let template = authenticating_by(&owner, "localhost", vec![right]);
     assert_eq!(said(&template, &owner.chain(), &owner), Ok(()));
     // Though it is one that the library could verify.
-    let template = judging_by(&owner, "localhost", vec![SignatureScheme::ECDSA_NISTP384_SHA384]);
+    let template =
+        authenticating_by(&owner, "localhost", vec![SignatureScheme::ECDSA_NISTP384_SHA384]);
     assert_eq!(said(&template, &owner.chain(), &owner), Err(Failure::TlsProtocol));
 }
 
 #[test]
 fn no_bit_of_the_transcript_or_of_the_signature_may_be_another() {
     let owner = Owner::new();
-    let template = judging(&owner, "localhost");
+    let template = authenticating(&owner, "localhost");
     for byte in 0..32 {
         let mut peer = shown(&template, &owner.chain());
         let mut transcript = peer.transcript();
@@ -156,20 +157,20 @@ fn edited(right: &[u8], edits: &[(prop::sample::Index, u8)]) -> Vec<u8> {
 #[test]
 fn no_bytes_pass_for_a_server() {
     let owner = Owner::new();
-    let template = judging(&owner, "localhost");
-    let judge = template.judge.as_ref().unwrap();
+    let template = authenticating(&owner, "localhost");
+    let authenticator = template.authenticator.as_ref().unwrap();
     let hash = rustls::crypto::hash::Output::new(&[7; 32]);
     let (chain, proof) = (owner.chain(), owner.proof(&[7; 32]));
-    assert_eq!(judge.judge(&chain, &proof, &hash), Ok(()));
+    assert_eq!(authenticator.authenticate(&chain, &proof, &hash), Ok(()));
     let seen = std::cell::RefCell::new(std::collections::BTreeMap::new());
     let cases = ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(2_000) };
     let edits = || prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..3);
     proptest!(cases, |(of_chain in edits(), of_proof in edits())| {
         let (false_chain, false_proof) = (edited(&chain, &of_chain), edited(&proof, &of_proof));
         let is_right = false_chain == chain && false_proof == proof;
-        let judged = judge.judge(&false_chain, &false_proof, &hash);
-        prop_assert_eq!(judged.is_ok(), is_right);
-        let failure = judged.err().map(|refusal| refusal.failure);
+        let authenticated = authenticator.authenticate(&false_chain, &false_proof, &hash);
+        prop_assert_eq!(authenticated.is_ok(), is_right);
+        let failure = authenticated.err().map(|error| error.failure);
         *seen.borrow_mut().entry(format!("{failure:?}")).or_insert(0) += 1;
     });
     // A good share gets past the lengths, as far as the chain and as far as the signature.
@@ -185,9 +186,12 @@ fn a_false_certificate_and_a_false_signature_have_alerts_of_their_own() {
     let (owner, other) = (Owner::new(), Owner::new());
     let hash = rustls::crypto::hash::Output::new(&[7; 32]);
     let alert = |name: &str, signer: &Owner| {
-        let template = judging(&owner, name);
-        let judge = template.judge.as_ref().unwrap();
-        judge.judge(&owner.chain(), &signer.proof(&[7; 32]), &hash).unwrap_err().alert
+        let template = authenticating(&owner, name);
+        let authenticator = template.authenticator.as_ref().unwrap();
+        authenticator
+            .authenticate(&owner.chain(), &signer.proof(&[7; 32]), &hash)
+            .unwrap_err()
+            .alert
     };
     // bad_certificate and decrypt_error.
     assert_eq!(alert("example.com", &owner), 42);
@@ -197,7 +201,7 @@ fn a_false_certificate_and_a_false_signature_have_alerts_of_their_own() {
 #[test]
 fn messages_whose_lengths_are_wrong_are_none() {
     let owner = Owner::new();
-    let template = judging(&owner, "localhost");
+    let template = authenticating(&owner, "localhost");
     let whole = owner.chain();
     for chain in [&whole[..whole.len() - 1], &[&whole[..], &[0]].concat()] {
         let mut peer = Peer::of(&template);
@@ -216,10 +220,10 @@ fn messages_whose_lengths_are_wrong_are_none() {
 fn a_server_of_rustls_is_authenticated() {
     let owner = Owner::new();
     let config = || server_config_of(owner.certificate.clone(), owner.pkcs8.clone(), false);
-    let (mut client, mut server) = connected(&judging(&owner, "localhost"), config());
+    let (mut client, mut server) = connected(&authenticating(&owner, "localhost"), config());
     assert!(client.facts().authenticated);
     converse(&mut client, &mut server);
-    let (mut client, mut hello) = begun(&judging(&Owner::new(), "localhost"));
+    let (mut client, mut hello) = begun(&authenticating(&Owner::new(), "localhost"));
     let mut server = self::server(config());
     server.read_tls(&mut &hello[..]).unwrap();
     server.process_new_packets().unwrap();

@@ -114,13 +114,13 @@ fn before_there_are_keys_the_alert_is_in_the_clear() {
         client.record(&mut record.clone(), &mut said).unwrap_err();
         assert_eq!(said, [ALERT, 3, 3, 0, 2, FATAL, alert], "{record:?}");
     }
-    for (begin, alert) in
+    for (start, alert) in
         [(&[99, 3, 3, 0, 0], 10), (&[22, 2, 0, 0, 2], 50), (&[22, 3, 3, 99, 0], 22)]
     {
         let (mut client, _) = begun(&template(Group::X25519));
         let mut said = Vec::new();
-        client.record_length(begin, &mut said).unwrap_err();
-        assert_eq!(said, [ALERT, 3, 3, 0, 2, FATAL, alert], "{begin:?}");
+        client.record_length(start, &mut said).unwrap_err();
+        assert_eq!(said, [ALERT, 3, 3, 0, 2, FATAL, alert], "{start:?}");
     }
 }
 

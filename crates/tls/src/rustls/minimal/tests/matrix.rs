@@ -228,7 +228,7 @@ impl Breach {
     }
 }
 
-fn offer(breach: Breach, client: ClientChoice) -> ClientSettings {
+fn settings(breach: Breach, client: ClientChoice) -> ClientSettings {
     ClientSettings {
         versions: if breach.is_old() && client == ClientChoice::Library {
             vec![]
@@ -294,12 +294,12 @@ fn client_hello(peer: &mut TcpStream) -> Vec<u8> {
 
 /// What the minimal client, rustls and OpenSSL say.
 fn refusals(breach: Breach, owner: &Owner) -> [Option<Failure>; 3] {
-    let library = offer(breach, ClientChoice::Library);
-    let mut minimal = RustlsBackend::new(&offer(breach, ClientChoice::Auto)).unwrap();
+    let library = settings(breach, ClientChoice::Library);
+    let mut minimal = RustlsBackend::new(&settings(breach, ClientChoice::Auto)).unwrap();
     // The first connection is the library's.
     minimal.open().unwrap();
     let minimal = minimal.open().unwrap();
-    assert!(minimal.is_own());
+    assert!(minimal.is_minimal());
     [
         refusal(minimal, breach, owner),
         refusal(RustlsBackend::new(&library).unwrap().open().unwrap(), breach, owner),

@@ -335,7 +335,7 @@ proptest! {
 
 #[test]
 fn what_is_no_record_is_named_by_its_header() {
-    for (begin, length) in [
+    for (start, length) in [
         (&[22, 3, 3, 0][..], Ok(None)),
         (&[22, 3, 1, 0, 2, 9], Ok(Some(7))),
         (&[23, 3, 3, 0x41, 0], Ok(Some(5 + 0x4100))),
@@ -345,6 +345,6 @@ fn what_is_no_record_is_named_by_its_header() {
         (&[24, 3, 3, 0, 2], Err(Failure::TlsProtocol)),
         (&[22, 2, 0, 0, 2], Err(Failure::TlsProtocol)),
     ] {
-        assert_eq!(record_length(begin).map_err(Failure::from), length, "{begin:?}");
+        assert_eq!(record_length(start).map_err(Failure::from), length, "{start:?}");
     }
 }

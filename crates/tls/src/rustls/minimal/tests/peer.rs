@@ -234,8 +234,8 @@ fn a_session_ticket_is_read_though_none_is_kept() {
 fn a_message_is_as_long_as_rustls_lets_it_be() {
     for (length, class) in [(LONGEST_MESSAGE, None), (LONGEST_MESSAGE + 1, Some(()))] {
         let mut peer = Peer::new();
-        let begin = message(ENCRYPTED_EXTENSIONS, &vec![0; length])[..4].to_vec();
-        let mut record = peer.seal(HANDSHAKE, &begin);
+        let start = message(ENCRYPTED_EXTENSIONS, &vec![0; length])[..4].to_vec();
+        let mut record = peer.seal(HANDSHAKE, &start);
         let said = peer.client.record(&mut record, &mut Vec::new());
         assert_eq!(said.err().map(|_| ()), class, "{length} bytes");
     }

@@ -1,0 +1,308 @@
+//! The one event loop: it drives the connections of a load, of a collection of sessions, of a
+//! preflight, and those that are held idle. Their differences are a [`Policy`] each (docs/adr/0071).
+
+use std::io;
+use std::mem;
+
+use crate::connection::{Connection, Context, Turn};
+use tlslab_system::clock::{Clock, Nanos};
+use tlslab_system::poller::{Poller, Ready};
+use tlslab_system::socket::{self, Socket};
+use tlslab_tls::Session;
+use tlslab_wire::outcome::{Failure, Outcome};
+
+/// Room for decrypted bytes: a whole record's worth (RFC 8446, section 5.1).
+const PLAINTEXT: usize = 16 * 1024;
+
+/// How a connection that waits is looked after.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Care {
+    /// Its events are served, its deadlines are kept.
+    Busy,
+    /// Only its end is noticed.
+    Idle,
+}
+
+/// How a connection enters the loop.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Entry {
+    /// The poller knows its socket from the connection before it.
+    pub is_known: bool,
+    /// Its first turn comes with its first event, since something else is due before that.
+    pub waits: bool,
+}
+
+/// The decisions of a user of the event loop.
+pub trait Policy<S: Session, C: Clock>: Sized {
+    /// What a connection is lent while it runs.
+    fn context<'w>(&'w mut self, clock: &'w C, plaintext: &'w mut [u8]) -> Context<'w, C>;
+
+    /// A connection has ended; its slot is free.
+    fn ended(
+        &mut self,
+        events: &mut EventLoop<S, C>,
+        slot: usize,
+        connection: Box<Connection<S>>,
+        outcome: Outcome,
+    );
+
+    /// Before a connection that is ready is served.
+    #[inline]
+    fn before(&mut self, _: &mut EventLoop<S, C>) {}
+
+    /// A connection waits after a turn.
+    #[inline]
+    fn waits(&mut self, _slot: usize, _: &mut Connection<S>, _: Turn) -> Care {
+        Care::Busy
+    }
+
+    /// The deadline of a connection is about to be looked at.
+    #[inline]
+    fn swept(&mut self, _: &mut Connection<S>, _now: Nanos) {}
+
+    /// The server has ended an idle connection; its slot is free.
+    #[inline]
+    fn lost(&mut self) {}
+}
+
+/// A place for a connection.
+enum Slot<S> {
+    Free,
+    Busy(Box<Connection<S>>),
+    Idle(Box<Connection<S>>),
+}
+
+/// Connections, each in its slot, with the poller that they wait on.
+pub struct EventLoop<S, C> {
+    clock: C,
+    poller: Poller,
+    ready: Vec<Ready>,
+    slots: Vec<Slot<S>>,
+    plaintext: Vec<u8>,
+    /// How often deadlines are looked at, and when that is due.
+    every: Nanos,
+    next_sweep: Nanos,
+}
+
+impl<S: Session, C: Clock> EventLoop<S, C> {
+    /// N free slots; deadlines are looked at every so often.
+    pub fn new(slots: usize, every: Nanos, clock: C) -> io::Result<Self> {
+        Ok(Self {
+            clock,
+            poller: Poller::new()?,
+            ready: Vec::new(),
+            slots: (0..slots).map(|_| Slot::Free).collect(),
+            plaintext: vec![0; PLAINTEXT],
+            every,
+            next_sweep: 0,
+        })
+    }
+
+    /// Makes room for N slots in all, so that memory does not grow in leaps.
+    pub fn reserve_slots(&mut self, count: usize) {
+        self.slots.reserve_exact(count.saturating_sub(self.slots.len()));
+    }
+
+    /// Another slot, free.
+    pub fn add_slot(&mut self) -> usize {
+        self.slots.push(Slot::Free);
+        self.slots.len() - 1
+    }
+
+    /// How many slots there are.
+    pub fn slots(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// Whether a slot has no connection.
+    pub fn is_free(&self, slot: usize) -> bool {
+        matches!(self.slots[slot], Slot::Free)
+    }
+
+    /// Whether a slot has an idle connection.
+    pub fn is_idle(&self, slot: usize) -> bool {
+        matches!(self.slots[slot], Slot::Idle(_))
+    }
+
+    /// The connections that are busy.
+    pub fn busy(&self) -> impl Iterator<Item = &Connection<S>> {
+        self.slots.iter().filter_map(|slot| match slot {
+            Slot::Busy(connection) => Some(&**connection),
+            Slot::Free | Slot::Idle(_) => None,
+        })
+    }
+
+    /// The time.
+    #[inline]
+    pub fn now(&self) -> Nanos {
+        self.clock.now()
+    }
+
+    /// The clock.
+    pub fn clock(&self) -> &C {
+        &self.clock
+    }
+
+    /// The poller, for another loop that has to wake when a connection of this one is ready.
+    pub fn poller(&self) -> &Poller {
+        &self.poller
+    }
+
+    /// Takes a connection that has begun to connect into a free slot; the error of one whose socket
+    /// cannot be waited for.
+    pub fn attach<P: Policy<S, C>>(
+        &mut self,
+        policy: &mut P,
+        slot: usize,
+        mut connection: Box<Connection<S>>,
+        entry: Entry,
+    ) -> Result<(), Failure> {
+        let turn = if entry.waits {
+            Turn::Write
+        } else {
+            connection.advance(&mut policy.context(&self.clock, &mut self.plaintext))
+        };
+        if let Turn::Ended(outcome) = turn {
+            policy.ended(self, slot, connection, outcome);
+            return Ok(());
+        }
+        self.register(&connection.link.socket, slot, turn == Turn::Write, entry.is_known)
+            .map_err(|e| socket::failure(&e, connection.step()))?;
+        self.slots[slot] = Slot::Busy(connection);
+        Ok(())
+    }
+
+    /// Has the poller report a socket, unless it already does.
+    fn register(
+        &self,
+        socket: &Socket,
+        slot: usize,
+        writable: bool,
+        known: bool,
+    ) -> io::Result<()> {
+        match (known, writable) {
+            (false, _) => self.poller.add(socket, slot, writable),
+            (true, true) => self.poller.change(socket, slot, true),
+            (true, false) => Ok(()),
+        }
+    }
+
+    /// Waits for sockets until an instant, serves those that are ready, and looks at deadlines.
+    pub fn turn<P: Policy<S, C>>(&mut self, policy: &mut P, until: Nanos) -> io::Result<()> {
+        self.wait(until)?;
+        self.serve_ready(policy);
+        self.sweep_if_due(policy, self.clock.now());
+        Ok(())
+    }
+
+    /// Waits until a socket is ready, but not longer than to an instant; how many are ready.
+    pub fn wait(&mut self, until: Nanos) -> io::Result<usize> {
+        self.poller.wait(until, &mut self.ready)?;
+        Ok(self.ready.len())
+    }
+
+    /// Looks which sockets are ready now.
+    pub fn look(&mut self) -> io::Result<()> {
+        self.poller.look(&mut self.ready)
+    }
+
+    /// Serves the sockets that were found ready.
+    pub fn serve_ready<P: Policy<S, C>>(&mut self, policy: &mut P) {
+        let ready = mem::take(&mut self.ready);
+        for event in &ready {
+            policy.before(self);
+            self.serve(policy, *event);
+        }
+        self.ready = ready;
+    }
+
+    /// Lets the connection of a slot go on, whatever its socket has.
+    pub fn go_on<P: Policy<S, C>>(&mut self, policy: &mut P, slot: usize) {
+        self.serve(policy, Ready { slot, readable: false, ended: false });
+    }
+
+    /// Lets an idle connection make its next request.
+    pub fn wake<P: Policy<S, C>>(&mut self, policy: &mut P, slot: usize) {
+        match mem::replace(&mut self.slots[slot], Slot::Free) {
+            Slot::Idle(mut connection) => {
+                connection.go_on();
+                self.slots[slot] = Slot::Busy(connection);
+                self.go_on(policy, slot);
+            }
+            other => self.slots[slot] = other,
+        }
+    }
+
+    fn serve<P: Policy<S, C>>(&mut self, policy: &mut P, event: Ready) {
+        let mut connection = match mem::replace(&mut self.slots[event.slot], Slot::Free) {
+            Slot::Busy(connection) => connection,
+            Slot::Idle(connection) => return self.notice(policy, event, connection),
+            Slot::Free => return,
+        };
+        if event.readable || event.ended {
+            connection.link.socket.became_readable(event.ended);
+        }
+        let turn = connection.advance(&mut policy.context(&self.clock, &mut self.plaintext));
+        match turn {
+            Turn::Ended(outcome) => return policy.ended(self, event.slot, connection, outcome),
+            Turn::Write => {
+                // A socket that cannot be waited for is found by its deadline.
+                let changed = self.poller.change(&connection.link.socket, event.slot, true);
+                debug_assert!(changed.is_ok(), "{changed:?}");
+            }
+            Turn::Read | Turn::Think(_) => {}
+        }
+        self.slots[event.slot] = match policy.waits(event.slot, &mut connection, turn) {
+            Care::Busy => Slot::Busy(connection),
+            Care::Idle => Slot::Idle(connection),
+        };
+    }
+
+    /// Notices what has happened to an idle connection.
+    #[cold]
+    fn notice<P: Policy<S, C>>(
+        &mut self,
+        policy: &mut P,
+        event: Ready,
+        mut connection: Box<Connection<S>>,
+    ) {
+        if event.ended {
+            return policy.lost();
+        }
+        if event.readable {
+            connection.link.socket.became_readable(false);
+        }
+        self.slots[event.slot] = Slot::Idle(connection);
+    }
+
+    /// When deadlines are looked at next.
+    #[inline]
+    pub fn next_sweep(&self) -> Nanos {
+        self.next_sweep
+    }
+
+    /// Ends the connections whose step took too long, if it is time to look; whether it was.
+    #[inline]
+    pub fn sweep_if_due<P: Policy<S, C>>(&mut self, policy: &mut P, now: Nanos) -> bool {
+        let is_due = now >= self.next_sweep;
+        if is_due {
+            self.next_sweep = now + self.every;
+            self.sweep(policy, now);
+        }
+        is_due
+    }
+
+    fn sweep<P: Policy<S, C>>(&mut self, policy: &mut P, now: Nanos) {
+        for slot in 0..self.slots.len() {
+            let Slot::Busy(connection) = &mut self.slots[slot] else { continue };
+            policy.swept(connection, now);
+            let expired =
+                connection.expire(now, &mut policy.context(&self.clock, &mut self.plaintext));
+            if let Some(Turn::Ended(outcome)) = expired
+                && let Slot::Busy(connection) = mem::replace(&mut self.slots[slot], Slot::Free)
+            {
+                policy.ended(self, slot, connection, outcome);
+            }
+        }
+    }
+}

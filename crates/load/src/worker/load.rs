@@ -1,0 +1,438 @@
+//! The load of one worker: when connections start in its slots, and what is noted as they end.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::io;
+
+use super::in_flight::InFlight;
+use super::open_loop::OpenLoop;
+use super::recv_low_water::RecvLowWater;
+use super::refill::Refiller;
+use super::timekeeper::Timekeeper;
+use super::{Report, SWEEP, Share};
+use crate::connection::{Connection, Context, Start, Turn};
+use crate::event_loop::{Care, Entry, EventLoop, Policy};
+use crate::phase::Phase;
+use crate::recorder::Recorder;
+use crate::trace::{Trace, TracedConnection};
+use tlslab_contract::record::{CpuTime, WorkerUsage};
+use tlslab_system::clock::{Clock, MILLISECOND, Nanos};
+use tlslab_system::poller::Poller;
+use tlslab_system::socket::Socket;
+use tlslab_tls::{Backend, HandshakeKind};
+use tlslab_wire::outcome::{Failure, Outcome};
+
+/// How long a slot of a closed loop rests after a connection that failed, so that a dead server is not
+/// hammered. An open loop has a rate of its own.
+const REST: Nanos = 10 * MILLISECOND;
+
+/// The event loop of a back end's connections.
+type Events<B, C> = EventLoop<<B as Backend>::Session, C>;
+
+/// A worker's load. In a closed loop each slot is filled anew as soon as its connection has ended; in
+/// an open one it waits for the next arrival.
+pub struct Load<'r, B: Backend> {
+    share: Share<'r>,
+    backend: B,
+    open_loop: Option<OpenLoop<B::Session>>,
+    /// In a closed loop: until when a slot rests after a failure.
+    resting: Vec<Option<Nanos>>,
+    /// Connections that think, by the instant at which they go on.
+    thinking: BinaryHeap<Reverse<(Nanos, usize)>>,
+    low_water: RecvLowWater,
+    refiller: Option<Refiller<B::Session>>,
+    in_flight: InFlight,
+    started: u64,
+    time: Timekeeper,
+    recorder: Recorder,
+    usage: WorkerUsage,
+}
+
+impl<'r, B: Backend> Load<'r, B> {
+    /// A load that has not begun, of N slots whose sockets this poller waits for.
+    pub fn new(
+        mut share: Share<'r>,
+        backend: B,
+        slots: usize,
+        poller: &Poller,
+    ) -> io::Result<Self> {
+        let open_loop = share.arrivals.take().map(|arrivals| OpenLoop::new(arrivals, slots));
+        let mut recorder = Recorder::new(share.schedule.steps, open_loop.is_some());
+        recorder.trace = Trace::new(share.trace);
+        let refiller =
+            share.refill.map(|refill| Refiller::new(refill, share.script, slots, poller));
+        let (processor, cpu) = (share.processor, CpuTime::default());
+        Ok(Self {
+            backend,
+            resting: if open_loop.is_some() { Vec::new() } else { vec![None; slots] },
+            open_loop,
+            thinking: BinaryHeap::with_capacity(slots),
+            low_water: RecvLowWater::new(share.script, share.mix.is_full()),
+            refiller: refiller.transpose()?,
+            in_flight: InFlight::default(),
+            started: share.primed,
+            time: Timekeeper::new(share.schedule),
+            recorder,
+            usage: WorkerUsage { processor, cpu, seconds: 0.0 },
+            share,
+        })
+    }
+
+    /// What the worker brings back.
+    pub fn into_report(self) -> Report {
+        Report { recorder: self.recorder, usage: self.usage }
+    }
+
+    /// Moves on to the phase, step, slice and sweep that the time calls for.
+    pub fn keep_time<C: Clock>(&mut self, events: &mut Events<B, C>) -> Phase {
+        let (now, status) = (events.now(), self.share.status);
+        let phase = self.time.follow(now, status, self.share.count, &mut self.recorder);
+        if phase >= Phase::Measure && self.time.phase() < Phase::Measure {
+            self.start_measurement(now, events);
+        }
+        if phase >= Phase::Drain && self.time.phase() < Phase::Drain {
+            self.end_measurement(now, events);
+        }
+        if self.time.keep_step(now, &mut self.recorder) {
+            self.fill(events);
+        }
+        if events.sweep_if_due(self, now) {
+            self.fill_rested(now, events);
+            if self.time.phase() == Phase::Warmup {
+                let open = events.busy().filter(|connection| connection.facts().is_some());
+                status.report_open(open.count() as u64);
+            }
+        }
+        if status.is_asked() {
+            let waiting = self.open_loop.as_ref().map_or(0, OpenLoop::waiting);
+            let counts = [self.in_flight.count() as u64, waiting];
+            self.time.report(now, status, &mut self.recorder, counts);
+        }
+        self.time.enter(phase, self.in_flight.count())
+    }
+
+    fn start_measurement<C: Clock>(&mut self, now: Nanos, events: &Events<B, C>) {
+        self.recorder.start_measurement(self.in_flight.count() as u64);
+        if let Some(open_loop) = &mut self.open_loop {
+            let (at, attempts) = (self.time.schedule().measure, self.recorder.attempts());
+            self.recorder.arrivals.due =
+                open_loop.start_measurement(at, attempts, self.share.count);
+        }
+        self.in_flight.restart(now);
+        self.recorder.flight.before = flown(events, now);
+        self.time.start_measurement(now);
+    }
+
+    fn end_measurement<C: Clock>(&mut self, now: Nanos, events: &Events<B, C>) {
+        if let Some(open_loop) = &mut self.open_loop {
+            let schedule = self.time.schedule();
+            let end = schedule.drain.unwrap_or(now);
+            let arrivals = &mut self.recorder.arrivals;
+            arrivals.due += open_loop.look(end);
+            arrivals.waiting_at_stop = open_loop.waiting();
+            arrivals.window = end.saturating_sub(schedule.measure);
+        }
+        let recorder = &mut self.recorder;
+        (self.usage.cpu, self.usage.seconds) = self.time.end_measurement(now, recorder);
+        recorder.in_flight_at_stop = self.in_flight.count() as u64;
+        recorder.flight.within = self.in_flight.spent(now);
+        recorder.flight.unfinished = flown(events, now);
+        let slow = events.busy().filter(|connection| connection.connects_slowly(now));
+        recorder.slow_connects += slow.count() as u64;
+        if recorder.trace.is_wanted() {
+            events.busy().for_each(|busy| recorder.trace.keep(busy.traced(0, None)));
+        }
+    }
+
+    /// When a phase or step ends, or a connection has thought long enough.
+    pub fn next_change(&self, now: Nanos) -> Nanos {
+        let change = self.time.schedule().next_change(now).unwrap_or(Nanos::MAX);
+        self.thinking.peek().map_or(change, |Reverse((at, _))| change.min(*at))
+    }
+
+    /// When to be up for the next arrival of an open loop.
+    pub fn next_wakeup(&self) -> Nanos {
+        let phase = self.time.phase();
+        self.open_loop.as_ref().map_or(Nanos::MAX, |open_loop| open_loop.next_wakeup(phase))
+    }
+
+    /// Takes note that the alarm for an arrival woke the worker so much after its time.
+    pub fn woke_late_by(&mut self, late: Nanos) {
+        if let Some(open_loop) = &mut self.open_loop {
+            open_loop.woke_late_by(late);
+        }
+    }
+
+    /// Lets connections go on that have thought long enough.
+    pub fn wake<C: Clock>(&mut self, events: &mut Events<B, C>) {
+        while let Some(&Reverse((at, slot))) = self.thinking.peek() {
+            if at > events.now() {
+                return;
+            }
+            self.thinking.pop();
+            events.go_on(self, slot);
+        }
+    }
+
+    /// Open loop: makes the next connection's session ahead of its arrival. Where sessions are resumed
+    /// it is not known yet which one there will be.
+    pub fn prepare<C: Clock>(&mut self, clock: &C) {
+        if let Some(open_loop) = &mut self.open_loop
+            && self.share.mix.is_full()
+        {
+            open_loop.prepare(&mut self.backend, self.time.phase(), clock);
+        }
+    }
+
+    /// Collects sessions until there are enough. Gives up where none come: connections that find no
+    /// session make full handshakes then, which are unexpected ones.
+    pub fn collect<C: Clock>(&mut self, events: &mut Events<B, C>) -> io::Result<()> {
+        let Some(refiller) = &mut self.refiller else { return Ok(()) };
+        if self.time.phase() >= Phase::Drain || refiller.is_vain() {
+            self.refiller = None;
+            self.fill(events);
+            return Ok(());
+        }
+        let collected = refiller.collect(&mut self.backend)?;
+        self.started += collected.started;
+        if self.time.phase() == Phase::Measure {
+            self.recorder.refilled(collected.completed);
+        }
+        if refiller.is_fed(&self.backend) {
+            self.fill(events);
+        }
+        Ok(())
+    }
+
+    /// Closed loop: starts a connection in each slot that should have one and has none.
+    pub fn fill<C: Clock>(&mut self, events: &mut Events<B, C>) {
+        for slot in 0..self.resting.len() {
+            if self.resting[slot].is_none() && events.is_free(slot) {
+                self.refill(slot, None, events);
+            }
+        }
+    }
+
+    /// Closed loop: starts a connection in each slot that has rested.
+    fn fill_rested<C: Clock>(&mut self, now: Nanos, events: &mut Events<B, C>) {
+        for slot in 0..self.resting.len() {
+            if self.resting[slot].is_some_and(|until| now >= until) {
+                self.resting[slot] = None;
+                self.refill(slot, None, events);
+            }
+        }
+    }
+
+    /// Closed loop: starts a connection in a free slot, if it should have one.
+    fn refill<C: Clock>(&mut self, slot: usize, socket: Option<Socket>, events: &mut Events<B, C>) {
+        if self.may_start(slot) {
+            self.start(slot, None, socket, events);
+        }
+    }
+
+    /// Open loop: starts the connections that are due, in their order, as long as slots are free.
+    pub fn admit<C: Clock>(&mut self, events: &mut Events<B, C>) {
+        let Some(open_loop) = &mut self.open_loop else { return };
+        let Some(end) = self.time.arrivals_end() else { return };
+        let now = events.now();
+        if !open_loop.is_due(now) {
+            return;
+        }
+        let due = open_loop.look(end.min(now + 1));
+        while let Some((slot, intended)) = self.next_due() {
+            self.start(slot, Some(intended), None, events);
+        }
+        if self.time.phase() == Phase::Measure
+            && let Some(open_loop) = &mut self.open_loop
+        {
+            self.recorder.arrivals.due += due;
+            self.recorder.arrivals.blocked += open_loop.newly_waiting();
+        }
+    }
+
+    /// An arrival that is due, with the slot that it may start in.
+    fn next_due(&mut self) -> Option<(usize, Nanos)> {
+        let slot = self.open_loop.as_mut()?.take_slot()?;
+        let may_start = self.may_start(slot);
+        let open_loop = self.open_loop.as_mut()?;
+        let intended = if may_start { open_loop.take_arrival() } else { None };
+        if intended.is_none() {
+            open_loop.free(slot);
+        }
+        Some((slot, intended?))
+    }
+
+    /// Whether a slot may have a connection begun in it now.
+    fn may_start(&mut self, slot: usize) -> bool {
+        let Self { refiller, share, backend, recorder, .. } = self;
+        if refiller.as_mut().is_some_and(|refiller| refiller.starves(&share.mix, backend)) {
+            return false;
+        }
+        let level = share.levels[recorder.step().min(share.levels.len() - 1)];
+        match self.time.phase() {
+            Phase::Warmup => slot < level,
+            Phase::Measure => {
+                slot < level && share.count.is_none_or(|count| recorder.attempts() < count)
+            }
+            Phase::Drain | Phase::Done => false,
+        }
+    }
+
+    /// Starts a connection in a free slot; in an open loop, the one that was due at `intended`.
+    fn start<C: Clock>(
+        &mut self,
+        slot: usize,
+        intended: Option<Nanos>,
+        socket: Option<Socket>,
+        events: &mut Events<B, C>,
+    ) {
+        let now = events.now();
+        if self.time.phase() == Phase::Measure {
+            self.recorder.started(intended.map(|intended| now.saturating_sub(intended)));
+        }
+        let number = self.started;
+        self.started += 1;
+        self.share.status.report_started(self.started);
+        self.in_flight.start(now);
+        let is_known = socket.is_some();
+        let wanted = self.share.mix.next_kind();
+        let ahead = self.open_loop.as_mut().and_then(OpenLoop::take_session);
+        let (backend, script) = (&mut self.backend, self.share.script);
+        let session = || ahead.map_or_else(|| open(backend, wanted), Ok);
+        let start = Start { number, wanted, intended, socket };
+        let mut connection = match Connection::start(session, script, events.clock(), start) {
+            Ok(connection) => Box::new(connection),
+            Err(failure) => return self.not_begun(slot, failure, now, events),
+        };
+        self.wake_at(&mut connection.link.socket, self.low_water.bytes());
+        // Where the next arrival is due already, its connect goes before this one's ClientHello.
+        let waits = self.open_loop.is_some() && self.next_start() <= events.now();
+        if let Err(failure) = events.attach(self, slot, connection, Entry { is_known, waits }) {
+            self.not_begun(slot, failure, now, events);
+        }
+    }
+
+    /// When the next connection of an open loop is to be started that could be.
+    #[inline]
+    fn next_start(&self) -> Nanos {
+        match &self.open_loop {
+            Some(open_loop) => open_loop.next_start(self.time.phase()),
+            None => Nanos::MAX,
+        }
+    }
+
+    /// Says how many bytes of a socket wake this worker.
+    fn wake_at(&mut self, socket: &mut Socket, bytes: u32) {
+        if socket.wake_at(bytes).is_err() {
+            self.low_water.give_up();
+        }
+    }
+
+    /// Notes a connection that failed before it could wait for its server.
+    fn not_begun<C: Clock>(
+        &mut self,
+        slot: usize,
+        failure: Failure,
+        now: Nanos,
+        events: &mut Events<B, C>,
+    ) {
+        let outcome = Outcome::Failed(failure);
+        if self.time.phase() == Phase::Measure {
+            let took = events.now().saturating_sub(now);
+            self.recorder.flight.troubled += u128::from(took);
+            self.recorder.troubled(outcome, None);
+            if self.recorder.trace.is_wanted() {
+                self.recorder.trace.keep(TracedConnection::not_begun(now, outcome));
+            }
+        }
+        self.free(slot, outcome, None, events);
+    }
+
+    /// A connection has ended. In a closed loop its slot is filled anew, after a rest if it failed; the
+    /// socket of a connection that completed serves the next one.
+    fn free<C: Clock>(
+        &mut self,
+        slot: usize,
+        outcome: Outcome,
+        socket: Option<Socket>,
+        events: &mut Events<B, C>,
+    ) {
+        let now = events.now();
+        self.in_flight.end(now);
+        if let Some(open_loop) = &mut self.open_loop {
+            open_loop.free(slot);
+        } else if outcome == Outcome::Completed {
+            self.refill(slot, socket, events);
+        } else {
+            self.resting[slot] = Some(now + REST);
+        }
+    }
+}
+
+impl<B: Backend, C: Clock> Policy<B::Session, C> for Load<'_, B> {
+    fn context<'w>(&'w mut self, clock: &'w C, plaintext: &'w mut [u8]) -> Context<'w, C> {
+        let urgent_at = self.next_start();
+        Context {
+            script: self.share.script,
+            clock,
+            recorder: (self.time.phase() == Phase::Measure).then_some(&mut self.recorder),
+            plaintext,
+            urgent_at,
+            draining: self.time.phase() >= Phase::Drain,
+        }
+    }
+
+    /// An arrival that is due goes before reports to others.
+    fn before(&mut self, events: &mut Events<B, C>) {
+        self.admit(events);
+    }
+
+    fn waits(&mut self, slot: usize, connection: &mut Connection<B::Session>, turn: Turn) -> Care {
+        match turn {
+            Turn::Read if self.low_water.waits(connection.wait(), connection.flight()) => {
+                self.wake_at(&mut connection.link.socket, 1);
+            }
+            Turn::Think(until) => self.thinking.push(Reverse((until, slot))),
+            Turn::Read | Turn::Write | Turn::Ended(_) => {}
+        }
+        Care::Busy
+    }
+
+    /// What has come, if not enough to wake, is looked at now.
+    fn swept(&mut self, connection: &mut Connection<B::Session>, now: Nanos) {
+        if now >= connection.started() + SWEEP {
+            self.wake_at(&mut connection.link.socket, 1);
+        }
+    }
+
+    fn ended(
+        &mut self,
+        events: &mut Events<B, C>,
+        slot: usize,
+        connection: Box<Connection<B::Session>>,
+        outcome: Outcome,
+    ) {
+        if outcome == Outcome::Completed {
+            self.low_water.completed(connection.since_handshake());
+        }
+        let socket = Some(connection.link.socket).filter(Socket::resets);
+        self.free(slot, outcome, socket, events);
+    }
+}
+
+/// What the connections that are in flight have spent there since their start.
+fn flown<S: tlslab_tls::Session, C: Clock>(events: &EventLoop<S, C>, now: Nanos) -> u128 {
+    let spent = events.busy().map(|connection| now.saturating_sub(connection.started()));
+    spent.map(u128::from).sum()
+}
+
+/// A session for a connection of this kind. With nothing left to resume it makes a full handshake,
+/// which then is not the one that was asked for: the accounting says so, and what the server gives
+/// there is resumed next.
+fn open<B: Backend>(backend: &mut B, wanted: HandshakeKind) -> Result<B::Session, Failure> {
+    let resumed = match wanted {
+        HandshakeKind::Full => None,
+        HandshakeKind::Resumed => backend.resume()?,
+    };
+    resumed.map_or_else(|| backend.open(), Ok)
+}

@@ -1,0 +1,169 @@
+//! A worker's time: the phases, steps and slices that it moves through.
+
+use super::WorkerStatus;
+use crate::phase::{Phase, Schedule};
+use crate::recorder::Recorder;
+use tlslab_contract::record::CpuTime;
+use tlslab_system::clock::{MILLISECOND, Nanos, SECOND};
+use tlslab_system::usage::thread_cpu;
+
+/// The length of the slices in which a measurement is recorded.
+const SLICE: Nanos = 100 * MILLISECOND;
+
+/// The start of something that is measured.
+#[derive(Debug, Clone, Copy, Default)]
+struct Mark {
+    at: Nanos,
+    cpu: CpuTime,
+}
+
+impl Mark {
+    fn set(now: Nanos) -> Self {
+        Self { at: now, cpu: thread_cpu() }
+    }
+}
+
+/// The phase that a worker is in, and the starts of what it measures.
+#[derive(Debug)]
+pub struct Timekeeper {
+    schedule: Schedule,
+    phase: Phase,
+    measurement: Mark,
+    slice: Mark,
+    step: Mark,
+    /// When the worker last reported.
+    reported_at: Nanos,
+}
+
+impl Timekeeper {
+    /// Before the first phase.
+    pub fn new(schedule: Schedule) -> Self {
+        let unset = Mark::default();
+        Self {
+            schedule,
+            phase: Phase::Warmup,
+            measurement: unset,
+            slice: unset,
+            step: unset,
+            reported_at: 0,
+        }
+    }
+
+    /// The phase that the worker is in.
+    #[inline]
+    pub fn phase(&self) -> Phase {
+        self.phase
+    }
+
+    /// When the phases begin.
+    pub fn schedule(&self) -> &Schedule {
+        &self.schedule
+    }
+
+    /// The end of the arrivals of this phase, if it has any.
+    #[inline]
+    pub fn arrivals_end(&self) -> Option<Nanos> {
+        match self.phase {
+            Phase::Warmup => Some(self.schedule.measure),
+            Phase::Measure => Some(self.schedule.drain.unwrap_or(Nanos::MAX)),
+            Phase::Drain | Phase::Done => None,
+        }
+    }
+
+    /// Closes a slice that is over; follows what the watcher asks for, and a count that is reached.
+    /// Gives the phase that the time calls for.
+    pub fn follow(
+        &mut self,
+        now: Nanos,
+        status: &WorkerStatus,
+        count: Option<u64>,
+        recorder: &mut Recorder,
+    ) -> Phase {
+        if status.is_stopped() && self.phase < Phase::Drain {
+            self.schedule = self.schedule.ended(now);
+        }
+        if self.phase == Phase::Measure && now >= self.slice.at + SLICE {
+            self.close_slice(now, recorder);
+        }
+        if self.phase == Phase::Measure && is_reached(count, recorder) {
+            self.schedule = self.schedule.ended(now);
+        }
+        if self.phase == Phase::Warmup && status.measures_at() < self.schedule.measure {
+            self.schedule = self.schedule.begun_at(status.measures_at());
+        }
+        self.schedule.at(now)
+    }
+
+    /// The measurement starts.
+    pub fn start_measurement(&mut self, now: Nanos) {
+        self.phase = Phase::Measure;
+        self.measurement = Mark::set(now);
+        self.slice = self.measurement;
+        self.step = self.measurement;
+        self.reported_at = now;
+    }
+
+    /// The measurement ends: its processor time, and its length in seconds.
+    pub fn end_measurement(&mut self, now: Nanos, recorder: &mut Recorder) -> (CpuTime, f64) {
+        self.close_slice(now, recorder);
+        self.close_step(recorder.step(), now, recorder);
+        self.phase = Phase::Drain;
+        let seconds = (now - self.measurement.at) as f64 / SECOND as f64;
+        (self.slice.cpu - self.measurement.cpu, seconds)
+    }
+
+    /// Closes a step that is over; whether another one has begun.
+    pub fn keep_step(&mut self, now: Nanos, recorder: &mut Recorder) -> bool {
+        let step = self.schedule.step_at(now);
+        let is_over = self.phase == Phase::Measure && step != recorder.step();
+        if is_over {
+            self.close_step(step, now, recorder);
+        }
+        is_over
+    }
+
+    /// Enters the phase that the time calls for; a drain is over once nothing is in flight.
+    pub fn enter(&mut self, phase: Phase, in_flight: usize) -> Phase {
+        if self.phase == Phase::Drain && in_flight == 0 {
+            self.phase = Phase::Done;
+        }
+        self.phase = self.phase.max(phase);
+        self.phase
+    }
+
+    /// Reports what was done since the last report.
+    pub fn report(
+        &mut self,
+        now: Nanos,
+        status: &WorkerStatus,
+        recorder: &mut Recorder,
+        [in_flight, waiting]: [u64; 2],
+    ) {
+        let second = &mut recorder.second;
+        second.length = now - self.reported_at;
+        (second.in_flight, second.waiting) = (in_flight, waiting);
+        status.answer(second);
+        if !status.is_asked() {
+            self.reported_at = now;
+        }
+    }
+
+    fn close_step(&mut self, next: usize, now: Nanos, recorder: &mut Recorder) {
+        let mark = Mark::set(now);
+        let used = mark.cpu - self.step.cpu;
+        recorder.close_step(next, self.measurement.at, self.step.at, now, used);
+        self.step = mark;
+    }
+
+    fn close_slice(&mut self, now: Nanos, recorder: &mut Recorder) {
+        let next = Mark::set(now);
+        let used = next.cpu - self.slice.cpu;
+        recorder.close_slice(self.slice.at, self.measurement.at, now, used);
+        self.slice = next;
+    }
+}
+
+fn is_reached(count: Option<u64>, recorder: &Recorder) -> bool {
+    let (completed, troubled) = recorder.ended();
+    count.is_some_and(|count| completed + troubled >= count)
+}

@@ -1,0 +1,167 @@
+//! What all questions of a probe share: ClientHellos, the answers to them, and what they have shown.
+
+use std::time::Duration;
+
+use super::connection::{Connector, ProbeConnection, Stop};
+use super::shares;
+use super::spec::CheckedProbe;
+use tlslab_system::guard::Permit;
+use tlslab_wire::tls::answer::{Answer, Flight, Refusal};
+use tlslab_wire::tls::client_hello::ClientHello;
+use tlslab_wire::tls::registry::{self, Protocol};
+
+/// Asks by ClientHellos, and keeps what later questions depend on.
+pub struct Asker {
+    connector: Connector,
+    /// The name for the certificate check.
+    server_name: String,
+    /// The name for SNI.
+    sni: Option<String>,
+    /// The versions that the server has, newest first.
+    versions: Vec<Protocol>,
+    /// The most suites that the server takes in one offer.
+    suites_at_once: usize,
+    /// The suites of the newest version up to TLS 1.2, once they are known.
+    legacy_suites: Vec<u16>,
+}
+
+impl Asker {
+    /// One that has asked nothing.
+    pub fn new(spec: &CheckedProbe, permit: Permit) -> Self {
+        let limits = spec.limits(permit.address.ip().to_canonical().is_loopback());
+        Self {
+            connector: Connector::new(permit.address, limits),
+            server_name: spec.server_name().to_owned(),
+            sni: spec.sni().map(str::to_owned),
+            versions: Vec::new(),
+            suites_at_once: usize::MAX,
+            legacy_suites: Vec::new(),
+        }
+    }
+
+    /// Connections made.
+    pub fn connections(&self) -> u32 {
+        self.connector.connections
+    }
+
+    /// The time since the first question.
+    pub fn elapsed(&self) -> Duration {
+        self.connector.elapsed()
+    }
+
+    /// Makes a connection, for a question that is not asked by a ClientHello alone.
+    pub fn connect(&mut self) -> Result<ProbeConnection, Stop> {
+        self.connector.connect()
+    }
+
+    /// The name for the certificate check.
+    pub fn server_name(&self) -> &str {
+        &self.server_name
+    }
+
+    /// The name for SNI.
+    pub fn sni(&self) -> Option<&str> {
+        self.sni.as_deref()
+    }
+
+    /// The versions that the server has, newest first.
+    pub fn versions(&self) -> &[Protocol] {
+        &self.versions
+    }
+
+    /// Keeps the versions that the server has, newest first.
+    pub fn learn_versions(&mut self, versions: Vec<Protocol>) {
+        self.versions = versions;
+    }
+
+    /// The most suites that the server takes in one offer.
+    pub fn suites_at_once(&self) -> usize {
+        self.suites_at_once
+    }
+
+    /// From now on N suites at most are offered at once.
+    pub fn limit_suites(&mut self, suites_at_once: usize) {
+        self.suites_at_once = suites_at_once;
+    }
+
+    /// The suites of the newest version up to TLS 1.2; none while they are not known.
+    pub fn legacy_suites(&self) -> &[u16] {
+        &self.legacy_suites
+    }
+
+    /// Keeps the suites of the newest version up to TLS 1.2.
+    pub fn learn_legacy_suites(&mut self, suites: Vec<u16>) {
+        self.legacy_suites = suites;
+    }
+
+    /// A ClientHello of one version that offers all there is, with key shares that most servers take.
+    pub fn hello(&self, version: Protocol) -> ClientHello {
+        let usual = [29, 23].map(|group| (group, shares::public_key(group).unwrap_or_default()));
+        ClientHello {
+            versions: vec![version],
+            suites: registry::suites_of(version),
+            groups: registry::groups(),
+            schemes: registry::schemes(),
+            shares: usual.to_vec(),
+            server_name: self.sni.clone(),
+            compression: Vec::new(),
+        }
+    }
+
+    /// The same of the newest version up to TLS 1.2, with the suites that the server is known to have.
+    pub fn legacy_hello(&self) -> Option<ClientHello> {
+        self.newest_legacy().map(|version| self.short_hello(version))
+    }
+
+    /// The same with no more suites than the server takes: those that it is known to have.
+    pub fn short_hello(&self, version: Protocol) -> ClientHello {
+        let mut hello = self.hello(version);
+        if Some(version) == self.newest_legacy() && !self.legacy_suites.is_empty() {
+            hello.suites.clone_from(&self.legacy_suites);
+        }
+        hello.suites.truncate(self.suites_at_once);
+        hello
+    }
+
+    /// Whether the server has a version.
+    pub fn has(&self, version: Protocol) -> bool {
+        self.versions.contains(&version)
+    }
+
+    /// The newest version up to TLS 1.2 that the server has.
+    pub fn newest_legacy(&self) -> Option<Protocol> {
+        self.versions
+            .iter()
+            .copied()
+            .find(|version| (Protocol::Ssl3..=Protocol::Tls12).contains(version))
+    }
+
+    /// The server's flight, if it goes on as the hello has it; else how it refuses. A reset may have
+    /// come from anything on the way: it is asked again, and only a second one is an answer.
+    pub fn ask(&mut self, hello: &ClientHello) -> Result<Result<Flight, Refusal>, Stop> {
+        let answer = match self.connector.ask(hello)? {
+            Answer::Refused(refusal) if refusal.is_reset() => self.connector.ask(hello)?,
+            answer => answer,
+        };
+        let flight = match answer {
+            Answer::Refused(refusal) => return Ok(Err(refusal)),
+            Answer::Flight(flight) => *flight,
+        };
+        let version = flight.protocol();
+        if !version.is_some_and(|version| hello.versions.contains(&version)) {
+            let chosen = version.map_or("another version".to_owned(), |chosen| chosen.to_string());
+            return Ok(Err(Refusal::other("version", format!("chose {chosen}"))));
+        }
+        if !hello.suites.contains(&flight.suite) {
+            let words =
+                format!("chose {}, which was not offered", registry::suite_name(flight.suite));
+            return Ok(Err(Refusal::other("suite", words)));
+        }
+        if let Some(group) = flight.group.filter(|group| !hello.groups.contains(group)) {
+            let words =
+                format!("chose group {}, which was not offered", registry::group_name(group));
+            return Ok(Err(Refusal::other("group", words)));
+        }
+        Ok(Ok(flight))
+    }
+}
