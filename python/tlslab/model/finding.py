@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from tlslab.model.answer import Answer
 from tlslab.model.estimate import Estimate
 from tlslab.model.figure import DataTable, Figure, TextBlock
 from tlslab.model.plan import Excluded
@@ -207,7 +208,7 @@ class Summary:
     `figures`, `tables` and `texts` are drawn as they are, in their order. `method` says in
     paragraphs how it was measured; empty for the kind `matrix`, whose method the report knows.
     `server_side` says where the server's processor time is from, and what energy was used, as names
-    and values.
+    and values. `answer` comes first in every report.
     """
 
     experiment: ExperimentSummary
@@ -224,6 +225,7 @@ class Summary:
     method: tuple[str, ...] = ()
     schema: str = "tlslab.summary/3"
     server_side: Mapping[str, str] = field(default_factory=dict)
+    answer: Answer | None = None
 
     def cell(self, key: str) -> CellSummary:
         """The cell with this key. Raises KeyError when there is none."""
