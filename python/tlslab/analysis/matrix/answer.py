@@ -215,7 +215,7 @@ class _Answering:
         return min(len(cell.values[ranking.estimate]) for cell in leaders)
 
     def _kept_open(self, ranking: Ranking) -> str:
-        """Who answers most requests in the setting; empty where that is not known, or the answer."""
+        """Who answers most requests in the setting; empty where that is not known."""
         estimate = keep_alive.REQUESTS
         other = next(
             (r for r in self._ranked if r.setting == ranking.setting and r.estimate == estimate),
