@@ -14,6 +14,7 @@ from tlslab.cli.ending import exit_code, reason
 from tlslab.cli.options import AsJson, Version
 from tlslab.lab.results import analyse
 from tlslab.model.errors import UsageError
+from tlslab.model.finding import Summary
 from tlslab.store import RunFolder, to_json
 
 
@@ -57,6 +58,14 @@ def command(
         raise UsageError("--plotly: a file's name or an https: address, which the page may fetch")
     run = RunFolder.open(folder)
     summary = analyse(run)
+    _print(summary, format_, plotly)
+    for damage in run.damages():
+        say(f"warning: {damage}")
+    why = reason([cell.verdict for cell in summary.cells])
+    raise typer.Exit(conclude(why, exit_code(summary)))
+
+
+def _print(summary: Summary, format_: Format, plotly: str | None) -> None:
     match format_:
         case Format.text:
             out.print(report.render_text(summary))
@@ -70,7 +79,3 @@ def command(
             sys.stdout.write(json.dumps(to_json(summary), allow_nan=False, indent=1) + "\n")
         case Format.ab:
             sys.stdout.write(report.render_ab(summary))
-    for damage in run.damages():
-        say(f"warning: {damage}")
-    why = reason([cell.verdict for cell in summary.cells])
-    raise typer.Exit(conclude(why, exit_code(summary)))

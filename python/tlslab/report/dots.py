@@ -161,9 +161,9 @@ class _Axis:
         samples = self._series.samples[index] if index < len(self._series.samples) else ()
         for value in samples:
             columns[self._column(value)] = _TRIAL
-        value = self._series.y[index]
-        if value is not None:
-            place = self._column(value)
+        mean = self._series.y[index]
+        if mean is not None:
+            place = self._column(mean)
             columns[place] = _MEAN
             if bound and place + 1 < self._width:
                 columns[place + 1] = _MORE
