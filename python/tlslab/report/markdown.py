@@ -24,7 +24,7 @@ from tlslab.report.plain import plain
 
 _LIMIT = 2000
 
-# A code block of GitHub's shows so many columns.
+# The columns that a code block of GitHub's shows.
 _WIDTH = 96
 
 # A figure with more rows or columns is left to the page.
