@@ -132,7 +132,7 @@ def test_a_generator_that_was_the_limit_gives_at_least() -> None:
     (cell,) = summary.cells
     assert cell.verdict == "at_least"
     assert {note.code for note in cell.reasons} >= {"search_generator_bound", "client_saturated"}
-    assert "at least" in texts(summary, "answer")[0]
+    assert ": ≥ " in texts(summary, "answer")[0]
     assert "generator bound" in texts(summary, "inconclusive")[0]
 
 
