@@ -52,7 +52,15 @@ def test_the_terminal_opens_with_the_answer_and_fits(bounded: Summary, width: in
         "X25519", "P-256", "X25519MLKEM768", "X448", "P-384", "P-521",
     ]  # fmt: skip
     text = "\n".join(lines)
-    order = ("Which", "is the fastest", "10 blocks", "●", "client µs", "Details", "Warnings")
+    order = (
+        "Which",
+        "is the fastest",
+        "10 blocks",
+        "●",
+        "client µs",
+        "\nDetails\n",
+        "\nWarnings\n",
+    )
     places = [text.find(each) for each in order]
     assert places == sorted(places)
     assert -1 not in places

@@ -202,7 +202,10 @@ class _Answering:
             if name not in map(self._name, (found.first, *found.tied))
         ]
         if not apart:
-            return (f"In none of the {counted(len(others), 'other setting')} is another faster.",)
+            where = f"In the {len(others)} other settings"
+            if len(others) == 1:
+                where = f"With {cell_label(others[0][0].setting)}, too,"
+            return (f"{where} none is established to be faster than {name}.",)
         words = [
             f"{self._name(found.first)} with {cell_label(ranking.setting)}"
             for ranking, found in apart[:_NAMED]
