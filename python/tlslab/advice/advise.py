@@ -4,13 +4,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from tlslab.advice.answer import deployable, objections, with_objections
 from tlslab.advice.emit import SYNTAXES
 from tlslab.advice.grade import Graded, grade_group, grade_suite
 from tlslab.advice.policy import GRADES, Policy, policies
-from tlslab.advice.preference import WORDS, Preference, Subject, preferences, subject_of
+from tlslab.advice.preference import Preference, Subject, preferences, subject_of
+from tlslab.model.estimates import estimate_name
 from tlslab.model.figure import DataTable, TextBlock
 from tlslab.model.finding import CellSummary, Finding, Summary
-from tlslab.model.wording import level_label, with_interval
+from tlslab.model.leading import is_bound
+from tlslab.model.wording import figure, level_label, with_interval
 
 # Servers whose syntax is of another server's family: the order of Node's holds for RWSERVE.
 _KIN = {"rwserve": "node"}
@@ -22,9 +25,15 @@ def advised(summary: Summary) -> Summary:
     if subject is None:
         return summary
     found = preferences(summary)
-    sentences = tuple(s for each in _main(found) if (s := _sentence(summary, each)) is not None)
+    few = summary.answer is not None and summary.answer.lacking and summary.answer.lacking.few
+    sentences = tuple(
+        s for each in ([] if few else _main(found)) if (s := _sentence(summary, each)) is not None
+    )
+    against = objections(summary, subject)
     return replace(
         summary,
+        answer=deployable(summary, against),
+        figures=with_objections(summary, against),
         tables=(*summary.tables, *_tables(summary, subject)),
         texts=(*summary.texts, *_texts(found)),
         findings=(*summary.findings, *sentences),
@@ -155,7 +164,7 @@ def _sentence(summary: Summary, preference: Preference) -> Finding | None:
     where = f"{preference.where}: " if preference.where else ""
     name = level_label(preference.subject, chosen.name)
     rate = _value(summary.cell(chosen.cell), measure)
-    by = WORDS[measure]
+    by = estimate_name(measure)
     if chosen.worst == chosen.best:
         text = (
             f"{where}{name} is the fastest on {preference.server} that no policy objects to, by "
@@ -179,4 +188,6 @@ def _sentence(summary: Summary, preference: Preference) -> Finding | None:
 
 def _value(cell: CellSummary, measure: str) -> str:
     found = cell.estimates.get(measure)
+    if found is not None and is_bound(cell, measure):
+        return f"at least {figure(found.value)}"
     return "-" if found is None else with_interval(found)

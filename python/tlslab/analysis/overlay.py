@@ -11,11 +11,13 @@ from dataclasses import dataclass, replace
 
 from tlslab.analysis.compare import EQUIVALENCE, judged_together, may_differ
 from tlslab.analysis.measures import RATIO
+from tlslab.analysis.overlay_answer import answer
 from tlslab.analysis.run_facts import run_facts
 from tlslab.analysis.server_side import comparable
 from tlslab.analysis.stats.estimate import p_of_interval
 from tlslab.model.errors import UsageError
 from tlslab.model.estimate import Estimate
+from tlslab.model.estimates import MICRO, estimate_name, shown
 from tlslab.model.figure import DataTable, Figure, Mark, Series, TableCell
 from tlslab.model.finding import (
     CellSummary,
@@ -25,7 +27,7 @@ from tlslab.model.finding import (
     Summary,
 )
 from tlslab.model.run import Environment
-from tlslab.model.wording import cell_label, counted, difference, figure, ratio_figure
+from tlslab.model.wording import cell_label, counted, difference
 
 KIND = "comparison"
 
@@ -46,8 +48,15 @@ _SHOWN = (
     "server_memory_bytes",
 )
 
+# What figures show of runs without any.
+_DRAWN = (
+    "connections_per_s",
+    "server_cpu_us_per_connection",
+    "client_cpu_us_per_connection",
+)
+
 # Figures of one run alone: laid over each other they would show nothing.
-_ALONE = ("over-time-", "cpu-time-")
+_ALONE = ("over-time-", "cpu-time-", "setting-")
 
 
 @dataclass(frozen=True)
@@ -88,20 +97,27 @@ def overlay(first: Side, second: Side, margin: float = EQUIVALENCE) -> Summary:
     ratios = [
         (pair, name, comparison) for (pair, name, _), comparison in zip(found, judged, strict=True)
     ]
+    drawn = tuple(_figures(first, second, pairs))
     return Summary(
         experiment=_experiment(first, second),
         environment=_environment(first, second),
         cells=(),
         excluded=(),
         comparisons=tuple(comparison for _, _, comparison in ratios),
-        findings=tuple(_findings(first, second, pairs, ratios)),
-        figures=tuple(_figures(first, second, pairs)),
+        findings=tuple(_findings(first, second, pairs)),
+        figures=drawn,
         tables=tuple(
             table
             for table in (_ratio_table(first, second, ratios), _differences(first, second))
             if table.rows
         ),
-        method=(WARNING, f"Intervals of ratios: {METHOD}."),
+        method=(f"Intervals of ratios: {METHOD}.",),
+        answer=answer(
+            (first.name, second.name),
+            [(pair.label, comparison) for pair, _, comparison in ratios],
+            drawn[0].id if drawn else "",
+            first.summary.environment.command,
+        ),
     )
 
 
@@ -141,11 +157,25 @@ def _ratios(first: Summary, second: Summary, pair: Pair) -> Iterator[Ratio]:
     for name in sorted(names, key=_rank):
         reported = name in _SHOWN or name.startswith(("response_ms_p50_at", "response_ms_p99_at"))
         one, other = pair.first.estimates[name], pair.second.estimates[name]
+        if _same(pair, name):
+            continue
         if reported and one.value > 0 and other.value > 0:
             ratio = _compare(pair, name, one, other)
             if not comparable(first, second, name):
                 ratio = replace(ratio, verdict="not_comparable")
             yield pair, name, ratio
+
+
+def _same(pair: Pair, name: str) -> bool:
+    """Whether a rate says what that of connections says: each had one request."""
+    if name != "requests_per_s":
+        return False
+    cells = (pair.first.estimates, pair.second.estimates)
+    rates = [each.get("connections_per_s") for each in cells]
+    return all(
+        rate is not None and rate.value == each[name].value
+        for rate, each in zip(rates, cells, strict=True)
+    )
 
 
 def _rank(name: str) -> int:
@@ -205,9 +235,9 @@ def _ratio_table(first: Side, second: Side, ratios: Sequence[Ratio]) -> DataTabl
         rows.append(
             (
                 pair.label,
-                name,
-                pair.first.estimates[name],
-                pair.second.estimates[name],
+                _measure(name, pair.first.estimates[name]),
+                _as_shown(pair.first.estimates[name]),
+                _as_shown(pair.second.estimates[name]),
                 ratio,
                 verdict_words(comparison),
             )
@@ -215,10 +245,21 @@ def _ratio_table(first: Side, second: Side, ratios: Sequence[Ratio]) -> DataTabl
     return DataTable(
         id="ratios",
         title=f"{second.name} over {first.name}",
-        caption=WARNING,
-        columns=("cell", "estimate", first.name, second.name, "ratio", "verdict"),
+        caption="",
+        columns=("cell", "measure", first.name, second.name, "ratio", "verdict"),
         rows=tuple(rows),
     )
+
+
+def _measure(name: str, found: Estimate) -> str:
+    """An estimate in words, with the unit that it is shown in."""
+    unit = shown(found).unit
+    return estimate_name(name) + (f", {unit}" if unit not in ("/s", "") else "")
+
+
+def _as_shown(found: Estimate) -> Estimate:
+    given = shown(found)
+    return replace(found, value=given.value, low=given.low, high=given.high, unit=given.unit)
 
 
 def verdict_words(comparison: Comparison) -> str:
@@ -254,7 +295,7 @@ def _figures(first: Side, second: Side, pairs: Sequence[Pair]) -> Iterator[Figur
         other = others.get(mine.id) or _like(mine, second.summary.figures, alone)
         if other is not None and not mine.id.startswith(_ALONE) and mine.kind == other.kind:
             yield _laid_over(first.name, mine, second.name, other)
-    if not first.summary.figures:
+    if all(figure.id.startswith("setting-") for figure in first.summary.figures):
         yield from _bars(first, second, pairs)
 
 
@@ -285,12 +326,9 @@ def _laid_over(name: str, mine: Figure, other_name: str, other: Figure) -> Figur
 
 def _bars(first: Side, second: Side, pairs: Sequence[Pair]) -> Iterator[Figure]:
     """One figure for each estimate that all runs have: bars side by side."""
-    titles = {
-        "connections_per_s": "New connections/s",
-        "server_cpu_us_per_connection": "Server's processor time per connection, microseconds",
-        "client_cpu_us_per_connection": "Client's processor time per connection, microseconds",
-    }
-    for name, title in titles.items():
+    for name in _DRAWN:
+        title = estimate_name(name)
+        title = title[:1].upper() + title[1:] + (f", {MICRO}" if "_us_" in name else "")
         able = [p for p in pairs if name in p.first.estimates and name in p.second.estimates]
         if able:
             series = (
@@ -300,7 +338,7 @@ def _bars(first: Side, second: Side, pairs: Sequence[Pair]) -> Iterator[Figure]:
             yield Figure(
                 id=name.replace("_", "-"),
                 title=title,
-                caption=WARNING,
+                caption="",
                 kind="bars",
                 x_title="",
                 y_title=title,
@@ -318,38 +356,12 @@ def _side(name: str, pairs: Sequence[Pair], values: Sequence[Estimate]) -> Serie
     )
 
 
-def _findings(
-    first: Side, second: Side, pairs: Sequence[Pair], ratios: Sequence[Ratio]
-) -> Iterator[Finding]:
-    rates = [each for each in ratios if each[1] == "connections_per_s"] or list(ratios[:1])
-    if rates:
-        parts = [_reported(pair, comparison) for pair, _, comparison in rates]
-        text = (
-            f"{second.name} over {first.name}, {_words(rates[0][1])}: {'; '.join(parts)}. {WARNING}"
-        )
-        yield Finding("answer", text)
+def _findings(first: Side, second: Side, pairs: Sequence[Pair]) -> Iterator[Finding]:
     missing = len(first.summary.cells) + len(second.summary.cells) - 2 * len(pairs)
     if missing:
         verb = "is" if missing == 1 else "are"
         text = f"{counted(missing, 'cell')} {verb} in one of the runs only, and {verb} left out."
         yield Finding("left_out", text)
-
-
-def _words(name: str) -> str:
-    return {"connections_per_s": "new connections/s"}.get(name, name)
-
-
-def _reported(pair: Pair, comparison: Comparison) -> str:
-    one = pair.first.estimates[comparison.estimate].value
-    other = pair.second.estimates[comparison.estimate].value
-    interval = ""
-    if comparison.low is not None and comparison.high is not None:
-        low, high = ratio_figure(comparison.low), ratio_figure(comparison.high)
-        interval = f" (95 %: {low} to {high})"
-    return (
-        f"{pair.label} {ratio_figure(comparison.ratio)}{interval}, {figure(other)} over "
-        f"{figure(one)}"
-    )
 
 
 def _experiment(first: Side, second: Side) -> ExperimentSummary:

@@ -14,6 +14,7 @@ from tlslab.cli.ending import exit_code, reason
 from tlslab.cli.options import AsJson, Version
 from tlslab.lab.results import analyse
 from tlslab.model.errors import UsageError
+from tlslab.model.finding import Summary
 from tlslab.store import RunFolder, to_json
 
 
@@ -22,6 +23,8 @@ class Format(StrEnum):
 
     text = "text"
     html = "html"
+    markdown = "markdown"
+    csv = "csv"
     json = "json"
     ab = "ab"
 
@@ -29,7 +32,7 @@ class Format(StrEnum):
 def command(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="A run folder.")],
     format_: Annotated[
-        Format, typer.Option("--format", help="text, html, json, or ab's blocks.")
+        Format, typer.Option("--format", help="text, html, markdown, csv, json, or ab's blocks.")
     ] = Format.text,
     plotly: Annotated[
         str | None,
@@ -55,16 +58,24 @@ def command(
         raise UsageError("--plotly: a file's name or an https: address, which the page may fetch")
     run = RunFolder.open(folder)
     summary = analyse(run)
+    _print(summary, format_, plotly)
+    for damage in run.damages():
+        say(f"warning: {damage}")
+    why = reason([cell.verdict for cell in summary.cells])
+    raise typer.Exit(conclude(why, exit_code(summary)))
+
+
+def _print(summary: Summary, format_: Format, plotly: str | None) -> None:
     match format_:
         case Format.text:
             show(report.render_text(summary))
         case Format.html:
             write_utf8(report.render_html(summary, plotly))
+        case Format.markdown:
+            write_utf8(report.render_markdown(summary))
+        case Format.csv:
+            write_utf8(report.render_csv(summary))
         case Format.json:
             sys.stdout.write(json.dumps(to_json(summary), allow_nan=False, indent=1) + "\n")
         case Format.ab:
             sys.stdout.write(report.render_ab(summary))
-    for damage in run.damages():
-        say(f"warning: {damage}")
-    why = reason([cell.verdict for cell in summary.cells])
-    raise typer.Exit(conclude(why, exit_code(summary)))

@@ -5,7 +5,7 @@ from typing import Literal
 
 from tlslab.model.estimate import Estimate
 
-FigureKind = Literal["line", "points", "bars", "stacked_bars"]
+FigureKind = Literal["line", "points", "bars", "stacked_bars", "ranking", "areas"]
 
 
 @dataclass(frozen=True)
@@ -15,6 +15,10 @@ class Series:
     `x` holds numbers, or names where the axis has categories. A missing `y` is None. `low` and
     `high` are the ends of the intervals of `y`, empty where there are none. `axis` is 2 for the
     axis on the right.
+
+    `samples` has the values of the single trials behind each `y`; `bounds` says which `y` are lower
+    bounds; `objections` is what a policy has against the setting of each `y`, empty for nothing.
+    Each of the three is empty or as long as `y`.
     """
 
     name: str
@@ -24,6 +28,9 @@ class Series:
     high: tuple[float | None, ...] = ()
     axis: Literal[1, 2] = 1
     dashed: bool = False
+    samples: tuple[tuple[float, ...], ...] = ()
+    bounds: tuple[bool, ...] = ()
+    objections: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -37,6 +44,11 @@ class Mark:
 @dataclass(frozen=True)
 class Figure:
     """A chart: `id` is unique in its summary, letters, digits and '-' only.
+
+    `ranking`: a row for each name in `x`, best first, with its value, interval and trials along a
+    horizontal axis (`x_title` heads the names, `y_title` names the value; a logarithmic axis of
+    values is `y_log`). `areas`: stacked lines over time, each value of the slice that ends there.
+    The intervals of stacked bars are those of the single parts.
 
     A logarithmic axis has base 10. `y2_title` names the axis on the right, where a series uses it.
     Every number drawn is in the series, so that a page can list them below the chart.

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from tlslab.model.answer import Answer
 from tlslab.model.estimate import Estimate
 from tlslab.model.figure import DataTable, Figure, TextBlock
 from tlslab.model.plan import Excluded
@@ -149,11 +150,16 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Place:
-    """A cell's place in a ranking: the best and the worst rank that the trials leave open."""
+    """A cell's place in a ranking: the best and the worst rank that the trials leave open.
+
+    `beats` are the places, counted from 0, of the cells that it is detectably better than; older
+    summaries lack them.
+    """
 
     cell: str
     best: int
     worst: int
+    beats: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -162,12 +168,15 @@ class Ranking:
 
     Any two cells are tested against each other (Holm's adjustment within the ranking). A cell's
     best rank is one more than the number of cells that are detectably better, its worst the number
-    of cells that are not detectably worse. Cells that may not be ranked are absent.
+    of cells that are not detectably worse. A lower bound has its place by its value; nothing is
+    better than it. `bounds` are the cells of which that is so. Cells that may not be ranked are
+    absent.
     """
 
     setting: Mapping[str, str]
     estimate: str
     places: tuple[Place, ...]
+    bounds: tuple[str, ...] = ()
 
     @property
     def cells(self) -> tuple[str, ...]:
@@ -207,7 +216,7 @@ class Summary:
     `figures`, `tables` and `texts` are drawn as they are, in their order. `method` says in
     paragraphs how it was measured; empty for the kind `matrix`, whose method the report knows.
     `server_side` says where the server's processor time is from, and what energy was used, as names
-    and values.
+    and values. `answer` comes first in every report.
     """
 
     experiment: ExperimentSummary
@@ -224,6 +233,7 @@ class Summary:
     method: tuple[str, ...] = ()
     schema: str = "tlslab.summary/3"
     server_side: Mapping[str, str] = field(default_factory=dict)
+    answer: Answer | None = None
 
     def cell(self, key: str) -> CellSummary:
         """The cell with this key. Raises KeyError when there is none."""

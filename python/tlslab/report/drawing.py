@@ -39,7 +39,7 @@ def colour_of(figure: Figure, series: Series) -> str:
 
 def draw(figure: Figure) -> Drawn:
     """Traces and layout. Bars over names lie on their side, the first name on top."""
-    if figure.kind in ("bars", "stacked_bars"):
+    if figure.kind in ("bars", "stacked_bars", "ranking"):
         return _bars(figure)
     traces = [trace for series in figure.series for trace in _line(figure, series)]
     layout: Drawn = {

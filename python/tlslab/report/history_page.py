@@ -4,6 +4,7 @@ from importlib import resources
 
 from markupsafe import Markup
 
+from tlslab.model.estimates import estimate_name
 from tlslab.model.history import History
 from tlslab.model.wording import difference
 from tlslab.report import history_words as words
@@ -22,6 +23,7 @@ def render_history_html(found: History) -> str:
         unchanged=words.unchanged(found),
         many=len({each.history for each in found.cells}) > 1,
         words=words,
+        estimate_name=estimate_name,
         chart=chart,
         difference=difference,
         style=Markup("\n".join(styles)),

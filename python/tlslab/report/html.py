@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -33,6 +34,9 @@ def render_html(summary: Summary, plotly_at: str | None = None) -> str:
     `plotly_at`: where the page is to fetch Plotly's script, so that many pages can share one.
     """
     sections = view.sections(summary)
+    # The page draws a section's own figures from its rows.
+    own = tuple(each for each in summary.figures if not each.id.startswith(view.OF_SECTIONS))
+    summary = replace(summary, figures=own)
     headline = view.headline(summary, sections)
     study, published = view.published(summary)
     return (

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from tlslab.model.estimate import Estimate
+from tlslab.model.estimates import MICRO as MICRO
 from tlslab.model.finding import (
     CellSummary,
     Comparison,
@@ -21,6 +22,7 @@ from tlslab.model.wording import (
     rank_words,
     ratio_figure,
     setting_of,
+    short_label,
 )
 from tlslab.report.kinds import presentation
 
@@ -43,7 +45,8 @@ VERDICTS = {
     "failed": "failed",
 }
 
-MICRO = "µs"
+# How the ids of the figures of a section begin.
+OF_SECTIONS = "setting-"
 
 # The most cells that a warning names.
 _NAMED = 3
@@ -175,7 +178,9 @@ class Caution:
 
 
 def value(found: Estimate) -> Value:
-    """An estimate in figures."""
+    """An estimate in figures; two values have an interval that says nothing."""
+    if found.n == 2 and found.low != found.high:
+        return Value(figure(found.value), "2 trials", f"{found.method}; n = 2")
     return _value(figure, found.value, (found.low, found.high), f"{found.method}; n = {found.n}")
 
 
@@ -273,8 +278,8 @@ def undecided(comparison: Comparison) -> str:
 
 
 def varied_label(factors: Mapping[str, str], baseline: Mapping[str, str]) -> str:
-    """A cell's levels of the factors that are compared."""
-    return cell_label({name: factors[name] for name in baseline if name in factors})
+    """A cell's levels of the factors that are compared, suites by their short names."""
+    return short_label({name: factors[name] for name in baseline if name in factors})
 
 
 def find_comparison(summary: Summary, candidate: str, estimate: str) -> Comparison | None:
@@ -353,6 +358,8 @@ def headline(summary: Summary, shown: tuple[Section, ...]) -> str:
     for finding in reported:
         if finding.code == "answer":
             return finding.text
+    if summary.answer is not None and summary.answer.lacking is not None:
+        return f"Not enough to say. {summary.answer.lacking.why}"
     if shown:
         return "No cell could be ranked: the table and the warnings below say why."
     return reported[0].text if reported else "Nothing was found: the warnings below say why."

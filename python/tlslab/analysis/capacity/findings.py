@@ -10,8 +10,10 @@ from tlslab.analysis.capacity.remedies import Remedy, remedies
 from tlslab.analysis.compare import compare
 from tlslab.model.capacity import CapacityPlan
 from tlslab.model.finding import Comparison, Finding
+from tlslab.model.leading import value_words
 from tlslab.model.search import Inconclusive
-from tlslab.model.wording import figure, percent, ratio_figure, with_interval
+from tlslab.model.validation import Judgement, judgements_words
+from tlslab.model.wording import figure, percent, ratio_figure
 
 RATE = "connections_per_s"
 
@@ -40,10 +42,8 @@ def _maxima(named: Named) -> Iterator[Finding]:
     parts = []
     for name, cell in able:
         assert cell.maximum is not None
-        bound = "at least " if cell.summary.verdict == "at_least" else ""
-        parts.append(
-            f"{name}: {bound}{with_interval(cell.maximum)}, with {cell.connections} at once"
-        )
+        value = value_words(cell.maximum, cell.summary.verdict == "at_least")
+        parts.append(f"{name}: {value}, with {cell.connections} at once")
     text = f"New connections/s at most: {'; '.join(parts)}."
     yield Finding("answer", text, tuple(cell.key for _, cell in able))
 
@@ -125,7 +125,7 @@ def _objective(named: Named, plan: CapacityPlan) -> Iterator[Finding]:
             share = f", {percent(found.load.value / cell.maximum.value)} of the maximum"
         match found.bound:
             case "exact":
-                text = f"up to {with_interval(found.load)} connections/s{share}"
+                text = f"up to {value_words(found.load)} connections/s{share}"
             case "at_least":
                 text = f"at the highest load that was tried, {figure(found.load.value)}/s{share}"
             case "below":
@@ -155,20 +155,17 @@ def _remedy(remedy: Remedy) -> str:
 
 
 def _validation(named: Named) -> Iterator[Finding]:
-    agreed, compared, keys = 0, 0, []
+    found: list[Judgement] = []
+    keys = []
     for _, cell in named:
         for trial in cell.trials:
-            if trial.validation is None:
-                continue
-            keys.append(cell.key)
-            for phase in trial.validation.phases:
-                for comparison in phase.comparisons:
-                    compared += 1
-                    agreed += comparison.agrees in ("1 %", "resolution")
-    if compared:
+            if trial.validation is not None:
+                keys.append(cell.key)
+                found += trial.validation.judgements
+    if found:
         text = (
-            f"Of {compared} quantiles of the generator's own times, {agreed} agree with a packet "
-            "capture of the same connections, within 1 % or the machine's resolution."
+            "Beside a packet capture of the same connections: of the generator's own quantiles, "
+            f"{judgements_words(found)}."
         )
         yield Finding("validation", text, tuple(dict.fromkeys(keys)))
         return

@@ -1,0 +1,129 @@
+"""Which cells of a ranking lead, among all or among those that may be used; in a sentence."""
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+
+from tlslab.model.answer import Tile
+from tlslab.model.estimate import Estimate
+from tlslab.model.estimates import estimate_name, shown
+from tlslab.model.finding import CellSummary, Ranking
+from tlslab.model.wording import figure, joined, number_word
+
+# The figures of the cell that leads, by estimate, in their order.
+_TILES = {
+    "connections_per_s": "New connections/s",
+    "keep_alive_requests_per_s": "Requests/s, connections kept open",
+    "server_cpu_us_per_connection": "Server's processor time",
+    "client_cpu_us_per_connection": "Client's processor time",
+    "handshake_ms_p50": "Handshake, median",
+    "wire_bytes_per_handshake": "Handshake on the wire",
+}
+_MOST_TILES = 5
+_FEWEST_TILES = 3
+
+# The most cells that a sentence names; of more the first, and how many others there are.
+_NAMED = 3
+
+
+@dataclass(frozen=True)
+class Lead:
+    """Keys of cells of a ranking, each in its order.
+
+    `first` leads, `tied` cannot be told apart from it, `slower` are beaten by one of these. `open`
+    are lower bounds that nothing beats and that do not beat what the first does: how good they are
+    is not known.
+    """
+
+    first: str
+    tied: tuple[str, ...]
+    slower: tuple[str, ...]
+    open: tuple[str, ...] = ()
+
+
+def lead(ranking: Ranking, allowed: Collection[str] | None = None) -> Lead | None:
+    """Who leads among the allowed cells, by default all; None when there are none."""
+    places = {
+        number: place
+        for number, place in enumerate(ranking.places)
+        if allowed is None or place.cell in allowed
+    }
+    beaten = {number for place in places.values() for number in place.beats}
+    unbeaten = [number for number in places if number not in beaten]
+    if not unbeaten:
+        return None
+    first, *others = unbeaten
+    bounds = ranking.bounds
+    # Beside a value a bound is open; beside a bound one that is above fewer of the others.
+    below = {
+        number
+        for number in others
+        if places[number].cell in bounds
+        and (
+            places[first].cell not in bounds
+            or not set(places[first].beats) & places.keys() <= set(places[number].beats)
+        )
+    }
+    return Lead(
+        places[first].cell,
+        tuple(places[number].cell for number in others if number not in below),
+        tuple(place.cell for number, place in places.items() if number in beaten),
+        tuple(places[number].cell for number in others if number in below),
+    )
+
+
+def is_bound(cell: CellSummary, estimate: str) -> bool:
+    """Whether a cell's estimate is a lower bound, because the generator was the limit."""
+    of_new = cell.verdict == "at_least" and estimate.endswith("_per_s")
+    return estimate in cell.lower_bounds or (of_new and not estimate.startswith("keep_alive_"))
+
+
+def value_words(found: Estimate, bound: bool = False) -> str:
+    """`3,412 (95 %: 3,390 to 3,440)`, `≥ 3,412` for a lower bound; with the unit of a cost."""
+    given = shown(found)
+    unit = "" if given.unit == "/s" else f" {given.unit}"
+    if bound:
+        return f"≥ {figure(given.value)}{unit}"
+    if given.low is None or given.high is None:
+        return f"{figure(given.value)}{unit}"
+    return f"{figure(given.value)}{unit} (95 %: {figure(given.low)} to {figure(given.high)})"
+
+
+def lead_words(
+    found: Lead,
+    estimate: str,
+    cell: Callable[[str], CellSummary],
+    name: Callable[[str], str],
+    noun: str = "",
+) -> str:
+    """`X25519 is the fastest key-exchange group: 3,877 (95 %: ...) new connections/s`, no stop.
+
+    Several that cannot be told apart are named together; lower bounds are called so.
+    """
+    one = cell(found.first)
+    bound = is_bound(one, estimate)
+    best = "fastest" if estimate.endswith("_per_s") else "cheapest"
+    value = f"{value_words(one.estimates[estimate], bound)} {_measure(estimate)}"
+    if not found.tied:
+        return f"{name(found.first)} is the {best}{noun and f' {noun}'}: {value}"
+    names = [name(key) for key in (found.first, *found.tied)]
+    if len(names) > _NAMED:
+        names = [names[0], f"{number_word(len(names) - 1)} others"]
+    open_ = "their order is not known" if bound else "no difference between them is established"
+    nouns = f" {noun}s" if noun else ""
+    return f"{joined(names)} are the {best}{nouns} ({open_}); {names[0]}: {value}"
+
+
+def _measure(estimate: str) -> str:
+    """What a value is of: rates are counted, costs are `of` something."""
+    name = estimate_name(estimate)
+    return name if estimate.endswith("_per_s") else f"of {name}"
+
+
+def tiles(cell: CellSummary) -> tuple[Tile, ...]:
+    """The figures of the cell that leads: three to five, or none."""
+    found = [
+        Tile(title, cell.estimates[name], is_bound(cell, name))
+        for name, title in _TILES.items()
+        if name in cell.estimates
+    ]
+    return tuple(found[:_MOST_TILES]) if len(found) >= _FEWEST_TILES else ()
