@@ -12,11 +12,12 @@ from markupsafe import Markup
 
 from tlslab.model.figure import Figure
 from tlslab.report.svg.data import Line, named, numbers_of, places_of
+from tlslab.report.svg.figures import exact
 from tlslab.report.svg.keys import Key, keys
 from tlslab.report.svg.markup import clean, path, tag
 from tlslab.report.svg.notes import Note, labelled
-from tlslab.report.svg.scales import Scale, scale
-from tlslab.report.svg.words import LINE, fold, width_of, written
+from tlslab.report.svg.scales import Scale, lying, scale
+from tlslab.report.svg.words import LINE, below, fold, width_of, written
 
 # Pixels: around the plot, between ticks, between a tick's label and the axis.
 _EDGE = 6.0
@@ -24,7 +25,6 @@ _GAP = 8.0
 _INSET = 12.0
 _BELOW = 18.0
 _SPACING_Y = 44.0
-_SPACING_X = 76.0
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Plane:
     def at(self, place: float | str) -> float:
         """The place of a number or a name in pixels."""
         if isinstance(place, str) or self.places:
-            name = place if isinstance(place, str) else f"{place:.15g}"
+            name = place if isinstance(place, str) else exact(place)
             return self.x(float(self.places.index(name)))
         return self.x(place)
 
@@ -88,12 +88,11 @@ def plane(
         right_y = replace(right_y, start=bottom, end=top)
         parts += _y_labels(right_y, right + _GAP, None)
     parts.append(tag("path", class_="ax", d=path("M", left, bottom, "H", right)))
-    below = _x_labels(x, places, slot, bottom, width)
-    parts.append(below)
+    parts.append(_x_labels(x, places, slot, bottom, width))
     title = fold(clean(figure.x_title), width - left - _EDGE)
     end = bottom + _BELOW
     if figure.x_title:
-        parts.append(written(title, left, end + LINE, "t"))
+        parts.append(below(title, left, right, end + LINE))
         end += LINE * len(title)
     frame = tag("g", *parts, class_="frame")
     return Plane(x, (left_y, right_y or left_y), places, slot, top, bottom, end + _EDGE, frame)
@@ -119,7 +118,7 @@ def _horizontal(
     if bars:
         inset = max(inset, (right - left) / max(1, len(numbers)) / 2)
     numbers += [mark.x for mark in figure.marks if math.isfinite(mark.x)]
-    x = scale(numbers, left + inset, right - inset, figure.x_log, _SPACING_X, tight=True)
+    x = lying(numbers, left + inset, right - inset, figure.x_log)
     drawn = sorted({x(number) for number in numbers if x.holds(number)})
     gaps = [b - a for a, b in pairwise(drawn)]
     return x, (), min([2 * inset, *gaps])

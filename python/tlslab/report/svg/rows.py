@@ -12,8 +12,8 @@ from markupsafe import Markup
 from tlslab.model.figure import Figure
 from tlslab.report.svg.keys import Key, keys
 from tlslab.report.svg.markup import clean, path, tag
-from tlslab.report.svg.scales import Scale, scale
-from tlslab.report.svg.words import LINE, fold, width_of, written
+from tlslab.report.svg.scales import Scale, lying
+from tlslab.report.svg.words import LINE, below, fold, width_of, written
 
 # The widest that names may be, as a share of the chart.
 _NAMES = 0.4
@@ -24,7 +24,6 @@ _INSET = 8.0
 _PAD = 5.0
 _TICK = 18.0
 _SIGN = 18.0
-_SPACING = 84.0
 
 # From this height of all rows on, the axis is labelled above them, too.
 _TALL = 420.0
@@ -90,7 +89,7 @@ def rows(
     """
     columns = _columns(content, width, signs)
     start, end = columns.left + _INSET, columns.right - _INSET - arrows
-    x = scale(numbers, start, end, figure.y_log, _SPACING, zero=zero)
+    x = lying(numbers, start, end, figure.y_log, zero)
     legend, y = keys(entries, width)
     depths = [
         max(row.depth, len(lines) * LINE) + 2 * _PAD
@@ -120,7 +119,7 @@ def rows(
     y += _TICK
     if figure.y_title:
         title = fold(clean(figure.y_title), width - columns.left - 1)
-        parts.append(written(title, columns.left, y + LINE, "t"))
+        parts.append(below(title, columns.left, columns.right, y + LINE))
         y += LINE * len(title)
     sign = columns.left - _SIGN / 2 - 1
     frame = tag("g", *parts, class_="frame")
@@ -130,7 +129,7 @@ def rows(
 def _columns(content: Sequence[Row], width: float, signs: bool) -> _Columns:
     """Columns as wide as their texts; names are folded where these are wider than their share."""
     before = _SIGN if signs else 0.0
-    room = width * _NAMES - _GAP - before
+    room = width * _NAMES - _GAP
     names = tuple(fold(row.name, room) for row in content)
     widest = max((width_of(line) for lines in names for line in lines), default=0.0)
     left = widest + _GAP + before
@@ -151,8 +150,8 @@ def _name(row: Row, lines: tuple[str, ...], middle: float) -> Markup:
 
 def _values(row: Row, columns: _Columns, top: float) -> list[Markup]:
     parts = []
-    for below, text, beside in row.values:
-        base = top + below + 4
+    for lower, text, beside in row.values:
+        base = top + lower + 4
         parts.append(written((text,), columns.values, base, "v t" if row.muted else "v", "end"))
         if beside:
             parts.append(written((beside,), columns.ranges, base, "t"))

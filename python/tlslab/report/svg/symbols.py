@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
+from tlslab.model.wording import range_words
 from tlslab.report.svg.data import COLOURS, Line, Point
-from tlslab.report.svg.figures import exact
+from tlslab.report.svg.figures import exact, value_text
 from tlslab.report.svg.markup import path, tag
 
 # Half the size of a point's mark, and half the width of a whisker's cap.
@@ -90,10 +91,33 @@ def arrow(x: float, y: float, lying: bool = True) -> Markup:
     return tag("path", class_="w", d=steps)
 
 
+def listed(line: Line) -> dict[str, str]:
+    """The attributes of a mark that stands for a whole series: its numbers as lists."""
+    return {
+        "data_name": line.name,
+        "data_x": " ".join(exact(point.x) for point in line.known),
+        "data_y": " ".join(exact(point.y or 0.0) for point in line.known),
+    }
+
+
+def hover_all(line: Line) -> Markup:
+    """The title of such a mark."""
+    values = [point.y or 0.0 for point in line.known]
+    if not values:
+        return tag("title", f"{line.name}: no value")
+    ends = range_words(value_text(min(values)), value_text(max(values)))
+    mean = value_text(sum(values) / len(values))
+    return tag("title", f"{line.name}: {ends}, on average {mean}")
+
+
 def dots(places: Sequence[tuple[float, float]], values: Sequence[float], name: str) -> Markup:
     """Trials as one path: a line of no length with round ends is a dot."""
-    steps = "".join(f"{path('M', x, y)}h0" for x, y in places)
-    text = " ".join(exact(value) for value in values)
+    first, *others = sorted(places)
+    steps = f"{path('M', *first)}h0"
+    for (x, y), (before, above) in zip(others, sorted(places), strict=False):
+        # Differences of rounded places, so that the dots do not drift.
+        steps += f"{path('m', round(x, 1) - round(before, 1), round(y, 1) - round(above, 1))}h0"
+    text = " ".join(f"{value:.5g}" for value in values)
     return tag("path", class_="tr", d=steps, data_name=name, data_samples=text)
 
 
