@@ -4,7 +4,7 @@ Titles of axes lie above their axis, unturned: nothing is turned by 90 degrees.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -25,6 +25,11 @@ _GAP = 8.0
 _INSET = 12.0
 _BELOW = 18.0
 _SPACING_Y = 44.0
+
+# The least room that a name below the axis gets; names without room are left out.
+_NARROW = 36.0
+
+_Labels = tuple[Markup, float]
 
 
 @dataclass(frozen=True)
@@ -78,7 +83,7 @@ def plane(
 
     legend, y = keys(entries, width)
     titles, y = _titles(figure, width, y, right_y is not None)
-    notes, lanes = labelled(_notes(figure, x, places), left, width)
+    notes, lanes = labelled(_notes(figure, x, places), width)
     top = y + (lanes + 11 if lanes else 6)
     bottom = top + tall
     left_y = replace(left_y, start=bottom, end=top)
@@ -88,9 +93,11 @@ def plane(
         right_y = replace(right_y, start=bottom, end=top)
         parts += _y_labels(right_y, right + _GAP, None)
     parts.append(tag("path", class_="ax", d=path("M", left, bottom, "H", right)))
-    parts.append(_x_labels(x, places, slot, bottom, width))
+    below_plot, end = _x_labels(x, bottom, width, places, slot)
+    parts.append(below_plot)
+    if not first and not second:
+        parts.append(tag("text", "no values", x=left + _GAP, y=(top + bottom) / 2))
     title = fold(clean(figure.x_title), width - left - _EDGE)
-    end = bottom + _BELOW
     if figure.x_title:
         parts.append(below(title, left, right, end + LINE))
         end += LINE * len(title)
@@ -100,7 +107,7 @@ def plane(
 
 def _vertical(numbers: Sequence[float], tall: float, log: bool, bars: bool) -> Scale:
     zero = bars or not numbers or min(numbers) >= 0
-    return scale(numbers, tall, 0, log, _SPACING_Y, zero=zero)
+    return scale(numbers, tall, 0, log, int(tall / _SPACING_Y), zero=zero)
 
 
 def _horizontal(
@@ -171,27 +178,27 @@ def _y_labels(y: Scale, x: float, anchor: str | None) -> list[Markup]:
     return parts
 
 
-def _x_labels(
-    x: Scale, places: tuple[str, ...], slot: float, bottom: float, width: float
-) -> Markup:
+def _x_labels(x: Scale, bottom: float, width: float, names: Sequence[str], slot: float) -> _Labels:
+    """Labels of the ticks, or names folded to the room of their place, and where they end."""
     parts: list[Markup] = []
-    end = 0.0
-    base = bottom + _BELOW - 2
-    for place, text, full in _x_texts(x, places, slot):
-        half = width_of(text) / 2
+    end, base = 0.0, bottom + _BELOW - 2
+    depth = 1
+    for place, lines, full in _x_texts(x, names, slot):
+        half = max(map(width_of, lines)) / 2
         middle = min(max(place, half + 1), width - half - 1)
-        if middle - half < end or not text:
-            continue
-        end = middle + half + _GAP
-        parts.append(tag("path", class_="ax", d=path("M", place, bottom, "v", 4)))
-        parts.append(written((text,), middle, base, None, "middle", full))
-    return tag("g", *parts)
+        if middle - half >= end:
+            end = middle + half + _GAP
+            depth = max(depth, len(lines))
+            parts.append(tag("path", class_="ax", d=path("M", place, bottom, "v", 4)))
+            parts.append(written(lines, middle, base, None, "middle", full))
+    return tag("g", *parts), base + 2 + (depth - 1) * LINE
 
 
-def _x_texts(x: Scale, places: tuple[str, ...], slot: float) -> list[tuple[float, str, str]]:
-    if not places:
-        return [(x(tick), x.text(tick), "") for tick in x.ticks]
-    return [
-        (x(float(index)), fold(name, max(slot - _GAP, 24), 1)[0], name)
-        for index, name in enumerate(places)
-    ]
+def _x_texts(
+    x: Scale, names: Sequence[str], slot: float
+) -> Iterator[tuple[float, tuple[str, ...], str]]:
+    if not names:
+        yield from ((x(tick), (x.text(tick),), "") for tick in x.ticks)
+    for index, name in enumerate(names):
+        if name:
+            yield x(float(index)), fold(name, max(slot - _GAP, _NARROW)), name

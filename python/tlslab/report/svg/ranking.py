@@ -18,7 +18,7 @@ from tlslab.report.svg.rows import WIDE, Row, Rows, rows
 from tlslab.report.svg.symbols import ARROW, arrow, dots, hover, marked, shape, sign, whisker
 
 # The height of a mark's track within its row, in pixels.
-_TRACK = 14.0
+_TRACK = 16.0
 
 # With trials the track is higher: they lie below the mark.
 _TRIALS_TRACK = 22.0
@@ -41,7 +41,7 @@ def draw_ranking(figure: Figure, width: float) -> tuple[Markup, float]:
     frame = rows(
         figure,
         _entries(lines),
-        [_row(held, track, len(lines) == 1, width >= WIDE) for held in content],
+        [_row(held, track, width >= WIDE) for held in content],
         numbers,
         width,
         zero=bool(numbers) and 0 <= min(numbers) <= _NEAR_ZERO * max(numbers),
@@ -69,17 +69,21 @@ def _by_name(lines: Sequence[Line]) -> list[list[Placed]]:
     return list(found.values())
 
 
-def _row(held: Sequence[Placed], track: float, alone: bool, wide: bool) -> Row:
-    """The row of a name; values are written where there is one series alone."""
-    point = held[0][1]
+def _row(held: Sequence[Placed], track: float, wide: bool) -> Row:
+    """The row of a name, with a value in the column on the right for each series."""
+    values = tuple(
+        (track * index + _TRACK / 2, _value(point), _beside(point) if wide else "")
+        for index, (_, point) in enumerate(held)
+    )
     muted = all(point.objection for _, point in held)
-    depth = track * len(held)
-    if not alone:
-        return Row(exact(point.x), depth, muted=muted)
-    beside = ""
-    if wide and not point.bound and point.low is not None and point.high is not None:
-        beside = range_words(value_text(point.low), value_text(point.high))
-    return Row(exact(point.x), depth, ((_TRACK / 2, _value(point), beside),), muted)
+    return Row(exact(held[0][1].x), track * len(held), values, muted)
+
+
+def _beside(point: Point) -> str:
+    """The interval of a value in words, where it has one."""
+    if point.y is None or point.bound or point.low is None or point.high is None:
+        return ""
+    return range_words(value_text(point.low), value_text(point.high))
 
 
 def _value(point: Point) -> str:

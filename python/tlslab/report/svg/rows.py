@@ -25,6 +25,9 @@ _PAD = 5.0
 _TICK = 18.0
 _SIGN = 18.0
 
+# Beyond the least and largest number on an axis without zero, as a share of their distance.
+_SPACE = 0.06
+
 # From this height of all rows on, the axis is labelled above them, too.
 _TALL = 420.0
 
@@ -89,7 +92,7 @@ def rows(
     """
     columns = _columns(content, width, signs)
     start, end = columns.left + _INSET, columns.right - _INSET - arrows
-    x = lying(numbers, start, end, figure.y_log, zero)
+    x = lying(_padded(numbers, zero or figure.y_log), start, end, figure.y_log, zero)
     legend, y = keys(entries, width)
     depths = [
         max(row.depth, len(lines) * LINE) + 2 * _PAD
@@ -126,11 +129,20 @@ def rows(
     return Rows(x, tuple(tops), columns.left, columns.right, sign, y + _PAD + 1, frame)
 
 
+def _padded(numbers: Sequence[float], as_they_are: bool) -> list[float]:
+    """The numbers, and a little space beyond both ends of them."""
+    if as_they_are or not numbers:
+        return list(numbers)
+    low, high = min(numbers), max(numbers)
+    space = (high - low) * _SPACE
+    return [max(low - space, 0.0) if low >= 0 else low - space, *numbers, high + space]
+
+
 def _columns(content: Sequence[Row], width: float, signs: bool) -> _Columns:
     """Columns as wide as their texts; names are folded where these are wider than their share."""
     before = _SIGN if signs else 0.0
     room = width * _NAMES - _GAP
-    names = tuple(fold(row.name, room) for row in content)
+    names = _folded([row.name for row in content], room)
     widest = max((width_of(line) for lines in names for line in lines), default=0.0)
     left = widest + _GAP + before
     texts = [each for row in content for each in row.values]
@@ -140,6 +152,14 @@ def _columns(content: Sequence[Row], width: float, signs: bool) -> _Columns:
     values = ranges - (_GAP if beside else 0.0)
     right = values - value - _GAP if value else width - 1
     return _Columns(names, left, right, values, ranges)
+
+
+def _folded(names: Sequence[str], room: float) -> tuple[tuple[str, ...], ...]:
+    """Names in two lines; in three where two would make different names look alike."""
+    folded = tuple(fold(name, room) for name in names)
+    if len(set(folded)) < len(set(names)):
+        folded = tuple(fold(name, room, 3) for name in names)
+    return folded
 
 
 def _name(row: Row, lines: tuple[str, ...], middle: float) -> Markup:

@@ -21,8 +21,10 @@ _SHORT = 2.5
 _FAR = 0.12
 _LITTLE = 0.04
 
-# Distances of ticks to try on a horizontal axis, and the least space between labels, in pixels.
-_SPACINGS = (44.0, 56.0, 72.0, 96.0, 130.0, 180.0)
+# A horizontal axis has as many ticks as lie this far apart, but may have the fewest wherever their
+# labels are this far apart; in pixels.
+_NEAREST = 44.0
+_FEWEST = 5
 _APART = 12.0
 
 # Numbers are ticks themselves where they are whole and not more than this.
@@ -65,20 +67,21 @@ def scale(
     start: float,
     end: float,
     log: bool,
-    spacing: float,
+    count: int,
     zero: bool = False,
     tight: bool = False,
 ) -> Scale:
-    """A scale with ticks at least `spacing` pixels apart.
+    """A scale with about `count` ticks; without numbers it has none.
 
     `zero`: the scale contains zero, if it is linear. `tight`: it ends at the least and largest
     number, not at round ones beyond them.
     """
     known = sorted({number for number in numbers if not log or number > 0})
-    count = max(2, int(abs(end - start) / spacing))
+    if not known:
+        return Scale(1.0, 10.0, start, end, log, (), 1.0)
     if log:
-        return _log(known or [1.0, 10.0], start, end, count, tight)
-    return _linear(known or [0.0, 1.0], start, end, count, zero, tight)
+        return _log(known, start, end, count, tight)
+    return _linear(known, start, end, count, zero, tight)
 
 
 def lying(
@@ -86,10 +89,14 @@ def lying(
 ) -> Scale:
     """A tight horizontal scale with as many ticks as their labels have room for."""
     known = list(numbers)
-    for spacing in _SPACINGS:
-        found = scale(known, start, end, log, spacing, zero, tight=True)
+    most = max(_FEWEST, int(abs(end - start) / _NEAREST))
+    found = scale(known, start, end, log, most, zero, tight=True)
+    for count in range(most - 1, 1, -1):
         if _free(found):
             break
+        fewer = scale(known, start, end, log, count, zero, tight=True)
+        # Of one tick alone no distance can be read.
+        found = fewer if len(fewer.ticks) > 1 else found
     return found
 
 

@@ -69,14 +69,19 @@ def shape(kind: int, x: float, y: float, *content: str, **attributes: str | None
     return tag("path", *content, d=f"{path(*steps)}z", **attributes)
 
 
-def whisker(x1: float, x2: float, y: float, lying: bool = True, colour: str = "w") -> Markup:
+def whisker(x1: float, x2: float, y: float, lying: bool = True, on_bar: bool = False) -> Markup:
     """An interval with caps, at `y` from `x1` to `x2`; standing: at x `y` from y `x1` to `x2`."""
     cap = 2 * _CAP
     if lying:
         steps = path("M", x1, y - _CAP, "v", cap, "m", 0, -_CAP, "H", x2, "m", 0, -_CAP, "v", cap)
     else:
         steps = path("M", y - _CAP, x1, "h", cap, "m", -_CAP, 0, "V", x2, "m", -_CAP, 0, "h", cap)
-    return tag("path", class_=colour, d=steps)
+    return _ground(steps, "w", on_bar) + tag("path", class_="w", d=steps)
+
+
+def _ground(steps: str, kind: str, on_bar: bool) -> Markup:
+    """A light ground below a stroke that lies on a bar."""
+    return tag("path", class_=f"{kind} ug", d=steps) if on_bar else Markup("")
 
 
 def arrow(x: float, y: float, lying: bool = True) -> Markup:
@@ -110,7 +115,9 @@ def hover_all(line: Line) -> Markup:
     return tag("title", f"{line.name}: {ends}, on average {mean}")
 
 
-def dots(places: Sequence[tuple[float, float]], values: Sequence[float], name: str) -> Markup:
+def dots(
+    places: Sequence[tuple[float, float]], values: Sequence[float], name: str, on_bar: bool = False
+) -> Markup:
     """Trials as one path: a line of no length with round ends is a dot."""
     first, *others = sorted(places)
     steps = f"{path('M', *first)}h0"
@@ -118,7 +125,8 @@ def dots(places: Sequence[tuple[float, float]], values: Sequence[float], name: s
         # Differences of rounded places, so that the dots do not drift.
         steps += f"{path('m', round(x, 1) - round(before, 1), round(y, 1) - round(above, 1))}h0"
     text = " ".join(f"{value:.5g}" for value in values)
-    return tag("path", class_="tr", d=steps, data_name=name, data_samples=text)
+    known = tag("path", class_="tr", d=steps, data_name=name, data_samples=text)
+    return _ground(steps, "tr", on_bar) + known
 
 
 def sign(x: float, y: float, *content: str) -> Markup:
