@@ -77,7 +77,9 @@ def labelled(notes: Sequence[Note], width: float) -> tuple[Drawing, float]:
         lanes.append((label, _lane(label, lanes)))
 
     def draw(top: float, bottom: float) -> list[Markup]:
-        return [_drawn(label, top - _RAISED - lane * LINE, bottom) for label, lane in lanes]
+        # The highest first: its line may run below a lower label.
+        from_above = sorted(lanes, key=lambda each: -each[1])
+        return [_drawn(label, top - _RAISED - lane * LINE, bottom) for label, lane in from_above]
 
     return draw, max((lane + 1 for _, lane in lanes), default=0) * LINE
 
