@@ -1,0 +1,120 @@
+"""Labelled vertical lines: a knee, a capacity. Their labels lie above the plot, in lanes."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from tlslab.model.figure import Figure
+from tlslab.report.svg.figures import exact
+from tlslab.report.svg.markup import clean, path, tag
+from tlslab.report.svg.scales import Scale
+from tlslab.report.svg.words import LINE, shorten, width_of, written
+
+# Between a line and its label, and between two labels.
+_BESIDE = 4.0
+_BETWEEN = 8.0
+
+# The lowest base line of labels above the plot: over the label of the highest tick.
+_RAISED = 11.0
+
+# The widest label, as a share of the chart.
+_SHARE = 0.6
+
+
+@dataclass(frozen=True)
+class Note:
+    """A line at `x` in pixels, which stands for `value`."""
+
+    value: float
+    x: float
+    label: str
+
+
+def noted(figure: Figure) -> list[float]:
+    """The numbers of a figure's marks, which an axis needs room for."""
+    return [mark.x for mark in figure.marks if math.isfinite(mark.x)]
+
+
+def notes_of(figure: Figure, x: Scale) -> list[Note]:
+    """The marks of a figure that have a place on its axis."""
+    return [
+        Note(mark.x, x(mark.x), clean(mark.label, 80))
+        for mark in figure.marks
+        if math.isfinite(mark.x) and x.holds(mark.x)
+    ]
+
+
+@dataclass(frozen=True)
+class _Label:
+    """The label of a line from `left` to `right`, and how many lines of others run there."""
+
+    note: Note
+    text: str
+    left: float
+    right: float
+    crossed: int
+
+    def over(self, x: float) -> bool:
+        """Whether a vertical line at `x` runs through the label."""
+        return self.left - 2 < x < self.right + 2
+
+    def near(self, other: "_Label") -> bool:
+        """Whether both need different lanes."""
+        return self.left < other.right + _BETWEEN and other.left < self.right + _BETWEEN
+
+
+Drawing = Callable[[float, float], list[Markup]]
+
+
+def labelled(notes: Sequence[Note], width: float) -> tuple[Drawing, float]:
+    """What draws the lines between the top and bottom of a plot; the height of the labels."""
+    labels = [_label(note, notes, width) for note in notes]
+    lanes: list[tuple[_Label, int]] = []
+    # A label above the ends of other lines is in a higher lane than the labels of these.
+    for label in sorted(labels, key=lambda each: (each.crossed, -each.note.x)):
+        lanes.append((label, _lane(label, lanes)))
+
+    def draw(top: float, bottom: float) -> list[Markup]:
+        # The highest first: its line may run below a lower label.
+        from_above = sorted(lanes, key=lambda each: -each[1])
+        return [_drawn(label, top - _RAISED - lane * LINE, bottom) for label, lane in from_above]
+
+    return draw, max((lane + 1 for _, lane in lanes), default=0) * LINE
+
+
+def _label(note: Note, notes: Sequence[Note], width: float) -> _Label:
+    """The label on the side of its line where fewer lines of others run through it."""
+    text = shorten(note.label, width * _SHARE)
+    room = width_of(text)
+    choices = []
+    for left in (note.x + _BESIDE, note.x - _BESIDE - room):
+        box = _Label(note, text, left, left + room, 0)
+        crossed = sum(box.over(other.x) for other in notes if other is not note)
+        if left >= 0 and left + room <= width:
+            choices.append(_Label(note, text, left, left + room, crossed))
+    if not choices:
+        left = min(max(0.0, note.x + _BESIDE), width - room)
+        return _Label(note, text, left, left + room, len(notes))
+    return min(choices, key=lambda each: each.crossed)
+
+
+def _lane(label: _Label, lanes: Sequence[tuple[_Label, int]]) -> int:
+    """The lowest lane where the label is free; lane 0 is the lowest."""
+    lane = max((at + 1 for other, at in lanes if label.over(other.note.x)), default=0)
+    while any(at == lane and label.near(other) for other, at in lanes):
+        lane += 1
+    return lane
+
+
+def _drawn(label: _Label, base: float, bottom: float) -> Markup:
+    note = label.note
+    return tag(
+        "g",
+        tag("title", note.label),
+        tag("path", d=path("M", note.x, base - 10, "V", bottom)),
+        written((label.text,), label.left, base, "h"),
+        class_="mk",
+        data_x=exact(note.value),
+    )
