@@ -116,7 +116,7 @@ def _print(grading: Grading, form: Format) -> None:
 
 
 def _conclude(grading: Grading, wanted: tuple[str, ...]) -> int:
-    """The reason and the exit code: 0, 1, or 4 where the probe ended before it could tell."""
+    """The reason and the exit code: 0, 1, or 4 where the probe ended too early to say."""
     reason, failed = _by_policies(grading, wanted) if wanted else _by_everyone(grading)
     if not failed and grading.incomplete is not None:
         return conclude(f"the probe ended early: {grading.incomplete}", EXIT_CANNOT_TELL)
