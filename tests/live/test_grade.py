@@ -47,7 +47,7 @@ SERVERS: dict[str, tuple[type[ConfiguredServer], tuple[str, ...], tuple[tuple[st
         HAProxy,
         ("rsa-2048",),
         (
-            (r"ciphers \S+", "ciphers ECDHE-RSA-AES128-GCM-SHA256:ECDHE-RSA-AES256-GCM-SHA384"),
+            (r" ciphers \S+", " ciphers ECDHE-RSA-AES128-GCM-SHA256:ECDHE-RSA-AES256-GCM-SHA384"),
             (r"ciphersuites \S+", "ciphersuites TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384"),
         ),
     ),
