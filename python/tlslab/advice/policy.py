@@ -1,34 +1,86 @@
-"""Policies: what published sources say of suites and groups; dated data files in `policies`."""
+"""Policies: what published sources say of what a server offers; dated data files in `policies`."""
 
+import hashlib
+import json
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import date
 from fnmatch import fnmatchcase
 from functools import cache
 from importlib import resources
-from typing import Any, Literal, get_args
+from typing import Any
 
-SCHEMA = "tlslab.policy/1"
+from tlslab.model.errors import UsageError
+from tlslab.model.grading import GRADES as GRADES
+from tlslab.model.grading import TOPICS, Source, Step, Topic
+from tlslab.model.grading import Grade as Grade
+from tlslab.model.suggest import did_you_mean
 
-# From the best to the worst.
-Grade = Literal["recommended", "acceptable", "discouraged", "forbidden"]
-GRADES: tuple[Grade, ...] = get_args(Grade)
+SCHEMA = "tlslab.policy/2"
 
-# The order in which a table shows them.
+# Those by which a run's settings are recommended: they are for every server. In the order in which
+# a table shows them.
 SHIPPED = ("rfc9325", "rfc10015", "mozilla-intermediate", "iana", "rfc9113")
+
+# All by which a server can be graded.
+GRADING = (
+    "rfc9325",
+    "rfc10015",
+    "rfc9113",
+    "iana",
+    "mozilla-intermediate",
+    "mozilla-modern",
+    "nist-800-52r2",
+    "nist-ir8547",
+    "bsi-tr-02102-2",
+    "cnsa2",
+)
 
 
 @dataclass(frozen=True)
 class Rule:
-    """What a policy says of all names that match one of the patterns (`*`: any characters)."""
+    """What a policy says of all names that match one of the patterns (`*`: any characters).
+
+    `section` is the place in the source. `below` and `above` limit the rule to names with a smaller
+    or a larger number: `RSA-1024`, `398 days`. `later`: the grade changes, in order of time.
+    """
 
     names: tuple[str, ...]
     grade: Grade
-    reason: str
+    section: str
+    words: str
+    below: int | None = None
+    above: int | None = None
+    later: tuple[Step, ...] = ()
+
+    @property
+    def reason(self) -> str:
+        """What it says, behind the place where it says so."""
+        return f"{self.section}: {self.words}"
 
     def covers(self, name: str) -> bool:
         """Whether the rule speaks of this name."""
-        return any(fnmatchcase(name, pattern) for pattern in self.names)
+        if not any(fnmatchcase(name, pattern) for pattern in self.names):
+            return False
+        if self.below is None and self.above is None:
+            return True
+        size = number_in(name)
+        if size is None:
+            return False
+        return size < self.below if self.below is not None else size > (self.above or 0)
+
+    def on(self, day: date) -> Grade:
+        """The grade on a day."""
+        begun = [step.grade for step in self.later if step.since <= day.isoformat()]
+        return begun[-1] if begun else self.grade
+
+
+def number_in(name: str) -> int | None:
+    """The first number of a name: 2048 of `RSA-2048` and of `ffdhe2048`."""
+    found = re.search(r"\d+", name)
+    return int(found[0]) if found else None
 
 
 @dataclass(frozen=True)
@@ -39,57 +91,135 @@ class Policy:
     that it allows, where it says so.
     """
 
-    name: str
-    title: str
-    date: str
-    source: str
-    suites: tuple[Rule, ...]
-    groups: tuple[Rule, ...]
+    about: Source
+    rules: Mapping[Topic, tuple[Rule, ...]]
     http: str | None = None
     least_dh_bits: int | None = None
-    dh_reason: str = ""
+    dh: Rule | None = field(default=None, repr=False)
+
+    @property
+    def name(self) -> str:
+        """The name that options take."""
+        return self.about.name
+
+    @property
+    def title(self) -> str:
+        """The name for people."""
+        return self.about.title
+
+    @property
+    def date(self) -> str:
+        """The date of the source."""
+        return self.about.date
+
+    @property
+    def source(self) -> str:
+        """Where the source is."""
+        return self.about.source
+
+    @property
+    def suites(self) -> tuple[Rule, ...]:
+        """The rules for suites."""
+        return self.rules["suite"]
+
+    @property
+    def groups(self) -> tuple[Rule, ...]:
+        """The rules for key-exchange groups."""
+        return self.rules["group"]
+
+    @property
+    def dh_reason(self) -> str:
+        """Why smaller Diffie-Hellman parameters are forbidden."""
+        return self.dh.reason if self.dh else ""
+
+    def of(self, topic: Topic, name: str) -> Rule | None:
+        """What it says of something; None when it says nothing."""
+        if topic == "group" and self.dh is not None and self.dh.covers(name):
+            return self.dh
+        return next((rule for rule in self.rules[topic] if rule.covers(name)), None)
 
     def of_suite(self, name: str) -> Rule | None:
         """What it says of a suite; None when it says nothing."""
-        return _first(self.suites, name)
+        return self.of("suite", name)
 
     def of_group(self, name: str) -> Rule | None:
         """What it says of a key-exchange group; None when it says nothing."""
-        return _first(self.groups, name)
-
-
-def _first(rules: Sequence[Rule], name: str) -> Rule | None:
-    return next((rule for rule in rules if rule.covers(name)), None)
+        return self.of("group", name)
 
 
 @cache
 def policies() -> tuple[Policy, ...]:
-    """All policies that come with tlslab."""
-    folder = resources.files("tlslab") / "advice" / "policies"
-    return tuple(
-        read_policy(tomllib.loads((folder / f"{name}.toml").read_text("utf-8"))) for name in SHIPPED
-    )
+    """The policies by which settings are recommended."""
+    return tuple(read_policy(policy_data(name)) for name in SHIPPED)
+
+
+@cache
+def all_policies() -> tuple[Policy, ...]:
+    """The policies by which servers are graded."""
+    return tuple(read_policy(policy_data(name)) for name in GRADING)
+
+
+def policy_named(name: str) -> Policy:
+    """One of all policies. Raises UsageError."""
+    found = next((policy for policy in all_policies() if policy.name == name), None)
+    if found is None:
+        meant = f"{did_you_mean(name, GRADING)} known: {', '.join(GRADING)}".lstrip()
+        raise UsageError(f"unknown policy '{name}'", meant)
+    return found
+
+
+def policy_data(name: str) -> dict[str, Any]:
+    """The content of a policy's data file."""
+    file = resources.files("tlslab") / "advice" / "policies" / f"{name}.toml"
+    return tomllib.loads(file.read_text("utf-8"))
+
+
+def digest(data: Mapping[str, Any]) -> str:
+    """SHA-256 of all that a data file says, its dates among it, without the hash itself."""
+    said = {key: value for key, value in data.items() if key != "sha256"}
+    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
 
 
 def read_policy(data: Mapping[str, Any]) -> Policy:
     """A policy from its data file's content. Raises ValueError when it is none."""
     if data.get("schema") != SCHEMA:
         raise ValueError(f"a policy's schema must be {SCHEMA}")
-    limit = data.get("dh", {})
-    return Policy(
+    limit = data.get("dh")
+    dh = None
+    if limit is not None:
+        least = limit["least_bits"]
+        dh = Rule(("DH-*", "ffdhe*"), "forbidden", limit["section"], limit["reason"], below=least)
+    about = Source(
         name=data["name"],
         title=data["title"],
+        short=data["short"],
         date=data["date"],
+        as_of=data["as_of"],
+        basis=data["basis"],
         source=data["source"],
-        suites=tuple(_rule(table) for table in data.get("suite", ())),
-        groups=tuple(_rule(table) for table in data.get("group", ())),
-        http=data.get("http"),
-        least_dh_bits=limit.get("least_bits"),
-        dh_reason=limit.get("reason", ""),
+        whom=data["for"],
+        everyone=data.get("everyone", False),
+        successor=data.get("successor"),
     )
+    rules = {topic: tuple(_rule(table) for table in data.get(topic, ())) for topic in TOPICS}
+    return Policy(about, rules, data.get("http"), dh.below if dh else None, dh)
 
 
 def _rule(table: Mapping[str, Any]) -> Rule:
-    if table["grade"] not in GRADES:
-        raise ValueError(f"unknown grade '{table['grade']}'; known: {', '.join(GRADES)}")
-    return Rule(tuple(table["names"]), table["grade"], table["reason"])
+    steps = [Step(step["from"], step["grade"]) for step in table.get("later", ())]
+    _refuse_unknown([table["grade"], *(step.grade for step in steps)])
+    return Rule(
+        names=tuple(table["names"]),
+        grade=table["grade"],
+        section=table["section"],
+        words=table["reason"],
+        below=table.get("below"),
+        above=table.get("above"),
+        later=tuple(steps),
+    )
+
+
+def _refuse_unknown(grades: Sequence[str]) -> None:
+    for grade in grades:
+        if grade not in GRADES:
+            raise ValueError(f"unknown grade '{grade}'; known: {', '.join(GRADES)}")

@@ -7,6 +7,7 @@ from tlslab.cli import (
     completion,
     doctor,
     experiments,
+    grade,
     history,
     load,
     plan,
@@ -35,6 +36,7 @@ app.command("compare", context_settings=_HELP)(compare.command)
 app.command("plan", context_settings=_HELP)(plan.command)
 app.command("history", context_settings=_HELP)(history.command)
 app.command("probe", context_settings=_HELP)(probe.command)
+app.command("grade", context_settings=_HELP)(grade.command)
 app.command("scale", context_settings=_HELP)(scale.command)
 app.command("validate", context_settings=_HELP)(validate.command)
 app.command("selftest", context_settings=_HELP)(selftest.command)

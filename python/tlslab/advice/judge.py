@@ -1,0 +1,80 @@
+"""A server's offer, graded by all policies."""
+
+from collections.abc import Sequence
+from datetime import UTC, date, datetime
+
+from tlslab.advice.clients import clients
+from tlslab.advice.offer import things
+from tlslab.advice.policy import Policy, all_policies
+from tlslab.advice.simulate import LIMITS, simulate
+from tlslab.model.grading import Found, Grading, Judgement, Topic, Verdict
+from tlslab.model.offered import Offered
+
+
+def judge(offered: Offered, day: date) -> Grading:
+    """What the policies say of an offer on a day, and which clients connect."""
+    by = [policy for policy in all_policies() if _applies(policy, offered)]
+    found = tuple(
+        Found(topic, name, _judgements(by, topic, name, day)) for topic, name in things(offered)
+    )
+    return Grading(
+        target=offered.target,
+        address=offered.address,
+        day=day.isoformat(),
+        policies=tuple(policy.about for policy in by),
+        verdicts=tuple(_verdict(policy, found) for policy in by),
+        found=found,
+        clients=tuple(simulate(offered, client) for client in clients()),
+        limits=LIMITS,
+        notes=tuple(_notes(offered, day)),
+        incomplete=offered.incomplete,
+    )
+
+
+def fails_everyone(grading: Grading) -> tuple[str, ...]:
+    """The titles of the policies for every server that forbid something that is offered."""
+    return tuple(
+        source.title
+        for source in grading.policies
+        if source.everyone and grading.verdict(source.name).forbidden
+    )
+
+
+def _applies(policy: Policy, offered: Offered) -> bool:
+    """A policy for HTTP/2 says nothing of a server that does not select it."""
+    if policy.http != "2":
+        return True
+    return offered.alpn is not None and "h2" in offered.alpn.accepted
+
+
+def _judgements(by: Sequence[Policy], topic: Topic, name: str, day: date) -> tuple[Judgement, ...]:
+    judgements = []
+    for policy in by:
+        rule = policy.of(topic, name)
+        if rule is not None:
+            later = tuple(step for step in rule.later if step.since > day.isoformat())
+            judgements.append(Judgement(policy.name, rule.on(day), rule.section, rule.words, later))
+    return tuple(judgements)
+
+
+def _verdict(policy: Policy, found: Sequence[Found]) -> Verdict:
+    grades = [
+        judgement.grade
+        for each in found
+        for judgement in each.judgements
+        if judgement.policy == policy.name
+    ]
+    forbidden, discouraged = grades.count("forbidden"), grades.count("discouraged")
+    return Verdict(policy.name, not forbidden + discouraged, forbidden, discouraged)
+
+
+def _notes(offered: Offered, day: date) -> list[str]:
+    """What no policy grades and a reader should know."""
+    notes = list(offered.hints)
+    midnight = datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp()
+    for chain in offered.certificates:
+        if chain.problem is not None:
+            notes.append(f"certificate with {chain.key}: {chain.problem}")
+        elif chain.not_after < midnight:
+            notes.append(f"certificate with {chain.key}: expired on this day")
+    return notes

@@ -1,0 +1,188 @@
+"""Which clients connect to a server, by the probe's result: nothing is sent.
+
+The server is taken to choose as RFC 8446 (section 4.1.1) and RFC 5246 (section 7.4.1.3) have it:
+the newest version of both, then the first suite, by its own order or by the client's, for which
+there is a group and a certificate that the client can use.
+"""
+
+from typing import TypeVar
+
+from tlslab.advice.clients import Client
+from tlslab.advice.offer import VERSIONS
+from tlslab.advice.policy import number_in
+from tlslab.model.grading import Outcome
+from tlslab.model.offered import ChainOffered, Listed, Numbered, Offered, SuiteOffered
+
+Item = TypeVar("Item", bound=Numbered)
+
+LIMITS = (
+    "Simulated from the probe's result: no ClientHello of these clients was sent.",
+    "Not seen: servers that do not stand a client's extensions or the size of its ClientHello; the "
+    "certificate that a client without SNI gets; whether a client trusts the authority and the "
+    "signatures of the chain; what a firewall lets pass.",
+)
+
+# Signature schemes by the certificate's key: in TLS 1.3 the curve belongs to the scheme.
+_TLS13_SCHEMES = {
+    "ECDSA P-256": (0x0403,),
+    "ECDSA P-384": (0x0503,),
+    "ECDSA P-521": (0x0603,),
+    "Ed25519": (0x0807,),
+    "Ed448": (0x0808,),
+    "ML-DSA-44": (0x0904,),
+    "ML-DSA-65": (0x0905,),
+    "ML-DSA-87": (0x0906,),
+}
+_RSA_PSS = (0x0804, 0x0805, 0x0806)
+
+# In TLS 1.2 the low byte is the signature algorithm (RFC 5246, section 7.4.1.4.1).
+_RSA, _ECDSA = 1, 3
+
+# A client of TLS 1.2 that says nothing takes SHA-1 (RFC 5246, section 7.4.1.4.1).
+_UNSAID_SCHEMES = (0x0201, 0x0203)
+
+_CURVES = {"ECDSA P-256": 0x0017, "ECDSA P-384": 0x0018, "ECDSA P-521": 0x0019}
+
+
+class _RefusedError(Exception):
+    """No connection; the text says why."""
+
+
+def simulate(offered: Offered, client: Client) -> Outcome:
+    """What this client meets."""
+    about = (client.name, client.released, client.source)
+    try:
+        version = _version(offered, client)
+        choose = _tls13 if version == "1.3" else _older
+        suite, group, key, notes = choose(offered, client, version)
+    except _RefusedError as refused:
+        return Outcome(*about, connects=False, reason=str(refused))
+    if not client.sni:
+        notes.append("sends no SNI")
+    accepted = offered.alpn.accepted if offered.alpn is not None else ()
+    alpn = next((name for name in client.alpn if name in accepted), None)
+    return Outcome(*about, True, "", version, suite.name, group, key, alpn, tuple(notes))
+
+
+def _version(offered: Offered, client: Client) -> str:
+    for version in VERSIONS:
+        if version in offered.spoken and version in client.versions:
+            return version
+    span = dict.fromkeys(_titled(client.versions[end]) for end in (-1, 0))
+    raise _RefusedError(f"no version in common: the client has {' to '.join(span)}")
+
+
+_Choice = tuple[SuiteOffered, str | None, str | None, list[str]]
+
+
+def _tls13(offered: Offered, client: Client, version: str) -> _Choice:
+    suites = _common_suites(offered, client, version)
+    groups = _in_order(offered.groups_of(version), client.groups or ())
+    if offered.groups_of(version).accepted and not groups:
+        raise _RefusedError("no key-exchange group in common")
+    shared = [group for group in groups if group.code_point in client.shares]
+    notes = ["HelloRetryRequest"] if groups and not shared else []
+    chains = [chain for chain in offered.certificates if version in chain.versions]
+    known = {scheme.code_point for scheme in offered.schemes_of(version).accepted}
+    usable = [chain for chain in chains if _verifies13(client, chain, known)]
+    if chains and not usable:
+        raise _RefusedError(_keys_refused(chains))
+    group = next(iter(shared or groups), None)
+    key = usable[0].key if usable else None
+    return suites[0], group.name if group else None, key, notes
+
+
+def _verifies13(client: Client, chain: ChainOffered, known: set[int]) -> bool:
+    schemes = _RSA_PSS if chain.key.startswith("RSA") else _TLS13_SCHEMES.get(chain.key, ())
+    offered = set(schemes) & set(client.schemes or ())
+    return bool(offered & known if known else offered)
+
+
+def _older(offered: Offered, client: Client, version: str) -> _Choice:
+    why: list[str] = []
+    for suite in _common_suites(offered, client, version):
+        group = _group(offered, client, version, suite)
+        if group is None and "ECDHE_" in suite.name and offered.groups_of(version).accepted:
+            why.append("no key-exchange group in common")
+            continue
+        chains = _chains(offered, version, suite)
+        usable = [c for c in chains if _verifies12(offered, client, version, suite, c)]
+        if chains and not usable:
+            why.append(_keys_refused(chains))
+            continue
+        _refuse_long_prime(client, suite)
+        notes = [] if "DHE_" in suite.name else ["no forward secrecy"]
+        return suite, group, usable[0].key if usable else None, notes
+    raise _RefusedError(why[0])
+
+
+def _common_suites(offered: Offered, client: Client, version: str) -> tuple[SuiteOffered, ...]:
+    suites = _in_order(offered.suites_of(version), client.suites)
+    if not suites:
+        raise _RefusedError(f"no cipher suite in common in {_titled(version)}")
+    return suites
+
+
+def _titled(version: str) -> str:
+    return version if version.startswith("SSL") else f"TLS {version}"
+
+
+def _in_order(listed: Listed[Item], wanted: tuple[int, ...]) -> tuple[Item, ...]:
+    """What both have, the server's choice first."""
+    by = {each.code_point: each for each in listed.accepted}
+    order = tuple(by) if listed.order == "server" else wanted
+    return tuple(by[number] for number in order if number in by and number in wanted)
+
+
+def _group(offered: Offered, client: Client, version: str, suite: SuiteOffered) -> str | None:
+    """The group of a suite; without the extension a client takes any (RFC 8422, section 4)."""
+    if "ECDHE_" not in suite.name:
+        return suite.group
+    has = offered.groups_of(version)
+    wanted = client.groups or tuple(group.code_point for group in has.accepted)
+    return next((group.name for group in _in_order(has, wanted)), None)
+
+
+def _chains(offered: Offered, version: str, suite: SuiteOffered) -> list[ChainOffered]:
+    """The chains that a suite can use."""
+    kinds = ("ECDSA", "Ed") if "ECDSA" in suite.name else ("RSA",)
+    chains = [chain for chain in offered.certificates if version in chain.versions]
+    return [chain for chain in chains if chain.key.startswith(kinds)]
+
+
+def _verifies12(
+    offered: Offered, client: Client, version: str, suite: SuiteOffered, chain: ChainOffered
+) -> bool:
+    curve = _CURVES.get(chain.key)
+    if curve is not None and client.groups is not None and curve not in client.groups:
+        return False
+    # Before TLS 1.2 there is no choice; with static RSA nothing is signed.
+    if version != "1.2" or suite.name.startswith("TLS_RSA_"):
+        return True
+    wanted = set(_UNSAID_SCHEMES if client.schemes is None else client.schemes)
+    wanted = {scheme for scheme in wanted if _signs(chain.key, scheme)}
+    known = {scheme.code_point for scheme in offered.schemes_of(version).accepted}
+    return bool(wanted & known if known else wanted)
+
+
+def _signs(key: str, scheme: int) -> bool:
+    if key in ("Ed25519", "Ed448"):
+        return scheme in _TLS13_SCHEMES[key]
+    if key.startswith("RSA"):
+        return scheme & 0xFF == _RSA or scheme in _RSA_PSS
+    return scheme & 0xFF == _ECDSA
+
+
+def _refuse_long_prime(client: Client, suite: SuiteOffered) -> None:
+    """A server chooses DHE without knowing that the client cannot go on."""
+    limit = client.dh_bits_at_most
+    size = number_in(suite.group or "") if suite.name.startswith("TLS_DHE_") else None
+    if limit is not None and size is not None and size > limit:
+        raise _RefusedError(
+            f"the server chooses {suite.name} with {size} bits, the client takes {limit} at most"
+        )
+
+
+def _keys_refused(chains: list[ChainOffered]) -> str:
+    keys = ", ".join(dict.fromkeys(chain.key for chain in chains))
+    return f"the client cannot use a certificate with {keys}"

@@ -1,0 +1,97 @@
+"""The engine's probe, as the commands ask for it."""
+
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tlslab.cli.allow import read_allow_file
+from tlslab.cli.console import conclude
+from tlslab.cli.engine_error import engine_error
+from tlslab.cli.options import as_place
+from tlslab.lab.programs import require_program
+from tlslab.lab.trust import whom_to_trust
+from tlslab.model.errors import CannotRunError, UsageError
+from tlslab.targets.guard import bound
+
+EXIT_INTERRUPTED = 130
+
+# The engine's names of options that have shorter names here.
+_ENGINE_FLAGS = {
+    "--only": "--probe-only",
+    "--connections": "--probe-connections",
+    "--rate": "--probe-rate",
+}
+
+Place = Annotated[str, typer.Argument(metavar="HOST[:PORT]", help="Or a URL; by default port 443.")]
+ServerName = Annotated[str | None, typer.Option(help="The name to ask for, if not HOST.")]
+Insecure = Annotated[bool, typer.Option("--insecure", help="Do not check the certificate chains.")]
+Allowed = Annotated[
+    list[str] | None, typer.Option(metavar="HOST", help="A host that may be probed.")
+]
+Connections = Annotated[
+    int | None, typer.Option(min=1, help="Connections at most (by default 400).")
+]
+Rate = Annotated[
+    int | None,
+    typer.Option(min=1, help="Connections a second (by default 20; any number on loopback)."),
+]
+Timeout = Annotated[
+    str | None, typer.Option(metavar="TIME", help="For each connection (by default 5s).")
+]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Whom to ask, and how, by the options of a command line."""
+
+    target: str
+    sni: str | None
+    ca: Path | None
+    insecure: bool
+    allow: tuple[str, ...]
+    connections: int | None
+    rate: int | None
+    timeout: str | None
+
+
+def ask(asked: Asked, only: str | None, as_json: bool) -> "subprocess.CompletedProcess[str]":
+    """Runs the probe to its end. Raises UsageError, and typer.Exit when it is interrupted."""
+    whom_to_trust(asked.ca, insecure=False)
+    options = {
+        "--only": only,
+        "--sni": asked.sni,
+        "--ca": asked.ca,
+        "--connections": asked.connections,
+        "--rate": asked.rate,
+        "--timeout": asked.timeout,
+    }
+    given = {_ENGINE_FLAGS.get(name, name): value for name, value in options.items()}
+    arguments = [f"{name}={value}" for name, value in given.items() if value is not None]
+    flags = [name for name, on in (("--json", as_json), ("--insecure", asked.insecure)) if on]
+    allowed = [f"--allow={host}" for host in (*asked.allow, *read_allow_file())]
+    place = f"--probe={as_place(asked.target)}"
+    command = [*bound("KILL"), require_program("tlslab-load"), place]
+    try:
+        return subprocess.run(
+            [*command, *arguments, *flags, *allowed],
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+            check=False,
+        )
+    except KeyboardInterrupt:
+        raise typer.Exit(conclude("interrupted", EXIT_INTERRUPTED)) from None
+
+
+def refuse_failure(ended: "subprocess.CompletedProcess[str]") -> None:
+    """Raises the engine's error, if it ended with one."""
+    if ended.returncode == 0:
+        return
+    message, remedy = engine_error(ended.stderr)
+    for name, flag in _ENGINE_FLAGS.items():
+        message = message.replace(flag, name)
+    kind = UsageError if ended.returncode == UsageError.exit_code else CannotRunError
+    raise kind(message, remedy)

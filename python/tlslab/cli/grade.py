@@ -1,0 +1,138 @@
+"""`tlslab grade`: what do policies say of a server, and which clients connect?"""
+
+import json
+from datetime import UTC, date, datetime
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from tlslab.advice.judge import fails_everyone, judge
+from tlslab.advice.policy import GRADING, policy_named
+from tlslab.cli.asking import (
+    Allowed,
+    Asked,
+    Connections,
+    Insecure,
+    Place,
+    Rate,
+    ServerName,
+    Timeout,
+    ask,
+    refuse_failure,
+)
+from tlslab.cli.console import conclude, out, write_utf8
+from tlslab.cli.options import AsJson, Authorities, Version
+from tlslab.model.errors import CannotRunError, UsageError
+from tlslab.model.grading import Grading
+from tlslab.model.offered import Offered
+from tlslab.report.grade import render_grading
+from tlslab.report.grade_markdown import grading_markdown
+from tlslab.report.grade_words import forbid_words, verdict_words
+from tlslab.store import from_json, to_json
+
+SCHEMA = "tlslab.grade/1"
+
+# The probe ended early, and what it found passes.
+EXIT_CANNOT_TELL = 4
+
+
+class Format(StrEnum):
+    """Forms of the grading."""
+
+    text = "text"
+    markdown = "markdown"
+    json = "json"
+
+
+def complete_policy(incomplete: str) -> list[str]:
+    """The policies whose names begin like this."""
+    return [name for name in GRADING if name.startswith(incomplete)]
+
+
+def command(
+    target: Place,
+    policy: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help=f"The exit code is by this policy; repeatable: {', '.join(GRADING)}. Without it "
+            "by what the policies for every server forbid.",
+            autocompletion=complete_policy,
+        ),
+    ] = None,
+    format_: Annotated[Format, typer.Option("--format", help="The form of the output.")] = (
+        Format.text
+    ),
+    as_json: AsJson = False,
+    day: Annotated[
+        str | None,
+        typer.Option("--as-of", metavar="DATE", help="Grade as of this day: 2031-01-01."),
+    ] = None,
+    sni: ServerName = None,
+    ca: Authorities = None,
+    insecure: Insecure = False,
+    allow: Allowed = None,
+    connections: Connections = None,
+    rate: Rate = None,
+    timeout: Timeout = None,
+    _version: Version = False,
+) -> None:
+    """Grade what a server offers by ten policies, and simulate which known clients connect."""
+    wanted = tuple(policy_named(name).name for name in policy or ())
+    as_of = _day(day)
+    asked = Asked(target, sni, ca, insecure, tuple(allow or ()), connections, rate, timeout)
+    grading = judge(_offered(asked), as_of)
+    _print(grading, Format.json if as_json else format_)
+    raise typer.Exit(_conclude(grading, wanted))
+
+
+def _day(text: str | None) -> date:
+    if text is None:
+        return datetime.now(UTC).date()
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise UsageError(f"--as-of {text}: not a date", "write it like 2031-01-01") from None
+
+
+def _offered(asked: Asked) -> Offered:
+    ended = ask(asked, only=None, as_json=True)
+    refuse_failure(ended)
+    try:
+        record = json.loads(ended.stdout)
+    except ValueError:
+        raise CannotRunError("the engine's record cannot be read") from None
+    return from_json(record, Offered)
+
+
+def _print(grading: Grading, form: Format) -> None:
+    if form is Format.json:
+        typer.echo(json.dumps({"schema": SCHEMA, **to_json(grading)}, allow_nan=False))
+    elif form is Format.markdown:
+        write_utf8(grading_markdown(grading))
+    else:
+        out.print(render_grading(grading))
+
+
+def _conclude(grading: Grading, wanted: tuple[str, ...]) -> int:
+    """The reason and the exit code: 0, 1, or 4 where the probe ended too early to say."""
+    reason, failed = _by_policies(grading, wanted) if wanted else _by_everyone(grading)
+    if not failed and grading.incomplete is not None:
+        return conclude(f"the probe ended early: {grading.incomplete}", EXIT_CANNOT_TELL)
+    return conclude(reason, int(failed))
+
+
+def _by_everyone(grading: Grading) -> tuple[str, bool]:
+    failing = fails_everyone(grading)
+    if failing:
+        return f"something is offered that {forbid_words(failing)}", True
+    return "nothing is offered that a policy for every server forbids", False
+
+
+def _by_policies(grading: Grading, wanted: tuple[str, ...]) -> tuple[str, bool]:
+    known = {source.name: source.title for source in grading.policies}
+    said = {name: grading.verdict(name) for name in wanted if name in known}
+    parts = [f"{known[name]}: {verdict_words(verdict)}" for name, verdict in said.items()]
+    parts += [f"{name} does not apply" for name in wanted if name not in known]
+    return "; ".join(parts), not all(verdict.passes for verdict in said.values())

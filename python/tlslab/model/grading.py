@@ -1,0 +1,125 @@
+"""What policies say of a server's offer, and which clients connect."""
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+# From the best to the worst.
+Grade = Literal["recommended", "acceptable", "discouraged", "forbidden"]
+GRADES: tuple[Grade, ...] = get_args(Grade)
+
+# What an offer consists of, in the order in which it is shown.
+Topic = Literal["version", "suite", "group", "scheme", "key", "signature", "lifetime", "trait"]
+TOPICS: tuple[Topic, ...] = get_args(Topic)
+
+
+def objects(grade: Grade) -> bool:
+    """Whether this grade is an objection."""
+    return grade in ("discouraged", "forbidden")
+
+
+@dataclass(frozen=True)
+class Source:
+    """A policy as a reader cites it.
+
+    `short` is the head of a column, `whom` says whom the policy is for, `everyone` whether that is
+    every server. `date` is that of the source, `as_of` when the data file was last held against
+    the source: against its text, or against excerpts and descriptions of it (`basis`).
+    """
+
+    name: str
+    title: str
+    short: str
+    date: str
+    as_of: str
+    basis: Literal["text", "excerpts"]
+    source: str
+    whom: str
+    everyone: bool = False
+    successor: str | None = None
+
+
+@dataclass(frozen=True)
+class Step:
+    """From the day `since` on (`2031-01-01`) the grade is another one."""
+
+    since: str
+    grade: Grade
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What one policy says of one thing, with the place where it says so."""
+
+    policy: str
+    grade: Grade
+    section: str
+    reason: str
+    later: tuple[Step, ...] = ()
+
+
+@dataclass(frozen=True)
+class Found:
+    """One thing that the server offers or lacks, with all that is said of it.
+
+    `name` is IANA's for suites and schemes, the probe's for everything else.
+    """
+
+    topic: Topic
+    name: str
+    judgements: tuple[Judgement, ...]
+
+    @property
+    def disputed(self) -> bool:
+        """Whether some policies would have it and others not."""
+        return len({objects(judgement.grade) for judgement in self.judgements}) > 1
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """How an offer fares with one policy; it passes when the policy objects to nothing."""
+
+    policy: str
+    passes: bool
+    forbidden: int
+    discouraged: int
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a client meets: what was negotiated, or why nothing was."""
+
+    client: str
+    released: int
+    source: str
+    connects: bool
+    reason: str = ""
+    version: str | None = None
+    suite: str | None = None
+    group: str | None = None
+    key: str | None = None
+    alpn: str | None = None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Grading:
+    """A server's offer, graded on a day; `incomplete` says why the probe ended early."""
+
+    target: str
+    address: str
+    day: str
+    policies: tuple[Source, ...]
+    verdicts: tuple[Verdict, ...]
+    found: tuple[Found, ...]
+    clients: tuple[Outcome, ...]
+    limits: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+    incomplete: str | None = None
+
+    def verdict(self, policy: str) -> Verdict:
+        """That of a policy by its name."""
+        return next(verdict for verdict in self.verdicts if verdict.policy == policy)
+
+    def source(self, policy: str) -> Source:
+        """A policy by its name."""
+        return next(source for source in self.policies if source.name == policy)

@@ -1,0 +1,137 @@
+"""All that the probe found of a server (schema/probe.json), as far as grading needs it."""
+
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from tlslab.model.probe import VersionFound
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Numbered:
+    """Something with a name and a number in IANA's registries."""
+
+    name: str
+    code_point: int
+
+
+@dataclass(frozen=True)
+class SuiteOffered(Numbered):
+    """A suite; `group` is what the server chose with it: `DH-2048` for parameters of its own."""
+
+    group: str | None = None
+
+
+@dataclass(frozen=True)
+class Listed(Generic[T]):
+    """What a server has in one version; `order`: `server`, `client`, `mixed`, or not known."""
+
+    version: str
+    accepted: tuple[T, ...]
+    order: str | None = None
+
+
+@dataclass(frozen=True)
+class Staple:
+    """A stapled OCSP response."""
+
+    status: str
+
+
+@dataclass(frozen=True)
+class ChainOffered:
+    """A certificate chain; times in seconds since 1970; `trusted` None: was not checked."""
+
+    key: str
+    versions: tuple[str, ...]
+    signature_algorithm: str
+    not_before: int
+    not_after: int
+    problem: str | None = None
+    staple: Staple | None = None
+
+
+@dataclass(frozen=True)
+class Compressed:
+    """Methods of compression; None: the server has no version with it."""
+
+    records: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Renegotiation:
+    """Renegotiation up to TLS 1.2; None: no such version."""
+
+    secure: bool | None = None
+    client_initiated: bool | None = None
+
+
+@dataclass(frozen=True)
+class Protections:
+    """Protections of the handshake; None: no version in which the question makes sense."""
+
+    extended_master_secret: bool | None = None
+    encrypt_then_mac: bool | None = None
+    fallback_scsv: bool | None = None
+
+
+@dataclass(frozen=True)
+class Resumption:
+    """Of resumption, what policies speak of."""
+
+    psk_ke: bool | None = None
+    max_early_data_bytes: int | None = None
+    early_data_accepted: bool | None = None
+
+
+@dataclass(frozen=True)
+class Protocols:
+    """The application protocols that a server agrees to."""
+
+    accepted: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Offered:
+    """A server's offer; an empty list or None where the probe found nothing out."""
+
+    target: str
+    address: str
+    server_name: str | None
+    versions: tuple[VersionFound, ...]
+    suites: tuple[Listed[SuiteOffered], ...]
+    groups: tuple[Listed[Numbered], ...]
+    signature_schemes: tuple[Listed[Numbered], ...]
+    certificates: tuple[ChainOffered, ...]
+    alpn: Protocols | None = None
+    resumption: Resumption | None = None
+    compression: Compressed | None = None
+    renegotiation: Renegotiation | None = None
+    protections: Protections | None = None
+    hints: tuple[str, ...] = ()
+    incomplete: str | None = None
+
+    @property
+    def spoken(self) -> frozenset[str]:
+        """The versions that the server speaks: `1.3`, `SSL 3.0`."""
+        return frozenset(found.version for found in self.versions if found.accepted)
+
+    def suites_of(self, version: str) -> Listed[SuiteOffered]:
+        """The suites of a version."""
+        return _of(self.suites, version)
+
+    def groups_of(self, version: str) -> Listed[Numbered]:
+        """The groups of TLS 1.3, or those of all versions before it."""
+        if version == "1.3":
+            return _of(self.groups, version)
+        old = next((found for found in self.groups if found.version != "1.3"), None)
+        return old or Listed(version, ())
+
+    def schemes_of(self, version: str) -> Listed[Numbered]:
+        """The signature schemes of TLS 1.3 or 1.2."""
+        return _of(self.signature_schemes, version)
+
+
+def _of(found: tuple[Listed[T], ...], version: str) -> Listed[T]:
+    return next((each for each in found if each.version == version), Listed(version, ()))

@@ -1,0 +1,187 @@
+"""A grading in words and lists, as the terminal's text and Markdown have them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tlslab.model.grading import (
+    GRADES,
+    Found,
+    Grade,
+    Grading,
+    Outcome,
+    Topic,
+    Verdict,
+    objects,
+)
+from tlslab.model.names import SUITES
+
+MARKS: dict[Grade, str] = {
+    "recommended": "++",
+    "acceptable": "+",
+    "discouraged": "-",
+    "forbidden": "X",
+}
+
+TITLES: dict[Topic, str] = {
+    "version": "Versions",
+    "suite": "Cipher suites",
+    "group": "Key-exchange groups",
+    "scheme": "Signature schemes",
+    "key": "Certificate keys",
+    "signature": "Signatures of certificates",
+    "lifetime": "Lifetimes of certificates",
+    "trait": "Everything else",
+}
+
+LEGEND = "++ recommended, + acceptable, - discouraged, X forbidden; empty: the policy says nothing"
+
+_SHORT = {suite.name: suite.openssl for suite in SUITES}
+
+
+def thing_name(found: Found) -> str:
+    """The name in a table: of a suite OpenSSL's, or IANA's without what all have."""
+    return f"TLS {found.name}" if _is_tls(found) else suite_name(found.name)
+
+
+def suite_name(name: str) -> str:
+    """OpenSSL's name of a suite, or IANA's without what all of them have; else the name itself."""
+    if name in _SHORT or "_WITH_" not in name:
+        return _SHORT.get(name, name)
+    return name.removeprefix("TLS_").replace("_WITH_", "-").replace("_", "-")
+
+
+def _is_tls(found: Found) -> bool:
+    return found.topic == "version" and not found.name.startswith("SSL")
+
+
+def headline(grading: Grading) -> str:
+    """The answer in one sentence, by the policies for every server."""
+    failing = [
+        source.title
+        for source in grading.policies
+        if source.everyone and grading.verdict(source.name).forbidden
+    ]
+    connected = sum(client.connects for client in grading.clients)
+    clients = f"{connected} of {len(grading.clients)} known clients connect (simulated)"
+    if not failing:
+        titles = ", ".join(source.title for source in grading.policies if source.everyone)
+        return f"{grading.target} offers nothing that {titles} forbid; {clients}."
+    return f"{grading.target} offers what {forbid_words(failing)}; {clients}."
+
+
+def forbid_words(titles: Sequence[str]) -> str:
+    """`RFC 9325 forbids`, `RFC 9325 and RFC 10015 forbid`."""
+    if len(titles) == 1:
+        return f"{titles[0]} forbids"
+    return f"{', '.join(titles[:-1])} and {titles[-1]} forbid"
+
+
+def verdict_words(verdict: Verdict) -> str:
+    """`passes`, or what is against it."""
+    if verdict.passes:
+        return "passes"
+    parts = [
+        f"{number} {word}"
+        for number, word in (
+            (verdict.forbidden, "forbidden"),
+            (verdict.discouraged, "discouraged"),
+        )
+        if number
+    ]
+    return f"fails: {', '.join(parts)}"
+
+
+@dataclass(frozen=True)
+class Objection:
+    """One rule of a policy that objects, with all that it objects to."""
+
+    policy: str
+    grade: Grade
+    section: str
+    reason: str
+    names: tuple[str, ...]
+
+
+def objections(grading: Grading) -> tuple[Objection, ...]:
+    """By policy, the gravest first."""
+    grouped: dict[tuple[str, Grade, str, str], list[str]] = {}
+    for found in grading.found:
+        for said in found.judgements:
+            if objects(said.grade):
+                key = (said.policy, said.grade, said.section, said.reason)
+                grouped.setdefault(key, []).append(thing_name(found))
+    order = [source.name for source in grading.policies]
+    keys = sorted(grouped, key=lambda key: (order.index(key[0]), -GRADES.index(key[1])))
+    return tuple(Objection(*key, tuple(grouped[key])) for key in keys)
+
+
+@dataclass(frozen=True)
+class Dispute:
+    """Things of which the same policies say opposite things."""
+
+    names: tuple[str, ...]
+    for_: tuple[str, ...]
+    against: tuple[str, ...]
+
+
+def disputes(grading: Grading) -> tuple[Dispute, ...]:
+    """Where policies disagree; policies by the heads of their columns."""
+    grouped: dict[tuple[tuple[str, ...], tuple[str, ...]], list[str]] = {}
+    for found in grading.found:
+        if found.disputed:
+            sides: tuple[list[str], list[str]] = ([], [])
+            for said in found.judgements:
+                sides[objects(said.grade)].append(grading.source(said.policy).short)
+            grouped.setdefault((tuple(sides[0]), tuple(sides[1])), []).append(thing_name(found))
+    return tuple(Dispute(tuple(names), *sides) for sides, names in grouped.items())
+
+
+@dataclass(frozen=True)
+class Change:
+    """From a day on, a policy grades some things otherwise."""
+
+    day: str
+    policy: str
+    grade: Grade
+    names: tuple[str, ...]
+
+
+def changes(grading: Grading) -> tuple[Change, ...]:
+    """All that is to come, the first day first; policies by their titles."""
+    grouped: dict[tuple[str, str, Grade], list[str]] = {}
+    for found in grading.found:
+        for said in found.judgements:
+            for step in said.later:
+                key = (step.since, grading.source(said.policy).title, step.grade)
+                grouped.setdefault(key, []).append(thing_name(found))
+    return tuple(Change(*key, tuple(grouped[key])) for key in sorted(grouped))
+
+
+def outcome_words(outcome: Outcome) -> str:
+    """What a client gets to, or why it does not."""
+    if not outcome.connects:
+        return f"no: {outcome.reason}"
+    version = outcome.version or ""
+    titled = version if version.startswith("SSL") else f"TLS {version}"
+    parts = [titled, suite_name(outcome.suite or ""), outcome.group, outcome.key, outcome.alpn]
+    return ", ".join(part for part in (*parts, *outcome.notes) if part)
+
+
+def basis_line(grading: Grading) -> str:
+    """When the data files were held against their sources, and how well."""
+    parts = []
+    for basis, how in (("text", "by their text"), ("excerpts", "by excerpts and descriptions")):
+        of = [source for source in grading.policies if source.basis == basis]
+        if of:
+            days = sorted({source.as_of for source in of})
+            titles = ", ".join(source.short for source in of)
+            parts.append(f"{titles} {how}, {' to '.join(dict.fromkeys((days[0], days[-1])))}")
+    return f"Held against their sources: {'; '.join(parts)}."
+
+
+def summary_line(grading: Grading) -> str:
+    """What was graded, when and by how many policies."""
+    return (
+        f"{grading.target} ({grading.address}), graded as of {grading.day} "
+        f"by {len(grading.policies)} policies"
+    )

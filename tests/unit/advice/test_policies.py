@@ -1,0 +1,104 @@
+"""The policies' data files: dated, cited, and not older than they say."""
+
+from datetime import UTC, date, datetime, timedelta
+from importlib import resources
+from typing import Any
+
+import pytest
+
+from tlslab.advice.policy import (
+    GRADES,
+    GRADING,
+    SHIPPED,
+    all_policies,
+    digest,
+    policy_data,
+    policy_named,
+    read_policy,
+)
+from tlslab.model.errors import UsageError
+from tlslab.model.grading import TOPICS
+
+HEADERS = {
+    "schema", "name", "title", "short", "date", "as_of", "basis", "source", "successor", "for",
+    "everyone", "http", "sha256", "dh", *TOPICS,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", GRADING)
+def test_a_file_is_not_older_than_it_says(name: str) -> None:
+    """An edit changes the hash; `scripts/policies.py --record` writes it together with the date."""
+    data = policy_data(name)
+    assert data["sha256"] == digest(data), f"hold it against its source, then --record {name}"
+    looked_up = date.fromisoformat(data["as_of"])
+    assert looked_up <= datetime.now(UTC).date() + timedelta(days=1)
+    assert data["date"] <= data["as_of"]
+
+
+@pytest.mark.parametrize("field", ["date", "as_of", "suite"])
+def test_an_edit_of_the_content_or_of_a_date_is_noticed(field: str) -> None:
+    data = policy_data("rfc9325")
+    edited: dict[str, Any] = {**data, field: [] if field == "suite" else "2030-01-01"}
+    assert digest(edited) != data["sha256"]
+    assert digest({**data, "sha256": ""}) == data["sha256"]
+
+
+def test_all_files_are_known_and_have_nothing_that_is_passed_over() -> None:
+    folder = resources.files("tlslab") / "advice" / "policies"
+    assert {path.name.removesuffix(".toml") for path in folder.iterdir()} == set(GRADING)
+    assert set(SHIPPED) <= set(GRADING)
+    for name in GRADING:
+        assert set(policy_data(name)) <= HEADERS, name
+
+
+def test_every_rule_is_cited_and_every_step_is_to_a_worse_grade() -> None:
+    for policy in all_policies():
+        assert policy.about.source.startswith("https://")
+        assert len(policy.about.short) <= 5
+        for rule in (rule for rules in policy.rules.values() for rule in rules):
+            assert rule.section, policy.name
+            assert rule.words, policy.name
+            grades = [rule.grade, *(step.grade for step in rule.later)]
+            assert grades == sorted(grades, key=GRADES.index), policy.name
+            days = [step.since for step in rule.later]
+            assert days == sorted(days)
+            assert all(date.fromisoformat(day) for day in days)
+
+
+def test_sizes_limit_a_rule() -> None:
+    policy = policy_named("rfc9325")
+    small, large = policy.of("key", "RSA-1024"), policy.of("key", "RSA-2048")
+    assert small is not None
+    assert small.grade == "forbidden"
+    assert large is not None
+    assert large.grade == "acceptable"
+    assert policy.of("key", "Ed25519") is None
+    prime = policy.of("group", "DH-1024")
+    assert prime is not None
+    assert prime.reason == ("section 4.5: Diffie-Hellman keys of 2048 bits at least are required")
+    assert policy.of("group", "DH-2048") is None
+    mozilla = policy_named("mozilla-intermediate")
+    assert mozilla.of("lifetime", "366 days") is None
+    assert mozilla.of("lifetime", "367 days") is not None
+
+
+def test_grades_change_on_their_day() -> None:
+    rule = policy_named("nist-ir8547").of("key", "RSA-2048")
+    assert rule is not None
+    assert rule.on(date(2030, 12, 31)) == "acceptable"
+    assert rule.on(date(2031, 1, 1)) == "discouraged"
+    assert rule.on(date(2036, 1, 1)) == "forbidden"
+
+
+def test_an_unknown_policy_is_an_error_that_names_the_known_ones() -> None:
+    with pytest.raises(UsageError, match="unknown policy 'rfc9352'") as raised:
+        policy_named("rfc9352")
+    assert "did you mean 'rfc9325'?" in raised.value.remedy
+    assert "cnsa2" in raised.value.remedy
+
+
+def test_an_unknown_grade_to_come_is_refused() -> None:
+    data = policy_data("nist-ir8547")
+    data["key"][0]["later"] = [{"from": "2031-01-01", "grade": "bad"}]
+    with pytest.raises(ValueError, match="unknown grade 'bad'"):
+        read_policy(data)

@@ -1,0 +1,116 @@
+"""`tlslab grade` with a probe that is made up: exit codes and forms."""
+
+import json
+import subprocess
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from factories.offered import listed, record
+from tlslab.cli import grade
+from tlslab.cli.app import app
+from tlslab.model.errors import CannotRunError, TlslabError, UsageError
+
+
+@pytest.fixture
+def graded(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Runs the command on a server that answers with a record; its exit code and outputs."""
+
+    def run(*options: str, code: int = 0, stderr: str = "", **more: Any) -> Any:
+        said = subprocess.CompletedProcess((), code, json.dumps(record(**more)), stderr)
+        monkeypatch.setattr(grade, "ask", lambda *_, **__: said)
+        return CliRunner().invoke(app, ["grade", "localhost:8443", *options])
+
+    return run
+
+
+OLD = {"suites": [listed("1.2", ("TLS_RSA_WITH_AES_128_CBC_SHA",))]}
+
+
+def test_without_a_policy_what_is_for_every_server_decides(graded: Any) -> None:
+    ended = graded()
+    assert ended.exit_code == 0
+    assert "nothing is offered that a policy for every server forbids: exit 0" in ended.output
+    ended = graded(**OLD)
+    assert ended.exit_code == 1
+    assert "something is offered that RFC 10015 forbids: exit 1" in ended.output
+
+
+@pytest.mark.parametrize(
+    ("policies", "code"),
+    [
+        (("rfc9325",), 0),
+        (("mozilla-intermediate",), 0),
+        (("mozilla-modern",), 1),
+        (("cnsa2",), 1),
+        (("rfc9325", "cnsa2"), 1),
+        (("rfc9325", "mozilla-intermediate"), 0),
+    ],
+)
+def test_the_exit_code_is_by_the_policies(
+    graded: Any, policies: tuple[str, ...], code: int
+) -> None:
+    ended = graded(*(f"--policy={name}" for name in policies))
+    assert ended.exit_code == code
+    assert f": exit {code}" in ended.output
+
+
+def test_a_policy_that_does_not_apply_passes_and_is_named(graded: Any) -> None:
+    ended = graded("--policy=rfc9113", alpn={"accepted": []})
+    assert ended.exit_code == 0
+    assert "rfc9113 does not apply" in ended.output
+
+
+def test_a_probe_that_ended_early_cannot_pass(graded: Any) -> None:
+    assert graded(incomplete="400 connections").exit_code == 4
+    assert graded(incomplete="400 connections", **OLD).exit_code == 1
+
+
+def test_the_day_may_be_another_one(graded: Any) -> None:
+    assert graded("--policy=nist-ir8547", "--as-of=2030-01-01").exit_code == 0
+    assert graded("--policy=nist-ir8547", "--as-of=2036-01-01").exit_code == 1
+
+
+def test_json_has_everything(graded: Any) -> None:
+    ended = graded("--json", **OLD)
+    found = json.loads(ended.stdout)
+    assert found["schema"] == "tlslab.grade/1"
+    suite = next(each for each in found["found"] if each["topic"] == "suite")
+    said = {judgement["policy"]: judgement for judgement in suite["judgements"]}
+    assert said["rfc10015"]["grade"] == "forbidden"
+    assert said["rfc10015"]["section"] == "section 4"
+    assert found["verdicts"][0].keys() == {"policy", "passes", "forbidden", "discouraged"}
+    assert len(found["clients"]) >= 30
+    assert graded("--format=json", **OLD).stdout == ended.stdout
+
+
+def test_markdown(graded: Any) -> None:
+    assert graded("--format=markdown").stdout.startswith("# localhost:8443 offers nothing")
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--policy=nobody",), "unknown policy 'nobody'"),
+        (("--as-of=soon",), "--as-of soon: not a date"),
+    ],
+)
+def test_wrong_usage(graded: Any, options: tuple[str, ...], words: str) -> None:
+    error = graded(*options).exception
+    assert isinstance(error, UsageError)
+    assert error.message == words
+
+
+def test_errors_of_the_engine(graded: Any) -> None:
+    error = graded(code=3, stderr="tlslab-load: nothing listens there; start it").exception
+    assert isinstance(error, CannotRunError)
+    assert (error.message, error.remedy) == ("nothing listens there", "start it")
+
+
+def test_a_record_that_cannot_be_read(graded: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert isinstance(graded(versions=None).exception, TlslabError)
+    broken = subprocess.CompletedProcess((), 0, "{", "")
+    monkeypatch.setattr(grade, "ask", lambda *_, **__: broken)
+    error = CliRunner().invoke(app, ["grade", "localhost:8443"]).exception
+    assert isinstance(error, CannotRunError)
