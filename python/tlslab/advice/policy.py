@@ -8,6 +8,9 @@ from functools import cache
 from importlib import resources
 from typing import Any, Literal, get_args
 
+from tlslab.model.errors import UsageError
+from tlslab.model.suggest import did_you_mean
+
 SCHEMA = "tlslab.policy/1"
 
 # From the best to the worst.
@@ -69,6 +72,16 @@ def policies() -> tuple[Policy, ...]:
     return tuple(
         read_policy(tomllib.loads((folder / f"{name}.toml").read_text("utf-8"))) for name in SHIPPED
     )
+
+
+def policies_named(names: Sequence[str]) -> tuple[Policy, ...]:
+    """Those of these names, in the order of `policies`; all for none. Raises UsageError."""
+    known = [policy.name for policy in policies()]
+    for name in names:
+        if name not in known:
+            meant = f"{did_you_mean(name, known)} known: {', '.join(known)}".lstrip()
+            raise UsageError(f"unknown policy '{name}'", meant)
+    return tuple(policy for policy in policies() if not names or policy.name in names)
 
 
 def read_policy(data: Mapping[str, Any]) -> Policy:

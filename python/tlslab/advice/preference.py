@@ -21,6 +21,12 @@ WORDS = {
     "keep_alive_requests_per_s": "requests/s on connections kept open",
     "server_cpu_us_per_connection": "the server's processor time for a new connection",
     "connections_per_s": "new connections/s",
+    "keep_alive_server_cpu_us_per_request": "the server's processor time for a request",
+    "service_ms_p99": "the service time (p99)",
+    "service_ms_p95": "the service time (p95)",
+    "service_ms_p50": "the service time (median)",
+    "wire_bytes_per_handshake": "bytes of a handshake",
+    "server_memory_bytes": "the server's memory",
 }
 
 
@@ -41,7 +47,8 @@ class Preference:
     """What to prefer on a server, best first, and what was left out for its security.
 
     `server` is the name of the target that was measured, `where` what else it was measured with;
-    `by` names the estimates that made the order.
+    `by` names the estimates that made the order. `bare`: whoever emits it writes the comments at
+    the head.
     """
 
     subject: Subject
@@ -51,6 +58,7 @@ class Preference:
     by: tuple[str, ...]
     chosen: tuple[Choice, ...]
     left_out: tuple[Choice, ...]
+    bare: bool = False
 
     @property
     def where(self) -> str:
@@ -100,7 +108,7 @@ def _preference(
         _choice(subject, cells[each.cell], number, each) for number, each in enumerate(ordered)
     )
     target = summary.environment.target
-    server = _terminator(setting, target.name)
+    server = terminator(setting, target.name)
     return Preference(
         subject=subject,
         server=server,
@@ -112,7 +120,7 @@ def _preference(
     )
 
 
-def _terminator(setting: Mapping[str, str], target: str) -> str:
+def terminator(setting: Mapping[str, str], target: str) -> str:
     """Who speaks TLS: the front, where there is one."""
     front = setting.get("front", NO_FRONT)
     return front if front != NO_FRONT else setting.get("server", target)

@@ -1,0 +1,140 @@
+"""One choice among the cells that no policy objects to, by an aim, and what it is paid with."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from tlslab.advice.field import Entry, Field
+from tlslab.advice.preference import Choice, Preference, Subject
+from tlslab.model.estimate import Estimate
+from tlslab.model.trade_off import TradeOffs
+
+Aim = Literal["throughput", "latency", "security", "bytes"]
+AIMS: tuple[Aim, ...] = get_args(Aim)
+
+_COST = "server_cpu_us_per_connection"
+
+# What more of a server's time would carry: rates first, costs where a rate was not the server's.
+_THROUGHPUT: Mapping[Subject, tuple[str, ...]] = {
+    "suite": (
+        "keep_alive_requests_per_s",
+        "keep_alive_server_cpu_us_per_request",
+        "connections_per_s",
+        _COST,
+    ),
+    "group": ("connections_per_s", _COST),
+}
+_LATENCY = ("service_ms_p99", "service_ms_p95", "service_ms_p50")
+_BYTES = ("wire_bytes_per_handshake",)
+
+# Whom the choice is compared with: the best of all by the aim's measure, the best that may be
+# recommended, and the safest.
+Rival = Literal["fastest", "fastest_allowed", "safest"]
+
+
+def measures(aim: Aim, subject: Subject) -> tuple[str, ...]:
+    """What decides, in the order in which it is tried; for security: between equally safe ones."""
+    match aim:
+        case "latency":
+            return _LATENCY
+        case "bytes":
+            return _BYTES
+        case _:
+            return _THROUGHPUT[subject]
+
+
+@dataclass(frozen=True)
+class Price:
+    """The choice against a rival: `ratio` is the choice over the rival by the aim's measure."""
+
+    rival: Rival
+    cell: str
+    ratio: Estimate
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """A choice, the order behind it, and what it was weighed by; `order` has cells' keys."""
+
+    field: Field
+    aim: Aim
+    trade_offs: TradeOffs
+    order: tuple[str, ...]
+    prices: tuple[Price, ...] = ()
+
+    @property
+    def chosen(self) -> Entry:
+        """What is recommended."""
+        return self.field.entry(self.order[0])
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The suites or groups in their order."""
+        return tuple(self.field.entry(key).name for key in self.order)
+
+    @property
+    def equals(self) -> frozenset[str]:
+        """The cells that cannot be set apart from the choice by the aim."""
+        found = self.trade_offs
+        first = {self.order[0]}
+        return frozenset(first | set(found.contenders) if found.decided else first)
+
+
+def decide(field: Field, aim: Aim, found: TradeOffs) -> Recommendation | None:
+    """The order by the aim; None when nothing may be recommended.
+
+    `security`: the safest first, equally safe ones in the order of their throughput.
+    """
+    security = field.security
+    if not security:
+        return None
+    order = found.order
+    if aim == "security":
+        order = tuple(sorted(order, key=lambda key: security[key]))
+    return Recommendation(field, aim, found, order)
+
+
+def rivals(found: Recommendation, fastest: str | None) -> dict[Rival, str]:
+    """Whom the choice is to be compared with, by cell; `fastest` is the best of all cells.
+
+    Only those that are not the choice itself, and only what was measured.
+    """
+    chosen, trade_offs = found.order[0], found.trade_offs
+    measured = {each.cell: each for each in trade_offs.cells}
+    if not trade_offs.measure or chosen not in measured:
+        return {}
+    best = max(measured.values(), key=lambda w: w.best.get(trade_offs.measure, 0.0))
+    safest = min(measured.values(), key=lambda w: w.security)
+    wanted: dict[Rival, str] = {}
+    if fastest is not None:
+        wanted["fastest"] = fastest
+    if best.best:
+        wanted["fastest_allowed"] = best.cell
+    if safest.security < measured[chosen].security:
+        wanted["safest"] = safest.cell
+    if wanted.get("fastest") == wanted.get("fastest_allowed"):
+        wanted.pop("fastest", None)
+    return {rival: cell for rival, cell in wanted.items() if cell != chosen}
+
+
+def preference(found: Recommendation) -> Preference:
+    """The recommendation as what the emitters take."""
+    field = found.field
+    equals = found.equals
+    chosen = []
+    for place, key in enumerate(found.order):
+        entry = field.entry(key)
+        rank = 1 if key in equals else place + 1
+        chosen.append(Choice(entry.name, place, rank, rank, entry.graded, key))
+    return Preference(
+        subject=field.subject,
+        server=field.server,
+        software=field.software,
+        setting=field.setting,
+        by=(found.trade_offs.measure or _COST,),
+        chosen=tuple(chosen),
+        left_out=tuple(
+            Choice(each.name, 0, 0, 0, each.graded, each.cell) for each in field.objected
+        ),
+        bare=True,
+    )
