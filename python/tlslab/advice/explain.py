@@ -180,10 +180,9 @@ def _by_security(found: Recommendation) -> str:
 
 
 def _prices(found: Recommendation) -> Iterator[str]:
-    if not found.trade_offs.measure:
-        return
-    if not found.prices:
-        yield f"none: nothing that was measured is better by {WORDS[found.trade_offs.measure]}."
+    measure = found.trade_offs.measure
+    if measure and all(each.measure != measure for each in found.prices):
+        yield f"none by {WORDS[measure]}: nothing that was measured is established to be better."
     for each in found.prices:
         yield _price(found, each)
 
@@ -192,19 +191,21 @@ def _price(found: Recommendation, price: Price) -> str:
     """The choice's ratio to a rival, in words."""
     rival = found.field.entry(price.cell)
     name, other = _name(found, found.order[0]), short_name(rival.name)
-    by = WORDS[found.trade_offs.measure]
+    by = WORDS[price.measure]
     times = f"{_ratio(price.ratio)} times"
     match price.rival:
         case "fastest":
-            against = f"not recommended: {rival.graded.objection}" if not rival.graded.passes else ""
+            against = rival.graded.objection or "the server has it once only"
             return (
-                f"the best of all by {by} is {other}, {against or 'not chosen'}; "
+                f"the best of all by {by} is {other}, not recommended: {against}; "
                 f"{name} has {times} its value."
             )
         case "fastest_allowed":
-            return f"security: {name} has {times} the value of {other}, the best by {by}."
-        case _:
+            return f"security: {name} has {times} the value of {other}, the likeliest best by {by}."
+        case "safest":
             return f"safer by the policies is {other}; {name} has {times} its value by {by}."
+        case _:
+            return f"elsewhere: by {by} {other} is better; {name} has {times} its value."
 
 
 def _ratio(ratio: Estimate) -> str:

@@ -28,8 +28,11 @@ _LATENCY = ("service_ms_p99", "service_ms_p95", "service_ms_p50")
 _BYTES = ("wire_bytes_per_handshake",)
 
 # Whom the choice is compared with: the best of all by the aim's measure, the best that may be
-# recommended, and the safest.
-Rival = Literal["fastest", "fastest_allowed", "safest"]
+# recommended, the safest, and the best in another dimension.
+Rival = Literal["fastest", "fastest_allowed", "safest", "elsewhere"]
+
+# With a smaller probability of being the best one in a dimension, the choice is not.
+_HARDLY = 0.05
 
 
 def measures(aim: Aim, subject: Subject) -> tuple[str, ...]:
@@ -45,10 +48,11 @@ def measures(aim: Aim, subject: Subject) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Price:
-    """The choice against a rival: `ratio` is the choice over the rival by the aim's measure."""
+    """The choice against a rival: `ratio` is the choice over the rival by the measure."""
 
     rival: Rival
     cell: str
+    measure: str
     ratio: Estimate
 
 
@@ -94,27 +98,40 @@ def decide(field: Field, aim: Aim, found: TradeOffs) -> Recommendation | None:
     return Recommendation(field, aim, found, order)
 
 
-def rivals(found: Recommendation, fastest: str | None) -> dict[Rival, str]:
-    """Whom the choice is to be compared with, by cell; `fastest` is the best of all cells.
+def rivals(found: Recommendation, fastest: str | None) -> list[tuple[Rival, str, str]]:
+    """Whom the choice is to be compared with: the rival, its cell, the measure.
 
-    Only those that are not the choice itself, and only what was measured.
+    `fastest` is the best of all cells by the aim's measure. Only those that are not the choice
+    itself, and only what was measured.
     """
-    chosen, trade_offs = found.order[0], found.trade_offs
-    measured = {each.cell: each for each in trade_offs.cells}
-    if not trade_offs.measure or chosen not in measured:
-        return {}
-    best = max(measured.values(), key=lambda w: w.best.get(trade_offs.measure, 0.0))
-    safest = min(measured.values(), key=lambda w: w.security)
-    wanted: dict[Rival, str] = {}
-    if fastest is not None:
-        wanted["fastest"] = fastest
-    if best.best:
-        wanted["fastest_allowed"] = best.cell
-    if safest.security < measured[chosen].security:
-        wanted["safest"] = safest.cell
-    if wanted.get("fastest") == wanted.get("fastest_allowed"):
-        wanted.pop("fastest", None)
-    return {rival: cell for rival, cell in wanted.items() if cell != chosen}
+    chosen, trade_offs = found.trade_offs.cell(found.order[0]), found.trade_offs
+    if not trade_offs.measure or chosen is None:
+        return []
+    safest = min(trade_offs.cells, key=lambda each: each.security)
+    allowed = _best(trade_offs, trade_offs.measure)
+    wanted: list[tuple[Rival, str | None]] = [("fastest_allowed", allowed)]
+    if fastest != allowed:
+        wanted.insert(0, ("fastest", fastest))
+    if safest.security < chosen.security:
+        wanted.append(("safest", safest.cell))
+    listed = [
+        (rival, cell, trade_offs.measure)
+        for rival, cell in wanted
+        if cell is not None and cell != chosen.cell
+    ]
+    for dimension in trade_offs.dimensions:
+        best = _best(trade_offs, dimension)
+        if dimension == trade_offs.measure or best is None:
+            continue
+        if chosen.best.get(dimension, 1.0) < _HARDLY:
+            listed.append(("elsewhere", best, dimension))
+    return listed
+
+
+def _best(trade_offs: TradeOffs, measure: str) -> str | None:
+    """The cell that is likeliest to be the best one; None with too few blocks."""
+    found = [each for each in trade_offs.cells if measure in each.best]
+    return max(found, key=lambda each: each.best[measure]).cell if found else None
 
 
 def preference(found: Recommendation) -> Preference:

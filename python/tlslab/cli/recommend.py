@@ -66,18 +66,18 @@ def command(
             f"{form.title} has no setting for what this run compares ({found.field.subject}s)",
             "take a run of " + ("suites" if found.field.subject == "group" else "groups"),
         )
+    if file is not None:
+        _write(text, file)
     if as_json:
         sys.stdout.write(json.dumps(_as_json(found, offer, text), indent=1) + "\n")
     else:
         _explain(found, form, offer)
-        _write(text, file)
+    if file is None and not as_json:
+        sys.stdout.write(text)
     raise typer.Exit(conclude(_conclusion(found, form, file), 0))
 
 
-def _write(text: str, file: Path | None) -> None:
-    if file is None:
-        sys.stdout.write(text)
-        return
+def _write(text: str, file: Path) -> None:
     try:
         file.write_text(text, "utf-8")
     except OSError as error:
@@ -124,7 +124,12 @@ def _as_json(found: Recommendation, offer: Offer, text: str) -> dict[str, object
         "verdict": found.trade_offs.verdict,
         "measure": found.trade_offs.measure,
         "prices": [
-            {"rival": each.rival, "name": field.entry(each.cell).name, "ratio": to_json(each.ratio)}
+            {
+                "rival": each.rival,
+                "name": field.entry(each.cell).name,
+                "measure": each.measure,
+                "ratio": to_json(each.ratio),
+            }
             for each in found.prices
         ],
         "trade_offs": to_json(found.trade_offs),

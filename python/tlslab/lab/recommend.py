@@ -1,15 +1,10 @@
 """From a run folder to a recommendation: the analysis weighs, the policies decide what may win."""
 
+from dataclasses import replace
+
 from tlslab.advice.field import compared_subject, field_of
 from tlslab.advice.policy import Policy
-from tlslab.advice.recommend import (
-    Aim,
-    Price,
-    Recommendation,
-    decide,
-    measures,
-    rivals,
-)
+from tlslab.advice.recommend import Aim, Price, Recommendation, decide, measures, rivals
 from tlslab.analysis.ranking import rank
 from tlslab.analysis.trade_offs import measured_cells, ratio, weigh
 from tlslab.lab.results import read_contents
@@ -44,8 +39,8 @@ def recommend(
     ranked = rank([cell for cell in cells if cell.summary.key in keys], measure) if measure else ()
     fastest = ranked[0].cell.summary.key if ranked else None
     prices = []
-    for rival, cell in rivals(found, fastest).items():
-        against = ratio(cells, found.order[0], cell, measure)
+    for rival, cell, by in rivals(found, fastest):
+        against = ratio(cells, found.order[0], cell, by)
         if against is not None:
-            prices.append(Price(rival, cell, against))
-    return Recommendation(field, aim, found.trade_offs, found.order, tuple(prices))
+            prices.append(Price(rival, cell, by, against))
+    return replace(found, prices=tuple(prices))

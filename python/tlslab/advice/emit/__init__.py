@@ -80,9 +80,10 @@ def _pasted(emit: Callable[[Preference], str | None]) -> Callable[[Offer], list[
 
 
 _OPENSSL_ORDER = (
-    "the server's order decides between suites and, of the key shares that a client sends, the "
-    "first that the server has"
+    "the server's order decides; in TLS 1.3 a group for which a client sends a key share comes "
+    "before those that the server prefers"
 )
+_JSSE_ORDER = "the server's order decides between suites, the client's between groups"
 
 FORMS: Mapping[str, Form] = {
     "nginx": Form(
@@ -98,7 +99,7 @@ FORMS: Mapping[str, Form] = {
     "haproxy": Form(
         "HAProxy",
         "a configuration file beside yours (-f FILE -f YOURS), for all bind lines with ssl",
-        _OPENSSL_ORDER,
+        f"{_OPENSSL_ORDER}; ChaCha20 comes first for clients that prefer it",
         "#",
         haproxy.whole,
     ),
@@ -112,35 +113,36 @@ FORMS: Mapping[str, Form] = {
     "caddy": Form(
         "Caddy",
         "import it in the block of the directive tls",
-        "Go chooses between suites by itself",
+        "none: Go chooses between suites by itself; the file says what is offered",
         "#",
         caddy.whole,
     ),
     "tomcat": Form(
         "Tomcat",
-        "a connector of server.xml",
-        "the server's order decides",
+        "a connector of server.xml, with one certificate",
+        f"on the JVM's TLS {_JSSE_ORDER}; on OpenSSL {_OPENSSL_ORDER}",
         XML,
         tomcat.whole,
     ),
     "jvm": Form(
         "JVM",
         "java @FILE ..., for servers on JSSE that set nothing of the kind themselves",
-        "the server's order decides",
+        _JSSE_ORDER,
         "#",
         jvm.whole,
     ),
     "rwserve": Form(
         "RWSERVE",
         "its configuration file",
-        "the server's order decides",
+        "not tested: RWSERVE cannot be had",
         "//",
         _pasted(rwserve.emit),
     ),
     "domino": Form(
         "HCL Domino",
         "notes.ini",
-        "Domino has an order of its own: what is slower is switched off",
+        "Domino has its own: what comes after the first is switched off; not tested, as Domino "
+        "cannot be had",
         ";",
         _pasted(domino.emit),
     ),

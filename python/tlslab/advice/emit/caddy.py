@@ -26,6 +26,9 @@ _SUITES = tuple(
     )
 )
 
+# Its suites of TLS 1.3, all of which it offers.
+_SUITES13 = ("TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256")
+
 
 def whole(offer: Offer) -> list[str]:
     """Subdirectives of `tls`: `tls CERT KEY { import FILE }`."""
@@ -39,6 +42,9 @@ def whole(offer: Offer) -> list[str]:
     if newer := [name for group in offer.waiting if (name := _NEWER.get(group.name))]:
         lines += comment("With Caddy 2.10 or later:", "#")
         lines.append(f"# curves {' '.join((*newer, *_named(offer.groups)))}")
+    offered = [suite.name for suite in offer.suites13]
+    if offered and (more := [name for name in _SUITES13 if name not in offered]):
+        lines += comment(f"Go offers {', '.join(more)} as well, and has no setting for it.", "#")
     lacking = [g.name for g in offer.groups if g.name not in (*_CURVES, *_NEWER)]
     if lacking:
         lines += comment(f"Go does not have: {', '.join(lacking)}.", "#")

@@ -13,7 +13,7 @@ _NAMES = {"X25519": "x25519", "X448": "x448", "P-256": "secp256r1"}
 
 def group_names(offer: Offer) -> str:
     """The groups as `jdk.tls.namedGroups` takes them, those that wait as well."""
-    return ",".join(_name(group) for group in (*offer.waiting, *offer.groups))
+    return ",".join(group_name(group) for group in (*offer.waiting, *offer.groups))
 
 
 def whole(offer: Offer) -> list[str]:
@@ -27,5 +27,6 @@ def whole(offer: Offer) -> list[str]:
     ]
 
 
-def _name(group: Group) -> str:
+def group_name(group: Group) -> str:
+    """The name that JSSE and Tomcat have."""
     return _NAMES.get(group.name, group.openssl)

@@ -1,12 +1,15 @@
 """Tomcat: a connector of server.xml, on the JVM's own TLS or on OpenSSL.
 
-`${NAME:-DEFAULT}` is a system property with its default. Tomcat takes OpenSSL's names for both. On
-the JVM's own TLS the groups are those of the JVM, for which a comment has the option.
+`${NAME:-DEFAULT}` is a system property with its default. Tomcat takes OpenSSL's names of suites and
+JSSE's names of groups for both.
 """
 
-from tlslab.advice.emit.jvm import group_names
+from collections.abc import Sequence
+
+from tlslab.advice.emit.jvm import group_name
 from tlslab.advice.emit.lines import XML, comment, joined
 from tlslab.advice.emit.offer import Offer
+from tlslab.model.names import Group
 
 _TLS = "org.apache.tomcat.util.net"
 
@@ -19,7 +22,7 @@ def whole(offer: Offer) -> list[str]:
         attributes.append(f'ciphers="{joined(offer.suites12)}"')
     if offer.suites13:
         attributes.append(f'cipherSuites="{joined(offer.suites13)}"')
-    attributes.append(f'groups="{joined(offer.groups)}"')
+    attributes.append(_groups(offer.groups))
     indent = "\n                 "
     lines = [
         '<Connector port="${tls.port:-8443}" address="${tls.address:-0.0.0.0}"',
@@ -32,6 +35,10 @@ def whole(offer: Offer) -> list[str]:
         "  </SSLHostConfig>",
         "</Connector>",
     ]
+    newer = []
+    if offer.waiting:
+        newer = comment("With a library that has it (OpenSSL 3.5 or later):", XML)
+        newer.append(f"{XML} {_groups((*offer.waiting, *offer.groups))} -->")
     return [
         *comment(
             "Give -Dtls.certificate=FILE and -Dtls.key=FILE, or write the files' names below. "
@@ -39,7 +46,10 @@ def whole(offer: Offer) -> list[str]:
             "OpenSSLImplementation.",
             XML,
         ),
-        *comment("With the JVM's own TLS, in CATALINA_OPTS:", XML),
-        f"<!-- -Djdk.tls.namedGroups={group_names(offer)} -->",
+        *newer,
         *lines,
     ]
+
+
+def _groups(groups: Sequence[Group]) -> str:
+    return f'groups="{",".join(map(group_name, groups))}"'
