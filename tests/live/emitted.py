@@ -179,9 +179,7 @@ class EmittedTomcat(Tomcat):
 
 
 @contextmanager
-def serving(
-    server: str, folder: Path, text: str, keys: Sequence[str] = KEYS
-) -> Iterator[str]:
+def serving(server: str, folder: Path, text: str, keys: Sequence[str] = KEYS) -> Iterator[str]:
     """A server with an emitted text, on certificates of these keys; its host and port."""
     if server in TOMCATS:
         with _tomcat(TOMCATS[server], keys[0], folder, text) as place:

@@ -2,7 +2,7 @@
 
 import json
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -58,7 +58,7 @@ def form_of(server: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One short real run: each group on nginx, in five blocks."""
     folder = tmp_path_factory.mktemp("run")
     lab = Tlslab(folder)
@@ -66,7 +66,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     options = ("--quick", "--target", "nginx", "--blocks", "5", "--seconds", "0.3")
     ended = lab.finish(lab.start("run", "groups", *options, "--out", "groups"), 300)
     assert ended.code in (0, 1), ended.err
-    yield folder / "groups"
+    return folder / "groups"
 
 
 def probed(place: str) -> dict[str, Any]:

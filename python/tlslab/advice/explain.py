@@ -98,8 +98,12 @@ def _basis(found: Recommendation) -> str:
     field = found.field
     software = f" ({field.software[:60]})" if field.software else ""
     where = f", {field.where}" if field.where else ""
-    text = f"measured on {field.server}{software}{where}, {counted(found.trade_offs.blocks, 'block')}"
-    others = f"; {counted(field.others, 'other setting')} of the run not used" if field.others else ""
+    text = (
+        f"measured on {field.server}{software}{where}, {counted(found.trade_offs.blocks, 'block')}"
+    )
+    others = (
+        f"; {counted(field.others, 'other setting')} of the run not used" if field.others else ""
+    )
     return f"{text} with all candidates{others}."
 
 

@@ -1,6 +1,6 @@
 """How safe settings are, one against the other: by the policies first, then by what they resist.
 
-The order is that of these criteria, each of which decides between what the earlier ones leave equal:
+These criteria are applied in turn, each to what the earlier ones leave equal:
 
 1. the worst grade that a policy gives;
 2. groups: a hybrid with a post-quantum KEM before all others; suites: AEAD before CBC;
@@ -14,8 +14,8 @@ from tlslab.advice.grade import Graded
 from tlslab.advice.policy import GRADES
 from tlslab.model.names import find_group, find_suite
 
-# NIST SP 800-57 part 1 revision 5, table 2, for curves and primes; RFC 7748 for X25519 and X448; for
-# a KEM the strength of the block cipher that its category is defined by (FIPS 203, section 8).
+# NIST SP 800-57 part 1 revision 5, table 2, for curves and primes; RFC 7748 for X25519 and X448;
+# for a KEM the strength of the block cipher that its category is defined by (FIPS 203, section 8).
 GROUP_BITS = {
     "X25519": 128,
     "P-256": 128,

@@ -47,6 +47,7 @@ DIMENSIONS = (
 # that of `--until` in the shipped experiments.
 TOLERANCE = 0.02
 
+
 def measured_cells(contents: RunContents) -> tuple[Measured, ...]:
     """The cells of a run of the kind `matrix`, with a quantile of the service time by block."""
     stopping = contents.experiment.stopping
@@ -87,7 +88,8 @@ class _Field:
     draws: Mapping[str, Array]
     security: Mapping[str, int]
 
-    def keys(self) -> list[str]:
+    def names(self) -> list[str]:
+        """The cells' keys, in their order."""
         return [cell.summary.key for cell in self.cells]
 
 
@@ -131,9 +133,7 @@ def _dimensions(cells: Sequence[Measured]) -> tuple[str, ...]:
     return tuple(name for name in there if name not in LATENCIES or name == latency)
 
 
-def _field(
-    cells: Sequence[Measured], names: Sequence[str], security: Mapping[str, int]
-) -> _Field:
+def _field(cells: Sequence[Measured], names: Sequence[str], security: Mapping[str, int]) -> _Field:
     shared = [
         {block for block, value in cell.values[name].items() if value > 0}
         for cell in cells
@@ -149,10 +149,8 @@ def _field(
     return _Field(cells, blocks, draws, security)
 
 
-def _weighed(
-    field: _Field, names: Sequence[str], dimensions: Sequence[str]
-) -> tuple[Weighed, ...]:
-    ranks = np.array([float(field.security[key]) for key in field.keys()])
+def _weighed(field: _Field, names: Sequence[str], dimensions: Sequence[str]) -> tuple[Weighed, ...]:
+    ranks = np.array([float(field.security[key]) for key in field.names()])
     best = {name: probability_of_least(draws) for name, draws in field.draws.items()}
     front: Array | None = None
     if field.draws:
@@ -176,8 +174,8 @@ def _estimate(cell: Measured, name: str) -> Estimate:
 
 
 def _ordered(found: TradeOffs, field: _Field) -> TradeOffs:
-    """With the verdict, and the cells in order: the safest of those that may be the best one, ..."""
-    draws, keys = field.draws[found.measure], field.keys()
+    """With the verdict and the order: the safest of those that may be the best one, and so on."""
+    draws, keys = field.draws[found.measure], field.names()
     first = credible(probability_of_least(draws), CONFIDENCE)
     contenders = [field.cells[number] for number in first]
     open_ = _may_differ(contenders, found.measure)

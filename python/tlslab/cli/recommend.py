@@ -14,7 +14,7 @@ from rich.table import Table
 from tlslab.advice.emit import FORMS, Form, Offer, offer_of
 from tlslab.advice.explain import comments, explanation, front, pareto_table, reason
 from tlslab.advice.policy import policies_named
-from tlslab.advice.recommend import AIMS, Recommendation, preference
+from tlslab.advice.recommend import Aim, Recommendation, preference
 from tlslab.cli.console import WIDTH, conclude, err, say
 from tlslab.cli.ending import EXIT_VERDICT
 from tlslab.cli.options import AsJson, Version
@@ -22,16 +22,47 @@ from tlslab.lab.recommend import recommend
 from tlslab.model.errors import CannotRunError, UsageError
 from tlslab.store import RunFolder, to_json
 
-Server = StrEnum("Server", {name: name for name in FORMS})  # type: ignore[misc]
-AimName = StrEnum("AimName", {name: name for name in AIMS})  # type: ignore[misc]
+
+class Server(StrEnum):
+    """Whose configurations there are."""
+
+    nginx = "nginx"
+    apache = "apache"
+    haproxy = "haproxy"
+    node = "node"
+    caddy = "caddy"
+    tomcat = "tomcat"
+    jvm = "jvm"
+    rwserve = "rwserve"
+    domino = "domino"
+    openssl = "openssl"
+
+
+class AimName(StrEnum):
+    """What may be the aim."""
+
+    throughput = "throughput"
+    latency = "latency"
+    security = "security"
+    bytes = "bytes"
+
+
+_AIMS: dict[AimName, Aim] = {
+    AimName.throughput: "throughput",
+    AimName.latency: "latency",
+    AimName.security: "security",
+    AimName.bytes: "bytes",
+}
 
 
 def command(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A run folder of groups or suites.")],
+    folder: Annotated[
+        Path, typer.Argument(metavar="DIR", help="A run folder of groups or suites.")
+    ],
     server: Annotated[Server, typer.Option("--for", help="Whose configuration to write.")],
     aim: Annotated[
         AimName, typer.Option(help="What is to be best among what no policy objects to.")
-    ] = AimName("throughput"),
+    ] = AimName.throughput,
     policy: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME", help="Only this policy counts; repeatable. By default all."),
@@ -49,7 +80,7 @@ def command(
     """
     policies = policies_named(policy or ())
     form = FORMS[server.value]
-    found = recommend(RunFolder.open(folder), aim.value, policies, server.value)
+    found = recommend(RunFolder.open(folder), _AIMS[aim], policies, server.value)
     if found is None:
         names = ", ".join(each.title for each in policies)
         raise typer.Exit(

@@ -38,7 +38,9 @@ def test_what_was_not_measured_is_what_no_policy_objects_to_the_safest_first() -
     assert all(grade_suite(suite.name, "2").passes for suite in (*found.suites12, *found.suites13))
     assert found.beside.startswith("Not measured: suites of TLS 1.2 and suites of TLS 1.3;")
     groups = offer("suite").groups
-    assert [g.name for g in groups] == [n for n in unmeasured_groups(policies()) if "MLKEM" not in n]
+    assert [g.name for g in groups] == [
+        n for n in unmeasured_groups(policies()) if "MLKEM" not in n
+    ]
 
 
 def test_hybrids_wait_where_the_server_was_not_seen_to_do_them() -> None:

@@ -24,9 +24,7 @@ def written(path: Path, contents: RunContents) -> Path:
     return path
 
 
-def made(
-    path: Path, noise: float = 0.005, groups: Sequence[str] = ALL, quick: bool = True
-) -> Path:
+def made(path: Path, noise: float = 0.005, groups: Sequence[str] = ALL, quick: bool = True) -> Path:
     levels = {**FEW, "group": tuple(groups)}
     experiment = with_levels(load("groups", quick=quick), levels)
     return written(path, made_run(World(noise=noise), experiment=experiment))

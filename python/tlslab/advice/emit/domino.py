@@ -62,7 +62,9 @@ def _fallback(best: str, setting: str) -> list[str]:
     order = list(_SETTINGS)
     if order.index(best) < order.index(_FALLBACK):
         return [
-            *comment("P-256 comes after it, and stays on for clients that have nothing better:", ";"),
+            *comment(
+                "P-256 comes after it, and stays on for clients that have nothing better:", ";"
+            ),
             f";{setting}=1",
         ]
     return [

@@ -8,7 +8,6 @@ from tlslab.advice.emit.lines import (
     openssl_groups,
     openssl_suites,
 )
-from tlslab.advice.emit.offer import Offer
 from tlslab.advice.emit.offer import Offer, with_waiting
 from tlslab.advice.preference import Preference
 
@@ -39,7 +38,7 @@ def emit(preference: Preference) -> str | None:
 
 
 def whole(offer: Offer) -> list[str]:
-    """A module that exports the options: `createSecureServer({...require('./FILE'), key, cert})`."""
+    """A module that exports options: `createSecureServer({...require('./FILE'), key, cert})`."""
     lines = [f"minVersion: 'TLSv{offer.versions[0]}',", f"maxVersion: 'TLSv{offer.versions[-1]}',"]
     lines += ["honorCipherOrder: true,", "ciphers: ["]
     lines += [f"  '{suite.openssl}'," for suite in (*offer.suites13, *offer.suites12)]

@@ -21,7 +21,7 @@ _SEED = 20_210_401
 
 
 def draws_of_means(values: Array) -> Array:
-    """`DRAWS` x cells from `values`, cells x blocks. Raises ValueError for fewer than two blocks."""
+    """`DRAWS` x cells from `values`, cells x blocks. Raises ValueError for one block."""
     blocks = values.shape[1]
     if blocks < 2:
         raise ValueError("a spread needs two blocks")
