@@ -154,7 +154,6 @@ class EmittedTomcat(Tomcat):
     """The lab's Tomcat with an emitted connector, as an external entity of server.xml."""
 
     emitted: Path
-    implementation: str
 
     def _lay_out(self) -> None:
         super()._lay_out()

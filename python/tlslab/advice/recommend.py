@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal
 
 from tlslab.advice.field import Entry, Field
 from tlslab.advice.preference import Choice, Preference, Subject
@@ -10,7 +10,6 @@ from tlslab.model.estimate import Estimate
 from tlslab.model.trade_off import TradeOffs
 
 Aim = Literal["throughput", "latency", "security", "bytes"]
-AIMS: tuple[Aim, ...] = get_args(Aim)
 
 _COST = "server_cpu_us_per_connection"
 

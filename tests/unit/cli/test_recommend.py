@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from factories.run import World, made_run
+from tlslab.advice.emit import FORMS
 from tlslab.cli import run
+from tlslab.cli.recommend import Server
 from tlslab.experiment import dumps, load, with_levels
 from tlslab.model.run import RunContents
 from tlslab.store import RunFolder
@@ -33,6 +35,10 @@ def made(path: Path, noise: float = 0.005, groups: Sequence[str] = ALL, quick: b
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made(tmp_path_factory.mktemp("runs") / "groups")
+
+
+def test_there_is_a_file_for_each_server() -> None:
+    assert [each.value for each in Server] == list(FORMS)
 
 
 Said = tuple[int, str, str]

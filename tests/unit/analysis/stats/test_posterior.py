@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from tlslab.analysis.stats.estimate import Array
 from tlslab.analysis.stats.posterior import (
     LEAST_BLOCKS,
     credible,
@@ -58,7 +59,7 @@ def test_the_credible_ones_are_the_fewest_that_hold_the_level() -> None:
 
 
 def test_a_cell_is_dominated_by_one_that_is_no_worse_in_all_and_better_in_one() -> None:
-    def constant(*values: float) -> np.ndarray:
+    def constant(*values: float) -> Array:
         return np.tile(np.array(values), (4, 1))
 
     cost, size = constant(0.0, 0.3, 0.301), constant(0.5, 0.0, 0.3)
