@@ -199,9 +199,8 @@ def _price(found: Recommendation, price: Price) -> str:
     times = f"{_ratio(price.ratio)} times"
     match price.rival:
         case "fastest":
-            against = rival.graded.objection or "the server has it once only"
             return (
-                f"the best of all by {by} is {other}, not recommended: {against}; "
+                f"the best of all by {by} is {other}, not recommended: {rival.graded.objection}; "
                 f"{name} has {times} its value."
             )
         case "fastest_allowed":

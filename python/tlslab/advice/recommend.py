@@ -97,20 +97,18 @@ def decide(field: Field, aim: Aim, found: TradeOffs) -> Recommendation | None:
     return Recommendation(field, aim, found, order)
 
 
-def rivals(found: Recommendation, fastest: str | None) -> list[tuple[Rival, str, str]]:
+def rivals(found: Recommendation, objected: str | None) -> list[tuple[Rival, str, str]]:
     """Whom the choice is to be compared with: the rival, its cell, the measure.
 
-    `fastest` is the best of all cells by the aim's measure. Only those that are not the choice
-    itself, and only what was measured.
+    `objected` is the best of all cells by the aim's measure, where a policy objects to it. Only
+    those that are not the choice itself, and only what was measured.
     """
     chosen, trade_offs = found.trade_offs.cell(found.order[0]), found.trade_offs
     if not trade_offs.measure or chosen is None:
         return []
     safest = min(trade_offs.cells, key=lambda each: each.security)
     allowed = _best(trade_offs, trade_offs.measure)
-    wanted: list[tuple[Rival, str | None]] = [("fastest_allowed", allowed)]
-    if fastest != allowed:
-        wanted.insert(0, ("fastest", fastest))
+    wanted: list[tuple[Rival, str | None]] = [("fastest", objected), ("fastest_allowed", allowed)]
     if safest.security < chosen.security:
         wanted.append(("safest", safest.cell))
     listed = [

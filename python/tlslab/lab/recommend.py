@@ -37,9 +37,10 @@ def recommend(
     measure = found.trade_offs.measure
     keys = {entry.cell for entry in field.entries}
     ranked = rank([cell for cell in cells if cell.summary.key in keys], measure) if measure else ()
-    fastest = ranked[0].cell.summary.key if ranked else None
+    fastest = field.entry(ranked[0].cell.summary.key) if ranked else None
+    objected = None if fastest is None or fastest.graded.passes else fastest.cell
     prices = []
-    for rival, cell, by in rivals(found, fastest):
+    for rival, cell, by in rivals(found, objected):
         against = ratio(cells, found.order[0], cell, by)
         if against is not None:
             prices.append(Price(rival, cell, by, against))

@@ -40,12 +40,12 @@ def test_the_spread_of_a_difference_is_that_of_student_s_t() -> None:
 @pytest.mark.parametrize("blocks", [LEAST_BLOCKS, 10])
 def test_of_two_equal_cells_one_is_called_the_best_as_rarely_as_it_says(blocks: int) -> None:
     rng = np.random.default_rng(7)
-    tries, sure = 400, 0
+    tries, sure = 200, 0
     for _ in range(tries):
         values = rng.normal(0, 1, (2, blocks))
         sure += bool(probability_of_least(draws_of_means(values)).max() > 0.95)
     # A probability of over 95 % for either of two: one time in ten.
-    assert sure / tries < 0.15
+    assert sure / tries < 0.17
 
 
 def test_equal_cells_share_a_draw() -> None:
