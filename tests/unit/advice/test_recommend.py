@@ -1,4 +1,4 @@
-"""One choice among suites of which the fastest is broken: what is weighed, and what it is paid with."""
+"""One choice among suites of which the fastest is broken: what is weighed, and at what price."""
 
 from collections.abc import Mapping
 from dataclasses import replace
