@@ -181,8 +181,8 @@ class EmittedTomcat(Tomcat):
 def serving(server: str, folder: Path, text: str, keys: Sequence[str] = KEYS) -> Iterator[str]:
     """A server with an emitted text, on certificates of these keys; its host and port."""
     if server in TOMCATS:
-        with _tomcat(TOMCATS[server], keys[0], folder, text) as place:
-            yield place
+        with _tomcat(TOMCATS[server], keys[0], folder, text) as netloc:
+            yield netloc
         return
     emitted = folder / ("emitted.js" if server == "node" else "emitted")
     emitted.write_text(text, "utf-8")

@@ -38,13 +38,13 @@ class Offer:
     @property
     def beside(self) -> str:
         """What was not measured, in words."""
-        whole = {"suites of TLS 1.2": self.suites12, "suites of TLS 1.3": self.suites13}
+        names = {
+            "suites of TLS 1.2": [suite.name for suite in self.suites12],
+            "suites of TLS 1.3": [suite.name for suite in self.suites13],
+            "groups": [group.name for group in self.groups],
+        }
         known = set(self.measured)
-        parts = [
-            words
-            for words, each in {**whole, "groups": self.groups}.items()
-            if each and not known & {one.name for one in each}
-        ]
+        parts = [words for words, each in names.items() if each and not known & set(each)]
         if not parts:
             return ""
         return (

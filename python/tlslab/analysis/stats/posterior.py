@@ -32,7 +32,7 @@ def draws_of_means(values: Array) -> Array:
     # The weighted mean has the variance s^2 (n - 1) / (n (n + 1)); wanted is s^2 / n, times
     # (n - 1) / chi^2.
     stretch = np.sqrt((blocks + 1) / rng.chisquare(blocks - 1, size=DRAWS))
-    return means + deviations * stretch[:, None]
+    return np.asarray(means + deviations * stretch[:, None])
 
 
 def probability_of_least(draws: Array) -> Array:
