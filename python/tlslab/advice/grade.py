@@ -1,6 +1,6 @@
 """The security of a setting, by all policies that speak of it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from tlslab.advice.policy import GRADES, Grade, Policy, policies
@@ -67,25 +67,35 @@ def _good(grade: Grade) -> bool:
     return GRADES.index(grade) <= GRADES.index(BASELINE)
 
 
-def grade_suite(name: str, http: str | None = None, dh_bits: int | None = None) -> Graded:
-    """A suite, in this version of HTTP, with Diffie-Hellman parameters of this size."""
-    return Graded(name, tuple(_suite_opinions(name, http, dh_bits)))
+def grade_suite(
+    name: str,
+    http: str | None = None,
+    dh_bits: int | None = None,
+    by: Sequence[Policy] | None = None,
+) -> Graded:
+    """A suite, in this version of HTTP, with Diffie-Hellman parameters of this size.
+
+    `by` are the policies that count; None for all.
+    """
+    return Graded(name, tuple(_suite_opinions(name, http, dh_bits, by)))
 
 
-def grade_group(name: str) -> Graded:
-    """A key-exchange group."""
+def grade_group(name: str, by: Sequence[Policy] | None = None) -> Graded:
+    """A key-exchange group, by all policies or by some of them."""
     return Graded(
         name,
         tuple(
             Opinion(policy, rule.grade, rule.reason)
-            for policy in policies()
+            for policy in (policies() if by is None else by)
             if (rule := policy.of_group(name)) is not None
         ),
     )
 
 
-def _suite_opinions(name: str, http: str | None, dh_bits: int | None) -> Iterable[Opinion]:
-    for policy in policies():
+def _suite_opinions(
+    name: str, http: str | None, dh_bits: int | None, by: Sequence[Policy] | None
+) -> Iterable[Opinion]:
+    for policy in policies() if by is None else by:
         if policy.http not in (None, http):
             continue
         if dh_bits is not None and dh_bits < (policy.least_dh_bits or 0):

@@ -180,6 +180,16 @@ def digest(data: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
 
 
+def policies_named(names: Sequence[str]) -> tuple[Policy, ...]:
+    """Those of these names, in the order of `policies`; all for none. Raises UsageError."""
+    known = [policy.name for policy in policies()]
+    for name in names:
+        if name not in known:
+            meant = f"{did_you_mean(name, known)} known: {', '.join(known)}".lstrip()
+            raise UsageError(f"unknown policy '{name}'", meant)
+    return tuple(policy for policy in policies() if not names or policy.name in names)
+
+
 def read_policy(data: Mapping[str, Any]) -> Policy:
     """A policy from its data file's content. Raises ValueError when it is none."""
     if data.get("schema") != SCHEMA:

@@ -36,7 +36,8 @@ class Preference:
     """What to prefer on a server, best first, and what was left out for its security.
 
     `server` is the name of the target that was measured, `where` what else it was measured with;
-    `by` names the estimates that made the order.
+    `by` names the estimates that made the order. `bare`: whoever emits it writes the comments at
+    the head.
     """
 
     subject: Subject
@@ -46,6 +47,7 @@ class Preference:
     by: tuple[str, ...]
     chosen: tuple[Choice, ...]
     left_out: tuple[Choice, ...]
+    bare: bool = False
 
     @property
     def where(self) -> str:
@@ -95,7 +97,7 @@ def _preference(
         _choice(subject, cells[each.cell], number, each) for number, each in enumerate(ordered)
     )
     target = summary.environment.target
-    server = _terminator(setting, target.name)
+    server = terminator(setting, target.name)
     return Preference(
         subject=subject,
         server=server,
@@ -107,7 +109,7 @@ def _preference(
     )
 
 
-def _terminator(setting: Mapping[str, str], target: str) -> str:
+def terminator(setting: Mapping[str, str], target: str) -> str:
     """Who speaks TLS: the front, where there is one."""
     front = setting.get("front", NO_FRONT)
     return front if front != NO_FRONT else setting.get("server", target)

@@ -2,7 +2,7 @@
 
 Domino takes the first group, in an order of its own, that the client has too and that is not
 switched off (help.hcltechsw.com, Domino 12.0, "Two new curves supported for TLS 1.2 ciphers that
-use ECDHE"). So a group is preferred by switching off those that are slower.
+use ECDHE"). So a group is preferred by switching off those that come after it.
 """
 
 from tlslab.advice.emit.lines import comment, heading
@@ -49,7 +49,7 @@ def emit(preference: Preference) -> str | None:
 def _explanation(best: Choice, kept: set[str]) -> str:
     text = (
         "Domino prefers X25519, P-256, X448, P-384, P-521 in this order, of those that are on: "
-        f"what is slower than {best.name} is switched off."
+        f"what comes after {best.name} is switched off."
     )
     others = sorted(kept - {best.name})
     if others:
@@ -62,7 +62,9 @@ def _fallback(best: str, setting: str) -> list[str]:
     order = list(_SETTINGS)
     if order.index(best) < order.index(_FALLBACK):
         return [
-            *comment("P-256 is slower, and stays on for clients that have nothing better:", ";"),
+            *comment(
+                "P-256 comes after it, and stays on for clients that have nothing better:", ";"
+            ),
             f";{setting}=1",
         ]
     return [

@@ -1,11 +1,12 @@
 """What the emitters have in common: comments, and names as OpenSSL has them."""
 
+import re
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from tlslab.advice.preference import Choice, Preference
 from tlslab.model.estimates import estimate_name
-from tlslab.model.names import Group, find_group, find_suite
+from tlslab.model.names import Group, Suite, find_group, find_suite
 
 # TLS 1.3 has no others that are recommended; their order is RFC 8446's.
 TLS13_SUITES = (
@@ -15,6 +16,9 @@ TLS13_SUITES = (
 )
 
 _WIDTH = 96
+
+# The mark of comments that have to be closed.
+XML = "<!--"
 
 
 def openssl_suites(preference: Preference) -> tuple[str, ...]:
@@ -48,8 +52,15 @@ def _groups(preference: Preference) -> list[Group]:
     return [group for name in preference.names if (group := find_group(name)) is not None]
 
 
+def joined(names: Iterable[Suite | Group]) -> str:
+    """OpenSSL's names, as its lists have them."""
+    return ":".join(each.openssl for each in names)
+
+
 def heading(preference: Preference, mark: str) -> list[str]:
     """Comment lines: where the order is from, by what it is, and what was left out and why."""
+    if preference.bare:
+        return []
     lines = comment(_origin(preference), mark)
     for choice in preference.left_out:
         lines += comment(f"left out: {_short(choice)}: {choice.graded.objection}", mark)
@@ -59,7 +70,12 @@ def heading(preference: Preference, mark: str) -> list[str]:
 def comment(text: str, mark: str) -> list[str]:
     """A text as comment lines. What a server said of itself cannot end the comment."""
     printable = "".join(c if c.isascii() and c.isprintable() else " " for c in text)
-    wrapped = textwrap.wrap(" ".join(printable.split()), _WIDTH, subsequent_indent="  ")
+    words = " ".join(printable.split())
+    if mark == XML:
+        # Two hyphens end a comment of XML.
+        wrapped = textwrap.wrap(re.sub("-(?=-)", "- ", words), _WIDTH)
+        return [f"{mark} {line} -->" for line in wrapped]
+    wrapped = textwrap.wrap(words, _WIDTH, subsequent_indent="  ")
     return [f"{mark} {line}" for line in wrapped]
 
 

@@ -8,6 +8,7 @@ from tlslab.advice.emit.lines import (
     openssl_groups,
     openssl_suites,
 )
+from tlslab.advice.emit.offer import Offer, with_waiting
 from tlslab.advice.preference import Preference
 
 _BASE = ["minVersion: 'TLSv1.2',", "honorCipherOrder: true,"]
@@ -34,3 +35,13 @@ def emit(preference: Preference) -> str | None:
         lines += comment("With OpenSSL 3.5 or later (process.versions.openssl):", "//")
         lines.append(f"// ecdhCurve: '{':'.join((*extra, *groups))}',")
     return "\n".join(lines) + "\n"
+
+
+def whole(offer: Offer) -> list[str]:
+    """A module that exports options: `createSecureServer({...require('./FILE'), key, cert})`."""
+    lines = [f"minVersion: 'TLSv{offer.versions[0]}',", f"maxVersion: 'TLSv{offer.versions[-1]}',"]
+    lines += ["honorCipherOrder: true,", "ciphers: ["]
+    lines += [f"  '{suite.openssl}'," for suite in (*offer.suites13, *offer.suites12)]
+    lines.append("].join(':'),")
+    lines += with_waiting("ecdhCurve: '{}',", offer, "//")
+    return ["module.exports = {", *(f"  {line}" for line in lines), "};"]

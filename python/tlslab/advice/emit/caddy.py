@@ -1,0 +1,55 @@
+"""Caddy: lines of the block of the directive `tls`, on the TLS library of Go.
+
+Go has no setting for the suites of TLS 1.3, and since 1.17 none for the order of any suites: it
+chooses by what the processor and the client can do in hardware (go.dev/blog/tls-cipher-suites). The
+lists say what is offered.
+"""
+
+from tlslab.advice.emit.lines import comment
+from tlslab.advice.emit.offer import Offer
+from tlslab.model.names import Group
+
+# Caddy's names, of what Go has (caddyserver.com/docs/caddyfile/directives/tls).
+_CURVES = {"X25519": "x25519", "P-256": "secp256r1", "P-384": "secp384r1", "P-521": "secp521r1"}
+_NEWER = {"X25519MLKEM768": "x25519mlkem768"}
+
+# What crypto/tls has of TLS 1.2, as far as a policy may pass it.
+_SUITES = tuple(
+    f"TLS_ECDHE_{key}_WITH_{cipher}"
+    for key in ("ECDSA", "RSA")
+    for cipher in (
+        "AES_128_GCM_SHA256",
+        "AES_256_GCM_SHA384",
+        "CHACHA20_POLY1305_SHA256",
+        "AES_128_CBC_SHA",
+        "AES_256_CBC_SHA",
+    )
+)
+
+# Its suites of TLS 1.3, all of which it offers.
+_SUITES13 = ("TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256")
+
+
+def whole(offer: Offer) -> list[str]:
+    """Subdirectives of `tls`: `tls CERT KEY { import FILE }`."""
+    versions = [f"tls{version}" for version in offer.versions]
+    lines = [f"protocols {' '.join(dict.fromkeys((versions[0], versions[-1])))}"]
+    suites = [suite.name for suite in offer.suites12 if suite.name in _SUITES]
+    if suites:
+        lines.append(f"ciphers {' '.join(suites)}")
+    hybrids = [name for group in offer.groups if (name := _NEWER.get(group.name))]
+    lines.append(f"curves {' '.join((*hybrids, *_named(offer.groups)))}")
+    if newer := [name for group in offer.waiting if (name := _NEWER.get(group.name))]:
+        lines += comment("With Caddy 2.10 or later:", "#")
+        lines.append(f"# curves {' '.join((*newer, *_named(offer.groups)))}")
+    offered = [suite.name for suite in offer.suites13]
+    if offered and (more := [name for name in _SUITES13 if name not in offered]):
+        lines += comment(f"Go offers {', '.join(more)} as well, and has no setting for it.", "#")
+    lacking = [g.name for g in offer.groups if g.name not in (*_CURVES, *_NEWER)]
+    if lacking:
+        lines += comment(f"Go does not have: {', '.join(lacking)}.", "#")
+    return lines
+
+
+def _named(groups: tuple[Group, ...]) -> list[str]:
+    return [_CURVES[group.name] for group in groups if group.name in _CURVES]

@@ -1,0 +1,180 @@
+"""What a run compared, and what of it may be recommended: the cells of one setting, graded."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from tlslab.advice.grade import Graded, grade_group, grade_suite
+from tlslab.advice.policy import Policy
+from tlslab.advice.preference import MEASURES, Subject, terminator
+from tlslab.advice.strength import in_order, ranks, strength
+from tlslab.model.experiment import Experiment
+from tlslab.model.finding import CellSummary
+from tlslab.model.names import GROUPS, SUITES
+from tlslab.model.run import Environment
+from tlslab.model.wording import cell_label
+
+# Servers whose TLS is another's: an order that was measured on one holds for the other.
+KIN: Mapping[str, tuple[str, ...]] = {
+    "rwserve": ("node",),
+    "jvm": ("tomcat",),
+}
+
+# What belongs to some suites only, and is compared beside them.
+_BESIDE = ("dh_bits",)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A cell of the setting; `name` is its suite or group."""
+
+    cell: str
+    name: str
+    graded: Graded
+    verdict: str
+
+    @property
+    def seen(self) -> bool:
+        """Whether the server was seen to do it."""
+        return self.verdict in ("valid", "at_least", "invalid")
+
+
+@dataclass(frozen=True)
+class Field:
+    """The cells of one setting of a run, the safest first.
+
+    `server` is who speaks TLS in them, `others` how many further settings the run has. `policies`
+    are those that count.
+    """
+
+    subject: Subject
+    server: str
+    software: str
+    setting: Mapping[str, str]
+    others: int
+    entries: tuple[Entry, ...]
+    policies: tuple[Policy, ...]
+
+    @property
+    def allowed(self) -> tuple[Entry, ...]:
+        """What no policy objects to and the server can do; each name once."""
+        once: dict[str, Entry] = {}
+        for each in self.entries:
+            if each.graded.passes and each.seen:
+                once.setdefault(each.name, each)
+        return tuple(once.values())
+
+    @property
+    def objected(self) -> tuple[Entry, ...]:
+        """What a policy objects to, or none speaks of."""
+        return tuple(each for each in self.entries if not each.graded.passes)
+
+    @property
+    def lacking(self) -> tuple[Entry, ...]:
+        """What no policy objects to, but the server was not seen to do."""
+        return tuple(each for each in self.entries if each.graded.passes and not each.seen)
+
+    @property
+    def security(self) -> dict[str, int]:
+        """The security rank of each allowed cell by its key, the safest first."""
+        allowed = self.allowed
+        found = ranks([each.graded for each in allowed])
+        return {each.cell: rank for each, rank in zip(allowed, found, strict=True)}
+
+    @property
+    def where(self) -> str:
+        """The setting in words, without the server."""
+        rest = {name: level for name, level in self.setting.items() if name != "server"}
+        return cell_label(rest) if rest else ""
+
+    def entry(self, cell: str) -> Entry:
+        """The entry of a cell. Raises KeyError when there is none."""
+        for each in self.entries:
+            if each.cell == cell:
+                return each
+        raise KeyError(cell)
+
+
+def compared_subject(experiment: Experiment) -> Subject | None:
+    """What a run compared that a server can be set up to prefer; None for other experiments."""
+    for subject in MEASURES:
+        if len(experiment.levels(subject)) > 1:
+            return subject
+    return None
+
+
+def field_of(
+    subject: Subject,
+    cells: Sequence[CellSummary],
+    environment: Environment,
+    policies: tuple[Policy, ...],
+    server: str,
+) -> Field:
+    """The cells of the setting that suits a server best.
+
+    That is the first one measured on the server itself, or on one with the same TLS; of several
+    one with HTTP/2; else the first of the run. A setting with nothing that may be recommended
+    counts only where all are so.
+    """
+    target = environment.target
+    found: list[Field] = []
+    for setting in _settings(subject, cells):
+        mates = [cell for cell in cells if _setting(subject, cell) == setting]
+        where = terminator(setting, target.name)
+        entries = [_entry(subject, cell, policies) for cell in mates]
+        found.append(
+            Field(
+                subject=subject,
+                server=where,
+                software=target.software if where == target.name else "",
+                setting=setting,
+                others=0,
+                entries=tuple(sorted(entries, key=lambda each: strength(each.graded))),
+                policies=policies,
+            )
+        )
+    best = min(found, key=lambda each: _unsuited(each, server))
+    return replace(best, others=len(found) - 1)
+
+
+def _unsuited(field: Field, server: str) -> tuple[bool, bool, bool]:
+    """False sorts first; of equals `min` takes the first."""
+    return (
+        not field.allowed,
+        field.server not in (server, *KIN.get(server, ())),
+        field.setting.get("http") != "2",
+    )
+
+
+def _settings(subject: Subject, cells: Iterable[CellSummary]) -> list[Mapping[str, str]]:
+    found: list[Mapping[str, str]] = []
+    for cell in cells:
+        if (setting := _setting(subject, cell)) not in found:
+            found.append(setting)
+    return found
+
+
+def _setting(subject: Subject, cell: CellSummary) -> Mapping[str, str]:
+    left_out = (subject, *_BESIDE)
+    return {name: level for name, level in cell.factors.items() if name not in left_out}
+
+
+def _entry(subject: Subject, cell: CellSummary, policies: Sequence[Policy]) -> Entry:
+    name = cell.factors[subject]
+    if subject == "group":
+        return Entry(cell.key, name, grade_group(name, policies), cell.verdict)
+    bits = cell.factors.get("dh_bits", "")
+    size = int(bits) if bits.isdigit() else None
+    graded = grade_suite(name, cell.factors.get("http"), size, policies)
+    return Entry(cell.key, name, graded, cell.verdict)
+
+
+def unmeasured_suites(tls: str, policies: Sequence[Policy]) -> tuple[str, ...]:
+    """The suites of a version that no policy objects to, over HTTP/2 as well; the safest first."""
+    graded = [grade_suite(each.name, "2", by=policies) for each in SUITES if each.tls == tls]
+    return tuple(each.name for each in in_order(graded) if each.passes)
+
+
+def unmeasured_groups(policies: Sequence[Policy]) -> tuple[str, ...]:
+    """The groups that no policy objects to, the safest first."""
+    graded = [grade_group(each.name, policies) for each in GROUPS]
+    return tuple(each.name for each in in_order(graded) if each.passes)

@@ -1,0 +1,154 @@
+"""One choice among the cells that no policy objects to, by an aim, and what it is paid with."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from tlslab.advice.field import Entry, Field
+from tlslab.advice.preference import Choice, Preference, Subject
+from tlslab.model.estimate import Estimate
+from tlslab.model.trade_off import TradeOffs
+
+Aim = Literal["throughput", "latency", "security", "bytes"]
+
+_COST = "server_cpu_us_per_connection"
+
+# What more of a server's time would carry: rates first, costs where a rate was not the server's.
+_THROUGHPUT: Mapping[Subject, tuple[str, ...]] = {
+    "suite": (
+        "keep_alive_requests_per_s",
+        "keep_alive_server_cpu_us_per_request",
+        "connections_per_s",
+        _COST,
+    ),
+    "group": ("connections_per_s", _COST),
+}
+_LATENCY = ("service_ms_p99", "service_ms_p95", "service_ms_p50")
+_BYTES = ("wire_bytes_per_handshake",)
+
+# Whom the choice is compared with: the best of all by the aim's measure, the best that may be
+# recommended, the safest, and the best in another dimension.
+Rival = Literal["fastest", "fastest_allowed", "safest", "elsewhere"]
+
+# With a smaller probability of being the best one in a dimension, the choice is not.
+_HARDLY = 0.05
+
+
+def measures(aim: Aim, subject: Subject) -> tuple[str, ...]:
+    """What decides, in the order in which it is tried; for security: between equally safe ones."""
+    match aim:
+        case "latency":
+            return _LATENCY
+        case "bytes":
+            return _BYTES
+        case _:
+            return _THROUGHPUT[subject]
+
+
+@dataclass(frozen=True)
+class Price:
+    """The choice against a rival: `ratio` is the choice over the rival by the measure."""
+
+    rival: Rival
+    cell: str
+    measure: str
+    ratio: Estimate
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """A choice, the order behind it, and what it was weighed by; `order` has cells' keys."""
+
+    field: Field
+    aim: Aim
+    trade_offs: TradeOffs
+    order: tuple[str, ...]
+    prices: tuple[Price, ...] = ()
+
+    @property
+    def chosen(self) -> Entry:
+        """What is recommended."""
+        return self.field.entry(self.order[0])
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The suites or groups in their order."""
+        return tuple(self.field.entry(key).name for key in self.order)
+
+    @property
+    def equals(self) -> frozenset[str]:
+        """The cells that cannot be set apart from the choice by the aim."""
+        found = self.trade_offs
+        first = {self.order[0]}
+        return frozenset(first | set(found.contenders) if found.decided else first)
+
+
+def decide(field: Field, aim: Aim, found: TradeOffs) -> Recommendation | None:
+    """The order by the aim; None when nothing may be recommended.
+
+    `security`: the safest first, equally safe ones in the order of their throughput.
+    """
+    security = field.security
+    if not security:
+        return None
+    order = found.order
+    if aim == "security":
+        order = tuple(sorted(order, key=lambda key: security[key]))
+    return Recommendation(field, aim, found, order)
+
+
+def rivals(found: Recommendation, objected: str | None) -> list[tuple[Rival, str, str]]:
+    """Whom the choice is to be compared with: the rival, its cell, the measure.
+
+    `objected` is the best of all cells by the aim's measure, where a policy objects to it. Only
+    those that are not the choice itself, and only what was measured.
+    """
+    chosen, trade_offs = found.trade_offs.cell(found.order[0]), found.trade_offs
+    if not trade_offs.measure or chosen is None:
+        return []
+    safest = min(trade_offs.cells, key=lambda each: each.security)
+    allowed = _best(trade_offs, trade_offs.measure)
+    wanted: list[tuple[Rival, str | None]] = [("fastest", objected), ("fastest_allowed", allowed)]
+    if safest.security < chosen.security:
+        wanted.append(("safest", safest.cell))
+    listed = [
+        (rival, cell, trade_offs.measure)
+        for rival, cell in wanted
+        if cell is not None and cell != chosen.cell
+    ]
+    for dimension in trade_offs.dimensions:
+        best = _best(trade_offs, dimension)
+        if dimension == trade_offs.measure or best is None:
+            continue
+        if chosen.best.get(dimension, 1.0) < _HARDLY:
+            listed.append(("elsewhere", best, dimension))
+    return listed
+
+
+def _best(trade_offs: TradeOffs, measure: str) -> str | None:
+    """The cell that is likeliest to be the best one; None with too few blocks."""
+    found = [each for each in trade_offs.cells if measure in each.best]
+    return max(found, key=lambda each: each.best[measure]).cell if found else None
+
+
+def preference(found: Recommendation) -> Preference:
+    """The recommendation as what the emitters take."""
+    field = found.field
+    equals = found.equals
+    chosen = []
+    for place, key in enumerate(found.order):
+        entry = field.entry(key)
+        rank = 1 if key in equals else place + 1
+        chosen.append(Choice(entry.name, place, rank, rank, entry.graded, key))
+    return Preference(
+        subject=field.subject,
+        server=field.server,
+        software=field.software,
+        setting=field.setting,
+        by=(found.trade_offs.measure or _COST,),
+        chosen=tuple(chosen),
+        left_out=tuple(
+            Choice(each.name, 0, 0, 0, each.graded, each.cell) for each in field.objected
+        ),
+        bare=True,
+    )

@@ -1,0 +1,224 @@
+"""Cells weighed against each other: security, the server's cost, latency, bytes, memory. Pure.
+
+All values are paired by block. What the security of a cell is worth is the caller's to say, as a
+rank; `stats.posterior` has the method behind the probabilities.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+import numpy as np
+
+from tlslab.analysis import keep_alive
+from tlslab.analysis.compare import EQUIVALENCE, Measured, compare, more_is_faster
+from tlslab.analysis.judged import JudgedCell, judged_cells
+from tlslab.analysis.measures import UNITS
+from tlslab.analysis.stats.estimate import CONFIDENCE, Array, estimate
+from tlslab.analysis.stats.latency import TIMES, Distribution, needed_n, times
+from tlslab.analysis.stats.posterior import (
+    LEAST_BLOCKS,
+    credible,
+    draws_of_means,
+    probability_of_least,
+    probability_on_front,
+)
+from tlslab.analysis.stopping import replay
+from tlslab.model.estimate import Estimate
+from tlslab.model.run import RunContents
+from tlslab.model.trade_off import TradeOffs, Verdict, Weighed
+
+SERVICE = "service_ms"
+
+# The quantiles of the service time, the highest first: that one is used which all trials can have.
+LATENCIES = tuple(f"{SERVICE}_p{percentage}" for percentage in (99, 95, 50))
+
+# What cells are weighed by beside their security; of all of them less is better.
+DIMENSIONS = (
+    "server_cpu_us_per_connection",
+    keep_alive.SERVER,
+    *LATENCIES,
+    "wire_bytes_per_handshake",
+    "server_memory_bytes",
+)
+
+# A difference of less than this is none when it is asked which cell is better in every dimension:
+# that of `--until` in the shipped experiments.
+TOLERANCE = 0.02
+
+
+def measured_cells(contents: RunContents) -> tuple[Measured, ...]:
+    """The cells of a run of the kind `matrix`, with a quantile of the service time by block."""
+    stopping = contents.experiment.stopping
+    replayed = None if stopping is None else replay(contents, stopping)
+    found = []
+    for judged in judged_cells(contents):
+        planned = contents.plan.blocks if replayed is None else replayed.wanted[judged.cell.key]
+        cell = judged.measured(planned, anytime=replayed is not None)
+        found.append(replace(cell, values={**cell.values, **_latencies(judged)}))
+    return tuple(found)
+
+
+def _latencies(judged: JudgedCell) -> dict[str, dict[int, float]]:
+    """Quantiles of the service time, by block; those alone that every trial has values enough for.
+
+    The times of a trial are those of its capacity run: of a server that is loaded as far as it
+    goes.
+    """
+    by_block = {
+        trial.block: Distribution.merge(parts)
+        for trial in judged.usable
+        if (parts := times([trial], TIMES[SERVICE]))
+    }
+    least = min((each.n for each in by_block.values()), default=0)
+    return {
+        name: {block: each.quantile(p) for block, each in by_block.items()}
+        for name in LATENCIES
+        if least >= needed_n(p := int(name.rpartition("_p")[2]) / 100)
+    }
+
+
+@dataclass(frozen=True)
+class _Field:
+    """Cells with the blocks that all of them have, and the draws of their means by dimension."""
+
+    cells: Sequence[Measured]
+    blocks: tuple[int, ...]
+    draws: Mapping[str, Array]
+    security: Mapping[str, int]
+
+    def names(self) -> list[str]:
+        """The cells' keys, in their order."""
+        return [cell.summary.key for cell in self.cells]
+
+
+def weigh(
+    cells: Sequence[Measured], security: Mapping[str, int], measures: Sequence[str]
+) -> TradeOffs:
+    """The cells with a security rank, by the first of the measures that all of them have.
+
+    `security` has the ranks by the cells' keys, 0 for the safest, in the order that breaks ties;
+    `measures` are tried in their order (none: the security alone decides, then nothing does).
+    """
+    wanted = [cell for key in security for cell in cells if cell.summary.key == key]
+    usable = [cell for cell in wanted if cell.summary.verdict in ("valid", "at_least")]
+    unmeasured = tuple(cell.summary.key for cell in wanted if cell not in usable)
+    measure = next((m for m in measures if usable and all(c.may_rank(m) for c in usable)), "")
+    dimensions = _dimensions(usable)
+    names = tuple(dict.fromkeys((*([measure] if measure else []), *dimensions)))
+    field = _field(usable, names, security)
+    whole = _weighed(field, names, dimensions)
+    found = TradeOffs(
+        measure=measure,
+        blocks=len(field.blocks),
+        verdict="not_measured",
+        dimensions=dimensions,
+        cells=whole,
+        contenders=(),
+        order=tuple(security),
+        unmeasured=unmeasured,
+    )
+    if not measure:
+        return found
+    if len(field.blocks) < LEAST_BLOCKS:
+        return replace(found, verdict="too_few")
+    return _ordered(found, field)
+
+
+def _dimensions(cells: Sequence[Measured]) -> tuple[str, ...]:
+    """The dimensions that all cells have; of the quantiles the highest."""
+    there = [name for name in DIMENSIONS if cells and all(c.values.get(name) for c in cells)]
+    latency = next((name for name in LATENCIES if name in there), None)
+    return tuple(name for name in there if name not in LATENCIES or name == latency)
+
+
+def _field(cells: Sequence[Measured], names: Sequence[str], security: Mapping[str, int]) -> _Field:
+    shared = [
+        {block for block, value in cell.values[name].items() if value > 0}
+        for cell in cells
+        for name in names
+    ]
+    blocks = tuple(sorted(set.intersection(*shared))) if shared else ()
+    draws = {}
+    if len(blocks) >= LEAST_BLOCKS:
+        for name in names:
+            logs = [[math.log(cell.values[name][block]) for block in blocks] for cell in cells]
+            sign = -1.0 if more_is_faster(name) else 1.0
+            draws[name] = sign * draws_of_means(np.array(logs))
+    return _Field(cells, blocks, draws, security)
+
+
+def _weighed(field: _Field, names: Sequence[str], dimensions: Sequence[str]) -> tuple[Weighed, ...]:
+    ranks = np.array([float(field.security[key]) for key in field.names()])
+    best = {name: probability_of_least(draws) for name, draws in field.draws.items()}
+    front: Array | None = None
+    if field.draws:
+        safe = np.broadcast_to(ranks, next(iter(field.draws.values())).shape)
+        front = probability_on_front([safe, *(field.draws[n] for n in dimensions)], TOLERANCE)
+    return tuple(
+        Weighed(
+            cell=cell.summary.key,
+            security=field.security[cell.summary.key],
+            values={name: _estimate(cell, name) for name in names},
+            best={name: float(probability[number]) for name, probability in best.items()},
+            on_front=None if front is None else float(front[number]),
+        )
+        for number, cell in enumerate(field.cells)
+    )
+
+
+def _estimate(cell: Measured, name: str) -> Estimate:
+    unit = (UNITS | keep_alive.UNITS).get(name, "ms")
+    return estimate(list(cell.values[name].values()), unit, cell.anytime)
+
+
+def _ordered(found: TradeOffs, field: _Field) -> TradeOffs:
+    """With the verdict and the order: the safest of those that may be the best one, and so on."""
+    draws, keys = field.draws[found.measure], field.names()
+    first = credible(probability_of_least(draws), CONFIDENCE)
+    contenders = [field.cells[number] for number in first]
+    open_ = _may_differ(contenders, found.measure)
+    verdict = _verdict(len(contenders), len(keys), open_)
+    found = replace(
+        found,
+        verdict=verdict,
+        contenders=tuple(keys[number] for number in first),
+        may_differ=open_,
+    )
+    if verdict == "cannot_tell":
+        return found
+    order, rest = [], list(range(len(keys)))
+    while rest:
+        probabilities = probability_of_least(draws[:, rest])
+        among = [rest[number] for number in credible(probabilities, CONFIDENCE)]
+        # `among` has the likeliest first: of equally safe ones that is taken.
+        chosen = min(among, key=lambda number: field.security[keys[number]])
+        order.append(keys[chosen])
+        rest.remove(chosen)
+    return replace(found, order=(*order, *found.unmeasured))
+
+
+def _verdict(contenders: int, all_: int, may_differ: float | None) -> Verdict:
+    if contenders == 1:
+        return "settled"
+    if may_differ is not None and may_differ <= EQUIVALENCE:
+        return "equal"
+    return "open" if contenders < all_ else "cannot_tell"
+
+
+def _may_differ(cells: Sequence[Measured], measure: str) -> float | None:
+    """The largest difference that is open between two of the cells; None without an interval."""
+    found = [compare(a, b, measure) for a, b in combinations(cells, 2)]
+    open_ = [None if each is None else each.may_differ for each in found]
+    known = [each for each in open_ if each is not None]
+    return max(known, default=None) if len(known) == len(open_) else None
+
+
+def ratio(cells: Sequence[Measured], one: str, other: str, measure: str) -> Estimate | None:
+    """One cell over another by a measure, paired by block; None where they share no block."""
+    by_key = {cell.summary.key: cell for cell in cells}
+    found = compare(by_key[one], by_key[other], measure)
+    if found is None:
+        return None
+    return Estimate(found.ratio, found.low, found.high, found.n, "ratio", found.method)

@@ -1,0 +1,62 @@
+"""What cells cost against each other, and how probable it is that each is the best one."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from tlslab.model.estimate import Estimate
+
+# `settled`: one cell is the best; `equal`: the cells that may be the best differ by less than the
+# margin of equivalence; `open`: some cells are excluded, between the others nothing is established;
+# `cannot_tell`: none is excluded, and they may differ by more; `too_few`: fewer blocks in common
+# than a probability needs; `not_measured`: no measure of the aim is there for all cells.
+Verdict = Literal["settled", "equal", "open", "cannot_tell", "too_few", "not_measured"]
+
+# With these the measurement does not decide: the order is that of the policies.
+UNDECIDED: tuple[Verdict, ...] = ("cannot_tell", "too_few", "not_measured")
+
+
+@dataclass(frozen=True)
+class Weighed:
+    """A cell among those that may be recommended; `security` is its rank, 0 for the safest.
+
+    `values` has the cell's estimate in each dimension that all cells have. `best` is the
+    probability, by dimension, that no other cell is better; `on_front` that no other cell is as
+    good in all dimensions and better in one. Both are empty or None with too few blocks.
+    """
+
+    cell: str
+    security: int
+    values: Mapping[str, Estimate]
+    best: Mapping[str, float]
+    on_front: float | None
+
+
+@dataclass(frozen=True)
+class TradeOffs:
+    """Cells that may be recommended, weighed against each other.
+
+    `measure` decides for the aim, empty where none does; `blocks` is how many blocks have it, and
+    all `dimensions`, of all cells. `order` is the order of preference by the aim, `contenders` are
+    those that may be the best one (95 %). `may_differ` is the largest difference, as a share, that
+    is open between contenders. `unmeasured` are cells without values, last in `order`.
+    """
+
+    measure: str
+    blocks: int
+    verdict: Verdict
+    dimensions: tuple[str, ...]
+    cells: tuple[Weighed, ...]
+    contenders: tuple[str, ...]
+    order: tuple[str, ...]
+    may_differ: float | None = None
+    unmeasured: tuple[str, ...] = ()
+
+    @property
+    def decided(self) -> bool:
+        """Whether the measurement has a say in the order."""
+        return self.verdict not in UNDECIDED
+
+    def cell(self, key: str) -> Weighed | None:
+        """The cell with this key; None for one that was not measured."""
+        return next((each for each in self.cells if each.cell == key), None)

@@ -1,0 +1,107 @@
+"""Whole files: everything that a server is to offer, and nothing that a policy objects to."""
+
+from dataclasses import replace
+
+import pytest
+
+from tlslab.advice.emit import FORMS, Offer, offer_of
+from tlslab.advice.field import unmeasured_groups, unmeasured_suites
+from tlslab.advice.grade import grade_group, grade_suite
+from tlslab.advice.policy import policies, policies_named
+from tlslab.advice.preference import Choice, Preference, Subject
+
+GROUPS = ("P-384", "X25519MLKEM768", "X25519")
+SUITES = ("TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384", "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256")
+HOSTILE = "x --> <Evil/> */ \n directive on;\r\u2028 module.exports = 1 \x1b[2J -- end"
+
+
+def preference(subject: Subject, server: str = "nginx", names: tuple[str, ...] = ()) -> Preference:
+    grade = grade_suite if subject == "suite" else grade_group
+    names = names or (SUITES if subject == "suite" else GROUPS)
+    chosen = tuple(Choice(n, p, p + 1, p + 1, grade(n), n) for p, n in enumerate(names))
+    return Preference(subject, server, "", {}, ("connections_per_s",), chosen, (), bare=True)
+
+
+def offer(subject: Subject, server: str = "nginx", measured: str = "nginx") -> Offer:
+    return offer_of(preference(subject, measured), policies(), server)
+
+
+def text(server: str, given: Offer) -> str:
+    found = FORMS[server].text(given, ())
+    assert found is not None
+    return found
+
+
+def test_what_was_not_measured_is_what_no_policy_objects_to_the_safest_first() -> None:
+    found = offer("group")
+    assert [suite.name for suite in found.suites12] == list(unmeasured_suites("1.2", policies()))
+    assert all(grade_suite(suite.name, "2").passes for suite in (*found.suites12, *found.suites13))
+    assert found.beside.startswith("Not measured: suites of TLS 1.2 and suites of TLS 1.3;")
+    groups = offer("suite").groups
+    assert [g.name for g in groups] == [
+        n for n in unmeasured_groups(policies()) if "MLKEM" not in n
+    ]
+
+
+def test_hybrids_wait_where_the_server_was_not_seen_to_do_them() -> None:
+    seen, unseen = offer("group"), offer("group", measured="reference")
+    assert [group.name for group in seen.groups] == list(GROUPS)
+    assert ([g.name for g in unseen.groups], [g.name for g in unseen.waiting]) == (
+        ["P-384", "X25519"],
+        ["X25519MLKEM768"],
+    )
+    assert "\nssl_ecdh_curve secp384r1:X25519;\n# With" in "\n" + text("nginx", unseen)
+
+
+def test_hybrids_alone_do_not_wait_and_end_tls_1_2() -> None:
+    alone = preference("group", "reference", ("X25519MLKEM768",))
+    found = offer_of(alone, policies(), "nginx")
+    assert ([g.name for g in found.groups], found.waiting) == (["X25519MLKEM768"], ())
+    assert found.versions == ("1.3",)
+    assert "ssl_protocols TLSv1.3;" in text("nginx", found)
+    assert "ssl_ciphers" not in text("nginx", found)
+
+
+def test_a_policy_alone_may_leave_tls_1_3_without_suites() -> None:
+    only = policies_named(["rfc9325"])
+    found = offer_of(preference("group"), only, "nginx")
+    assert found.versions == ("1.2",)
+    assert len(found.suites12) == 4
+
+
+@pytest.mark.parametrize("subject", ["suite", "group"])
+@pytest.mark.parametrize("server", list(FORMS))
+def test_each_server_has_a_file_or_no_such_setting(server: str, subject: Subject) -> None:
+    found = FORMS[server].text(offer(subject, server, server), ("a sentence",))
+    none = {("rwserve", "group"), ("domino", "suite")}
+    assert (found is None) == ((server, subject) in none)
+    if found is not None:
+        assert "a sentence" in found.splitlines()[0]
+        assert "CBC" not in found
+
+
+@pytest.mark.parametrize("server", [name for name in FORMS if name != "domino"])
+def test_no_sentence_can_leave_its_comment(server: str) -> None:
+    form, given = FORMS[server], offer("suite", server)
+    plain, hostile = form.text(given, ()), form.text(given, (HOSTILE,))
+    assert plain is not None
+    assert hostile is not None
+    assert hostile.endswith(plain)
+    head = hostile.removesuffix(plain).splitlines()
+    assert all(line.startswith(form.mark) for line in head)
+    if form.mark == "<!--":
+        assert all(line.count("--") == 2 and line.endswith("-->") for line in head)
+
+
+def test_caddy_says_what_go_does_not_have() -> None:
+    names = ("X448", "P-384")
+    found = offer_of(preference("group", "nginx", names), policies(), "caddy")
+    assert "\ncurves secp384r1\n" in text("caddy", found)
+    assert "Go does not have: X448." in text("caddy", found)
+    less = replace(found, suites13=found.suites13[:2])
+    assert "and has no setting for it" in text("caddy", less)
+
+
+def test_the_jvm_gets_hybrids_at_once() -> None:
+    found = offer("group", "jvm", "reference")
+    assert "-Djdk.tls.namedGroups=X25519MLKEM768,secp384r1,x25519\n" in text("jvm", found)
