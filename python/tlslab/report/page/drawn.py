@@ -1,0 +1,147 @@
+"""Figures as a page has them: drawn for every width, both axes, with and without objections."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Literal
+
+from markupsafe import Markup
+
+from tlslab.model.figure import Figure, Series
+from tlslab.report.page.names import short
+from tlslab.report.page.numbers import figure_table
+from tlslab.report.page.table import Table
+from tlslab.report.svg import draw, variants
+
+Role = Literal["picture", "figure", "half", "small"]
+
+# The widths in pixels for each role: of a phone, a tablet or a sheet of paper, a desk. Where there
+# is no drawing for a desk, the one before it serves.
+_WIDTHS: dict[Role, tuple[int, ...]] = {
+    "picture": (334, 670, 940),
+    "figure": (334, 670),
+    "half": (334, 458),
+    "small": (300,),
+}
+_NAMES = ("narrow", "middle", "wide")
+
+_HEIGHT = re.compile(r' height="([\d.]+)"')
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A drawing with the classes of those that it is for: width, axis, levels."""
+
+    classes: str
+    log: bool
+    svg: Markup
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A figure of the page; `role` decides how large it is."""
+
+    figure: Figure
+    role: Role = "figure"
+
+    @property
+    def id(self) -> str:
+        """The id of its element."""
+        return f"figure-{self.figure.id}"
+
+    @cached_property
+    def variants(self) -> tuple[Variant, ...]:
+        """All drawings, each for its readers."""
+        return tuple(self._variants())
+
+    def _variants(self) -> Iterator[Variant]:
+        for levels, figure in self._levels():
+            for axis, drawn in zip(("axis-first", "axis-other"), variants(figure), strict=True):
+                for place, width in enumerate(_WIDTHS[self.role]):
+                    if drawn is not None:
+                        classes = f"{levels} {axis} {_NAMES[place]}"
+                        yield Variant(classes, drawn.y_log, draw(drawn, width))
+
+    def _levels(self) -> Iterator[tuple[str, Figure]]:
+        figure = _shortened(self.figure)
+        deployable = deployable_of(figure)
+        yield ("levels-every" if deployable is None else "levels-all"), figure
+        if deployable is not None:
+            yield "levels-deployable", deployable
+
+    @property
+    def switchable(self) -> bool:
+        """Whether it can be drawn on the other kind of axis."""
+        return any("axis-other" in variant.classes for variant in self.variants)
+
+    @property
+    def objections(self) -> bool:
+        """Whether policies object to some of its levels."""
+        return any("levels-deployable" in variant.classes for variant in self.variants)
+
+    @property
+    def trials(self) -> bool:
+        """Whether it has the values of single trials."""
+        return any(any(series.samples) for series in self.figure.series)
+
+    @cached_property
+    def numbers(self) -> Table:
+        """The numbers behind it."""
+        return figure_table(self.figure).fitted
+
+    @property
+    def height(self) -> float:
+        """The height of the largest drawing in pixels."""
+        found = (_HEIGHT.search(str(variant.svg)) for variant in self.variants)
+        return max((float(match[1]) for match in found if match), default=0.0)
+
+    @property
+    def line(self) -> str:
+        """What it shows, in a line."""
+        what = f"{self.figure.y_title} against {self.figure.x_title}"
+        return self.figure.caption or (what if self.figure.x_title else self.figure.y_title)
+
+
+def deployable_of(figure: Figure) -> Figure | None:
+    """The ranking without what policies object to; None where that is no other figure."""
+    if figure.kind != "ranking" or not any(any(each.objections) for each in figure.series):
+        return None
+    return replace(figure, series=tuple(_without_objections(each) for each in figure.series))
+
+
+def _without_objections(series: Series) -> Series:
+    def objected(index: int) -> bool:
+        return index < len(series.objections) and bool(series.objections[index])
+
+    kept = [index for index in range(len(series.x)) if not objected(index)]
+
+    def some[T](values: tuple[T, ...]) -> tuple[T, ...]:
+        return tuple(values[index] for index in kept if index < len(values))
+
+    return replace(
+        series,
+        x=some(series.x),
+        y=some(series.y),
+        low=some(series.low),
+        high=some(series.high),
+        samples=some(series.samples),
+        bounds=some(series.bounds),
+        objections=(),
+    )
+
+
+def _shortened(figure: Figure) -> Figure:
+    """The figure with short names of suites."""
+    return replace(
+        figure,
+        title=short(figure.title),
+        series=tuple(
+            replace(
+                series,
+                name=short(series.name),
+                x=tuple(short(place) if isinstance(place, str) else place for place in series.x),
+            )
+            for series in figure.series
+        ),
+    )
