@@ -56,6 +56,17 @@ class Measured:
             return False
         return self.summary.verdict in verdicts and bool(self.values.get(estimate))
 
+    def is_bound(self, estimate: str) -> bool:
+        """Whether the generator was the limit, so that an estimate is a lower bound."""
+        of_new = self.summary.verdict == "at_least" and is_bounded(estimate)
+        return estimate in self.summary.lower_bounds or of_new
+
+    def has_place(self, estimate: str) -> bool:
+        """Whether the cell has a place in a ranking: by its value, or by a lower bound."""
+        if estimate in self.summary.unsaturated:
+            return False
+        return self.summary.verdict in ("valid", "at_least") and bool(self.values.get(estimate))
+
 
 def paired_logs(candidate: Mapping[int, float], baseline: Mapping[int, float]) -> Array:
     """ln(candidate / baseline) in each block that has a positive value of both, by block."""
@@ -84,9 +95,17 @@ def is_amount(estimate: str) -> bool:
 
 
 def compare(
-    candidate: Measured, baseline: Measured, estimate: str, study: Study | None = None
+    candidate: Measured,
+    baseline: Measured,
+    estimate: str,
+    study: Study | None = None,
+    bounds: bool = False,
 ) -> Comparison | None:
-    """Candidate over baseline, as if it were the only ratio; None when no block has both."""
+    """Candidate over baseline, as if it were the only ratio; None when no block has both.
+
+    With `bounds` a side may be a lower bound where it is the greater one: the ratio is at least
+    that. Otherwise such a ratio is not comparable.
+    """
     logs = paired_logs(candidate.values.get(estimate, {}), baseline.values.get(estimate, {}))
     if not len(logs):
         return None
@@ -94,6 +113,8 @@ def compare(
     centre, interval, method = mean_interval(logs, "log ratios", anytime)
     low, high = (None, None) if interval is None else (math.exp(interval[0]), math.exp(interval[1]))
     allowed = candidate.may_rank(estimate) and baseline.may_rank(estimate)
+    if bounds:
+        allowed = _orders(candidate, baseline, estimate, centre)
     published = None
     if study is not None and estimate in ESTIMATES:
         published = study.beside(candidate.summary.factors, baseline.summary.factors)
@@ -112,6 +133,17 @@ def compare(
         may_differ=may_differ(low, high),
     )
     return judged(found, found.p)
+
+
+def _orders(candidate: Measured, baseline: Measured, estimate: str, centre: float) -> bool:
+    """Whether a ratio (its logarithm is `centre`) can establish an order of its sides."""
+    sides = (candidate, baseline)
+    if not all(side.has_place(estimate) for side in sides):
+        return False
+    bound, other = (side.is_bound(estimate) for side in sides)
+    if bound and other:
+        return False
+    return centre > 0 if bound else centre < 0 if other else True
 
 
 def may_differ(low: float | None, high: float | None) -> float | None:

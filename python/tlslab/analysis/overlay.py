@@ -47,7 +47,7 @@ _SHOWN = (
 )
 
 # Figures of one run alone: laid over each other they would show nothing.
-_ALONE = ("over-time-", "cpu-time-")
+_ALONE = ("over-time-", "cpu-time-", "setting-")
 
 
 @dataclass(frozen=True)
@@ -254,7 +254,7 @@ def _figures(first: Side, second: Side, pairs: Sequence[Pair]) -> Iterator[Figur
         other = others.get(mine.id) or _like(mine, second.summary.figures, alone)
         if other is not None and not mine.id.startswith(_ALONE) and mine.kind == other.kind:
             yield _laid_over(first.name, mine, second.name, other)
-    if not first.summary.figures:
+    if all(figure.id.startswith("setting-") for figure in first.summary.figures):
         yield from _bars(first, second, pairs)
 
 

@@ -12,6 +12,7 @@ from tlslab.analysis.compare import Measured, compare, judged, more_is_faster, p
 from tlslab.analysis.stats.estimate import p_value
 from tlslab.analysis.stats.families import LEVEL, holm
 from tlslab.model.finding import Comparison, Place, Ranking
+from tlslab.model.setting import settings_of
 from tlslab.model.wording import difference, joined, setting_of
 
 RANKED = (
@@ -26,21 +27,20 @@ RANKED = (
 
 @dataclass(frozen=True)
 class Ranked:
-    """A cell with the best and the worst rank that the trials leave open for it."""
+    """A cell with the best and the worst rank that the trials leave open for it.
+
+    `beats` are the places, from 0, of the cells that it is detectably better than.
+    """
 
     cell: Measured
     best: int
     worst: int
+    beats: tuple[int, ...] = ()
 
 
 def settings(cells: Sequence[Measured], baseline: Mapping[str, str]) -> list[dict[str, str]]:
     """The combinations of the levels that are not compared, in the order of the cells."""
-    found: list[dict[str, str]] = []
-    for cell in cells:
-        setting = setting_of(cell.summary.factors, baseline)
-        if setting not in found:
-            found.append(setting)
-    return found
+    return settings_of((cell.summary.factors for cell in cells), baseline)
 
 
 def rankings(cells: Sequence[Measured], baseline: Mapping[str, str]) -> tuple[Ranking, ...]:
@@ -50,7 +50,10 @@ def rankings(cells: Sequence[Measured], baseline: Mapping[str, str]) -> tuple[Ra
         mates = [c for c in cells if setting_of(c.summary.factors, baseline) == setting]
         for estimate in RANKED:
             if ranked := rank(mates, estimate):
-                places = (Place(each.cell.summary.key, each.best, each.worst) for each in ranked)
+                places = (
+                    Place(each.cell.summary.key, each.best, each.worst, each.beats)
+                    for each in ranked
+                )
                 found.append(Ranking(setting, estimate, tuple(places)))
     return tuple(found)
 
@@ -60,23 +63,31 @@ def rank(cells: Iterable[Measured], estimate: str) -> tuple[Ranked, ...]:
 
     The order is by the cells' parts in an additive model of logarithms, cell and block: where all
     cells have all blocks, by their geometric means. The ranks follow from the tests of pairs.
+
+    A lower bound has its place by its value, and nothing is better than it: what it is a bound of
+    is not known. It is better than what its value is detectably above. Where all cells have bounds
+    only, there is no order.
     """
-    able = [cell for cell in cells if cell.may_rank(estimate)]
-    if not able:
+    able = [cell for cell in cells if cell.has_place(estimate)]
+    if all(cell.is_bound(estimate) for cell in able):
         return ()
     effects = _effects([cell.values[estimate] for cell in able])
     sign = -1.0 if more_is_faster(estimate) else 1.0
     order = sorted(range(len(able)), key=lambda i: sign * effects[i])
     ordered = [able[i] for i in order]
-    better, worse = [0] * len(ordered), [0] * len(ordered)
+    better = [0] * len(ordered)
+    beats: list[list[int]] = [[] for _ in ordered]
     for (a, b), found in differing(ordered, estimate).items():
         if found is None:
             continue
         first, second = (a, b) if (found.ratio > 1) == more_is_faster(estimate) else (b, a)
-        worse[first] += 1
+        beats[first].append(second)
         better[second] += 1
     n = len(ordered)
-    return tuple(Ranked(cell, 1 + better[i], n - worse[i]) for i, cell in enumerate(ordered))
+    return tuple(
+        Ranked(cell, 1 + better[i], n - len(beats[i]), tuple(sorted(beats[i])))
+        for i, cell in enumerate(ordered)
+    )
 
 
 def leaders(ranked: Sequence[Ranked]) -> list[Measured]:
@@ -92,7 +103,10 @@ def ties_words(tied: Sequence[Measured], estimate: str, name: Callable[[Measured
     best, *others = tied
     near: list[str] = []
     apart: list[str] = []
+    bounds = [cell for cell in tied if cell.is_bound(estimate)]
     for other in others:
+        if best in bounds or other in bounds:
+            continue
         found = compare(best, other, estimate)
         left = None if found is None else found.may_differ
         if found is None or left is None:
@@ -102,18 +116,25 @@ def ties_words(tied: Sequence[Measured], estimate: str, name: Callable[[Measured
         else:
             apart.append(f"{name(other)} (they may differ by up to {difference(left)})")
     text = f" It shows no difference from {joined(near)}." if near else ""
-    return text + (f" It cannot be told apart from {joined(apart)}." if apart else "")
+    text += f" It cannot be told apart from {joined(apart)}." if apart else ""
+    if bounds and others:
+        text += (
+            f" Lower bounds, because the generator was the limit: {joined(list(map(name, bounds)))}."
+        )
+    return text
 
 
 def differing(cells: Sequence[Measured], estimate: str) -> dict[tuple[int, int], Comparison | None]:
     """Every pair of the cells, by their numbers: its comparison, if it differs among all pairs.
 
-    The first over the second; None for pairs that cannot be told apart.
+    The first over the second; None for pairs that cannot be told apart. A lower bound differs where
+    it is the greater one.
     """
     pairs = list(combinations(range(len(cells)), 2))
     tested = [
         p_value(logs, cells[a].anytime or cells[b].anytime)
-        if len(logs := paired_logs(cells[a].values[estimate], cells[b].values[estimate]))
+        if not (cells[a].is_bound(estimate) and cells[b].is_bound(estimate))
+        and len(logs := paired_logs(cells[a].values[estimate], cells[b].values[estimate]))
         else None
         for a, b in pairs
     ]
@@ -123,7 +144,7 @@ def differing(cells: Sequence[Measured], estimate: str) -> dict[tuple[int, int],
         within_family = None if p is None else next(adjusted)
         # The interval may take a bootstrap: not made for pairs that do not differ anyway.
         candidate = (
-            compare(cells[a], cells[b], estimate)
+            compare(cells[a], cells[b], estimate, bounds=True)
             if within_family is not None and within_family <= LEVEL
             else None
         )

@@ -46,8 +46,9 @@ class Figure:
     """A chart: `id` is unique in its summary, letters, digits and '-' only.
 
     `ranking`: a row for each name in `x`, best first, with its value, interval and trials along a
-    horizontal axis (`x_title` heads the names, `y_title` names the value). `areas`: stacked lines
-    over time.
+    horizontal axis (`x_title` heads the names, `y_title` names the value; a logarithmic axis of
+    values is `y_log`). `areas`: stacked lines over time, each value of the slice that ends there.
+    The intervals of stacked bars are those of the single parts.
 
     A logarithmic axis has base 10. `y2_title` names the axis on the right, where a series uses it.
     Every number drawn is in the series, so that a page can list them below the chart.

@@ -150,11 +150,16 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Place:
-    """A cell's place in a ranking: the best and the worst rank that the trials leave open."""
+    """A cell's place in a ranking: the best and the worst rank that the trials leave open.
+
+    `beats` are the places, counted from 0, of the cells that it is detectably better than; older
+    summaries lack them.
+    """
 
     cell: str
     best: int
     worst: int
+    beats: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -163,7 +168,8 @@ class Ranking:
 
     Any two cells are tested against each other (Holm's adjustment within the ranking). A cell's
     best rank is one more than the number of cells that are detectably better, its worst the number
-    of cells that are not detectably worse. Cells that may not be ranked are absent.
+    of cells that are not detectably worse. A lower bound has its place by its value; nothing is
+    better than it. Cells that may not be ranked are absent.
     """
 
     setting: Mapping[str, str]

@@ -31,6 +31,8 @@ def made_parts(summary: Summary) -> list[RenderableType]:
     for table in summary.tables:
         parts += _grid(table.title, table.caption, table_grid(table))
     for figure in summary.figures:
+        if figure.id.startswith(view.OF_SECTIONS):
+            continue
         grid = figure_grid(figure)
         if len(grid.rows) <= _ROWS and len(grid.columns) <= _COLUMNS:
             unit = f"{figure.y_title}. " if figure.y_title not in " ".join(grid.columns) else ""

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from tlslab.model.estimate import Estimate
+from tlslab.model.estimates import MICRO as MICRO
 from tlslab.model.finding import (
     CellSummary,
     Comparison,
@@ -43,7 +44,8 @@ VERDICTS = {
     "failed": "failed",
 }
 
-MICRO = "µs"
+# How the ids of the figures of a section begin.
+OF_SECTIONS = "setting-"
 
 # The most cells that a warning names.
 _NAMED = 3

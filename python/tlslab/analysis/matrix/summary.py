@@ -11,6 +11,7 @@ from tlslab.analysis.kinds import ANALYSTS
 from tlslab.analysis.matrix.ab import ab_block
 from tlslab.analysis.matrix.cells import JudgedCell, judged_cells
 from tlslab.analysis.matrix.ended import ended
+from tlslab.analysis.matrix.figures import figures
 from tlslab.analysis.matrix.findings import findings, short_measurements
 from tlslab.analysis.measures import UNITS, server_cost_us
 from tlslab.analysis.published import load_order, load_study
@@ -60,6 +61,7 @@ def summarise(contents: RunContents) -> Summary:
     beside = servers_study(cells, study)
     short = short_measurements(contents.trials)
     suites = _suites(contents, cells)
+    ranked = rankings(cells, experiment.baseline)
     return Summary(
         experiment=summarise_experiment(contents, asdict(contents.experiment.workload)),
         environment=contents.environment,
@@ -77,8 +79,8 @@ def summarise(contents: RunContents) -> Summary:
                 else [ended(contents, stopping, replayed)]
             ),
         ),
-        rankings=rankings(cells, experiment.baseline),
-        figures=(*beside.figures, *suites.figures),
+        rankings=ranked,
+        figures=(*figures(cells, experiment.baseline, ranked), *beside.figures, *suites.figures),
         tables=(*beside.tables, *suites.tables),
         server_side=server_side_facts(contents.trials),
     )

@@ -1,0 +1,197 @@
+"""The figures of each setting: its cells ranked, what a connection costs, processor use over time.
+
+A setting's figures are `setting-N-...`, N as its place among `settings`, from 1.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from tlslab.analysis import keep_alive
+from tlslab.analysis.compare import Measured
+from tlslab.analysis.matrix.findings import CLIENT, RATE, SERVER
+from tlslab.analysis.ranking import settings
+from tlslab.model.estimate import Estimate
+from tlslab.model.estimates import MICRO, estimate_name, shown
+from tlslab.model.figure import Figure, Series
+from tlslab.model.finding import CpuSeries, Ranking
+from tlslab.model.stopping import LEAST_BLOCKS
+from tlslab.model.wording import cell_label, setting_of
+
+# What cells are ranked by, and the part of the id of its figure.
+RANKED = {
+    RATE: "rate",
+    keep_alive.REQUESTS: "requests",
+    SERVER: "server-ranking",
+    CLIENT: "client-ranking",
+}
+
+# Estimates that are drawn only where no rate ranks the cells.
+_ONLY_ALONE = (SERVER, CLIENT)
+
+# Beyond this ratio between the ends of an axis it is logarithmic.
+_LOG_RANGE = 20.0
+
+_COSTS = {"server": SERVER, "client": CLIENT}
+
+_PARTS = ("user", "system")
+
+_BOUND = (
+    " ≥: a lower bound, because the generator was the limit; nothing ranks above it unless it is "
+    "measured to be faster."
+)
+
+
+def figure_id(number: int, what: str) -> str:
+    """The id of a setting's figure; `number` counts from 1."""
+    return f"setting-{number}-{what}"
+
+
+def figures(
+    cells: Sequence[Measured], baseline: Mapping[str, str], ranked: Sequence[Ranking]
+) -> tuple[Figure, ...]:
+    """All of them, setting by setting."""
+    found: list[Figure] = []
+    for number, setting in enumerate(settings(cells, baseline), start=1):
+        mates = [c for c in cells if setting_of(c.summary.factors, baseline) == setting]
+        drawn = Drawn(number, setting, baseline, mates)
+        found += drawn.rankings([each for each in ranked if each.setting == setting])
+        found += drawn.costs()
+        found += drawn.use()
+    return tuple(found)
+
+
+class Drawn:
+    """Draws the cells of one setting, in the order of its first ranking."""
+
+    def __init__(
+        self,
+        number: int,
+        setting: Mapping[str, str],
+        baseline: Mapping[str, str],
+        cells: Sequence[Measured],
+    ) -> None:
+        self._number = number
+        self._where = cell_label(setting)
+        self._varied = tuple(baseline)
+        self._cells = list(cells)
+
+    def rankings(self, ranked: Sequence[Ranking]) -> Iterator[Figure]:
+        """One for each rate that orders the cells, or has bounds of them; else one by cost."""
+        by_estimate = {each.estimate: each for each in ranked}
+        by_key = {cell.summary.key: cell for cell in self._cells}
+        drawn = [name for name in RANKED if name in by_estimate]
+        rated = [name for name in drawn if name not in _ONLY_ALONE]
+        for name in rated or drawn[:1]:
+            ordered = [by_key[key] for key in by_estimate[name].cells]
+            yield self._ranking(name, ordered)
+        if RATE not in by_estimate and (bounded := self._bounded()):
+            yield self._ranking(RATE, bounded)
+        if drawn:
+            self._order(by_estimate[drawn[0]].cells)
+
+    def _bounded(self) -> list[Measured]:
+        """Cells of which all that is known are lower bounds, the greatest first."""
+        found = [cell for cell in self._cells if cell.has_place(RATE)]
+        return sorted(found, key=lambda cell: -cell.summary.estimates[RATE].value)
+
+    def _order(self, keys: Sequence[str]) -> None:
+        place = {key: number for number, key in enumerate(keys)}
+        self._cells.sort(key=lambda cell: place.get(cell.summary.key, len(place)))
+
+    def _name(self, cell: Measured) -> str:
+        levels = cell.summary.factors
+        return cell_label({name: levels[name] for name in self._varied})
+
+    def _ranking(self, estimate: str, ordered: Sequence[Measured]) -> Figure:
+        values = [_drawn(cell.summary.estimates[estimate]) for cell in ordered]
+        known = [value.value for value in values if value.value > 0]
+        bounds = tuple(cell.is_bound(estimate) for cell in ordered)
+        name = estimate_name(estimate)
+        series = Series(
+            name=name,
+            x=tuple(map(self._name, ordered)),
+            y=tuple(value.value for value in values),
+            low=tuple(value.low for value in values),
+            high=tuple(value.high for value in values),
+            samples=tuple(_samples(cell, estimate) for cell in ordered),
+            bounds=bounds,
+        )
+        few = any(value.low is None for value in values)
+        return Figure(
+            id=figure_id(self._number, RANKED[estimate]),
+            title=f"{name[:1].upper()}{name[1:]}: {self._where}",
+            caption=(
+                "A dot for each trial, and their geometric mean"
+                + ("." if few else " with its interval of 95 %.")
+                + (_BOUND if any(bounds) else "")
+            ),
+            kind="ranking",
+            x_title=", ".join(self._varied),
+            y_title=name + (f", {MICRO}" if estimate in _ONLY_ALONE else ""),
+            series=(series,),
+            y_log=bool(known) and max(known) > _LOG_RANGE * min(known),
+        )
+
+    def costs(self) -> Iterator[Figure]:
+        """What a new connection costs each side, in the program and in the kernel."""
+        for side, name in _COSTS.items():
+            able = [cell for cell in self._cells if f"{name}_system" in cell.summary.estimates]
+            if not able:
+                continue
+            yield Figure(
+                id=figure_id(self._number, f"{side}-cost"),
+                title=f"{_capital(estimate_name(name))}: {self._where}",
+                caption=(
+                    "Of the client that verifies everything: user, in the program; system, in the "
+                    "kernel."
+                    if side == "client"
+                    else "User: in the program; system: in the kernel."
+                ),
+                kind="stacked_bars",
+                x_title=", ".join(self._varied),
+                y_title=f"{MICRO} of processor time for a new connection",
+                series=tuple(self._part(able, f"{name}_{part}", part) for part in _PARTS),
+            )
+
+    def _part(self, cells: Sequence[Measured], estimate: str, part: str) -> Series:
+        values = [_drawn(cell.summary.estimates[estimate]) for cell in cells]
+        return Series(
+            name=part,
+            x=tuple(map(self._name, cells)),
+            y=tuple(value.value for value in values),
+            low=tuple(value.low for value in values),
+            high=tuple(value.high for value in values),
+        )
+
+    def use(self) -> Iterator[Figure]:
+        """Processor use over the time of the measurement: for each cell its server and client."""
+        for index, cell in enumerate(self._cells, start=1):
+            for side, over in cell.summary.cpu_over_time.items():
+                yield Figure(
+                    id=figure_id(self._number, f"use-{index}-{side}"),
+                    title=f"{self._name(cell)}: {side}, {self._where}",
+                    caption="Mean over the trials, in slices of a fifth of a second.",
+                    kind="areas",
+                    x_title="seconds of measurement",
+                    y_title="processors in use",
+                    series=tuple(_area(over, part) for part in _PARTS),
+                )
+
+
+def _area(over: CpuSeries, part: str) -> Series:
+    return Series(part, over.at_s, getattr(over, part))
+
+
+def _drawn(found: Estimate) -> Estimate:
+    """As it is drawn: an interval of too few trials says nothing, the dots say all."""
+    given = shown(found)
+    few = found.n < LEAST_BLOCKS
+    low, high = (None, None) if few else (given.low, given.high)
+    return Estimate(given.value, low, high, found.n, given.unit, found.method)
+
+
+def _samples(cell: Measured, estimate: str) -> tuple[float, ...]:
+    return tuple(value for _, value in sorted(cell.values[estimate].items()))
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]

@@ -1,0 +1,20 @@
+"""Settings: the combinations of the levels that a run does not compare."""
+
+from collections.abc import Iterable, Mapping
+
+from tlslab.model.wording import setting_of
+
+
+def settings_of(
+    cells: Iterable[Mapping[str, str]], baseline: Mapping[str, str]
+) -> list[dict[str, str]]:
+    """Those of cells with these levels, each once, in the order of the cells.
+
+    Their numbers, from 1, are in the ids of figures and sections: `setting-1-rate`.
+    """
+    found: list[dict[str, str]] = []
+    for levels in cells:
+        setting = setting_of(levels, baseline)
+        if setting not in found:
+            found.append(setting)
+    return found

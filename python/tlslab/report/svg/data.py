@@ -1,0 +1,147 @@
+"""The series of a figure made ready for drawing: sanitised names, finite numbers, equal lengths."""
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import TypeVar
+
+from tlslab.model.figure import Figure, Series
+from tlslab.report.svg.figures import exact, range_text
+from tlslab.report.svg.markup import clean
+
+# The palette has this many colours, and as many shapes and textures (charts.css).
+COLOURS = 8
+
+# A name is shortened before it is measured.
+_NAME = 120
+
+T = TypeVar("T")
+
+# Floating-point arithmetic on the way to pixels must not overflow.
+_LARGEST = 1e300
+
+
+@dataclass(frozen=True)
+class Point:
+    """One value: `x` is its place or name, `y` None where the value is missing."""
+
+    x: float | str
+    y: float | None
+    low: float | None = None
+    high: float | None = None
+    samples: tuple[float, ...] = ()
+    bound: bool = False
+    objection: str = ""
+
+    @property
+    def words(self) -> str:
+        """The value with all that is known of it, as hovering shows it."""
+        if self.y is None:
+            return "no value"
+        low, high = (None, None) if self.bound else (self.low, self.high)
+        text = f"{'≥ ' if self.bound else ''}{range_text(self.y, low, high)}"
+        return f"{text}; {self.objection}" if self.objection else text
+
+    @property
+    def numbers(self) -> Iterator[float]:
+        """All numbers that an axis needs room for."""
+        yield from self.samples
+        yield from (each for each in (self.y, self.low, self.high) if each is not None)
+
+
+@dataclass(frozen=True)
+class Line:
+    """A series: `index` chooses its colour, shape and texture, equal for series of one name."""
+
+    name: str
+    index: int
+    points: tuple[Point, ...]
+    axis: int = 1
+    dashed: bool = False
+
+    @property
+    def colour(self) -> str:
+        """The class of its colour."""
+        return f"c{self.index % COLOURS + 1}"
+
+    @property
+    def shape(self) -> int:
+        """Of its marks and its texture: another one where a colour comes again."""
+        return (self.index + self.index // COLOURS) % COLOURS
+
+    @property
+    def intervals(self) -> bool:
+        """Whether any value has an interval."""
+        return any(point.low is not None and point.high is not None for point in self.points)
+
+    @property
+    def reference(self) -> bool:
+        """Whether the series is a line to compare with: dashed, two values, nothing else."""
+        return (
+            self.dashed
+            and len(self.points) == 2
+            and not self.intervals
+            and not any(point.samples for point in self.points)
+        )
+
+
+def lines_of(figure: Figure) -> tuple[Line, ...]:
+    """The series of a figure, ready to be drawn."""
+    names = list(dict.fromkeys(series.name for series in figure.series))
+    return tuple(
+        Line(
+            clean(series.name, _NAME),
+            names.index(series.name),
+            tuple(_points(series)),
+            series.axis,
+            series.dashed,
+        )
+        for series in figure.series
+    )
+
+
+def _points(series: Series) -> Iterator[Point]:
+    for index, (x, y) in enumerate(zip(series.x, series.y, strict=True)):
+        place = clean(x, _NAME) if isinstance(x, str) else _finite(x)
+        if place is None:
+            continue
+        samples = _at(series.samples, index, ())
+        yield Point(
+            place,
+            _finite(y),
+            _finite(_at(series.low, index, None)),
+            _finite(_at(series.high, index, None)),
+            tuple(each for each in map(_finite, samples) if each is not None),
+            _at(series.bounds, index, False),
+            clean(_at(series.objections, index, "")),
+        )
+
+
+def _at(values: Sequence[T], index: int, default: T) -> T:
+    return values[index] if index < len(values) else default
+
+
+def _finite(value: float | None) -> float | None:
+    if value is None or not math.isfinite(value) or abs(value) > _LARGEST:
+        return None
+    return float(value)
+
+
+def numbers_of(lines: Iterable[Line], axis: int = 1) -> list[float]:
+    """All numbers that an axis needs room for."""
+    points = chain.from_iterable(line.points for line in lines if line.axis == axis)
+    return [number for point in points for number in point.numbers]
+
+
+def places_of(lines: Iterable[Line]) -> list[float | str]:
+    """The distinct places of all series: numbers in order, names in the order of their series."""
+    places = list(dict.fromkeys(point.x for line in lines for point in line.points))
+    if any(isinstance(place, str) for place in places):
+        return [exact(place) for place in places]
+    return sorted(places, key=float)
+
+
+def named(lines: Iterable[Line]) -> bool:
+    """Whether the places are names."""
+    return any(isinstance(point.x, str) for line in lines for point in line.points)

@@ -1,0 +1,198 @@
+"""The frame of charts with a vertical axis of numbers: titles, ticks, grid, labelled lines.
+
+Titles of axes lie above their axis, unturned: nothing is turned by 90 degrees.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from markupsafe import Markup
+
+from tlslab.model.figure import Figure
+from tlslab.report.svg.data import Line, named, numbers_of, places_of
+from tlslab.report.svg.keys import Key, keys
+from tlslab.report.svg.markup import clean, path, tag
+from tlslab.report.svg.notes import Note, labelled
+from tlslab.report.svg.scales import Scale, scale
+from tlslab.report.svg.words import LINE, fold, width_of, written
+
+# Pixels: around the plot, between ticks, between a tick's label and the axis.
+_EDGE = 6.0
+_GAP = 8.0
+_INSET = 12.0
+_BELOW = 18.0
+_SPACING_Y = 44.0
+_SPACING_X = 76.0
+
+
+@dataclass(frozen=True)
+class Plane:
+    """A frame that is drawn, and its scales: `y` has one for each axis, `places` are names."""
+
+    x: Scale
+    y: tuple[Scale, Scale]
+    places: tuple[str, ...]
+    slot: float
+    top: float
+    bottom: float
+    height: float
+    frame: Markup
+
+    def at(self, place: float | str) -> float:
+        """The place of a number or a name in pixels."""
+        if isinstance(place, str) or self.places:
+            name = place if isinstance(place, str) else f"{place:.15g}"
+            return self.x(float(self.places.index(name)))
+        return self.x(place)
+
+
+def plot_height(width: float) -> float:
+    """The height of the plot: flatter where there is room."""
+    return 210.0 if width < 500 else 280.0 if width < 900 else 330.0
+
+
+def plane(
+    figure: Figure,
+    lines: Sequence[Line],
+    width: float,
+    entries: Sequence[Key],
+    values: tuple[Sequence[float], Sequence[float]] | None = None,
+    bars: bool = False,
+) -> Plane:
+    """The frame for series. `values` are the numbers of both axes, where these are not the series'.
+
+    `bars`: zero belongs to the vertical axis, and half a bar has room beside the outer ones.
+    """
+    first, second = values or (numbers_of(lines, 1), numbers_of(lines, 2))
+    tall = plot_height(width)
+    left_y = _vertical(first, tall, figure.y_log, bars)
+    right_y = _vertical(second, tall, figure.y_log, bars) if second else None
+    left = _EDGE + max((width_of(left_y.text(tick)) for tick in left_y.ticks), default=0) + _GAP
+    right = width - _INSET
+    if right_y is not None:
+        labels = max((width_of(right_y.text(tick)) for tick in right_y.ticks), default=0)
+        right = width - _EDGE - labels - _GAP
+    x, places, slot = _horizontal(figure, lines, left, right, bars)
+
+    legend, y = keys(entries, width)
+    titles, y = _titles(figure, width, y, right_y is not None)
+    notes, lanes = labelled(_notes(figure, x, places), left, width)
+    top = y + (lanes + 11 if lanes else 6)
+    bottom = top + tall
+    left_y = replace(left_y, start=bottom, end=top)
+    parts = [legend, titles, _grid(left_y, left, right), *notes(top, bottom)]
+    parts += _y_labels(left_y, left - _GAP, "e")
+    if right_y is not None:
+        right_y = replace(right_y, start=bottom, end=top)
+        parts += _y_labels(right_y, right + _GAP, None)
+    parts.append(tag("path", class_="ax", d=path("M", left, bottom, "H", right)))
+    below = _x_labels(x, places, slot, bottom, width)
+    parts.append(below)
+    title = fold(clean(figure.x_title), width - left - _EDGE)
+    end = bottom + _BELOW
+    if figure.x_title:
+        parts.append(written(title, left, end + LINE, "t"))
+        end += LINE * len(title)
+    frame = tag("g", *parts, class_="frame")
+    return Plane(x, (left_y, right_y or left_y), places, slot, top, bottom, end + _EDGE, frame)
+
+
+def _vertical(numbers: Sequence[float], tall: float, log: bool, bars: bool) -> Scale:
+    zero = bars or not numbers or min(numbers) >= 0
+    return scale(numbers, tall, 0, log, _SPACING_Y, zero=zero)
+
+
+def _horizontal(
+    figure: Figure, lines: Sequence[Line], left: float, right: float, bars: bool
+) -> tuple[Scale, tuple[str, ...], float]:
+    """The horizontal scale, the names on it, and the room of one place in pixels."""
+    found = places_of(lines)
+    if named(lines):
+        half = (right - left) / max(1, len(found)) / 2
+        last = max(1.0, len(found) - 1.0)
+        whole = Scale(0.0, last, left + half, right - half, False, (), 1.0)
+        return whole, tuple(str(place) for place in found), 2 * half
+    numbers = [float(place) for place in found]
+    inset = _INSET
+    if bars:
+        inset = max(inset, (right - left) / max(1, len(numbers)) / 2)
+    numbers += [mark.x for mark in figure.marks if math.isfinite(mark.x)]
+    x = scale(numbers, left + inset, right - inset, figure.x_log, _SPACING_X, tight=True)
+    drawn = sorted({x(number) for number in numbers if x.holds(number)})
+    gaps = [b - a for a, b in pairwise(drawn)]
+    return x, (), min([2 * inset, *gaps])
+
+
+def _titles(figure: Figure, width: float, y: float, both: bool) -> tuple[Markup, float]:
+    """Titles of the vertical axes above them, and where they end."""
+    left, right = clean(figure.y_title), clean(figure.y2_title) if both else ""
+    room = width - 2 * _EDGE
+    lines = [fold(left, room)] if left else [()]
+    if left and right and width_of(left) + width_of(right) + 2 * _GAP > room:
+        half = room / 2 - _GAP
+        lines = [fold(left, half, 3), fold(right, half, 3)]
+    elif right:
+        lines = [*lines, (right,)] if left else [(), fold(right, room)]
+    depth = max(len(each) for each in lines)
+    parts = []
+    for index, each in enumerate(lines):
+        if each:
+            base = y + LINE * (depth - len(each) + 1) - 3
+            x, anchor = ((0.0, None), (width - 1, "end"))[index]
+            parts.append(written(each, x, base, "t", anchor))
+    return tag("g", *parts), y + LINE * depth + 4
+
+
+def _notes(figure: Figure, x: Scale, places: tuple[str, ...]) -> list[Note]:
+    if places:
+        return []
+    return [
+        Note(mark.x, x(mark.x), clean(mark.label, 80))
+        for mark in figure.marks
+        if math.isfinite(mark.x) and x.holds(mark.x)
+    ]
+
+
+def _grid(y: Scale, left: float, right: float) -> Markup:
+    steps = "".join(path("M", left, y(tick), "H", right) for tick in y.ticks)
+    return tag("path", class_="gr", d=steps) if steps else Markup("")
+
+
+def _y_labels(y: Scale, x: float, anchor: str | None) -> list[Markup]:
+    """Labels of the ticks; those too near to the one below are left out."""
+    parts: list[Markup] = []
+    last = float("inf")
+    for tick in y.ticks:
+        place = y(tick)
+        if last - place >= LINE + 1:
+            parts.append(tag("text", y.text(tick), x=x, y=place + 4, class_=anchor))
+            last = place
+    return parts
+
+
+def _x_labels(
+    x: Scale, places: tuple[str, ...], slot: float, bottom: float, width: float
+) -> Markup:
+    parts: list[Markup] = []
+    end = 0.0
+    base = bottom + _BELOW - 2
+    for place, text, full in _x_texts(x, places, slot):
+        half = width_of(text) / 2
+        middle = min(max(place, half + 1), width - half - 1)
+        if middle - half < end or not text:
+            continue
+        end = middle + half + _GAP
+        parts.append(tag("path", class_="ax", d=path("M", place, bottom, "v", 4)))
+        parts.append(written((text,), middle, base, None, "middle", full))
+    return tag("g", *parts)
+
+
+def _x_texts(x: Scale, places: tuple[str, ...], slot: float) -> list[tuple[float, str, str]]:
+    if not places:
+        return [(x(tick), x.text(tick), "") for tick in x.ticks]
+    return [
+        (x(float(index)), fold(name, max(slot - _GAP, 24), 1)[0], name)
+        for index, name in enumerate(places)
+    ]

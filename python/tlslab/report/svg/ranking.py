@@ -1,0 +1,125 @@
+"""A ranking: a row for each name, best first, with value, interval and trials along an axis."""
+
+from collections.abc import Sequence
+
+from markupsafe import Markup
+
+from tlslab.model.figure import Figure
+from tlslab.model.wording import range_words
+from tlslab.report.svg.data import Line, Point, lines_of, numbers_of
+from tlslab.report.svg.figures import exact, value_text
+from tlslab.report.svg.keys import (
+    Key,
+    line_key,
+    sign_keys,
+)
+from tlslab.report.svg.markup import joined, path, tag
+from tlslab.report.svg.rows import WIDE, Row, Rows, rows
+from tlslab.report.svg.symbols import ARROW, arrow, dots, hover, marked, shape, sign, whisker
+
+# The height of a mark's track within its row, in pixels.
+_TRACK = 14.0
+
+# Below this share of the largest value the least one is far enough from it to show zero.
+_NEAR_ZERO = 0.5
+
+Placed = tuple[Line, Point]
+
+
+def draw_ranking(figure: Figure, width: float) -> tuple[Markup, float]:
+    """The chart of a figure of the kind `ranking`, and its height."""
+    lines = lines_of(figure)
+    content = _by_name(lines)
+    points = [point for held in content for _, point in held]
+    numbers = numbers_of(lines)
+    objections = any(point.objection for point in points)
+    frame = rows(
+        figure,
+        _entries(lines),
+        [_row(held, len(lines) == 1, width >= WIDE) for held in content],
+        numbers,
+        width,
+        zero=bool(numbers) and 0 <= min(numbers) <= _NEAR_ZERO * max(numbers),
+        signs=objections,
+        arrows=ARROW if any(point.bound for point in points) else 0.0,
+    )
+    parts = [frame.frame, _guides(frame, content)]
+    for top, held in zip(frame.tops, content, strict=True):
+        for index, (line, point) in enumerate(held):
+            parts.append(_mark(line, point, frame, top + _TRACK * (index + 0.5), len(lines) > 1))
+    return joined(parts), frame.height
+
+
+def _by_name(lines: Sequence[Line]) -> list[list[Placed]]:
+    """The values of each name, in the order of the names; a name twice has two rows."""
+    found: dict[tuple[str, int], list[Placed]] = {}
+    for line in lines:
+        seen: dict[str, int] = {}
+        for point in line.points:
+            name = exact(point.x)
+            seen[name] = seen.get(name, 0) + 1
+            found.setdefault((name, seen[name]), []).append((line, point))
+    return list(found.values())
+
+
+def _row(held: Sequence[Placed], alone: bool, wide: bool) -> Row:
+    """The row of a name; values are written where there is one series alone."""
+    point = held[0][1]
+    muted = all(point.objection for _, point in held)
+    depth = _TRACK * len(held)
+    if not alone:
+        return Row(exact(point.x), depth, muted=muted)
+    beside = ""
+    if wide and not point.bound and point.low is not None and point.high is not None:
+        beside = range_words(value_text(point.low), value_text(point.high))
+    return Row(exact(point.x), depth, ((_TRACK / 2, _value(point), beside),), muted)
+
+
+def _value(point: Point) -> str:
+    if point.y is None:
+        return "–"
+    return f"≥ {value_text(point.y)}" if point.bound else value_text(point.y)
+
+
+def _entries(lines: Sequence[Line]) -> list[Key]:
+    """Keys of what occurs; a series alone needs none of its own."""
+    entries = []
+    if len(lines) > 1:
+        entries = [line_key(line, points=True, joined_up=False) for line in lines if line.name]
+    return [*entries, *sign_keys(lines)]
+
+
+def _guides(frame: Rows, content: Sequence[Sequence[Placed]]) -> Markup:
+    """A fine line through each row, from the name to the value."""
+    steps = "".join(
+        path("M", frame.left, top + _TRACK * len(held) / 2, "H", frame.right)
+        for top, held in zip(frame.tops, content, strict=True)
+    )
+    return tag("path", class_="gd", d=steps) if steps else Markup("")
+
+
+def _mark(line: Line, point: Point, frame: Rows, y: float, several: bool) -> Markup:
+    """Trials, interval, mark, arrow and sign of a value, in this order from below."""
+    x = frame.x
+    parts: list[Markup] = []
+    held = [value for value in point.samples if x.holds(value)]
+    if held:
+        parts.append(dots([(x(value), y) for value in held], held, exact(point.x)))
+    if point.y is not None and x.holds(point.y):
+        if point.low is not None and point.high is not None and not point.bound:
+            parts.append(whisker(x(point.low), x(point.high), y))
+        hollow = line.dashed or point.bound
+        mark = shape(
+            line.shape,
+            x(point.y),
+            y,
+            hover(line, point, several),
+            class_="o" if hollow else "p",
+            **marked(line, point),
+        )
+        parts.append(mark)
+        if point.bound:
+            parts.append(arrow(x(point.y), y))
+    if point.objection:
+        parts.append(sign(frame.sign, y, tag("title", f"{exact(point.x)}: {point.objection}")))
+    return tag("g", *parts, class_="mu" if point.objection else line.colour)

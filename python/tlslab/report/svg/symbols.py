@@ -1,0 +1,128 @@
+"""Marks of a chart: shapes of points, whiskers, arrows, signs, textures of areas."""
+
+from collections.abc import Sequence
+
+from markupsafe import Markup
+
+from tlslab.report.svg.data import COLOURS, Line, Point
+from tlslab.report.svg.figures import exact
+from tlslab.report.svg.markup import path, tag
+
+# Half the size of a point's mark, and half the width of a whisker's cap.
+RADIUS = 4.0
+_CAP = 3.0
+
+# How far the arrow of a lower bound reaches, from the middle of its mark.
+ARROW = 17.0
+_HEAD = 3.5
+
+# Shapes after the circle, as steps from their middle for a radius of 1; of about equal area.
+_SHAPES: tuple[Sequence[tuple[float, float]], ...] = (
+    (),
+    ((-0.9, -0.9), (1.8, 0), (0, 1.8), (-1.8, 0)),
+    ((0, -1.15), (1.15, 2.05), (-2.3, 0)),
+    ((0, -1.25), (1.25, 1.25), (-1.25, 1.25), (-1.25, -1.25)),
+    ((0, 1.15), (1.15, -2.05), (-2.3, 0)),
+    ((-0.35, -1.1), (0.7, 0), (0, 0.75), (0.75, 0), (0, 0.7), (-0.75, 0), (0, 0.75), (-0.7, 0),
+     (0, -0.75), (-0.75, 0), (0, -0.7), (0.75, 0)),
+    ((-0.6, -1.05), (1.2, 0), (0.6, 1.05), (-0.6, 1.05), (-1.2, 0), (-0.6, -1.05)),
+    ((-1.1, -1.1), (2.2, 0), (-2.2, 2.2), (2.2, 0)),
+)  # fmt: skip
+
+# Lines of a texture, in a square of 8 pixels; the first is plain.
+_TEXTURES = (
+    "",
+    "M-2 2 2-2M-1 9 9-1M6 10 10 6",
+    "M2 2h.1M6 6h.1",
+    "M-2 6 2 10M-1-1 9 9M6-2 10 2",
+    "M0 2h8M0 6h8",
+    "M0 0 8 8M8 0 0 8",
+    "M2 0v8M6 0v8",
+    "M0 4h8M4 0v8",
+)
+_SQUARE = 8.0
+
+
+def marked(line: Line, point: Point, place: str | float | None = None) -> dict[str, str]:
+    """The attributes by which a script knows a mark."""
+    return {
+        "data_name": line.name,
+        "data_x": exact(point.x if place is None else place),
+        "data_y": "" if point.y is None else exact(point.y),
+    }
+
+
+def hover(line: Line, point: Point, several: bool) -> Markup:
+    """The title of a mark: what it says without a script."""
+    head = f"{line.name}, {exact(point.x)}" if several and line.name else exact(point.x)
+    return tag("title", f"{head}: {point.words}")
+
+
+def shape(kind: int, x: float, y: float, *content: str, **attributes: str | None) -> Markup:
+    """A mark of a point; `kind` 0 is a circle."""
+    if kind == 0:
+        return tag("circle", *content, cx=x, cy=y, r=RADIUS, **attributes)
+    first, *others = _SHAPES[kind]
+    steps: list[str | float] = ["M", x + first[0] * RADIUS, y + first[1] * RADIUS, "l"]
+    steps += [step * RADIUS for pair in others for step in pair]
+    return tag("path", *content, d=f"{path(*steps)}z", **attributes)
+
+
+def whisker(x1: float, x2: float, y: float, lying: bool = True, colour: str = "w") -> Markup:
+    """An interval with caps, at `y` from `x1` to `x2`; standing: at x `y` from y `x1` to `x2`."""
+    cap = 2 * _CAP
+    if lying:
+        steps = path("M", x1, y - _CAP, "v", cap, "m", 0, -_CAP, "H", x2, "m", 0, -_CAP, "v", cap)
+    else:
+        steps = path("M", y - _CAP, x1, "h", cap, "m", -_CAP, 0, "V", x2, "m", -_CAP, 0, "h", cap)
+    return tag("path", class_=colour, d=steps)
+
+
+def arrow(x: float, y: float, lying: bool = True) -> Markup:
+    """Of a lower bound: from the edge of its mark to where more may be, right or up."""
+    length = ARROW - RADIUS - 1
+    if lying:
+        steps = path("M", x + RADIUS + 1, y, "h", length, "m", -_HEAD, -_HEAD, "l", _HEAD, _HEAD)
+        steps += path("l", -_HEAD, _HEAD)
+    else:
+        steps = path("M", x, y - RADIUS - 1, "v", -length, "m", -_HEAD, _HEAD, "l", _HEAD, -_HEAD)
+        steps += path("l", _HEAD, _HEAD)
+    return tag("path", class_="w", d=steps)
+
+
+def dots(places: Sequence[tuple[float, float]], values: Sequence[float], name: str) -> Markup:
+    """Trials as one path: a line of no length with round ends is a dot."""
+    steps = "".join(f"{path('M', x, y)}h0" for x, y in places)
+    text = " ".join(exact(value) for value in values)
+    return tag("path", class_="tr", d=steps, data_name=name, data_samples=text)
+
+
+def sign(x: float, y: float, *content: str) -> Markup:
+    """The sign of an objection: a triangle with a stroke and a dot."""
+    triangle = tag("path", d=path("M", x, y - 5.5, "l", 6, 10.5, "h", -12, "z"))
+    stroke = tag("path", d=f"{path('M', x, y - 1.7)}v3{path('m', 0, 2)}v.1")
+    return tag("g", *content, triangle, stroke, class_="sg")
+
+
+def textures(prefix: str, lines: Sequence[Line]) -> Markup:
+    """Definitions of the textures that the series need, once for each colour and texture."""
+    found = {(line.colour, line.shape): line for line in lines if line.shape % COLOURS}
+    patterns = (
+        tag(
+            "pattern",
+            tag("rect", width=_SQUARE, height=_SQUARE, class_="f"),
+            tag("path", d=_TEXTURES[line.shape], class_="tx"),
+            id=f"{prefix}-{colour}-{kind}",
+            width=_SQUARE,
+            height=_SQUARE,
+            patternUnits="userSpaceOnUse",
+            class_=colour,
+        )
+        for (colour, kind), line in found.items()
+    )
+    return tag("defs", *patterns) if found else Markup("")
+
+
+def filling(prefix: str, line: Line) -> str | None:
+    """The `fill` of the bars of a series: its texture, or nothing where the class gives one."""
+    return f"url(#{prefix}-{line.colour}-{line.shape})" if line.shape else None

@@ -1,0 +1,106 @@
+"""Texts of a chart: how wide they are, folded and shortened so that they fit.
+
+No font is known when the page is made. The widths are those of DejaVu Sans, which is as wide as
+Verdana and wider than the other fonts of `charts.css`: a text takes less room than is kept for it.
+"""
+
+import re
+import unicodedata
+
+from markupsafe import Markup
+
+from tlslab.report.svg.markup import joined, tag
+
+# The size of all texts, and the height of a line of several, in pixels (charts.css).
+SIZE = 12
+LINE = 15
+
+# The highest and lowest point of letters, above and below the base line, in pixels.
+ASCENT = 11
+DESCENT = 3
+
+# Widths of the characters from the space to `~`, in hundredths of the size.
+_ASCII = (
+    32, 41, 46, 84, 64, 96, 78, 28, 40, 40, 50, 84, 32, 37, 32, 34, 64, 64, 64, 64, 64, 64, 64, 64,
+    64, 64, 34, 34, 84, 84, 84, 54, 100, 69, 69, 70, 78, 64, 58, 78, 76, 30, 30, 66, 56, 87, 75, 79,
+    61, 79, 70, 64, 62, 74, 69, 99, 69, 62, 69, 40, 34, 40, 84, 50, 50, 62, 64, 55, 64, 62, 36, 64,
+    64, 28, 28, 58, 28, 98, 64, 62, 64, 64, 42, 53, 40, 64, 60, 82, 60, 60, 53, 64, 34, 64, 84,
+)  # fmt: skip
+_LATIN = 85
+_OTHER = 110
+_WIDE = 140
+_SIGNS = {"–": 50, "·": 32, "…": 100, "≥": 84, "×": 84, "µ": 64} | dict.fromkeys("⁰¹²³⁴⁵⁶⁷⁸⁹", 41)
+
+# A line may end behind these.
+_PIECES = re.compile(r"[^\s,/_.:=-]*[\s,/_.:=-]+|[^\s,/_.:=-]+")
+
+
+def width_of(text: str) -> float:
+    """The width of a text in pixels, at most."""
+    return sum(_hundredths(character) for character in text) * SIZE / 100
+
+
+def _hundredths(character: str) -> int:
+    code = ord(character)
+    if 32 <= code < 127:
+        return _ASCII[code - 32]
+    if character in _SIGNS:
+        return _SIGNS[character]
+    if unicodedata.combining(character):
+        return 0
+    if code < 0x250:
+        return _LATIN
+    return _WIDE if code > 0xFFFF or unicodedata.east_asian_width(character) in "WF" else _OTHER
+
+
+def shorten(text: str, room: float) -> str:
+    """The text if it fits, else its start and its end around an ellipsis."""
+    if width_of(text) <= room:
+        return text
+    for kept in range(len(text) - 1, 0, -1):
+        head = (kept * 3 + 2) // 5
+        short = f"{text[:head].rstrip()}…{text[len(text) - (kept - head) :].lstrip()}"
+        if width_of(short) <= room:
+            return short
+    return "…" if width_of("…") <= room else ""
+
+
+def fold(text: str, room: float, lines: int = 2) -> tuple[str, ...]:
+    """The text in at most `lines` lines of at most `room` pixels, the last shortened."""
+    if width_of(text) <= room or lines == 1:
+        return (shorten(text, room),)
+    first = ""
+    for piece in _PIECES.findall(text):
+        if width_of((first + piece).rstrip()) > room:
+            break
+        first += piece
+    if not first:
+        # Not even the first piece fits: cut it.
+        first = text[0]
+        while width_of(first + text[len(first)]) <= room:
+            first += text[len(first)]
+    rest = text[len(first) :].strip()
+    return (first.rstrip(), *fold(rest, room, lines - 1)) if rest else (first.rstrip(),)
+
+
+def written(
+    lines: tuple[str, ...],
+    x: float,
+    y: float,
+    kind: str | None = None,
+    anchor: str | None = None,
+    full: str = "",
+) -> Markup:
+    """Lines as a text element, the first with its base line at `y`.
+
+    `anchor` is `end` or `middle`; `full` is the title for hovering, where the lines do not say all.
+    """
+    classes = " ".join(each for each in (kind, anchor and anchor[0]) if each) or None
+    hover = tag("title", full) if full and full != " ".join(lines) else Markup("")
+    if len(lines) == 1:
+        return tag("text", lines[0], hover, x=x, y=y, class_=classes)
+    spans = (
+        tag("tspan", line, x=x, dy=None if index == 0 else float(LINE))
+        for index, line in enumerate(lines)
+    )
+    return tag("text", joined(spans), hover, x=x, y=y, class_=classes)
