@@ -26,6 +26,8 @@ _WIDTHS: dict[Role, tuple[int, ...]] = {
 }
 _NAMES = ("narrow", "middle", "wide")
 
+_TITLE = re.compile(r"<title>[^<]*</title>")
+_HIT = re.compile(r'<(\w+) [^>]*class="hit"[^>]*>(?:<title>[^<]*</title></\1>)?')
 _HEIGHT = re.compile(r' height="([\d.]+)"')
 
 
@@ -61,7 +63,8 @@ class Drawn:
                 for place, width in enumerate(_WIDTHS[self.role]):
                     if drawn is not None:
                         classes = f"{levels} {axis} {_NAMES[place]}"
-                        yield Variant(classes, drawn.y_log, draw(drawn, width))
+                        svg = draw(drawn, width)
+                        yield Variant(classes, drawn.y_log, _without_hover(svg) if place == 0 else svg)
 
     def _levels(self) -> Iterator[tuple[str, Figure]]:
         figure = _shortened(self.figure)
@@ -101,6 +104,13 @@ class Drawn:
         """What it shows, in a line."""
         what = f"{self.figure.y_title} against {self.figure.x_title}"
         return self.figure.caption or (what if self.figure.x_title else self.figure.y_title)
+
+
+def _without_hover(svg: Markup) -> Markup:
+    """A drawing for a phone: nothing hovers there, so that titles of marks only take room."""
+    head, end, rest = str(svg).partition("</title>")
+    rest = _HIT.sub("", rest)
+    return Markup(head + end + _TITLE.sub("", rest))
 
 
 def deployable_of(figure: Figure) -> Figure | None:

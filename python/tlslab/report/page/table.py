@@ -147,7 +147,7 @@ def column_of(head: str, cells: Sequence[TableCell], name: str = "") -> Column:
     methods = {each.method for each in estimates}
     return Column(
         head=title,
-        name=name or head,
+        name=name or (f"{title}, {unit}" if unit else head),
         unit=unit,
         number=bool(known) and not any(isinstance(cell, str) for cell in known),
         spread=any(each.low is not None for each in estimates),

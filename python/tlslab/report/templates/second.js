@@ -67,11 +67,11 @@ class Second {
 
   addLine(cell, value) {
     const [own] = cell.dataset.v.split(" ").map(Number);
-    const shown = cell.querySelector(".value").textContent.replace(/^≥ /, "");
+    const shown = cell.querySelector("b").textContent.replace(/^≥ /, "");
     const scale = own ? Number(shown.replaceAll(",", "")) / own : 1;
     const ratio = own && value / own > 0 ? ` (${significant(value / own)}×)` : "";
     const nearest = [1, 100, 1e-6, 1e-3].find((each) => Math.abs(scale / each - 1) < 0.1) ?? 1;
-    cell.append(element("span", "second", `◇ ${significant(value * nearest)}${ratio}`));
+    cell.append(element("small", "second", `◇ ${significant(value * nearest)}${ratio}`));
     this.marks += 1;
   }
 

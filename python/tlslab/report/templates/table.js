@@ -14,11 +14,20 @@ class Grid {
     this.filters = new Map();
     this.onlyDifferent = false;
     this.heads.forEach((head, column) => this.makeSortable(head, column));
+    this.reachAsHeads();
     for (const row of this.rows) this.makeOpenable(row);
     this.tools = element("div", "tools");
     this.addTools();
     table.closest(".scroll").before(this.tools);
     this.update();
+  }
+
+  // A column reaches as far as its head: the cells take its classes.
+  reachAsHeads() {
+    this.heads.forEach((head, column) => {
+      const classes = [...head.classList].filter((name) => /^(r[2-4]|np)$/.test(name));
+      if (classes.length) for (const row of this.rows) row.cells[column].classList.add(...classes);
+    });
   }
 
   // Exact numbers, as in summary.json: a row for each that no filter hides, all columns.
@@ -153,6 +162,7 @@ class Grid {
     place.colSpan = this.heads.filter((head) => getComputedStyle(head).display !== "none").length;
     const list = element("dl", "pairs");
     const hints = new Map();
+    if (row.dataset.why) list.append(element("dt", "", "why"), element("dd", "", row.dataset.why));
     this.heads.forEach((head, column) => {
       const cell = row.cells[column];
       const name = head.textContent.trim();
@@ -184,8 +194,8 @@ function values(head, cell) {
   return [text, ...spread, ...("trials" in head.dataset ? [cell.dataset.s ?? ""] : [])];
 }
 
-const shownText = (cell) => (cell.querySelector(".value, .none") ?? cell).textContent.trim();
-const lines = (cell) => [...cell.querySelectorAll(".value, .interval, .verdict")].map((line) => line.textContent);
+const shownText = (cell) => (cell.querySelector("b, i") ?? cell).textContent.trim();
+const lines = (cell) => [...cell.querySelectorAll("b, small, .verdict")].map((line) => line.textContent);
 
 function sortKey(cell, number) {
   if (!number) return shownText(cell);
