@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from tlslab.advice.answer import deployable, objections, with_objections
 from tlslab.advice.emit import SYNTAXES
 from tlslab.advice.grade import Graded, grade_group, grade_suite
 from tlslab.advice.policy import GRADES, Policy, policies
@@ -23,8 +24,11 @@ def advised(summary: Summary) -> Summary:
         return summary
     found = preferences(summary)
     sentences = tuple(s for each in _main(found) if (s := _sentence(summary, each)) is not None)
+    against = objections(summary, subject)
     return replace(
         summary,
+        answer=deployable(summary, against),
+        figures=with_objections(summary, against),
         tables=(*summary.tables, *_tables(summary, subject)),
         texts=(*summary.texts, *_texts(found)),
         findings=(*summary.findings, *sentences),

@@ -18,3 +18,17 @@ def settings_of(
         if setting not in found:
             found.append(setting)
     return found
+
+
+# What cells are ranked by, and the part of the id of its figure.
+RANKED_FIGURES = {
+    "connections_per_s": "rate",
+    "keep_alive_requests_per_s": "requests",
+    "server_cpu_us_per_connection": "server-ranking",
+    "client_cpu_us_per_connection": "client-ranking",
+}
+
+
+def figure_id(number: int, what: str) -> str:
+    """The id of a figure of a setting; `number` counts from 1."""
+    return f"setting-{number}-{what}"

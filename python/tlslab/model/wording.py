@@ -1,9 +1,10 @@
 """How names and figures are written in sentences, tables and charts."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from tlslab.model.estimate import Estimate
+from tlslab.model.names import find_suite
 
 _KEYS = {
     "ecdsa-p256": "ECDSA P-256",
@@ -66,6 +67,32 @@ def cell_label(factors: Mapping[str, str]) -> str:
     """
     levels = [item for item in factors.items() if item not in _NOT_NAMED]
     return ", ".join(level_label(*item) for item in levels) or "all cells"
+
+
+def short_label(factors: Mapping[str, str]) -> str:
+    """As `cell_label`, with OpenSSL's short names of cipher suites: `ECDHE-RSA-AES128-GCM-SHA256`."""
+    suite = find_suite(factors.get("suite", ""))
+    return cell_label({**factors, "suite": suite.openssl} if suite else factors)
+
+
+# What is compared, as a noun.
+_SUBJECTS = {
+    "group": "key-exchange group",
+    "suite": "cipher suite",
+    "server": "server",
+    "key": "certificate key",
+    "tls": "TLS version",
+    "resume": "kind of resumption",
+    "processors": "number of processors",
+    "workers": "number of workers",
+}
+
+
+def subject_noun(factors: Iterable[str]) -> str:
+    """What cells are that differ in these factors: `cipher suite`; `combination` for several."""
+    # The size of Diffie-Hellman parameters belongs to a suite.
+    named = [name for name in factors if name != "dh_bits"] or ["dh_bits"]
+    return _SUBJECTS.get(named[0], "combination") if len(named) == 1 else "combination"
 
 
 def setting_of(factors: Mapping[str, str], baseline: Mapping[str, str]) -> dict[str, str]:

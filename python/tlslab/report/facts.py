@@ -1,9 +1,9 @@
 """Where and how a run was made, as names and values, and how to make it again."""
 
 import shlex
-from collections.abc import Sequence
 from pathlib import Path
 
+from tlslab.model.commands import without_options
 from tlslab.model.finding import Summary
 from tlslab.model.run import Environment
 from tlslab.model.wording import cell_label
@@ -28,20 +28,6 @@ def redo_words(summary: Summary) -> list[str]:
     if command[1:2] == ["run"] and not seeded:
         command += ["--seed", str(summary.experiment.seed)]
     return command
-
-
-def without_options(command: Sequence[str], names: Sequence[str]) -> list[str]:
-    """A command line without these options and their values."""
-    kept: list[str] = []
-    skip = False
-    for word in command:
-        if skip:
-            skip = False
-        elif word in names:
-            skip = True
-        elif not word.startswith(tuple(f"{name}=" for name in names)):
-            kept.append(word)
-    return kept
 
 
 def resume_command(folder: Path) -> str:

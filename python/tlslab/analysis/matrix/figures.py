@@ -5,7 +5,6 @@ A setting's figures are `setting-N-...`, N as its place among `settings`, from 1
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from tlslab.analysis import keep_alive
 from tlslab.analysis.compare import Measured
 from tlslab.analysis.matrix.findings import CLIENT, RATE, SERVER
 from tlslab.analysis.ranking import settings
@@ -13,16 +12,9 @@ from tlslab.model.estimate import Estimate
 from tlslab.model.estimates import MICRO, estimate_name, shown
 from tlslab.model.figure import Figure, Series
 from tlslab.model.finding import CpuSeries, Ranking
+from tlslab.model.setting import RANKED_FIGURES, figure_id
 from tlslab.model.stopping import LEAST_BLOCKS
-from tlslab.model.wording import cell_label, setting_of
-
-# What cells are ranked by, and the part of the id of its figure.
-RANKED = {
-    RATE: "rate",
-    keep_alive.REQUESTS: "requests",
-    SERVER: "server-ranking",
-    CLIENT: "client-ranking",
-}
+from tlslab.model.wording import cell_label, setting_of, short_label
 
 # Estimates that are drawn only where no rate ranks the cells.
 _ONLY_ALONE = (SERVER, CLIENT)
@@ -38,11 +30,6 @@ _BOUND = (
     " ≥: a lower bound, because the generator was the limit; nothing ranks above it unless it is "
     "measured to be faster."
 )
-
-
-def figure_id(number: int, what: str) -> str:
-    """The id of a setting's figure; `number` counts from 1."""
-    return f"setting-{number}-{what}"
 
 
 def figures(
@@ -78,7 +65,7 @@ class Drawn:
         """One for each rate that orders the cells, or has bounds of them; else one by cost."""
         by_estimate = {each.estimate: each for each in ranked}
         by_key = {cell.summary.key: cell for cell in self._cells}
-        drawn = [name for name in RANKED if name in by_estimate]
+        drawn = [name for name in RANKED_FIGURES if name in by_estimate]
         rated = [name for name in drawn if name not in _ONLY_ALONE]
         for name in rated or drawn[:1]:
             ordered = [by_key[key] for key in by_estimate[name].cells]
@@ -99,7 +86,7 @@ class Drawn:
 
     def _name(self, cell: Measured) -> str:
         levels = cell.summary.factors
-        return cell_label({name: levels[name] for name in self._varied})
+        return short_label({name: levels[name] for name in self._varied})
 
     def _ranking(self, estimate: str, ordered: Sequence[Measured]) -> Figure:
         values = [_drawn(cell.summary.estimates[estimate]) for cell in ordered]
@@ -117,7 +104,7 @@ class Drawn:
         )
         few = any(value.low is None for value in values)
         return Figure(
-            id=figure_id(self._number, RANKED[estimate]),
+            id=figure_id(self._number, RANKED_FIGURES[estimate]),
             title=f"{name[:1].upper()}{name[1:]}: {self._where}",
             caption=(
                 "A dot for each trial, and their geometric mean"

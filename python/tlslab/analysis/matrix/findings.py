@@ -8,9 +8,9 @@ from tlslab.analysis.compare import Measured, compare
 from tlslab.analysis.ranking import Ranked, leaders, rank, settings, ties_words
 from tlslab.analysis.stats.steady_state import MIN_SLICES
 from tlslab.model.estimate import Estimate
-from tlslab.model.finding import Comparison, Finding
+from tlslab.model.finding import CellSummary, Comparison, Finding
 from tlslab.model.record import Trial
-from tlslab.model.run import TargetInfo
+from tlslab.model.run import RunContents, TargetInfo
 from tlslab.model.wording import (
     cell_label,
     figure,
@@ -83,15 +83,11 @@ class _Reporter:
         if not ranked:
             return self._lower_bounds()
         best = ranked[0].cell
-        text = (
-            f"{self._name(best)} carries {_interval(best, RATE)} new connections/s {self._on(best)}"
-        )
+        carried = f"at least {_rate(best)}" if best.is_bound(RATE) else _interval(best, RATE)
+        text = f"{self._name(best)} carries {carried} new connections/s {self._on(best)}"
         others = [self._times(best, other) for other in self._rivals(ranked)]
         text += f": {' and '.join(others)}." if others else "."
         text += ties_words(leaders(ranked), RATE, self._name)
-        bounded = [f"{self._name(c)} (at least {_rate(c)}/s)" for c in self._bounded()]
-        if bounded:
-            text += f" Not ranked, because the generator was the limit: {joined(bounded)}."
         if unsaturated := [self._name(c) for c in self._cells if RATE in c.summary.unsaturated]:
             text += (
                 " Not ranked by rate, because neither the server nor the generator was the limit: "
@@ -108,7 +104,8 @@ class _Reporter:
 
     def _times(self, best: Measured, other: Measured, estimate: str = RATE) -> str:
         comparison = compare(best, other, estimate)
-        return f"{_ratio(comparison)} times {self._name(other)}"
+        at_least = "at least " if best.is_bound(estimate) else ""
+        return f"{at_least}{_ratio(comparison)} times {self._name(other)}"
 
     def _lower_bounds(self) -> Finding | None:
         bounded = self._bounded()
@@ -207,18 +204,28 @@ class _Reporter:
         return cell_label({name: levels[name] for name in self._varied})
 
     def _on(self, cell: Measured) -> str:
-        """The server and its size: `on one processor of nginx (TLS 1.3, ECDSA P-256)`."""
-        target = self._targets[cell.summary.key]
-        if not target.managed:
-            return f"on {target.host} ({self._where})"
-        said = {"server", "front", "processors"}
-        rest = {name: level for name, level in self._setting.items() if name not in said}
-        where = f" ({cell_label(rest)})" if rest or not self._setting else ""
-        count = len(target.processors)
-        if not count:
-            return f"on {server_name(target)}{where}"
-        plural = "processor" if count == 1 else "processors"
-        return f"on {number_word(count)} {plural} of {server_name(target)}{where}"
+        return on_words(self._targets[cell.summary.key], self._setting)
+
+
+def where_measured(contents: RunContents, cell: CellSummary) -> str:
+    """The server of a cell and its size: `on one processor of nginx (TLS 1.3, ECDSA P-256)`."""
+    deployment = contents.plan.cell(cell.key).deployment
+    setting = setting_of(cell.factors, contents.experiment.baseline)
+    return on_words(contents.environment.target_of(deployment), setting)
+
+
+def on_words(target: TargetInfo, setting: Mapping[str, str]) -> str:
+    """The server and its size: `on one processor of nginx (TLS 1.3, ECDSA P-256)`."""
+    if not target.managed:
+        return f"on {target.host} ({cell_label(setting)})"
+    said = {"server", "front", "processors"}
+    rest = {name: level for name, level in setting.items() if name not in said}
+    where = f" ({cell_label(rest)})" if rest or not setting else ""
+    count = len(target.processors)
+    if not count:
+        return f"on {server_name(target)}{where}"
+    plural = "processor" if count == 1 else "processors"
+    return f"on {number_word(count)} {plural} of {server_name(target)}{where}"
 
 
 def server_name(target: TargetInfo) -> str:

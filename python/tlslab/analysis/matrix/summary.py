@@ -9,6 +9,7 @@ from tlslab.analysis.compare import Measured, comparisons, paired_logs
 from tlslab.analysis.experiment import summarise_experiment
 from tlslab.analysis.kinds import ANALYSTS
 from tlslab.analysis.matrix.ab import ab_block
+from tlslab.analysis.matrix.answer import answer
 from tlslab.analysis.matrix.cells import JudgedCell, judged_cells
 from tlslab.analysis.matrix.ended import ended
 from tlslab.analysis.matrix.figures import figures
@@ -83,6 +84,7 @@ def summarise(contents: RunContents) -> Summary:
         figures=(*figures(cells, experiment.baseline, ranked), *beside.figures, *suites.figures),
         tables=(*beside.tables, *suites.tables),
         server_side=server_side_facts(contents.trials),
+        answer=answer(contents, cells, ranked),
     )
 
 

@@ -1,0 +1,74 @@
+"""What a run lacks to answer its question, and what would be enough. Pure."""
+
+import math
+from collections.abc import Sequence
+from datetime import datetime
+
+import numpy as np
+
+from tlslab.analysis.stats.power import detectable
+from tlslab.model.answer import Lacking
+from tlslab.model.commands import without_options
+from tlslab.model.run import RunContents
+from tlslab.model.stopping import LEAST_BLOCKS
+from tlslab.model.wording import counted
+
+# With fewer blocks, or repetitions, no sentence: half of their intervals' width is their own.
+FEWEST = LEAST_BLOCKS
+
+# An interval whose ends lie this many times apart says too little of a value.
+WIDE = 1.5
+
+# The difference that a repeated run is to find or to exclude, and the blocks that it may take.
+AIM = 0.05
+_BLOCKS = 10
+_MOST = 60
+
+# Intervals that hold after every block take about twice the blocks of those that hold at the end.
+_ANYTIME = 2
+
+# Options of the one run, or of its length.
+_OWN = ("--out", "--resume", "--seed", "--blocks", "--until", "--budget")
+
+
+def too_wide(low: float | None, high: float | None) -> bool:
+    """Whether an interval is too wide for a sentence, or is not there."""
+    return low is None or high is None or low <= 0 or high / low > WIDE
+
+
+def wanted_blocks(noise: Sequence[float]) -> int:
+    """How many blocks would find or exclude AIM; `noise` are logarithms of ratios, paired."""
+    if len(noise) < 2:
+        return _BLOCKS
+    spread = float(np.std(noise, ddof=1))
+    enough = next((n for n in range(FEWEST, _MOST) if detectable(spread, n) <= AIM), _MOST)
+    return min(_MOST, max(_BLOCKS, _ANYTIME * enough))
+
+
+def again(contents: RunContents, *options: str) -> tuple[str, ...]:
+    """The command of the run with other options for its length."""
+    words = without_options(contents.environment.command, _OWN)
+    return (*words, *options)
+
+
+def too_few(contents: RunContents, n: int, what: str = "block") -> Lacking:
+    """Fewer than FEWEST of anything that is drawn anew each time; run as many as are enough."""
+    why = f"{counted(n, what)}: fewer than {FEWEST} carry no sentence."
+    return Lacking(why, again(contents, "--blocks", str(FEWEST)), minutes(contents, FEWEST / n))
+
+
+def open_still(contents: RunContents, why: str, blocks: int) -> Lacking:
+    """A run in blocks whose intervals are too wide; until what is open is settled."""
+    begun = 1 + max((trial.block for trial in contents.trials), default=0)
+    command = again(contents, "--until", f"{AIM:.0%}", "--blocks", str(blocks))
+    return Lacking(why, command, minutes(contents, blocks / begun))
+
+
+def minutes(contents: RunContents, times: float) -> float | None:
+    """How long so many times this run takes, in minutes; None where its trials do not show it."""
+    starts = sorted(datetime.fromisoformat(trial.started) for trial in contents.trials)
+    if len(starts) < 2 or starts[-1] == starts[0]:
+        return None
+    whole = (starts[-1] - starts[0]).total_seconds() * len(starts) / (len(starts) - 1)
+    # To a tenth, upwards: a run of seconds does not take no time.
+    return math.ceil(whole * times / 6) / 10

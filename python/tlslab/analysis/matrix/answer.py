@@ -1,0 +1,242 @@
+"""The answer of a run of the kind `matrix`: who leads, how surely, and in which settings."""
+
+import math
+from collections.abc import Mapping, Sequence
+
+from tlslab.analysis import keep_alive
+from tlslab.analysis.compare import Measured, compare, paired_logs
+from tlslab.analysis.enough import (
+    FEWEST,
+    again,
+    minutes,
+    open_still,
+    too_few,
+    too_wide,
+    wanted_blocks,
+)
+from tlslab.analysis.matrix.findings import CLIENT, RATE, SERVER, where_measured
+from tlslab.analysis.ranking import settings
+from tlslab.model.answer import Answer, Lacking
+from tlslab.model.estimates import estimate_name
+from tlslab.model.finding import CellSummary, Ranking
+from tlslab.model.leading import Lead, lead, lead_words, tiles
+from tlslab.model.run import RunContents
+from tlslab.model.setting import RANKED_FIGURES, figure_id
+from tlslab.model.wording import (
+    cell_label,
+    counted,
+    difference,
+    joined,
+    ratio_figure,
+    setting_of,
+    short_label,
+    subject_noun,
+)
+
+# What a setting is answered by: the first of these that orders its cells.
+BY = (RATE, keep_alive.REQUESTS, SERVER, CLIENT)
+
+# Settings with another leader are named up to so many.
+_NAMED = 2
+
+
+def answer(contents: RunContents, cells: Sequence[Measured], ranked: Sequence[Ranking]) -> Answer:
+    """By the first setting that has an order; the others as far as they agree."""
+    answering = _Answering(contents, cells, ranked)
+    return answering.answer()
+
+
+class _Answering:
+    def __init__(
+        self, contents: RunContents, cells: Sequence[Measured], ranked: Sequence[Ranking]
+    ) -> None:
+        self._contents = contents
+        self._baseline = contents.experiment.baseline
+        self._cells = {cell.summary.key: cell for cell in cells}
+        self._settings = settings(cells, self._baseline)
+        self._noun = subject_noun(self._baseline)
+        self._ranked = ranked
+        self._chosen = [self._ranking(ranked, setting) for setting in self._settings]
+
+    def _ranking(
+        self, ranked: Sequence[Ranking], setting: Mapping[str, str]
+    ) -> tuple[Ranking, Lead] | None:
+        for estimate in BY:
+            for each in ranked:
+                if each.setting == setting and each.estimate == estimate:
+                    found = lead(each)
+                    return None if found is None else (each, found)
+        return None
+
+    def answer(self) -> Answer:
+        number = next((i for i, each in enumerate(self._chosen) if each is not None), None)
+        if number is None:
+            return self._unranked()
+        chosen = self._chosen[number]
+        assert chosen is not None
+        ranking, found = chosen
+        figure = figure_id(number + 1, RANKED_FIGURES[ranking.estimate])
+        lacking = self._lacking(ranking, found)
+        sentences = () if lacking else (self._first(ranking, found), *self._second(number))
+        return Answer(
+            question=self._contents.experiment.title,
+            sentences=sentences[:2],
+            confidence=self._confidence(ranking, found),
+            lacking=lacking,
+            tiles=() if lacking else tiles(self._summary(found.first)),
+            figure=figure,
+        )
+
+    def _unranked(self) -> Answer:
+        """No setting has an order: nothing valid, or lower bounds only."""
+        bounds = [c for c in self._cells.values() if c.has_place(RATE)]
+        if bounds:
+            why = "The generator was the limit in every cell: rates are lower bounds without order."
+            lacking = Lacking(why)
+            number = self._settings.index(setting_of(bounds[0].summary.factors, self._baseline)) + 1
+            figure = figure_id(number, RANKED_FIGURES[RATE])
+        else:
+            lacking = Lacking("No cell has a result that may be ranked: the warnings say why.")
+            figure = ""
+        return Answer(self._contents.experiment.title, (), "", lacking, (), figure)
+
+    def _summary(self, key: str) -> CellSummary:
+        return self._cells[key].summary
+
+    def _name(self, key: str) -> str:
+        levels = self._summary(key).factors
+        return short_label({name: levels[name] for name in self._baseline})
+
+    def _lacking(self, ranking: Ranking, found: Lead) -> Lacking | None:
+        """Too few blocks, an interval too wide, or nothing that can be told apart."""
+        estimate = ranking.estimate
+        members = [self._cells[key] for key in ranking.cells]
+        n = self._blocks(ranking, found)
+        if n < FEWEST:
+            fewer = too_few(self._contents, n)
+            if self._contents.experiment.stopping is None:
+                return fewer
+            # A run that ends by itself is given room, not a length.
+            return open_still(self._contents, fewer.why, 2 * FEWEST)
+        best = self._cells[found.first]
+        known = best.summary.estimates[estimate]
+        if not best.is_bound(estimate) and too_wide(known.low, known.high):
+            why = f"The interval of {self._name(found.first)} is too wide for a sentence."
+            return open_still(self._contents, why, self._wanted(members, estimate))
+        if found.slower or len(members) == 1 or self._near(members, estimate) is not None:
+            return None
+        why = f"No two of the {len(members)} {self._noun}s can be told apart"
+        left = self._open(members, estimate)
+        why += "." if left is None else f"; they may differ by up to {difference(left)}."
+        if any(cell.is_bound(estimate) for cell in members):
+            # More blocks do not make a bound a value.
+            why += " The generator was the limit of some: their rates are lower bounds."
+            return Lacking(why, again(self._contents), minutes(self._contents, 1.0))
+        return open_still(self._contents, why, self._wanted(members, estimate))
+
+    def _wanted(self, members: Sequence[Measured], estimate: str) -> int:
+        if len(members) < 2:
+            return 2 * FEWEST
+        logs = paired_logs(members[0].values[estimate], members[1].values[estimate])
+        return wanted_blocks(list(map(float, logs)))
+
+    def _near(self, members: Sequence[Measured], estimate: str) -> float | None:
+        """The largest difference that is open, where all cells are equivalent to the first."""
+        best, *others = members
+        found = [compare(best, other, estimate) for other in others]
+        near = [c.may_differ for c in found if c is not None and c.verdict == "equivalent"]
+        known = [left for left in near if left is not None]
+        return max(known) if known and len(known) == len(others) else None
+
+    def _open(self, members: Sequence[Measured], estimate: str) -> float | None:
+        best, *others = members
+        found = [compare(best, other, estimate) for other in others]
+        left = [c.may_differ for c in found if c is not None and c.may_differ is not None]
+        return max(left, default=None)
+
+    def _first(self, ranking: Ranking, found: Lead) -> str:
+        estimate = ranking.estimate
+        members = [self._cells[key] for key in ranking.cells]
+        where = where_measured(self._contents, self._summary(found.first))
+        near = None if found.slower or len(members) < 2 else self._near(members, estimate)
+        if near is not None:
+            return (
+                f"All {len(members)} {self._noun}s are within {difference(near)} of "
+                f"{self._name(found.first)} by {estimate_name(estimate)} {where}."
+            )
+        text = lead_words(found, estimate, self._summary, self._name, self._noun)
+        return f"{text} {where}{self._next(ranking, found)}."
+
+    def _next(self, ranking: Ranking, found: Lead) -> str:
+        """By how much the first is ahead of the next that it is detectably better than."""
+        order = ranking.cells
+        beaten = {order[number] for number in ranking.places[order.index(found.first)].beats}
+        other = next((key for key in found.slower if key in beaten), None)
+        if other is None:
+            return ""
+        best = self._cells[found.first]
+        ratio = compare(best, self._cells[other], ranking.estimate, bounds=True)
+        if ratio is None or ratio.low is None or ratio.high is None:
+            return ""
+        if best.is_bound(ranking.estimate):
+            return f", at least {ratio_figure(ratio.low)} times that of {self._name(other)}"
+        ends = f"{ratio_figure(ratio.low)} to {ratio_figure(ratio.high)}"
+        return f", {ratio_figure(ratio.ratio)} times (95 %: {ends}) that of {self._name(other)}"
+
+    def _second(self, number: int) -> tuple[str, ...]:
+        """Who leads on connections kept open; else whether the same holds in other settings."""
+        chosen = self._chosen[number]
+        assert chosen is not None
+        if kept := self._kept_open(chosen[0]):
+            return (kept,)
+        name = self._name(chosen[1].first)
+        others = [each for i, each in enumerate(self._chosen) if each is not None and i != number]
+        if not others:
+            return ()
+        apart = [
+            (ranking, found)
+            for ranking, found in others
+            if name not in map(self._name, (found.first, *found.tied))
+        ]
+        if not apart:
+            return (f"In none of the {counted(len(others), 'other setting')} is another faster.",)
+        words = [
+            f"{self._name(found.first)} with {cell_label(ranking.setting)}"
+            for ranking, found in apart[:_NAMED]
+        ]
+        more = len(apart) - len(words)
+        if more:
+            words.append(f"others in {counted(more, 'more setting')}")
+        return (f"Elsewhere another leads: {joined(words)}.",)
+
+    def _blocks(self, ranking: Ranking, found: Lead) -> int:
+        """The fewest trials of a cell that may lead."""
+        leaders = (self._cells[key] for key in (found.first, *found.tied))
+        return min(len(cell.values[ranking.estimate]) for cell in leaders)
+
+    def _kept_open(self, ranking: Ranking) -> str:
+        """Who answers most requests in the setting; empty where that is not known, or the answer."""
+        estimate = keep_alive.REQUESTS
+        other = next(
+            (r for r in self._ranked if r.setting == ranking.setting and r.estimate == estimate),
+            None,
+        )
+        found = None if other is None else lead(other)
+        if other is None or found is None or ranking.estimate == estimate or not found.slower:
+            return ""
+        if self._blocks(other, found) < FEWEST:
+            return ""
+        return f"{lead_words(found, estimate, self._summary, self._name)}."
+
+    def _confidence(self, ranking: Ranking, found: Lead) -> str:
+        members = [self._cells[key] for key in ranking.cells]
+        blocks = self._blocks(ranking, found)
+        if blocks < FEWEST:
+            return f"{counted(blocks, 'block')}: dots only, no interval"
+        tests = math.comb(len(members), 2)
+        holds = " that hold after every block" if any(c.anytime for c in members) else ""
+        words = f"{counted(blocks, 'block')} in random order, intervals of 95 %{holds}"
+        if tests:
+            words += f"; {counted(tests, 'pair')} tested together at 5 % (Holm)"
+        return words
+
