@@ -10,11 +10,14 @@ from markupsafe import Markup
 from tlslab.model.finding import Summary
 from tlslab.model.wording import counted
 from tlslab.report.page.assets import asset, policy
-from tlslab.report.page.layout import ROWS, layout
+from tlslab.report.page.layout import ROWS, THRIFTIEST, layout
 from tlslab.report.page.names import with_hover
 from tlslab.report.page.table import tile_cell
 from tlslab.report.page.units import unit_words
 from tlslab.report.plain import plain
+
+# A page of more bytes loads slowly and is not fit for mail.
+HEAVIEST = 400_000
 
 # Sentences and commands of our own may be longer than what a server may say.
 _LIMIT = 4000
@@ -26,16 +29,30 @@ _NAME = re.compile(r"\b(P|RSA)-\d+")
 
 
 def render_html(summary: Summary) -> str:
-    """The whole page: styles, script and drawings inside, nothing to be fetched."""
+    """The whole page: styles, script and drawings inside, nothing to be fetched.
+
+    A page that would be too heavy has fewer drawings of the figures in Details.
+    """
+    for thrift in range(THRIFTIEST):
+        page = _rendered(summary, thrift)
+        if len(page.encode()) <= HEAVIEST:
+            return page
+    return _rendered(summary, THRIFTIEST)
+
+
+def _rendered(summary: Summary, thrift: int) -> str:
     style = asset("charts.css", "report.css")
     # The first tells styles that there is a script, before anything is drawn.
-    scripts = (asset("early.js"), asset("shared.js", "table.js", "figure.js", "second.js", "report.js"))
+    scripts = (
+        asset("early.js"),
+        asset("shared.js", "table.js", "figure.js", "second.js", "report.js"),
+    )
     return (
         page_environment()
         .get_template("report.html.j2")
         .render(
             summary=summary,
-            page=layout(summary),
+            page=layout(summary, thrift),
             rows=ROWS,
             tile_cell=tile_cell,
             unit_words=unit_words,

@@ -14,17 +14,30 @@ from tlslab.report.page.numbers import figure_table
 from tlslab.report.page.table import Table
 from tlslab.report.svg import draw, variants
 
-Role = Literal["picture", "figure", "half", "small"]
+Role = Literal["picture", "figure", "half", "small", "spare-figure", "spare-half"]
 
 # The widths in pixels for each role: of a phone, a tablet or a sheet of paper, a desk. Where there
-# is no drawing for a desk, the one before it serves.
+# is no drawing for a desk, the one before it serves. `spare` roles have one drawing for all, which
+# a phone scrolls.
 _WIDTHS: dict[Role, tuple[int, ...]] = {
     "picture": (334, 670, 940),
     "figure": (334, 670),
     "half": (334, 458),
     "small": (300,),
+    "spare-figure": (670,),
+    "spare-half": (334,),
 }
+_SPARE: dict[Role, Role] = {"figure": "spare-figure", "half": "spare-half"}
+
+# From these degrees of thrift on: one drawing for all widths; long figures without their numbers.
+_ONE_WIDTH = 2
+_SHORT = 4
+_LONG = 30
+
 _NAMES = ("narrow", "middle", "wide")
+
+# With more values than this, a fitted line says nothing on hover between its marks.
+_CROWDED = 80
 
 _TITLE = re.compile(r"<title>[^<]*</title>")
 _HIT = re.compile(r'<(\w+) [^>]*class="hit"[^>]*>(?:<title>[^<]*</title></\1>)?')
@@ -42,10 +55,16 @@ class Variant:
 
 @dataclass(frozen=True)
 class Drawn:
-    """A figure of the page; `role` decides how large it is."""
+    """A figure of the page; `role` decides how large it is.
+
+    `both_axes`: it can be switched between a linear and a logarithmic axis. `listed`: its
+    numbers are on the page.
+    """
 
     figure: Figure
     role: Role = "figure"
+    both_axes: bool = True
+    listed: bool = True
 
     @property
     def id(self) -> str:
@@ -60,11 +79,22 @@ class Drawn:
     def _variants(self) -> Iterator[Variant]:
         for levels, figure in self._levels():
             for axis, drawn in zip(("axis-first", "axis-other"), variants(figure), strict=True):
-                for place, width in enumerate(_WIDTHS[self.role]):
-                    if drawn is not None:
-                        classes = f"{levels} {axis} {_NAMES[place]}"
-                        svg = draw(drawn, width)
-                        yield Variant(classes, drawn.y_log, _without_hover(svg) if place == 0 else svg)
+                if drawn is None or (axis == "axis-other" and not self.both_axes):
+                    continue
+                widths = _WIDTHS[self.role]
+                for name, width in zip(_NAMES, widths, strict=False):
+                    alone = len(widths) == 1
+                    svg = draw(drawn, width)
+                    if name == "narrow" and not alone:
+                        svg = _without_hover(svg)
+                    elif self._values > _CROWDED:
+                        svg = Markup(_HIT.sub("", str(svg)))
+                    classes = f"{levels} {axis} {'any' if alone else name}"
+                    yield Variant(classes, drawn.y_log, svg)
+
+    @property
+    def _values(self) -> int:
+        return sum(len(series.x) for series in self.figure.series)
 
     def _levels(self) -> Iterator[tuple[str, Figure]]:
         figure = _shortened(self.figure)
@@ -72,6 +102,13 @@ class Drawn:
         yield ("levels-every" if deployable is None else "levels-all"), figure
         if deployable is not None:
             yield "levels-deployable", deployable
+
+    def lighter(self, thrift: int) -> "Drawn":
+        """The same with fewer drawings (`page.layout.layout`)."""
+        lean = replace(self, both_axes=False)
+        if thrift >= _ONE_WIDTH and self.role in _SPARE:
+            lean = replace(lean, role=_SPARE[self.role])
+        return replace(lean, listed=thrift < _SHORT or self._values <= _LONG)
 
     @property
     def switchable(self) -> bool:

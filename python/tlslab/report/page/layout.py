@@ -1,7 +1,7 @@
 """The order of a page: the answer, what fits before Details, Details."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tlslab.model.answer import Answer
 from tlslab.model.figure import Figure
@@ -18,11 +18,15 @@ from tlslab.report.page.table import data_table
 _SCREENS = 4 * 800
 _HEAD = 620
 _TABLE = 150
-_ROW = 58
+_ROW = 48
 _FIGURE = 90
 
 # A long table shows so many rows at first.
 ROWS = 10
+
+# From this thrift on, figures before Details have one kind of axis.
+_ONE_AXIS = 3
+THRIFTIEST = 4
 
 # Drawings of processor use beyond this number would make the page too heavy; the numbers are in
 # `summary.json`.
@@ -53,8 +57,13 @@ class Layout:
         )
 
 
-def layout(summary: Summary) -> Layout:
-    """All parts of the page in their order."""
+def layout(summary: Summary, thrift: int = 0) -> Layout:
+    """All parts of the page in their order; `thrift` makes it lighter, up to THRIFTIEST.
+
+    From 1 on, figures in Details have one kind of axis; from 2 on, one drawing for all widths; from
+    3 on, those before Details have one kind of axis, too; from 4 on, long figures in Details have no
+    table of their numbers.
+    """
     sections = view.sections(summary)
     answer = summary.answer or _old_answer(summary, sections)
     drawn = (Drawn(f, "picture") for f in summary.figures if f.id == answer.figure)
@@ -68,11 +77,13 @@ def layout(summary: Summary) -> Layout:
             break
         used += height
         main.append(part)
+    if thrift >= _ONE_AXIS:
+        main = [_lighter(part, 1) for part in main]
+    folded = [*wanted[len(main) :], *_rest(summary, sections)]
     details = [
         parts.warnings_part(summary),
         parts.findings_part(_others(summary, answer)),
-        *wanted[len(main) :],
-        *_rest(summary, sections),
+        *(_lighter(part, thrift) for part in folded),
         parts.cells_part(summary),
         parts.excluded_part(summary),
         parts.published_part(summary),
@@ -81,6 +92,13 @@ def layout(summary: Summary) -> Layout:
     ]
     question = answer.question or summary.experiment.title
     return Layout(question, answer, picture, tuple(main), tuple(filter(None, details)))
+
+
+def _lighter(part: Part, thrift: int) -> Part:
+    """A part of figures with fewer drawings."""
+    if not part.figures or not thrift:
+        return part
+    return replace(part, figures=tuple(each.lighter(thrift) for each in part.figures))
 
 
 def _candidates(

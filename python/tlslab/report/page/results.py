@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from tlslab.model.finding import Comparison, Summary
-from tlslab.model.wording import figure, level_label
+from tlslab.model.wording import level_label
 from tlslab.report import view
 from tlslab.report.page.names import factor_words, long_names, short
 from tlslab.report.page.table import Cell, Column, Row, Table, estimate_cell, exact
@@ -15,12 +15,24 @@ _RATIO = "ratio"
 
 @dataclass(frozen=True)
 class _Head:
-    """An estimate as a column; `scale` brings it to the unit that is shown."""
+    """An estimate as a column; `scale` brings it to the unit that is shown.
+
+    `hidden`: it is behind a click on the row whatever the room.
+    """
 
     name: str
     head: str
     unit: str
     scale: float = 1.0
+    hidden: bool = False
+
+
+def _parts(name: str, head: str) -> tuple[_Head, ...]:
+    """A cost's parts in the program and in the kernel."""
+    return tuple(
+        _Head(f"{name}_{part}", f"{head}, {words}", "µs", hidden=True)
+        for part, words in (("user", "in the program"), ("system", "in the kernel"))
+    )
 
 
 # By their importance.
@@ -34,6 +46,10 @@ _NEW = (
     _Head("server_busy", "server busy", "%", 100.0),
     _Head("connections_per_cpu_s", "connections per CPU second", ""),
     _Head("server_memory_bytes", "server memory", "MB", 1e-6),
+    *_parts("server_cpu_us_per_connection", "server CPU"),
+    _Head("server_limit_ratio", "server CPU over its physical limit", "times", hidden=True),
+    *_parts("client_cpu_us_per_connection", "client CPU"),
+    _Head("limit_ratio", "client CPU over its physical limit", "times", hidden=True),
 )
 _KEPT_OPEN = (
     _Head("keep_alive_requests_per_s", "requests", "/s"),
@@ -42,6 +58,8 @@ _KEPT_OPEN = (
     _Head("keep_alive_client_cpu_us_per_request", "client CPU", "µs"),
     _Head("keep_alive_bytes_per_s", "HTTP", "MB/s", 1e-6),
     _Head("keep_alive_server_memory_bytes", "server memory", "MB", 1e-6),
+    *_parts("keep_alive_server_cpu_us_per_request", "server CPU"),
+    *_parts("keep_alive_client_cpu_us_per_request", "client CPU"),
 )
 _TIMES = tuple(
     _Head(f"{time}_p{p}", f"{head} p{p}", "ms")
@@ -53,8 +71,6 @@ _TIMES = tuple(
         ("connect_ms", "TCP connect"),
     )
 )
-
-_PARTS = ("user", "system")
 
 _Pair = tuple[view.Section, view.Row]
 
@@ -92,9 +108,9 @@ def times(summary: Summary, sections: Sequence[view.Section]) -> Table | None:
 
 
 def objections_of(summary: Summary) -> dict[str, str]:
-    """What policies have against settings, by the names that the rankings give them."""
+    """What policies have against settings, by their short names in the rankings."""
     return {
-        str(name): objection
+        short(str(name)): objection
         for each in summary.figures
         if each.kind == "ranking"
         for series in each.series
@@ -137,7 +153,15 @@ class _Results:
                 if head.name in row.cell.estimates
             }
             hint = methods.pop() if len(methods) == 1 else ""
-            yield Column(head.head, head.name, head.unit, number=True, spread=True, hint=hint)
+            yield Column(
+                head.head,
+                head.name,
+                head.unit,
+                number=True,
+                spread=True,
+                hint=hint,
+                hidden=head.hidden,
+            )
         yield Column("rank", "rank", hint="the ranks that the trials leave open")
         for name in self._varied:
             yield Column(factor_words(name), name, factor=True, hidden=True)
@@ -145,7 +169,7 @@ class _Results:
 
     def _row(self, section: view.Section, row: view.Row) -> Row:
         comparison = view.find_comparison(self._summary, row.cell.key, self._first)
-        objection = self._objections.get(row.name, "")
+        objection = self._objections.get(short(row.name), "")
         why = "" if row.cell.estimates else "; ".join(note.message for note in row.cell.reasons)
         cells = [
             self._name(section, row),
@@ -175,8 +199,7 @@ class _Results:
         found = row.cell.estimates.get(head.name)
         if found is None:
             return Cell(hint=row.cell.not_measurable.get(head.name, ""))
-        cell = estimate_cell(found, self._is_bound(row, head.name), head.scale)
-        return replace(cell, extra=tuple(_extra(row, head)))
+        return estimate_cell(found, self._is_bound(row, head.name), head.scale)
 
     def _is_bound(self, row: view.Row, name: str) -> bool:
         """Whether the estimate is no more than a lower bound; old runs say so of all rates."""
@@ -196,13 +219,3 @@ def _ratio(row: view.Row, comparison: Comparison | None) -> Cell:
         exact(comparison.ratio, comparison.low, comparison.high, comparison.n),
         hint=row.ratio.method,
     )
-
-
-def _extra(row: view.Row, head: _Head) -> Iterator[str]:
-    """Below a cost: its parts in the program and in the kernel, and its physical limit."""
-    parts = [row.cell.estimates.get(f"{head.name}_{part}") for part in _PARTS]
-    if all(parts):
-        yield " + ".join(figure(part.value) for part in parts if part)
-    limit = row.limit(head.name) if head.name in view.LIMITS else None
-    if limit:
-        yield limit.text

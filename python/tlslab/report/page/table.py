@@ -87,6 +87,12 @@ class Row:
     why: str = ""
 
 
+    @property
+    def objector(self) -> str:
+        """The first policy that objects."""
+        return self.objection.partition(":")[0]
+
+
 @dataclass(frozen=True)
 class Table:
     """A table of the page; the first column heads the rows."""
@@ -164,7 +170,7 @@ def cell_of(cell: TableCell) -> Cell:
         case str():
             return Cell(cell)
         case Estimate():
-            return estimate_cell(cell)
+            return tile_cell(cell)
         case _:
             return Cell(place_text(cell), exact=(repr(cell),))
 
@@ -197,6 +203,6 @@ def interval_words(low: float | None, high: float | None, scale: float = 1.0) ->
     return range_words(figure_text(low * scale), figure_text(high * scale))
 
 
-def tile_cell(found: Estimate, bound: bool) -> Cell:
-    """An estimate for a tile."""
+def tile_cell(found: Estimate, bound: bool = False) -> Cell:
+    """An estimate in the unit that is shown beside it."""
     return estimate_cell(found, bound, SCALES.get(found.unit, 1.0))

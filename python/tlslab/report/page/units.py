@@ -1,5 +1,7 @@
 """Units as the heads of tables and tiles have them."""
 
+import re
+
 # Units of estimates as people write them; those that are left out say nothing.
 WORDS = {
     "1/s": "/s",
@@ -26,8 +28,9 @@ def head_and_unit(head: str, units: set[str]) -> tuple[str, str]:
     if len(units) != 1:
         return head, ""
     unit = next(iter(units))
-    said = head.replace(",", " ").split()
-    known = _SAID.get(unit, (unit,))
-    if any(word in said or (len(word) > 2 and word in head) for word in known):
-        return head, ""
-    return head, unit_words(unit) if unit not in said else ""
+    said = any(
+        re.search(rf"(?<![A-Za-zµ]){re.escape(word)}(?![A-Za-z])", head)
+        for word in (*_SAID.get(unit, ()), unit_words(unit) or unit, unit)
+        if word
+    )
+    return head, "" if said else unit_words(unit)
