@@ -5,12 +5,11 @@ from collections.abc import Sequence
 from markupsafe import Markup
 
 from tlslab.model.figure import Figure
-from tlslab.report.svg.data import Line, Point, lines_of, places_of
-from tlslab.report.svg.figures import exact, value_text
+from tlslab.report.svg.data import Line, lines_of, places_of
 from tlslab.report.svg.keys import bar_key
 from tlslab.report.svg.markup import joined, path, tag
 from tlslab.report.svg.plane import Plane, plane
-from tlslab.report.svg.symbols import filling, textures
+from tlslab.report.svg.symbols import filling, hover_all, listed, textures
 
 
 def draw_areas(figure: Figure, width: float, prefix: str) -> tuple[Markup, float]:
@@ -59,23 +58,12 @@ def _area(
     steps = "".join(
         path("L" if index else "M", *place) for index, place in enumerate([*there, *back[::-1]])
     )
-    known = [point for point in line.points if point.y is not None]
     area = tag(
         "path",
-        tag("title", _words(line, known)),
+        hover_all(line),
         class_="b",
         d=f"{steps}z",
         fill=filling(prefix, line),
-        data_name=line.name,
-        data_x=" ".join(exact(point.x) for point in known),
-        data_y=" ".join(exact(point.y or 0.0) for point in known),
+        **listed(line),
     )
     return tag("g", area, class_=line.colour)
-
-
-def _words(line: Line, known: Sequence[Point]) -> str:
-    values = [point.y or 0.0 for point in known]
-    if not values:
-        return f"{line.name}: no value"
-    mean, most = value_text(sum(values) / len(values)), value_text(max(values))
-    return f"{line.name}: mean {mean}, at most {most}"

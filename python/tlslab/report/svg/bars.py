@@ -207,10 +207,10 @@ def _drawn(
     if held:
         places = [scale(value) for value in held]
         spots = [(x, middle) for x in places] if lying else [(middle, y) for y in places]
-        parts.append(dots(spots, held, bar.line.name))
+        parts.append(dots(spots, held, bar.line.name, on_bar=True))
     if bar.ends is not None:
         low, high = bar.ends
-        parts.append(whisker(scale(low), scale(high), middle, lying, "w bw"))
+        parts.append(whisker(scale(low), scale(high), middle, lying, on_bar=True))
     if point.bound:
         tip = scale(bar.end)
         parts.append(arrow(tip, middle) if lying else arrow(middle, tip, lying=False))

@@ -18,8 +18,9 @@ _NAME = 120
 
 T = TypeVar("T")
 
-# Floating-point arithmetic on the way to pixels must not overflow.
-_LARGEST = 1e300
+# Arithmetic on the way to pixels must not overflow: what is larger is missing, smaller is zero.
+_LARGEST = 1e290
+_SMALLEST = 1e-290
 
 
 @dataclass(frozen=True)
@@ -76,6 +77,11 @@ class Line:
         return any(point.low is not None and point.high is not None for point in self.points)
 
     @property
+    def known(self) -> list[Point]:
+        """The points that have a value."""
+        return [point for point in self.points if point.y is not None]
+
+    @property
     def reference(self) -> bool:
         """Whether the series is a line to compare with: dashed, two values, nothing else."""
         return (
@@ -125,7 +131,7 @@ def _at(values: Sequence[T], index: int, default: T) -> T:
 def _finite(value: float | None) -> float | None:
     if value is None or not math.isfinite(value) or abs(value) > _LARGEST:
         return None
-    return float(value)
+    return float(value) if abs(value) >= _SMALLEST else 0.0
 
 
 def numbers_of(lines: Iterable[Line], axis: int = 1) -> list[float]:

@@ -39,8 +39,8 @@ def tick_text(value: float, step: float) -> str:
 
 
 def exact(value: float | str) -> str:
-    """A value for a script, with all its digits."""
-    return value if isinstance(value, str) else f"{value:.15g}"
+    """A value for a script, with seven significant digits."""
+    return value if isinstance(value, str) else f"{value:.7g}"
 
 
 def _short(value: float, digits: int) -> str:

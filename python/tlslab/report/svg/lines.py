@@ -17,11 +17,14 @@ from tlslab.report.svg.keys import (
 from tlslab.report.svg.markup import joined, path, tag
 from tlslab.report.svg.plane import Plane, plane
 from tlslab.report.svg.scales import Scale
-from tlslab.report.svg.symbols import arrow, dots, hover, marked, shape, whisker
+from tlslab.report.svg.symbols import arrow, dots, hover, hover_all, listed, marked, shape, whisker
 
 # From this many points on, a band shows intervals better than whiskers, and a line has few marks.
 _MANY = 25
 _SHOWN = 6
+
+# With more points than this in a figure, each line is one mark that lists its numbers.
+_CROWD = 150
 
 _SIDES = {1: "left", 2: "right"}
 
@@ -35,9 +38,10 @@ def draw_lines(figure: Figure, width: float) -> tuple[Markup, float]:
     frame = plane(figure, lines, width, _entries(figure, lines))
     parts = [frame.frame]
     several = len({line.name for line in lines}) > 1
+    crowded = figure.kind == "line" and sum(len(line.points) for line in lines) > _CROWD
     for line in sorted(lines, key=lambda each: not each.reference):
         y = frame.y[line.axis - 1]
-        parts.append(_series(figure, line, frame, y, several))
+        parts.append(_series(figure, line, frame, y, several, crowded))
     return joined(parts), frame.height
 
 
@@ -57,7 +61,9 @@ def _entries(figure: Figure, lines: Sequence[Line]) -> list[Key]:
     return [*entries, *sign_keys(lines)]
 
 
-def _series(figure: Figure, line: Line, frame: Plane, y: Scale, several: bool) -> Markup:
+def _series(
+    figure: Figure, line: Line, frame: Plane, y: Scale, several: bool, crowded: bool
+) -> Markup:
     """Band, stroke, whiskers, trials and marks of a series, in this order from below."""
     many = figure.kind == "line" and len(line.points) >= _MANY
     drawn = [p for p in line.points if _holds(frame, p) and p.y is not None and y.holds(p.y)]
@@ -65,7 +71,7 @@ def _series(figure: Figure, line: Line, frame: Plane, y: Scale, several: bool) -
     if many and line.intervals:
         parts.append(_band(line, frame, y))
     if figure.kind == "line" or line.reference:
-        parts.append(_stroke(line, frame, y))
+        parts.append(_stroke(line, frame, y, crowded))
     if not many:
         parts += [_whisker(point, frame, y) for point in drawn]
     for point in drawn:
@@ -77,9 +83,11 @@ def _series(figure: Figure, line: Line, frame: Plane, y: Scale, several: bool) -
         every = max(1, len(drawn) // _SHOWN) if many else 1
         for index, point in enumerate(drawn):
             hidden = (index + line.index * every // 3) % every != 0
-            parts.append(
-                _mark(line, point, (frame.at(point.x), y(point.y or 0.0)), hidden, several)
-            )
+            place = frame.at(point.x), y(point.y or 0.0)
+            if not crowded:
+                parts.append(_mark(line, point, place, hidden, several))
+            elif not hidden:
+                parts.append(shape(line.shape, *place, class_="o" if line.dashed else "p"))
     return tag("g", *parts, class_="rf" if line.reference else line.colour)
 
 
@@ -87,17 +95,16 @@ def _holds(frame: Plane, point: Point) -> bool:
     return isinstance(point.x, str) or frame.x.holds(point.x)
 
 
-def _stroke(line: Line, frame: Plane, y: Scale) -> Markup:
+def _stroke(line: Line, frame: Plane, y: Scale, crowded: bool) -> Markup:
     """The line through the values, broken where one is missing."""
     steps = ""
     for there, run in groupby(line.points, lambda p: p.y is not None and y.holds(p.y)):
         held = [point for point in run if there and _holds(frame, point)]
         for index, point in enumerate(held):
             steps += path("L" if index else "M", frame.at(point.x), y(point.y or 0.0))
-    attributes = {}
-    if line.reference:
-        attributes = {"data_name": line.name}
-    return tag("path", class_=stroke_class(line), d=steps, **attributes)
+    if not crowded and not line.reference:
+        return tag("path", class_=stroke_class(line), d=steps)
+    return tag("path", hover_all(line), class_=stroke_class(line), d=steps, **listed(line))
 
 
 def _band(line: Line, frame: Plane, y: Scale) -> Markup:

@@ -13,6 +13,9 @@ from tlslab.report.svg.words import LINE, shorten, width_of, written
 _BESIDE = 4.0
 _BETWEEN = 8.0
 
+# The lowest base line of labels above the plot: over the label of the highest tick.
+_RAISED = 11.0
+
 # The widest label, as a share of the chart.
 _SHARE = 0.6
 
@@ -27,60 +30,72 @@ class Note:
 
 
 @dataclass(frozen=True)
-class _Placed:
-    """A label from `left` to `right` in a lane; lane 0 is the lowest."""
+class _Label:
+    """The label of a line from `left` to `right`, and how many lines of others run there."""
 
     note: Note
     text: str
     left: float
     right: float
-    lane: int
+    crossed: int
+
+    def over(self, x: float) -> bool:
+        """Whether a vertical line at `x` runs through the label."""
+        return self.left - 2 < x < self.right + 2
+
+    def near(self, other: "_Label") -> bool:
+        """Whether both need different lanes."""
+        return self.left < other.right + _BETWEEN and other.left < self.right + _BETWEEN
 
 
 Drawing = Callable[[float, float], list[Markup]]
 
 
-def labelled(notes: Sequence[Note], left: float, width: float) -> tuple[Drawing, float]:
+def labelled(notes: Sequence[Note], width: float) -> tuple[Drawing, float]:
     """What draws the lines between the top and bottom of a plot; the height of the labels."""
-    placed: list[_Placed] = []
-    for note in sorted(notes, key=lambda each: -each.x):
-        placed.append(_place(note, placed, width))
-    lanes = max((each.lane + 1 for each in placed), default=0)
+    labels = [_label(note, notes, width) for note in notes]
+    lanes: list[tuple[_Label, int]] = []
+    # A label above the ends of other lines is in a higher lane than the labels of these.
+    for label in sorted(labels, key=lambda each: (each.crossed, -each.note.x)):
+        lanes.append((label, _lane(label, lanes)))
 
     def draw(top: float, bottom: float) -> list[Markup]:
-        parts = []
-        for each in placed:
-            base = top - 11 - each.lane * LINE
-            line = path("M", each.note.x, base - 10, "V", bottom)
-            full = each.note.label
-            x = each.left
-            parts.append(
-                tag(
-                    "g",
-                    tag("title", full),
-                    tag("path", d=line),
-                    written((each.text,), x, base, "h"),
-                    class_="mk",
-                    data_x=exact(each.note.value),
-                )
-            )
-        return parts
+        return [_drawn(label, top - _RAISED - lane * LINE, bottom) for label, lane in lanes]
 
-    return draw, lanes * LINE
+    return draw, max((lane + 1 for _, lane in lanes), default=0) * LINE
 
 
-def _place(note: Note, placed: list[_Placed], width: float) -> _Placed:
-    """The lowest lane where the label is free of others; left of its line where it must."""
+def _label(note: Note, notes: Sequence[Note], width: float) -> _Label:
+    """The label on the side of its line where fewer lines of others run through it."""
     text = shorten(note.label, width * _SHARE)
     room = width_of(text)
-    left = note.x + _BESIDE
-    if left + room > width:
-        left = max(0.0, note.x - _BESIDE - room)
-    right = left + room
-    lane = 0
-    while any(
-        each.lane == lane and left < each.right + _BETWEEN and each.left < right + _BETWEEN
-        for each in placed
-    ) or any(each.lane > lane and left - 2 < each.note.x < right + 2 for each in placed):
+    choices = []
+    for left in (note.x + _BESIDE, note.x - _BESIDE - room):
+        box = _Label(note, text, left, left + room, 0)
+        crossed = sum(box.over(other.x) for other in notes if other is not note)
+        if left >= 0 and left + room <= width:
+            choices.append(_Label(note, text, left, left + room, crossed))
+    if not choices:
+        left = min(max(0.0, note.x + _BESIDE), width - room)
+        return _Label(note, text, left, left + room, len(notes))
+    return min(choices, key=lambda each: each.crossed)
+
+
+def _lane(label: _Label, lanes: Sequence[tuple[_Label, int]]) -> int:
+    """The lowest lane where the label is free; lane 0 is the lowest."""
+    lane = max((at + 1 for other, at in lanes if label.over(other.note.x)), default=0)
+    while any(at == lane and label.near(other) for other, at in lanes):
         lane += 1
-    return _Placed(note, text, left, right, lane)
+    return lane
+
+
+def _drawn(label: _Label, base: float, bottom: float) -> Markup:
+    note = label.note
+    return tag(
+        "g",
+        tag("title", note.label),
+        tag("path", d=path("M", note.x, base - 10, "V", bottom)),
+        written((label.text,), label.left, base, "h"),
+        class_="mk",
+        data_x=exact(note.value),
+    )

@@ -4,7 +4,7 @@ Titles of axes lie above their axis, unturned: nothing is turned by 90 degrees.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -12,11 +12,12 @@ from markupsafe import Markup
 
 from tlslab.model.figure import Figure
 from tlslab.report.svg.data import Line, named, numbers_of, places_of
+from tlslab.report.svg.figures import exact
 from tlslab.report.svg.keys import Key, keys
 from tlslab.report.svg.markup import clean, path, tag
 from tlslab.report.svg.notes import Note, labelled
-from tlslab.report.svg.scales import Scale, scale
-from tlslab.report.svg.words import LINE, fold, width_of, written
+from tlslab.report.svg.scales import Scale, lying, scale
+from tlslab.report.svg.words import LINE, below, fold, width_of, written
 
 # Pixels: around the plot, between ticks, between a tick's label and the axis.
 _EDGE = 6.0
@@ -24,7 +25,11 @@ _GAP = 8.0
 _INSET = 12.0
 _BELOW = 18.0
 _SPACING_Y = 44.0
-_SPACING_X = 76.0
+
+# The least room that a name below the axis gets; names without room are left out.
+_NARROW = 36.0
+
+_Labels = tuple[Markup, float]
 
 
 @dataclass(frozen=True)
@@ -43,7 +48,7 @@ class Plane:
     def at(self, place: float | str) -> float:
         """The place of a number or a name in pixels."""
         if isinstance(place, str) or self.places:
-            name = place if isinstance(place, str) else f"{place:.15g}"
+            name = place if isinstance(place, str) else exact(place)
             return self.x(float(self.places.index(name)))
         return self.x(place)
 
@@ -78,7 +83,7 @@ def plane(
 
     legend, y = keys(entries, width)
     titles, y = _titles(figure, width, y, right_y is not None)
-    notes, lanes = labelled(_notes(figure, x, places), left, width)
+    notes, lanes = labelled(_notes(figure, x, places), width)
     top = y + (lanes + 11 if lanes else 6)
     bottom = top + tall
     left_y = replace(left_y, start=bottom, end=top)
@@ -88,12 +93,13 @@ def plane(
         right_y = replace(right_y, start=bottom, end=top)
         parts += _y_labels(right_y, right + _GAP, None)
     parts.append(tag("path", class_="ax", d=path("M", left, bottom, "H", right)))
-    below = _x_labels(x, places, slot, bottom, width)
-    parts.append(below)
+    below_plot, end = _x_labels(x, bottom, width, places, slot)
+    parts.append(below_plot)
+    if not first and not second:
+        parts.append(tag("text", "no values", x=left + _GAP, y=(top + bottom) / 2))
     title = fold(clean(figure.x_title), width - left - _EDGE)
-    end = bottom + _BELOW
     if figure.x_title:
-        parts.append(written(title, left, end + LINE, "t"))
+        parts.append(below(title, left, right, end + LINE))
         end += LINE * len(title)
     frame = tag("g", *parts, class_="frame")
     return Plane(x, (left_y, right_y or left_y), places, slot, top, bottom, end + _EDGE, frame)
@@ -101,7 +107,7 @@ def plane(
 
 def _vertical(numbers: Sequence[float], tall: float, log: bool, bars: bool) -> Scale:
     zero = bars or not numbers or min(numbers) >= 0
-    return scale(numbers, tall, 0, log, _SPACING_Y, zero=zero)
+    return scale(numbers, tall, 0, log, int(tall / _SPACING_Y), zero=zero)
 
 
 def _horizontal(
@@ -119,7 +125,7 @@ def _horizontal(
     if bars:
         inset = max(inset, (right - left) / max(1, len(numbers)) / 2)
     numbers += [mark.x for mark in figure.marks if math.isfinite(mark.x)]
-    x = scale(numbers, left + inset, right - inset, figure.x_log, _SPACING_X, tight=True)
+    x = lying(numbers, left + inset, right - inset, figure.x_log)
     drawn = sorted({x(number) for number in numbers if x.holds(number)})
     gaps = [b - a for a, b in pairwise(drawn)]
     return x, (), min([2 * inset, *gaps])
@@ -172,27 +178,27 @@ def _y_labels(y: Scale, x: float, anchor: str | None) -> list[Markup]:
     return parts
 
 
-def _x_labels(
-    x: Scale, places: tuple[str, ...], slot: float, bottom: float, width: float
-) -> Markup:
+def _x_labels(x: Scale, bottom: float, width: float, names: Sequence[str], slot: float) -> _Labels:
+    """Labels of the ticks, or names folded to the room of their place, and where they end."""
     parts: list[Markup] = []
-    end = 0.0
-    base = bottom + _BELOW - 2
-    for place, text, full in _x_texts(x, places, slot):
-        half = width_of(text) / 2
+    end, base = 0.0, bottom + _BELOW - 2
+    depth = 1
+    for place, lines, full in _x_texts(x, names, slot):
+        half = max(map(width_of, lines)) / 2
         middle = min(max(place, half + 1), width - half - 1)
-        if middle - half < end or not text:
-            continue
-        end = middle + half + _GAP
-        parts.append(tag("path", class_="ax", d=path("M", place, bottom, "v", 4)))
-        parts.append(written((text,), middle, base, None, "middle", full))
-    return tag("g", *parts)
+        if middle - half >= end:
+            end = middle + half + _GAP
+            depth = max(depth, len(lines))
+            parts.append(tag("path", class_="ax", d=path("M", place, bottom, "v", 4)))
+            parts.append(written(lines, middle, base, None, "middle", full))
+    return tag("g", *parts), base + 2 + (depth - 1) * LINE
 
 
-def _x_texts(x: Scale, places: tuple[str, ...], slot: float) -> list[tuple[float, str, str]]:
-    if not places:
-        return [(x(tick), x.text(tick), "") for tick in x.ticks]
-    return [
-        (x(float(index)), fold(name, max(slot - _GAP, 24), 1)[0], name)
-        for index, name in enumerate(places)
-    ]
+def _x_texts(
+    x: Scale, names: Sequence[str], slot: float
+) -> Iterator[tuple[float, tuple[str, ...], str]]:
+    if not names:
+        yield from ((x(tick), (x.text(tick),), "") for tick in x.ticks)
+    for index, name in enumerate(names):
+        if name:
+            yield x(float(index)), fold(name, max(slot - _GAP, _NARROW)), name

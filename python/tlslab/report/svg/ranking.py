@@ -18,7 +18,11 @@ from tlslab.report.svg.rows import WIDE, Row, Rows, rows
 from tlslab.report.svg.symbols import ARROW, arrow, dots, hover, marked, shape, sign, whisker
 
 # The height of a mark's track within its row, in pixels.
-_TRACK = 14.0
+_TRACK = 16.0
+
+# With trials the track is higher: they lie below the mark.
+_TRIALS_TRACK = 22.0
+_TRIALS_BELOW = 9.0
 
 # Below this share of the largest value the least one is far enough from it to show zero.
 _NEAR_ZERO = 0.5
@@ -30,23 +34,26 @@ def draw_ranking(figure: Figure, width: float) -> tuple[Markup, float]:
     """The chart of a figure of the kind `ranking`, and its height."""
     lines = lines_of(figure)
     content = _by_name(lines)
+    track = _TRIALS_TRACK if any(p.samples for line in lines for p in line.points) else _TRACK
     points = [point for held in content for _, point in held]
     numbers = numbers_of(lines)
     objections = any(point.objection for point in points)
     frame = rows(
         figure,
         _entries(lines),
-        [_row(held, len(lines) == 1, width >= WIDE) for held in content],
+        [_row(held, track, width >= WIDE) for held in content],
         numbers,
         width,
         zero=bool(numbers) and 0 <= min(numbers) <= _NEAR_ZERO * max(numbers),
         signs=objections,
         arrows=ARROW if any(point.bound for point in points) else 0.0,
     )
-    parts = [frame.frame, _guides(frame, content)]
+    parts = [frame.frame, _guides(frame, content, track)]
     for top, held in zip(frame.tops, content, strict=True):
         for index, (line, point) in enumerate(held):
-            parts.append(_mark(line, point, frame, top + _TRACK * (index + 0.5), len(lines) > 1))
+            parts.append(
+                _mark(line, point, frame, top + track * index + _TRACK / 2, len(lines) > 1)
+            )
     return joined(parts), frame.height
 
 
@@ -62,17 +69,21 @@ def _by_name(lines: Sequence[Line]) -> list[list[Placed]]:
     return list(found.values())
 
 
-def _row(held: Sequence[Placed], alone: bool, wide: bool) -> Row:
-    """The row of a name; values are written where there is one series alone."""
-    point = held[0][1]
+def _row(held: Sequence[Placed], track: float, wide: bool) -> Row:
+    """The row of a name, with a value in the column on the right for each series."""
+    values = tuple(
+        (track * index + _TRACK / 2, _value(point), _beside(point) if wide else "")
+        for index, (_, point) in enumerate(held)
+    )
     muted = all(point.objection for _, point in held)
-    depth = _TRACK * len(held)
-    if not alone:
-        return Row(exact(point.x), depth, muted=muted)
-    beside = ""
-    if wide and not point.bound and point.low is not None and point.high is not None:
-        beside = range_words(value_text(point.low), value_text(point.high))
-    return Row(exact(point.x), depth, ((_TRACK / 2, _value(point), beside),), muted)
+    return Row(exact(held[0][1].x), track * len(held), values, muted)
+
+
+def _beside(point: Point) -> str:
+    """The interval of a value in words, where it has one."""
+    if point.y is None or point.bound or point.low is None or point.high is None:
+        return ""
+    return range_words(value_text(point.low), value_text(point.high))
 
 
 def _value(point: Point) -> str:
@@ -89,11 +100,12 @@ def _entries(lines: Sequence[Line]) -> list[Key]:
     return [*entries, *sign_keys(lines)]
 
 
-def _guides(frame: Rows, content: Sequence[Sequence[Placed]]) -> Markup:
-    """A fine line through each row, from the name to the value."""
+def _guides(frame: Rows, content: Sequence[Sequence[Placed]], track: float) -> Markup:
+    """A fine line through each mark, from the name to the value."""
     steps = "".join(
-        path("M", frame.left, top + _TRACK * len(held) / 2, "H", frame.right)
+        path("M", frame.left, top + track * index + _TRACK / 2, "H", frame.right)
         for top, held in zip(frame.tops, content, strict=True)
+        for index in range(len(held))
     )
     return tag("path", class_="gd", d=steps) if steps else Markup("")
 
@@ -104,7 +116,7 @@ def _mark(line: Line, point: Point, frame: Rows, y: float, several: bool) -> Mar
     parts: list[Markup] = []
     held = [value for value in point.samples if x.holds(value)]
     if held:
-        parts.append(dots([(x(value), y) for value in held], held, exact(point.x)))
+        parts.append(dots([(x(value), y + _TRIALS_BELOW) for value in held], held, exact(point.x)))
     if point.y is not None and x.holds(point.y):
         if point.low is not None and point.high is not None and not point.bound:
             parts.append(whisker(x(point.low), x(point.high), y))

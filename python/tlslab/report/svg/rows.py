@@ -12,8 +12,8 @@ from markupsafe import Markup
 from tlslab.model.figure import Figure
 from tlslab.report.svg.keys import Key, keys
 from tlslab.report.svg.markup import clean, path, tag
-from tlslab.report.svg.scales import Scale, scale
-from tlslab.report.svg.words import LINE, fold, width_of, written
+from tlslab.report.svg.scales import Scale, lying
+from tlslab.report.svg.words import LINE, below, fold, width_of, written
 
 # The widest that names may be, as a share of the chart.
 _NAMES = 0.4
@@ -24,7 +24,9 @@ _INSET = 8.0
 _PAD = 5.0
 _TICK = 18.0
 _SIGN = 18.0
-_SPACING = 84.0
+
+# Beyond the least and largest number on an axis without zero, as a share of their distance.
+_SPACE = 0.06
 
 # From this height of all rows on, the axis is labelled above them, too.
 _TALL = 420.0
@@ -90,7 +92,7 @@ def rows(
     """
     columns = _columns(content, width, signs)
     start, end = columns.left + _INSET, columns.right - _INSET - arrows
-    x = scale(numbers, start, end, figure.y_log, _SPACING, zero=zero)
+    x = lying(_padded(numbers, zero or figure.y_log), start, end, figure.y_log, zero)
     legend, y = keys(entries, width)
     depths = [
         max(row.depth, len(lines) * LINE) + 2 * _PAD
@@ -120,18 +122,27 @@ def rows(
     y += _TICK
     if figure.y_title:
         title = fold(clean(figure.y_title), width - columns.left - 1)
-        parts.append(written(title, columns.left, y + LINE, "t"))
+        parts.append(below(title, columns.left, columns.right, y + LINE))
         y += LINE * len(title)
     sign = columns.left - _SIGN / 2 - 1
     frame = tag("g", *parts, class_="frame")
     return Rows(x, tuple(tops), columns.left, columns.right, sign, y + _PAD + 1, frame)
 
 
+def _padded(numbers: Sequence[float], as_they_are: bool) -> list[float]:
+    """The numbers, and a little space beyond both ends of them."""
+    if as_they_are or not numbers:
+        return list(numbers)
+    low, high = min(numbers), max(numbers)
+    space = (high - low) * _SPACE
+    return [max(low - space, 0.0) if low >= 0 else low - space, *numbers, high + space]
+
+
 def _columns(content: Sequence[Row], width: float, signs: bool) -> _Columns:
     """Columns as wide as their texts; names are folded where these are wider than their share."""
     before = _SIGN if signs else 0.0
-    room = width * _NAMES - _GAP - before
-    names = tuple(fold(row.name, room) for row in content)
+    room = width * _NAMES - _GAP
+    names = _folded([row.name for row in content], room)
     widest = max((width_of(line) for lines in names for line in lines), default=0.0)
     left = widest + _GAP + before
     texts = [each for row in content for each in row.values]
@@ -143,6 +154,14 @@ def _columns(content: Sequence[Row], width: float, signs: bool) -> _Columns:
     return _Columns(names, left, right, values, ranges)
 
 
+def _folded(names: Sequence[str], room: float) -> tuple[tuple[str, ...], ...]:
+    """Names in two lines; in three where two would make different names look alike."""
+    folded = tuple(fold(name, room) for name in names)
+    if len(set(folded)) < len(set(names)):
+        folded = tuple(fold(name, room, 3) for name in names)
+    return folded
+
+
 def _name(row: Row, lines: tuple[str, ...], middle: float) -> Markup:
     base = middle + 4 - (len(lines) - 1) * LINE / 2
     full = row.name if "".join(lines).replace(" ", "") != row.name.replace(" ", "") else ""
@@ -151,8 +170,8 @@ def _name(row: Row, lines: tuple[str, ...], middle: float) -> Markup:
 
 def _values(row: Row, columns: _Columns, top: float) -> list[Markup]:
     parts = []
-    for below, text, beside in row.values:
-        base = top + below + 4
+    for lower, text, beside in row.values:
+        base = top + lower + 4
         parts.append(written((text,), columns.values, base, "v t" if row.muted else "v", "end"))
         if beside:
             parts.append(written((beside,), columns.ranges, base, "t"))

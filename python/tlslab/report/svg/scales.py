@@ -3,16 +3,29 @@
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 
 from tlslab.report.svg.figures import tick_text
+from tlslab.report.svg.words import width_of
 
 # An axis is better logarithmic where its values span more than this factor.
 WIDE = 20
 
-# Ticks of a logarithmic axis within a decade: of one, of a few, of many decades.
+# Ticks of a logarithmic axis within a decade, where there is room; below this factor between its
+# ends an axis has the ticks of a linear one.
 _DECADE = (1, 2, 3, 4, 5, 7)
 _DECADES = (1, 2, 5)
-_FEW = 3
+_SHORT = 2.5
+
+# An axis ends at the next tick unless that adds this share; then it ends after a smaller share.
+_FAR = 0.12
+_LITTLE = 0.04
+
+# A horizontal axis has as many ticks as lie this far apart, but may have the fewest wherever their
+# labels are this far apart; in pixels.
+_NEAREST = 44.0
+_FEWEST = 5
+_APART = 12.0
 
 # Numbers are ticks themselves where they are whole and not more than this.
 _OWN_TICKS = 9
@@ -54,20 +67,44 @@ def scale(
     start: float,
     end: float,
     log: bool,
-    spacing: float,
+    count: int,
     zero: bool = False,
     tight: bool = False,
 ) -> Scale:
-    """A scale with ticks about `spacing` pixels apart.
+    """A scale with about `count` ticks; without numbers it has none.
 
     `zero`: the scale contains zero, if it is linear. `tight`: it ends at the least and largest
-    number, not at the ticks beyond them.
+    number, not at round ones beyond them.
     """
     known = sorted({number for number in numbers if not log or number > 0})
-    count = max(2, int(abs(end - start) / spacing))
+    if not known:
+        return Scale(1.0, 10.0, start, end, log, (), 1.0)
     if log:
-        return _log(known or [1.0, 10.0], start, end, count, tight)
-    return _linear(known or [0.0, 1.0], start, end, count, zero, tight)
+        return _log(known, start, end, count, tight)
+    return _linear(known, start, end, count, zero, tight)
+
+
+def lying(
+    numbers: Iterable[float], start: float, end: float, log: bool, zero: bool = False
+) -> Scale:
+    """A tight horizontal scale with as many ticks as their labels have room for."""
+    known = list(numbers)
+    most = max(_FEWEST, int(abs(end - start) / _NEAREST))
+    found = scale(known, start, end, log, most, zero, tight=True)
+    for count in range(most - 1, 1, -1):
+        if _free(found):
+            break
+        fewer = scale(known, start, end, log, count, zero, tight=True)
+        # Of one tick alone no distance can be read.
+        found = fewer if len(fewer.ticks) > 1 else found
+    return found
+
+
+def _free(found: Scale) -> bool:
+    boxes = [(found(tick), width_of(found.text(tick)) / 2) for tick in found.ticks]
+    return all(
+        left + half + _APART <= right - other for (left, half), (right, other) in pairwise(boxes)
+    )
 
 
 def _linear(
@@ -81,15 +118,18 @@ def _linear(
         spread = abs(high) * 0.1 or 1.0
         low, high = (low, high + spread) if low == 0 else (low - spread, high + spread)
     step = _step((high - low) / count)
-    first, last = math.floor(low / step + 1e-6), math.ceil(high / step - 1e-6)
-    if tight:
-        first, last = math.ceil(low / step - 1e-6), math.floor(high / step + 1e-6)
-    else:
-        low, high = min(low, first * step), max(high, last * step)
-    ticks = tuple(
-        round(n * step, 12 - math.floor(math.log10(step))) for n in range(first, last + 1)
-    )
+    if not tight:
+        low, high = -_beyond(-low, step, high - low), _beyond(high, step, high - low)
+    first, last = math.ceil(low / step - 1e-6), math.floor(high / step + 1e-6)
+    digits = 12 - math.floor(math.log10(step))
+    ticks = tuple(round(n * step, digits) for n in range(first, last + 1))
     return Scale(low, high, start, end, False, ticks, step)
+
+
+def _beyond(high: float, step: float, span: float) -> float:
+    """The end of an axis: the next tick, or only a little more where the tick is far."""
+    last = math.ceil(high / step - 1e-6) * step
+    return last if last - high <= _FAR * span else high + _LITTLE * span
 
 
 def _step(least: float) -> float:
@@ -102,26 +142,36 @@ def _log(known: list[float], start: float, end: float, count: int, tight: bool) 
     low, high = known[0], known[-1]
     if high <= low * 1.001:
         low, high = low / 2, high * 2
-    ticks = _log_ticks(low, high, count)
-    if tight:
-        if len(known) <= _OWN_TICKS and all(each.is_integer() for each in known):
-            ticks = known
-    else:
-        low = max((each for each in ticks if each <= low * 1.001), default=low)
-        high = min((each for each in ticks if each >= high * 0.999), default=high)
-    inside = tuple(tick for tick in ticks if low * 0.999 <= tick <= high * 1.001)
-    return Scale(low, high, start, end, True, inside, 0.0)
+    if tight and len(known) <= _OWN_TICKS and all(each.is_integer() for each in known):
+        ticks = tuple(known)
+        return Scale(low, high, start, end, True, ticks, 0.0)
+    if not tight:
+        low = max(tick for tick in _decades(low, high, _DECADES, 1) if tick <= low * 1.001)
+        high = min(tick for tick in _decades(low, high, _DECADES, 1) if tick >= high * 0.999)
+    return Scale(low, high, start, end, True, _log_ticks(low, high, count), 0.0)
 
 
-def _log_ticks(low: float, high: float, count: int) -> list[float]:
-    """Round numbers around and between `low` and `high`, about `count` of them."""
+def _log_ticks(low: float, high: float, count: int) -> tuple[float, ...]:
+    """Round numbers between `low` and `high`, at most `count` of them if two are left then."""
+    if high < _SHORT * low:
+        return _linear([low, high], 0, 1, count, False, True).ticks
+    every = 1
+    choices = iter((_DECADE, _DECADES, (1, 3), (1,)))
+    steps = next(choices)
+    while True:
+        ticks = tuple(
+            tick
+            for tick in _decades(low, high, steps, every)
+            if low * 0.999 <= tick <= high * 1.001
+        )
+        if len(ticks) <= max(count, 2):
+            return ticks
+        found = next(choices, None)
+        steps, every = (found, 1) if found else (steps, every + 1)
+
+
+def _decades(low: float, high: float, steps: Iterable[int], every: int) -> list[float]:
+    """Numbers with the first digits `steps` around `low` and `high`, in each so-manyth decade."""
     first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
-    decades = last - first
-    steps: tuple[int, ...] = _DECADES if decades <= _FEW else (1,)
-    if high < 10 * low and count > len(_DECADE):
-        steps = _DECADE
-    if high < 2.5 * low:
-        return list(_linear([low, high], 0, 1, count, False, False).ticks)
-    every = max(1, math.ceil(decades / max(count, 1))) if len(steps) == 1 else 1
-    powers = range(first - first % every, last + every, every)
-    return [float(f"{digit}e{power}") for power in powers if -300 < power < 300 for digit in steps]
+    powers = range(first - first % every, last + 1, every)
+    return [float(f"{digit}e{power}") for power in powers if abs(power) <= 300 for digit in steps]

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
+from tlslab.model.wording import range_words
 from tlslab.report.svg.data import COLOURS, Line, Point
-from tlslab.report.svg.figures import exact
+from tlslab.report.svg.figures import exact, value_text
 from tlslab.report.svg.markup import path, tag
 
 # Half the size of a point's mark, and half the width of a whisker's cap.
@@ -68,14 +69,19 @@ def shape(kind: int, x: float, y: float, *content: str, **attributes: str | None
     return tag("path", *content, d=f"{path(*steps)}z", **attributes)
 
 
-def whisker(x1: float, x2: float, y: float, lying: bool = True, colour: str = "w") -> Markup:
+def whisker(x1: float, x2: float, y: float, lying: bool = True, on_bar: bool = False) -> Markup:
     """An interval with caps, at `y` from `x1` to `x2`; standing: at x `y` from y `x1` to `x2`."""
     cap = 2 * _CAP
     if lying:
         steps = path("M", x1, y - _CAP, "v", cap, "m", 0, -_CAP, "H", x2, "m", 0, -_CAP, "v", cap)
     else:
         steps = path("M", y - _CAP, x1, "h", cap, "m", -_CAP, 0, "V", x2, "m", -_CAP, 0, "h", cap)
-    return tag("path", class_=colour, d=steps)
+    return _ground(steps, "w", on_bar) + tag("path", class_="w", d=steps)
+
+
+def _ground(steps: str, kind: str, on_bar: bool) -> Markup:
+    """A light ground below a stroke that lies on a bar."""
+    return tag("path", class_=f"{kind} ug", d=steps) if on_bar else Markup("")
 
 
 def arrow(x: float, y: float, lying: bool = True) -> Markup:
@@ -90,11 +96,37 @@ def arrow(x: float, y: float, lying: bool = True) -> Markup:
     return tag("path", class_="w", d=steps)
 
 
-def dots(places: Sequence[tuple[float, float]], values: Sequence[float], name: str) -> Markup:
+def listed(line: Line) -> dict[str, str]:
+    """The attributes of a mark that stands for a whole series: its numbers as lists."""
+    return {
+        "data_name": line.name,
+        "data_x": " ".join(exact(point.x) for point in line.known),
+        "data_y": " ".join(exact(point.y or 0.0) for point in line.known),
+    }
+
+
+def hover_all(line: Line) -> Markup:
+    """The title of such a mark."""
+    values = [point.y or 0.0 for point in line.known]
+    if not values:
+        return tag("title", f"{line.name}: no value")
+    ends = range_words(value_text(min(values)), value_text(max(values)))
+    mean = value_text(sum(values) / len(values))
+    return tag("title", f"{line.name}: {ends}, on average {mean}")
+
+
+def dots(
+    places: Sequence[tuple[float, float]], values: Sequence[float], name: str, on_bar: bool = False
+) -> Markup:
     """Trials as one path: a line of no length with round ends is a dot."""
-    steps = "".join(f"{path('M', x, y)}h0" for x, y in places)
-    text = " ".join(exact(value) for value in values)
-    return tag("path", class_="tr", d=steps, data_name=name, data_samples=text)
+    first, *others = sorted(places)
+    steps = f"{path('M', *first)}h0"
+    for (x, y), (before, above) in zip(others, sorted(places), strict=False):
+        # Differences of rounded places, so that the dots do not drift.
+        steps += f"{path('m', round(x, 1) - round(before, 1), round(y, 1) - round(above, 1))}h0"
+    text = " ".join(f"{value:.5g}" for value in values)
+    known = tag("path", class_="tr", d=steps, data_name=name, data_samples=text)
+    return _ground(steps, "tr", on_bar) + known
 
 
 def sign(x: float, y: float, *content: str) -> Markup:

@@ -31,6 +31,9 @@ _OTHER = 110
 _WIDE = 140
 _SIGNS = {"–": 50, "·": 32, "…": 100, "≥": 84, "×": 84, "µ": 64} | dict.fromkeys("⁰¹²³⁴⁵⁶⁷⁸⁹", 41)
 
+# The end of a shortened text takes at most this share of its room.
+_TAIL = 0.5
+
 # A line may end behind these.
 _PIECES = re.compile(r"[^\s,/_.:=-]*[\s,/_.:=-]+|[^\s,/_.:=-]+")
 
@@ -57,30 +60,63 @@ def shorten(text: str, room: float) -> str:
     """The text if it fits, else its start and its end around an ellipsis."""
     if width_of(text) <= room:
         return text
-    for kept in range(len(text) - 1, 0, -1):
-        head = (kept * 3 + 2) // 5
-        short = f"{text[:head].rstrip()}…{text[len(text) - (kept - head) :].lstrip()}"
-        if width_of(short) <= room:
-            return short
+    tail = _tail(text, room * _TAIL)
+    head = text[: len(text) - len(tail)]
+    while head and width_of(f"{head.rstrip()}…{tail}") > room:
+        head = head[:-1]
+    if head or width_of(f"…{tail}") <= room:
+        return f"{head.rstrip()}…{tail}"
     return "…" if width_of("…") <= room else ""
 
 
+def _tail(text: str, room: float) -> str:
+    """The end of a text as far as it fits, from the start of a piece if a piece fits."""
+    pieces = _PIECES.findall(text)
+    tail = ""
+    for piece in reversed(pieces[1:]):
+        if width_of(piece + tail) > room:
+            break
+        tail = piece + tail
+    while not tail.strip() and width_of(text[len(text) - len(tail) - 1 :]) <= room / 2:
+        tail = text[len(text) - len(tail) - 1 :]
+    return tail
+
+
 def fold(text: str, room: float, lines: int = 2) -> tuple[str, ...]:
-    """The text in at most `lines` lines of at most `room` pixels, the last shortened."""
+    """The text in at most `lines` lines of at most `room` pixels, the last shortened.
+
+    A line ends at a space if it is half full there and nothing is lost by it.
+    """
     if width_of(text) <= room or lines == 1:
         return (shorten(text, room),)
-    first = ""
+    ends = _ends(text, room)
+    spaces = [end for end in ends if text[end - 1] == " " and width_of(text[:end]) > room / 2]
+    end = spaces[-1] if spaces else ends[-1]
+    if end != ends[-1] and not _fits(text[end:], room, lines - 1):
+        end = ends[-1]
+    first, rest = text[:end].rstrip(), text[end:].strip()
+    return (first, *fold(rest, room, lines - 1)) if rest else (first,)
+
+
+def _fits(text: str, room: float, lines: int) -> bool:
+    return "".join(fold(text, room, lines)).replace(" ", "") == text.replace(" ", "")
+
+
+def _ends(text: str, room: float) -> list[int]:
+    """Where the first line may end: behind pieces, or within a piece that is too long."""
+    ends: list[int] = []
+    end = 0
     for piece in _PIECES.findall(text):
-        if width_of((first + piece).rstrip()) > room:
+        end += len(piece)
+        if width_of(text[:end].rstrip()) > room:
             break
-        first += piece
-    if not first:
-        # Not even the first piece fits: cut it.
-        first = text[0]
-        while width_of(first + text[len(first)]) <= room:
-            first += text[len(first)]
-    rest = text[len(first) :].strip()
-    return (first.rstrip(), *fold(rest, room, lines - 1)) if rest else (first.rstrip(),)
+        ends.append(end)
+    if not ends:
+        end = 1
+        while width_of(text[: end + 1]) <= room:
+            end += 1
+        ends.append(end)
+    return ends
 
 
 def written(
@@ -104,3 +140,10 @@ def written(
         for index, line in enumerate(lines)
     )
     return tag("text", joined(spans), hover, x=x, y=y, class_=classes)
+
+
+def below(lines: tuple[str, ...], left: float, right: float, y: float) -> Markup:
+    """The title of an axis from `left` to `right`: in its middle if it fits, else from its left."""
+    if max(map(width_of, lines)) <= right - left:
+        return written(lines, (left + right) / 2, y, "t", "middle")
+    return written(lines, left, y, "t")
