@@ -8,7 +8,8 @@ from tlslab.advice.answer import deployable, objections, with_objections
 from tlslab.advice.emit import SYNTAXES
 from tlslab.advice.grade import Graded, grade_group, grade_suite
 from tlslab.advice.policy import GRADES, Policy, policies
-from tlslab.advice.preference import WORDS, Preference, Subject, preferences, subject_of
+from tlslab.advice.preference import Preference, Subject, preferences, subject_of
+from tlslab.model.estimates import estimate_name
 from tlslab.model.figure import DataTable, TextBlock
 from tlslab.model.finding import CellSummary, Finding, Summary
 from tlslab.model.wording import level_label, with_interval
@@ -23,7 +24,10 @@ def advised(summary: Summary) -> Summary:
     if subject is None:
         return summary
     found = preferences(summary)
-    sentences = tuple(s for each in _main(found) if (s := _sentence(summary, each)) is not None)
+    few = summary.answer is not None and summary.answer.lacking and summary.answer.lacking.few
+    sentences = tuple(
+        s for each in ([] if few else _main(found)) if (s := _sentence(summary, each)) is not None
+    )
     against = objections(summary, subject)
     return replace(
         summary,
@@ -159,7 +163,7 @@ def _sentence(summary: Summary, preference: Preference) -> Finding | None:
     where = f"{preference.where}: " if preference.where else ""
     name = level_label(preference.subject, chosen.name)
     rate = _value(summary.cell(chosen.cell), measure)
-    by = WORDS[measure]
+    by = estimate_name(measure)
     if chosen.worst == chosen.best:
         text = (
             f"{where}{name} is the fastest on {preference.server} that no policy objects to, by "

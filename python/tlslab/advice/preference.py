@@ -17,12 +17,6 @@ MEASURES: Mapping[Subject, tuple[str, ...]] = {
     "group": ("connections_per_s", "server_cpu_us_per_connection"),
 }
 
-WORDS = {
-    "keep_alive_requests_per_s": "requests/s on connections kept open",
-    "server_cpu_us_per_connection": "the server's processor time for a new connection",
-    "connections_per_s": "new connections/s",
-}
-
 
 @dataclass(frozen=True)
 class Choice:

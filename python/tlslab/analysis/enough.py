@@ -54,7 +54,8 @@ def again(contents: RunContents, *options: str) -> tuple[str, ...]:
 def too_few(contents: RunContents, n: int, what: str = "block") -> Lacking:
     """Fewer than FEWEST of anything that is drawn anew each time; run as many as are enough."""
     why = f"{counted(n, what)}: fewer than {FEWEST} carry no sentence."
-    return Lacking(why, again(contents, "--blocks", str(FEWEST)), minutes(contents, FEWEST / n))
+    command = again(contents, "--blocks", str(FEWEST))
+    return Lacking(why, command, minutes(contents, FEWEST / n), few=True)
 
 
 def open_still(contents: RunContents, why: str, blocks: int) -> Lacking:

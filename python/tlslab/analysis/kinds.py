@@ -1,6 +1,7 @@
 """What makes a summary of a run: one analyst for each kind of experiment."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from tlslab.model.finding import Summary
 from tlslab.model.registry import Registry
@@ -10,10 +11,24 @@ Analyst = Callable[[RunContents], Summary]
 
 ANALYSTS: Registry[Analyst] = Registry()
 
+# Findings about the run itself: all that is said of one with fewer than five blocks.
+_OF_THE_RUN = (
+    "ended",
+    "inconclusive",
+    "no_cost_model",
+    "too_short_for_steady_state",
+    "validation",
+)
+
 
 def summarise(contents: RunContents) -> Summary:
     """All that can be said of a run, from its folder's content alone.
 
     Pure. Raises UsageError when the experiment names a published study that is not shipped.
     """
-    return ANALYSTS[contents.experiment.kind](contents)
+    summary = ANALYSTS[contents.experiment.kind](contents)
+    lacking = None if summary.answer is None else summary.answer.lacking
+    if lacking is None or not lacking.few:
+        return summary
+    kept = tuple(each for each in summary.findings if each.code in _OF_THE_RUN)
+    return replace(summary, findings=kept)

@@ -11,11 +11,13 @@ from dataclasses import dataclass, replace
 
 from tlslab.analysis.compare import EQUIVALENCE, judged_together, may_differ
 from tlslab.analysis.measures import RATIO
+from tlslab.analysis.overlay_answer import answer
 from tlslab.analysis.run_facts import run_facts
 from tlslab.analysis.server_side import comparable
 from tlslab.analysis.stats.estimate import p_of_interval
 from tlslab.model.errors import UsageError
 from tlslab.model.estimate import Estimate
+from tlslab.model.estimates import MICRO, estimate_name
 from tlslab.model.figure import DataTable, Figure, Mark, Series, TableCell
 from tlslab.model.finding import (
     CellSummary,
@@ -25,7 +27,7 @@ from tlslab.model.finding import (
     Summary,
 )
 from tlslab.model.run import Environment
-from tlslab.model.wording import cell_label, counted, difference, figure, ratio_figure
+from tlslab.model.wording import cell_label, counted, difference
 
 KIND = "comparison"
 
@@ -44,6 +46,13 @@ _SHOWN = (
     "server_cpu_us_per_connection",
     "client_cpu_us_per_connection",
     "server_memory_bytes",
+)
+
+# What figures show of runs without any.
+_DRAWN = (
+    "connections_per_s",
+    "server_cpu_us_per_connection",
+    "client_cpu_us_per_connection",
 )
 
 # Figures of one run alone: laid over each other they would show nothing.
@@ -88,20 +97,26 @@ def overlay(first: Side, second: Side, margin: float = EQUIVALENCE) -> Summary:
     ratios = [
         (pair, name, comparison) for (pair, name, _), comparison in zip(found, judged, strict=True)
     ]
+    drawn = tuple(_figures(first, second, pairs))
     return Summary(
         experiment=_experiment(first, second),
         environment=_environment(first, second),
         cells=(),
         excluded=(),
         comparisons=tuple(comparison for _, _, comparison in ratios),
-        findings=tuple(_findings(first, second, pairs, ratios)),
-        figures=tuple(_figures(first, second, pairs)),
+        findings=tuple(_findings(first, second, pairs)),
+        figures=drawn,
         tables=tuple(
             table
             for table in (_ratio_table(first, second, ratios), _differences(first, second))
             if table.rows
         ),
-        method=(WARNING, f"Intervals of ratios: {METHOD}."),
+        method=(f"Intervals of ratios: {METHOD}.",),
+        answer=answer(
+            (first.name, second.name),
+            [(pair.label, comparison) for pair, _, comparison in ratios],
+            drawn[0].id if drawn else "",
+        ),
     )
 
 
@@ -205,7 +220,7 @@ def _ratio_table(first: Side, second: Side, ratios: Sequence[Ratio]) -> DataTabl
         rows.append(
             (
                 pair.label,
-                name,
+                estimate_name(name),
                 pair.first.estimates[name],
                 pair.second.estimates[name],
                 ratio,
@@ -215,8 +230,8 @@ def _ratio_table(first: Side, second: Side, ratios: Sequence[Ratio]) -> DataTabl
     return DataTable(
         id="ratios",
         title=f"{second.name} over {first.name}",
-        caption=WARNING,
-        columns=("cell", "estimate", first.name, second.name, "ratio", "verdict"),
+        caption="",
+        columns=("cell", "measure", first.name, second.name, "ratio", "verdict"),
         rows=tuple(rows),
     )
 
@@ -285,12 +300,9 @@ def _laid_over(name: str, mine: Figure, other_name: str, other: Figure) -> Figur
 
 def _bars(first: Side, second: Side, pairs: Sequence[Pair]) -> Iterator[Figure]:
     """One figure for each estimate that all runs have: bars side by side."""
-    titles = {
-        "connections_per_s": "New connections/s",
-        "server_cpu_us_per_connection": "Server's processor time per connection, microseconds",
-        "client_cpu_us_per_connection": "Client's processor time per connection, microseconds",
-    }
-    for name, title in titles.items():
+    for name in _DRAWN:
+        title = estimate_name(name)
+        title = title[:1].upper() + title[1:] + (f", {MICRO}" if "_us_" in name else "")
         able = [p for p in pairs if name in p.first.estimates and name in p.second.estimates]
         if able:
             series = (
@@ -300,7 +312,7 @@ def _bars(first: Side, second: Side, pairs: Sequence[Pair]) -> Iterator[Figure]:
             yield Figure(
                 id=name.replace("_", "-"),
                 title=title,
-                caption=WARNING,
+                caption="",
                 kind="bars",
                 x_title="",
                 y_title=title,
@@ -318,38 +330,12 @@ def _side(name: str, pairs: Sequence[Pair], values: Sequence[Estimate]) -> Serie
     )
 
 
-def _findings(
-    first: Side, second: Side, pairs: Sequence[Pair], ratios: Sequence[Ratio]
-) -> Iterator[Finding]:
-    rates = [each for each in ratios if each[1] == "connections_per_s"] or list(ratios[:1])
-    if rates:
-        parts = [_reported(pair, comparison) for pair, _, comparison in rates]
-        text = (
-            f"{second.name} over {first.name}, {_words(rates[0][1])}: {'; '.join(parts)}. {WARNING}"
-        )
-        yield Finding("answer", text)
+def _findings(first: Side, second: Side, pairs: Sequence[Pair]) -> Iterator[Finding]:
     missing = len(first.summary.cells) + len(second.summary.cells) - 2 * len(pairs)
     if missing:
         verb = "is" if missing == 1 else "are"
         text = f"{counted(missing, 'cell')} {verb} in one of the runs only, and {verb} left out."
         yield Finding("left_out", text)
-
-
-def _words(name: str) -> str:
-    return {"connections_per_s": "new connections/s"}.get(name, name)
-
-
-def _reported(pair: Pair, comparison: Comparison) -> str:
-    one = pair.first.estimates[comparison.estimate].value
-    other = pair.second.estimates[comparison.estimate].value
-    interval = ""
-    if comparison.low is not None and comparison.high is not None:
-        low, high = ratio_figure(comparison.low), ratio_figure(comparison.high)
-        interval = f" (95 %: {low} to {high})"
-    return (
-        f"{pair.label} {ratio_figure(comparison.ratio)}{interval}, {figure(other)} over "
-        f"{figure(one)}"
-    )
 
 
 def _experiment(first: Side, second: Side) -> ExperimentSummary:

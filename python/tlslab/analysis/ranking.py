@@ -118,9 +118,8 @@ def ties_words(tied: Sequence[Measured], estimate: str, name: Callable[[Measured
     text = f" It shows no difference from {joined(near)}." if near else ""
     text += f" It cannot be told apart from {joined(apart)}." if apart else ""
     if bounds and others:
-        text += (
-            f" Lower bounds, because the generator was the limit: {joined(list(map(name, bounds)))}."
-        )
+        named = joined([name(cell) for cell in bounds])
+        text += f" Lower bounds, because the generator was the limit: {named}."
     return text
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from tlslab.analysis.gate import Gate, Gated
+from tlslab.model.estimates import estimate_name
 from tlslab.model.finding import Comparison
 from tlslab.model.wording import cell_label, counted, difference, ratio_figure
 
@@ -25,7 +26,9 @@ def gate_lines(found: Gate) -> Iterator[str]:
 def _where(found: Comparison) -> str:
     """The cell and the estimate, in words."""
     levels = (part.partition("=") for part in found.candidate.split(","))
-    return f"{cell_label({name: level for name, _, level in levels})}, {found.estimate}"
+    return (
+        f"{cell_label({name: level for name, _, level in levels})}, {estimate_name(found.estimate)}"
+    )
 
 
 def _line(each: Gated) -> str:

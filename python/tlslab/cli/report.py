@@ -22,6 +22,8 @@ class Format(StrEnum):
 
     text = "text"
     html = "html"
+    markdown = "markdown"
+    csv = "csv"
     json = "json"
     ab = "ab"
 
@@ -29,7 +31,7 @@ class Format(StrEnum):
 def command(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="A run folder.")],
     format_: Annotated[
-        Format, typer.Option("--format", help="text, html, json, or ab's blocks.")
+        Format, typer.Option("--format", help="text, html, markdown, csv, json, or ab's blocks.")
     ] = Format.text,
     plotly: Annotated[
         str | None,
@@ -60,6 +62,10 @@ def command(
             out.print(report.render_text(summary))
         case Format.html:
             write_utf8(report.render_html(summary, plotly))
+        case Format.markdown:
+            write_utf8(report.render_markdown(summary))
+        case Format.csv:
+            write_utf8(report.render_csv(summary))
         case Format.json:
             sys.stdout.write(json.dumps(to_json(summary), allow_nan=False, indent=1) + "\n")
         case Format.ab:

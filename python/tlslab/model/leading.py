@@ -1,4 +1,4 @@
-"""Which cells of a ranking lead, among all of them or among those that may be used; in a sentence."""
+"""Which cells of a ranking lead, among all or among those that may be used; in a sentence."""
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass

@@ -70,7 +70,7 @@ def cell_label(factors: Mapping[str, str]) -> str:
 
 
 def short_label(factors: Mapping[str, str]) -> str:
-    """As `cell_label`, with OpenSSL's short names of cipher suites: `ECDHE-RSA-AES128-GCM-SHA256`."""
+    """As `cell_label`, with OpenSSL's short names of suites: `ECDHE-RSA-AES128-GCM-SHA256`."""
     suite = find_suite(factors.get("suite", ""))
     return cell_label({**factors, "suite": suite.openssl} if suite else factors)
 

@@ -1,15 +1,17 @@
-"""Findings as a page, as terminal tables and as ab's blocks: renders, computes nothing.
+"""Findings as a page, for terminals, as Markdown, CSV and ab's blocks: renders, computes nothing.
 
 What a server supplied may be hostile: `plain` takes out what could steer a terminal or a reader's
 eye, jinja2 escapes for HTML, `svg` for its drawings.
 """
 
 from tlslab.report.ab import render_ab
+from tlslab.report.csv import render_csv
 from tlslab.report.facts import resume_command
 from tlslab.report.history_page import render_history_html
 from tlslab.report.history_text import render_history_text
 from tlslab.report.history_words import reason as history_reason
 from tlslab.report.html import render_html
+from tlslab.report.markdown import render_markdown
 from tlslab.report.plain import plain
 from tlslab.report.text import render_text, warning_lines
 
@@ -17,9 +19,11 @@ __all__ = [
     "history_reason",
     "plain",
     "render_ab",
+    "render_csv",
     "render_history_html",
     "render_history_text",
     "render_html",
+    "render_markdown",
     "render_text",
     "resume_command",
     "warning_lines",

@@ -3,15 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tlslab.model.estimates import estimate_name
 from tlslab.model.history import CellHistory, Change, History
 from tlslab.model.wording import counted, difference, figure, joined
-
-_ESTIMATES = {
-    "connections_per_s": "new connections/s",
-    "capacity_connections_per_s": "capacity, new connections/s",
-    "requests_per_s": "requests/s",
-    "server_cpu_us_per_connection": "server's processor time per connection",
-}
 
 # The sentence on top names three changes at most; the rest is below it.
 _NAMED = 3
@@ -62,11 +56,6 @@ def judged_cells(found: History) -> int:
     return len({(each.history, each.cell) for each in found.cells if each.judged})
 
 
-def estimate_words(name: str) -> str:
-    """An estimate's name in words."""
-    return _ESTIMATES.get(name, name)
-
-
 def unit_words(unit: str) -> str:
     """A unit behind a figure; none for rates, whose names have it."""
     return {"us": "µs", "1/s": ""}.get(unit, unit)
@@ -108,7 +97,7 @@ def _short(cell: CellChanges) -> str:
     """The cell's newest change, of the first of its estimates."""
     series = cell.series[0]
     change = series.changes[-1]
-    return f"{cell.label}: {estimate_words(series.estimate)} {size(change)} from {change.after} on"
+    return f"{cell.label}: {estimate_name(series.estimate)} {size(change)} from {change.after} on"
 
 
 def size(change: Change) -> str:

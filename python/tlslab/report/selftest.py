@@ -3,18 +3,13 @@
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from tlslab.model.estimates import estimate_name
 from tlslab.model.selftest import Ability, Planted, Selftest, Tries
 from tlslab.model.wording import counted
 from tlslab.report.made import fitting
 from tlslab.report.numbers import Grid, Place
 from tlslab.report.plain import plain
 from tlslab.report.view import Value
-
-# The estimates in words.
-NAMES = {
-    "connections_per_s": "new connections/s",
-    "server_cpu_us_per_connection": "the server's processor time",
-}
 
 
 def selftest_words(selftest: Selftest) -> str:
@@ -68,7 +63,7 @@ def _lines(ability: Ability) -> list[Text]:
 
 
 def _name(ability: Ability) -> str:
-    return NAMES.get(ability.estimate, ability.estimate)
+    return estimate_name(ability.estimate)
 
 
 def _tries(tries: Tries) -> str:

@@ -7,9 +7,13 @@ from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderR
 from rich.table import Table
 from rich.text import Text
 
+from tlslab.model.figure import Figure
 from tlslab.model.finding import Summary
+from tlslab.model.wording import counted
 from tlslab.report import view
+from tlslab.report.answer import answer_lines, answering_figure, enough_words, question
 from tlslab.report.commands import Command
+from tlslab.report.dots import axis_line, dot_lines, has_dots, marks_words
 from tlslab.report.facts import redo_words
 from tlslab.report.legend import legend
 from tlslab.report.made import made_parts, new_table
@@ -27,35 +31,74 @@ _STYLES = {
 # Below this many columns the table leaves out bytes and times, which the page has.
 _WIDE = 112
 
+# Sentences of our own may be longer than what a server may say.
+_LIMIT = 2000
+
 # A name is folded to this many columns at the least.
 _NAME = 11
 
 
 def render_text(summary: Summary) -> RenderableType:
-    """Tables, one for each setting, with the sentences that belong to them; then all the rest."""
-    parts: list[RenderableType] = [Text(plain(summary.experiment.title), style="bold"), Text()]
+    """The answer first; tables, one for each setting; all the rest as details."""
     sections = view.sections(summary)
+    parts: list[RenderableType] = [*_answered(summary), Text()]
     for number, section in enumerate(sections):
         parts += [
             _SectionTable(section),
             *([_kept_open(section)] if section.kept_open else []),
             *([_Legend(summary, sections)] if number == 0 else []),
-            *(_sentence(section.reported(finding)) for finding in section.findings),
             Text(),
         ]
-    large = view.general_findings(summary, sections)
-    parts += [*(_sentence(finding.text) for finding in large), Text()] if large else []
     parts += made_parts(summary)
+    parts += [Text("Details", style="bold"), Text()]
+    parts += _listing("Warnings", warning_lines(summary), "yellow")
+    for section in sections:
+        sentences = [section.reported(finding) for finding in section.findings]
+        parts += _listing(section.label, sentences)
+    large = view.general_findings(summary, sections)
+    parts += _listing("What the numbers say", [finding.text for finding in large])
     parts += _published(summary)
     failed = [f"{name} ({verdict}): {why}" for name, verdict, why in view.without_result(summary)]
     parts += _listing("Cells without a valid result", failed, "red")
     parts += _listing("Not tried or not supported", _left_out(summary))
-    parts += _listing("Warnings", warning_lines(summary), "yellow")
     kept = summary.environment.selftest
     if kept is not None:
         parts.append(Text(f"self-test: {selftest_words(kept)}", style="dim"))
     parts.append(Command("again: ", redo_words(summary)))
     return Group(*parts)
+
+
+def _answered(summary: Summary) -> list[RenderableType]:
+    """Question, answer, how sure it is, what would be enough, and the ranking as dots."""
+    parts: list[RenderableType] = [Text(plain(question(summary), _LIMIT), style="bold"), Text()]
+    answer = summary.answer
+    if answer is None:
+        return [*parts, Text(plain(view.headline(summary, view.sections(summary)), _LIMIT))]
+    parts += [Text(plain(line, _LIMIT)) for line in answer_lines(answer)]
+    if answer.lacking is not None and answer.lacking.command:
+        parts.append(Command(enough_words(answer.lacking), answer.lacking.command))
+    if answer.confidence:
+        parts.append(Text(plain(answer.confidence, _LIMIT), style="dim"))
+    if count := len(view.warnings(summary)):
+        parts.append(Text(f"{counted(count, 'warning')}: see Details", style="yellow"))
+    drawn = answering_figure(summary)
+    if drawn is not None and has_dots(drawn):
+        parts += [Text(), _Dots(drawn)]
+    return parts
+
+
+@dataclass(frozen=True)
+class _Dots:
+    """A ranking: a line for each cell, and what its marks mean."""
+
+    figure: Figure
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        width = options.max_width
+        for line in dot_lines(self.figure, width):
+            yield Text(line.text, style="dim" if line.objected else "", no_wrap=True)
+        yield Text(axis_line(self.figure, width), style="dim", no_wrap=True)
+        yield Text(f"  {marks_words(self.figure)}", style="dim")
 
 
 def warning_lines(summary: Summary) -> list[str]:
@@ -182,10 +225,6 @@ def _text(value: view.Value | None) -> str:
     return "-" if value is None else value.text
 
 
-def _sentence(text: str) -> Text:
-    return Text(f"  {plain(text, 2000)}")
-
-
 def _published(summary: Summary) -> list[RenderableType]:
     study, rows = view.published(summary)
     if study is None:
@@ -206,7 +245,7 @@ def _listing(title: str, lines: list[str], style: str = "cyan") -> list[Renderab
         return []
     return [
         Text(title, style=f"bold {style}"),
-        *(Text(f"  {plain(line, 1000)}") for line in lines),
+        *(Text(f"  {plain(line, _LIMIT)}") for line in lines),
         Text(),
     ]
 

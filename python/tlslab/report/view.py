@@ -22,6 +22,7 @@ from tlslab.model.wording import (
     rank_words,
     ratio_figure,
     setting_of,
+    short_label,
 )
 from tlslab.report.kinds import presentation
 
@@ -177,7 +178,9 @@ class Caution:
 
 
 def value(found: Estimate) -> Value:
-    """An estimate in figures."""
+    """An estimate in figures; two values have an interval that says nothing."""
+    if found.n == 2 and found.low != found.high:
+        return Value(figure(found.value), "2 trials", f"{found.method}; n = 2")
     return _value(figure, found.value, (found.low, found.high), f"{found.method}; n = {found.n}")
 
 
@@ -275,8 +278,8 @@ def undecided(comparison: Comparison) -> str:
 
 
 def varied_label(factors: Mapping[str, str], baseline: Mapping[str, str]) -> str:
-    """A cell's levels of the factors that are compared."""
-    return cell_label({name: factors[name] for name in baseline if name in factors})
+    """A cell's levels of the factors that are compared, suites by their short names."""
+    return short_label({name: factors[name] for name in baseline if name in factors})
 
 
 def find_comparison(summary: Summary, candidate: str, estimate: str) -> Comparison | None:

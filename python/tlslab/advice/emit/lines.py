@@ -3,7 +3,8 @@
 import textwrap
 from collections.abc import Sequence
 
-from tlslab.advice.preference import WORDS, Choice, Preference
+from tlslab.advice.preference import Choice, Preference
+from tlslab.model.estimates import estimate_name
 from tlslab.model.names import Group, find_group, find_suite
 
 # TLS 1.3 has no others that are recommended; their order is RFC 8446's.
@@ -69,11 +70,9 @@ def _origin(preference: Preference) -> str:
     if preference.where:
         measured += f", {preference.where}"
     plural = {"suite": "Cipher suites", "group": "Key-exchange groups"}[preference.subject]
-    text = (
-        f"{plural}, fastest first, measured by tlslab on {measured}: by {WORDS[preference.by[0]]}"
-    )
+    text = f"{plural}, fastest first, measured by tlslab on {measured}: by {estimate_name(preference.by[0])}"
     if len(preference.by) > 1:
-        text += f"; those that cannot be told apart, by {WORDS[preference.by[1]]}"
+        text += f"; those that cannot be told apart, by {estimate_name(preference.by[1])}"
     return text + "."
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
+from tlslab.analysis.benchmark.answer import answer
 from tlslab.analysis.benchmark.cells import CLIENT_CPU, RATE, by_cell, measure
 from tlslab.analysis.benchmark.curves import make_curves
 from tlslab.analysis.benchmark.faults import (
@@ -55,6 +56,7 @@ def summarise(contents: RunContents) -> Summary:
     table = fault_table(faults)
     fewest = min((threads for curve in curves for threads in curve.cells), default=1)
     composed = compositions([c for c in curves if c.benchmark != "draw"], fewest)
+    reported = tuple(findings(curves, found, study, processors))
     rows = beside(study, curves, found, processors) if study else ()
     return Summary(
         experiment=summarise_experiment(contents, asdict(contents.experiment.settings)),
@@ -66,12 +68,13 @@ def summarise(contents: RunContents) -> Summary:
         excluded=contents.plan.excluded,
         comparisons=_comparisons(cells, experiment.baseline),
         findings=(
-            *findings(curves, found, study, processors),
+            *reported,
             *fault_findings(faults),
         ),
         figures=figures(curves, composed) + fault_figures(faults),
         tables=tables(curves, found, rows) + ((table,) if table else ()),
         method=_method(settings, blocks, study),
+        answer=answer(contents, curves, reported, processors),
     )
 
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from tlslab.analysis.capacity.cells import CapacityCell
 from tlslab.analysis.capacity.naming import cell_name, cell_names
@@ -11,6 +12,7 @@ from tlslab.analysis.stats.estimate import estimate
 from tlslab.model.capacity import CapacityPlan
 from tlslab.model.estimate import Estimate
 from tlslab.model.figure import Figure, Mark, Series
+from tlslab.model.stopping import LEAST_BLOCKS
 
 OFFERED = "offered load, new connections/s"
 RATE = "new connections/s"
@@ -95,21 +97,38 @@ def _maximum(named: Named) -> Figure | None:
         return None
     groups = _by(able, "server")
     several = len({cell.factors.get("processors") for _, cell in able}) > 1
-    if len(groups) > 1 and several:
+    grouped = len(groups) > 1 and several
+    if grouped:
         series = tuple(
-            _series(server, [_processors(c) for _, c in group], [c.maximum for _, c in group])
+            _maxima(server, [(_processors(c), c) for _, c in group])
             for server, group in groups.items()
         )
     else:
-        series = (_series("maximum", [name for name, _ in able], [c.maximum for _, c in able]),)
+        able.sort(key=lambda each: -(each[1].maximum.value if each[1].maximum else 0.0))
+        series = (_maxima("maximum", able),)
     return Figure(
         id="maximum",
         title="New connections/s at most",
-        caption="Mean over trials, each on a server of its own, with 95 % intervals.",
-        kind="bars",
+        caption="Mean over trials, each on a server of its own, with 95 % intervals; none below "
+        f"{LEAST_BLOCKS} trials. A dot for each trial.",
+        kind="bars" if grouped else "ranking",
         x_title="",
         y_title=RATE,
         series=series,
+    )
+
+
+def _maxima(name: str, cells: Named) -> Series:
+    """The maxima of cells under their names, with the trials; intervals from five trials on."""
+    series = _series(name, [label for label, _ in cells], [cell.maximum for _, cell in cells])
+    samples = [sorted(cell.values.get("connections_per_s", {}).items()) for _, cell in cells]
+    few = [len(each) < LEAST_BLOCKS for each in samples]
+    return replace(
+        series,
+        low=tuple(None if f else end for f, end in zip(few, series.low, strict=True)),
+        high=tuple(None if f else end for f, end in zip(few, series.high, strict=True)),
+        samples=tuple(tuple(value for _, value in each) for each in samples),
+        bounds=tuple(cell.summary.verdict == "at_least" for _, cell in cells),
     )
 
 

@@ -8,9 +8,9 @@ from tlslab.analysis.capacity.points import by_fraction
 from tlslab.analysis.capacity.published import platform_pairs, scaling_pairs
 from tlslab.analysis.capacity.remedies import Remedy, remedies
 from tlslab.analysis.compare import compare
-from tlslab.analysis.matrix.findings import with_interval
 from tlslab.model.capacity import CapacityPlan
 from tlslab.model.finding import Comparison, Finding
+from tlslab.model.leading import value_words
 from tlslab.model.search import Inconclusive
 from tlslab.model.wording import figure, percent, ratio_figure
 
@@ -41,10 +41,8 @@ def _maxima(named: Named) -> Iterator[Finding]:
     parts = []
     for name, cell in able:
         assert cell.maximum is not None
-        bound = "at least " if cell.summary.verdict == "at_least" else ""
-        parts.append(
-            f"{name}: {bound}{with_interval(cell.maximum)}, with {cell.connections} at once"
-        )
+        value = value_words(cell.maximum, cell.summary.verdict == "at_least")
+        parts.append(f"{name}: {value}, with {cell.connections} at once")
     text = f"New connections/s at most: {'; '.join(parts)}."
     yield Finding("answer", text, tuple(cell.key for _, cell in able))
 
@@ -126,7 +124,7 @@ def _objective(named: Named, plan: CapacityPlan) -> Iterator[Finding]:
             share = f", {percent(found.load.value / cell.maximum.value)} of the maximum"
         match found.bound:
             case "exact":
-                text = f"up to {with_interval(found.load)} connections/s{share}"
+                text = f"up to {value_words(found.load)} connections/s{share}"
             case "at_least":
                 text = f"at the highest load that was tried, {figure(found.load.value)}/s{share}"
             case "below":

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
+from tlslab.analysis.capacity.answer import answer
 from tlslab.analysis.capacity.cells import CapacityCell, measure
 from tlslab.analysis.capacity.figures import figures
 from tlslab.analysis.capacity.findings import findings
@@ -39,6 +40,7 @@ def summarise(contents: RunContents) -> Summary:
     cells = measured_cells(contents, plan)
     study = beside(experiment.published, cells, plan)
     measured = [cell.measured for cell in cells]
+    drawn = figures(cells, plan)
     return Summary(
         experiment=summarise_experiment(
             contents, {**asdict(contents.experiment.workload), "capacity": _settings(plan)}
@@ -48,11 +50,12 @@ def summarise(contents: RunContents) -> Summary:
         excluded=contents.plan.excluded,
         comparisons=comparisons(measured, experiment.baseline, None),
         findings=findings(cells, plan),
-        figures=(*figures(cells, plan), *study.figures),
+        figures=(*drawn, *study.figures),
         tables=(*tables(cells, plan), *study.tables),
         texts=study.texts,
         method=method(plan),
         server_side=server_side_facts(contents.trials),
+        answer=answer(contents, cells, plan, drawn),
     )
 
 

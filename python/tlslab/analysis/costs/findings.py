@@ -56,9 +56,9 @@ def _error(checks: Sequence[Check]) -> Finding:
     most = "" if len(checks) == 1 else "at most "
     text = f"On {mixes} held out of the fit the model is off {most}{off}."
     if bound is None:
-        text += " One block gives no interval."
+        text = text[:-1] + "; one block gives no interval."
     elif bound <= GOOD_ERROR:
-        text += f" Plan with it: tlslab plan, whose interval takes the {percent(worst.error)} in."
+        text = text[:-1] + "; plan with it (tlslab plan)."
     else:
-        text += f" {percent(GOOD_ERROR)} is not excluded: run more blocks before planning with it."
+        text = text[:-1] + f"; {percent(GOOD_ERROR)} is not excluded: run more blocks first."
     return Finding("model_error", text)

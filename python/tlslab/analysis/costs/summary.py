@@ -3,6 +3,7 @@
 from dataclasses import asdict, dataclass, replace
 
 from tlslab.analysis.compare import Measured
+from tlslab.analysis.costs.answer import answer
 from tlslab.analysis.costs.findings import findings
 from tlslab.analysis.costs.model import Check, CostModel, checks, fit
 from tlslab.analysis.costs.tables import figures, tables
@@ -52,16 +53,18 @@ def summarise(contents: RunContents) -> Summary:
     """All that can be said of the run. Pure."""
     found = calibration(contents)
     cells = [*found.fitted, *found.held_out]
+    reported = findings(found.model, found.checks, contents.environment.target.name)
     return Summary(
         experiment=summarise_experiment(contents, asdict(contents.experiment.workload)),
         environment=contents.environment,
         cells=tuple(cell.summary for cell in cells),
         excluded=contents.plan.excluded,
         comparisons=(),
-        findings=findings(found.model, found.checks, contents.environment.target.name),
+        findings=reported,
         figures=figures(found.model, found.checks),
         tables=tables(found.model, found.checks),
         method=_method(contents, found),
+        answer=answer(contents, found.model, found.checks, reported),
     )
 
 

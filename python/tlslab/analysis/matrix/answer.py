@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from tlslab.analysis import keep_alive
 from tlslab.analysis.compare import Measured, compare, paired_logs
@@ -117,7 +118,7 @@ class _Answering:
             if self._contents.experiment.stopping is None:
                 return fewer
             # A run that ends by itself is given room, not a length.
-            return open_still(self._contents, fewer.why, 2 * FEWEST)
+            return replace(open_still(self._contents, fewer.why, 2 * FEWEST), few=True)
         best = self._cells[found.first]
         known = best.summary.estimates[estimate]
         if not best.is_bound(estimate) and too_wide(known.low, known.high):
@@ -215,7 +216,7 @@ class _Answering:
         return min(len(cell.values[ranking.estimate]) for cell in leaders)
 
     def _kept_open(self, ranking: Ranking) -> str:
-        """Who answers most requests in the setting; empty where that is not known, or the answer."""
+        """Who answers most requests in the setting; empty where that is not known."""
         estimate = keep_alive.REQUESTS
         other = next(
             (r for r in self._ranked if r.setting == ranking.setting and r.estimate == estimate),
@@ -239,4 +240,3 @@ class _Answering:
         if tests:
             words += f"; {counted(tests, 'pair')} tested together at 5 % (Holm)"
         return words
-

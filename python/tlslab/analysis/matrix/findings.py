@@ -19,6 +19,7 @@ from tlslab.model.wording import (
     percent,
     ratio_figure,
     setting_of,
+    short_label,
 )
 
 RATE = "connections_per_s"
@@ -201,7 +202,7 @@ class _Reporter:
 
     def _name(self, cell: Measured) -> str:
         levels = cell.summary.factors
-        return cell_label({name: levels[name] for name in self._varied})
+        return short_label({name: levels[name] for name in self._varied})
 
     def _on(self, cell: Measured) -> str:
         return on_words(self._targets[cell.summary.key], self._setting)

@@ -1,0 +1,55 @@
+"""The answer of a calibration: what the parts of a connection cost, and how far they add up."""
+
+from collections.abc import Sequence
+
+from tlslab.analysis.costs.model import Check, CostModel
+from tlslab.analysis.costs.parts import FULL, KILOBYTE, REQUEST, RESUMED
+from tlslab.analysis.enough import FEWEST, again, minutes, too_few, too_wide
+from tlslab.model.answer import Answer, Lacking, Tile
+from tlslab.model.finding import Finding
+from tlslab.model.leading import value_words
+from tlslab.model.run import RunContents
+from tlslab.model.wording import counted, joined
+
+_WORDS = {FULL: "a full handshake", RESUMED: "a resumed one", REQUEST: "a request"}
+_TILES = {
+    FULL: "Full handshake",
+    RESUMED: "Resumed handshake",
+    REQUEST: "Request",
+    KILOBYTE: "1,000 bytes sent",
+}
+
+
+def answer(
+    contents: RunContents,
+    model: CostModel | None,
+    checks: Sequence[Check],
+    found: Sequence[Finding],
+) -> Answer:
+    """The parts in one sentence, the model's error in another."""
+    question = contents.experiment.title
+    if model is None or FULL not in model.parts:
+        why = "No block has a result of every cell: there is no cost model."
+        return Answer(question, (), "", Lacking(why))
+    parts = {name: model.part(name) for name in _TILES if name in model.parts}
+    n = parts[FULL].n
+    lacking = None
+    if n < FEWEST:
+        lacking = too_few(contents, max(1, n))
+    elif too_wide(parts[FULL].low, parts[FULL].high):
+        why = "The interval of the cost of a full handshake is too wide for a sentence."
+        lacking = Lacking(why, again(contents, "--blocks", str(2 * n)), minutes(contents, 2.0))
+    costs = [f"{_WORDS[name]} {value_words(parts[name])}" for name in _WORDS if name in parts]
+    server = contents.environment.target.name
+    first = f"Processor time on {server}: {joined(costs)}."
+    errors = tuple(each.text for each in found if each.code in ("model_error", "model_unchecked"))
+    return Answer(
+        question=question,
+        sentences=() if lacking else (first, *errors)[:2],
+        confidence=f"{counted(n, 'block')}: a fit for each; intervals of 95 % over blocks"
+        if n >= FEWEST
+        else f"{counted(n, 'block')}: no sentence",
+        lacking=lacking,
+        tiles=() if lacking else tuple(Tile(_TILES[name], parts[name]) for name in parts),
+        figure="held-out" if checks else "",
+    )

@@ -1,0 +1,100 @@
+"""What a comparison of two runs says first: nothing differs, or what does, and by how much."""
+
+from collections.abc import Sequence
+
+from tlslab.analysis.enough import FEWEST, WIDE
+from tlslab.model.answer import Answer, Lacking, Tile
+from tlslab.model.estimate import Estimate
+from tlslab.model.estimates import estimate_name
+from tlslab.model.finding import Comparison
+from tlslab.model.wording import counted, difference, ratio_figure
+
+# So many differences are named; the rest is counted.
+_NAMED = 2
+_MOST_TILES = 5
+_FEWEST_TILES = 3
+
+# A cell's label, and a ratio of it.
+Labelled = tuple[str, Comparison]
+
+
+def answer(names: tuple[str, str], found: Sequence[Labelled], figure: str) -> Answer:
+    """`names` are those of the first run and the second; ratios are second over first."""
+    first, second = names
+    question = f"Does {second} differ from {first}?"
+    judged = [each for each in found if each[1].verdict != "not_comparable"]
+    if not judged:
+        why = "No ratio can be judged: one trial, lower bounds, or invalid cells."
+        return Answer(question, (), "", Lacking(why), (), figure)
+    n = min(comparison.n for _, comparison in judged)
+    confidence = (
+        f"{counted(len(judged), 'ratio')} tested together at 5 % (false discovery rate); "
+        f"{counted(n, 'trial')} of each cell at least; intervals of 95 %"
+    )
+    if n < FEWEST:
+        why = f"{counted(n, 'trial')} of a cell: fewer than {FEWEST} carry no sentence."
+        again = ("tlslab", "run", "--blocks", str(2 * FEWEST))
+        return Answer(question, (), confidence, Lacking(why, again, few=True), (), figure)
+    differing = sorted(
+        (each for each in judged if each[1].differs), key=lambda each: -_size(each[1])
+    )
+    lacking = None if differing else _lacking(judged)
+    sentences = () if lacking else _sentences(names, judged, differing)
+    tiles = [] if lacking else [_tile(*each) for each in differing or judged]
+    shown = tuple(tiles[:_MOST_TILES]) if len(tiles) >= _FEWEST_TILES else ()
+    return Answer(question, sentences, confidence, lacking, shown, figure)
+
+
+def _size(found: Comparison) -> float:
+    """How many times, whichever side is greater."""
+    return max(found.ratio, 1 / found.ratio)
+
+
+def _lacking(judged: Sequence[Labelled]) -> Lacking | None:
+    """No difference is established; whether that says anything is a matter of the intervals."""
+    left = [c.may_differ for _, c in judged if c.may_differ is not None]
+    if left and max(left) <= WIDE - 1:
+        return None
+    open_ = f"; they may differ by up to {difference(max(left))}" if left else ""
+    why = f"No difference is established, but the intervals are wide{open_}."
+    return Lacking(why, ("tlslab", "run", "--until", "5%"))
+
+
+def _sentences(
+    names: tuple[str, str], judged: Sequence[Labelled], differing: Sequence[Labelled]
+) -> tuple[str, ...]:
+    first, second = names
+    alike = [each for each in judged if not each[1].differs]
+    left = [c.may_differ for _, c in alike if c.may_differ is not None]
+    if not differing:
+        return (f"Nothing differs: {second} is within {difference(max(left))} of {first}.",)
+    several = len({label for label, _ in judged}) > 1
+    words = [_words(label if several else "", comparison) for label, comparison in differing]
+    named = "; ".join(words[:_NAMED])
+    more = len(words) - _NAMED
+    rest = f"; and {counted(more, 'more ratio')}" if more > 0 else ""
+    if len(differing) > len(alike) > 0:
+        of = f"{len(differing)} of {counted(len(judged), 'ratio')}"
+        return (f"{second} differs from {first} in {of}, most in {named}.",)
+    if alike:
+        text = f"Nothing differs, except {named}{rest}."
+        bound = f" (by {difference(max(left))} at most)" if left else ""
+        ratios = counted(len(alike), "other ratio")
+        return (text, f"No difference is established in {ratios}{bound}.")
+    return (f"Everything differs: {named}{rest}.",)
+
+
+def _words(label: str, found: Comparison) -> str:
+    """`response time p99 at 40 % of the maximum: 1.3 times (95 %: 1.1 to 1.5)`."""
+    where = f", {label}" if label else ""
+    ends = ""
+    if found.low is not None and found.high is not None:
+        ends = f" (95 %: {ratio_figure(found.low)} to {ratio_figure(found.high)})"
+    return f"{estimate_name(found.estimate)}{where}: {ratio_figure(found.ratio)} times{ends}"
+
+
+def _tile(label: str, found: Comparison) -> Tile:
+    name = estimate_name(found.estimate)
+    title = f"{name[:1].upper()}{name[1:]}: {label}"
+    ratio = Estimate(found.ratio, found.low, found.high, found.n, "ratio", found.method)
+    return Tile(title, ratio)

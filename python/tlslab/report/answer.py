@@ -1,0 +1,55 @@
+"""The answer in lines of text: for the terminal, and for Markdown."""
+
+import shlex
+from collections.abc import Iterator
+
+from tlslab.model.answer import Answer, Lacking, Tile
+from tlslab.model.estimates import shown
+from tlslab.model.figure import Figure
+from tlslab.model.finding import Summary
+from tlslab.model.wording import figure, range_words
+
+NOT_ENOUGH = "Not enough to say."
+
+
+def question(summary: Summary) -> str:
+    """What the run asks; the experiment's title where a summary of an older version has none."""
+    return summary.experiment.title if summary.answer is None else summary.answer.question
+
+
+def answer_lines(answer: Answer) -> Iterator[str]:
+    """The sentences, or what is lacking; without the command."""
+    yield from answer.sentences
+    if answer.lacking is not None:
+        yield f"{NOT_ENOUGH} {answer.lacking.why}"
+
+
+def enough_words(lacking: Lacking) -> str:
+    """What stands before the command that is enough: `enough, in about 3 minutes: `."""
+    if lacking.minutes is None:
+        return "enough: "
+    whole = max(1, round(lacking.minutes))
+    return f"enough, in about {whole} minute{'' if whole == 1 else 's'}: "
+
+
+def enough_command(lacking: Lacking) -> str:
+    """The command in one line; empty where none would be enough."""
+    return shlex.join(lacking.command)
+
+
+def tile_words(tile: Tile) -> str:
+    """`New connections/s: ≥ 3,889`, `Server's processor time: 254 µs (251–257)`."""
+    given = shown(tile.estimate)
+    unit = "" if given.unit == "/s" else f" {given.unit}"
+    if tile.bound:
+        return f"{tile.title}: ≥ {figure(given.value)}{unit}"
+    ends = ""
+    if given.low is not None and given.high is not None:
+        ends = f" ({range_words(figure(given.low), figure(given.high))})"
+    return f"{tile.title}: {figure(given.value)}{unit}{ends}"
+
+
+def answering_figure(summary: Summary) -> Figure | None:
+    """The figure that shows the answer."""
+    wanted = "" if summary.answer is None else summary.answer.figure
+    return next((each for each in summary.figures if each.id == wanted), None)

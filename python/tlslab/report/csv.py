@@ -1,0 +1,71 @@
+"""The numbers of a summary as CSV: an estimate, or a ratio, a line; equal to summary.json's."""
+
+import csv
+import io
+from collections.abc import Iterator
+
+from tlslab.model.estimates import estimate_name
+from tlslab.model.finding import Summary
+from tlslab.model.leading import is_bound
+from tlslab.report.plain import plain
+
+# What a spreadsheet takes for a formula.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+_LIMIT = 1000
+
+Value = str | float | int | bool | None
+
+
+def render_csv(summary: Summary) -> str:
+    """Estimates of all cells; of a comparison of two runs, which has none, its ratios."""
+    lines = _estimates(summary) if summary.cells else _ratios(summary)
+    return csv_text(lines)
+
+
+def csv_text(lines: Iterator[tuple[Value, ...]]) -> str:
+    """Lines of values (RFC 4180); numbers in full, an empty field for nothing."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    for line in lines:
+        writer.writerow([_field(value) for value in line])
+    return out.getvalue()
+
+
+def _field(value: Value) -> str:
+    """A field; text that a spreadsheet would compute begins with an apostrophe."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float | int):
+        return repr(value)
+    cleaned = plain(value, _LIMIT)
+    return f"'{cleaned}" if cleaned.startswith(_FORMULA) else cleaned
+
+
+def _estimates(summary: Summary) -> Iterator[tuple[Value, ...]]:
+    factors = list(dict.fromkeys(name for cell in summary.cells for name in cell.factors))
+    yield (
+        "cell", *factors, "verdict", "trials", "estimate", "words", "value", "low", "high", "n",
+        "unit", "lower_bound",
+    )  # fmt: skip
+    for cell in summary.cells:
+        levels = [cell.factors.get(name) for name in factors]
+        for name, found in cell.estimates.items():
+            yield (
+                cell.key, *levels, cell.verdict, cell.trials, name, estimate_name(name),
+                found.value, found.low, found.high, found.n, found.unit, is_bound(cell, name),
+            )  # fmt: skip
+
+
+def _ratios(summary: Summary) -> Iterator[tuple[Value, ...]]:
+    yield (
+        "baseline", "candidate", "estimate", "words", "ratio", "low", "high", "n", "p",
+        "adjusted_p", "may_differ", "verdict",
+    )  # fmt: skip
+    for each in summary.comparisons:
+        yield (
+            each.baseline, each.candidate, each.estimate, estimate_name(each.estimate), each.ratio,
+            each.low, each.high, each.n, each.p, each.adjusted_p, each.may_differ, each.verdict,
+        )  # fmt: skip

@@ -1,0 +1,170 @@
+"""A ranking as lines of text: names, values, and every trial as a dot on one axis."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from rich.cells import cell_len
+
+from tlslab.model.figure import Figure, Series
+from tlslab.model.wording import figure as figure_text
+from tlslab.report.plain import plain
+
+# The axis has this many columns at least; a name at most its share of the width.
+_AXIS = 24
+_NAME_SHARE = 0.36
+
+_MEAN, _TRIAL, _INTERVAL, _MORE = "●", "·", "─", "→"
+
+OBJECTED = "✗"
+
+
+@dataclass(frozen=True)
+class DotLine:
+    """One row: its name, its value, and its axis; `objected`: a policy objects to it."""
+
+    name: str
+    value: str
+    axis: str
+    objected: bool
+
+    @property
+    def text(self) -> str:
+        """The whole line."""
+        return f"  {self.name}  {self.value}  {self.axis}".rstrip()
+
+
+def has_dots(figure: Figure) -> bool:
+    """Whether a figure is a ranking with anything to show."""
+    return figure.kind == "ranking" and any(
+        value is not None for series in figure.series for value in series.y
+    )
+
+
+def dot_lines(figure: Figure, width: int) -> list[DotLine]:
+    """The rows of a ranking of one series, no wider than `width` columns; the best first."""
+    series = figure.series[0]
+    rows = [index for index, value in enumerate(series.y) if value is not None]
+    names = [_name(series, index) for index in rows]
+    values = [_value(series, index) for index in rows]
+    longest = max(map(cell_len, names))
+    name_width = min(longest, int(width * _NAME_SHARE))
+    value_width = max(map(cell_len, values))
+    axis = _Axis(figure, max(_AXIS, width - name_width - value_width - 6))
+    return [
+        DotLine(
+            _fitted(name, name_width), value.rjust(value_width), axis.line(index), bool(against)
+        )
+        for index, name, value, against in zip(
+            rows, names, values, (_objection(series, index) for index in rows), strict=True
+        )
+    ]
+
+
+def axis_line(figure: Figure, width: int) -> str:
+    """The ends of the axis below the rows, in figures."""
+    lines = dot_lines(figure, width)
+    series = figure.series[0]
+    ends = _ends(figure)
+    indent = 2 + cell_len(lines[0].name) + 2 + cell_len(lines[0].value) + 2
+    room = max(_AXIS, width - indent)
+    low, high = figure_text(ends[0]), figure_text(ends[1])
+    scale = " (logarithmic)" if figure.y_log else ""
+    middle = f"{series.name}{scale}"
+    spare = room - cell_len(low) - cell_len(high)
+    middle = middle if cell_len(middle) + 2 <= spare else ""
+    return " " * indent + low + middle.center(max(1, spare)) + high
+
+
+def marks_words(figure: Figure) -> str:
+    """What the marks mean, as far as the figure has them."""
+    series = figure.series[0]
+    words = [f"{_TRIAL} a trial", f"{_MEAN} their mean"]
+    if any(end is not None for end in series.low):
+        words.append(f"{_INTERVAL} its interval of 95 %")
+    if any(series.bounds):
+        words.append("≥ lower bound: the generator was the limit")
+    if any(series.objections):
+        words.append(f"{OBJECTED} a policy objects to it")
+    return "; ".join(words)
+
+
+def _objection(series: Series, index: int) -> str:
+    return series.objections[index] if index < len(series.objections) else ""
+
+
+def _name(series: Series, index: int) -> str:
+    mark = f"{OBJECTED} " if _objection(series, index) else ""
+    return mark + plain(str(series.x[index]))
+
+
+def _value(series: Series, index: int) -> str:
+    value = series.y[index]
+    bound = index < len(series.bounds) and series.bounds[index]
+    return f"{'≥ ' if bound else ''}{figure_text(value if value is not None else 0.0)}"
+
+
+def _fitted(name: str, width: int) -> str:
+    """A name in so many columns; of a longer one the middle is left out."""
+    if cell_len(name) > width:
+        half = (width - 1) // 2
+        name = f"{name[: width - 1 - half]}…{name[len(name) - half :]}"
+    return name + " " * (width - cell_len(name))
+
+
+def _drawn(series: Series) -> Iterator[float]:
+    for index, value in enumerate(series.y):
+        if value is not None:
+            yield value
+            yield from (end for end in _interval(series, index) if end is not None)
+            yield from series.samples[index] if index < len(series.samples) else ()
+
+
+def _interval(series: Series, index: int) -> tuple[float | None, float | None]:
+    low = series.low[index] if index < len(series.low) else None
+    high = series.high[index] if index < len(series.high) else None
+    return low, high
+
+
+def _ends(figure: Figure) -> tuple[float, float]:
+    values = list(_drawn(figure.series[0]))
+    low, high = min(values), max(values)
+    if not figure.y_log and 0 <= low < high / 2:
+        low = 0.0
+    return (low, high) if low < high else (low * 0.9, high * 1.1 + 1e-9)
+
+
+class _Axis:
+    """Where values are on an axis of so many columns."""
+
+    def __init__(self, figure: Figure, width: int) -> None:
+        self._series = figure.series[0]
+        self._log = figure.y_log
+        self._width = width
+        self._low, self._high = (self._at(end) for end in _ends(figure))
+
+    def _at(self, value: float) -> float:
+        return math.log(max(value, 1e-12)) if self._log else value
+
+    def _column(self, value: float) -> int:
+        share = (self._at(value) - self._low) / (self._high - self._low)
+        return min(self._width - 1, max(0, round(share * (self._width - 1))))
+
+    def line(self, index: int) -> str:
+        """Interval, trials and mean of a row, each over what is below it."""
+        columns = [" "] * self._width
+        low, high = _interval(self._series, index)
+        bound = index < len(self._series.bounds) and self._series.bounds[index]
+        if low is not None and high is not None and not bound:
+            for column in range(self._column(low), self._column(high) + 1):
+                columns[column] = _INTERVAL
+        samples = self._series.samples[index] if index < len(self._series.samples) else ()
+        for value in samples:
+            columns[self._column(value)] = _TRIAL
+        value = self._series.y[index]
+        if value is not None:
+            place = self._column(value)
+            columns[place] = _MEAN
+            if bound and place + 1 < self._width:
+                columns[place + 1] = _MORE
+        return "".join(columns).rstrip()
