@@ -26,11 +26,12 @@ ROWS = 10
 
 # From this thrift on, figures before Details have one kind of axis.
 _ONE_AXIS = 3
-THRIFTIEST = 4
+THRIFTIEST = 5
 
 # Drawings of processor use beyond this number would make the page too heavy; the numbers are in
 # `summary.json`.
 _USES = 24
+_FEW_USES = 12
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,7 @@ def layout(summary: Summary, thrift: int = 0) -> Layout:
 
     From 1 on, figures in Details have one kind of axis; from 2 on, one drawing for all widths; from
     3 on, those before Details have one kind of axis, too; from 4 on, long figures in Details have no
-    table of their numbers.
+    table of their numbers, and processor use has fewer drawings; 5 is as lean before Details.
     """
     sections = view.sections(summary)
     answer = summary.answer or _old_answer(summary, sections)
@@ -78,8 +79,8 @@ def layout(summary: Summary, thrift: int = 0) -> Layout:
         used += height
         main.append(part)
     if thrift >= _ONE_AXIS:
-        main = [_lighter(part, 1) for part in main]
-    folded = [*wanted[len(main) :], *_rest(summary, sections)]
+        main = [_lighter(part, thrift if thrift == THRIFTIEST else 1) for part in main]
+    folded = [*wanted[len(main) :], *_rest(summary, sections, _USES if thrift < 4 else _FEW_USES)]
     details = [
         parts.warnings_part(summary),
         parts.findings_part(_others(summary, answer)),
@@ -109,7 +110,9 @@ def _candidates(
         if table is not None:
             yield parts.table_part(table)
     rankings = [f for f in summary.figures if f.kind == "ranking" and f.id != drawn]
-    if rankings:
+    if len(rankings) == 1:
+        yield _figure_part(rankings[0])
+    elif rankings:
         line = f"{len(rankings)} rankings: {', '.join(f.title for f in rankings[:3])}"
         yield parts.figures_part("rankings", "Other rankings", line, _halves(rankings))
     if not sections:
@@ -119,7 +122,9 @@ def _candidates(
             yield _figure_part(figure)
 
 
-def _rest(summary: Summary, sections: Sequence[view.Section]) -> Iterator[Part]:
+def _rest(
+    summary: Summary, sections: Sequence[view.Section], most: int
+) -> Iterator[Part]:
     """What Details have beside warnings, method and the like."""
     found = results.times(summary, sections)
     costs = [f for f in summary.figures if _of_section(f) and f.kind == "stacked_bars"]
@@ -134,13 +139,13 @@ def _rest(summary: Summary, sections: Sequence[view.Section]) -> Iterator[Part]:
     if found is not None:
         yield parts.table_part(found)
     if uses:
-        more = f" The first {_USES} of {len(uses)}; all are in summary.json." * (len(uses) > _USES)
+        more = f"The first {most} of {len(uses)}; all are in summary.json." * (len(uses) > most)
         yield parts.figures_part(
             "use",
             "Processor use over time",
             "share of one processor while the lean client loads the server as far as it goes",
-            [Drawn(figure, "small") for figure in uses[:_USES]],
-            more.strip(),
+            [Drawn(figure, "small") for figure in uses[:most]],
+            more,
         )
     drawn = summary.answer.figure if summary.answer else ""
     yield from (_figure_part(each) for each in _own(summary, drawn)[0 if sections else 2 :])

@@ -20,15 +20,25 @@ function addFigureTools(figure, grid) {
     trials.setAttribute("aria-pressed", "true");
     tools.append(trials);
   }
-  if (grid) {
-    tools.append(
-      button("Copy", () => copy(asTabs(grid.exact()), "Numbers"), "push"),
-      button("CSV", () => download(`${figure.id}.csv`, asCsv(grid.exact()))),
-    );
-    grid.tools.querySelectorAll("button").forEach((each) => each.remove());
-  }
+  const exact = () => (grid ? grid.exact() : drawnNumbers(figure));
+  tools.append(
+    button("Copy", () => copy(asTabs(exact()), "Numbers")),
+    button("CSV", () => download(`${figure.id}.csv`, asCsv(exact()))),
+  );
+  grid?.tools.querySelectorAll("button").forEach((each) => each.remove());
   figure.querySelector("figcaption").append(tools);
 }
 
 const shownDrawing = (figure) =>
   [...figure.querySelectorAll(".drawing")].find((each) => getComputedStyle(each).display !== "none");
+
+// What a drawing holds itself, where the page has no table of its numbers.
+function drawnNumbers(figure) {
+  const rows = [...shownDrawing(figure).querySelectorAll("[data-x][data-y]")].flatMap((mark) => {
+    const { name, x, y } = mark.dataset;
+    const several = y.includes(" ");
+    const places = several ? x.split(" ") : [x];
+    return (several ? y.split(" ") : [y]).map((value, index) => [name ?? "", places[index] ?? "", value]);
+  });
+  return [["series", "x", "y"], ...rows];
+}
