@@ -41,12 +41,13 @@ def with_objections(summary: Summary, against: Mapping[str, str]) -> tuple[Figur
             if setting_of(cell.factors, baseline) == setting
         }
         by_figure |= {figure_id(number, what): named for what in RANKED_FIGURES.values()}
-    return tuple(
-        replace(figure, series=tuple(_objected(each, named) for each in figure.series))
-        if (named := by_figure.get(figure.id)) is not None
-        else figure
-        for figure in summary.figures
-    )
+    return tuple(_with_objections(figure, by_figure.get(figure.id)) for figure in summary.figures)
+
+
+def _with_objections(figure: Figure, named: Mapping[str, str] | None) -> Figure:
+    if named is None:
+        return figure
+    return replace(figure, series=tuple(_objected(each, named) for each in figure.series))
 
 
 def _settings(summary: Summary) -> list[dict[str, str]]:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from tlslab.model.validation import (
     PHASES,
     QUANTILES,
+    TOLERANCE,
     CapturedConnection,
     CaptureVerdict,
     Comparison,
@@ -17,9 +18,6 @@ from tlslab.model.validation import (
     Resolution,
     TracedConnection,
 )
-
-# The tool of the published capacity study was within 2.3 %; this limit is stricter.
-TOLERANCE = 0.01
 
 # A quantile p needs 8 / (1 - p) samples at least, else it is no measurement.
 NEEDED = 8

@@ -28,7 +28,7 @@ _MOST = 60
 _ANYTIME = 2
 
 # Options of the one run, or of its length.
-_OWN = ("--out", "--resume", "--seed", "--blocks", "--until", "--budget")
+OWN = ("--out", "--resume", "--seed", "--blocks", "--until", "--budget")
 
 
 def too_wide(low: float | None, high: float | None) -> bool:
@@ -47,7 +47,7 @@ def wanted_blocks(noise: Sequence[float]) -> int:
 
 def again(contents: RunContents, *options: str) -> tuple[str, ...]:
     """The command of the run with other options for its length."""
-    words = without_options(contents.environment.command, _OWN)
+    words = without_options(contents.environment.command, OWN)
     return (*words, *options)
 
 
@@ -66,7 +66,7 @@ def open_still(contents: RunContents, why: str, blocks: int) -> Lacking:
 
 
 def minutes(contents: RunContents, times: float) -> float | None:
-    """How long so many times this run takes, in minutes; None where its trials do not show it."""
+    """How long a run takes that is N `times` as long, in minutes; None where trials do not show."""
     starts = sorted(datetime.fromisoformat(trial.started) for trial in contents.trials)
     if len(starts) < 2 or starts[-1] == starts[0]:
         return None

@@ -89,7 +89,7 @@ def client_busy(run: TrialRun) -> float:
         for worker in run.record.workers
         if worker.seconds > 0
     )
-    return max(shares, default=0.0)
+    return min(1.0, max(shares, default=0.0))
 
 
 def server_busy(run: TrialRun, processors: int) -> float | None:
@@ -101,7 +101,8 @@ def server_busy(run: TrialRun, processors: int) -> float | None:
     if run.server is None or run.server.seconds <= 0 or run.server.source != "started":
         return None
     used_us = run.server.user_us + run.server.system_us
-    return used_us / (run.server.seconds * 1e6 * processors)
+    # The server is metered a little longer than its seconds say: no processor is over 100 % busy.
+    return min(1.0, used_us / (run.server.seconds * 1e6 * processors))
 
 
 def foreign_share(run: TrialRun, processors: Processors) -> float:

@@ -17,7 +17,7 @@ from tlslab.analysis.server_side import comparable
 from tlslab.analysis.stats.estimate import p_of_interval
 from tlslab.model.errors import UsageError
 from tlslab.model.estimate import Estimate
-from tlslab.model.estimates import MICRO, estimate_name
+from tlslab.model.estimates import MICRO, estimate_name, shown
 from tlslab.model.figure import DataTable, Figure, Mark, Series, TableCell
 from tlslab.model.finding import (
     CellSummary,
@@ -116,6 +116,7 @@ def overlay(first: Side, second: Side, margin: float = EQUIVALENCE) -> Summary:
             (first.name, second.name),
             [(pair.label, comparison) for pair, _, comparison in ratios],
             drawn[0].id if drawn else "",
+            first.summary.environment.command,
         ),
     )
 
@@ -156,11 +157,25 @@ def _ratios(first: Summary, second: Summary, pair: Pair) -> Iterator[Ratio]:
     for name in sorted(names, key=_rank):
         reported = name in _SHOWN or name.startswith(("response_ms_p50_at", "response_ms_p99_at"))
         one, other = pair.first.estimates[name], pair.second.estimates[name]
+        if _same(pair, name):
+            continue
         if reported and one.value > 0 and other.value > 0:
             ratio = _compare(pair, name, one, other)
             if not comparable(first, second, name):
                 ratio = replace(ratio, verdict="not_comparable")
             yield pair, name, ratio
+
+
+def _same(pair: Pair, name: str) -> bool:
+    """Whether a rate says what that of connections says: each had one request."""
+    if name != "requests_per_s":
+        return False
+    cells = (pair.first.estimates, pair.second.estimates)
+    rates = [each.get("connections_per_s") for each in cells]
+    return all(
+        rate is not None and rate.value == each[name].value
+        for rate, each in zip(rates, cells, strict=True)
+    )
 
 
 def _rank(name: str) -> int:
@@ -220,9 +235,9 @@ def _ratio_table(first: Side, second: Side, ratios: Sequence[Ratio]) -> DataTabl
         rows.append(
             (
                 pair.label,
-                estimate_name(name),
-                pair.first.estimates[name],
-                pair.second.estimates[name],
+                _measure(name, pair.first.estimates[name]),
+                _as_shown(pair.first.estimates[name]),
+                _as_shown(pair.second.estimates[name]),
                 ratio,
                 verdict_words(comparison),
             )
@@ -234,6 +249,17 @@ def _ratio_table(first: Side, second: Side, ratios: Sequence[Ratio]) -> DataTabl
         columns=("cell", "measure", first.name, second.name, "ratio", "verdict"),
         rows=tuple(rows),
     )
+
+
+def _measure(name: str, found: Estimate) -> str:
+    """An estimate in words, with the unit that it is shown in."""
+    unit = shown(found).unit
+    return estimate_name(name) + (f", {unit}" if unit not in ("/s", "") else "")
+
+
+def _as_shown(found: Estimate) -> Estimate:
+    given = shown(found)
+    return replace(found, value=given.value, low=given.low, high=given.high, unit=given.unit)
 
 
 def verdict_words(comparison: Comparison) -> str:

@@ -2,14 +2,15 @@
 
 from collections.abc import Sequence
 
-from tlslab.analysis.enough import FEWEST, WIDE
+from tlslab.analysis.enough import AIM, FEWEST, OWN, WIDE
 from tlslab.model.answer import Answer, Lacking, Tile
+from tlslab.model.commands import without_options
 from tlslab.model.estimate import Estimate
 from tlslab.model.estimates import estimate_name
 from tlslab.model.finding import Comparison
 from tlslab.model.wording import counted, difference, ratio_figure
 
-# So many differences are named; the rest is counted.
+# The most differences that are named; the rest is counted.
 _NAMED = 2
 _MOST_TILES = 5
 _FEWEST_TILES = 3
@@ -18,8 +19,13 @@ _FEWEST_TILES = 3
 Labelled = tuple[str, Comparison]
 
 
-def answer(names: tuple[str, str], found: Sequence[Labelled], figure: str) -> Answer:
-    """`names` are those of the first run and the second; ratios are second over first."""
+def answer(
+    names: tuple[str, str], found: Sequence[Labelled], figure: str, command: Sequence[str]
+) -> Answer:
+    """`names` are those of the first run and the second; ratios are second over first.
+
+    `command` is the first run's, which is enough with more blocks, once for each side.
+    """
     first, second = names
     question = f"Does {second} differ from {first}?"
     judged = [each for each in found if each[1].verdict != "not_comparable"]
@@ -33,12 +39,12 @@ def answer(names: tuple[str, str], found: Sequence[Labelled], figure: str) -> An
     )
     if n < FEWEST:
         why = f"{counted(n, 'trial')} of a cell: fewer than {FEWEST} carry no sentence."
-        again = ("tlslab", "run", "--blocks", str(2 * FEWEST))
+        again = (*without_options(command, OWN), "--blocks", str(2 * FEWEST))
         return Answer(question, (), confidence, Lacking(why, again, few=True), (), figure)
     differing = sorted(
         (each for each in judged if each[1].differs), key=lambda each: -_size(each[1])
     )
-    lacking = None if differing else _lacking(judged)
+    lacking = None if differing else _lacking(judged, (*without_options(command, OWN),))
     sentences = () if lacking else _sentences(names, judged, differing)
     tiles = [] if lacking else [_tile(*each) for each in differing or judged]
     shown = tuple(tiles[:_MOST_TILES]) if len(tiles) >= _FEWEST_TILES else ()
@@ -50,14 +56,14 @@ def _size(found: Comparison) -> float:
     return max(found.ratio, 1 / found.ratio)
 
 
-def _lacking(judged: Sequence[Labelled]) -> Lacking | None:
+def _lacking(judged: Sequence[Labelled], command: tuple[str, ...]) -> Lacking | None:
     """No difference is established; whether that says anything is a matter of the intervals."""
     left = [c.may_differ for _, c in judged if c.may_differ is not None]
     if left and max(left) <= WIDE - 1:
         return None
     open_ = f"; they may differ by up to {difference(max(left))}" if left else ""
     why = f"No difference is established, but the intervals are wide{open_}."
-    return Lacking(why, ("tlslab", "run", "--until", "5%"))
+    return Lacking(why, (*command, "--until", f"{AIM:.0%}"))
 
 
 def _sentences(

@@ -24,12 +24,19 @@ class _Used:
     system: Array
 
 
-def cpu_over_time(trials: Sequence[Trial], kind: RunKind = "capacity") -> dict[str, CpuSeries]:
-    """`client` and `server` in the runs of a kind; absent where nothing is known."""
+def cpu_over_time(
+    trials: Sequence[Trial], kind: RunKind = "capacity", processors: int | None = None
+) -> dict[str, CpuSeries]:
+    """`client` and `server` in the runs of a kind; absent where nothing is known.
+
+    `processors` is how many the server has; None where that is not known. Samples are a little late
+    or early: a slice in which a side would be more than wholly busy is cut to that.
+    """
     runs = [run for trial in trials if (run := trial.runs.get(kind)) is not None]
+    workers = max((len(run.record.workers) for run in runs), default=0)
     found = {
-        "client": _mean([_client(run) for run in runs]),
-        "server": _mean([used for run in runs if (used := _server(run)) is not None]),
+        "client": _mean([_client(run) for run in runs], workers or None),
+        "server": _mean([used for run in runs if (used := _server(run)) is not None], processors),
     }
     return {side: series for side, series in found.items() if series is not None}
 
@@ -58,7 +65,7 @@ def _used(at_s: Array, user_us: npt.NDArray[np.int_], system_us: npt.NDArray[np.
     return _Used(at_s, user_us / 1e6, system_us / 1e6)
 
 
-def _mean(runs: Sequence[_Used]) -> CpuSeries | None:
+def _mean(runs: Sequence[_Used], processors: int | None) -> CpuSeries | None:
     """All runs on one grid as long as the shortest of them, read between the samples."""
     ends = [float(run.at_s[-1]) for run in runs if len(run.at_s) > 1]
     # A measurement ends a little before or after its time; a tenth of a slice may be missing.
@@ -68,8 +75,14 @@ def _mean(runs: Sequence[_Used]) -> CpuSeries | None:
     grid = np.arange(slices + 1) * SLICE_S
     measured = [run for run in runs if len(run.at_s) > 1]
 
-    def shares(name: str) -> tuple[float, ...]:
+    def shares(name: str) -> Array:
         totals = [np.interp(grid, run.at_s, getattr(run, name)) for run in measured]
-        return tuple(float(x) for x in np.diff(np.mean(totals, axis=0)) / SLICE_S)
+        return np.asarray(np.diff(np.mean(totals, axis=0)) / SLICE_S)
 
-    return CpuSeries(tuple(float(at) for at in grid[1:]), shares("user"), shares("system"))
+    user, system = shares("user"), shares("system")
+    if processors is not None:
+        whole = np.maximum(user + system, 1e-9)
+        cut = np.minimum(1.0, processors / whole)
+        user, system = user * cut, system * cut
+    at = tuple(float(end) for end in grid[1:])
+    return CpuSeries(at, tuple(map(float, user)), tuple(map(float, system)))

@@ -13,6 +13,7 @@ from tlslab.cli.console import conclude, out, say, write_utf8
 from tlslab.cli.ending import exit_code, reason
 from tlslab.cli.options import AsJson, Version
 from tlslab.lab.results import analyse
+from tlslab.model.finding import Summary
 from tlslab.store import RunFolder, to_json
 
 
@@ -43,6 +44,14 @@ def command(
         format_ = Format.json
     run = RunFolder.open(folder)
     summary = analyse(run)
+    _print(summary, format_)
+    for damage in run.damages():
+        say(f"warning: {damage}")
+    why = reason([cell.verdict for cell in summary.cells])
+    raise typer.Exit(conclude(why, exit_code(summary)))
+
+
+def _print(summary: Summary, format_: Format) -> None:
     match format_:
         case Format.text:
             out.print(report.render_text(summary))
@@ -56,7 +65,3 @@ def command(
             sys.stdout.write(json.dumps(to_json(summary), allow_nan=False, indent=1) + "\n")
         case Format.ab:
             sys.stdout.write(report.render_ab(summary))
-    for damage in run.damages():
-        say(f"warning: {damage}")
-    why = reason([cell.verdict for cell in summary.cells])
-    raise typer.Exit(conclude(why, exit_code(summary)))

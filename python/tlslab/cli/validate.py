@@ -18,7 +18,7 @@ from tlslab.cli.options import (
 )
 from tlslab.lab.validate import Request, validate
 from tlslab.model.errors import UsageError
-from tlslab.model.validation import RateResult
+from tlslab.model.validation import RateResult, judgements_words
 from tlslab.report.validation import render_validation
 from tlslab.store import to_json
 
@@ -47,7 +47,8 @@ def command(
     """Compare reported times with a packet capture of the same connections.
 
     Needs tcpdump and the right to capture. Ends with 1 when a time differs by more than 1 % and by
-    more than this machine's resolution.
+    more than this machine's resolution. A time of which 1 % is less than that resolution is too
+    short to judge.
     """
     request = Request(
         target=as_url(target),
@@ -65,7 +66,7 @@ def command(
         typer.echo(json.dumps(to_json(validation) | {"passed": validation.passed}))
     else:
         out.print(render_validation(validation))
-    reported = "the times agree" if validation.passed else "the times do not all agree, see above"
+    reported = judgements_words(validation.judgements)
     raise typer.Exit(conclude(reported, 0 if validation.passed else EXIT_DISAGREES))
 
 

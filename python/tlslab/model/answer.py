@@ -19,8 +19,8 @@ class Lacking:
     """Why a run does not answer its question, and what would be enough.
 
     `command` repeats the run so that it can answer; `minutes` is how long that takes, where the
-    trials of this run allow an estimate. `few`: there are fewer than five blocks, so that no sentence
-    of the report may carry a figure of this run.
+    trials of this run allow an estimate. `few`: fewer than five blocks, so that no sentence of the
+    report may carry a figure of the run.
     """
 
     why: str

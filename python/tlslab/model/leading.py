@@ -21,7 +21,7 @@ _TILES = {
 _MOST_TILES = 5
 _FEWEST_TILES = 3
 
-# So many cells are named in a sentence; of more the first, and how many others there are.
+# The most cells that a sentence names; of more the first, and how many others there are.
 _NAMED = 3
 
 

@@ -105,7 +105,7 @@ def _value(series: Series, index: int) -> str:
 
 
 def _fitted(name: str, width: int) -> str:
-    """A name in so many columns; of a longer one the middle is left out."""
+    """A name in `width` columns; of a longer one the middle is left out."""
     if cell_len(name) > width:
         half = (width - 1) // 2
         name = f"{name[: width - 1 - half]}…{name[len(name) - half :]}"
@@ -135,7 +135,7 @@ def _ends(figure: Figure) -> tuple[float, float]:
 
 
 class _Axis:
-    """Where values are on an axis of so many columns."""
+    """Where values are on an axis of `width` columns."""
 
     def __init__(self, figure: Figure, width: int) -> None:
         self._series = figure.series[0]
@@ -161,9 +161,9 @@ class _Axis:
         samples = self._series.samples[index] if index < len(self._series.samples) else ()
         for value in samples:
             columns[self._column(value)] = _TRIAL
-        value = self._series.y[index]
-        if value is not None:
-            place = self._column(value)
+        mean = self._series.y[index]
+        if mean is not None:
+            place = self._column(mean)
             columns[place] = _MEAN
             if bound and place + 1 < self._width:
                 columns[place + 1] = _MORE

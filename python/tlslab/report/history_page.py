@@ -1,5 +1,6 @@
 """A history as one page that needs no network and no script: charts are drawn as SVG."""
 
+from tlslab.model.estimates import estimate_name
 from tlslab.model.history import History
 from tlslab.model.wording import difference
 from tlslab.report import history_words as words
@@ -20,6 +21,7 @@ def render_history_html(found: History) -> str:
             unchanged=words.unchanged(found),
             many=len({each.history for each in found.cells}) > 1,
             words=words,
+            estimate_name=estimate_name,
             chart=chart,
             difference=difference,
             style=style,

@@ -6,6 +6,7 @@ from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
+from tlslab.model.estimates import estimate_name
 from tlslab.model.history import CellHistory, Change, History
 from tlslab.report import history_words as words
 from tlslab.report.plain import plain
@@ -43,7 +44,7 @@ def _changes(found: History, cell: words.CellChanges) -> Iterator[RenderableType
             places.setdefault((change.before, change.after), []).append((series, change))
     for changes in places.values():
         for series, change in changes:
-            text = f"{words.estimate_name(series.estimate)}: {words.size(change)}"
+            text = f"{estimate_name(series.estimate)}: {words.size(change)}"
             yield _line(f"{text}: {words.verdict_words(change)}", 2, style=_STYLES[change.verdict])
         yield _line(words.between(found, changes[0][1]), 4)
         yield _line(words.facts_words(changes[0][1]), 4)

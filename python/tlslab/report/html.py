@@ -9,6 +9,7 @@ from markupsafe import Markup
 
 from tlslab.model.finding import Summary
 from tlslab.model.wording import counted
+from tlslab.report.answer import enough_command
 from tlslab.report.page.assets import asset, policy
 from tlslab.report.page.layout import ROWS, THRIFTIEST, layout
 from tlslab.report.page.names import with_hover
@@ -56,6 +57,7 @@ def _rendered(summary: Summary, thrift: int) -> str:
             rows=ROWS,
             tile_cell=tile_cell,
             unit_words=unit_words,
+            enough_command=enough_command,
             minutes=_minutes,
             style=style,
             scripts=scripts,

@@ -24,7 +24,7 @@ from tlslab.report.plain import plain
 
 _LIMIT = 2000
 
-# A code block of GitHub's shows so many columns.
+# The columns that a code block of GitHub's shows.
 _WIDTH = 96
 
 # A figure with more rows or columns is left to the page.
@@ -61,9 +61,8 @@ def _document(summary: Summary) -> Iterator[str]:
     for text in summary.texts:
         yield from (f"#### {_escaped(text.title)}", "", *_code(text.text.split("\n")), "")
     yield from _listing("Method", list(summary.method))
-    yield from _listing(
-        "How it was measured", [f"{name}: {value}" for name, value in facts(summary)]
-    )
+    known = [f"{name}: {value}" for name, value in facts(summary)]
+    yield from _listing("How it was measured", known)
     yield from ("Again:", "", *_code([redo_command(summary)]), "", "</details>")
 
 

@@ -1,9 +1,16 @@
-"""A validation as a table: the tool's times, tcpdump's, and whether they agree."""
+"""A validation as a table: the tool's times, tcpdump's, and what may be said of both."""
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from tlslab.model.validation import Comparison, PhaseResult, RateResult, Validation
+from tlslab.model.validation import (
+    JUDGEMENT_WORDS,
+    Comparison,
+    PhaseResult,
+    RateResult,
+    Resolution,
+    Validation,
+)
 from tlslab.model.wording import counted
 from tlslab.report.made import fitting
 from tlslab.report.numbers import Grid, Place
@@ -15,13 +22,6 @@ _LABELS = {
     "handshake": "handshake: to Finished",
     "first_byte": "first byte: request to response",
     "close": "whole: SYN to close",
-}
-
-_WORDS = {
-    "1 %": "within 1 %",
-    "resolution": "within resolution",
-    "no": "differs",
-    "too few": "too few",
 }
 
 
@@ -38,10 +38,10 @@ def _title(rate: RateResult) -> str:
 def _grid(rate: RateResult) -> Grid:
     """Two rows for each phase, one for each quantile."""
     heads = ("time", "", "n", "tlslab ms", "tcpdump ms", "by", "agrees", f"each by {MICRO}")
-    return Grid(heads, tuple(row for phase in rate.phases for row in _rows(phase)))
+    return Grid(heads, tuple(row for phase in rate.phases for row in _rows(phase, rate.resolution)))
 
 
-def _rows(phase: PhaseResult) -> list[tuple[Place, ...]]:
+def _rows(phase: PhaseResult, resolution: Resolution) -> list[tuple[Place, ...]]:
     label, n = _word(_LABELS[phase.phase]), _number(f"{phase.n:,}")
     differences = (phase.difference_median_us, phase.difference_p99_us)
     rows: list[tuple[Place, ...]] = []
@@ -49,17 +49,17 @@ def _rows(phase: PhaseResult) -> list[tuple[Place, ...]]:
         first = (label, n) if not rows else (_word(" "), _word(" "))
         quantile = _word(f"p{100 * comparison.quantile:.0f}")
         each = _number(f"{difference:+,.0f}")
-        rows.append((first[0], quantile, first[1], *_comparison(comparison), each))
+        rows.append((first[0], quantile, first[1], *_comparison(comparison, resolution), each))
     return rows or [(label, _word(" "), _number("0"), *[_word("")] * 5)]
 
 
-def _comparison(comparison: Comparison) -> tuple[Place, ...]:
+def _comparison(comparison: Comparison, resolution: Resolution) -> tuple[Place, ...]:
     by = f"{100 * (comparison.ratio - 1):+.2f} %" if comparison.ratio < 2 else "> 2 ×"
     return (
         _number(f"{comparison.tool_ms:,.3f}"),
         _number(f"{comparison.capture_ms:,.3f}"),
         _number(by),
-        _word(_WORDS[comparison.agrees]),
+        _word(JUDGEMENT_WORDS[comparison.judged(resolution)]),
     )
 
 
@@ -80,7 +80,8 @@ def _notes(validation: Validation) -> list[Text]:
         f"{plain(validation.target)}, back end {plain(validation.backend)}"
         + (f", {validation.pause_ms} ms of work per response" if validation.pause_ms else ""),
         "resolution of this machine in µs, p50 and p99: how far a program's reading of the clock "
-        f"lies from the packet's own time, by connects and datagrams apart from the tool: {finest}",
+        "lies from the packet's own time, by connects and datagrams apart from the tool: "
+        f"{finest}. A time is too short to judge where 1 % of it is less than that",
     ]
     for rate in validation.rates:
         if not rate.valid:

@@ -1,6 +1,7 @@
 """Rankings: which ranks the trials leave open."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -115,3 +116,48 @@ def test_costs_are_ranked_with_the_least_first() -> None:
     assert names([each.cell for each in rank(cells, name)]) == ["B", "A"]
     found = rankings(cells, {"group": "A"})
     assert [(r.estimate, r.cells) for r in found] == [(name, ("B", "A"))]
+
+
+def bounded(name: str, rate: float) -> Measured:
+    """A cell whose rate the generator has limited."""
+    cell = noisy(name, rate, 0.005)
+    summary = replace(cell.summary, verdict="at_least", lower_bounds=(RATE,))
+    return Measured(summary, cell.values)
+
+
+def places(cells: Sequence[Measured]) -> list[tuple[str, int, int]]:
+    return [(each.cell.summary.key, each.best, each.worst) for each in rank(cells, RATE)]
+
+
+def test_lower_bounds_above_all_others_are_first() -> None:
+    # As six suites "at least 3,889/s" beside a winner of 3,412/s, which were left out.
+    cells = [noisy("A", 3412.0, 0.005), noisy("B", 3000.0, 0.005)]
+    cells += [bounded("C", 3889.0), bounded("D", 3900.0)]
+    assert places(cells) == [("D", 1, 2), ("C", 1, 2), ("A", 3, 3), ("B", 4, 4)]
+    found = rank(cells, RATE)
+    assert names(leaders(found)) == ["D", "C"]
+    assert found[0].beats == (2, 3)
+    words = ties_words(leaders(found), RATE, lambda cell: cell.summary.key)
+    assert words == " Lower bounds, because the generator was the limit: D and C."
+
+
+def test_nothing_is_better_than_a_lower_bound() -> None:
+    cells = [noisy("A", 3412.0, 0.005), bounded("B", 1000.0), noisy("C", 500.0, 0.005)]
+    assert places(cells) == [("A", 1, 2), ("B", 1, 2), ("C", 3, 3)]
+
+
+def test_lower_bounds_alone_have_no_order() -> None:
+    assert rank([bounded("A", 3000.0), bounded("B", 1000.0)], RATE) == ()
+
+
+def test_a_ratio_to_a_bound_is_compared_only_where_the_bound_is_greater() -> None:
+    exact, above, below = noisy("A", 100.0, 0.01), bounded("B", 150.0), bounded("C", 50.0)
+    verdicts = [
+        found.verdict
+        for candidate in (above, below)
+        if (found := compare(candidate, exact, RATE, bounds=True)) is not None
+    ]
+    assert verdicts == ["faster", "not_comparable"]
+    plain = compare(above, exact, RATE)
+    assert plain is not None
+    assert plain.verdict == "not_comparable"

@@ -70,9 +70,10 @@ def _origin(preference: Preference) -> str:
     if preference.where:
         measured += f", {preference.where}"
     plural = {"suite": "Cipher suites", "group": "Key-exchange groups"}[preference.subject]
-    text = f"{plural}, fastest first, measured by tlslab on {measured}: by {estimate_name(preference.by[0])}"
+    by = [estimate_name(name) for name in preference.by]
+    text = f"{plural}, fastest first, measured by tlslab on {measured}: by {by[0]}"
     if len(preference.by) > 1:
-        text += f"; those that cannot be told apart, by {estimate_name(preference.by[1])}"
+        text += f"; those that cannot be told apart, by {by[1]}"
     return text + "."
 
 

@@ -43,7 +43,7 @@ def answer(
         confidence=_confidence(best),
         lacking=lacking,
         tiles=() if lacking else _tiles(best),
-        figure=_shown(best, figures),
+        figure=_shown(best, figures, ("maximum",) if lacking else ("achieved", "maximum")),
     )
 
 
@@ -144,10 +144,10 @@ def _exceeded(cell: CapacityCell) -> bool:
     return cell.capacity is not None and cell.capacity.bound == "at_least"
 
 
-def _shown(best: CapacityCell, figures: Sequence[Figure]) -> str:
-    """Throughput against offered load of the best cell's server, else the maxima."""
+def _shown(best: CapacityCell, figures: Sequence[Figure], wanted: Sequence[str]) -> str:
+    """The first of these figures that there is, of the best cell's server."""
     server = best.factors.get("server", "")
-    for start in ("achieved", "maximum", "search"):
+    for start in wanted:
         for each in figures:
             if each.id == start or each.id == f"{start}-{server}".rstrip("-"):
                 return each.id

@@ -120,7 +120,7 @@ def measure(
         trials=len(usable),
         estimates={**widened(estimates, usable), **times},
         not_measurable=missing,
-        cpu_over_time=cpu_over_time(usable, "maximum"),
+        cpu_over_time=cpu_over_time(usable, "maximum", len(processors.server) or None),
         backend=records[0].backend if records else None,
         negotiated=_negotiated([facts for record in records for facts in record.facts]),
     )

@@ -12,6 +12,7 @@ from tlslab.model.capacity import CapacityPlan
 from tlslab.model.finding import Comparison, Finding
 from tlslab.model.leading import value_words
 from tlslab.model.search import Inconclusive
+from tlslab.model.validation import Judgement, judgements_words
 from tlslab.model.wording import figure, percent, ratio_figure
 
 RATE = "connections_per_s"
@@ -154,20 +155,17 @@ def _remedy(remedy: Remedy) -> str:
 
 
 def _validation(named: Named) -> Iterator[Finding]:
-    agreed, compared, keys = 0, 0, []
+    found: list[Judgement] = []
+    keys = []
     for _, cell in named:
         for trial in cell.trials:
-            if trial.validation is None:
-                continue
-            keys.append(cell.key)
-            for phase in trial.validation.phases:
-                for comparison in phase.comparisons:
-                    compared += 1
-                    agreed += comparison.agrees in ("1 %", "resolution")
-    if compared:
+            if trial.validation is not None:
+                keys.append(cell.key)
+                found += trial.validation.judgements
+    if found:
         text = (
-            f"Of {compared} quantiles of the generator's own times, {agreed} agree with a packet "
-            "capture of the same connections, within 1 % or the machine's resolution."
+            "Beside a packet capture of the same connections: of the generator's own quantiles, "
+            f"{judgements_words(found)}."
         )
         yield Finding("validation", text, tuple(dict.fromkeys(keys)))
         return

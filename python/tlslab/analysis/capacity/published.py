@@ -12,6 +12,7 @@ from tlslab.analysis.compare import compare
 from tlslab.model.errors import UsageError
 from tlslab.model.figure import DataTable, TableCell
 from tlslab.model.record import Trial
+from tlslab.model.validation import JUDGEMENT_WORDS
 
 SCHEMA = "tlslab.capacity-study/1"
 
@@ -179,11 +180,12 @@ def _validation(cells: Sequence[CapacityCell], study: Mapping[str, Any]) -> Iter
                     continue
                 for comparison in phase.comparisons:
                     if comparison.quantile == 0.5:
+                        judged = comparison.judged(trial.validation.resolution)
                         yield (
                             f"own times over a capture's, {trial.validation.achieved:,.0f}/s",
                             f"within {worst:.1%}".replace("%", " %"),
                             f"{comparison.ratio:.4f}",
-                            f"median of {phase.n} connections; agrees: {comparison.agrees}",
+                            f"median of {phase.n} connections; {JUDGEMENT_WORDS[judged]}",
                         )
 
 

@@ -12,6 +12,7 @@ from tlslab.model.capacity import CapacityPlan
 from tlslab.model.estimate import Estimate
 from tlslab.model.figure import DataTable, TableCell
 from tlslab.model.search import Converged, Inconclusive
+from tlslab.model.validation import JUDGEMENT_WORDS
 from tlslab.model.wording import percent
 
 _PHASES = {
@@ -165,8 +166,8 @@ def _validation(named: Sequence[tuple[str, CapacityCell]]) -> DataTable:
         id="validation",
         title="Own times against a packet capture",
         caption=(
-            "The same connections, seen by the generator and by tcpdump. A time agrees within 1 %, "
-            "or within this machine's resolution of an instant."
+            "The same connections, seen by the generator and by tcpdump. A time is too "
+            "short to judge where 1 % of it is less than this machine's resolution of an instant."
         ),
         columns=("server", "connections/s", "n", "time", "quantile", "own ms", "capture ms",
                  "ratio", "agrees"),
@@ -190,5 +191,5 @@ def _validated(named: Sequence[tuple[str, CapacityCell]]) -> Iterator[tuple[Tabl
                         comparison.tool_ms,
                         comparison.capture_ms,
                         f"{comparison.ratio:.4f}",
-                        comparison.agrees,
+                        JUDGEMENT_WORDS[comparison.judged(trial.validation.resolution)],
                     )

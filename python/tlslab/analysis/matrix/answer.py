@@ -37,7 +37,7 @@ from tlslab.model.wording import (
 # What a setting is answered by: the first of these that orders its cells.
 BY = (RATE, keep_alive.REQUESTS, SERVER, CLIENT)
 
-# Settings with another leader are named up to so many.
+# The most settings with another leader that are named.
 _NAMED = 2
 
 

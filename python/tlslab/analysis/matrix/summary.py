@@ -14,7 +14,7 @@ from tlslab.analysis.matrix.cells import JudgedCell, judged_cells
 from tlslab.analysis.matrix.ended import ended
 from tlslab.analysis.matrix.figures import figures
 from tlslab.analysis.matrix.findings import findings, short_measurements
-from tlslab.analysis.measures import UNITS, server_cost_us
+from tlslab.analysis.measures import UNITS, Processors, server_cost_us
 from tlslab.analysis.published import load_order, load_study
 from tlslab.analysis.ranking import rankings
 from tlslab.analysis.series import cpu_over_time
@@ -52,6 +52,7 @@ def summarise(contents: RunContents) -> Summary:
             judged,
             contents.plan.blocks if replayed is None else replayed.wanted[judged.cell.key],
             anytime=replayed is not None,
+            processors=Processors.of(contents.environment, judged.cell.deployment),
         )
         for judged in judged_cells(contents)
     ]
@@ -97,7 +98,7 @@ def _suites(contents: RunContents, cells: Sequence[Measured]) -> SuitesStudy:
     return suites_study(cells, load_order(name) if name else None, max(1, processors))
 
 
-def _measure(judged: JudgedCell, planned: int, anytime: bool) -> Measured:
+def _measure(judged: JudgedCell, planned: int, anytime: bool, processors: Processors) -> Measured:
     """A cell's verdict, and its estimates over the trials without a fault."""
     found, usable = judged.measured(planned, anytime), judged.usable
     estimates = {
@@ -113,7 +114,7 @@ def _measure(judged: JudgedCell, planned: int, anytime: bool) -> Measured:
         estimates={**widened(estimates, usable), **latencies},
         not_measurable=missing | keep_alive.not_measurable(usable),
         ab=ab_block(usable),
-        cpu_over_time=cpu_over_time(usable),
+        cpu_over_time=cpu_over_time(usable, processors=len(processors.server) or None),
         backend=records[0].backend if records else None,
         negotiated=_negotiated([facts for record in records for facts in record.facts]),
     )

@@ -28,6 +28,9 @@ from tlslab.model.two_stage import half_width
 CONFIDENCE = 0.95
 BOOTSTRAP_MIN_N = 8
 
+# The unit of shares of a whole (analysis.measures).
+_SHARE = "share"
+
 _RESAMPLES = 4_999
 
 # The resamples depend on the values alone: the same run folder gives the same summary.
@@ -54,7 +57,20 @@ def estimate(values: Sequence[float], unit: str, anytime: bool = False) -> Estim
     centre, interval, method = mean_interval(np.log(data) if logarithmic else data, scale, anytime)
     back = math.exp if logarithmic else float
     low, high = (None, None) if interval is None else (back(interval[0]), back(interval[1]))
-    return Estimate(back(centre), low, high, len(values), unit, method)
+    value, low, high = _possible(back(centre), low, high, unit, min(values))
+    return Estimate(value, low, high, len(values), unit, method)
+
+
+def _possible(
+    value: float, low: float | None, high: float | None, unit: str, least: float
+) -> tuple[float, float | None, float | None]:
+    """Cut to what can be: nothing below zero where no value is, no share above the whole."""
+    if low is not None and least >= 0:
+        low = max(0.0, low)
+    if unit != _SHARE:
+        return value, low, high
+    value = min(1.0, value)
+    return value, None if low is None else min(1.0, low), None if high is None else min(1.0, high)
 
 
 def two_stage_estimate(values: Sequence[float], unit: str, first: int) -> Estimate:
