@@ -19,8 +19,8 @@ _NAME = 120
 T = TypeVar("T")
 
 # Arithmetic on the way to pixels must not overflow: what is larger is missing, smaller is zero.
-_LARGEST = 1e290
-_SMALLEST = 1e-290
+_LARGEST = 1e120
+_SMALLEST = 1e-120
 
 
 @dataclass(frozen=True)

@@ -41,7 +41,7 @@ def keys(entries: Sequence[Key], width: float) -> tuple[Markup, float]:
             x, y = 0.0, y + _ROW
         parts.append(entry.picture(x, y))
         full = entry.text if text != entry.text else ""
-        parts.append(written((text,), x + _PICTURE + _SPACE, y + 4, "k", full=full))
+        parts.append(written((text,), x + _PICTURE + _SPACE, y + 4, full=full))
         x += room + _BETWEEN
     height = y + _ROW / 2 + _BELOW if entries else 0.0
     return tag("g", joined(parts), class_="keys") if entries else Markup(""), height

@@ -125,7 +125,7 @@ def _horizontal(
     if bars:
         inset = max(inset, (right - left) / max(1, len(numbers)) / 2)
     numbers += [mark.x for mark in figure.marks if math.isfinite(mark.x)]
-    x = lying(numbers, left + inset, right - inset, figure.x_log)
+    x = lying(numbers, left + inset, right - inset, figure.x_log, own=True)
     drawn = sorted({x(number) for number in numbers if x.holds(number)})
     gaps = [b - a for a, b in pairwise(drawn)]
     return x, (), min([2 * inset, *gaps])

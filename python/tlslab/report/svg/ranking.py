@@ -6,6 +6,7 @@ from markupsafe import Markup
 
 from tlslab.model.figure import Figure
 from tlslab.model.wording import range_words
+from tlslab.report.svg.columns import WIDE, Row
 from tlslab.report.svg.data import Line, Point, lines_of, numbers_of
 from tlslab.report.svg.figures import exact, value_text
 from tlslab.report.svg.keys import (
@@ -14,7 +15,7 @@ from tlslab.report.svg.keys import (
     sign_keys,
 )
 from tlslab.report.svg.markup import joined, path, tag
-from tlslab.report.svg.rows import WIDE, Row, Rows, rows
+from tlslab.report.svg.rows import Rows, rows
 from tlslab.report.svg.symbols import ARROW, arrow, dots, hover, marked, shape, sign, whisker
 
 # The height of a mark's track within its row, in pixels.

@@ -70,31 +70,38 @@ def scale(
     count: int,
     zero: bool = False,
     tight: bool = False,
+    own: bool = False,
 ) -> Scale:
     """A scale with about `count` ticks; without numbers it has none.
 
     `zero`: the scale contains zero, if it is linear. `tight`: it ends at the least and largest
-    number, not at round ones beyond them.
+    number, not at round ones beyond them. `own`: a few whole numbers are the ticks of a logarithmic
+    scale themselves.
     """
     known = sorted({number for number in numbers if not log or number > 0})
     if not known:
         return Scale(1.0, 10.0, start, end, log, (), 1.0)
     if log:
-        return _log(known, start, end, count, tight)
+        return _log(known, start, end, count, tight, own)
     return _linear(known, start, end, count, zero, tight)
 
 
 def lying(
-    numbers: Iterable[float], start: float, end: float, log: bool, zero: bool = False
+    numbers: Iterable[float],
+    start: float,
+    end: float,
+    log: bool,
+    zero: bool = False,
+    own: bool = False,
 ) -> Scale:
     """A tight horizontal scale with as many ticks as their labels have room for."""
     known = list(numbers)
     most = max(_FEWEST, int(abs(end - start) / _NEAREST))
-    found = scale(known, start, end, log, most, zero, tight=True)
+    found = scale(known, start, end, log, most, zero, True, own)
     for count in range(most - 1, 1, -1):
         if _free(found):
             break
-        fewer = scale(known, start, end, log, count, zero, tight=True)
+        fewer = scale(known, start, end, log, count, zero, True, own)
         # Of one tick alone no distance can be read.
         found = fewer if len(fewer.ticks) > 1 else found
     return found
@@ -138,17 +145,17 @@ def _step(least: float) -> float:
     return next(power * factor for factor in (1, 2, 5, 10, 20) if power * factor >= least * 0.999)
 
 
-def _log(known: list[float], start: float, end: float, count: int, tight: bool) -> Scale:
+def _log(known: list[float], start: float, end: float, count: int, tight: bool, own: bool) -> Scale:
     low, high = known[0], known[-1]
     if high <= low * 1.001:
         low, high = low / 2, high * 2
-    if tight and len(known) <= _OWN_TICKS and all(each.is_integer() for each in known):
-        ticks = tuple(known)
-        return Scale(low, high, start, end, True, ticks, 0.0)
     if not tight:
-        low = max(tick for tick in _decades(low, high, _DECADES, 1) if tick <= low * 1.001)
-        high = min(tick for tick in _decades(low, high, _DECADES, 1) if tick >= high * 0.999)
-    return Scale(low, high, start, end, True, _log_ticks(low, high, count), 0.0)
+        around = _decades(low, high, _DECADES, 1)
+        low = max((tick for tick in around if tick <= low), default=low)
+        high = min((tick for tick in around if tick >= high), default=high)
+    few = own and len(known) <= _OWN_TICKS and all(each.is_integer() for each in known)
+    ticks = tuple(known) if few else _log_ticks(low, high, count)
+    return Scale(low, high, start, end, True, ticks, 0.0)
 
 
 def _log_ticks(low: float, high: float, count: int) -> tuple[float, ...]:
