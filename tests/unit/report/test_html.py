@@ -130,7 +130,7 @@ def test_a_hostile_server_changes_nothing_of_the_page(hostile: str) -> None:
 def test_a_run_without_results_is_still_a_page() -> None:
     contents = replace(made_run(quick=True), trials=())
     text = Page(render_html(summarise(contents))).text
-    assert "No cell could be ranked" in text
+    assert "Not enough to say" in text
     assert "none of 5 planned trials was run" in text
 
 
