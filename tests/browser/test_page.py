@@ -210,7 +210,15 @@ def test_a_table_of_the_summary_is_saved_with_all_its_digits(
     with Opened(browser, pages["other"]) as opened:
         rows = opened.saved("#table-t .tools >> text=CSV")
     first = summaries["other"].tables[0].rows[0]
-    assert rows[0] == ["server", "rate, /s", "rate, /s low", "rate, /s high", "rate, /s n", "n", "none"]
+    assert rows[0] == [
+        "server",
+        "rate, /s",
+        "rate, /s low",
+        "rate, /s high",
+        "rate, /s n",
+        "n",
+        "none",
+    ]
     assert rows[1] == ["nginx", "3412.0", "3390.0", "3440.0", "10", "3", ""]
     assert first[0] == "nginx"
 
@@ -368,5 +376,7 @@ def test_the_page_prints(browser: Browser, pages: dict[str, Path], tmp_path: Pat
         assert page.evaluate("getComputedStyle(document.body).backgroundColor") == (
             "rgb(255, 255, 255)"
         )
-        assert page.locator(".tools:visible, .contents:visible, button:visible").count() == 0
+        hidden = ".tools:visible, .contents:visible, button.open:visible, button.more:visible"
+        assert page.locator(hidden).count() == 0
+        assert page.locator("#grid-results thead .sort:visible").count() > 4
         assert page.evaluate("document.documentElement.scrollWidth") <= 642

@@ -43,7 +43,7 @@ def render_html(summary: Summary) -> str:
 
 def _rendered(summary: Summary, thrift: int) -> str:
     style = asset("charts.css", "report.css")
-    # The first tells styles that there is a script, before anything is drawn.
+    # The first marks the page as one with a script, before anything is drawn.
     scripts = (
         asset("early.js"),
         asset("shared.js", "table.js", "figure.js", "second.js", "report.js"),
@@ -92,14 +92,14 @@ def _lines(text: str) -> Markup:
 
 
 def _named(text: str) -> Markup:
-    """A text with short names of suites, IANA's on hover."""
-    return with_hover(plain(text, _LIMIT))
+    """A text with short names of suites, IANA's on hover; names of curves are not broken."""
+    named = str(with_hover(plain(text, _LIMIT)))
+    return Markup(_NAME.sub(r'<span class="nb">\g<0></span>', named))
 
 
 def _softened(text: str) -> Markup:
-    """A sentence whose intervals step back a little, and whose names are not broken."""
-    escaped = _NAME.sub(r'<span class="nb">\g<0></span>', str(_named(text)))
-    return Markup(_INTERVAL.sub(r'<span class="ci">\g<0></span>', escaped))
+    """A sentence whose intervals step back a little."""
+    return Markup(_INTERVAL.sub(r'<span class="ci">\g<0></span>', str(_named(text))))
 
 
 def _sanitised(value: Any) -> Any:

@@ -98,7 +98,11 @@ def test_exact_numbers_are_those_of_the_summary(page: str, full_summary: Summary
     cell = full_summary.cells[0]
     row = page[page.index(f'data-cell="{cell.key}"') :]
     row = row[: row.index("</tr>")]
-    for name in ("connections_per_s", "server_cpu_us_per_connection", "client_cpu_us_per_connection"):
+    for name in (
+        "connections_per_s",
+        "server_cpu_us_per_connection",
+        "client_cpu_us_per_connection",
+    ):
         found = cell.estimates[name]
         assert f'data-v="{found.value!r} {found.low!r} {found.high!r} {found.n}"' in row
 

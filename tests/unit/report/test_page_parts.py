@@ -32,7 +32,7 @@ RANKING = Figure(
 
 def test_columns_reach_as_far_as_there_is_room() -> None:
     columns = [("name", [("X25519",)]), *[("connections", [("12,345",)])] * 14, None]
-    found = reaches(columns)  # type: ignore[arg-type]
+    found = reaches(columns)
     reach = [each for each, _ in found]
     assert reach[0] == 1
     assert reach[:-1] == sorted(reach[:-1])

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal
+from typing import Literal, TypeVar
 
 from markupsafe import Markup
 
@@ -13,6 +13,8 @@ from tlslab.report.page.names import short
 from tlslab.report.page.numbers import figure_table
 from tlslab.report.page.table import Table
 from tlslab.report.svg import draw, variants
+
+_Any = TypeVar("_Any")
 
 Role = Literal["picture", "figure", "half", "small", "spare-figure", "spare-half"]
 
@@ -163,7 +165,7 @@ def _without_objections(series: Series) -> Series:
 
     kept = [index for index in range(len(series.x)) if not objected(index)]
 
-    def some[T](values: tuple[T, ...]) -> tuple[T, ...]:
+    def some(values: tuple[_Any, ...]) -> tuple[_Any, ...]:
         return tuple(values[index] for index in kept if index < len(values))
 
     return replace(

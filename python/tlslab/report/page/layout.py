@@ -21,7 +21,7 @@ _TABLE = 150
 _ROW = 48
 _FIGURE = 90
 
-# A long table shows so many rows at first.
+# A long table shows this number of rows at first.
 ROWS = 10
 
 # From this thrift on, figures before Details have one kind of axis.
@@ -61,9 +61,10 @@ class Layout:
 def layout(summary: Summary, thrift: int = 0) -> Layout:
     """All parts of the page in their order; `thrift` makes it lighter, up to THRIFTIEST.
 
-    From 1 on, figures in Details have one kind of axis; from 2 on, one drawing for all widths; from
-    3 on, those before Details have one kind of axis, too; from 4 on, long figures in Details have no
-    table of their numbers, and processor use has fewer drawings; 5 is as lean before Details.
+    From 1 on, figures in Details have one kind of axis; from 2 on, one drawing for all widths;
+    from 3 on, those before Details have one kind of axis, too; from 4 on, long figures in Details
+    have no table of their numbers, and processor use has fewer drawings; 5 is as lean before
+    Details.
     """
     sections = view.sections(summary)
     answer = summary.answer or _old_answer(summary, sections)
@@ -102,9 +103,7 @@ def _lighter(part: Part, thrift: int) -> Part:
     return replace(part, figures=tuple(each.lighter(thrift) for each in part.figures))
 
 
-def _candidates(
-    summary: Summary, sections: Sequence[view.Section], drawn: str
-) -> Iterator[Part]:
+def _candidates(summary: Summary, sections: Sequence[view.Section], drawn: str) -> Iterator[Part]:
     """What may stand before Details, by importance."""
     for table in (results.results(summary, sections), results.kept_open(summary, sections)):
         if table is not None:
@@ -122,9 +121,7 @@ def _candidates(
             yield _figure_part(figure)
 
 
-def _rest(
-    summary: Summary, sections: Sequence[view.Section], most: int
-) -> Iterator[Part]:
+def _rest(summary: Summary, sections: Sequence[view.Section], most: int) -> Iterator[Part]:
     """What Details have beside warnings, method and the like."""
     found = results.times(summary, sections)
     costs = [f for f in summary.figures if _of_section(f) and f.kind == "stacked_bars"]

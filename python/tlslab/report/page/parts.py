@@ -21,7 +21,7 @@ PartKind = Literal[
 # What a fold says in a line is cut off here.
 _LINE = 150
 
-# A fold's line names so many columns or names.
+# The number of columns that a line names.
 _NAMED = 5
 
 
@@ -104,7 +104,9 @@ def excluded_part(summary: Summary) -> Part | None:
         return None
     total = sum(len(group.names) for group in groups)
     line = f"{counted(total, 'combination')}, {counted(len(groups), 'reason')}: {groups[0].reason}"
-    return Part("excluded", "excluded", "Not tried or not supported", cut(line), total, groups=groups)
+    return Part(
+        "excluded", "excluded", "Not tried or not supported", cut(line), total, groups=groups
+    )
 
 
 def cells_part(summary: Summary) -> Part | None:
@@ -213,8 +215,7 @@ MATRIX_METHOD = (
     "ratios are paired by block. Ranks are those that the trials leave open: any two cells of a "
     "ranking are tested against each other, with Holm's adjustment for the number of tests; in the "
     "column of ratios a difference counts when it stands among all ratios of the page (false "
-    "discovery rate of 5 %). \"At most 4 %\": the interval excludes a larger difference; \"cannot "
-    "tell\": it does not exclude one of more than 10 %. \"× limit\" says how many times the "
-    "physical limit a side needs: the sum of the primitives of the connection, measured on this "
-    "machine before the first trial.",
+    'discovery rate of 5 %). "At most 4 %": the interval excludes a larger difference. '
+    '"cannot tell": it does not exclude one of more than 10 %. A side\'s physical limit is the sum '
+    "of the primitives of the connection, measured on this machine before the first trial.",
 )

@@ -5,17 +5,18 @@ Columns come in the order of their importance. What does not fit is behind a cli
 
 from collections.abc import Sequence
 
-# The room for a table in pixels on pages of 390, 768 and 1,280 pixels, and on A4.
-_PAGES = (326, 690, 956)
-_PAPER = 640
+# The room for a table in pixels on pages of 390, 768 and 1,280 pixels, and on A4, where letters are
+# smaller.
+_PAGES = (330, 664, 940)
+_PAPER = 800
 
 # A column of this reach is shown by no page.
 NEVER = len(_PAGES) + 1
 
 # A character of a table's text in pixels, of the lines below it, of a head; what a cell has around.
-_TEXT = 8.1
-_SMALL = 6.6
-_HEAD = 6.7
+_TEXT = 8.7
+_SMALL = 7.6
+_HEAD = 7.4
 _FRAME = 18.0
 
 # The button of a row stands in its first cell, which may fold its text to this width on a phone.
@@ -31,26 +32,21 @@ def reaches(columns: Sequence[Content | None]) -> list[tuple[int, bool]]:
 
     None stands for a column that nothing shows. The first column is shown by all.
     """
-    found: list[tuple[int, bool]] = []
-    used = [0.0] * (len(_PAGES) + 1)
     limits = (*_PAGES, _PAPER)
+    left = [float(limit) for limit in limits]
+    found: list[tuple[int, bool]] = []
     for index, column in enumerate(columns):
         if column is None:
             found.append((NEVER, False))
             continue
         width = _width(*column)
-        widths = [min(width, _FOLDED if place == 0 else _WORDS) for place in range(len(limits))]
-        if index == 0:
-            used = [_BUTTON + each for each in widths]
-            found.append((1, True))
-            continue
-        fits = [used[place] + widths[place] <= limits[place] for place in range(len(limits))]
-        reach = next((place + 1 for place in range(len(_PAGES)) if fits[place]), NEVER)
+        for place in range(len(limits)):
+            left[place] -= min(width, _FOLDED if place == 0 else _WORDS)
+            left[place] -= _BUTTON if index == 0 else 0.0
+        # What has no room leaves none to the columns after it, which matter less.
+        fits = [index == 0 or room >= 0 for room in left]
+        reach = next((place + 1 for place, fit in enumerate(fits[:-1]) if fit), NEVER)
         found.append((reach, fits[-1]))
-        for place in range(len(_PAGES)):
-            if reach <= place + 1:
-                used[place] += widths[place]
-        used[-1] += widths[-1] if fits[-1] else 0
     return found
 
 

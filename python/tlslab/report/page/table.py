@@ -86,7 +86,6 @@ class Row:
     key: str = ""
     why: str = ""
 
-
     @property
     def objector(self) -> str:
         """The first policy that objects."""
