@@ -71,6 +71,10 @@ def rankings() -> tuple[Figure, ...]:
         ranking("gone", gone),
         ranking("pair", *pair),
         ranking("hostile", hostile),
+        replace(
+            ranking("limits", suites(6)),
+            marks=(Mark(4500.0, "the highest rate of the client"), Mark(3700.0, "baseline")),
+        ),
     )
 
 

@@ -29,8 +29,9 @@ def draw(figure: Figure, width: int) -> Markup:
     """The figure as an SVG element of `width` pixels, its axes exactly as the figure says.
 
     A mark has the attributes `data-name`, `data-x`, `data-y` with the numbers of its series, and a
-    title for hovering. A dashed series of two values, without intervals and trials, is drawn as a
-    reference line: a diagonal to compare with.
+    title for hovering. The group `frame` has the scales as `data-across`, `data-up`, `data-up2`:
+    `linear` or `log`, both ends in numbers, both ends in pixels. A dashed series of two values,
+    without intervals and trials, is drawn as a reference line: a diagonal to compare with.
     """
     prefix = _prefix(figure, width)
     if figure.kind == "ranking":

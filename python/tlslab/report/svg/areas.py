@@ -56,7 +56,7 @@ def _area(
     there = [(frame.at(x), y(value)) for x, value in zip(places, upper, strict=True)]
     back = [(frame.at(x), y(value)) for x, value in zip(places, lower, strict=True)]
     steps = "".join(
-        path("L" if index else "M", *place) for index, place in enumerate([*there, *back[::-1]])
+        path(" " if index else "M", *place) for index, place in enumerate([*there, *back[::-1]])
     )
     area = tag(
         "path",

@@ -28,7 +28,7 @@ def range_text(value: float, low: float | None, high: float | None) -> str:
 
 
 def tick_text(value: float, step: float) -> str:
-    """A tick's value with the digits that tell it from its neighbours at a distance of `step`."""
+    """A tick's value with the digits that set it apart from its neighbours, `step` away."""
     size = abs(value)
     if size >= 1e6 or 0 < size < 1e-3:
         return _short(value, max(1, _exponent(value) - _exponent(step) + 2))
@@ -44,7 +44,7 @@ def exact(value: float | str) -> str:
 
 
 def _short(value: float, digits: int) -> str:
-    """The value with a unit prefix or a power of ten, and at most so many significant digits."""
+    """The value with a unit prefix or a power of ten, and at most `digits` significant digits."""
     size = abs(value)
     if 1e6 <= size < _LARGE:
         for unit, sign in _UNITS:

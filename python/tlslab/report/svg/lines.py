@@ -101,7 +101,7 @@ def _stroke(line: Line, frame: Plane, y: Scale, crowded: bool) -> Markup:
     for there, run in groupby(line.points, lambda p: p.y is not None and y.holds(p.y)):
         held = [point for point in run if there and _holds(frame, point)]
         for index, point in enumerate(held):
-            steps += path("L" if index else "M", frame.at(point.x), y(point.y or 0.0))
+            steps += path(" " if index else "M", frame.at(point.x), y(point.y or 0.0))
     if not crowded and not line.reference:
         return tag("path", class_=stroke_class(line), d=steps)
     return tag("path", hover_all(line), class_=stroke_class(line), d=steps, **listed(line))
@@ -116,7 +116,7 @@ def _band(line: Line, frame: Plane, y: Scale) -> Markup:
             upper = [(frame.at(point.x), y(point.high or 0.0)) for point in held]
             lower = [(frame.at(point.x), y(point.low or 0.0)) for point in reversed(held)]
             steps = "".join(
-                path("L" if index else "M", *place) for index, place in enumerate(upper + lower)
+                path(" " if index else "M", *place) for index, place in enumerate(upper + lower)
             )
             areas.append(f"{steps}z")
     return tag("path", class_="bd", d="".join(areas)) if areas else Markup("")

@@ -1,12 +1,15 @@
 """Labelled vertical lines: a knee, a capacity. Their labels lie above the plot, in lanes."""
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from tlslab.model.figure import Figure
 from tlslab.report.svg.figures import exact
-from tlslab.report.svg.markup import path, tag
+from tlslab.report.svg.markup import clean, path, tag
+from tlslab.report.svg.scales import Scale
 from tlslab.report.svg.words import LINE, shorten, width_of, written
 
 # Between a line and its label, and between two labels.
@@ -27,6 +30,20 @@ class Note:
     value: float
     x: float
     label: str
+
+
+def noted(figure: Figure) -> list[float]:
+    """The numbers of a figure's marks, which an axis needs room for."""
+    return [mark.x for mark in figure.marks if math.isfinite(mark.x)]
+
+
+def notes_of(figure: Figure, x: Scale) -> list[Note]:
+    """The marks of a figure that have a place on its axis."""
+    return [
+        Note(mark.x, x(mark.x), clean(mark.label, 80))
+        for mark in figure.marks
+        if math.isfinite(mark.x) and x.holds(mark.x)
+    ]
 
 
 @dataclass(frozen=True)
@@ -60,7 +77,9 @@ def labelled(notes: Sequence[Note], width: float) -> tuple[Drawing, float]:
         lanes.append((label, _lane(label, lanes)))
 
     def draw(top: float, bottom: float) -> list[Markup]:
-        return [_drawn(label, top - _RAISED - lane * LINE, bottom) for label, lane in lanes]
+        # The highest first: its line may run below a lower label.
+        from_above = sorted(lanes, key=lambda each: -each[1])
+        return [_drawn(label, top - _RAISED - lane * LINE, bottom) for label, lane in from_above]
 
     return draw, max((lane + 1 for _, lane in lanes), default=0) * LINE
 

@@ -3,7 +3,6 @@
 Titles of axes lie above their axis, unturned: nothing is turned by 90 degrees.
 """
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -15,7 +14,7 @@ from tlslab.report.svg.data import Line, named, numbers_of, places_of
 from tlslab.report.svg.figures import exact
 from tlslab.report.svg.keys import Key, keys
 from tlslab.report.svg.markup import clean, path, tag
-from tlslab.report.svg.notes import Note, labelled
+from tlslab.report.svg.notes import labelled, noted, notes_of
 from tlslab.report.svg.scales import Scale, lying, scale
 from tlslab.report.svg.words import LINE, below, fold, width_of, written
 
@@ -83,7 +82,7 @@ def plane(
 
     legend, y = keys(entries, width)
     titles, y = _titles(figure, width, y, right_y is not None)
-    notes, lanes = labelled(_notes(figure, x, places), width)
+    notes, lanes = labelled([] if places else notes_of(figure, x), width)
     top = y + (lanes + 11 if lanes else 6)
     bottom = top + tall
     left_y = replace(left_y, start=bottom, end=top)
@@ -101,7 +100,14 @@ def plane(
     if figure.x_title:
         parts.append(below(title, left, right, end + LINE))
         end += LINE * len(title)
-    frame = tag("g", *parts, class_="frame")
+    frame = tag(
+        "g",
+        *parts,
+        class_="frame",
+        data_across=None if places else x.known,
+        data_up=left_y.known,
+        data_up2=right_y.known if right_y is not None else None,
+    )
     return Plane(x, (left_y, right_y or left_y), places, slot, top, bottom, end + _EDGE, frame)
 
 
@@ -124,7 +130,7 @@ def _horizontal(
     inset = _INSET
     if bars:
         inset = max(inset, (right - left) / max(1, len(numbers)) / 2)
-    numbers += [mark.x for mark in figure.marks if math.isfinite(mark.x)]
+    numbers += noted(figure)
     x = lying(numbers, left + inset, right - inset, figure.x_log, own=True)
     drawn = sorted({x(number) for number in numbers if x.holds(number)})
     gaps = [b - a for a, b in pairwise(drawn)]
@@ -149,16 +155,6 @@ def _titles(figure: Figure, width: float, y: float, both: bool) -> tuple[Markup,
             x, anchor = ((0.0, None), (width - 1, "end"))[index]
             parts.append(written(each, x, base, "t", anchor))
     return tag("g", *parts), y + LINE * depth + 4
-
-
-def _notes(figure: Figure, x: Scale, places: tuple[str, ...]) -> list[Note]:
-    if places:
-        return []
-    return [
-        Note(mark.x, x(mark.x), clean(mark.label, 80))
-        for mark in figure.marks
-        if math.isfinite(mark.x) and x.holds(mark.x)
-    ]
 
 
 def _grid(y: Scale, left: float, right: float) -> Markup:

@@ -12,6 +12,7 @@ from tlslab.model.figure import Figure
 from tlslab.report.svg.columns import Columns, Row, columns_of
 from tlslab.report.svg.keys import Key, keys
 from tlslab.report.svg.markup import clean, path, tag
+from tlslab.report.svg.notes import labelled, noted, notes_of
 from tlslab.report.svg.scales import Scale, lying
 from tlslab.report.svg.words import LINE, below, fold, width_of, written
 
@@ -60,12 +61,13 @@ def rows(
     """
     columns = columns_of(content, width, signs)
     start, end = columns.left + _INSET, columns.right - _INSET - arrows
-    x = lying(_padded(numbers, zero or figure.y_log), start, end, figure.y_log, zero)
+    numbers = _padded([*numbers, *noted(figure)], zero or figure.y_log)
+    x = lying(numbers, start, end, figure.y_log, zero)
     legend, y = keys(entries, width)
     depths = [columns.depth(index, row) + 2 * _PAD for index, row in enumerate(content)]
     parts, y = _heads(figure, columns, x, y, sum(depths) > _TALL, width)
-    parts.append(legend)
-    top = y
+    notes, lanes = labelled(notes_of(figure, x), width)
+    top = y = y + (lanes + _PAD if lanes else 0.0)
     tops = []
     body: list[Markup] = []
     for index, (row, depth) in enumerate(zip(content, depths, strict=True)):
@@ -76,13 +78,19 @@ def rows(
     if not content:
         y += 3 * LINE
         body.append(tag("text", "no values", x=columns.left + _GAP, y=y - LINE))
-    parts += [_grid(x, top, y, columns), *body, _labels(x, y + _TICK - 3, width)]
+    parts += [
+        legend,
+        _grid(x, top, y, columns),
+        *notes(top, y),
+        *body,
+        _labels(x, y + _TICK - 3, width),
+    ]
     y += _TICK
     if figure.y_title:
         title = fold(clean(figure.y_title), width - columns.left - 1)
         parts.append(below(title, columns.left, columns.right, y + LINE))
         y += LINE * len(title)
-    frame = tag("g", *parts, class_="frame")
+    frame = tag("g", *parts, class_="frame", data_across=x.known)
     return Rows(x, tuple(tops), columns.left, columns.right, columns.sign, y + _PAD + 1, frame)
 
 

@@ -5,7 +5,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 
-from tlslab.report.svg.figures import tick_text
+from tlslab.report.svg.figures import exact, tick_text
+from tlslab.report.svg.markup import number
 from tlslab.report.svg.words import width_of
 
 # An axis is better logarithmic where its values span more than this factor.
@@ -23,7 +24,7 @@ _LITTLE = 0.04
 
 # A horizontal axis has as many ticks as lie this far apart, but may have the fewest wherever their
 # labels are this far apart; in pixels.
-_NEAREST = 44.0
+_NEAREST = 56.0
 _FEWEST = 5
 _APART = 12.0
 
@@ -57,6 +58,12 @@ class Scale:
         """Whether the value has a place: on a logarithmic scale only a positive one has."""
         return value > 0 or not self.log
 
+    @property
+    def known(self) -> str:
+        """What a script needs to place more marks: kind, ends in numbers, ends in pixels."""
+        ends = f"{exact(self.low)} {exact(self.high)} {number(self.start)} {number(self.end)}"
+        return f"{'log' if self.log else 'linear'} {ends}"
+
     def text(self, tick: float) -> str:
         """A tick's label."""
         return tick_text(tick, self.step if not self.log else tick)
@@ -78,7 +85,7 @@ def scale(
     number, not at round ones beyond them. `own`: a few whole numbers are the ticks of a logarithmic
     scale themselves.
     """
-    known = sorted({number for number in numbers if not log or number > 0})
+    known = sorted({each for each in numbers if not log or each > 0})
     if not known:
         return Scale(1.0, 10.0, start, end, log, (), 1.0)
     if log:
@@ -178,7 +185,7 @@ def _log_ticks(low: float, high: float, count: int) -> tuple[float, ...]:
 
 
 def _decades(low: float, high: float, steps: Iterable[int], every: int) -> list[float]:
-    """Numbers with the first digits `steps` around `low` and `high`, in each so-manyth decade."""
+    """Numbers with the first digits `steps` around `low` and `high`, in one of `every` decades."""
     first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
     powers = range(first - first % every, last + 1, every)
     return [float(f"{digit}e{power}") for power in powers if abs(power) <= 300 for digit in steps]

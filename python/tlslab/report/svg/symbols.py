@@ -101,7 +101,7 @@ def listed(line: Line) -> dict[str, str]:
     return {
         "data_name": line.name,
         "data_x": " ".join(exact(point.x) for point in line.known),
-        "data_y": " ".join(exact(point.y or 0.0) for point in line.known),
+        "data_y": " ".join(f"{point.y:.5g}" for point in line.known),
     }
 
 

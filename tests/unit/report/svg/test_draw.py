@@ -60,14 +60,16 @@ def test_a_chart_is_xml_of_its_width_without_styles_and_without_a_number_that_is
 @every_figure
 def test_the_marks_have_the_numbers_of_the_series(figure: Figure) -> None:
     wanted = Counter(
-        (f"{y:.7g}")
+        f"{y:.5g}"
         for series in figure.series
         for x, y in zip(series.x, series.y, strict=True)
         if y is not None and math.isfinite(y)
         if not (figure.x_log and isinstance(x, float) and x <= 0) and not (figure.y_log and y <= 0)
     )
     drawn = Counter(
-        number for mark in marks(parsed(figure)) for number in mark.attrib["data-y"].split()
+        f"{float(number):.5g}"
+        for mark in marks(parsed(figure))
+        for number in mark.attrib["data-y"].split()
     )
     assert drawn == wanted
 
@@ -231,3 +233,25 @@ def test_marks_without_a_place_are_not_drawn() -> None:
     figure = replace(FIGURES["sweep"], marks=(Mark(-1.0, "never"), Mark(4.0, "knee")))
     assert "never" not in draw(figure, 700)
     assert LONG not in draw(figure, 700)
+
+
+def test_a_ranking_may_have_labelled_lines() -> None:
+    figure = replace(ranking("r", suites(6)), marks=(Mark(5000.0, "limit of the machine"),))
+    svg = parsed(figure)
+    (mark,) = (each for each in svg.iter(f"{SVG}g") if each.attrib.get("class") == "mk")
+    assert mark.attrib["data-x"] == "5000"
+    assert "limit of the machine" in texts(svg)
+
+
+def test_the_frame_has_the_scales() -> None:
+    (frame,) = (each for each in parsed(FIGURES["sweep"]) if each.attrib.get("class") == "frame")
+    kind, low, high, *_ = frame.attrib["data-across"].split()
+    assert (kind, float(low), float(high)) == ("log", 1, 32)
+    kind, low, high, bottom, top = frame.attrib["data-up2"].split()
+    assert kind == "log"
+    for mark in marks(parsed(FIGURES["sweep"]))[-6:]:
+        share = math.log(float(mark.attrib["data-y"]) / float(low)) / math.log(
+            float(high) / float(low)
+        )
+        place = float(bottom) + share * (float(top) - float(bottom))
+        assert place == pytest.approx(float(mark.attrib["cy"]), abs=0.2)
