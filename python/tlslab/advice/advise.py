@@ -12,7 +12,8 @@ from tlslab.advice.preference import Preference, Subject, preferences, subject_o
 from tlslab.model.estimates import estimate_name
 from tlslab.model.figure import DataTable, TextBlock
 from tlslab.model.finding import CellSummary, Finding, Summary
-from tlslab.model.wording import level_label, with_interval
+from tlslab.model.leading import is_bound
+from tlslab.model.wording import figure, level_label, with_interval
 
 # Servers whose syntax is of another server's family: the order of Node's holds for RWSERVE.
 _KIN = {"rwserve": "node"}
@@ -187,4 +188,6 @@ def _sentence(summary: Summary, preference: Preference) -> Finding | None:
 
 def _value(cell: CellSummary, measure: str) -> str:
     found = cell.estimates.get(measure)
+    if found is not None and is_bound(cell, measure):
+        return f"at least {figure(found.value)}"
     return "-" if found is None else with_interval(found)

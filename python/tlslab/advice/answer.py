@@ -55,7 +55,7 @@ def _settings(summary: Summary) -> list[dict[str, str]]:
 
 
 def _name(cell: CellSummary, baseline: Mapping[str, str]) -> str:
-    return short_label({name: cell.factors[name] for name in baseline})
+    return short_label({name: cell.factors[name] for name in baseline if name in cell.factors})
 
 
 def _objected(series: Series, named: Mapping[str, str]) -> Series:

@@ -54,7 +54,8 @@ def rankings(cells: Sequence[Measured], baseline: Mapping[str, str]) -> tuple[Ra
                     Place(each.cell.summary.key, each.best, each.worst, each.beats)
                     for each in ranked
                 )
-                found.append(Ranking(setting, estimate, tuple(places)))
+                bounds = (e.cell.summary.key for e in ranked if e.cell.is_bound(estimate))
+                found.append(Ranking(setting, estimate, tuple(places), tuple(bounds)))
     return tuple(found)
 
 

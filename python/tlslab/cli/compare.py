@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -11,7 +12,7 @@ from tlslab import analysis, report
 from tlslab.analysis.compare import EQUIVALENCE
 from tlslab.analysis.gate import gate
 from tlslab.analysis.overlay import Side, overlay
-from tlslab.cli.console import conclude, err, out, say
+from tlslab.cli.console import conclude, err, out, say, write_utf8
 from tlslab.cli.gate import gate_lines, gate_words
 from tlslab.cli.options import AsJson, Version, as_share
 from tlslab.lab.run import read_contents
@@ -25,6 +26,14 @@ EXIT_VERDICT = 1
 EXIT_CANNOT_TELL = 4
 
 GATE_CODES = {"passed": 0, "slower": EXIT_VERDICT, "cannot_tell": EXIT_CANNOT_TELL}
+
+
+class Form(StrEnum):
+    """The forms of a comparison, beside JSON."""
+
+    text = "text"
+    markdown = "markdown"
+    csv = "csv"
 
 
 def command(
@@ -59,6 +68,9 @@ def command(
             "May be repeated.",
         ),
     ] = None,
+    format_: Annotated[
+        Form, typer.Option("--format", help="text, markdown (for pull requests), or csv.")
+    ] = Form.text,
     as_json: AsJson = False,
     _version: Version = False,
 ) -> None:
@@ -76,10 +88,7 @@ def command(
     summary = overlay(Side(names[0], _read(first)), Side(names[1], _read(second)), margin)
     words = ("tlslab", "compare", str(first), str(second))
     summary = replace(summary, environment=replace(summary.environment, command=words))
-    if as_json:
-        typer.echo(json.dumps(to_json(summary), allow_nan=False))
-    else:
-        out.print(report.render_text(summary))
+    _print(summary, format_, as_json)
     if out_dir is not None:
         RunFolder.write_comparison(out_dir, summary, report.render_html(summary))
         err.print(f"report: {out_dir / 'report.html'}", soft_wrap=True, markup=False)
@@ -89,6 +98,17 @@ def command(
     if allowed is None:
         raise typer.Exit(_conclude(summary))
     raise typer.Exit(_conclude_gate(summary, allowed, gate_by or []))
+
+
+def _print(summary: Summary, form: Form, as_json: bool) -> None:
+    if as_json:
+        typer.echo(json.dumps(to_json(summary), allow_nan=False))
+    elif form == Form.markdown:
+        write_utf8(report.render_markdown(summary))
+    elif form == Form.csv:
+        write_utf8(report.render_csv(summary))
+    else:
+        out.print(report.render_text(summary))
 
 
 def _conclude(summary: Summary) -> int:

@@ -169,12 +169,14 @@ class Ranking:
     Any two cells are tested against each other (Holm's adjustment within the ranking). A cell's
     best rank is one more than the number of cells that are detectably better, its worst the number
     of cells that are not detectably worse. A lower bound has its place by its value; nothing is
-    better than it. Cells that may not be ranked are absent.
+    better than it. `bounds` are the cells of which that is so. Cells that may not be ranked are
+    absent.
     """
 
     setting: Mapping[str, str]
     estimate: str
     places: tuple[Place, ...]
+    bounds: tuple[str, ...] = ()
 
     @property
     def cells(self) -> tuple[str, ...]:

@@ -27,24 +27,48 @@ _NAMED = 3
 
 @dataclass(frozen=True)
 class Lead:
-    """Keys of cells: `first`, those that none beats beside it, and those that one of them beats."""
+    """Keys of cells of a ranking, each in its order.
+
+    `first` leads, `tied` cannot be told apart from it, `slower` are beaten by one of these. `open`
+    are lower bounds that nothing beats and that do not beat what the first does: how good they are
+    is not known.
+    """
 
     first: str
     tied: tuple[str, ...]
     slower: tuple[str, ...]
+    open: tuple[str, ...] = ()
 
 
 def lead(ranking: Ranking, allowed: Collection[str] | None = None) -> Lead | None:
     """Who leads among the allowed cells, by default all; None when there are none."""
-    places = [
-        (number, place)
+    places = {
+        number: place
         for number, place in enumerate(ranking.places)
         if allowed is None or place.cell in allowed
-    ]
-    beaten = {number for _, place in places for number in place.beats}
-    first, *tied = [place.cell for number, place in places if number not in beaten] or [""]
-    slower = tuple(place.cell for number, place in places if number in beaten)
-    return Lead(first, tuple(tied), slower) if first else None
+    }
+    beaten = {number for place in places.values() for number in place.beats}
+    unbeaten = [number for number in places if number not in beaten]
+    if not unbeaten:
+        return None
+    first, *others = unbeaten
+    bounds = ranking.bounds
+    # Beside a value a bound is open; beside a bound one that is above fewer of the others.
+    below = {
+        number
+        for number in others
+        if places[number].cell in bounds
+        and (
+            places[first].cell not in bounds
+            or not set(places[first].beats) & places.keys() <= set(places[number].beats)
+        )
+    }
+    return Lead(
+        places[first].cell,
+        tuple(places[number].cell for number in others if number not in below),
+        tuple(place.cell for number, place in places.items() if number in beaten),
+        tuple(places[number].cell for number in others if number in below),
+    )
 
 
 def is_bound(cell: CellSummary, estimate: str) -> bool:
@@ -77,13 +101,11 @@ def lead_words(
     """
     one = cell(found.first)
     bound = is_bound(one, estimate)
-    # Lower bounds below a value that is known do not share the lead in words: nobody knows.
-    level = [key for key in found.tied if is_bound(cell(key), estimate) == bound]
     best = "fastest" if estimate.endswith("_per_s") else "cheapest"
     value = f"{value_words(one.estimates[estimate], bound)} {_measure(estimate)}"
-    if not level:
+    if not found.tied:
         return f"{name(found.first)} is the {best}{noun and f' {noun}'}: {value}"
-    names = [name(key) for key in (found.first, *level)]
+    names = [name(key) for key in (found.first, *found.tied)]
     if len(names) > _NAMED:
         names = [names[0], f"{number_word(len(names) - 1)} others"]
     open_ = "their order is not known" if bound else "no difference between them is established"

@@ -10,9 +10,10 @@ from tlslab.model.figure import Figure, Series
 from tlslab.model.wording import figure as figure_text
 from tlslab.report.plain import plain
 
-# The axis has this many columns at least; a name at most its share of the width.
+# The axis has this many columns at least. A name that takes more than its share of the width has a
+# line of its own.
 _AXIS = 24
-_NAME_SHARE = 0.36
+_NAME_SHARE = 0.42
 
 _MEAN, _TRIAL, _INTERVAL, _MORE = "●", "·", "─", "→"
 
@@ -21,8 +22,12 @@ OBJECTED = "✗"
 
 @dataclass(frozen=True)
 class DotLine:
-    """One row: its name, its value, and its axis; `objected`: a policy objects to it."""
+    """One row: its name, its value, and its axis; `objected`: a policy objects to it.
 
+    `above` is a name that is too long for the row; `name` is blank then.
+    """
+
+    above: str
     name: str
     value: str
     axis: str
@@ -30,8 +35,9 @@ class DotLine:
 
     @property
     def text(self) -> str:
-        """The whole line."""
-        return f"  {self.name}  {self.value}  {self.axis}".rstrip()
+        """The whole line, or two."""
+        row = f"  {self.name}  {self.value}  {self.axis}".rstrip()
+        return f"  {self.above}\n{row}" if self.above else row
 
 
 def has_dots(figure: Figure) -> bool:
@@ -47,17 +53,22 @@ def dot_lines(figure: Figure, width: int) -> list[DotLine]:
     rows = [index for index, value in enumerate(series.y) if value is not None]
     names = [_name(series, index) for index in rows]
     values = [_value(series, index) for index in rows]
-    longest = max(map(cell_len, names))
-    name_width = min(longest, int(width * _NAME_SHARE))
+    most = int(width * _NAME_SHARE)
+    long = [cell_len(name) > most for name in names]
+    name_width = max(
+        (cell_len(n) for n, own in zip(names, long, strict=True) if not own), default=2
+    )
     value_width = max(map(cell_len, values))
     axis = _Axis(figure, max(_AXIS, width - name_width - value_width - 6))
     return [
         DotLine(
-            _fitted(name, name_width), value.rjust(value_width), axis.line(index), bool(against)
+            above=name if own else "",
+            name=("" if own else name).ljust(name_width),
+            value=value.rjust(value_width),
+            axis=axis.line(index),
+            objected=bool(_objection(series, index)),
         )
-        for index, name, value, against in zip(
-            rows, names, values, (_objection(series, index) for index in rows), strict=True
-        )
+        for index, name, own, value in zip(rows, names, long, values, strict=True)
     ]
 
 
@@ -102,14 +113,6 @@ def _value(series: Series, index: int) -> str:
     value = series.y[index]
     bound = index < len(series.bounds) and series.bounds[index]
     return f"{'≥ ' if bound else ''}{figure_text(value if value is not None else 0.0)}"
-
-
-def _fitted(name: str, width: int) -> str:
-    """A name in `width` columns; of a longer one the middle is left out."""
-    if cell_len(name) > width:
-        half = (width - 1) // 2
-        name = f"{name[: width - 1 - half]}…{name[len(name) - half :]}"
-    return name + " " * (width - cell_len(name))
 
 
 def _drawn(series: Series) -> Iterator[float]:

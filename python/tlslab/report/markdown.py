@@ -86,7 +86,7 @@ def _answered(summary: Summary, sections: tuple[view.Section, ...]) -> Iterator[
         yield from (f"{count} warning{'' if count == 1 else 's'}: see Details.", "")
     drawn = answering_figure(summary)
     if drawn is not None and has_dots(drawn):
-        lines = [line.text for line in dot_lines(drawn, _WIDTH)]
+        lines = [part for row in dot_lines(drawn, _WIDTH) for part in row.text.split("\n")]
         yield from (*_code([*lines, axis_line(drawn, _WIDTH)]), "", _escaped(marks_words(drawn)))
         yield ""
 

@@ -96,7 +96,7 @@ class _Dots:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         width = options.max_width
         for line in dot_lines(self.figure, width):
-            yield Text(line.text, style="dim" if line.objected else "", no_wrap=True)
+            yield Text(line.text, style="dim" if line.objected else "")
         yield Text(axis_line(self.figure, width), style="dim", no_wrap=True)
         yield Text(f"  {marks_words(self.figure)}", style="dim")
 

@@ -358,6 +358,8 @@ def headline(summary: Summary, shown: tuple[Section, ...]) -> str:
     for finding in reported:
         if finding.code == "answer":
             return finding.text
+    if summary.answer is not None and summary.answer.lacking is not None:
+        return f"Not enough to say. {summary.answer.lacking.why}"
     if shown:
         return "No cell could be ranked: the table and the warnings below say why."
     return reported[0].text if reported else "Nothing was found: the warnings below say why."

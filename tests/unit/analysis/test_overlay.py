@@ -42,8 +42,11 @@ def test_it_says_what_differs_and_what_rates_mean(capacity_runs: tuple[Side, Sid
     found = overlay(*capacity_runs)
     differences = next(table for table in found.tables if table.id == "differences")
     assert ("levels: server", "nginx", "apache") in differences.rows
-    assert "across machines" in found.findings[0].text
     assert "across machines" in found.environment.warnings[0]
+    assert found.answer is not None
+    # Three repetitions of the maximum.
+    assert found.answer.lacking is not None
+    assert found.answer.lacking.few
 
 
 def test_matrix_runs_have_bars_of_their_own() -> None:
@@ -76,3 +79,36 @@ def test_a_ratio_knows_the_intervals_of_both_sides() -> None:
     assert found.high > 2.2
     bare = Estimate(100.0, None, None, 1, "1/s", "one trial")
     assert ratio_estimate(above, bare).low is None
+
+
+def groups(name: str, seed: int = 1, **slower: float) -> Side:
+    costs = {
+        group: us * slower.get(group.replace("-", "_"), 1.0) for group, us in SERVER_US.items()
+    }
+    return Side(name, summarise(made_run(World(server_us=costs, seed=seed), quick=True)))
+
+
+def test_it_opens_with_what_differs() -> None:
+    answer = overlay(groups("old"), groups("new", 2, P_384=1.3)).answer
+    assert answer is not None
+    assert answer.question == "Does new differ from old?"
+    first, second = answer.sentences
+    assert first.startswith("Nothing differs, except ")
+    assert "new connections/s, P-384: 0.7" in first
+    assert "the server's processor time for a new connection, P-384: 1.2" in first
+    assert second.startswith("No difference is established in ")
+
+
+def test_of_equal_runs_nothing_differs() -> None:
+    answer = overlay(groups("old"), groups("new", 2)).answer
+    assert answer is not None
+    assert answer.sentences[0].startswith("Nothing differs: new is within ")
+
+
+def test_what_is_the_same_is_said_once() -> None:
+    found = overlay(groups("old"), groups("new", 2))
+    ratios = next(table for table in found.tables if table.id == "ratios")
+    measures = [str(row[1]) for row in ratios.rows]
+    assert "requests/s" not in measures
+    assert "the server's processor time for a new connection, µs" in measures
+    assert not any("_" in each for each in measures)

@@ -49,7 +49,7 @@ def test_a_gate_ends_by_what_is_established(
     ended = run(["compare", str(a), str(b), "--gate", "3%"])
     said = capsys.readouterr().err
     assert (ended, words in said) == (code, True), said
-    assert "gate: TLS 1.3, ECDSA P-256, P-256, connections_per_s" in said
+    assert "gate: TLS 1.3, ECDSA P-256, P-256, new connections/s" in said
     if code == 4:
         assert "these runs could have found" in said
 
@@ -61,7 +61,7 @@ def test_a_cost_can_be_gated_where_the_rate_is_not(
     cost = ["--gate-by", "server_cpu_us_per_connection"]
     assert run(["compare", str(a), str(b), "--gate", "3%", *cost]) == 1
     assert run(["compare", str(a), str(b), "--gate", "50%", *cost]) == 0
-    assert "server_cpu_us_per_connection" in capsys.readouterr().err
+    assert "the server's processor time for a new connection" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from tlslab.analysis import keep_alive
-from tlslab.analysis.compare import Measured, compare, paired_logs
+from tlslab.analysis.compare import EQUIVALENCE, Measured, compare, paired_logs
 from tlslab.analysis.enough import (
     FEWEST,
     again,
@@ -20,7 +20,7 @@ from tlslab.analysis.ranking import settings
 from tlslab.model.answer import Answer, Lacking
 from tlslab.model.estimates import estimate_name
 from tlslab.model.finding import CellSummary, Ranking
-from tlslab.model.leading import Lead, lead, lead_words, tiles
+from tlslab.model.leading import Lead, lead, lead_words, tiles, value_words
 from tlslab.model.run import RunContents
 from tlslab.model.setting import RANKED_FIGURES, figure_id
 from tlslab.model.wording import (
@@ -142,18 +142,18 @@ class _Answering:
         return wanted_blocks(list(map(float, logs)))
 
     def _near(self, members: Sequence[Measured], estimate: str) -> float | None:
-        """The largest difference that is open, where all cells are equivalent to the first."""
-        best, *others = members
-        found = [compare(best, other, estimate) for other in others]
-        near = [c.may_differ for c in found if c is not None and c.verdict == "equivalent"]
-        known = [left for left in near if left is not None]
-        return max(known) if known and len(known) == len(others) else None
+        """The largest difference that is open, where none is established: if it is small."""
+        left = self._open(members, estimate)
+        return left if left is not None and left <= EQUIVALENCE else None
 
     def _open(self, members: Sequence[Measured], estimate: str) -> float | None:
+        """The largest difference from the first that an interval leaves open; None for unknown."""
         best, *others = members
+        if any(cell.is_bound(estimate) for cell in members):
+            return None
         found = [compare(best, other, estimate) for other in others]
         left = [c.may_differ for c in found if c is not None and c.may_differ is not None]
-        return max(left, default=None)
+        return max(left) if left and len(left) == len(others) else None
 
     def _first(self, ranking: Ranking, found: Lead) -> str:
         estimate = ranking.estimate
@@ -188,6 +188,8 @@ class _Answering:
         """Who leads on connections kept open; else whether the same holds in other settings."""
         chosen = self._chosen[number]
         assert chosen is not None
+        if chosen[1].open:
+            return (self._unknown(*chosen),)
         if kept := self._kept_open(chosen[0]):
             return (kept,)
         name = self._name(chosen[1].first)
@@ -200,7 +202,10 @@ class _Answering:
             if name not in map(self._name, (found.first, *found.tied))
         ]
         if not apart:
-            return (f"In none of the {counted(len(others), 'other setting')} is another faster.",)
+            where = f"In the {len(others)} other settings"
+            if len(others) == 1:
+                where = f"With {cell_label(others[0][0].setting)}, too,"
+            return (f"{where} none is established to be faster than {name}.",)
         words = [
             f"{self._name(found.first)} with {cell_label(ranking.setting)}"
             for ranking, found in apart[:_NAMED]
@@ -214,6 +219,16 @@ class _Answering:
         """The fewest trials of a cell that may lead."""
         leaders = (self._cells[key] for key in (found.first, *found.tied))
         return min(len(cell.values[ranking.estimate]) for cell in leaders)
+
+    def _unknown(self, ranking: Ranking, found: Lead) -> str:
+        """The lower bounds of which nothing more is known."""
+        first, *others = found.open
+        estimate = self._summary(first).estimates[ranking.estimate]
+        more = f", and {counted(len(others), 'other')}" if others else ""
+        return (
+            f"How fast {self._name(first)} ({value_words(estimate, True)}){more} can be is not "
+            "known: the generator was the limit."
+        )
 
     def _kept_open(self, ranking: Ranking) -> str:
         """Who answers most requests in the setting; empty where that is not known."""

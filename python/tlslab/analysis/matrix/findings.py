@@ -84,7 +84,7 @@ class _Reporter:
         if not ranked:
             return self._lower_bounds()
         best = ranked[0].cell
-        carried = f"at least {_rate(best)}" if best.is_bound(RATE) else _interval(best, RATE)
+        carried = _interval(best, RATE)
         text = f"{self._name(best)} carries {carried} new connections/s {self._on(best)}"
         others = [self._times(best, other) for other in self._rivals(ranked)]
         text += f": {' and '.join(others)}." if others else "."
@@ -251,7 +251,9 @@ def _kernel_share(cell: Measured) -> str:
 
 
 def _interval(cell: Measured, name: str) -> str:
-    """`3,412 (95 %: 3,390 to 3,440)`."""
+    """`3,412 (95 %: 3,390 to 3,440)`; `at least 3,412` for a lower bound."""
+    if cell.is_bound(name):
+        return f"at least {figure(cell.summary.estimates[name].value)}"
     return with_interval(cell.summary.estimates[name])
 
 

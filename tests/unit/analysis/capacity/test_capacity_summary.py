@@ -132,7 +132,7 @@ def test_a_generator_that_was_the_limit_gives_at_least() -> None:
     (cell,) = summary.cells
     assert cell.verdict == "at_least"
     assert {note.code for note in cell.reasons} >= {"search_generator_bound", "client_saturated"}
-    assert "at least" in texts(summary, "answer")[0]
+    assert ": ≥ " in texts(summary, "answer")[0]
     assert "generator bound" in texts(summary, "inconclusive")[0]
 
 
@@ -187,6 +187,6 @@ def test_a_capture_stands_in_a_table_of_its_own() -> None:
         contents, trials=(*contents.trials, replace(last, factors=factors, validation=result))
     )
     summary = summarise(contents)
-    assert "Of 1 quantiles of the generator's own times, 1 agree" in texts(summary, "validation")[0]
-    assert table(summary, "validation").rows[0][-1] == "1 %"
+    assert "1 of 1 times agree within 1 %" in texts(summary, "validation")[0]
+    assert table(summary, "validation").rows[0][-1] == "within 1 %"
     assert any("own times" in str(row[0]) for row in table(summary, "published").rows)

@@ -153,6 +153,6 @@ def test_the_summary_says_what_parts_cost_and_that_one_may_plan_with_it() -> Non
     summary = analysis.summarise(made_calibration(noise=0.01))
     texts = {finding.code: finding.text for finding in summary.findings}
     assert "a full handshake costs" in texts["cost_of_parts"]
-    assert "Plan with it: tlslab plan" in texts["model_error"]
+    assert "plan with it (tlslab plan)" in texts["model_error"]
     assert [table.id for table in summary.tables] == ["parts", "held-out"]
     assert summary.comparisons == ()

@@ -43,20 +43,26 @@ def fastest(place: Place, estimate: str) -> Finding | None:
     if len(ranked) < 2:
         return None
     best, last = ranked[0], ranked[-1]
-    spread = compare(best, last, estimate)
     text = (
-        f"{place.label}: {short_name(best)} is best with "
-        f"{with_interval(best.summary.estimates[estimate])} "
+        f"{place.label}: {short_name(best)} is best with {_value(best, estimate)} "
         f"{_MEASURED.get(estimate, _REQUEST_COST)}; {short_name(last)}, the last of {len(ranked)}, "
-        f"has {with_interval(last.summary.estimates[estimate])}, a ratio of "
-        f"{ratio_words(_upright(spread))}."
+        f"has {_value(last, estimate)}"
     )
+    if best.is_bound(estimate) or last.is_bound(estimate):
+        text += " (≥: the generator was the limit)."
+    else:
+        text += f", a ratio of {ratio_words(_upright(compare(best, last, estimate)))}."
     ties = sum(each.best == 1 for each in places[1:])
     if ties:
         plural = "suite" if ties == 1 else "suites"
         number = number_word(ties).capitalize()
         text += f" {number} more {plural} cannot be distinguished from the best."
     return Finding(f"suites_{estimate}", text, tuple(cell.summary.key for cell in ranked))
+
+
+def _value(cell: Measured, estimate: str) -> str:
+    found = cell.summary.estimates[estimate]
+    return f"≥ {figure(found.value)}" if cell.is_bound(estimate) else with_interval(found)
 
 
 def orders_apart(place: Place) -> Finding | None:
@@ -83,7 +89,8 @@ def beside_the_study(place: Place, study: Order) -> Finding | None:
         f"connections kept open has Kendall's tau = {tau_words(tau)}."
     )
     both = [cell for cell in place.usual if short_name(cell) in study.order]
-    ranked = [each.cell for each in rank(both, place.keep_alive)]
+    known = [cell for cell in both if cell.may_rank(place.keep_alive)]
+    ranked = [each.cell for each in rank(known, place.keep_alive)]
     if len(ranked) > 1:
         spread = compare(ranked[0], ranked[-1], place.keep_alive)
         text += (

@@ -1,0 +1,85 @@
+"""What a run lacks, and what would be enough; and what no estimate can be."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from factories.benchmarks import made_contents
+from factories.capacity import CapacityWorld, made_capacity_run, made_plan
+from factories.costs import made_calibration
+from tlslab.analysis import summarise
+from tlslab.analysis.enough import too_wide, wanted_blocks
+from tlslab.analysis.stats.estimate import estimate
+from tlslab.model.answer import Answer
+from tlslab.model.finding import Summary
+
+
+def answer_of(summary: Summary) -> Answer:
+    assert summary.answer is not None
+    return summary.answer
+
+
+def test_an_interval_is_too_wide_where_its_ends_are_far_apart() -> None:
+    assert too_wide(157.0, 74_427.0)
+    assert too_wide(None, 3.0)
+    assert too_wide(0.0, 3.0)
+    assert not too_wide(3390.0, 3440.0)
+
+
+def test_more_noise_wants_more_blocks() -> None:
+    draw = np.random.default_rng(5)
+    small, large = (list(draw.normal(0, sd, 10)) for sd in (0.02, 0.1))
+    assert wanted_blocks(small) == 10
+    assert 20 < wanted_blocks(large) <= 60
+    assert wanted_blocks([]) == 10
+
+
+def test_no_share_is_above_the_whole_and_no_rate_below_zero() -> None:
+    busy = estimate([0.999, 0.9995, 0.9, 0.9999], "share")
+    assert busy.high == 1.0
+    assert busy.value <= 1.0
+    rate = estimate([0.0, 0.0, 900.0], "1/s")
+    assert rate.low == 0.0
+
+
+def test_a_benchmark_answers_with_its_knee() -> None:
+    answer = answer_of(summarise(made_contents()))
+    assert answer.sentences[0].startswith("TLS 1.2 handshakes, JDK 17, key on the cluster: ")
+    assert len(answer.sentences) == 2
+    assert len(answer.tiles) >= 3
+    assert answer.figure == "throughput-handshake-tls12"
+
+
+def test_a_calibration_answers_with_parts_and_error() -> None:
+    answer = answer_of(summarise(made_calibration(noise=0.01)))
+    parts, error = answer.sentences
+    assert parts.startswith("Processor time on nginx: a full handshake ")
+    assert "the model is off" in error
+    assert answer.tiles[0].title == "Full handshake"
+
+
+def test_a_capacity_run_of_two_or_three_repetitions_has_no_sentence() -> None:
+    summary = summarise(made_capacity_run())
+    answer = answer_of(summary)
+    assert answer.sentences == ()
+    assert answer.lacking is not None
+    assert answer.lacking.command[-2:] == ("--blocks", "5")
+    assert answer.figure == "maximum"
+    maximum = next(figure for figure in summary.figures if figure.id == "maximum")
+    assert all(len(samples) == 3 for samples in maximum.series[0].samples)
+    assert {*maximum.series[0].low} == {None}
+
+
+@pytest.mark.parametrize("bound", [False, True])
+def test_a_capacity_run_answers_with_its_maximum(bound: bool) -> None:
+    plan = made_plan()
+    plan = replace(plan, maximum=replace(plan.maximum, trials=5, most=8))
+    world = CapacityWorld(client_us=400.0 if bound else 60.0)
+    answer = answer_of(summarise(made_capacity_run({"nginx": world}, plan=plan)))
+    assert answer.lacking is None
+    sentence = answer.sentences[0]
+    assert ("≥" in sentence) == bound
+    assert ("the generator was the limit" in sentence) == bound
+    assert ("(95 %:" in sentence) != bound
+    assert answer.tiles[0].bound == bound
