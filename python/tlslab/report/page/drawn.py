@@ -9,7 +9,7 @@ from typing import Literal, TypeVar
 from markupsafe import Markup
 
 from tlslab.model.figure import Figure, Series
-from tlslab.report.page.names import short
+from tlslab.report.page.names import factor_words, short
 from tlslab.report.page.numbers import figure_table
 from tlslab.report.page.table import Table
 from tlslab.report.svg import draw, variants
@@ -181,10 +181,11 @@ def _without_objections(series: Series) -> Series:
 
 
 def _shortened(figure: Figure) -> Figure:
-    """The figure with short names of suites."""
+    """The figure with short names of suites, and factors in words."""
     return replace(
         figure,
         title=short(figure.title),
+        x_title=", ".join(factor_words(name) for name in figure.x_title.split(", ")),
         series=tuple(
             replace(
                 series,

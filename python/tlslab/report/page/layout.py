@@ -125,7 +125,7 @@ def _rest(summary: Summary, sections: Sequence[view.Section], most: int) -> Iter
     """What Details have beside warnings, method and the like."""
     found = results.times(summary, sections)
     costs = [f for f in summary.figures if _of_section(f) and f.kind == "stacked_bars"]
-    uses = [f for f in summary.figures if _of_section(f) and f.kind == "areas"]
+    uses = [f for f in summary.figures if _of_section(f) and f.kind == "areas" and _has_area(f)]
     if costs:
         yield parts.figures_part(
             "costs",
@@ -161,6 +161,11 @@ def _own(summary: Summary, drawn: str) -> list[Figure]:
 
 def _of_section(figure: Figure) -> bool:
     return figure.id.startswith("setting-")
+
+
+def _has_area(figure: Figure) -> bool:
+    """Whether there are two places to draw an area between: short runs have one slice."""
+    return any(len(series.x) > 1 for series in figure.series)
 
 
 def _figure_part(figure: Figure) -> Part:

@@ -1,12 +1,10 @@
 """Short names: cipher suites by OpenSSL's names, factors in words."""
 
 import re
-from collections.abc import Mapping
 
 from markupsafe import Markup, escape
 
 from tlslab.model.names import find_suite
-from tlslab.model.wording import cell_label
 
 # IANA's names of suites within a text.
 _IANA = re.compile(r"\bTLS_[A-Z0-9_]+\b")
@@ -37,11 +35,6 @@ def long_names(text: str) -> str:
     """IANA's names of the suites that `short` replaces in a text; empty for none."""
     names = [name for name in _IANA.findall(text) if _openssl(name) != name]
     return ", ".join(dict.fromkeys(names))
-
-
-def short_label(factors: Mapping[str, str]) -> str:
-    """The label of a cell with short names."""
-    return short(cell_label(factors))
 
 
 def with_hover(text: str) -> Markup:

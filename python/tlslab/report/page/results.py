@@ -184,10 +184,9 @@ class _Results:
 
     def _name(self, section: view.Section, row: view.Row) -> Cell:
         extra = (short(section.label),) if self._many else ()
+        iana = long_names(" ".join(row.cell.factors.values()))
         badge = row.verdict if row.cell.verdict != "valid" else ""
-        return Cell(
-            short(row.name), extra=extra, raw=row.cell.key, hint=long_names(row.name), badge=badge
-        )
+        return Cell(short(row.name), extra=extra, raw=row.cell.key, hint=iana, badge=badge)
 
     def _level(self, row: view.Row, name: str) -> Cell:
         level = row.cell.factors.get(name, "")

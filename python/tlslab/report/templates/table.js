@@ -160,24 +160,33 @@ class Grid {
     const made = element("tr", "detail");
     const place = element("td");
     place.colSpan = this.heads.filter((head) => getComputedStyle(head).display !== "none").length;
-    const list = element("dl", "pairs");
+    const found = element("dl", "pairs");
+    const add = (name, text, className) => found.append(element("dt", "", name), element("dd", className, text));
+    if (row.dataset.why) add("why", row.dataset.why);
     const hints = new Map();
-    if (row.dataset.why) list.append(element("dt", "", "why"), element("dd", "", row.dataset.why));
     this.heads.forEach((head, column) => {
       const cell = row.cells[column];
-      const name = head.textContent.trim();
-      if (column && getComputedStyle(head).display === "none" && cell.textContent !== "–") {
-        list.append(element("dt", "", name), element("dd", "", lines(cell).join(", ")));
-      }
+      const unit = head.querySelector(".unit")?.textContent ?? "";
+      const name = head.textContent.replace(/\s+/g, " ").trim();
+      const short = unit ? name.slice(0, -unit.length).trim() : name;
+      if (column && getComputedStyle(head).display === "none" && shownText(cell) !== "–") add(short, inWords(cell, unit));
       const hint = cell.title || (cell.dataset.v ? head.title : "");
-      if (hint) hints.set(hint, [...(hints.get(hint) ?? []), name || "name"]);
+      if (hint) hints.set(hint, [...(hints.get(hint) ?? []), short || "name"]);
     });
-    for (const [hint, names] of hints) list.append(element("dt", "", names.join(", ")), element("dd", "note", hint));
-    if (!list.childElementCount) list.append(element("dt", "", "Nothing more is known of this row."), element("dd"));
-    place.append(list);
+    const usual = [...hints].filter(([, names]) => names.length > 2).sort(([, a], [, b]) => b.length - a.length)[0]?.[0];
+    for (const [hint, names] of hints) add(hint === usual ? "method" : names.join(", "), hint, "note");
+    if (!found.childElementCount) add("Nothing more is known of this row.", "");
+    place.append(found);
     made.append(place);
     return made;
   }
+}
+
+// A cell in one line: the value with its unit, then what stands below it.
+function inWords(cell, unit) {
+  const [value, ...below] = lines(cell);
+  const between = unit && !unit.startsWith("/") ? " " : "";
+  return `${value}${between}${unit}${below.length ? ` (${below.join("; ")})` : ""}`;
 }
 
 function columnNames(head) {
