@@ -22,7 +22,7 @@ _FRAME = 18.0
 # The button of a row stands in its first cell, which may fold its text to this width on a phone.
 _BUTTON = 24.0
 _FOLDED = 190.0
-_WORDS = 260.0
+_WORDS = 200.0
 
 Content = tuple[str, Sequence[tuple[str, ...]]]
 

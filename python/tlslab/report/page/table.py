@@ -6,6 +6,7 @@ from functools import cached_property
 
 from tlslab.model.estimate import Estimate
 from tlslab.model.figure import DataTable, TableCell
+from tlslab.model.finding import DIFFERS
 from tlslab.model.wording import figure as figure_text
 from tlslab.model.wording import range_words
 from tlslab.report.numbers import place_text
@@ -139,9 +140,18 @@ def data_table(table: DataTable) -> Table:
         f"table-{table.id}",
         table.title,
         tuple(columns),
-        tuple(Row(tuple(cell_of(cell) for cell in row)) for row in rows),
+        tuple(
+            Row(tuple(cell_of(cell) for cell in row), differs=_differs(table, row)) for row in rows
+        ),
         table.caption,
     )
+
+
+def _differs(table: DataTable, row: Sequence[TableCell]) -> bool | None:
+    """Whether a comparison's row establishes a difference; None in other tables."""
+    if "ratio" not in table.columns or "verdict" not in table.columns:
+        return None
+    return row[table.columns.index("verdict")] in DIFFERS
 
 
 def column_of(head: str, cells: Sequence[TableCell], name: str = "") -> Column:

@@ -25,7 +25,7 @@ function addFigureTools(figure, grid) {
     button("Copy", () => copy(asTabs(exact()), "Numbers")),
     button("CSV", () => download(`${figure.id}.csv`, asCsv(exact()))),
   );
-  grid?.tools.querySelectorAll("button").forEach((each) => each.remove());
+  grid?.tools.querySelector(".push").remove();
   figure.querySelector("figcaption").append(tools);
 }
 

@@ -42,10 +42,12 @@ class Grid {
     });
     if (this.rows.some((row) => row.dataset.differs) || this.constantColumns(this.rows).length) this.addDifferent();
     const name = this.table.id.replace(/^grid-/, "");
-    this.tools.append(
-      button("Copy", () => copy(asTabs(this.exact()), "Table"), "push"),
+    const takers = element("span", "push");
+    takers.append(
+      button("Copy", () => copy(asTabs(this.exact()), "Table")),
       button("CSV", () => download(`${name}.csv`, asCsv(this.exact()))),
     );
+    this.tools.append(takers);
     if (this.rows.length > this.limit) {
       this.more = button("", () => {
         this.limit = this.limit === Infinity ? Number(this.table.dataset.rows) : Infinity;
