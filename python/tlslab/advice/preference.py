@@ -7,6 +7,7 @@ from typing import Literal
 from tlslab.advice.grade import Graded, grade_group, grade_suite
 from tlslab.model.deployment import NO_FRONT
 from tlslab.model.finding import CellSummary, Place, Ranking, Summary
+from tlslab.model.leading import lead
 from tlslab.model.wording import cell_label
 
 Subject = Literal["suite", "group"]
@@ -117,7 +118,16 @@ def _ordered(rankings: list[Ranking]) -> list[Place]:
     first, *others = rankings
     later = [key for ranking in others[:1] for key in ranking.cells]
     number = {key: place for place, key in enumerate(later)}
-    return sorted(first.places, key=lambda each: (each.best, number.get(each.cell, len(number))))
+    found = lead(first)
+    # A lower bound below the first may be anything: it comes where its value stands.
+    unknown = set() if found is None else set(found.open)
+    rank = {
+        each.cell: place if each.cell in unknown else each.best
+        for place, each in enumerate(first.places, start=1)
+    }
+    return sorted(
+        first.places, key=lambda each: (rank[each.cell], number.get(each.cell, len(number)))
+    )
 
 
 def _choice(subject: Subject, cell: CellSummary, place: int, ranks: Place) -> Choice:

@@ -135,6 +135,7 @@ def test_a_run_without_results_is_still_a_page() -> None:
     contents = replace(made_run(quick=True), trials=())
     text = Page(render_html(summarise(contents))).text
     assert "Not enough to say" in text
+    assert "No cell has a result that may be ranked" in text
     assert "none of 5 planned trials was run" in text
 
 
