@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# Keeps the report of a run folder under docs/reports/NAME: the page with one plotly.js for all of them,
-# what it says as data, the experiment and the environment as they were, and the raw trials where they
-# are small.
+# Keeps the report of a run folder under docs/reports/NAME: the page, what it says as data, the experiment
+# and the environment as they were, and the raw trials where they are small.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 [ $# -eq 2 ] || {
@@ -12,8 +11,7 @@ run=$1 kept=docs/reports/$2
 small=1000000
 
 mkdir -p "$kept"
-.venv/bin/python -c 'from plotly.offline import get_plotlyjs; print(get_plotlyjs())' >docs/reports/plotly.min.js
-.venv/bin/tlslab report "$run" --format html --plotly ../plotly.min.js >"$kept/report.html"
+.venv/bin/tlslab report "$run" --format html >"$kept/report.html"
 cp "$run/experiment.toml" "$run/environment.json" "$run/plan.json" "$kept/"
 # Where folders were on this machine is nobody's business; an experiment's own file is the one kept here.
 file=$(.venv/bin/python -c '

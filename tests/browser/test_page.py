@@ -1,26 +1,39 @@
 """The page in a real browser: no network, light and dark, phone and print, nothing hostile runs."""
 
+import csv
+import io
+import json
 import shutil
 from collections.abc import Iterator
 from dataclasses import replace
+from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, Request, ViewportSize, sync_playwright
-from plotly.offline import get_plotlyjs
 
+from browser.geometry import page_faults, text_faults
 from factories.data import with_data
+from factories.figures import gallery
+from factories.history import made_runs
 from factories.run import World, made_run
+from tlslab.advice import advised
 from tlslab.analysis import summarise
+from tlslab.analysis.history import history
 from tlslab.model.finding import Summary
-from tlslab.report import render_html
+from tlslab.report import render_history_html, render_html
+from tlslab.store import to_json
 
 CHROMIUM = shutil.which("chromium")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
 
-DESKTOP = ViewportSize(width=1200, height=900)
+DESKTOP = ViewportSize(width=1280, height=800)
 PHONE = ViewportSize(width=390, height=844)
+WIDTHS = (390, 768, 1280)
 SCHEMES = ("light", "dark")
+
+AXE = files("axe_playwright_python").joinpath("axe.min.js")
 
 
 @pytest.fixture(scope="module")  # Gone before other tests look for processes left behind.
@@ -32,152 +45,338 @@ def browser() -> Iterator[Browser]:
         browser.close()
 
 
-@pytest.fixture(scope="session")
-def report(full_summary: Summary, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("report") / "report.html"
-    path.write_text(render_html(full_summary), "utf-8")
-    return path
+@pytest.fixture(scope="module")
+def summaries(full_summary: Summary, quick_summary: Summary) -> dict[str, Summary]:
+    """A ranking over four settings with advice, another kind, and figures that are hard to draw."""
+    return {
+        "ranking": advised(full_summary),
+        "other": with_data(quick_summary),
+        "gallery": replace(with_data(quick_summary), figures=gallery()),
+    }
+
+
+@pytest.fixture(scope="module")
+def pages(
+    summaries: dict[str, Summary], tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("report")
+    found = {}
+    for name, summary in summaries.items():
+        found[name] = folder / f"{name}.html"
+        found[name].write_text(render_html(summary), "utf-8")
+    found["history"] = folder / "history.html"
+    runs = history(made_runs({"X25519": [1.0] * 8 + [1.2] * 8}))
+    found["history"].write_text(render_history_html(runs), "utf-8")
+    return found
 
 
 class Opened:
     """A page that was opened, with all that it asked for and complained of."""
 
-    def __init__(self, page: Page, path: Path) -> None:
-        self.page = page
+    def __init__(self, browser: Browser, path: Path, **options: Any) -> None:
+        self.page: Page = browser.new_page(**{"viewport": DESKTOP, **options})
         self.requests: list[str] = []
         self.complaints: list[str] = []
-        page.on("request", self._on_request)
-        page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        page.on("dialog", lambda dialog: self.complaints.append(f"dialog: {dialog.message}"))
-        page.on("console", lambda message: self.complaints.append(message.text))
-        page.goto(path.as_uri())
-        page.wait_for_selector(".chart .main-svg")
+        self.page.on("request", self._on_request)
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("dialog", lambda dialog: self.complaints.append(f"dialog: {dialog.message}"))
+        self.page.on("console", lambda message: self.complaints.append(message.text))
+        self.page.goto(path.as_uri())
+
+    def __enter__(self) -> "Opened":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.page.close()
+
+    def open_all(self) -> None:
+        self.page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+
+    def drop(self, text: str) -> str:
+        """Drops a file on the page; what the page says of it."""
+        self.page.evaluate(
+            """text => {
+                const data = new DataTransfer();
+                data.items.add(new File([text], "summary.json"));
+                document.body.dispatchEvent(
+                    new DragEvent("drop", {dataTransfer: data, bubbles: true, cancelable: true}));
+            }""",
+            text,
+        )
+        self.page.wait_for_selector("#status.shown")
+        return self.page.text_content("#status") or ""
+
+    def saved(self, button: str) -> list[list[str]]:
+        """The table that a button saves."""
+        with self.page.expect_download() as download:
+            self.page.locator(button).click()
+        text = download.value.path().read_text("utf-8")
+        return list(csv.reader(io.StringIO(text)))
 
     def _on_request(self, request: Request) -> None:
         if not request.url.startswith(("data:", "blob:")):
             self.requests.append(request.url)
 
 
-def test_a_script_beside_the_page_draws_the_same(
-    browser: Browser, report: Path, full_summary: Summary, tmp_path: Path
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("name", ["ranking", "other", "gallery", "history"])
+def test_a_page_fits_its_reader_and_asks_for_nothing(
+    browser: Browser, pages: dict[str, Path], name: str, width: int, scheme: str
 ) -> None:
-    (tmp_path / "plotly.min.js").write_text(get_plotlyjs(), "utf-8")
-    light = tmp_path / "light.html"
-    light.write_text(render_html(full_summary, "plotly.min.js"), "utf-8")
-    drawn = []
-    for path in (report, light):
-        with browser.new_context(viewport=DESKTOP) as context:
-            opened = Opened(context.new_page(), path)
-            assert opened.complaints == []
-            drawn.append(opened.page.locator(".chart .main-svg").count())
-    assert drawn[0] == drawn[1] > 0
+    viewport = ViewportSize(width=width, height=800)
+    with Opened(browser, pages[name], viewport=viewport, color_scheme=scheme) as opened:
+        assert opened.requests == [pages[name].as_uri()]
+        assert opened.complaints == []
+        opened.open_all()
+        assert opened.page.evaluate("document.documentElement.scrollWidth") == width
+        if scheme == "light":
+            assert text_faults(opened.page) == []
+            assert page_faults(opened.page) == []
+
+
+@pytest.mark.parametrize("name", ["ranking", "other", "gallery"])
+def test_details_start_within_four_screens(
+    browser: Browser, pages: dict[str, Path], name: str
+) -> None:
+    with Opened(browser, pages[name]) as opened:
+        top = opened.page.locator("#details").bounding_box()
+        assert top is not None
+        assert top["y"] <= 4 * DESKTOP["height"]
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desktop", "phone"])
-def test_the_page_draws_all_its_charts_without_a_network(
-    browser: Browser, report: Path, viewport: ViewportSize, scheme: str
+@pytest.mark.parametrize("name", ["ranking", "other", "history"])
+def test_nothing_serious_keeps_anybody_from_reading(
+    browser: Browser, pages: dict[str, Path], name: str, viewport: ViewportSize, scheme: str
 ) -> None:
-    page = browser.new_page(viewport=viewport, color_scheme=scheme)  # type: ignore[arg-type]
-    opened = Opened(page, report)
-    assert opened.requests == [report.as_uri()]
-    assert opened.complaints == []
-    # Two figures for each of the four settings, and processor use of the one that is chosen.
-    assert page.locator(".chart:visible").count() == 9
-    assert page.locator(".chart:visible .main-svg >> nth=0").count() == 1
-    drawn = page.evaluate(
-        "[...document.querySelectorAll('.chart')].filter(c => c.querySelector('.main-svg')).length"
-    )
-    assert drawn == 9
-    page.close()
+    with Opened(browser, pages[name], viewport=viewport, color_scheme=scheme) as opened:
+        opened.open_all()
+        opened.page.evaluate(AXE.read_text("utf-8"))
+        found = opened.page.evaluate("axe.run().then(result => result.violations)")
+    serious = [
+        (each["id"], node["html"][:200], node.get("failureSummary", ""))
+        for each in found
+        if each["impact"] in ("serious", "critical")
+        for node in each["nodes"][:3]
+    ]
+    assert serious == []
 
 
-@pytest.mark.parametrize("width", [320, 390, 768, 1200])
-def test_the_page_never_scrolls_sideways(browser: Browser, report: Path, width: int) -> None:
-    page = browser.new_page(viewport=ViewportSize(width=width, height=800))
-    Opened(page, report)
-    page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
-    assert page.evaluate("document.documentElement.scrollWidth") == width
-    page.close()
-
-
-@pytest.fixture(scope="session")
-def made_report(quick_summary: Summary, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("report") / "report.html"
-    path.write_text(render_html(with_data(quick_summary)), "utf-8")
-    return path
-
-
-@pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desktop", "phone"])
-def test_a_page_of_another_kind_draws_its_own_figures(
-    browser: Browser, made_report: Path, viewport: ViewportSize
+def test_everything_is_read_without_a_script(
+    browser: Browser, pages: dict[str, Path], summaries: dict[str, Summary]
 ) -> None:
-    page = browser.new_page(viewport=viewport)
-    opened = Opened(page, made_report)
-    assert opened.requests == [made_report.as_uri()]
-    assert opened.complaints == []
-    drawn = page.evaluate(
-        "[...document.querySelectorAll('.chart')].filter(c => c.querySelector('.main-svg')).length"
-    )
-    assert drawn == page.locator(".chart").count() == 5
-    assert page.locator("section.made details table").count() == 5
-    assert page.locator("#made-sweep .yaxislayer-above, #made-sweep .y2tick").count() > 0
-    page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
-    assert page.evaluate("document.documentElement.scrollWidth") == viewport["width"]
-    page.close()
+    cells = summaries["ranking"].cells
+    with Opened(browser, pages["ranking"], java_script_enabled=False) as opened:
+        page = opened.page
+        assert page.locator("figure.picture svg.fig:visible").count() == 1
+        assert page.locator("#grid-results tbody tr:visible").count() == len(cells)
+        assert page.locator("#grid-results thead th:visible").count() > 15
+        page.locator("#method summary").click()
+        assert page.locator("#method pre").is_visible()
 
 
-def test_colours_follow_the_readers_choice(browser: Browser, report: Path) -> None:
-    page = browser.new_page(viewport=DESKTOP, color_scheme="light")
-    Opened(page, report)
-
-    def colours() -> tuple[str, str]:
-        found = page.evaluate(
-            "[getComputedStyle(document.body).backgroundColor,"
-            " getComputedStyle(document.querySelector('.chart .ytick text')).fill]"
-        )
-        return found[0], found[1]
-
-    light = colours()
-    page.emulate_media(color_scheme="dark")
-    page.wait_for_timeout(300)
-    dark = colours()
-    assert light[0] != dark[0]
-    assert light[1] != dark[1]
-    page.close()
-
-
-def test_processor_use_can_be_chosen_by_setting(browser: Browser, report: Path) -> None:
-    page = browser.new_page(viewport=DESKTOP)
-    Opened(page, report)
-    assert page.locator(".cpu-setting:visible").get_attribute("data-setting") == "setting-1"
-    page.select_option("#cpu-setting", "setting-3")
-    assert page.locator(".cpu-setting:visible").get_attribute("data-setting") == "setting-3"
-    page.wait_for_selector("#setting-3-cpu .main-svg")
-    page.close()
+def test_what_is_saved_is_what_the_summary_says(
+    browser: Browser, pages: dict[str, Path], summaries: dict[str, Summary]
+) -> None:
+    summary = summaries["ranking"]
+    with Opened(browser, pages["ranking"]) as opened:
+        head, *rows = opened.saved("#results .tools >> text=CSV")
+        figure = opened.saved("figure.picture .tools >> text=CSV")
+    assert len(rows) == len(summary.cells)
+    seen = 0
+    for row in rows:
+        saved = dict(zip(head, row, strict=True))
+        cell = summary.cell(saved["cell"])
+        for name, estimate in cell.estimates.items():
+            if name in saved:
+                numbers = [saved[name], *(saved[f"{name}_{part}"] for part in ("low", "high", "n"))]
+                wanted = (estimate.value, estimate.low, estimate.high, estimate.n)
+                assert [float(number) if number else None for number in numbers] == list(wanted)
+                seen += 1
+        assert {name: saved[name] for name in ("tls", "key", "group")} == dict(cell.factors)
+    assert seen > 8 * len(rows)
+    assert summary.answer is not None
+    drawn = next(each for each in summary.figures if each.id == summary.answer.figure)
+    assert [float(row[1]) for row in figure[1:]] == list(drawn.series[0].y)
+    trials = [[float(each) for each in row[-1].split()] for row in figure[1:]]
+    assert trials == [list(each) for each in drawn.series[0].samples]
 
 
-def test_the_page_prints(browser: Browser, report: Path, tmp_path: Path) -> None:
-    page = browser.new_page(viewport=DESKTOP, color_scheme="dark")
-    Opened(page, report)
-    page.pdf(path=tmp_path / "report.pdf")
-    assert (tmp_path / "report.pdf").read_bytes().startswith(b"%PDF")
-    page.emulate_media(media="print")
-    background = page.evaluate("getComputedStyle(document.body).backgroundColor")
-    assert background == "rgb(255, 255, 255)"
-    page.close()
+def test_a_table_of_the_summary_is_saved_with_all_its_digits(
+    browser: Browser, pages: dict[str, Path], summaries: dict[str, Summary]
+) -> None:
+    with Opened(browser, pages["other"]) as opened:
+        rows = opened.saved("#table-t .tools >> text=CSV")
+    first = summaries["other"].tables[0].rows[0]
+    assert rows[0] == [
+        "server",
+        "rate, /s",
+        "rate, /s low",
+        "rate, /s high",
+        "rate, /s n",
+        "n",
+        "none",
+    ]
+    assert rows[1] == ["nginx", "3412.0", "3390.0", "3440.0", "10", "3", ""]
+    assert first[0] == "nginx"
+
+
+def test_tables_sort_filter_and_open_by_the_keyboard(
+    browser: Browser, pages: dict[str, Path], summaries: dict[str, Summary]
+) -> None:
+    count = len(summaries["ranking"].cells)
+    with Opened(browser, pages["ranking"], viewport=PHONE) as opened:
+        page = opened.page
+        rows = page.locator("#grid-results tbody tr:visible")
+        assert rows.count() == 10
+        page.locator("#results button.more").click()
+        assert rows.count() == count
+        page.locator("#results .filter select").first.select_option("TLS 1.2")
+        assert 0 < rows.count() < count
+        page.locator("#grid-results th[data-name=connections_per_s] button").focus()
+        page.keyboard.press("Enter")
+        assert page.locator("th[aria-sort=descending]").count() == 1
+        values = [
+            float((each.get_attribute("data-v") or "0").split()[0])
+            for each in page.locator("#grid-results tbody tr:visible td:nth-child(2)").all()
+        ]
+        known = [value for value in values if value]
+        assert known == sorted(known, reverse=True)
+        page.locator("#grid-results tbody tr:visible button.open").first.focus()
+        page.keyboard.press("Enter")
+        assert "client CPU" in (page.text_content("tr.detail") or "")
+        page.locator("#results").get_by_text("Only what differs").click()
+        assert page.locator("#grid-results tr[data-differs=no]:visible").count() == 0
+
+
+def test_a_link_opens_its_fold(browser: Browser, pages: dict[str, Path]) -> None:
+    with Opened(browser, pages["ranking"]) as opened:
+        page = opened.page
+        page.goto(f"{pages['ranking'].as_uri()}#environment")
+        assert page.locator("#environment dl").is_visible()
+        assert not page.locator("#method pre").is_visible()
+        page.locator(".contents a[href='#method']").click()
+        page.wait_for_selector("#method pre")
+
+
+def test_axes_and_trials_can_be_switched(browser: Browser, pages: dict[str, Path]) -> None:
+    with Opened(browser, pages["ranking"]) as opened:
+        figure = opened.page.locator("figure.picture")
+        assert figure.locator(".axis-first svg:visible").count() == 1
+        figure.get_by_text("Logarithmic axis").click()
+        assert figure.locator(".axis-other svg:visible").count() == 1
+        assert figure.locator(".axis-first svg:visible").count() == 0
+        trials = "getComputedStyle(document.querySelector('.axis-other .tr')).display"
+        assert opened.page.evaluate(trials) == "inline"
+        figure.get_by_text("Trials").click()
+        assert opened.page.evaluate(trials) == "none"
+
+
+def test_a_second_run_is_laid_over(
+    browser: Browser, pages: dict[str, Path], summaries: dict[str, Summary]
+) -> None:
+    second = json.dumps(to_json(summaries["ranking"]))
+    with Opened(browser, pages["ranking"]) as opened:
+        assert "values of the second run" in opened.drop(second)
+        assert "(1.00×)" in (opened.page.text_content("#grid-results small.second") or "")
+        figure = opened.page.locator("figure.picture")
+        marks = figure.locator("svg:visible path.second")
+        assert marks.count() >= 4
+        own = figure.locator("svg:visible circle.p, svg:visible circle.o").first.bounding_box()
+        laid = marks.first.bounding_box()
+        assert own is not None
+        assert laid is not None
+        assert abs(own["x"] + own["width"] / 2 - laid["x"] - laid["width"] / 2) < 2
+        opened.drop(second)
+        rate = opened.page.locator("#grid-results tbody tr").first.locator("td").first
+        assert rate.locator("small.second").count() == 1
+        assert opened.complaints == []
+
+
+HOSTILE = "</script><script>alert(1)</script>\"'><img src=x onerror=alert(2)><b>bold</b>"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "null",
+        "[]",
+        "{}",
+        '{"schema": "tlslab.summary/3", "cells": 7}',
+        '{"schema": "tlslab.summary/3", "cells": [{"key": {}, "estimates": {"__proto__": 1}}]}',
+        '{"schema": "tlslab.summary/3", "cells": [null, [], {"estimates": []}], "figures": [7]}',
+        '{"schema": "<img src=x onerror=alert(1)>", "cells": []}',
+    ],
+)
+def test_a_broken_second_run_changes_nothing(
+    browser: Browser, pages: dict[str, Path], text: str
+) -> None:
+    with Opened(browser, pages["ranking"]) as opened:
+        before = opened.page.content()
+        said = opened.drop(text)
+        assert "Not laid over" in said or "shares nothing" in said
+        assert opened.page.locator(".second, img").count() == 0
+        assert opened.complaints == []
+        assert len(opened.page.content()) < len(before) + 500
+
+
+def test_nothing_of_a_hostile_second_run_runs(
+    browser: Browser, pages: dict[str, Path], summaries: dict[str, Summary]
+) -> None:
+    second = json.loads(json.dumps(to_json(summaries["ranking"])))
+    second["experiment"]["title"] = second["environment"]["created"] = HOSTILE
+    for cell in second["cells"]:
+        for estimate in cell["estimates"].values():
+            estimate["unit"] = estimate["method"] = HOSTILE
+    for figure in second["figures"]:
+        figure["title"] = figure["caption"] = HOSTILE
+    with Opened(browser, pages["ranking"]) as opened:
+        opened.drop(json.dumps(second))
+        assert opened.page.locator("img").count() == 0
+        assert HOSTILE[:40] in (opened.page.text_content("figcaption p.second") or "")
+        assert opened.complaints == []
 
 
 def test_nothing_of_a_hostile_server_runs(browser: Browser, tmp_path: Path) -> None:
-    hostile = "</script><script>alert(1)</script>\"'><img src=x onerror=alert(2)><b>bold</b>"
-    contents = made_run(World(software=hostile), quick=True)
-    target = replace(contents.environment.target, software=hostile, backend=hostile)
-    environment = replace(contents.environment, target=target, warnings=(hostile,))
+    contents = made_run(World(software=HOSTILE), quick=True)
+    target = replace(contents.environment.target, software=HOSTILE, backend=HOSTILE)
+    environment = replace(contents.environment, target=target, warnings=(HOSTILE,))
     path = tmp_path / "report.html"
     path.write_text(render_html(summarise(replace(contents, environment=environment))), "utf-8")
-    page = browser.new_page(viewport=DESKTOP)
-    opened = Opened(page, path)
-    assert opened.complaints == []
-    assert page.locator("img").count() == 0
-    assert page.get_by_text(hostile, exact=False).count() >= 2
-    page.close()
+    with Opened(browser, path) as opened:
+        opened.open_all()
+        assert opened.complaints == []
+        assert opened.page.locator("img").count() == 0
+        assert opened.page.get_by_text(HOSTILE, exact=False).count() >= 2
+
+
+def test_colours_follow_the_readers_choice(browser: Browser, pages: dict[str, Path]) -> None:
+    script = (
+        "[getComputedStyle(document.body).backgroundColor,"
+        " getComputedStyle(document.querySelector('svg.fig text')).fill]"
+    )
+    found = []
+    for scheme in SCHEMES:
+        with Opened(browser, pages["ranking"], color_scheme=scheme) as opened:
+            found.append(opened.page.evaluate(script))
+    assert found[0][0] != found[1][0]
+    assert found[0][1] != found[1][1]
+
+
+def test_the_page_prints(browser: Browser, pages: dict[str, Path], tmp_path: Path) -> None:
+    with Opened(browser, pages["ranking"], color_scheme="dark") as opened:
+        page = opened.page
+        page.pdf(path=tmp_path / "report.pdf")
+        assert (tmp_path / "report.pdf").read_bytes().startswith(b"%PDF")
+        page.set_viewport_size(ViewportSize(width=642, height=1000))
+        page.emulate_media(media="print")
+        assert page.evaluate("getComputedStyle(document.body).backgroundColor") == (
+            "rgb(255, 255, 255)"
+        )
+        hidden = ".tools:visible, .contents:visible, button.open:visible, button.more:visible"
+        assert page.locator(hidden).count() == 0
+        assert page.locator("#grid-results thead .sort:visible").count() > 4
+        assert page.evaluate("document.documentElement.scrollWidth") <= 642

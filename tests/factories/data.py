@@ -58,6 +58,7 @@ def with_data(summary: Summary, name: str = "JDK 17", kind: str = "capacity") ->
         cells=(broken, *summary.cells[1:]),
         comparisons=(),
         rankings=(),
+        answer=None,
         findings=(Finding("answer", f"{name} carries 3,412 (95 %: 3,390 to 3,440) connections/s."),
                   Finding("knee", f"The knee of {name} is at 4 threads.")),
         figures=made_figures(name),

@@ -13,7 +13,6 @@ from tlslab.cli.console import conclude, say, show, write_utf8
 from tlslab.cli.ending import exit_code, reason
 from tlslab.cli.options import AsJson, Version
 from tlslab.lab.results import analyse
-from tlslab.model.errors import UsageError
 from tlslab.model.finding import Summary
 from tlslab.store import RunFolder, to_json
 
@@ -34,15 +33,6 @@ def command(
     format_: Annotated[
         Format, typer.Option("--format", help="text, html, markdown, csv, json, or ab's blocks.")
     ] = Format.text,
-    plotly: Annotated[
-        str | None,
-        typer.Option(
-            "--plotly",
-            metavar="URL",
-            help="With html: where the page fetches plotly.js, 5 MB that it carries otherwise; "
-            "a name like plotly.min.js is a file beside it.",
-        ),
-    ] = None,
     as_json: AsJson = False,
     _version: Version = False,
 ) -> None:
@@ -52,25 +42,21 @@ def command(
     """
     if as_json:
         format_ = Format.json
-    if plotly is not None and format_ != Format.html:
-        raise UsageError("--plotly goes with --format html")
-    if plotly is not None and (not plotly or plotly.startswith("http:")):
-        raise UsageError("--plotly: a file's name or an https: address, which the page may fetch")
     run = RunFolder.open(folder)
     summary = analyse(run)
-    _print(summary, format_, plotly)
+    _print(summary, format_)
     for damage in run.damages():
         say(f"warning: {damage}")
     why = reason([cell.verdict for cell in summary.cells])
     raise typer.Exit(conclude(why, exit_code(summary)))
 
 
-def _print(summary: Summary, format_: Format, plotly: str | None) -> None:
+def _print(summary: Summary, format_: Format) -> None:
     match format_:
         case Format.text:
             show(report.render_text(summary))
         case Format.html:
-            write_utf8(report.render_html(summary, plotly))
+            write_utf8(report.render_html(summary))
         case Format.markdown:
             write_utf8(report.render_markdown(summary))
         case Format.csv:

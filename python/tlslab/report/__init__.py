@@ -1,7 +1,7 @@
 """Findings as a page, for terminals, as Markdown, CSV and ab's blocks: renders, computes nothing.
 
 What a server supplied may be hostile: `plain` takes out what could steer a terminal or a reader's
-eye, jinja2 escapes for HTML, `charts` escapes for Plotly.
+eye, jinja2 escapes for HTML, `svg` for its drawings.
 """
 
 from tlslab.report.ab import render_ab

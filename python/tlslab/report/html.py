@@ -1,23 +1,24 @@
-"""The summary as one self-contained page, readable without a network."""
+"""The summary as one self-contained page: readable without a network, and without JavaScript."""
 
-import json
 import re
-from dataclasses import replace
 from functools import cache
-from importlib import resources
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup, escape
-from plotly.offline import get_plotlyjs
+from markupsafe import Markup
 
-from tlslab.model.figure import Figure
 from tlslab.model.finding import Summary
-from tlslab.report import charts, view
-from tlslab.report.drawing import colour_of, draw
-from tlslab.report.facts import facts, redo_command
-from tlslab.report.numbers import figure_grid, table_grid
+from tlslab.model.wording import counted
+from tlslab.report.answer import enough_command
+from tlslab.report.page.assets import asset, policy
+from tlslab.report.page.layout import ROWS, THRIFTIEST, layout
+from tlslab.report.page.names import with_hover
+from tlslab.report.page.table import tile_cell
+from tlslab.report.page.units import unit_words
 from tlslab.report.plain import plain
+
+# A page of more bytes loads slowly and is not fit for mail.
+HEAVIEST = 400_000
 
 # Sentences and commands of our own may be longer than what a server may say.
 _LIMIT = 4000
@@ -28,42 +29,39 @@ _INTERVAL = re.compile(r"\(95 %: [^()]*\)")
 _NAME = re.compile(r"\b(P|RSA)-\d+")
 
 
-def render_html(summary: Summary, plotly_at: str | None = None) -> str:
-    """The whole page: styles, scripts and data inside, nothing to be fetched.
+def render_html(summary: Summary) -> str:
+    """The whole page: styles, script and drawings inside, nothing to be fetched.
 
-    `plotly_at`: where the page is to fetch Plotly's script, so that many pages can share one.
+    A page that would be too heavy has fewer drawings of the figures in Details.
     """
-    sections = view.sections(summary)
-    # The page draws a section's own figures from its rows.
-    own = tuple(each for each in summary.figures if not each.id.startswith(view.OF_SECTIONS))
-    summary = replace(summary, figures=own)
-    headline = view.headline(summary, sections)
-    study, published = view.published(summary)
+    for thrift in range(THRIFTIEST):
+        page = _rendered(summary, thrift)
+        if len(page.encode()) <= HEAVIEST:
+            return page
+    return _rendered(summary, THRIFTIEST)
+
+
+def _rendered(summary: Summary, thrift: int) -> str:
+    style = asset("charts.css", "report.css")
+    # The first marks the page as one with a script, before anything is drawn.
+    scripts = (
+        asset("early.js"),
+        asset("shared.js", "table.js", "figure.js", "second.js", "report.js"),
+    )
     return (
         page_environment()
         .get_template("report.html.j2")
         .render(
             summary=summary,
-            sections=sections,
-            headline=headline,
-            lead=_lead(sections),
-            study=study,
-            published=published,
-            warnings=view.warnings(summary),
-            left_out=view.left_out(summary),
-            facts=facts(summary),
-            redo=redo_command(summary),
-            reported=[f for f in view.general_findings(summary, sections) if f.text != headline],
-            without_result=view.without_result(summary),
-            table_grids=[table_grid(table) for table in summary.tables],
-            figure_grids=[figure_grid(figure) for figure in summary.figures],
-            figure_colours=[[colour_of(f, each) for each in f.series] for f in summary.figures],
-            figures=_figures(sections, summary.figures),
-            view=view,
-            style=_asset("report.css"),
-            script=_asset("report.js"),
-            plotly=Markup("" if plotly_at else _plotly()),
-            plotly_at=plotly_at,
+            page=layout(summary, thrift),
+            rows=ROWS,
+            tile_cell=tile_cell,
+            unit_words=unit_words,
+            enough_command=enough_command,
+            minutes=_minutes,
+            style=style,
+            scripts=scripts,
+            policy=policy([style], scripts),
         )
     )
 
@@ -79,7 +77,7 @@ def page_environment() -> Environment:
         lstrip_blocks=True,
         finalize=_sanitised,
     )
-    environment.filters |= {"softened": _softened, "lines": _lines, "slug": slug}
+    environment.filters |= {"softened": _softened, "lines": _lines, "slug": slug, "named": _named}
     return environment
 
 
@@ -93,10 +91,15 @@ def _lines(text: str) -> Markup:
     return Markup("\n").join(plain(line, len(line)) for line in text.split("\n"))
 
 
+def _named(text: str) -> Markup:
+    """A text with short names of suites, IANA's on hover; names of curves are not broken."""
+    named = str(with_hover(plain(text, _LIMIT)))
+    return Markup(_NAME.sub(r'<span class="nb">\g<0></span>', named))
+
+
 def _softened(text: str) -> Markup:
-    """A sentence whose intervals step back a little, and whose names are not broken."""
-    escaped = _NAME.sub(r'<span class="nb">\g<0></span>', str(escape(plain(text, _LIMIT))))
-    return Markup(_INTERVAL.sub(r'<span class="ci">\g<0></span>', escaped))
+    """A sentence whose intervals step back a little."""
+    return Markup(_INTERVAL.sub(r'<span class="ci">\g<0></span>', str(_named(text))))
 
 
 def _sanitised(value: Any) -> Any:
@@ -106,36 +109,8 @@ def _sanitised(value: Any) -> Any:
     return "" if value is None else value
 
 
-def _lead(sections: tuple[view.Section, ...]) -> view.Row | None:
-    """The cell that the headline speaks of: the first of the first section that is ranked."""
-    for section in sections:
-        if section.rows and section.rows[0].rank:
-            return section.rows[0]
-    return None
-
-
-def _figures(sections: tuple[view.Section, ...], made: tuple[Figure, ...]) -> Markup:
-    """All figures by the id of their place, as JSON that cannot end its script element."""
-    figures = {f"made-{slug(figure.id)}": draw(figure) for figure in made}
-    for section in sections:
-        drawn = {
-            "rate": charts.rate_bars(section),
-            "cost": charts.cost_bars(section),
-            "cpu": charts.cpu_panels(section),
-        }
-        for kind, drawing in drawn.items():
-            if drawing is not None:
-                figures[f"{section.id}-{kind}"] = drawing
-    text = json.dumps(figures, allow_nan=False, separators=(",", ":"))
-    return Markup(text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e"))
-
-
-@cache
-def _plotly() -> str:
-    """Plotly's own script; the end of a script element inside a string of it is broken up."""
-    return str(get_plotlyjs()).replace("</script", "<\\/script")
-
-
-@cache
-def _asset(name: str) -> Markup:
-    return Markup((resources.files("tlslab.report") / "templates" / name).read_text("utf-8"))
+def _minutes(minutes: float) -> str:
+    """How long something takes, in words."""
+    if minutes < 90:
+        return counted(max(1, round(minutes)), "minute")
+    return f"{minutes / 60:.1f} hours"

@@ -7,7 +7,6 @@ from tlslab.model.figure import DataTable, Figure, Series, TableCell
 from tlslab.model.wording import figure as figure_text
 from tlslab.model.wording import range_words
 from tlslab.report import view
-from tlslab.report.drawing import place_text
 
 
 @dataclass(frozen=True)
@@ -102,6 +101,11 @@ def _value(series: Series, index: int) -> Place:
     ends = () if low is None or high is None else (figure_text(low), figure_text(high))
     interval = range_words(*ends) if ends else ""
     return Place(view.Value(figure_text(value), interval), True)
+
+
+def place_text(place: float) -> str:
+    """A place on an axis in figures: whole numbers as they are."""
+    return f"{place:,.0f}" if float(place).is_integer() else figure_text(place)
 
 
 def _place(cell: TableCell) -> Place:

@@ -2,12 +2,9 @@
 
 import io
 import json
-import re
 from dataclasses import replace
-from typing import Any
 
 import pytest
-from plotly import graph_objects
 from rich.console import Console
 
 from factories.data import made_figures, with_data
@@ -15,7 +12,6 @@ from factories.page import HOSTILE, Page
 from tlslab import report
 from tlslab.model.finding import Summary
 from tlslab.report import render_html, render_text
-from tlslab.report.drawing import colour_of, draw, log_ticks
 from tlslab.report.numbers import figure_grid, table_grid
 from tlslab.store import from_json, to_json
 
@@ -36,52 +32,6 @@ def test_a_summary_with_all_kinds_of_data_is_read_back_as_it_was(quick_summary: 
     assert again.figures == summary.figures
     assert again.tables == summary.tables
     assert again.texts == summary.texts
-
-
-def test_a_sweep_has_two_axes_logarithms_whiskers_and_a_mark() -> None:
-    drawn = graph_objects.Figure(draw(SWEEP))
-    layout = drawn.layout
-    assert (layout.xaxis.type, layout.yaxis.type, layout.yaxis2.type) == ("log", "log", "log")
-    assert list(layout.xaxis.ticktext) == ["1", "2", "4", "8", "16", "32"]
-    assert [trace.yaxis for trace in drawn.data] == ["y", "y2"]
-    assert list(drawn.data[0].error_y.array) == [10, 20, 20, 25, 20, 0]
-    assert drawn.data[0].y[-1] is None
-    assert layout.shapes[0].x0 == 4
-    assert layout.annotations[0].x == pytest.approx(0.60206)
-    assert layout.annotations[0].text == "knee"
-
-
-def test_series_of_one_name_share_a_colour() -> None:
-    assert [colour_of(SWEEP, series) for series in SWEEP.series] == ["series-1", "series-1"]
-    assert [colour_of(BARS, series) for series in BARS.series] == ["series-1", "series-2"]
-
-
-def test_bars_over_names_lie_on_their_side_in_their_order() -> None:
-    drawn = graph_objects.Figure(draw(BARS))
-    assert drawn.layout.barmode == "group"
-    assert list(drawn.layout.yaxis.categoryarray) == ["Apache", "nginx"]
-    assert [trace.name for trace in drawn.data] == ["other", "JDK 17"]
-    assert list(drawn.data[1].error_x.array) == [0.5, 0.5]
-    assert graph_objects.Figure(draw(STACKED)).layout.barmode == "stack"
-
-
-def test_intervals_of_many_points_are_a_band() -> None:
-    low, high, line = graph_objects.Figure(draw(BAND)).data
-    assert high.fill == "tonexty"
-    assert (low.y[0], high.y[0], line.y[0]) == (95, 105, 100)
-    assert line.error_y.array is None
-
-
-@pytest.mark.parametrize(
-    ("numbers", "ticks"),
-    [
-        ([1.0, 2.0, 32.0], [1, 2, 32]),
-        ([0.4, 30.0], [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500]),
-        ([], []),
-    ],
-)
-def test_logarithmic_axes_have_readable_ticks(numbers: list[float], ticks: list[float]) -> None:
-    assert log_ticks(numbers) == pytest.approx(ticks)
 
 
 def test_the_numbers_behind_a_figure_are_all_there() -> None:
@@ -107,24 +57,22 @@ def test_a_page_without_a_ranking_reads_on_its_own(quick_summary: Summary) -> No
     text = Page(page).text
     for part in (
         "What does JDK 17 carry?", "JDK 17 carries 3,412", "The knee of JDK 17", "Table of JDK 17",
-        "Throughput and p99", "The numbers behind it", "second & third", "JDK 17 ended at once",
+        "Throughput and p99", "Numbers", "second & third", "JDK 17 ended at once",
         "Each maximum of JDK 17 is searched", "--seed", "Processor",
     ):  # fmt: skip
         assert part in text
     assert "lean client" not in text
-    assert 'class="ranking"' not in page
-    found = re.search(r'<script type="application/json" id="figures">(.*?)</script>', page, re.S)
-    assert found is not None
-    figures: dict[str, Any] = json.loads(found[1])
-    assert set(figures) == {f"made-{f.id}" for f in made_figures()}
+    assert 'id="grid-results"' not in page
+    for figure in made_figures():
+        assert f'id="figure-{figure.id}"' in page
     assert "first JDK 17\n  second" in page
 
 
-def test_a_ranking_keeps_its_sections_beside_them(quick_summary: Summary) -> None:
+def test_a_ranking_keeps_its_table_beside_them(quick_summary: Summary) -> None:
     summary = replace(quick_summary, figures=made_figures())
     page = render_html(summary)
-    assert 'class="ranking"' in page
-    assert 'id="made-sweep"' in page
+    assert 'id="grid-results"' in page
+    assert 'id="figure-sweep"' in page
     assert "lean client" in Page(page).text
 
 

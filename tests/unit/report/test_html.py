@@ -1,11 +1,11 @@
 """The page: complete, self-contained, and safe with a hostile server."""
 
-import json
+import base64
+import hashlib
 import re
 from dataclasses import replace
 
 import pytest
-from plotly import graph_objects
 
 from factories.page import HOSTILE, Page
 from factories.run import World, made_run
@@ -14,6 +14,7 @@ from tlslab.analysis import summarise
 from tlslab.model.finding import Summary
 from tlslab.model.record import Reason, Trial
 from tlslab.report import render_html
+from tlslab.report.html import HEAVIEST
 
 
 @pytest.fixture(scope="session")
@@ -21,29 +22,54 @@ def page(full_summary: Summary) -> str:
     return render_html(full_summary)
 
 
-def figures(page: str) -> dict[str, dict[str, object]]:
-    found = re.search(r'<script type="application/json" id="figures">(.*?)</script>', page, re.S)
-    assert found is not None
-    loaded = json.loads(found[1])
-    assert isinstance(loaded, dict)
-    return loaded
-
-
 def test_the_page_fetches_nothing(page: str) -> None:
     parsed = Page(page)
     assert {value for name, value in parsed.attributes if name in ("src", "action")} == set()
     links = {value for name, value in parsed.attributes if name == "href"}
     assert all(link.startswith("#") for link in links)
-    assert "default-src 'none'" in page
     assert not set(parsed.tags) & {"link", "iframe", "img", "object", "embed", "base"}
 
 
-def test_pages_can_share_one_script(full_summary: Summary, page: str) -> None:
-    light = render_html(full_summary, "../plotly.min.js")
-    sources = [value for name, value in Page(light).attributes if name == "src"]
-    assert sources == ["../plotly.min.js"]
-    assert len(light) < len(page) - 4_000_000
-    assert figures(light) == figures(page)
+def test_nothing_runs_or_styles_the_page_but_what_the_policy_has_a_hash_of(page: str) -> None:
+    found = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', page)
+    assert found is not None
+    policy = found[1].replace("&#39;", "'")
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    elements = re.findall(r"<(?:style|script)[^>]*>(.*?)</(?:style|script)>", page, re.S)
+    assert len(elements) == 3
+    for text in elements:
+        digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        assert f"'sha256-{digest}'" in policy
+    names = {name for name, _ in Page(page).attributes}
+    assert "style" not in names
+    assert not [name for name in names if name.startswith("on")]
+
+
+def test_a_page_is_light_enough_for_mail(page: str) -> None:
+    assert len(page.encode()) <= HEAVIEST
+
+
+def test_warnings_come_first_in_the_contents_and_in_details(page: str) -> None:
+    contents = page[page.index("<nav") : page.index("</nav>")]
+    links = re.findall(r'href="(#[^"]+)"', contents)
+    assert links[0] == "#warnings"
+    assert links[1] == "#answer"
+    folds = re.findall(r'<section id="([^"]+)" class="fold', page)
+    assert folds[0] == "warnings"
+    assert folds[-2:] == ["method", "environment"]
+    assert set(links) - {"#details"} <= {f"#{id_}" for id_ in re.findall(r' id="([^"]+)"', page)}
+
+
+def test_ids_are_unique(page: str) -> None:
+    ids = re.findall(r' id="([^"]+)"', page)
+    assert len(ids) == len(set(ids))
+
+
+def test_excluded_combinations_are_grouped_by_reason(full_summary: Summary, page: str) -> None:
+    excluded = page[page.index('<section id="excluded"') :]
+    groups = excluded[: excluded.index("</section>")]
+    assert groups.count("<dt>") == len({each.reason for each in full_summary.excluded})
 
 
 def test_all_that_the_summary_says_is_on_the_page(page: str, full_summary: Summary) -> None:
@@ -59,24 +85,26 @@ def test_all_that_the_summary_says_is_on_the_page(page: str, full_summary: Summa
     assert full_summary.environment.target.software in text
 
 
-def test_every_setting_has_a_table_and_three_figures(page: str) -> None:
-    assert Page(page).attributes.count(("class", "ranking")) == 4
-    assert sorted(figures(page)) == sorted(
-        f"setting-{number}-{kind}" for number in (1, 2, 3, 4) for kind in ("rate", "cost", "cpu")
-    )
+def test_every_setting_has_its_rows_and_figures(page: str, full_summary: Summary) -> None:
+    table = page[page.index('id="grid-results"') :]
+    table = table[: table.index("</table>")]
+    assert table.count("<tr") == len(full_summary.cells) + 1
+    for number in (1, 2, 3, 4):
+        assert f'data-figure="setting-{number}-rate"' in page
+        assert f'data-figure="setting-{number}-server-cost"' in page
 
 
-def test_figures_are_valid_and_carry_intervals(page: str) -> None:
-    drawn = figures(page)
-    for figure in drawn.values():
-        graph_objects.Figure(figure)
-    rate = graph_objects.Figure(drawn["setting-1-rate"]).data[0]
-    assert next(iter(rate.y)) == "X25519"
-    assert list(rate.x) == sorted(rate.x, reverse=True)
-    assert all(above > 0 for above in rate.error_x.array)
-    assert all(below > 0 for below in rate.error_x.arrayminus)
-    names = {trace.name for trace in graph_objects.Figure(drawn["setting-1-cost"]).data}
-    assert names == {"server, user", "server, system", "client, user", "client, system"}
+def test_exact_numbers_are_those_of_the_summary(page: str, full_summary: Summary) -> None:
+    cell = full_summary.cells[0]
+    row = page[page.index(f'data-cell="{cell.key}"') :]
+    row = row[: row.index("</tr>")]
+    for name in (
+        "connections_per_s",
+        "server_cpu_us_per_connection",
+        "client_cpu_us_per_connection",
+    ):
+        found = cell.estimates[name]
+        assert f'data-v="{found.value!r} {found.low!r} {found.high!r} {found.n}"' in row
 
 
 @pytest.mark.parametrize("hostile", HOSTILE)
@@ -106,12 +134,13 @@ def test_a_hostile_server_changes_nothing_of_the_page(hostile: str) -> None:
 def test_a_run_without_results_is_still_a_page() -> None:
     contents = replace(made_run(quick=True), trials=())
     text = Page(render_html(summarise(contents))).text
-    assert "Not enough to say. No cell has a result that may be ranked" in text
+    assert "Not enough to say" in text
+    assert "No cell has a result that may be ranked" in text
     assert "none of 5 planned trials was run" in text
 
 
-def test_an_external_server_has_one_column_of_figures() -> None:
+def test_an_external_server_has_no_cost_of_its_own() -> None:
     world = World(target="https://127.0.0.1:8443/x", managed=False)
     page = render_html(summarise(made_run(world, quick=True)))
-    names = {trace["name"] for trace in figures(page)["setting-1-cost"]["data"]}  # type: ignore[attr-defined]
-    assert names == {"client, user", "client, system"}
+    assert 'data-name="client_cpu_us_per_connection"' in page
+    assert 'data-name="server_cpu_us_per_connection"' not in page

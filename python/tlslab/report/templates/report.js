@@ -1,74 +1,74 @@
-// Draws the figures in the page's own colours, and again when these change.
-(() => {
-  const figures = JSON.parse(document.getElementById("figures").textContent);
-  const config = { displayModeBar: false, scrollZoom: false };
-  const root = document.documentElement;
+// Adds what needs a script: tools of tables and figures, folds that open for a link, a second run.
+const grids = new Map([...document.querySelectorAll("table.data")].map((table) => [table, new Grid(table)]));
 
-  const colour = (name) => getComputedStyle(root).getPropertyValue(`--${name}`).trim();
+for (const figure of document.querySelectorAll("figure.chart")) {
+  addFigureTools(figure, grids.get(figure.querySelector("table.data")));
+}
 
-  function trace(given) {
-    const main = colour(given.meta);
-    const drawn = structuredClone(given);
-    if (drawn.type === "bar") {
-      drawn.marker = { ...drawn.marker, color: main, line: { width: 0 } };
-      for (const error of [drawn.error_x, drawn.error_y]) if (error) error.color = colour("ink");
-    } else {
-      drawn.fillcolor = drawn.stackgroup ? main : `${main}33`;
-      drawn.line = { ...drawn.line, color: main };
-      drawn.marker = { ...drawn.marker, color: main };
-      if (drawn.error_y) drawn.error_y.color = main;
+for (const text of document.querySelectorAll("pre.copy")) {
+  const frame = element("div", "copied");
+  text.before(frame);
+  frame.append(text, button("Copy", () => copy(text.textContent, "Text")));
+}
+
+function openLinked() {
+  const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  if (!target) return;
+  for (let each = target; each; each = each.parentElement) if (each.tagName === "DETAILS") each.open = true;
+  const fold = target.matches(".fold") && target.querySelector("details");
+  if (fold) fold.open = true;
+  target.scrollIntoView();
+}
+addEventListener("hashchange", openLinked);
+openLinked();
+
+// A link to the fold that is open already changes no hash.
+document.addEventListener("click", (event) => {
+  const link = event.target.closest('a[href^="#"]');
+  if (link && link.hash === location.hash) openLinked();
+});
+
+const folds = [...document.querySelectorAll(".fold > details")];
+let closed = [];
+addEventListener("beforeprint", () => {
+  closed = folds.filter((fold) => !fold.open);
+  for (const fold of closed) fold.open = true;
+});
+addEventListener("afterprint", () => {
+  for (const fold of closed) fold.open = false;
+});
+
+const links = new Map([...document.querySelectorAll(".contents a")].map((link) => [link.hash.slice(1), link]));
+const watcher = new IntersectionObserver(
+  (entries) => {
+    for (const { target, isIntersecting } of entries) {
+      if (!isIntersecting) continue;
+      for (const link of links.values()) link.removeAttribute("aria-current");
+      links.get(target.id).setAttribute("aria-current", "true");
     }
-    return drawn;
-  }
+  },
+  { rootMargin: "-10% 0px -80% 0px" },
+);
+for (const id of links.keys()) {
+  const target = document.getElementById(id);
+  if (target && id !== "details") watcher.observe(target);
+}
 
-  function layout(given) {
-    const drawn = structuredClone(given);
-    drawn.font = { family: getComputedStyle(document.body).fontFamily, size: 12, color: colour("soft") };
-    drawn.paper_bgcolor = drawn.plot_bgcolor = "rgba(0,0,0,0)";
-    drawn.hoverlabel = { bgcolor: colour("card"), bordercolor: colour("line"), font: { color: colour("ink") } };
-    drawn.dragmode = false;
-    for (const [name, axis] of Object.entries(drawn)) {
-      if (!/^[xy]axis/.test(name)) continue;
-      Object.assign(axis, { gridcolor: colour("grid"), zerolinecolor: colour("grid"), automargin: true, fixedrange: true });
-      if (axis.categoryarray) Object.assign(axis, { showgrid: false, tickfont: { color: colour("ink"), size: 13 } });
-    }
-    for (const note of drawn.annotations ?? []) note.font = { size: 11, color: colour("ink") };
-    for (const shape of drawn.shapes ?? []) shape.line.color = colour("soft");
-    return drawn;
+async function laySecondOver(file) {
+  try {
+    const second = new Second(await readSecond(file));
+    const marks = second.layOver();
+    report(marks ? `${marks} values of the second run` : "The second run shares nothing with this one");
+  } catch (error) {
+    report(`Not laid over: ${error.message}`);
   }
+}
 
-  function draw() {
-    for (const [id, figure] of Object.entries(figures)) {
-      const place = document.getElementById(id);
-      if (place && place.offsetParent !== null) {
-        const width = place.clientWidth;
-        Plotly.react(place, figure.data.map(trace), { ...layout(figure.layout), width }, config);
-      }
-    }
-  }
-
-  function choose(setting) {
-    for (const place of document.querySelectorAll(".cpu-setting")) {
-      place.classList.toggle("chosen", place.dataset.setting === setting);
-    }
-    draw();
-  }
-
-  root.classList.add("js");
-  for (const id of ["rate", "cost", "cpu"]) {
-    for (const place of document.querySelectorAll(`[id$="-${id}"].chart`)) {
-      if (!(place.id in figures)) (place.closest("figure") ?? place.parentElement).remove();
-    }
-  }
-  if (!document.querySelector(".cpu-setting")) document.getElementById("cpu")?.remove();
-  const select = document.getElementById("cpu-setting");
-  select?.addEventListener("change", () => choose(select.value));
-  choose(select ? select.value : document.querySelector(".cpu-setting")?.dataset.setting);
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
-  matchMedia("print").addEventListener("change", draw);
-  let pending;
-  addEventListener("resize", () => {
-    clearTimeout(pending);
-    pending = setTimeout(draw, 150);
-  });
-})();
+addEventListener("dragover", (event) => event.preventDefault());
+addEventListener("drop", (event) => {
+  event.preventDefault();
+  const [file] = event.dataTransfer?.files ?? [];
+  if (file) laySecondOver(file);
+});
+const chooser = document.getElementById("second");
+chooser?.addEventListener("change", () => chooser.files.length && laySecondOver(chooser.files[0]));

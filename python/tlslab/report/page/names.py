@@ -1,0 +1,53 @@
+"""Short names: cipher suites by OpenSSL's names, factors in words."""
+
+import re
+
+from markupsafe import Markup, escape
+
+from tlslab.model.names import find_suite
+
+# IANA's names of suites within a text.
+_IANA = re.compile(r"\bTLS_[A-Z0-9_]+\b")
+
+_FACTORS = {
+    "tls": "TLS",
+    "key": "certificate key",
+    "group": "group",
+    "suite": "cipher suite",
+    "http": "HTTP",
+    "dh_bits": "DH parameters",
+    "document_bytes": "document",
+    "jdk": "JDK",
+}
+
+
+def factor_words(name: str) -> str:
+    """A factor as the head of a column."""
+    return _FACTORS.get(name, name.replace("_", " "))
+
+
+def short(text: str) -> str:
+    """A text with OpenSSL's names for the suites in it."""
+    return _IANA.sub(lambda match: _openssl(match[0]), text)
+
+
+def long_names(text: str) -> str:
+    """IANA's names of the suites that `short` replaces in a text; empty for none."""
+    names = [name for name in _IANA.findall(text) if _openssl(name) != name]
+    return ", ".join(dict.fromkeys(names))
+
+
+def with_hover(text: str) -> Markup:
+    """A sanitised text, escaped, with short names that show IANA's on hover."""
+    escaped = str(escape(text))
+    return Markup(_IANA.sub(_abbreviation, escaped))
+
+
+def _abbreviation(match: re.Match[str]) -> str:
+    name = _openssl(match[0])
+    return match[0] if name == match[0] else f'<abbr title="{match[0]}">{name}</abbr>'
+
+
+def _openssl(name: str) -> str:
+    suite = find_suite(name)
+    return suite.openssl if suite else name

@@ -1,0 +1,221 @@
+"""The parts of a page, each with its title and what it says in a line."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from tlslab.model.figure import TextBlock
+from tlslab.model.finding import Finding, Published, Summary
+from tlslab.model.wording import counted
+from tlslab.report import view
+from tlslab.report.facts import facts
+from tlslab.report.page.drawn import Drawn
+from tlslab.report.page.names import short
+from tlslab.report.page.table import Cell, Column, Row, Table, exact
+
+PartKind = Literal[
+    "table", "figures", "text", "warnings", "findings", "excluded", "cells", "published",
+    "method", "environment",
+]  # fmt: skip
+
+# What a fold says in a line is cut off here.
+_LINE = 150
+
+# The number of columns that a line names.
+_NAMED = 5
+
+
+@dataclass(frozen=True)
+class Group:
+    """Combinations that were left out for one reason."""
+
+    reason: str
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Part:
+    """A section of the page; which of its contents is set depends on `kind`."""
+
+    kind: PartKind
+    id: str
+    title: str
+    line: str = ""
+    count: int = 0
+    table: Table | None = None
+    figures: tuple[Drawn, ...] = ()
+    text: TextBlock | None = None
+    cautions: tuple[view.Caution, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    groups: tuple[Group, ...] = ()
+    paragraphs: tuple[str, ...] = ()
+    pairs: tuple[tuple[str, str], ...] = ()
+    note: str = ""
+
+
+def table_part(table: Table) -> Part:
+    """A table; its line says how large it is and what is in it."""
+    heads = [column.head for column in table.columns if column.head][:_NAMED]
+    line = table.caption or f"{counted(len(table.rows), 'row')}: {', '.join(heads)}"
+    return Part("table", table.id, table.title, cut(line), table=table.fitted)
+
+
+def figures_part(id_: str, title: str, line: str, figures: Sequence[Drawn], note: str = "") -> Part:
+    """Figures below one title."""
+    return Part("figures", id_, title, cut(line), figures=tuple(figures), note=note)
+
+
+def text_part(text: TextBlock) -> Part:
+    """A text to be copied."""
+    lines = text.text.strip().count("\n") + 1
+    line = text.caption or counted(lines, "line")
+    return Part("text", f"text-{text.id}", text.title, cut(line), text=text)
+
+
+def warnings_part(summary: Summary) -> Part | None:
+    """What the reader must know, the gravest first; None where there is nothing."""
+    found = view.warnings(summary)
+    if not found:
+        return None
+    line = found[0].message
+    return Part("warnings", "warnings", "Warnings", cut(line), len(found), cautions=found)
+
+
+def findings_part(findings: Sequence[Finding]) -> Part | None:
+    """What was found beside the answer; None for nothing."""
+    if not findings:
+        return None
+    line = findings[0].text
+    return Part(
+        "findings", "findings", "Findings", cut(line), len(findings), findings=tuple(findings)
+    )
+
+
+def excluded_part(summary: Summary) -> Part | None:
+    """Combinations that were not tried or are not supported, by reason; None for none."""
+    by_reason: dict[str, list[str]] = {}
+    for name, reason in view.left_out(summary):
+        by_reason.setdefault(reason, []).append(short(name))
+    groups = tuple(
+        Group(reason, tuple(names))
+        for reason, names in sorted(by_reason.items(), key=lambda each: -len(each[1]))
+    )
+    if not groups:
+        return None
+    total = sum(len(group.names) for group in groups)
+    line = f"{counted(total, 'combination')}, {counted(len(groups), 'reason')}: {groups[0].reason}"
+    return Part(
+        "excluded", "excluded", "Not tried or not supported", cut(line), total, groups=groups
+    )
+
+
+def cells_part(summary: Summary) -> Part | None:
+    """Cells without a valid result that no table shows, by reason; None for none."""
+    by_reason: dict[str, list[str]] = {}
+    for name, verdict, reason in view.without_result(summary):
+        by_reason.setdefault(f"{verdict}: {reason}", []).append(short(name))
+    groups = tuple(Group(reason, tuple(names)) for reason, names in by_reason.items())
+    if not groups:
+        return None
+    total = sum(len(group.names) for group in groups)
+    line = f"{counted(total, 'cell')}: {groups[0].reason}"
+    return Part("cells", "cells", "Cells without a valid result", cut(line), total, groups=groups)
+
+
+def published_part(summary: Summary) -> Part | None:
+    """A study's ratios beside ours; None where there is no study."""
+    study, rows = view.published(summary)
+    if study is None:
+        return None
+    baseline = view.varied_label(summary.experiment.baseline, summary.experiment.baseline)
+    line = f"ratios to {short(baseline)}: {study.source}"
+    return Part(
+        "published",
+        "published",
+        "Published figures",
+        cut(line),
+        table=_published_table(study, rows).fitted,
+        note=(
+            f"Connections per second as ratios to {short(baseline)}. The study's client and server "
+            "shared one host, so its ratios hold the work of both; the last column counts both "
+            f"sides' processor time here. Source: {study.source}."
+        ),
+    )
+
+
+def _published_table(study: Published, rows: Sequence[view.PublishedRow]) -> Table:
+    columns = (
+        Column("", "cell"),
+        Column("study", "study", number=True),
+        Column("here: server", "server", number=True),
+        Column("here: both sides", "both_sides", number=True),
+        Column("setting", "setting", factor=True),
+    )
+    return Table(
+        "published-ratios",
+        "Published figures",
+        columns,
+        tuple(
+            Row(
+                (
+                    Cell(short(row.name)),
+                    Cell(row.study, exact=exact(float(row.study.replace(",", "")))[:1]),
+                    _ratio(row.ours),
+                    _ratio(row.ours_both),
+                    Cell(short(row.setting)),
+                )
+            )
+            for row in rows
+        ),
+        study.source,
+    )
+
+
+def _ratio(value: view.Value | None) -> Cell:
+    return Cell() if value is None else Cell(value.text, value.interval, hint=value.method)
+
+
+def method_part(summary: Summary, redo: str) -> Part:
+    """How it was measured, and the command that does so again."""
+    return Part(
+        "method",
+        "method",
+        "Method",
+        cut((summary.method or MATRIX_METHOD)[0]),
+        paragraphs=summary.method or MATRIX_METHOD,
+        note=redo,
+    )
+
+
+def environment_part(summary: Summary) -> Part:
+    """Where and with what the run was made."""
+    pairs = facts(summary)
+    known = dict(pairs)
+    words = [known.get(name, "") for name in ("Server", "Processor", "Kernel")]
+    line = ", ".join(word for word in words if word) or summary.environment.created
+    return Part("environment", "environment", "Environment", cut(line), pairs=pairs)
+
+
+def cut(text: str) -> str:
+    """A text as a line; what is too long ends at a word."""
+    line = " ".join(text.split())
+    if len(line) <= _LINE:
+        return line
+    return line[:_LINE].rsplit(" ", 1)[0].rstrip(",;:") + " …"
+
+
+# How runs of the kind `matrix` are measured; other kinds say so in their summary.
+MATRIX_METHOD = (
+    "Each trial measures one cell twice against a server that is started afresh for each block of "
+    "trials: with a lean client, which loads the server as far as it goes (rates, times, the "
+    "server's cost), and with a client that draws new keys and verifies everything on every "
+    "connection (the client's cost). The handshake of every connection was read and compared with "
+    "the one asked for; others are counted as unexpected and never as results.",
+    "Each number is the geometric mean of one value per trial with its interval over trials; "
+    "ratios are paired by block. Ranks are those that the trials leave open: any two cells of a "
+    "ranking are tested against each other, with Holm's adjustment for the number of tests; in the "
+    "column of ratios a difference counts when it stands among all ratios of the page (false "
+    'discovery rate of 5 %). "At most 4 %": the interval excludes a larger difference. '
+    '"cannot tell": it does not exclude one of more than 10 %. A side\'s physical limit is the sum '
+    "of the primitives of the connection, measured on this machine before the first trial.",
+)

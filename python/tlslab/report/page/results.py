@@ -1,0 +1,220 @@
+"""The cells of a ranked run as tables: best first within each setting, all figures at hand."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from tlslab.model.finding import Comparison, Summary
+from tlslab.model.wording import level_label
+from tlslab.report import view
+from tlslab.report.page.names import factor_words, long_names, short
+from tlslab.report.page.table import Cell, Column, Row, Table, estimate_cell, exact
+
+# Stands for the ratio to the baseline by the table's first estimate.
+_RATIO = "ratio"
+
+
+@dataclass(frozen=True)
+class _Head:
+    """An estimate as a column; `scale` brings it to the unit that is shown.
+
+    `hidden`: it is behind a click on the row whatever the room.
+    """
+
+    name: str
+    head: str
+    unit: str
+    scale: float = 1.0
+    hidden: bool = False
+
+
+def _parts(name: str, head: str) -> tuple[_Head, ...]:
+    """A cost's parts in the program and in the kernel."""
+    return tuple(
+        _Head(f"{name}_{part}", f"{head}, {words}", "µs", hidden=True)
+        for part, words in (("user", "in the program"), ("system", "in the kernel"))
+    )
+
+
+# By their importance.
+_NEW = (
+    _Head("connections_per_s", "connections", "/s"),
+    _Head(_RATIO, "ratio", ""),
+    _Head("server_cpu_us_per_connection", "server CPU", "µs"),
+    _Head("client_cpu_us_per_connection", "client CPU", "µs"),
+    _Head("handshake_ms_p50", "handshake p50", "ms"),
+    _Head("wire_bytes_per_handshake", "handshake", "B"),
+    _Head("server_busy", "server busy", "%", 100.0),
+    _Head("connections_per_cpu_s", "connections per CPU second", ""),
+    _Head("server_memory_bytes", "server memory", "MB", 1e-6),
+    *_parts("server_cpu_us_per_connection", "server CPU"),
+    _Head("server_limit_ratio", "server CPU over its physical limit", "times", hidden=True),
+    *_parts("client_cpu_us_per_connection", "client CPU"),
+    _Head("limit_ratio", "client CPU over its physical limit", "times", hidden=True),
+)
+_KEPT_OPEN = (
+    _Head("keep_alive_requests_per_s", "requests", "/s"),
+    _Head(_RATIO, "ratio", ""),
+    _Head("keep_alive_server_cpu_us_per_request", "server CPU", "µs"),
+    _Head("keep_alive_client_cpu_us_per_request", "client CPU", "µs"),
+    _Head("keep_alive_bytes_per_s", "HTTP", "MB/s", 1e-6),
+    _Head("keep_alive_server_memory_bytes", "server memory", "MB", 1e-6),
+    *_parts("keep_alive_server_cpu_us_per_request", "server CPU"),
+    *_parts("keep_alive_client_cpu_us_per_request", "client CPU"),
+)
+_TIMES = tuple(
+    _Head(f"{time}_p{p}", f"{head} p{p}", "ms")
+    for p in (50, 99, 90, 95)
+    for time, head in (
+        ("handshake_ms", "handshake"),
+        ("first_byte_ms", "first byte"),
+        ("service_ms", "service"),
+        ("connect_ms", "TCP connect"),
+    )
+)
+
+_Pair = tuple[view.Section, view.Row]
+
+
+def results(summary: Summary, sections: Sequence[view.Section]) -> Table | None:
+    """New connections: rates, ratios and costs of all cells; None where nothing is ranked."""
+    rows = [(section, row) for section in sections for row in section.rows]
+    return _Results(summary, rows, _NEW).table("results", "Results") if rows else None
+
+
+def kept_open(summary: Summary, sections: Sequence[view.Section]) -> Table | None:
+    """Requests on connections kept open; None where they were not measured."""
+    rows = [(section, row) for section in sections for row in section.kept_open]
+    if not rows:
+        return None
+    at_once = summary.experiment.workload["keep_alive"]["connections"]
+    found = _Results(summary, rows, _KEPT_OPEN).table(
+        "kept-open", f"Connections kept open: {at_once} at once"
+    )
+    return replace(found, caption="As many requests as the connections can carry.")
+
+
+def times(summary: Summary, sections: Sequence[view.Section]) -> Table | None:
+    """The quantiles of all times; None where there are none."""
+    rows = [(section, row) for section in sections for row in section.measured]
+    if not any(head.name in row.cell.estimates for head in _TIMES for _, row in rows):
+        return None
+    found = _Results(summary, rows, _TIMES).table("times", "Times")
+    connections = summary.experiment.workload.get("connections", "")
+    caption = (
+        f"Service time, from the actual start of each connection; {connections} connections are "
+        "always in flight, so times grow as the rate falls."
+    )
+    return replace(found, caption=caption)
+
+
+def objections_of(summary: Summary) -> dict[str, str]:
+    """What policies have against settings, by their short names in the rankings."""
+    return {
+        short(str(name)): objection
+        for each in summary.figures
+        if each.kind == "ranking"
+        for series in each.series
+        for name, objection in zip(series.x, series.objections, strict=False)
+        if objection
+    }
+
+
+class _Results:
+    """Rows of several settings as one table with the columns that any of them needs."""
+
+    def __init__(self, summary: Summary, rows: Sequence[_Pair], heads: Sequence[_Head]) -> None:
+        self._summary = summary
+        self._rows = rows
+        self._heads = [head for head in heads if self._needs(head)]
+        self._first = heads[0].name
+        self._objections = objections_of(summary)
+        self._many = len({section.id for section, _ in rows}) > 1
+        factors = dict.fromkeys(name for _, row in rows for name in row.cell.factors)
+        self._varied = [
+            name for name in factors if len({row.cell.factors.get(name) for _, row in rows}) > 1
+        ]
+
+    def table(self, id_: str, title: str) -> Table:
+        """The table, its rows in the order of their sections."""
+        rows = tuple(self._row(section, row) for section, row in self._rows)
+        return Table(id_, title, tuple(self._columns()), rows)
+
+    def _needs(self, head: _Head) -> bool:
+        if head.name == _RATIO:
+            return any(row.ratio for _, row in self._rows)
+        return any(head.name in row.cell.estimates for _, row in self._rows)
+
+    def _columns(self) -> Iterator[Column]:
+        yield Column("", "cell")
+        for head in self._heads:
+            methods = {
+                row.cell.estimates[head.name].method
+                for _, row in self._rows
+                if head.name in row.cell.estimates
+            }
+            hint = methods.pop() if len(methods) == 1 else ""
+            yield Column(
+                head.head,
+                head.name,
+                head.unit,
+                number=True,
+                spread=True,
+                hint=hint,
+                hidden=head.hidden,
+            )
+        yield Column("rank", "rank", hint="the ranks that the trials leave open")
+        for name in self._varied:
+            yield Column(factor_words(name), name, factor=True, hidden=True)
+        yield Column("verdict", "verdict", hidden=True)
+
+    def _row(self, section: view.Section, row: view.Row) -> Row:
+        comparison = view.find_comparison(self._summary, row.cell.key, self._first)
+        objection = self._objections.get(short(row.name), "")
+        why = "" if row.cell.estimates else "; ".join(note.message for note in row.cell.reasons)
+        cells = [
+            self._name(section, row),
+            *(self._figure(row, head, comparison) for head in self._heads),
+            Cell(row.rank),
+            *(self._level(row, name) for name in self._varied),
+            Cell(row.verdict),
+        ]
+        state = " ".join(filter(None, (row.cell.verdict, "first" if row.leads else "")))
+        differs = None if comparison is None else comparison.differs
+        return Row(tuple(cells), state, objection, differs, row.cell.key, why)
+
+    def _name(self, section: view.Section, row: view.Row) -> Cell:
+        extra = (short(section.label),) if self._many else ()
+        iana = long_names(" ".join(row.cell.factors.values()))
+        badge = row.verdict if row.cell.verdict != "valid" else ""
+        return Cell(short(row.name), extra=extra, raw=row.cell.key, hint=iana, badge=badge)
+
+    def _level(self, row: view.Row, name: str) -> Cell:
+        level = row.cell.factors.get(name, "")
+        return Cell(short(level_label(name, level)) if level else "", raw=level)
+
+    def _figure(self, row: view.Row, head: _Head, comparison: Comparison | None) -> Cell:
+        if head.name == _RATIO:
+            return _ratio(row, comparison)
+        found = row.cell.estimates.get(head.name)
+        if found is None:
+            return Cell(hint=row.cell.not_measurable.get(head.name, ""))
+        return estimate_cell(found, self._is_bound(row, head.name), head.scale)
+
+    def _is_bound(self, row: view.Row, name: str) -> bool:
+        """Whether the estimate is no more than a lower bound; old runs say so of all rates."""
+        old = row.cell.verdict == "at_least" and not name.startswith("keep_alive_")
+        return name in row.cell.lower_bounds or (old and name.endswith("_per_s"))
+
+
+def _ratio(row: view.Row, comparison: Comparison | None) -> Cell:
+    if row.is_baseline:
+        return Cell("baseline")
+    if row.ratio is None or comparison is None:
+        return Cell()
+    return Cell(
+        row.ratio.text,
+        row.ratio.interval,
+        (row.undecided,) if row.undecided else (),
+        exact(comparison.ratio, comparison.low, comparison.high, comparison.n),
+        hint=row.ratio.method,
+    )

@@ -1,0 +1,36 @@
+"""Units as the heads of tables and tiles have them."""
+
+import re
+
+# Units of estimates as people write them; those that are left out say nothing.
+WORDS = {
+    "1/s": "/s",
+    "us": "µs",
+    "share": "%",
+    "ratio": "times",
+    "1": "",
+}
+
+# What brings an estimate to the unit that is shown.
+SCALES = {"share": 100.0}
+
+# What a head may say already in other words.
+_SAID = {"1/s": ("/s", "per s", "per second"), "us": ("µs", "us", "microseconds")}
+
+
+def unit_words(unit: str) -> str:
+    """A unit as it stands behind a figure: `/s`, `µs`, `ms`; empty for none."""
+    return WORDS.get(unit, unit)
+
+
+def head_and_unit(head: str, units: set[str]) -> tuple[str, str]:
+    """A column's head and the unit that its estimates share, where the head does not say it."""
+    if len(units) != 1:
+        return head, ""
+    unit = next(iter(units))
+    said = any(
+        re.search(rf"(?<![A-Za-zµ]){re.escape(word)}(?![A-Za-z])", head)
+        for word in (*_SAID.get(unit, ()), unit_words(unit) or unit, unit)
+        if word
+    )
+    return head, "" if said else unit_words(unit)

@@ -1,0 +1,166 @@
+// A second run laid over this one. What its file says is data: numbers are checked, texts are texts.
+const LARGEST_FILE = 30e6;
+const LONGEST = 200;
+
+const isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
+const list = (value) => (Array.isArray(value) ? value : []);
+const number = (value) => (typeof value === "number" && Number.isFinite(value) ? value : undefined);
+// Control characters and those that turn the direction of writing have no place in a name.
+const words = (value) =>
+  typeof value === "string" ? value.slice(0, LONGEST).replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, " ") : "";
+
+function estimateOf(value) {
+  if (number(value) !== undefined) return { value };
+  if (!isObject(value) || number(value.value) === undefined) return undefined;
+  return { value: value.value, low: number(value.low), high: number(value.high) };
+}
+
+async function readSecond(file) {
+  if (file.size > LARGEST_FILE) throw new Error("the file is too large for a summary.json");
+  let found;
+  try {
+    found = JSON.parse(await file.text());
+  } catch {
+    throw new Error("the file is not JSON");
+  }
+  if (!isObject(found) || !/^tlslab\.summary\/\d+$/.test(found.schema) || !Array.isArray(found.cells)) {
+    throw new Error("the file is not a summary.json of tlslab");
+  }
+  return found;
+}
+
+class Second {
+  constructor(found) {
+    this.found = found;
+    const experiment = isObject(found.experiment) ? found.experiment : {};
+    const environment = isObject(found.environment) ? found.environment : {};
+    this.name = [words(experiment.title), words(environment.created).slice(0, 16).replace("T", " ")].filter(Boolean).join(", ");
+    this.cells = new Map();
+    for (const cell of list(found.cells)) {
+      if (isObject(cell) && isObject(cell.estimates)) this.cells.set(words(cell.key), new Map(Object.entries(cell.estimates)));
+    }
+    this.figures = byId(found.figures);
+    this.tables = byId(found.tables);
+    this.marks = 0;
+  }
+
+  layOver() {
+    document.querySelectorAll(".second").forEach((each) => each.remove());
+    for (const table of document.querySelectorAll("table.data")) this.overTable(table);
+    for (const figure of document.querySelectorAll("figure.chart")) this.overFigure(figure);
+    return this.marks;
+  }
+
+  overTable(table) {
+    const heads = [...table.tHead.rows[0].cells];
+    const known = this.tables.get(table.id.replace(/^grid-table-/, ""));
+    for (const row of table.tBodies[0].rows) {
+      const estimates = row.dataset.cell ? this.cells.get(row.dataset.cell) : known && rowOf(known, heads, row);
+      if (!estimates) continue;
+      heads.forEach((head, column) => {
+        const cell = row.cells[column];
+        const found = cell?.dataset.v ? estimateOf(estimates.get(head.dataset.name)) : undefined;
+        if (found) this.addLine(cell, found.value);
+      });
+    }
+  }
+
+  addLine(cell, value) {
+    const [own] = cell.dataset.v.split(" ").map(Number);
+    const shown = cell.querySelector("b").textContent.replace(/^≥ /, "");
+    const scale = own ? Number(shown.replaceAll(",", "")) / own : 1;
+    const ratio = own && value / own > 0 ? ` (${significant(value / own)}×)` : "";
+    const nearest = [1, 100, 1e-6, 1e-3].find((each) => Math.abs(scale / each - 1) < 0.1) ?? 1;
+    cell.append(element("small", "second", `◇ ${significant(value * nearest)}${ratio}`));
+    this.marks += 1;
+  }
+
+  overFigure(figure) {
+    const found = this.figures.get(figure.dataset.figure);
+    if (!found || !["ranking", "line", "points"].includes(figure.dataset.kind)) return;
+    const short = new Map();
+    for (const head of figure.querySelectorAll("tbody th[data-raw]")) short.set(head.dataset.raw, shownText(head));
+    figure.classList.add("measuring");
+    let drawn = 0;
+    for (const svg of figure.querySelectorAll("svg.fig")) drawn += this.overDrawing(svg, found, short, figure.dataset.kind === "ranking");
+    figure.classList.remove("measuring");
+    if (!drawn) return;
+    this.marks += drawn;
+    figure.querySelector("figcaption").append(element("p", "second note", `◇ second run: ${this.name}`));
+  }
+
+  overDrawing(svg, found, short, lying) {
+    const marks = [...svg.querySelectorAll("[data-x][data-y]")].map(placed);
+    let drawn = 0;
+    for (const series of list(found.series)) {
+      if (!isObject(series)) continue;
+      const own = marks.filter((mark) => mark.name === (short.get(series.name) ?? series.name));
+      const scale = scaleOf(own, lying) ?? (own.length ? scaleOf(marks, lying) : undefined);
+      if (!scale) continue;
+      list(series.x).forEach((x, index) => {
+        const place = typeof x === "string" ? (short.get(x) ?? x) : String(x);
+        const mark = own.find((each) => each.x === place);
+        const value = number(list(series.y)[index]);
+        if (!mark || value === undefined) return;
+        const at = scale(value);
+        const box = svg.viewBox.baseVal;
+        const [cx, cy] = lying ? [at, mark.cy] : [mark.cx, at];
+        if (!(cx >= 0 && cx <= box.width && cy >= 0 && cy <= box.height)) return;
+        svg.append(diamond(cx, cy, `second run, ${words(place)}: ${significant(value)}`));
+        drawn += 1;
+      });
+    }
+    return drawn;
+  }
+}
+
+function byId(items) {
+  return new Map(list(items).filter(isObject).map((item) => [words(item.id), item]));
+}
+
+// The row of a second run's table with the same words in it, as values by the heads of columns.
+function rowOf(table, heads, row) {
+  const columns = list(table.columns).map(words);
+  const own = heads.flatMap((head, index) => (row.cells[index] && !row.cells[index].dataset.v ? [[head.dataset.name, row.cells[index].dataset.raw ?? shownText(row.cells[index])]] : []));
+  for (const each of list(table.rows)) {
+    const found = new Map(columns.map((name, index) => [name, list(each)[index]]));
+    if (own.every(([name, text]) => (found.get(name) ?? "–") === text || typeof found.get(name) === "object")) return found;
+  }
+  return undefined;
+}
+
+function placed(mark) {
+  const box = mark.getBBox();
+  const { name, x, y } = mark.dataset;
+  return { name, x, y: Number(y), cx: box.x + box.width / 2, cy: box.y + box.height / 2 };
+}
+
+// From values to pixels, found from two marks that lie apart: linear, or else logarithmic.
+function scaleOf(marks, lying) {
+  const pixel = (mark) => (lying ? mark.cx : mark.cy);
+  const known = marks.filter((mark) => Number.isFinite(mark.y)).sort((a, b) => a.y - b.y);
+  const [first, last] = [known[0], known.at(-1)];
+  if (!first || Math.abs(pixel(last) - pixel(first)) < 3) return undefined;
+  for (const bend of [(value) => value, (value) => (value > 0 ? Math.log(value) : NaN)]) {
+    const slope = (pixel(last) - pixel(first)) / (bend(last.y) - bend(first.y));
+    const at = (value) => pixel(first) + slope * (bend(value) - bend(first.y));
+    if (Number.isFinite(slope) && known.every((mark) => Math.abs(at(mark.y) - pixel(mark)) < 2.5)) return at;
+  }
+  return undefined;
+}
+
+function diamond(x, y, text) {
+  const made = document.createElementNS(SVG, "path");
+  made.setAttribute("class", "second");
+  made.setAttribute("d", `M${x} ${y - 6}l6 6-6 6-6-6z`);
+  const title = document.createElementNS(SVG, "title");
+  title.textContent = text;
+  made.append(title);
+  return made;
+}
+
+function significant(value) {
+  const size = Math.abs(value);
+  if (size >= 100) return Math.round(value).toLocaleString("en");
+  return value.toFixed(size >= 10 ? 1 : size >= 1 ? 2 : 3);
+}

@@ -1,0 +1,123 @@
+"""Tables, names and layout of a page."""
+
+from dataclasses import replace
+
+import pytest
+
+from factories.data import made_figures, with_data
+from tlslab.model.answer import Answer, Lacking
+from tlslab.model.estimate import Estimate
+from tlslab.model.figure import DataTable, Figure, Series
+from tlslab.model.finding import Summary
+from tlslab.report import render_html
+from tlslab.report.page.drawn import Drawn, deployable_of
+from tlslab.report.page.layout import THRIFTIEST, layout
+from tlslab.report.page.names import long_names, short, with_hover
+from tlslab.report.page.numbers import figure_table
+from tlslab.report.page.reach import NEVER, reaches
+from tlslab.report.page.table import data_table
+from tlslab.report.page.units import head_and_unit
+
+IANA = "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"
+OPENSSL = "ECDHE-RSA-AES128-GCM-SHA256"
+BUSY = Estimate(0.25, 0.2, 0.3, 5, "share", "mean")
+
+RANKING = Figure(
+    "r", "Ranking", "", "ranking", "suite", "connections/s",
+    (Series("connections/s", (IANA, "b", "c"), (3.0, 2.0, 1.0), (2.5, 1.5, 0.5), (3.5, 2.5, 1.5),
+            samples=((2.9, 3.1), (2.0,), ()), bounds=(True, False, False),
+            objections=("RFC 9325: no", "", "")),),
+)  # fmt: skip
+
+
+def test_columns_reach_as_far_as_there_is_room() -> None:
+    columns = [("name", [("X25519",)]), *[("connections", [("12,345",)])] * 14, None]
+    found = reaches(columns)
+    reach = [each for each, _ in found]
+    assert reach[0] == 1
+    assert reach[:-1] == sorted(reach[:-1])
+    assert set(reach) == {1, 2, 3, NEVER}
+    assert found[-1] == (NEVER, False)
+
+
+@pytest.mark.parametrize(
+    ("head", "unit", "shown"),
+    [
+        ("rate", "1/s", "/s"),
+        ("best per s", "1/s", ""),
+        ("server µs/connection", "us", ""),
+        ("general", "us", "µs"),
+        ("p50 ms", "ms", ""),
+        ("server busy", "share", "%"),
+        ("times", "ms", "ms"),
+    ],
+)
+def test_units_stand_in_heads_once(head: str, unit: str, shown: str) -> None:
+    assert head_and_unit(head, {unit}) == (head, shown)
+
+
+def test_suites_have_short_names_with_iana_s_on_hover() -> None:
+    assert short(f"TLS 1.2, {IANA}") == f"TLS 1.2, {OPENSSL}"
+    assert long_names(f"{IANA} and TLS_AES_128_GCM_SHA256") == IANA
+    assert str(with_hover(f"<{IANA}>")) == f'&lt;<abbr title="{IANA}">{OPENSSL}</abbr>&gt;'
+
+
+def test_a_share_is_shown_in_percent_and_kept_as_it_is() -> None:
+    table = data_table(DataTable("t", "T", "", ("server", "busy"), (("nginx", BUSY), ("x",))))
+    cell = table.rows[0].cells[1]
+    assert (cell.text, cell.interval) == ("25.0", "20.0–30.0")
+    assert cell.exact == ("0.25", "0.2", "0.3", "5")
+    assert table.rows[1].cells[1].text == ""
+    assert table.columns[1].unit == "%"
+
+
+def test_the_numbers_behind_a_ranking_have_trials_bounds_and_objections() -> None:
+    table = figure_table(RANKING)
+    first = table.rows[0]
+    assert first.cells[0].text == OPENSSL
+    assert first.cells[0].raw == IANA
+    assert first.cells[1].text == "≥ 3.00"
+    assert first.cells[1].exact == ("3.0", "2.5", "3.5")
+    assert first.cells[1].trials == "2.9 3.1"
+    assert first.objector == "RFC 9325"
+    assert table.columns[1].trials
+
+
+def test_what_policies_object_to_can_be_left_out() -> None:
+    found = deployable_of(RANKING)
+    assert found is not None
+    assert found.series[0].x == ("b", "c")
+    assert found.series[0].samples == ((2.0,), ())
+    assert deployable_of(made_figures()[0]) is None
+    drawn = Drawn(RANKING, "picture")
+    assert drawn.objections
+    assert {v.classes.split()[0] for v in drawn.variants} == {"levels-all", "levels-deployable"}
+
+
+def test_a_thrifty_page_keeps_all_parts(full_summary: Summary) -> None:
+    rich, lean = layout(full_summary), layout(full_summary, THRIFTIEST)
+    assert [part.id for part in rich.details] == [part.id for part in lean.details]
+    count = [
+        sum(len(figure.variants) for part in each.details for figure in part.figures)
+        for each in (rich, lean)
+    ]
+    assert count[1] < count[0]
+
+
+def test_a_run_without_an_answer_says_what_would_be_enough(quick_summary: Summary) -> None:
+    lacking = Lacking("3 blocks: fewer than 5 carry no sentence.", ("tlslab", "run", "x"), 12.4)
+    summary = replace(with_data(quick_summary), answer=Answer("Which?", (), "3 blocks", lacking))
+    page = render_html(summary)
+    for part in ("Not enough to say", "fewer than 5", "in about 12 minutes", "tlslab run x"):
+        assert part in page
+    assert 'class="headline">JDK' not in page
+
+
+def test_an_answer_is_not_said_twice(quick_summary: Summary) -> None:
+    summary = with_data(quick_summary)
+    answer = Answer("Which?", (summary.findings[0].text,), "", figure="sweep")
+    found = layout(replace(summary, answer=answer))
+    assert found.picture is not None
+    assert found.picture.figure.id == "sweep"
+    texts = [finding.text for part in found.details for finding in part.findings]
+    assert texts == [summary.findings[1].text]
