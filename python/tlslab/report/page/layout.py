@@ -193,7 +193,7 @@ def _others(summary: Summary, answer: Answer) -> list[Finding]:
 
 
 def _part_height(part: Part) -> float:
-    """How many pixels a part takes on a desk."""
+    """How many pixels a part takes on a desktop."""
     if part.table is not None:
         return _TABLE + _ROW * min(len(part.table.rows), ROWS)
     heights = [_height(figure) for figure in part.figures]
@@ -203,5 +203,5 @@ def _part_height(part: Part) -> float:
 
 
 def _height(drawn: Drawn) -> float:
-    """How many pixels a figure takes on a desk."""
+    """How many pixels a figure takes on a desktop."""
     return _FIGURE + drawn.height
