@@ -7,9 +7,9 @@ from tlslab.advice.policy import Policy
 from tlslab.advice.recommend import Aim, Price, Recommendation, decide, measures, rivals
 from tlslab.analysis.ranking import rank
 from tlslab.analysis.trade_offs import measured_cells, ratio, weigh
+from tlslab.lab.kinds import kind_of
 from tlslab.lab.results import read_contents
 from tlslab.model.errors import UsageError
-from tlslab.model.experiment import MATRIX
 from tlslab.store import RunFolder
 
 REMEDY = "take a run of groups or of suites: tlslab run groups --target nginx"
@@ -24,7 +24,8 @@ def recommend(
     """
     contents = read_contents(folder)
     experiment = contents.experiment
-    subject = compared_subject(experiment) if experiment.kind == MATRIX else None
+    side_by_side = kind_of(experiment).presentation.ranked
+    subject = compared_subject(experiment) if side_by_side else None
     if subject is None:
         raise UsageError(f"{folder.path}: the run compares neither suites nor groups", REMEDY)
     cells = measured_cells(contents)

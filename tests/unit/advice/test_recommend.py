@@ -69,7 +69,10 @@ def test_the_fastest_is_not_recommended_when_it_is_broken_and_stands_as_the_pric
     assert "not recommended: RFC 10015" in words
     assert "ECDHE-RSA-AES128-GCM-SHA256 has 0.83 (95 %: " in words
     assert "safer by the policies is ECDHE-RSA-AES256-GCM-SHA384" in words
-    assert "elsewhere: by bytes of a handshake ECDHE-RSA-AES256-GCM-SHA384 is better" in words
+    assert (
+        "elsewhere: by bytes of a handshake on the wire ECDHE-RSA-AES256-GCM-SHA384 is better"
+        in words
+    )
 
 
 def test_security_as_the_aim_names_what_it_is_paid_with() -> None:

@@ -87,7 +87,7 @@ def test_security_comes_first_when_it_is_the_aim(
 
 
 @pytest.mark.parametrize(
-    ("aim", "words"), [("bytes", "bytes of a handshake"), ("latency", "the service time")]
+    ("aim", "words"), [("bytes", "bytes of a handshake"), ("latency", "service time")]
 )
 def test_other_aims_go_by_their_own_measures(
     folder: Path, capsys: pytest.CaptureFixture[str], aim: str, words: str

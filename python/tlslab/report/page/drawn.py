@@ -18,9 +18,9 @@ _Any = TypeVar("_Any")
 
 Role = Literal["picture", "figure", "half", "small", "spare-figure", "spare-half"]
 
-# The widths in pixels for each role: of a phone, a tablet or a sheet of paper, a desktop. Where there
-# is no drawing for a desktop, the one before it serves. `spare` roles have one drawing for all, which
-# a phone scrolls.
+# The widths in pixels for each role: of a phone, a tablet or a sheet of paper, a desktop. Where
+# there is no drawing for a desktop, the one before it serves. `spare` roles have one drawing for
+# all, which a phone scrolls.
 _WIDTHS: dict[Role, tuple[int, ...]] = {
     "picture": (334, 670, 940),
     "figure": (334, 670),

@@ -1,4 +1,4 @@
-"""How far a table's columns reach: which of them fit a phone, a tablet, a desktop, a sheet of paper.
+"""Which columns of a table fit a phone, a tablet, a desktop, a sheet of paper.
 
 Columns come in the order of their importance. What does not fit is behind a click on the row.
 """
