@@ -13,13 +13,11 @@ from statistics import NormalDist
 from typing import Literal
 
 from tlslab.analysis.compare import is_amount, more_is_faster
+from tlslab.analysis.measures import RATES
 from tlslab.analysis.stats.families import LEVEL, holm
 from tlslab.model.finding import Comparison
 
 GateVerdict = Literal["slower", "passed", "cannot_tell"]
-
-# The rates of the kinds of experiment, of which a run has one: what a gate looks at by itself.
-RATES = ("capacity_connections_per_s", "connections_per_s", "requests_per_s")
 
 
 @dataclass(frozen=True)
@@ -39,7 +37,7 @@ class Gated:
 
 @dataclass(frozen=True)
 class Gate:
-    """The verdict over all gated ratios; those without an interval are `undecided`."""
+    """The verdict over all gated ratios; `undecided` are those without an interval or a ratio."""
 
     verdict: GateVerdict
     limit: float

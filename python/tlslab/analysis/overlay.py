@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from tlslab.analysis.compare import EQUIVALENCE, judged_together, may_differ
-from tlslab.analysis.measures import RATIO
+from tlslab.analysis.measures import RATES, RATIO
 from tlslab.analysis.run_facts import run_facts
 from tlslab.analysis.server_side import comparable
 from tlslab.analysis.stats.estimate import p_of_interval
@@ -93,7 +93,10 @@ def overlay(first: Side, second: Side, margin: float = EQUIVALENCE) -> Summary:
         environment=_environment(first, second),
         cells=(),
         excluded=(),
-        comparisons=tuple(comparison for _, _, comparison in ratios),
+        comparisons=(
+            *(comparison for _, _, comparison in ratios),
+            *missing(first.summary, second.summary, pairs),
+        ),
         findings=tuple(_findings(first, second, pairs, ratios)),
         figures=tuple(_figures(first, second, pairs)),
         tables=tuple(
@@ -152,10 +155,66 @@ def _rank(name: str) -> int:
     return _SHOWN.index(name) if name in _SHOWN else len(_SHOWN)
 
 
+def missing(first: Summary, second: Summary, pairs: Sequence[Pair]) -> Iterator[Comparison]:
+    """What one run alone has a value of, or neither though not both say `unsupported`.
+
+    Without a ratio, so that neither a gate nor a reader takes the cell for one that did not change.
+    Of a cell in one run only, and of one without any value, the rate that the runs are judged by.
+    """
+    rate = _rate(first, second)
+    for pair in pairs:
+        if pair.first.verdict == pair.second.verdict == "unsupported":
+            continue
+        for name in _SHOWN:
+            has = [_has(cell, name) for cell in (pair.first, pair.second)]
+            if not all(has) and (any(has) or name == rate):
+                yield _missing(pair.first, pair.second, name)
+    paired = {id(cell) for pair in pairs for cell in (pair.first, pair.second)}
+    for cell in first.cells:
+        if id(cell) not in paired and _has(cell, rate):
+            yield _missing(cell, None, rate)
+    for cell in second.cells:
+        if id(cell) not in paired and _has(cell, rate):
+            yield _missing(None, cell, rate)
+
+
+def _rate(first: Summary, second: Summary) -> str:
+    """The rate of the runs' kind, by which a gate judges them."""
+    found = {name for run in (first, second) for cell in run.cells for name in cell.estimates}
+    return next((name for name in RATES if name in found), RATES[1])
+
+
+def _has(cell: CellSummary, name: str) -> bool:
+    return name in cell.estimates and cell.estimates[name].value > 0
+
+
+def _missing(first: CellSummary | None, second: CellSummary | None, name: str) -> Comparison:
+    reasons = [
+        f"the {side} run has no {'such cell' if cell is None else f'value ({cell.verdict})'}"
+        for side, cell in (("first", first), ("second", second))
+        if cell is None or not _has(cell, name)
+    ]
+    return Comparison(
+        baseline="" if first is None else first.key,
+        candidate="" if second is None else second.key,
+        estimate=name,
+        ratio=0.0,
+        low=None,
+        high=None,
+        n=0,
+        method=" and ".join(reasons),
+        verdict="cannot_tell",
+    )
+
+
 def _compare(pair: Pair, name: str, first: Estimate, second: Estimate) -> Comparison:
     ratio = ratio_estimate(second, first)
     usable = all(c.verdict in ("valid", "at_least") for c in (pair.first, pair.second))
-    bounded = name.endswith("_per_s") and "at_least" in (pair.first.verdict, pair.second.verdict)
+    bounded = any(
+        (name.endswith("_per_s") and cell.verdict == "at_least")
+        or name in (*cell.lower_bounds, *cell.unsaturated)
+        for cell in (pair.first, pair.second)
+    )
     return Comparison(
         baseline=pair.first.key,
         candidate=pair.second.key,

@@ -19,12 +19,13 @@ def gate_lines(found: Gate) -> Iterator[str]:
     for each in sorted(found.ratios, key=lambda each: (order.index(each.verdict), -each.high)):
         yield f"gate: {_line(each)}"
     for bare in found.undecided:
-        yield f"gate: {_where(bare)}: no interval, cannot tell"
+        reason = "no interval" if bare.n else bare.method
+        yield f"gate: {_where(bare)}: {reason}: cannot tell"
 
 
 def _where(found: Comparison) -> str:
     """The cell and the estimate, in words."""
-    levels = (part.partition("=") for part in found.candidate.split(","))
+    levels = (part.partition("=") for part in (found.candidate or found.baseline).split(","))
     return f"{cell_label({name: level for name, _, level in levels})}, {found.estimate}"
 
 

@@ -125,6 +125,9 @@ class Comparison:
     `low` and `high` are the 95 % interval of this ratio alone. `p` is the p-value of its difference
     from 1, `adjusted_p` that among all ratios of the table, which decides the verdict. `may_differ`
     is the largest difference that the interval leaves open, as a share (0.03: 3 % either way).
+
+    With `n` 0 there is no ratio (it is 0): a side has no value. `method` says why, and a side that
+    has no such cell has an empty key.
     """
 
     baseline: str
