@@ -2,7 +2,8 @@
 
 The runs are independent: no block of one belongs to a block of the other. The interval of a ratio
 is put together from the intervals of both sides (MOVER: Zou and Donner 2008, "Construction of
-confidence limits about effect measures"), on logarithms.
+confidence limits about effect measures"), on logarithms. Its p-value is Welch's
+(stats.estimate.spread_of_ratio).
 """
 
 import math
@@ -13,7 +14,7 @@ from tlslab.analysis.compare import EQUIVALENCE, judged_together, may_differ
 from tlslab.analysis.measures import RATES, RATIO
 from tlslab.analysis.run_facts import run_facts
 from tlslab.analysis.server_side import comparable
-from tlslab.analysis.stats.estimate import p_of_interval
+from tlslab.analysis.stats.estimate import spread_of_ratio
 from tlslab.model.errors import UsageError
 from tlslab.model.estimate import Estimate
 from tlslab.model.figure import DataTable, Figure, Mark, Series, TableCell
@@ -208,25 +209,39 @@ def _missing(first: CellSummary | None, second: CellSummary | None, name: str) -
 
 
 def _compare(pair: Pair, name: str, first: Estimate, second: Estimate) -> Comparison:
-    ratio = ratio_estimate(second, first)
     usable = all(c.verdict in ("valid", "at_least") for c in (pair.first, pair.second))
     bounded = any(
         (name.endswith("_per_s") and cell.verdict == "at_least")
         or name in (*cell.lower_bounds, *cell.unsaturated)
         for cell in (pair.first, pair.second)
     )
-    return Comparison(
+    found = independent(name, first, second)
+    return replace(
+        found,
         baseline=pair.first.key,
         candidate=pair.second.key,
+        verdict="cannot_tell" if usable and not bounded else "not_comparable",
+    )
+
+
+def independent(name: str, first: Estimate, second: Estimate) -> Comparison:
+    """Second over first, two estimates of which neither knows the other; without a verdict yet."""
+    ratio = ratio_estimate(second, first)
+    spread = spread_of_ratio(first, second)
+    return Comparison(
+        baseline="",
+        candidate="",
         estimate=name,
         ratio=ratio.value,
         low=ratio.low,
         high=ratio.high,
         n=ratio.n,
         method=METHOD,
-        verdict="cannot_tell" if usable and not bounded else "not_comparable",
-        p=_p_value(ratio),
+        verdict="cannot_tell",
+        p=None if spread is None else spread.p_value(math.log(ratio.value)),
         may_differ=may_differ(ratio.low, ratio.high),
+        error=None if spread is None else spread.error,
+        degrees=None if spread is None else spread.degrees,
     )
 
 
@@ -242,12 +257,6 @@ def ratio_estimate(above: Estimate, below: Estimate) -> Estimate:
     low = x - y - math.hypot(x - x_low, y_high - y)
     high = x - y + math.hypot(x_high - x, y - y_low)
     return Estimate(value, math.exp(low), math.exp(high), n, RATIO, METHOD)
-
-
-def _p_value(ratio: Estimate) -> float | None:
-    if ratio.low is None or ratio.high is None:
-        return None
-    return p_of_interval(math.log(ratio.value), math.log(ratio.low), math.log(ratio.high))
 
 
 def _ratio_table(first: Side, second: Side, ratios: Sequence[Ratio]) -> DataTable:
