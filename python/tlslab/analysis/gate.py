@@ -16,6 +16,7 @@ from tlslab.analysis.compare import is_amount, more_is_faster
 from tlslab.analysis.measures import RATES
 from tlslab.analysis.stats.estimate import Spread
 from tlslab.analysis.stats.families import LEVEL, holm
+from tlslab.analysis.stats.power import needed_effect
 from tlslab.model.finding import Comparison
 
 GateVerdict = Literal["slower", "passed", "cannot_tell"]
@@ -25,7 +26,8 @@ GateVerdict = Literal["slower", "passed", "cannot_tell"]
 class Gated:
     """A gated ratio: how many times slower B is, its one-sided 95 % bounds, and its verdict.
 
-    `findable` is the smallest slowdown, as a share, that this run would have established.
+    `findable` is the slowdown, as a share, that 9 of 10 such runs establish, whatever the other
+    ratios do.
     """
 
     comparison: Comparison
@@ -57,7 +59,7 @@ def gate(comparisons: Sequence[Comparison], limit: float, estimates: Sequence[st
     allowed = math.log1p(limit)
     adjusted = holm([spread.beyond(centre - allowed) for _, (centre, spread) in known])
     ratios = tuple(
-        _gated(each, centre, spread, limit, p)
+        _gated(each, centre, spread, limit, p, LEVEL / len(known))
         for (each, (centre, spread)), p in zip(known, adjusted, strict=True)
     )
     undecided = tuple(each for each in chosen if _slowdown(each) is None)
@@ -85,7 +87,10 @@ def _slowdown(found: Comparison) -> tuple[float, Spread] | None:
     return (-centre if falls else centre), Spread(found.error, found.degrees)
 
 
-def _gated(found: Comparison, centre: float, spread: Spread, limit: float, p: float) -> Gated:
+def _gated(
+    found: Comparison, centre: float, spread: Spread, limit: float, p: float, level: float
+) -> Gated:
+    """`p` is adjusted for the family, `level` the one at which its first ratio is established."""
     allowed = math.log1p(limit)
     half = spread.quantile(1 - LEVEL) * spread.error
     verdict: GateVerdict = "cannot_tell"
@@ -93,6 +98,7 @@ def _gated(found: Comparison, centre: float, spread: Spread, limit: float, p: fl
         verdict = "slower"
     elif centre + half < allowed:
         verdict = "passed"
-    findable = math.expm1(allowed + half)
+    needed = needed_effect(spread.quantile(1 - level), spread.degrees)
+    findable = math.expm1(allowed + needed * spread.error)
     low, high = math.exp(centre - half), math.exp(centre + half)
     return Gated(found, math.exp(centre), low, high, verdict, findable)
