@@ -68,11 +68,12 @@ def gated(
             },
             capture_output=True,
             text=True,
-            timeout=600 if blocks > BLOCKS else 240,
+            timeout=600,
             check=False,
         )
 
 
+@pytest.mark.timeout(660)
 def test_two_servers_of_the_same_version_pass(tmp_path: Path) -> None:
     ended = gated(tmp_path)
     assert ended.returncode == 0, ended.stdout + ended.stderr
