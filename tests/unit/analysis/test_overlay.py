@@ -1,6 +1,7 @@
 """Two runs laid over each other: ratios that are known must come out."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -93,7 +94,7 @@ def _base() -> Summary:
     return summarise(made_run(World(noise=0.005), experiment=experiment))
 
 
-def with_dead(summary: Summary, change: dict[str, object]) -> Summary:
+def with_dead(summary: Summary, change: dict[str, Any]) -> Summary:
     """The run with another summary of the cell of P-256."""
     cells = [
         replace(cell, **change) if cell.factors["group"] == DEAD else cell for cell in summary.cells
@@ -107,13 +108,13 @@ def gated(first: Summary, second: Summary) -> tuple[str, list[Comparison]]:
     return found.verdict, list(found.undecided)
 
 
-FAILED: dict[str, object] = {"verdict": "failed", "estimates": {}}
-UNSUPPORTED: dict[str, object] = {"verdict": "unsupported", "estimates": {}}
+FAILED: dict[str, Any] = {"verdict": "failed", "estimates": {}}
+UNSUPPORTED: dict[str, Any] = {"verdict": "unsupported", "estimates": {}}
 
 
 @pytest.mark.parametrize("change", [FAILED, UNSUPPORTED])
 def test_a_cell_that_died_in_one_run_keeps_the_gate_open(
-    base: Summary, change: dict[str, object]
+    base: Summary, change: dict[str, Any]
 ) -> None:
     assert gated(base, base) == ("passed", [])
     dead = with_dead(base, change)

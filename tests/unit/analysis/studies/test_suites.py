@@ -239,7 +239,7 @@ def test_bounds_of_tau_hold_that_of_the_true_rates(spread: float, blocks: int) -
         assert found.high is not None
         assert found.low <= found.value <= found.high
         # Of the rate the most is best, of the cost the least.
-        held += found.low <= -tau <= found.high
+        held += bool(found.low <= -tau <= found.high)
     assert held >= 27
 
 
