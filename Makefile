@@ -17,7 +17,7 @@ PROGRESS = $(or $(wildcard $(BIN)/python),$(PYTHON)) scripts/progress.py
 # The programs of Debian's that the studies run.
 STUDIES := nginx apache2 haproxy caddy node softhsm2-util pkcs11-tool ip setpriv taskset tcpdump openssl mvn javac
 
-.PHONY: help setup dev studies-setup dist man demo tomcat java test test-rust test-java test-python test-kills test-pythons fuzz check format schema bench bench-profile bench-instructions bench-validity clean
+.PHONY: help setup dev studies-setup dist man demo tomcat java test test-rust test-java test-python test-kills test-pythons fuzz check format schema bench bench-profile bench-instructions bench-validity bench-coverage clean
 
 help: ## list the tasks
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -146,6 +146,9 @@ bench-instructions: setup ## count instructions under callgrind and compare (2 m
 
 bench-validity: setup ## count false alarms and missed slowdowns, simulated and in real runs (about 40 minutes; REAL=10 makes fewer real runs)
 	$(BIN)/python -m bench.validity $(if $(REAL),--real $(REAL))
+
+bench-coverage: setup ## count how often intervals of 95 % hold what is true, on simulated servers (some minutes)
+	$(BIN)/python -m bench.coverage
 
 clean: ## remove what was built, but not what was measured
 	rm -rf $(VENV) target build python/*.egg-info
