@@ -339,7 +339,7 @@ def _queues() -> Iterator[Row]:
 _HEAD = """\
 # How often does "95 %" hold?
 
-`make bench-coverage` simulates servers and laws whose answers are known, puts their values through
+`make bench-coverage` simulates servers and curves whose answers are known, puts their values through
 the functions that judge real runs, and counts the intervals that hold the answer. The command
 writes this page.
 
@@ -347,7 +347,8 @@ The bar is 95 ± 1.5 %. Bounds that are conservative by their construction may h
 are marked ≥. In brackets: the exact 95 % interval of the share, by the number of simulations. "No
 interval" counts simulations in which the estimator gives none. "Not refuted": the interval of the
 share reaches beyond the bar, so that more simulations would be needed to call it met. Rows that
-take long have a share of the simulations that are asked for: 2,000, or those of `python -m bench.coverage --simulations N`.
+take long have a share of the simulations that are asked for: 2,000, or those of
+`python -m bench.coverage --simulations N`.
 
 | estimator | truth | simulations | no interval | holds | bar |
 |---|---|---|---|---|---|

@@ -12,7 +12,7 @@ Array = npt.NDArray[np.float64]
 # What each trial leaves out from its start, which is an empty server.
 WARM_UP = 500
 
-# A simulation of so many trials is the truth where there is no formula.
+# A simulation of this number of trials is the truth where there is no formula.
 _REFERENCE = 2_000
 
 
