@@ -339,7 +339,7 @@ def _queues() -> Iterator[Row]:
 _HEAD = """\
 # How often does "95 %" hold?
 
-`make bench-coverage` simulates servers and curves whose answers are known, puts their values through
+`make bench-coverage` simulates servers and curves with known answers, puts their values through
 the functions that judge real runs, and counts the intervals that hold the answer. The command
 writes this page.
 
