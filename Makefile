@@ -17,7 +17,7 @@ PROGRESS = $(or $(wildcard $(BIN)/python),$(PYTHON)) scripts/progress.py
 # The programs of Debian's that the studies run.
 STUDIES := nginx apache2 haproxy caddy node softhsm2-util pkcs11-tool ip setpriv taskset tcpdump openssl mvn javac
 
-.PHONY: help setup dev studies-setup dist man demo tomcat java test test-rust test-java test-python test-kills test-pythons fuzz check format schema bench bench-profile bench-instructions bench-validity report-gallery clean
+.PHONY: help setup dev studies-setup dist man demo tomcat java test test-rust test-java test-python test-kills test-pythons fuzz check format schema bench bench-profile bench-instructions bench-validity bench-coverage report-gallery clean
 
 help: ## list the tasks
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -150,6 +150,9 @@ bench-validity: setup ## count false alarms and missed slowdowns, simulated and 
 report-gallery: dev ## pictures of report pages in target/report-gallery (RUNS="DIR..." shows these runs)
 	@scripts/install-debian.sh only chromium
 	$(BIN)/python scripts/report_gallery.py $(RUNS)
+
+bench-coverage: setup ## count how often intervals of 95 % hold what is true, on simulated servers (some minutes)
+	$(BIN)/python -m bench.coverage
 
 clean: ## remove what was built, but not what was measured
 	rm -rf $(VENV) target build python/*.egg-info

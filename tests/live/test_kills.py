@@ -7,6 +7,7 @@ import json
 import os
 import random
 import subprocess
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -24,6 +25,7 @@ LONGEST_S = 1.5
 
 # At every fifth kill a second process asks for the folder while the first is at work on it.
 RIVAL_EVERY = 5
+RIVAL_S = 30
 
 
 def _kill(child: subprocess.Popen[str], folder: Path, draw: random.Random) -> bool:
@@ -47,19 +49,22 @@ def _where(folder: Path) -> list[str]:
 
 
 def _check_rival(tlslab: Tlslab, arguments: list[str]) -> None:
-    """Two processes on one folder: one at most gets it, the other says so in one line."""
+    """Two processes on one folder: one gets it, the other says so in one line."""
     both = [tlslab.start(*arguments, "--resume", "r") for _ in range(2)]
-    refused = 0
-    for child in reversed(both):
-        try:
-            _, said = child.communicate(timeout=2)
-        except subprocess.TimeoutExpired:
+    deadline = time.monotonic() + RIVAL_S
+    while all(child.poll() is None for child in both) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    ended = [child for child in both if child.poll() is not None]
+    said = [child.communicate()[1] for child in ended]
+    for child in both:
+        if child not in ended:
             child.kill()
             child.communicate()
-            continue
-        errors = [line for line in said.splitlines() if line.startswith("error: ")]
-        refused += child.returncode == 3 and len(errors) == 1 and "is at work" in errors[0]
-    assert refused <= 1
+    assert len(ended) == 1, f"neither or both ended: {said}"
+    errors = [line for line in said[0].splitlines() if line.startswith("error: ")]
+    assert ended[0].returncode == 3
+    assert len(errors) == 1
+    assert "is at work" in errors[0]
 
 
 @pytest.mark.timeout(180 + 12 * KILLS)

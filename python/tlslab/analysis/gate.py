@@ -3,30 +3,31 @@
 Of each ratio the slowdown is taken: how many times slower, whatever its estimate. A slowdown beyond
 the limit is established by a one-sided test at 5 % over the family of all gated ratios (Holm); it
 is excluded when each ratio's own one-sided 95 % bound lies below the limit (all must, so that no
-adjustment is needed: Berger 1982, intersection-union tests).
+adjustment is needed: Berger 1982, intersection-union tests). Both by Student's t with the degrees
+of freedom of the ratio's error.
 """
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import NormalDist
 from typing import Literal
 
 from tlslab.analysis.compare import is_amount, more_is_faster
+from tlslab.analysis.measures import RATES
+from tlslab.analysis.stats.estimate import Spread
 from tlslab.analysis.stats.families import LEVEL, holm
+from tlslab.analysis.stats.power import needed_effect
 from tlslab.model.finding import Comparison
 
 GateVerdict = Literal["slower", "passed", "cannot_tell"]
-
-# The rates of the kinds of experiment, of which a run has one: what a gate looks at by itself.
-RATES = ("capacity_connections_per_s", "connections_per_s", "requests_per_s")
 
 
 @dataclass(frozen=True)
 class Gated:
     """A gated ratio: how many times slower B is, its one-sided 95 % bounds, and its verdict.
 
-    `findable` is the smallest slowdown, as a share, that this run would have established.
+    `findable` is the slowdown, as a share, that 9 of 10 such runs establish, whatever the other
+    ratios do.
     """
 
     comparison: Comparison
@@ -39,7 +40,7 @@ class Gated:
 
 @dataclass(frozen=True)
 class Gate:
-    """The verdict over all gated ratios; those without an interval are `undecided`."""
+    """The verdict over all gated ratios; `undecided` are those without an interval or a ratio."""
 
     verdict: GateVerdict
     limit: float
@@ -55,9 +56,10 @@ def gate(comparisons: Sequence[Comparison], limit: float, estimates: Sequence[st
     named = estimates or _rate_of(comparisons)
     chosen = [each for each in comparisons if each.estimate in named]
     known = [(each, found) for each in chosen if (found := _slowdown(each)) is not None]
-    adjusted = holm([_p_beyond(centre, spread, limit) for _, (centre, spread) in known])
+    allowed = math.log1p(limit)
+    adjusted = holm([spread.beyond(centre - allowed) for _, (centre, spread) in known])
     ratios = tuple(
-        _gated(each, centre, spread, limit, p)
+        _gated(each, centre, spread, limit, p, LEVEL / len(known))
         for (each, (centre, spread)), p in zip(known, adjusted, strict=True)
     )
     undecided = tuple(each for each in chosen if _slowdown(each) is None)
@@ -74,40 +76,29 @@ def _rate_of(comparisons: Sequence[Comparison]) -> tuple[str, ...]:
     return next(((name,) for name in RATES if name in found), ())
 
 
-# Half of a 95 % interval, and the one-sided bound of 95 %, in standard errors.
-_Z = NormalDist().inv_cdf(0.975)
-_ONE_SIDED = NormalDist().inv_cdf(1 - LEVEL)
-
-
-def _slowdown(found: Comparison) -> tuple[float, float] | None:
-    """The logarithm of how many times slower, and its standard error; None without an interval.
-
-    The error is that of the interval's wider half.
-    """
-    if found.low is None or found.high is None or found.verdict == "not_comparable":
+def _slowdown(found: Comparison) -> tuple[float, Spread] | None:
+    """The logarithm of how many times slower, and its error; None without an interval."""
+    if found.error is None or found.low is None or found.verdict == "not_comparable":
         return None
     centre = math.log(found.ratio)
-    spread = max(math.log(found.high) - centre, centre - math.log(found.low)) / _Z
     falls = more_is_faster(found.estimate) or found.estimate.endswith("_per_s")
     if is_amount(found.estimate):
         falls = False
-    return (-centre if falls else centre), spread
+    return (-centre if falls else centre), Spread(found.error, found.degrees)
 
 
-def _p_beyond(centre: float, spread: float, limit: float) -> float:
-    """The one-sided p-value of a slowdown of no more than the limit."""
-    beyond = centre - math.log1p(limit)
-    if spread <= 0:
-        return 0.0 if beyond > 0 else 1.0
-    return NormalDist().cdf(-beyond / spread)
-
-
-def _gated(found: Comparison, centre: float, spread: float, limit: float, p: float) -> Gated:
-    low, high = centre - _ONE_SIDED * spread, centre + _ONE_SIDED * spread
+def _gated(
+    found: Comparison, centre: float, spread: Spread, limit: float, p: float, level: float
+) -> Gated:
+    """`p` is adjusted for the family, `level` the one at which its first ratio is established."""
+    allowed = math.log1p(limit)
+    half = spread.quantile(1 - LEVEL) * spread.error
     verdict: GateVerdict = "cannot_tell"
     if p <= LEVEL:
         verdict = "slower"
-    elif high < math.log1p(limit):
+    elif centre + half < allowed:
         verdict = "passed"
-    findable = math.expm1(math.log1p(limit) + _ONE_SIDED * spread)
-    return Gated(found, math.exp(centre), math.exp(low), math.exp(high), verdict, findable)
+    needed = needed_effect(spread.quantile(1 - level), spread.degrees)
+    findable = math.expm1(allowed + needed * spread.error)
+    low, high = math.exp(centre - half), math.exp(centre + half)
+    return Gated(found, math.exp(centre), low, high, verdict, findable)

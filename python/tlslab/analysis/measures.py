@@ -13,6 +13,9 @@ BYTE_RATE = "B/s"
 SHARE = "share"
 RATIO = "ratio"
 
+# The rates of the kinds of experiment, of which a run has one: what a gate looks at by itself.
+RATES = ("capacity_connections_per_s", "connections_per_s", "requests_per_s")
+
 UNITS: dict[str, str] = {
     "connections_per_s": RATE,
     "handshakes_per_s": RATE,

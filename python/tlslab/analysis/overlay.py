@@ -2,7 +2,8 @@
 
 The runs are independent: no block of one belongs to a block of the other. The interval of a ratio
 is put together from the intervals of both sides (MOVER: Zou and Donner 2008, "Construction of
-confidence limits about effect measures"), on logarithms.
+confidence limits about effect measures"), on logarithms. Its p-value is Welch's
+(stats.estimate.spread_of_ratio).
 """
 
 import math
@@ -10,11 +11,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from tlslab.analysis.compare import EQUIVALENCE, judged_together, may_differ
-from tlslab.analysis.measures import RATIO
+from tlslab.analysis.measures import RATES, RATIO
 from tlslab.analysis.overlay_answer import answer
 from tlslab.analysis.run_facts import run_facts
 from tlslab.analysis.server_side import comparable
-from tlslab.analysis.stats.estimate import p_of_interval
+from tlslab.analysis.stats.estimate import spread_of_ratio
 from tlslab.model.errors import UsageError
 from tlslab.model.estimate import Estimate
 from tlslab.model.estimates import MICRO, estimate_name, shown
@@ -103,7 +104,10 @@ def overlay(first: Side, second: Side, margin: float = EQUIVALENCE) -> Summary:
         environment=_environment(first, second),
         cells=(),
         excluded=(),
-        comparisons=tuple(comparison for _, _, comparison in ratios),
+        comparisons=(
+            *(comparison for _, _, comparison in ratios),
+            *missing(first.summary, second.summary, pairs),
+        ),
         findings=tuple(_findings(first, second, pairs)),
         figures=drawn,
         tables=tuple(
@@ -182,22 +186,92 @@ def _rank(name: str) -> int:
     return _SHOWN.index(name) if name in _SHOWN else len(_SHOWN)
 
 
-def _compare(pair: Pair, name: str, first: Estimate, second: Estimate) -> Comparison:
-    ratio = ratio_estimate(second, first)
-    usable = all(c.verdict in ("valid", "at_least") for c in (pair.first, pair.second))
-    bounded = name.endswith("_per_s") and "at_least" in (pair.first.verdict, pair.second.verdict)
+def missing(first: Summary, second: Summary, pairs: Sequence[Pair]) -> Iterator[Comparison]:
+    """What one run alone has a value of, or neither though not both say `unsupported`.
+
+    Without a ratio, so that neither a gate nor a reader takes the cell for one that did not change.
+    Of a cell in one run only, and of one without any value, the rate that the runs are judged by.
+    """
+    rate = _rate(first, second)
+    for pair in pairs:
+        if pair.first.verdict == pair.second.verdict == "unsupported":
+            continue
+        for name in _SHOWN:
+            has = [_has(cell, name) for cell in (pair.first, pair.second)]
+            if not all(has) and (any(has) or name == rate):
+                yield _missing(pair.first, pair.second, name)
+    paired = {id(cell) for pair in pairs for cell in (pair.first, pair.second)}
+    for cell in first.cells:
+        if id(cell) not in paired and _has(cell, rate):
+            yield _missing(cell, None, rate)
+    for cell in second.cells:
+        if id(cell) not in paired and _has(cell, rate):
+            yield _missing(None, cell, rate)
+
+
+def _rate(first: Summary, second: Summary) -> str:
+    """The rate of the runs' kind, by which a gate judges them."""
+    found = {name for run in (first, second) for cell in run.cells for name in cell.estimates}
+    return next((name for name in RATES if name in found), RATES[1])
+
+
+def _has(cell: CellSummary, name: str) -> bool:
+    return name in cell.estimates and cell.estimates[name].value > 0
+
+
+def _missing(first: CellSummary | None, second: CellSummary | None, name: str) -> Comparison:
+    reasons = [
+        f"the {side} run has no {'such cell' if cell is None else f'value ({cell.verdict})'}"
+        for side, cell in (("first", first), ("second", second))
+        if cell is None or not _has(cell, name)
+    ]
     return Comparison(
+        baseline="" if first is None else first.key,
+        candidate="" if second is None else second.key,
+        estimate=name,
+        ratio=0.0,
+        low=None,
+        high=None,
+        n=0,
+        method=" and ".join(reasons),
+        verdict="cannot_tell",
+    )
+
+
+def _compare(pair: Pair, name: str, first: Estimate, second: Estimate) -> Comparison:
+    usable = all(c.verdict in ("valid", "at_least") for c in (pair.first, pair.second))
+    bounded = any(
+        (name.endswith("_per_s") and cell.verdict == "at_least")
+        or name in (*cell.lower_bounds, *cell.unsaturated)
+        for cell in (pair.first, pair.second)
+    )
+    found = independent(name, first, second)
+    return replace(
+        found,
         baseline=pair.first.key,
         candidate=pair.second.key,
+        verdict="cannot_tell" if usable and not bounded else "not_comparable",
+    )
+
+
+def independent(name: str, first: Estimate, second: Estimate) -> Comparison:
+    """Second over first, two estimates of which neither knows the other; without a verdict yet."""
+    ratio = ratio_estimate(second, first)
+    spread = spread_of_ratio(first, second)
+    return Comparison(
+        baseline="",
+        candidate="",
         estimate=name,
         ratio=ratio.value,
         low=ratio.low,
         high=ratio.high,
         n=ratio.n,
         method=METHOD,
-        verdict="cannot_tell" if usable and not bounded else "not_comparable",
-        p=_p_value(ratio),
+        verdict="cannot_tell",
+        p=None if spread is None else spread.p_value(math.log(ratio.value)),
         may_differ=may_differ(ratio.low, ratio.high),
+        error=None if spread is None else spread.error,
+        degrees=None if spread is None else spread.degrees,
     )
 
 
@@ -213,12 +287,6 @@ def ratio_estimate(above: Estimate, below: Estimate) -> Estimate:
     low = x - y - math.hypot(x - x_low, y_high - y)
     high = x - y + math.hypot(x_high - x, y - y_low)
     return Estimate(value, math.exp(low), math.exp(high), n, RATIO, METHOD)
-
-
-def _p_value(ratio: Estimate) -> float | None:
-    if ratio.low is None or ratio.high is None:
-        return None
-    return p_of_interval(math.log(ratio.value), math.log(ratio.low), math.log(ratio.high))
 
 
 def _ratio_table(first: Side, second: Side, ratios: Sequence[Ratio]) -> DataTable:

@@ -113,7 +113,7 @@ def _print(summary: Summary, form: Form, as_json: bool) -> None:
 
 def _conclude(summary: Summary) -> int:
     """Prints the reason of the exit code; the exit code."""
-    ratios = summary.comparisons
+    ratios = [each for each in summary.comparisons if each.n]
     if not ratios:
         return conclude("no cell has a value in both runs", EXIT_VERDICT)
     bare = sum(each.verdict == "not_comparable" for each in ratios)

@@ -13,6 +13,8 @@ _WORDS = {
     "cannot_tell": "cannot tell",
 }
 
+_FINDABLE = "is found in 9 of 10 such runs"
+
 
 def gate_lines(found: Gate) -> Iterator[str]:
     """One line for each ratio, the worst first."""
@@ -20,12 +22,13 @@ def gate_lines(found: Gate) -> Iterator[str]:
     for each in sorted(found.ratios, key=lambda each: (order.index(each.verdict), -each.high)):
         yield f"gate: {_line(each)}"
     for bare in found.undecided:
-        yield f"gate: {_where(bare)}: no interval, cannot tell"
+        reason = "no interval" if bare.n else bare.method
+        yield f"gate: {_where(bare)}: {reason}: cannot tell"
 
 
 def _where(found: Comparison) -> str:
     """The cell and the estimate, in words."""
-    levels = (part.partition("=") for part in found.candidate.split(","))
+    levels = (part.partition("=") for part in (found.candidate or found.baseline).split(","))
     return (
         f"{cell_label({name: level for name, _, level in levels})}, {estimate_name(found.estimate)}"
     )
@@ -34,7 +37,7 @@ def _where(found: Comparison) -> str:
 def _line(each: Gated) -> str:
     words = _WORDS[each.verdict]
     if each.verdict == "cannot_tell":
-        words += f": a slowdown of {difference(each.findable)} could have been found"
+        words += f": a slowdown of {difference(each.findable)} {_FINDABLE}"
     return (
         f"{_where(each.comparison)}: {ratio_figure(each.slowdown)} "
         f"times as slow ({ratio_figure(each.low)} to {ratio_figure(each.high)}): {words}"
@@ -54,5 +57,5 @@ def gate_words(found: Gate) -> str:
             f"a slowdown of more than {limit} is excluded in {counted(len(found.ratios), 'ratio')}"
         )
     open_ = [each.findable for each in found.ratios if each.verdict == "cannot_tell"]
-    could = f"; these runs could have found {difference(max(open_))}" if open_ else ""
+    could = f"; a slowdown of {difference(max(open_))} {_FINDABLE}" if open_ else ""
     return f"cannot tell whether a slowdown of more than {limit} is there{could}"

@@ -22,6 +22,7 @@ from tlslab.cli.options import (
     Insecure,
     Status,
     Version,
+    as_seconds,
     complete_experiment,
     complete_target,
 )
@@ -34,7 +35,8 @@ from tlslab.cli.wanted import (
     parse_targets,
     with_targets,
 )
-from tlslab.experiment import load
+from tlslab.experiment import file_kind, load
+from tlslab.lab.budget import MOST, within
 from tlslab.lab.run import Request, Result, execute
 from tlslab.model.errors import UsageError
 from tlslab.model.experiment import Experiment
@@ -83,7 +85,11 @@ Until = Annotated[
 ]
 Budget = Annotated[
     str | None,
-    typer.Option(metavar="TIME", help="End within this time (90s, 10m, 2h), or when settled."),
+    typer.Option(
+        metavar="TIME",
+        help="End within this time (90s, 10m, 2h), or when settled; with a fixed plan as many "
+        "blocks as fit.",
+    ),
 ]
 Seconds = Annotated[
     float | None,
@@ -189,6 +195,8 @@ def command(
         )  # fmt: skip
         wanted = changed(load(experiment, quick), changes)
     request = _request(wanted, options)
+    if budget is not None and file_kind(wanted).why_fixed:
+        request = within(request, as_seconds(budget, "--budget"), blocks or MOST)
     if dry_run:
         raise typer.Exit(dry.show(request, as_json))
     provide(request, yes)

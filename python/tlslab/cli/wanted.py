@@ -57,6 +57,9 @@ def _ending(experiment: Experiment, changes: Changes) -> Experiment:
     until = None if changes.until is None else as_share(changes.until, "--until")
     budget_s = None if changes.budget is None else as_seconds(changes.budget, "--budget")
     experiment = kind.with_stopping(experiment, until, budget_s)
+    if kind.why_fixed:
+        # The number of blocks follows from their length, which the servers decide on (lab.budget).
+        return experiment
     return experiment if changes.blocks is None else replace(experiment, blocks=changes.blocks)
 
 

@@ -76,6 +76,7 @@ class BenchmarkFile(FileKind):
     rules = RULES
     has_server = False
     finds_jdks = True
+    why_fixed = "curve and knee are fitted to all threads of every block"
 
     def read(self, root: Table, changes: Table) -> Mapping[str, Any]:
         """The fields `workload` and `settings` of an experiment."""

@@ -203,6 +203,7 @@ class CapacityFile(FileKind):
 
     tables = ("workload", "capacity")
     rules = RULES
+    why_fixed = "search and maximum end by rules of their own ([capacity.maximum] width)"
 
     def read(self, root: Table, changes: Table) -> Mapping[str, Any]:
         """The workload and the stages."""

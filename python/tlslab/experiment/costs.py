@@ -10,7 +10,6 @@ from tlslab.experiment.short import with_length
 from tlslab.experiment.workload import read_workload, write_workload
 from tlslab.experiment.writing import toml
 from tlslab.model.design import QUANTITIES, Design
-from tlslab.model.errors import UsageError
 from tlslab.model.experiment import COSTS, Experiment
 from tlslab.model.workload import NO_WINDOW
 from tlslab.toml_table import Table
@@ -27,6 +26,7 @@ class CostsFile(FileKind):
     tables = ("workload", "costs")
     rules = COST_RULES
     always_vary = (*QUANTITIES, "key")
+    why_fixed = "the fit of the costs needs every cell in every block"
 
     def read(self, root: Table, changes: Table) -> Mapping[str, Any]:
         """The workload, whose trials have one run, and the combinations."""
@@ -57,15 +57,6 @@ class CostsFile(FileKind):
         work = experiment.workload
         work = replace(work, capacity=with_length(work.capacity, round(seconds * 1000)))
         return replace(experiment, workload=work)
-
-    def with_stopping(
-        self, experiment: Experiment, until: float | None, budget_s: float | None
-    ) -> Experiment:
-        """Refused: the fit needs every cell in every block. Raises UsageError."""
-        raise UsageError(
-            "--until and --budget go with experiments in blocks that compare cells; "
-            "calibrate needs every cell in every block: --blocks N"
-        )
 
 
 def _combinations(table: Table, name: str) -> tuple[dict[str, str], ...]:

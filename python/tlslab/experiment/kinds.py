@@ -20,7 +20,8 @@ class FileKind(ABC):
     `tables` are the names at the root of the file that only this kind has; `[quick]` may repeat
     them. `rules` are its factors, in the order of a cell's key. `has_server`: its cells are run
     against a server. `finds_jdks`: it looks for Java installations itself. `always_vary` are
-    factors that vary in runs that are cut short, too (experiment.short).
+    factors that vary in runs that are cut short, too (experiment.short). `why_fixed`: why its plan
+    is not ended by what it shows; empty where it may be.
     """
 
     tables: ClassVar[tuple[str, ...]]
@@ -28,6 +29,7 @@ class FileKind(ABC):
     has_server: ClassVar[bool] = True
     finds_jdks: ClassVar[bool] = False
     always_vary: ClassVar[tuple[str, ...]] = ()
+    why_fixed: ClassVar[str] = ""
 
     @abstractmethod
     def read(self, root: Table, changes: Table) -> Mapping[str, Any]:
@@ -57,11 +59,16 @@ class FileKind(ABC):
     ) -> Experiment:
         """The experiment ending when its answer is known so well, or after this time.
 
-        Raises UsageError where the kind has no blocks to leave out.
+        Kinds with a fixed plan stay as they are: the budget sets the number of their blocks before
+        the run (lab.budget). Raises UsageError for `until` there.
         """
-        raise UsageError(
-            "--until and --budget go with experiments in blocks: groups, offload, servers, suites"
-        )
+        if until is not None:
+            raise UsageError(
+                f"--until is for experiments that compare cells (groups, offload, servers, "
+                f"suites): {self.why_fixed}",
+                "give --budget TIME, or --blocks N",
+            )
+        return experiment
 
     def with_objective(
         self, experiment: Experiment, objective: str | None, allow_obsolete: bool

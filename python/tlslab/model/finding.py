@@ -126,6 +126,12 @@ class Comparison:
     `low` and `high` are the 95 % interval of this ratio alone. `p` is the p-value of its difference
     from 1, `adjusted_p` that among all ratios of the table, which decides the verdict. `may_differ`
     is the largest difference that the interval leaves open, as a share (0.03: 3 % either way).
+
+    `error` is the standard error of the ratio's logarithm with its `degrees` of freedom (null:
+    without end), where the two sides are of independent runs.
+
+    With `n` 0 there is no ratio (it is 0): a side has no value. `method` says why, and a side that
+    has no such cell has an empty key.
     """
 
     baseline: str
@@ -141,6 +147,8 @@ class Comparison:
     p: float | None = None
     adjusted_p: float | None = None
     may_differ: float | None = None
+    error: float | None = None
+    degrees: float | None = None
 
     @property
     def differs(self) -> bool:

@@ -13,6 +13,7 @@ import numpy as np
 
 from tlslab.model.capacity import CapacityPlan, Stage, Step
 from tlslab.model.experiment import matches
+from tlslab.model.faults import usable
 from tlslab.model.plan import Cell
 from tlslab.model.record import Trial
 from tlslab.model.search import Inconclusive, Level, Next, SearchState, search_state
@@ -82,9 +83,9 @@ def level_of(trial: Trial) -> Level:
 
 
 def maximum_rates(trials: Sequence[Trial]) -> list[float]:
-    """Connections/s of each done trial of the maximum."""
-    runs = [run.record for trial in trials if (run := trial.runs.get("maximum")) is not None]
-    return [r.outcomes.completed / r.seconds for r in runs if r.outcomes.completed and r.seconds]
+    """Connections/s of each trial of the maximum that counts, as the analysis has it."""
+    runs = [trial.runs["maximum"].record for trial in trials if usable(trial, "maximum")]
+    return [run.outcomes.completed / run.seconds for run in runs]
 
 
 def warm_up(plan: CapacityPlan, step: Step, here: Sequence[Trial]) -> Step | None:

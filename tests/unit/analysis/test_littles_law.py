@@ -8,8 +8,8 @@ import numpy.typing as npt
 import pytest
 
 from factories.run import made_run
-from tlslab.analysis.validity import run_faults
 from tlslab.experiment import load, with_levels
+from tlslab.model.faults import run_faults
 from tlslab.model.record import FlightTimes, Outcomes, RunRecord
 
 Array = npt.NDArray[np.float64]

@@ -1,15 +1,20 @@
 """Two runs laid over each other: ratios that are known must come out."""
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
 from factories.capacity import CapacityWorld, made_capacity_run
 from factories.run import SERVER_US, World, made_run
 from tlslab.analysis import summarise
 from tlslab.analysis.capacity import summarise as summarise_capacity
+from tlslab.analysis.gate import gate
 from tlslab.analysis.overlay import Side, overlay, ratio_estimate
+from tlslab.experiment import load, with_levels
 from tlslab.model.errors import UsageError
 from tlslab.model.estimate import Estimate
-from tlslab.model.finding import Summary
+from tlslab.model.finding import CellSummary, Comparison, Summary
 
 
 @pytest.fixture(name="capacity_runs", scope="module")
@@ -112,3 +117,77 @@ def test_what_is_the_same_is_said_once() -> None:
     assert "requests/s" not in measures
     assert "the server's processor time for a new connection, µs" in measures
     assert not any("_" in each for each in measures)
+
+
+RATE = "connections_per_s"
+DEAD = "P-256"
+
+
+@pytest.fixture(name="base", scope="module")
+def _base() -> Summary:
+    few = {"tls": ("1.3",), "key": ("ecdsa-p256",), "group": ("X25519", DEAD)}
+    experiment = replace(with_levels(load("groups"), few), stopping=None, blocks=5)
+    return summarise(made_run(World(noise=0.005), experiment=experiment))
+
+
+def with_dead(summary: Summary, change: dict[str, Any]) -> Summary:
+    """The run with another summary of the cell of P-256."""
+    cells = [
+        replace(cell, **change) if cell.factors["group"] == DEAD else cell for cell in summary.cells
+    ]
+    return replace(summary, cells=tuple(cells))
+
+
+def gated(first: Summary, second: Summary) -> tuple[str, list[Comparison]]:
+    """The verdict of a wide gate, and what keeps it open."""
+    found = gate(overlay(Side("A", first), Side("B", second)).comparisons, 0.2)
+    return found.verdict, list(found.undecided)
+
+
+FAILED: dict[str, Any] = {"verdict": "failed", "estimates": {}}
+UNSUPPORTED: dict[str, Any] = {"verdict": "unsupported", "estimates": {}}
+
+
+@pytest.mark.parametrize("change", [FAILED, UNSUPPORTED])
+def test_a_cell_that_died_in_one_run_keeps_the_gate_open(
+    base: Summary, change: dict[str, Any]
+) -> None:
+    assert gated(base, base) == ("passed", [])
+    dead = with_dead(base, change)
+    for first, second, side in ((base, dead, "second"), (dead, base, "first")):
+        verdict, (bare,) = gated(first, second)
+        assert (verdict, bare.n, bare.verdict) == ("cannot_tell", 0, "cannot_tell")
+        assert bare.method == f"the {side} run has no value ({change['verdict']})"
+        found = overlay(Side("A", first), Side("B", second))
+        assert not any(DEAD in str(row) for table in found.tables for row in table.rows)
+
+
+def test_a_cell_that_failed_in_both_stays_open_one_unsupported_in_both_does_not(
+    base: Summary,
+) -> None:
+    dead, unsupported = with_dead(base, FAILED), with_dead(base, UNSUPPORTED)
+    assert gated(dead, dead)[0] == "cannot_tell"
+    assert gated(unsupported, unsupported) == ("passed", [])
+
+
+def test_a_rate_of_nothing_keeps_the_gate_open(base: Summary) -> None:
+    nothing = Estimate(0.0, 0.0, 0.0, 5, "1/s", "")
+    verdict, (bare,) = gated(base, with_dead(base, {"estimates": {RATE: nothing}}))
+    assert (verdict, bare.n) == ("cannot_tell", 0)
+
+
+def test_a_cell_of_one_run_alone_keeps_the_gate_open(base: Summary) -> None:
+    def lives(cell: CellSummary) -> bool:
+        return cell.factors["group"] != DEAD
+
+    fewer = replace(base, cells=tuple(filter(lives, base.cells)))
+    for first, second, side in ((base, fewer, "second"), (fewer, base, "first")):
+        verdict, (bare,) = gated(first, second)
+        assert (verdict, bare.method) == ("cannot_tell", f"the {side} run has no such cell")
+
+
+@pytest.mark.parametrize("name", ["lower_bounds", "unsaturated"])
+def test_a_rate_that_is_no_more_than_a_bound_keeps_the_gate_open(base: Summary, name: str) -> None:
+    """The generator was the limit, or nothing was: the ratio is not one of the servers."""
+    verdict, (bare,) = gated(base, with_dead(base, {name: (RATE,)}))
+    assert (verdict, bare.verdict, bare.n > 0) == ("cannot_tell", "not_comparable", True)

@@ -1,6 +1,7 @@
 """`tlslab compare --gate`: its exit codes and what it says."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -51,7 +52,27 @@ def test_a_gate_ends_by_what_is_established(
     assert (ended, words in said) == (code, True), said
     assert "gate: TLS 1.3, ECDSA P-256, P-256, new connections/s" in said
     if code == 4:
-        assert "these runs could have found" in said
+        assert "is found in 9 of 10 such runs" in said
+
+
+def test_a_cell_that_failed_in_the_second_run_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    experiment = with_levels(load("groups"), FEW)
+    costs = dict.fromkeys(SERVER_US, 250.0)
+    a = written(
+        tmp_path / "a", made_run(World(server_us=costs, noise=0.005), experiment=experiment)
+    )
+    world = World(server_us=costs, noise=0.005, seed=2)
+    run_b = made_run(world, experiment=experiment)
+    trials = tuple(
+        replace(trial, status="failed", runs={}) if trial.factors["group"] == "P-256" else trial
+        for trial in run_b.trials
+    )
+    b = written(tmp_path / "b", replace(run_b, trials=trials))
+    assert run(["compare", str(a), str(b), "--gate", "10%"]) == 4
+    said = capsys.readouterr().err
+    assert "P-256, connections_per_s: the second run has no value (failed): cannot tell" in said
 
 
 def test_a_cost_can_be_gated_where_the_rate_is_not(

@@ -13,7 +13,8 @@ from tlslab.analysis import summarise
 from tlslab.cli import ending
 from tlslab.cli.wanted import Changes, changed, parse_targets
 from tlslab.cli.words import duration
-from tlslab.experiment import dumps, load, loads
+from tlslab.experiment import dumps, file_kind, load, loads
+from tlslab.lab.budget import within
 from tlslab.lab.request import Request
 from tlslab.lab.run import foresee
 from tlslab.lab.specs import Aim, preflight_spec, run_spec
@@ -37,6 +38,32 @@ def test_blocks_are_passes_over_all_cells() -> None:
     assert (plan.maximum.trials, plan.open_loop.trials) == (9, 9)
     assert plan.maximum.most >= 9
     assert dumps(loads(dumps(with_options("capacity", Changes(blocks=9))), "x"))
+
+
+FIXED = ("calibrate", "capacity", "runtimes", "concurrency")
+
+
+@pytest.mark.parametrize("name", FIXED)
+def test_an_end_by_the_answer_is_refused_with_the_reason(name: str) -> None:
+    with pytest.raises(UsageError, match="--until is for experiments that compare") as refused:
+        with_options(name, Changes(until="2%"))
+    assert file_kind(load(name)).why_fixed in refused.value.message
+
+
+@pytest.mark.parametrize("name", ["calibrate", "capacity"])
+def test_a_budget_is_as_many_blocks_as_fit(name: str) -> None:
+    request = Request(with_options(name, Changes(budget="1h")), ("reference",), ("tlslab",), seed=1)
+
+    def seconds(blocks: int) -> float:
+        kind = file_kind(request.experiment)
+        return foresee(
+            replace(request, experiment=kind.with_blocks(request.experiment, blocks))
+        ).seconds
+
+    assert foresee(within(request, seconds(3) + 0.1)).seconds == pytest.approx(seconds(3))
+    assert foresee(within(request, 1e6, 4)).seconds == pytest.approx(seconds(4))
+    with pytest.raises(UsageError, match="--budget: two blocks take about"):
+        within(request, seconds(2) - 1)
 
 
 def test_seconds_are_the_length_of_each_measurement_and_of_no_warm_up() -> None:

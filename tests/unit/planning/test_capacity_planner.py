@@ -7,6 +7,7 @@ import pytest
 
 from factories.capacity import FIFTHS, WINDOW, CapacityWorld, drive, log_mean, made_cell, made_plan
 from tlslab.model.capacity import Obsolete, Step, ValidationRules, WarmUpRules
+from tlslab.model.faults import usable
 from tlslab.model.search import Converged
 from tlslab.planning.capacity import (
     left,
@@ -64,6 +65,22 @@ def test_a_wide_interval_asks_for_more_trials_up_to_the_cap() -> None:
     plan = replace(plan, search=replace(plan.search, step=0.5))
     trials = drive(plan, world)
     assert 3 < len(maximum_rates(trials)) <= 6
+
+
+def test_a_repetition_that_the_analysis_drops_counts_for_nothing() -> None:
+    """One in a hundred connections failed: it was tried, and neither side takes its rate."""
+    trials = drive(made_plan(), CapacityWorld())
+    number = next(i for i, trial in enumerate(trials) if "maximum" in trial.runs)
+    run = trials[number].runs["maximum"]
+    outcomes = run.record.outcomes
+    failed = {"reset": outcomes.completed // 100}
+    more = outcomes.attempts + failed["reset"]
+    broken = replace(run.record, outcomes=replace(outcomes, attempts=more, failed=failed))
+    faulty = replace(trials[number], runs={"maximum": replace(run, record=broken)})
+    changed = [*trials[:number], faulty, *trials[number + 1 :]]
+    assert not usable(faulty, "maximum")
+    assert len(maximum_rates(changed)) == len(maximum_rates(trials)) - 1
+    assert len(progress_of(made_plan(), changed).of("maximum")) == len(maximum_rates(trials))
 
 
 def test_an_interrupted_cell_goes_on_where_it_was() -> None:

@@ -13,9 +13,10 @@ from tlslab.analysis.series import cpu_over_time
 from tlslab.analysis.server_side import widened
 from tlslab.analysis.stats.estimate import two_stage_estimate
 from tlslab.analysis.stats.latency import Distribution, quantiles
-from tlslab.analysis.validity import SATURATED, run_faults, run_warnings
+from tlslab.analysis.validity import SATURATED, run_warnings
 from tlslab.model.capacity import CapacityPlan, Stage
 from tlslab.model.estimate import Estimate
+from tlslab.model.faults import run_faults, usable
 from tlslab.model.finding import CellSummary, CellVerdict, Note
 from tlslab.model.plan import Cell
 from tlslab.model.record import CountedFacts, Facts, Trial
@@ -92,9 +93,9 @@ def measure(
     levels = pooled(_level(trial) for trial in searched)
     search = search_state((_level(trial) for trial in searched), plan.search)
     maxima = [t for t in trials if t.factors.get("stage") == "maximum"]
-    usable = [t for t in maxima if "maximum" in t.runs and not list(_faults(t))]
+    counted_in = [t for t in maxima if usable(t, "maximum")]
     values: dict[str, dict[int, float]] = {}
-    for trial in usable:
+    for trial in counted_in:
         run = trial.runs["maximum"]
         for name, value in loading_values(run, processors.server_count).items():
             values.setdefault(name, {})[int(trial.factors["repetition"])] = value
@@ -105,22 +106,22 @@ def measure(
         for name, unit in UNITS.items()
         if name in values
     }
-    times, missing = _times(usable, points)
+    times, missing = _times(counted_in, points)
     kept = _capacity(plan, points)
     if kept is not None:
         estimates["capacity_connections_per_s"] = kept.load
-    verdict, reasons = _judge(trials, maxima, usable, search, shared)
-    reasons = (*reasons, *_disturbances(usable, processors))
+    verdict, reasons = _judge(trials, maxima, counted_in, search, shared)
+    reasons = (*reasons, *_disturbances(counted_in, processors))
     records = [run.record for trial in trials for run in trial.runs.values()]
     summary = CellSummary(
         key=cell.key,
         factors=dict(cell.factors),
         verdict=verdict,
         reasons=reasons,
-        trials=len(usable),
-        estimates={**widened(estimates, usable), **times},
+        trials=len(counted_in),
+        estimates={**widened(estimates, counted_in), **times},
         not_measurable=missing,
-        cpu_over_time=cpu_over_time(usable, "maximum", len(processors.server) or None),
+        cpu_over_time=cpu_over_time(counted_in, "maximum", len(processors.server) or None),
         backend=records[0].backend if records else None,
         negotiated=_negotiated([facts for record in records for facts in record.facts]),
     )

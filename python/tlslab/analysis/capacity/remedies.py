@@ -8,8 +8,9 @@ from tlslab.analysis.capacity.cells import CapacityCell
 from tlslab.analysis.compare import paired_logs
 from tlslab.analysis.measures import MICROSECONDS, RATE, RATIO, client_busy
 from tlslab.analysis.stats.estimate import estimate, mean_interval
-from tlslab.analysis.validity import SATURATED, run_faults
+from tlslab.analysis.validity import SATURATED
 from tlslab.model.estimate import Estimate
+from tlslab.model.faults import usable
 from tlslab.model.record import TrialRun
 
 
@@ -36,7 +37,7 @@ def remedies(cell: CapacityCell) -> list[Remedy]:
     runs: dict[tuple[str, float], dict[int, TrialRun]] = {}
     for trial in cell.of("remedy"):
         run = trial.runs.get("remedy")
-        if run is None or list(run_faults("remedy", run.record)):
+        if run is None or not usable(trial, "remedy"):
             continue
         setting = _setting(trial.factors)
         runs.setdefault(setting, {})[int(trial.factors["repetition"])] = run

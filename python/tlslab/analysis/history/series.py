@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from tlslab.analysis.gate import RATES
+from tlslab.analysis.measures import RATES
 from tlslab.analysis.overlay import WARNING
 from tlslab.model.errors import StoreError
 from tlslab.model.finding import CellSummary, Summary

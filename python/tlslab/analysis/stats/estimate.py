@@ -14,7 +14,9 @@ Where the number of values depended on the values (`anytime`), the interval is a
 """
 
 import math
+import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -30,6 +32,10 @@ BOOTSTRAP_MIN_N = 8
 
 # The unit of shares of a whole (analysis.measures).
 _SHARE = "share"
+# How the methods begin or say what the degrees of freedom of an interval are.
+SEQUENCE = "confidence sequence"
+_BY_FIRST = "by the spread of the first {}"
+_FIRST = re.compile(_BY_FIRST.format(r"(\d+)"))
 
 _RESAMPLES = 4_999
 
@@ -82,7 +88,7 @@ def two_stage_estimate(values: Sequence[float], unit: str, first: int) -> Estima
         return estimate(values, unit)
     centre, n = float(np.log(values).mean()), len(values)
     half = half_width(values[:first], n)
-    method = f"Student t on log values, 95 %, by the spread of the first {first} (Stein 1945)"
+    method = f"Student t on log values, 95 %, {_BY_FIRST.format(first)} (Stein 1945)"
     low, high = math.exp(centre - half), math.exp(centre + half)
     return Estimate(math.exp(centre), low, high, n, unit, method)
 
@@ -101,7 +107,7 @@ def mean_interval(
         return centre, (centre, centre), "all trials gave the same value"
     if anytime:
         found = sequence.mean_interval(data, 1 - CONFIDENCE)
-        return centre, found, f"confidence sequence (Student t) on {scale}, 95 % at any time"
+        return centre, found, f"{SEQUENCE} (Student t) on {scale}, 95 % at any time"
     student = _student(data)
     if n < BOOTSTRAP_MIN_N:
         return centre, student, f"Student t on {scale}, 95 %: too few trials for a bootstrap"
@@ -128,17 +134,77 @@ def p_value(data: Array, anytime: bool = False) -> float | None:
     return float(2 * scipy.stats.t.sf(abs(centre) / (spread / math.sqrt(n)), n - 1))
 
 
-def p_of_interval(value: float, low: float, high: float) -> float:
-    """The p-value against 0 of a value of which only the 95 % interval is known.
+@dataclass(frozen=True)
+class Spread:
+    """The standard error of a logarithm, and the degrees of freedom of that error.
 
-    Altman and Bland 2011, "How to obtain the P value from a confidence interval", BMJ 343:d2304;
-    by the half of the interval that lies towards 0.
+    `degrees` is None where they are without end: the quotient is then taken for a normal one.
     """
-    half = value - low if value > 0 else high - value
-    if half <= 0:
-        return 1.0 if value == 0 else 0.0
-    z = float(scipy.stats.norm.ppf((1 + CONFIDENCE) / 2))
-    return float(2 * scipy.stats.norm.sf(abs(value) * z / half))
+
+    error: float
+    degrees: float | None
+
+    def quantile(self, share: float) -> float:
+        """Of the quotient of deviation and error: Student's t, or the normal one."""
+        return float(scipy.stats.t.ppf(share, self._degrees))
+
+    def beyond(self, deviation: float) -> float:
+        """How likely a deviation of so much or more, in one direction, is."""
+        if self.error <= 0:
+            return 0.0 if deviation > 0 else 1.0
+        return float(scipy.stats.t.sf(deviation / self.error, self._degrees))
+
+    def p_value(self, deviation: float) -> float:
+        """How likely a deviation of so much or more, in either direction, is."""
+        return min(1.0, 2 * self.beyond(abs(deviation)))
+
+    @property
+    def _degrees(self) -> float:
+        return math.inf if self.degrees is None else self.degrees
+
+
+def spread_of_ratio(first: Estimate, second: Estimate) -> Spread | None:
+    """That of the ratio of two independent estimates; None where one has no interval.
+
+    The variances of the logarithms are added, their degrees of freedom are Welch's (1947, "The
+    generalization of Student's problem when several different population variances are involved",
+    Biometrika 34) by Satterthwaite's approximation (1946, Biometrics Bulletin 2).
+    """
+    one, other = _spread(first), _spread(second)
+    if one is None or other is None:
+        return None
+    variances = one.error**2, other.error**2
+    parts = sum(
+        variance**2 / each.degrees
+        for variance, each in zip(variances, (one, other), strict=True)
+        if each.degrees is not None
+    )
+    whole = sum(variances)
+    return Spread(math.sqrt(whole), whole**2 / parts if parts > 0 else None)
+
+
+def _spread(found: Estimate) -> Spread | None:
+    """That of an estimate's logarithm: half its interval, the wider one, over its quantile."""
+    if found.low is None or found.high is None or min(found.low, found.value) <= 0:
+        return None
+    half = max(math.log(found.high / found.value), math.log(found.value / found.low))
+    degrees = _degrees(found)
+    return Spread(half / Spread(0.0, degrees).quantile((1 + CONFIDENCE) / 2), degrees)
+
+
+def _degrees(found: Estimate) -> float | None:
+    """Those of an estimate's error; None for a confidence sequence.
+
+    Its interval is so much wider than Student's that the normal tail holds: of 2,000 simulated
+    families of 150 ratios of equal runs, 0.25 % had a false difference with three blocks, none with
+    five.
+    """
+    if found.method.startswith(SEQUENCE):
+        return None
+    first = _FIRST.search(found.method)
+    values = found.n if first is None else int(first[1])
+    # Of one trial the interval is that of its many values.
+    return values - 1 if values > 1 else None
 
 
 def _student(data: Array) -> Interval:
@@ -146,6 +212,7 @@ def _student(data: Array) -> Interval:
     return float(data.mean()) - half, float(data.mean()) + half
 
 
+@lru_cache(maxsize=1_000)
 def _critical(n: int) -> float:
     return float(scipy.stats.t.ppf((1 + CONFIDENCE) / 2, n - 1))
 

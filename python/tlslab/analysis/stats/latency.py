@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+import scipy
 from hdrh.histogram import HdrHistogram
 
-from tlslab.analysis.stats.estimate import mean_interval
+from tlslab.analysis.stats.estimate import CONFIDENCE, mean_interval
 from tlslab.model.estimate import Estimate
 from tlslab.model.record import Trial
 
@@ -135,13 +136,34 @@ def _estimate(whole: Distribution, parts: Sequence[Distribution], p: float) -> E
 
     Order statistics alone would take each connection for independent of its neighbours in a queue.
     """
+    value = whole.quantile(p)
     low, high = (whole.at_rank(rank) for rank in rank_interval(whole.n, p))
     method = f"merged histograms; order statistics over {whole.n} values, 95 %"
-    if len(parts) >= 2 and min(part.n for part in parts) >= needed_n(p):
-        logs = np.log([part.quantile(p) for part in parts])
-        _, between, _ = mean_interval(logs, "log values")
-        if between is not None:
-            low, high = min(low, math.exp(between[0])), max(high, math.exp(between[1]))
-            method += f", or the interval over {len(parts)} trials where it is wider"
-    value = whole.quantile(p)
+    if len(parts) >= 2:
+        ranks = _ranks_over_trials(value, parts, p)
+        low, high = min(low, whole.at_rank(ranks[0])), max(high, whole.at_rank(ranks[1]))
+        method += f", or by the scatter of {len(parts)} trials where that is wider"
+        if min(part.n for part in parts) >= needed_n(p):
+            logs = np.log([part.quantile(p) for part in parts])
+            _, between, _ = mean_interval(logs, "log values")
+            if between is not None:
+                low, high = min(low, math.exp(between[0])), max(high, math.exp(between[1]))
     return Estimate(value, min(low, value), max(high, value), len(parts), "ms", method)
+
+
+def _ranks_over_trials(value: float, parts: Sequence[Distribution], p: float) -> tuple[int, int]:
+    """The ranks between which the quantile lies with 95 %, each trial being one observation.
+
+    Woodruff 1952, "Confidence intervals for medians and other position measures", Journal of the
+    American Statistical Association 47: the interval of the share of values up to the estimate,
+    with trials as clusters, is turned into ranks. A long queue makes many late connections in one
+    trial and none in another: the values' number says nothing of that.
+    """
+    sizes = np.array([part.n for part in parts], dtype=np.float64)
+    below = np.array([int(part.counts[part.values <= value].sum()) for part in parts])
+    beyond = (below - below.sum() / sizes.sum() * sizes) / sizes.mean()
+    count = len(parts)
+    t = float(scipy.stats.t.ppf((1 + CONFIDENCE) / 2, count - 1))
+    half = t * float(beyond.std(ddof=1)) / math.sqrt(count)
+    n = int(sizes.sum())
+    return max(1, math.floor(n * (p - half))), min(n, math.ceil(n * (p + half)) + 1)

@@ -20,11 +20,20 @@ def detectable(noise: float, n: int) -> float:
     if n < 2:
         raise ValueError(f"{n} values have no test")
     critical = float(scipy.stats.t.ppf((1 + CONFIDENCE) / 2, n - 1))
+    return math.expm1(needed_effect(critical, n - 1) * noise / math.sqrt(n))
+
+
+def needed_effect(critical: float, degrees: float | None) -> float:
+    """The effect, in standard errors, whose t exceeds `critical` 9 times in 10.
+
+    `degrees` of freedom of the error; None where they are without end.
+    """
+    if degrees is None:
+        return critical + float(scipy.stats.norm.ppf(POWER))
 
     def missing(effect: float) -> float:
         # In the right direction: the other tail finds something, but not this.
-        return float(scipy.stats.nct.sf(critical, n - 1, effect)) - POWER
+        return float(scipy.stats.nct.sf(critical, degrees, effect)) - POWER
 
     # Finding it 9 times in 10 takes an effect of little more than both quantiles together.
-    effect = float(scipy.optimize.brentq(missing, 0.0, 3 * critical + 5))
-    return math.expm1(effect * noise / math.sqrt(n))
+    return float(scipy.optimize.brentq(missing, 0.0, 3 * critical + 5))

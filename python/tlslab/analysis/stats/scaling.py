@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 
-from tlslab.analysis.stats.estimate import CONFIDENCE, Array, estimate, mean_interval
+from tlslab.analysis.stats.estimate import CONFIDENCE, Array, estimate, mean_interval, p_value
 from tlslab.model.estimate import Estimate
 
 # A block's throughput at each concurrency.
@@ -69,7 +69,8 @@ class Law:
 
 @dataclass(frozen=True)
 class Knee:
-    """The lowest concurrency that no higher one is detectably faster than.
+    """The lowest concurrency that no higher one is detectably faster than (all higher ones together
+    at 2.5 %).
 
     The upper end of its interval is the lowest concurrency above which a gain of more than
     LEAST_GAIN is excluded, by the 95 % intervals of all ratios to it. `linear_to` is the highest
@@ -210,22 +211,30 @@ def _excludes_gain(blocks: Sequence[Block], levels: Sequence[int], level: int) -
 
 
 def _knee(blocks: Sequence[Block], levels: Sequence[int]) -> int:
+    """The lowest level that no higher one is detectably faster than.
+
+    The higher ones are one family, and the error is one-sided: a level is passed over wrongly only
+    if one of them is falsely faster. Levels are tried from below, and the first that is not passed
+    over ends it, so that they need no adjustment among each other.
+    """
     for level in levels[:-1]:
         above = [_ratios(blocks, level, higher) for higher in levels if higher > level]
-        if not any(_detectable(logs) for logs in above if len(logs)):
+        if not _any_faster([logs for logs in above if len(logs)]):
             return level
     return levels[-1]
+
+
+def _any_faster(above: Sequence[Array]) -> bool:
+    """Whether one of these is faster, at 2.5 % for all of them (Holm's first step: Bonferroni)."""
+    tested = [(p, logs) for logs in above if (p := p_value(logs)) is not None]
+    alpha = (1 - CONFIDENCE) / len(tested) if tested else 0.0
+    return any(p <= alpha and logs.mean() > 0 for p, logs in tested)
 
 
 def _ratios(blocks: Sequence[Block], low: int, high: int) -> Array:
     return np.array(
         [math.log(block[high] / block[low]) for block in blocks if low in block and high in block]
     )
-
-
-def _detectable(logs: Array) -> bool:
-    _, interval, _ = mean_interval(logs, "log ratios")
-    return interval is not None and interval[0] > 0
 
 
 def _gain_bound(blocks: Sequence[Block], low: int, high: int) -> float | None:

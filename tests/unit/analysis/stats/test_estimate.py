@@ -4,14 +4,17 @@ import math
 
 import numpy as np
 import pytest
+import scipy
 
 from tlslab.analysis.compare import Measured, compare
 from tlslab.analysis.stats.estimate import (
     BOOTSTRAP_MIN_N,
+    Spread,
     estimate,
     mean_interval,
-    p_of_interval,
     p_value,
+    spread_of_ratio,
+    two_stage_estimate,
 )
 from tlslab.model.estimate import Estimate
 from tlslab.model.finding import DIFFERS, CellSummary
@@ -147,9 +150,37 @@ def test_the_p_value_is_that_of_the_interval() -> None:
     assert p_value(np.array([0.5, 0.5])) == 0.0
 
 
-def test_a_p_value_from_an_interval_is_that_of_the_normal_law() -> None:
-    # The paper's example: a difference of 1.96 standard errors is one of p = 0.05.
-    assert p_of_interval(1.96, 0.0, 3.92) == pytest.approx(0.05, abs=1e-4)
-    assert p_of_interval(-1.96, -3.92, 0.0) == pytest.approx(0.05, abs=1e-4)
-    assert p_of_interval(1.0, -9.0, 1.2) == pytest.approx(0.845, abs=0.01)
-    assert p_of_interval(0.0, 0.0, 0.0) == 1.0
+def test_the_error_of_a_ratio_is_that_of_welch() -> None:
+    """As scipy has it for the values themselves."""
+    draw = np.random.default_rng(4)
+    first, second = np.exp(draw.normal(0, 0.02, 5)), np.exp(draw.normal(0.03, 0.06, 4))
+    spread = spread_of_ratio(estimate(first.tolist(), "1/s"), estimate(second.tolist(), "1/s"))
+    welch = scipy.stats.ttest_ind(np.log(second), np.log(first), equal_var=False)
+    assert spread is not None
+    assert spread.degrees == pytest.approx(welch.df)
+    ratio = np.log(second).mean() - np.log(first).mean()
+    assert spread.p_value(ratio) == pytest.approx(welch.pvalue)
+
+
+def test_the_error_of_a_ratio_at_its_edges() -> None:
+    def of(*values: float, anytime: bool = False) -> Estimate:
+        return estimate(values, "1/s", anytime)
+
+    bare, same = of(100.0), of(100.0, 100.0)
+    assert spread_of_ratio(bare, same) is None
+    assert spread_of_ratio(same, same) == Spread(0.0, None)
+    assert (Spread(0.0, None).p_value(0.0), Spread(0.0, None).p_value(0.1)) == (1.0, 0.0)
+    assert Spread(0.01, None).p_value(0.0196) == pytest.approx(0.05, abs=1e-4)
+    # Of a confidence sequence the error is the wider interval's, with a normal tail.
+    values = (99.0, 100.0, 101.0, 102.0)
+    fixed, anytime = of(*values), of(*values, anytime=True)
+    plain, sequence = spread_of_ratio(fixed, same), spread_of_ratio(anytime, same)
+    assert plain is not None
+    assert sequence is not None
+    assert plain.degrees == pytest.approx(3)
+    assert sequence.degrees is None
+    assert sequence.error > plain.error
+    # Stein's interval knows the spread of the first stage alone.
+    stein = spread_of_ratio(two_stage_estimate(values, "1/s", 2), same)
+    assert stein is not None
+    assert stein.degrees == pytest.approx(1)

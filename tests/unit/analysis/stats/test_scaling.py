@@ -112,6 +112,30 @@ def test_a_load_that_still_gains_has_its_knee_at_the_end() -> None:
     assert knee.linear_to == 4
 
 
+@pytest.mark.parametrize(
+    ("levels", "blocks"), [(LEVELS, 5), (LEVELS, 3), ((1, 2, 4, 8), 5)], ids=str
+)
+def test_a_plateau_starts_where_it_does(levels: Sequence[int], blocks: int) -> None:
+    """From two on nothing is gained: the interval holds 2 with 95 % at least."""
+    above = outside = 0
+    for seed in range(300):
+        draw = np.random.default_rng(seed)
+        knee = find_knee(
+            [
+                {n: 100 * min(n, 2) * float(np.exp(draw.normal(0, 0.03))) for n in levels}
+                for _ in range(blocks)
+            ]
+        )
+        assert knee is not None
+        assert knee.at.low is not None
+        assert knee.at.high is not None
+        above += knee.at.low > 2
+        outside += not knee.at.low <= 2 <= knee.at.high
+    # 7.5 and 15 expected at most; more than these come up once in 100.
+    assert above <= 14
+    assert outside <= 24
+
+
 def test_the_knee_may_lie_below_the_last_level() -> None:
     knee = find_knee([{1: 100.0 + b, 2: 150.0 + b, 4: 150.0 + b} for b in range(3)])
     assert knee is not None

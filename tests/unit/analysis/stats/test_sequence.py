@@ -1,7 +1,9 @@
 """Intervals that hold however often one looks."""
 
+import json
 import math
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,6 +11,8 @@ import scipy
 
 from tlslab.analysis.stats import sequence
 from tlslab.analysis.stats.estimate import Array, estimate, mean_interval, p_value
+
+GOLDEN = Path(__file__).parents[3] / "golden" / "normal-mixture.json"
 
 SERIES = 1_000
 LAST = 25
@@ -58,19 +62,23 @@ def test_the_interval_ends_where_the_evidence_does() -> None:
     assert sequence.p_value(data - found[0]) == pytest.approx(0.05, rel=1e-6)
 
 
-def test_it_becomes_the_normal_mixture_where_the_variance_is_known(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize("golden", json.loads(GOLDEN.read_text("utf-8")), ids=str)
+def test_it_becomes_confseqs_normal_mixture_where_the_variance_is_known(
+    monkeypatch: pytest.MonkeyPatch, golden: dict[str, float]
 ) -> None:
-    # Robbins 1970; Howard, Ramdas, McAuliffe and Sekhon 2021, "Time-uniform, nonparametric,
-    # nonasymptotic confidence sequences", equation 14, with rho = 1 / g.
-    n, g = 20_000, 5.0
-    monkeypatch.setattr(sequence, "EFFECTS", (g,))
+    """With as many values the variance is known. The golden values are those of confseq 0.0.11,
+    normal_mixture_bound (scripts/confseq_golden.py, which says why it is no dependency of tests).
+    """
+    n, alpha = int(golden["v"]), golden["alpha"]
+    # confseq takes the time at which its boundary is narrowest: this is its rho, our 1 / g.
+    spent = 2 * math.log(1 / golden["alpha_opt"])
+    rho = golden["v_opt"] / (spent + math.log(1 + spent))
+    monkeypatch.setattr(sequence, "EFFECTS", (1 / rho,))
     data = np.random.default_rng(4).normal(0, 1, n)
     data = (data - data.mean()) / data.std(ddof=1)
-    found = sequence.mean_interval(data, 0.05)
-    boundary = math.sqrt((n + 1 / g) * math.log((n + 1 / g) / (0.05**2 / g)))
+    found = sequence.mean_interval(data, alpha)
     assert found is not None
-    assert found[1] == pytest.approx(boundary / n, rel=1e-3)
+    assert found[1] == pytest.approx(golden["bound"] / n, rel=5e-3)
 
 
 @pytest.mark.parametrize("values", [[1.0], [1.0, 1.1]])

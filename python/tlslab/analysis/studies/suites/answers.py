@@ -52,17 +52,32 @@ def fastest(place: Place, estimate: str) -> Finding | None:
         text += " (≥: the generator was the limit)."
     else:
         text += f", a ratio of {ratio_words(_upright(compare(best, last, estimate)))}."
-    ties = sum(each.best == 1 for each in places[1:])
+    ties = [each.cell for each in places[1:] if each.best == 1]
     if ties:
-        plural = "suite" if ties == 1 else "suites"
-        number = number_word(ties).capitalize()
-        text += f" {number} more {plural} cannot be distinguished from the best."
+        plural = "suite" if len(ties) == 1 else "suites"
+        number = number_word(len(ties)).capitalize()
+        text += (
+            f" {number} more {plural} cannot be distinguished from the best"
+            f"{left_open(best, ties, estimate)}."
+        )
     return Finding(f"suites_{estimate}", text, tuple(cell.summary.key for cell in ranked))
 
 
 def _value(cell: Measured, estimate: str) -> str:
     found = cell.summary.estimates[estimate]
     return f"≥ {figure(found.value)}" if cell.is_bound(estimate) else with_interval(found)
+
+
+def left_open(best: Measured, others: Sequence[Measured], estimate: str) -> str:
+    """The largest difference that the ratios to the best leave open, in words."""
+    left = [
+        None if found is None else found.may_differ
+        for found in (compare(best, other, estimate) for other in others)
+    ]
+    known = [each for each in left if each is not None]
+    if len(known) < len(left):
+        return ": too few blocks bound the difference"
+    return f": a difference of up to {difference(max(known))} stays open"
 
 
 def orders_apart(place: Place) -> Finding | None:
@@ -188,10 +203,12 @@ def _verdict_on_the_study(rows: Sequence[SizeCell]) -> str:
     small = next((row for row in rows if row.bits == 1024), None)
     if small is None or small.handshake is None or small.handshake.high is None:
         return ""
-    if small.handshake.high >= 1:
+    if not (small.handshake.differs and small.handshake.ratio < 1):
+        left = small.handshake.may_differ
+        bound = "" if left is None else f" (a difference of up to {difference(left)} stays open)"
         return (
-            "A handshake with 1024 bits is not detectably cheaper here than with 2048: what that "
-            "can do to requests is bounded by its share."
+            f"A handshake with 1024 bits is not detectably cheaper here than with 2048{bound}: "
+            "what that can do to requests is bounded by its share."
         )
     keep_alive = small.keep_alive
     text = "A handshake with 1024 bits is cheaper than with 2048, and is not what makes it slow"

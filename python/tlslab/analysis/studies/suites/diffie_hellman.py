@@ -7,12 +7,12 @@ handshakes can be: connections x cost of a handshake / (length x processors of t
 nothing at all where the connections are made in the warm-up.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tlslab.analysis.compare import Measured, compare
+from tlslab.analysis.compare import Measured, compare, judged_together
 from tlslab.analysis.stats.estimate import estimate
 from tlslab.analysis.studies.suites.places import (
     HANDSHAKE,
@@ -56,8 +56,32 @@ def sizes(place: Place, load: Load) -> dict[str, list[SizeCell]]:
     for cell in place.cells:
         if dh_bits(cell) is not None:
             by_suite.setdefault(short_name(cell), []).append(cell)
-    return {
+    found = {
         suite: _compared(cells, place, load) for suite, cells in by_suite.items() if len(cells) > 1
+    }
+    return _judged(found)
+
+
+def _judged(found: Mapping[str, Sequence[SizeCell]]) -> dict[str, list[SizeCell]]:
+    """All ratios of all sizes are one table: verdicts by the false discovery rate of that."""
+    ratios = [
+        each
+        for rows in found.values()
+        for row in rows
+        for each in (row.handshake, row.keep_alive)
+        if each is not None
+    ]
+    judged = iter(judged_together(ratios))
+    return {
+        suite: [
+            replace(
+                row,
+                handshake=None if row.handshake is None else next(judged),
+                keep_alive=None if row.keep_alive is None else next(judged),
+            )
+            for row in rows
+        ]
+        for suite, rows in found.items()
     }
 
 

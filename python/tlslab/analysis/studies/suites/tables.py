@@ -32,8 +32,9 @@ def kept_open_table(place: Place, published: Sequence[str]) -> DataTable:
         id=f"suites-kept-open-{place.id}",
         title=f"Requests on connections kept open: {place.label}",
         caption=(
-            "No handshake is in the measurement. 1=: cannot be told apart. DHE with 2048 bits. The "
-            "last column is the suite's place in the study's order."
+            "No handshake is in the measurement. A range of ranks is what the trials leave open; "
+            "the answers have the difference that is left. DHE with 2048 bits. The last column is "
+            "the suite's place in the study's order."
         ),
         columns=("suite", "rank", "requests/s", "server µs", "MB/s", "memory, MB", "study"),
         rows=tuple(

@@ -1,0 +1,96 @@
+"""What makes a run's numbers unusable: one rule for the planner and for the analysis."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from tlslab.model.finding import Note
+from tlslab.model.record import FailureReason, Outcomes, RunKind, RunRecord, Trial
+from tlslab.model.wording import counted, figure
+
+# One connection in a thousand: rarer trouble changes no rate by more than it is known to.
+TROUBLE_LIMIT = 0.001
+
+# How far service times may differ from the time in flight. Beside that, seconds: what lies between
+# two readings of the clock for each connection, and a turn of the scheduler for each worker
+# (the engine's verdict.rs).
+LITTLES_LAW_LIMIT = 0.02
+CLOCK_BLUR_S = 5e-6
+PREEMPTION_S = 0.01
+
+
+def usable(trial: Trial, kind: RunKind) -> bool:
+    """Whether a trial has this run, and its numbers count."""
+    run = trial.runs.get(kind)
+    return run is not None and not list(run_faults(kind, run.record))
+
+
+def run_faults(kind: str, record: RunRecord) -> Iterable[Note]:
+    """What makes a run's numbers unusable; `kind` is the run's name in the trial."""
+    outcomes = record.outcomes
+    ended = outcomes.completed + outcomes.failures + outcomes.mismatches
+    if any(verdict.code == "interrupted" for verdict in record.verdicts):
+        yield Note("interrupted", f"{kind}: interrupted before its end")
+    if not outcomes.balanced:
+        yield Note(
+            "accounting", f"{kind}: {outcomes.attempts} attempts do not match their outcomes"
+        )
+    if record.seconds <= 0 or (
+        record.requests == 0 if kind == "keep_alive" else outcomes.completed == 0
+    ):
+        yield Note(
+            "nothing_completed",
+            f"{kind}: none of {counted(outcomes.attempts, 'connection')} completed",
+        )
+        return
+    ended = ended or outcomes.attempts  # Connections that are kept open do not end.
+    if outcomes.mismatches > TROUBLE_LIMIT * ended:
+        yield Note(
+            "unexpected",
+            f"{kind}: other handshakes than asked for: {_listed(outcomes.unexpected, outcomes)}",
+        )
+    if outcomes.failures > TROUBLE_LIMIT * ended:
+        yield Note("failures", f"{kind}: connections failed: {_listed(outcomes.failed, outcomes)}")
+    if (note := _littles_law(kind, record)) is not None:
+        yield note
+
+
+def _listed(counts: Mapping[str, int], outcomes: Outcomes) -> str:
+    """Each class with its count, and with the most frequent of its reasons."""
+    items = sorted(counts.items(), key=lambda item: -item[1])
+    return ", ".join(
+        f"{name} {count}{_most(outcomes.reasons_of(name), count)}" for name, count in items
+    )
+
+
+def _most(reasons: Sequence[FailureReason], count: int) -> str:
+    if not reasons:
+        return ""
+    most = reasons[0]
+    share = "" if most.count == count else f", {most.count} of them"
+    return f"{share}: {most.reason}"
+
+
+def _littles_law(kind: str, record: RunRecord) -> Note | None:
+    """Each completed connection has a service time, and these add up to its time in flight.
+
+    The sum is set against what was counted over time: the integral of the number in flight over the
+    measurement, with the parts of other connections' lives taken off. This is an identity, whatever
+    the server did: connections that wait beyond the measurement, or began before it, are in it with
+    the parts that they have in it. Records of earlier versions lack the counts.
+    """
+    service, flight = record.summaries.get("service"), record.flight
+    if service is None or flight is None:
+        return None
+    outcomes = record.outcomes
+    if service.n != outcomes.completed:
+        message = f"{outcomes.completed} connections completed, {service.n} times were recorded"
+        return Note("littles_law", f"{kind}: {message}")
+    found = service.n * service.mean_ms / 1000
+    flown = flight.within_s + flight.before_s - flight.troubled_s - flight.unfinished_s
+    blur = CLOCK_BLUR_S * outcomes.attempts + PREEMPTION_S * max(len(record.workers), 1)
+    if abs(found - flown) <= LITTLES_LAW_LIMIT * max(flown, 0.0) + blur:
+        return None
+    message = (
+        f"completed connections were in flight for {figure(flown)} s in all, their service times "
+        f"make {figure(found)} s"
+    )
+    return Note("littles_law", f"{kind}: {message}")
