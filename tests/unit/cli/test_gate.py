@@ -72,7 +72,7 @@ def test_a_cell_that_failed_in_the_second_run_is_named(
     b = written(tmp_path / "b", replace(run_b, trials=trials))
     assert run(["compare", str(a), str(b), "--gate", "10%"]) == 4
     said = capsys.readouterr().err
-    assert "P-256, connections_per_s: the second run has no value (failed): cannot tell" in said
+    assert "P-256, new connections/s: the second run has no value (failed): cannot tell" in said
 
 
 def test_a_cost_can_be_gated_where_the_rate_is_not(
