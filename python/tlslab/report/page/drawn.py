@@ -31,9 +31,11 @@ _WIDTHS: dict[Role, tuple[int, ...]] = {
 }
 _SPARE: dict[Role, Role] = {"figure": "spare-figure", "half": "spare-half"}
 
-# From these degrees of thrift on: one drawing for all widths; long figures without their numbers.
+# From these degrees of thrift on: one drawing for all widths; long figures without their
+# numbers; no values on hover.
 _ONE_WIDTH = 2
 _SHORT = 4
+_BARE = 5
 _LONG = 30
 
 _NAMES = ("narrow", "middle", "wide")
@@ -60,13 +62,14 @@ class Drawn:
     """A figure of the page; `role` decides how large it is.
 
     `both_axes`: it can be switched between a linear and a logarithmic axis. `listed`: its
-    numbers are on the page.
+    numbers are on the page. `hover`: marks show their values on hover.
     """
 
     figure: Figure
     role: Role = "figure"
     both_axes: bool = True
     listed: bool = True
+    hover: bool = True
 
     @property
     def id(self) -> str:
@@ -87,7 +90,7 @@ class Drawn:
                 for name, width in zip(_NAMES, widths, strict=False):
                     alone = len(widths) == 1
                     svg = draw(drawn, width)
-                    if name == "narrow" and not alone:
+                    if (name == "narrow" and not alone) or not self.hover:
                         svg = _without_hover(svg)
                     elif self._values > _CROWDED:
                         svg = Markup(_HIT.sub("", str(svg)))
@@ -110,7 +113,8 @@ class Drawn:
         lean = replace(self, both_axes=False)
         if thrift >= _ONE_WIDTH and self.role in _SPARE:
             lean = replace(lean, role=_SPARE[self.role])
-        return replace(lean, listed=thrift < _SHORT or self._values <= _LONG)
+        listed = thrift < _SHORT or self._values <= _LONG
+        return replace(lean, listed=listed, hover=thrift < _BARE)
 
     @property
     def switchable(self) -> bool:
@@ -146,7 +150,7 @@ class Drawn:
 
 
 def _without_hover(svg: Markup) -> Markup:
-    """A drawing for a phone: nothing hovers there, so that titles of marks only take room."""
+    """A drawing whose marks have no titles: on a phone nothing hovers, they only take room."""
     head, end, rest = str(svg).partition("</title>")
     rest = _HIT.sub("", rest)
     return Markup(head + end + _TITLE.sub("", rest))

@@ -64,12 +64,14 @@ def layout(summary: Summary, thrift: int = 0) -> Layout:
     From 1 on, figures in Details have one kind of axis; from 2 on, one drawing for all widths;
     from 3 on, those before Details have one kind of axis, too; from 4 on, long figures in Details
     have no table of their numbers, and processor use has fewer drawings; 5 is as lean before
-    Details.
+    Details, where the picture has one kind of axis, and other marks show nothing on hover.
     """
     sections = view.sections(summary)
     answer = summary.answer or _old_answer(summary, sections)
     drawn = (Drawn(f, "picture") for f in summary.figures if f.id == answer.figure)
     picture = next(drawn, None)
+    if picture is not None and thrift == THRIFTIEST:
+        picture = replace(picture, both_axes=False)
     used = _HEAD + (_height(picture) if picture else 0)
     wanted = list(_candidates(summary, sections, answer.figure))
     main: list[Part] = []
