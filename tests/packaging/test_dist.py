@@ -93,7 +93,7 @@ def works(programs: Path, folder: Path) -> None:
     assert "X25519" in said
     page = (folder / "run" / "report.html").read_text("utf-8")
     # Styles, script and template are data files of the package.
-    assert page.endswith("</html>\n") or page.endswith("</html>")
+    assert page.endswith(("</html>\n", "</html>"))
     assert all(each in page for each in ("<svg", "--ink:", "--chart-ink", "<script", "X25519"))
 
 
