@@ -302,7 +302,8 @@ def test_what_cannot_be_probed_is_one_line(tlslab: Tlslab) -> None:
     assert "--allow" in ended.err.splitlines()[1]
     ended = tlslab.run("probe", "http://localhost/")
     assert ended.code == 2
-    assert "https://HOST[:PORT]/" in ended.errors[0]
+    assert ended.errors == ["error: http://localhost/: only a server that speaks TLS can be asked"]
+    assert ended.err.splitlines()[1] == "  help: give HOST[:PORT] or https://HOST[:PORT]/"
     ended = tlslab.run("probe", "localhost:1")
     assert ended.code == 3
     assert ended.errors == ["error: nothing listens on localhost:1"]
