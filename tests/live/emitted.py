@@ -180,6 +180,7 @@ class EmittedTomcat(Tomcat):
 @contextmanager
 def serving(server: str, folder: Path, text: str, keys: Sequence[str] = KEYS) -> Iterator[str]:
     """A server with an emitted text, on certificates of these keys; its host and port."""
+    folder.mkdir(exist_ok=True)
     if server in TOMCATS:
         with _tomcat(TOMCATS[server], keys[0], folder, text) as netloc:
             yield netloc
