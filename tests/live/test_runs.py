@@ -123,7 +123,10 @@ def test_a_server_that_the_lab_did_not_start_is_measured_as_it_is(
     assert reasons == {"the server serves rsa-2048, not ecdsa-p256"}
     assert own_nginx.running.process.alive()
     first = json.loads(trials(tmp_path / "r")[0])
-    assert first["runs"]["capacity"]["server"] is None
+    # Its process tree is found by the socket that listens (ADR 0064).
+    server = first["runs"]["capacity"]["server"]
+    assert server["source"] == "process_tree"
+    assert server["user_us"] + server["system_us"] > 0
 
 
 def test_a_group_that_nginx_lacks_is_left_out_with_nginxs_reason(
