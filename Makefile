@@ -83,11 +83,11 @@ test-java: ## build the benchmarks and run their own tests
 
 test-python: dev java ## the tests of the lab, on real servers
 	@scripts/build-signer.sh >/dev/null
-	$(ANNOUNCE) say "Python tests of parts, on all processors (about 2 minutes)"
+	$(ANNOUNCE) say "Python tests of parts, on all processors (about 8 minutes)"
 	$(BIN)/python -m pytest -n auto --dist loadfile --ignore tests/browser --ignore tests/live
-	$(ANNOUNCE) say "Python tests on real servers, two at a time (about 12 minutes)"
+	$(ANNOUNCE) say "Python tests on real servers, two at a time (about 25 minutes)"
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not alone" tests/live tests/browser
-	$(ANNOUNCE) say "Python tests that nothing may disturb (about 5 minutes)"
+	$(ANNOUNCE) say "Python tests that nothing may disturb (about 10 minutes)"
 	$(BIN)/python -m pytest -m alone tests/live
 
 test-kills: dev ## kill -9 at 100 random moments of one run (about 5 minutes)
@@ -96,7 +96,7 @@ test-kills: dev ## kill -9 at 100 random moments of one run (about 5 minutes)
 	$(ANNOUNCE) end "kills"
 
 test-pythons: dev ## the wheel and the tests of parts on the other Pythons that are here
-	@$(ANNOUNCE) begin "the other Pythons (about 1 minute each)"
+	@$(ANNOUNCE) begin "the other Pythons (about 4 minutes each)"
 	scripts/test-pythons.sh
 	$(ANNOUNCE) end "the other Pythons"
 
