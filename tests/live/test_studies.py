@@ -65,7 +65,12 @@ def test_a_quick_study_is_carried_out_whole(study: Study, tlslab: Tlslab, tmp_pa
     summary = json.loads((tmp_path / "r" / "summary.json").read_text())
     assert summary["cells"]
     assert all(cell["trials"] for cell in summary["cells"] if cell["verdict"] != "unsupported")
-    assert summary["findings"]
+    answer = summary["answer"]
+    assert answer["question"]
+    assert (answer["lacking"] is None) == bool(answer["sentences"])
+    # Fewer than five blocks carry no sentence.
+    few = answer["lacking"] is not None and answer["lacking"]["few"]
+    assert few or summary["findings"]
     assert study.figures <= {figure["id"] for figure in summary["figures"]}
     assert study.tables <= {table["id"] for table in summary["tables"]}
     assert (tmp_path / "r" / "report.html").stat().st_size > 0
