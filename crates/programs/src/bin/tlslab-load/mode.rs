@@ -157,6 +157,11 @@ impl Mode {
     }
 }
 
+/// Whether a word is the name of a mode.
+pub fn is_mode(word: &str) -> bool {
+    CommandLine::command().get_subcommands().any(|mode| mode.get_name() == word)
+}
+
 /// Prints the JSON Schema of a format.
 pub fn print_schema(format: Schema) -> Result<ExitCode, Problem> {
     print_json(&match format {
