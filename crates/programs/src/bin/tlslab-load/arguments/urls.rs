@@ -78,24 +78,16 @@ fn paths(urls: &[(String, u32)]) -> Result<Vec<WeightedPath>, Problem> {
         let here = (target.host.to_ascii_lowercase(), target.port);
         let first = origin.get_or_insert_with(|| here.clone());
         if *first != here {
-            return Err(Problem::usage(elsewhere(url, &urls[0].0)));
+            let message = format!(
+                "'{url}' is on another host or port than '{}'; a run loads one server: start one \
+                 tlslab-load for each",
+                urls[0].0
+            );
+            return Err(Problem::usage(message));
         }
         paths.push(WeightedPath { path: target.path, weight: *weight });
     }
     Ok(paths)
-}
-
-/// That a URL is of another origin than the first one, which may be a mode in the wrong place.
-fn elsewhere(url: &str, first: &str) -> String {
-    if crate::mode::is_mode(first) {
-        return format!(
-            "'{first}' stands behind options; a mode is the first word: tlslab-load {first} ..."
-        );
-    }
-    format!(
-        "'{url}' is on another host or port than '{first}'; a run loads one server: start one \
-         tlslab-load for each"
-    )
 }
 
 /// The URLs of a file with their weights.
@@ -161,7 +153,6 @@ mod tests {
         for (flags, words) in [
             (&["https://a/", "https://b/"][..], "is on another host or port than 'https://a/'"),
             (&["https://a/", "https://a:444/"], "is on another host or port"),
-            (&["--json", "hold", "1", "a:444"], "a mode is the first word: tlslab-load hold ..."),
             (&["https://a/", "--weight", "1,2"], "--weight has 2 for 1 URLs"),
             (&["--urls", "/no/such"], "cannot read '/no/such'"),
             (&["--urls", "f", "https://a/"], "cannot be used with"),
