@@ -88,12 +88,13 @@ def _middles(histogram: HdrHistogram, indexes: npt.NDArray[np.int64]) -> Array:
     HdrHistogram's `medianEquivalentValue` of all indexes at once; one by one takes as long as the
     rest of a run's analysis.
     """
-    half = histogram.sub_bucket_half_count
-    bucket = (indexes >> histogram.sub_bucket_half_count_magnitude) - 1
+    half = int(histogram.sub_bucket_half_count)
+    bucket = (indexes >> int(histogram.sub_bucket_half_count_magnitude)) - 1
     # The first bucket has both halves of its sub-buckets.
     sub_bucket = (indexes & (half - 1)) + np.where(bucket < 0, 0, half)
-    shift = np.maximum(bucket, 0) + histogram.unit_magnitude
-    return ((sub_bucket << shift) + ((1 << shift) >> 1)).astype(np.float64)
+    shift = np.maximum(bucket, 0) + int(histogram.unit_magnitude)
+    middles: Array = ((sub_bucket << shift) + ((1 << shift) >> 1)).astype(np.float64)
+    return middles
 
 
 def times(trials: Sequence[Trial], histogram: str, whole: bool = False) -> list[Distribution]:
