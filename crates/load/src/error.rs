@@ -141,6 +141,9 @@ fn describe_preflight(target: &str, error: &PreflightError) -> String {
         (Outcome::Unexpected(Mismatch::ClientCertificate), _) => {
             format!("{target} did not ask for the client certificate{words}")
         }
+        (Outcome::Unexpected(Mismatch::OcspStapling), _) => {
+            format!("{target} does not staple an OCSP response as asked for{words}")
+        }
         (Outcome::Unexpected(Mismatch::Kind), _) => {
             format!("{target} resumed no session{words}")
         }

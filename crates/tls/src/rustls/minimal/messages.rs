@@ -77,9 +77,14 @@ impl MinimalClient {
                 self.is_asked = true;
             }
             (State::Certificate, CERTIFICATE) => {
-                let mut certificates = 0;
-                self.read(for_each_certificate(body, |_| certificates += 1))?;
-                self.has_certificate = certificates > 0;
+                let mut stapled = None;
+                let own_first = |_: &[u8], response: &[u8]| {
+                    stapled.get_or_insert(response.len());
+                };
+                self.read(for_each_certificate(body, own_first))?;
+                self.has_certificate = stapled.is_some();
+                // A message is shorter than that.
+                self.ocsp_response_bytes = stapled.unwrap_or_default() as u32;
                 if self.template.authenticator.is_some() {
                     self.certificate = body.to_vec();
                 }

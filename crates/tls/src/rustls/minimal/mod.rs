@@ -100,6 +100,8 @@ pub struct MinimalClient {
     /// The server has asked for a certificate.
     is_asked: bool,
     has_certificate: bool,
+    /// The length of the OCSP response with the server's own certificate.
+    ocsp_response_bytes: u32,
     /// The server has been authenticated.
     authenticated: bool,
     /// A record has been decrypted: from here on nothing comes unencrypted.
@@ -137,6 +139,7 @@ impl MinimalClient {
             certificate: Vec::new(),
             is_asked: false,
             has_certificate: false,
+            ocsp_response_bytes: 0,
             authenticated: false,
             has_decrypted: false,
             warnings: 0,
@@ -366,6 +369,7 @@ impl MinimalClient {
             client_authenticated: false,
             resumed_by: Resume::None,
             early_data: EarlyData::None,
+            ocsp_response_bytes: self.ocsp_response_bytes,
             authenticated: self.authenticated,
             minimal_client: true,
         }
