@@ -50,6 +50,10 @@ def level_label(factor: str, level: str) -> str:
             return f"{int(level):,} B"
         case "resume", "none":
             return "no resumption"
+        case "ocsp_stapling", "on":
+            return "OCSP stapling"
+        case "ocsp_stapling", _:
+            return "no OCSP stapling"
         case "dh_bits", _ if not level.isdigit():
             return "no DH"
         case "resumed", _:
