@@ -326,8 +326,7 @@ mod tests {
     fn a_full_handshake_is_stapled_as_asked_for_and_a_resumed_one_cannot_be() {
         let mismatch = |asked, ocsp_response_bytes, kind| {
             let asked = Expectation { ocsp_stapling: asked, ..Expectation::default() };
-            let resumed_by =
-                if kind == HandshakeKind::Full { Resume::None } else { Resume::Psk };
+            let resumed_by = if kind == HandshakeKind::Full { Resume::None } else { Resume::Psk };
             let asked = Expectation { resume: resumed_by, ..asked };
             let signature_scheme = negotiated().signature_scheme;
             let signature_scheme = signature_scheme.filter(|_| kind == HandshakeKind::Full);

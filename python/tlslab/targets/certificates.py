@@ -190,7 +190,7 @@ def _leaf(
 def _ocsp_response(
     leaf: x509.Certificate, issuer: x509.Certificate, issuer_key: PrivateKey
 ) -> bytes:
-    """The authority's own word that a leaf is good (RFC 6960), as long as the leaf is valid; DER."""
+    """The authority's own word that a leaf is good, as long as it is valid (RFC 6960); DER."""
     builder = ocsp.OCSPResponseBuilder().add_response(
         cert=leaf,
         issuer=issuer,

@@ -83,7 +83,7 @@ class HAProxy(ConfiguredServer):
             bundle.write_bytes(files.certificate.read_bytes() + files.key.read_bytes())
             self._bundles.append(bundle)
             if files.ocsp_response is not None and files.issuer is not None:
-                # HAProxy compares the response with the certificate's issuer, which it does not send.
+                # HAProxy looks for the certificate's issuer in the response, and does not send it.
                 for beside in (files.ocsp_response, files.issuer):
                     shutil.copyfile(beside, f"{bundle}{beside.suffix}")
 

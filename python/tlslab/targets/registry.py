@@ -108,9 +108,7 @@ _KINDS = (
         restart_per_trial=True,
     ),
     Kind("tomcat", _tomcat, Tomcat, Tomcat.remedy, _JAVA, plain=True, warm_up_ms=12_000),
-    Kind(
-        "nginx", _configured(Nginx), Nginx, Nginx.remedy, _STAPLES, front=Nginx, plain=True
-    ),
+    Kind("nginx", _configured(Nginx), Nginx, Nginx.remedy, _STAPLES, front=Nginx, plain=True),
     Kind("apache", _configured(Apache), Apache, Apache.remedy, _WORKERS_AND_DH, plain=True),
     Kind(
         "haproxy",
@@ -164,9 +162,9 @@ def build(deployment: Deployment, setting: Setting) -> Target:
     """The target for a deployment: one server, or a front with a server behind it.
 
     The deployment's own `workers`, `dh_bits`, `jdk`, `connector`, `burn` and `ocsp_stapling`
-    replace those of `setting`; the processors are the caller's to choose. Behind a front the server is plain if it
-    can be so, and has folder `back` of its own. Raises UsageError for unknown names, CannotRunError
-    for what cannot be set up or is not installed.
+    replace those of `setting`; the processors are the caller's to choose. Behind a front the server
+    is plain if it can be so, and has folder `back` of its own. Raises UsageError for unknown names,
+    CannotRunError for what cannot be set up or is not installed.
     """
     if reason := lacking(deployment):
         raise CannotRunError(reason)

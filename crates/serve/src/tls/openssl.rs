@@ -159,9 +159,9 @@ fn set_stapling(
     context: &mut SslContextBuilder,
     identities: &[Identity],
 ) -> Result<(), ErrorStack> {
-    let stapled = identities.iter().filter_map(|identity| {
-        Some((identity.algorithm(), identity.ocsp_response()?.to_vec()))
-    });
+    let stapled = identities
+        .iter()
+        .filter_map(|identity| Some((identity.algorithm(), identity.ocsp_response()?.to_vec())));
     let stapled: Vec<_> = stapled.collect();
     if stapled.is_empty() {
         return Ok(());

@@ -54,7 +54,8 @@ const TLS12: [u8; 2] = [3, 3];
 
 /// Extensions (section 4.2).
 const SERVER_NAME: u16 = 0;
-const STATUS_REQUEST: u16 = 5;
+/// The extension `status_request`.
+pub const STATUS_REQUEST: u16 = 5;
 /// The extension `signature_algorithms`.
 pub const SIGNATURE_ALGORITHMS: u16 = 13;
 const ALPN: u16 = 16;
