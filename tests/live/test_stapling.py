@@ -54,7 +54,7 @@ def handshake_bytes(record: dict[str, Any]) -> float:
 
 
 def asked_by_openssl(server: Started, *flags: str) -> str:
-    """What OpenSSL's own client prints of a connection."""
+    """What `openssl s_client` prints of a connection."""
     place = urlsplit(server.running.url).netloc
     command = ["openssl", "s_client", "-connect", place, "-CAfile", str(server.ca), *flags]
     command += ["-servername", "localhost", "-verify_return_error"]
