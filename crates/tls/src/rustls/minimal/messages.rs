@@ -78,13 +78,12 @@ impl MinimalClient {
             }
             (State::Certificate, CERTIFICATE) => {
                 let mut stapled = None;
+                // A message is shorter than 4 GiB.
                 let own_first = |_: &[u8], response: &[u8]| {
-                    stapled.get_or_insert(response.len());
+                    stapled = stapled.or(Some(response.len() as u32));
                 };
                 self.read(for_each_certificate(body, own_first))?;
-                self.has_certificate = stapled.is_some();
-                // A message is shorter than that.
-                self.ocsp_response_bytes = stapled.unwrap_or_default() as u32;
+                self.stapled = stapled;
                 if self.template.authenticator.is_some() {
                     self.certificate = body.to_vec();
                 }
@@ -128,7 +127,7 @@ impl MinimalClient {
     /// Authenticates the server by its certificates and its signature, where that is wanted.
     fn authenticate(&mut self, proof: &[u8]) -> Result<(), Failure> {
         let certificate = mem::take(&mut self.certificate);
-        if !self.has_certificate {
+        if self.stapled.is_none() {
             let _ = self.fail::<()>("the server has no certificate".into());
             return Err(Failure::Certificate);
         }

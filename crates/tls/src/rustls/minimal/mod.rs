@@ -99,9 +99,9 @@ pub struct MinimalClient {
     certificate: Vec<u8>,
     /// The server has asked for a certificate.
     is_asked: bool,
-    has_certificate: bool,
-    /// The length of the OCSP response with the server's own certificate.
-    ocsp_response_bytes: u32,
+    /// The length of the OCSP response with the server's own certificate, 0 without a response;
+    /// `None` without a certificate.
+    stapled: Option<u32>,
     /// The server has been authenticated.
     authenticated: bool,
     /// A record has been decrypted: from here on nothing comes unencrypted.
@@ -138,8 +138,7 @@ impl MinimalClient {
             message: Vec::new(),
             certificate: Vec::new(),
             is_asked: false,
-            has_certificate: false,
-            ocsp_response_bytes: 0,
+            stapled: None,
             authenticated: false,
             has_decrypted: false,
             warnings: 0,
@@ -369,7 +368,7 @@ impl MinimalClient {
             client_authenticated: false,
             resumed_by: Resume::None,
             early_data: EarlyData::None,
-            ocsp_response_bytes: self.ocsp_response_bytes,
+            ocsp_response_bytes: self.stapled.unwrap_or_default(),
             authenticated: self.authenticated,
             minimal_client: true,
         }
