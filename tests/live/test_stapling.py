@@ -77,7 +77,7 @@ def test_what_is_stapled_is_seen_and_costs_its_length(name: str, tmp_path: Path)
                 assert record["outcomes"]["completed"] == 8
                 records[level, flags] = record
             other = "off" if level == "on" else "on"
-            with pytest.raises(AssertionError, match="staples (no|an) OCSP response"):
+            with pytest.raises(AssertionError, match=r"staples (no|an) OCSP response"):
                 server.load("--tls=1.3", f"--ocsp-stapling={other}")
             for version in ("-tls1_2", "-tls1_3"):
                 said = asked_by_openssl(server, version, "-status")
