@@ -123,8 +123,9 @@ class Expired(Authority):
         lifetime_days: int = -1,
         purpose: Purpose = "server",
         addresses: Sequence[str] = (),
+        stapled: bool = False,
     ) -> CertificateFiles:
-        return super().issue(kind, lifetime_days, purpose, addresses)
+        return super().issue(kind, lifetime_days, purpose, addresses, stapled)
 
 
 def test_an_expired_certificate(tlslab: Tlslab, small: Small, tmp_path: Path) -> None:

@@ -141,6 +141,12 @@ fn describe_preflight(target: &str, error: &PreflightError) -> String {
         (Outcome::Unexpected(Mismatch::ClientCertificate), _) => {
             format!("{target} did not ask for the client certificate{words}")
         }
+        (Outcome::Unexpected(Mismatch::OcspStapling), _) => {
+            let is_stapled = error.negotiated.is_some_and(|facts| facts.ocsp_response_bytes > 0);
+            let what =
+                if is_stapled { "an OCSP response, and must not" } else { "no OCSP response" };
+            format!("{target} staples {what}{words}")
+        }
         (Outcome::Unexpected(Mismatch::Kind), _) => {
             format!("{target} resumed no session{words}")
         }

@@ -12,6 +12,24 @@ pub const UTF8_STRING: u8 = 0x0c;
 /// The tag of a T61String, whose bytes nobody looks at.
 pub const T61_STRING: u8 = 0x14;
 
+/// The tags of an ENUMERATED, an OBJECT IDENTIFIER, an OCTET STRING, and of a first explicit field.
+const ENUMERATED: u8 = 0x0a;
+const OBJECT_IDENTIFIER: u8 = 0x06;
+const OCTET_STRING: u8 = 0x04;
+const FIRST: u8 = 0xa0;
+
+/// The number of a basic OCSP response: id-pkix-ocsp-basic.
+const OCSP_BASIC: [u8; 9] = [0x2b, 6, 1, 5, 5, 7, 0x30, 1, 1];
+
+/// An OCSP response with the status `successful` (RFC 6960, section 4.2.1) about nothing: its content
+/// has N bytes.
+pub fn ocsp_response(length: usize) -> Vec<u8> {
+    let number = value(OBJECT_IDENTIFIER, &OCSP_BASIC);
+    let content = value(OCTET_STRING, &vec![7; length]);
+    let response = value(FIRST, &value(SEQUENCE, &[number, content].concat()));
+    value(SEQUENCE, &[value(ENUMERATED, &[0]), response].concat())
+}
+
 /// A value with its tag and length.
 pub fn value(tag: u8, content: &[u8]) -> Vec<u8> {
     let digits = content.len().to_be_bytes();

@@ -9,3 +9,5 @@ pub mod memory;
 pub mod peers;
 pub mod tamper;
 pub mod tls_server;
+
+pub use der::ocsp_response;

@@ -23,6 +23,8 @@ pub struct Expectation {
     resume: Resume,
     early_data: bool,
     hello_retry: bool,
+    /// Whether the server must staple an OCSP response, or must not.
+    ocsp_stapling: Option<bool>,
 }
 
 impl Expectation {
@@ -43,6 +45,7 @@ impl Expectation {
             resume: spec.resume,
             early_data: spec.early_data,
             hello_retry: spec.hello_retry.is_some(),
+            ocsp_stapling: spec.ocsp_stapling,
         }
     }
 
@@ -76,9 +79,17 @@ impl Expectation {
         if !self.alpn_agrees(negotiated.alpn) {
             return Some(Mismatch::Alpn);
         }
-        // A server does not ask again whom it knows from the session that is resumed.
-        let must_show = self.client_certificate && negotiated.kind == HandshakeKind::Full;
-        (must_show && !negotiated.client_authenticated).then_some(Mismatch::ClientCertificate)
+        // A server does not ask again whom it knows from the session that is resumed, and sends no
+        // certificate to which anything could be stapled.
+        if negotiated.kind != HandshakeKind::Full {
+            return None;
+        }
+        if self.client_certificate && !negotiated.client_authenticated {
+            return Some(Mismatch::ClientCertificate);
+        }
+        let stapled = negotiated.ocsp_response_bytes > 0;
+        let differs = self.ocsp_stapling.is_some_and(|asked| asked != stapled);
+        differs.then_some(Mismatch::OcspStapling)
     }
 
     fn kind_agrees(&self, wanted: HandshakeKind, negotiated: &Negotiated) -> bool {
@@ -158,6 +169,7 @@ mod tests {
             client_authenticated: false,
             resumed_by: Resume::None,
             early_data: EarlyData::None,
+            ocsp_response_bytes: 0,
             authenticated: true,
             minimal_client: false,
         }
@@ -308,5 +320,31 @@ mod tests {
         );
         let shown = Negotiated { client_authenticated: true, ..negotiated() };
         assert_eq!(asked.mismatch(HandshakeKind::Full, &shown), None);
+    }
+
+    #[test]
+    fn a_full_handshake_is_stapled_as_asked_for_and_a_resumed_one_cannot_be() {
+        let mismatch = |asked, ocsp_response_bytes, kind| {
+            let asked = Expectation { ocsp_stapling: asked, ..Expectation::default() };
+            let resumed_by = if kind == HandshakeKind::Full { Resume::None } else { Resume::Psk };
+            let asked = Expectation { resume: resumed_by, ..asked };
+            let signature_scheme = negotiated().signature_scheme;
+            let signature_scheme = signature_scheme.filter(|_| kind == HandshakeKind::Full);
+            let found = Negotiated { ocsp_response_bytes, kind, resumed_by, ..negotiated() };
+            asked.mismatch(kind, &Negotiated { signature_scheme, ..found })
+        };
+        let (full, resumed) = (HandshakeKind::Full, HandshakeKind::Resumed);
+        let other = Some(Mismatch::OcspStapling);
+        for (asked, bytes, kind, expected) in [
+            (None, 0, full, None),
+            (None, 300, full, None),
+            (Some(true), 300, full, None),
+            (Some(true), 0, full, other),
+            (Some(false), 0, full, None),
+            (Some(false), 300, full, other),
+            (Some(true), 0, resumed, None),
+        ] {
+            assert_eq!(mismatch(asked, bytes, kind), expected, "{asked:?}, {bytes} bytes");
+        }
     }
 }

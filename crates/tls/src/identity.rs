@@ -1,6 +1,7 @@
 //! A certificate with its chain and key, checked to belong together.
 
 use openssl::hash::MessageDigest;
+use openssl::ocsp::{OcspResponse, OcspResponseStatus};
 use openssl::pkey::{Id, PKey, Private};
 use openssl::ssl::SslContextBuilder;
 use openssl::x509::X509;
@@ -18,6 +19,8 @@ pub struct Identity {
     /// The owner's certificate, then the intermediate ones.
     chain: Vec<X509>,
     key: PKey<Private>,
+    /// What says that the owner's certificate is not revoked, DER.
+    ocsp_response: Option<Vec<u8>>,
 }
 
 /// Why a certificate with its key cannot be used.
@@ -36,6 +39,8 @@ pub enum IdentityError {
         "an {0} key is obsolete; give --allow-obsolete (allow_obsolete) to have it all the same"
     )]
     Obsolete(String),
+    #[error("not a successful OCSP response in DER")]
+    OcspResponse,
     #[error("cannot make a certificate with a {kind} key: {message}")]
     NotMade { kind: KeyKind, message: String },
     #[error("{backend} refuses the certificate: {message}")]
@@ -55,7 +60,7 @@ impl Identity {
         // With a callback that knows no password OpenSSL does not ask for one on the terminal.
         let key = PKey::private_key_from_pem_callback(key.as_bytes(), |_| Ok(0))
             .map_err(|_| IdentityError::NoKey)?;
-        let identity = Self { chain, key };
+        let identity = Self { chain, key, ocsp_response: None };
         if !matches!(identity.key.id(), Id::RSA | Id::EC | Id::ED25519) {
             return Err(IdentityError::KeyKind(identity.key_kind()));
         }
@@ -63,6 +68,23 @@ impl Identity {
             Ok(public) if public.public_eq(&identity.key) => Ok(identity),
             _ => Err(IdentityError::KeyMismatch),
         }
+    }
+
+    /// The same with an OCSP response for its certificate, DER, that a server staples where it is asked
+    /// to (RFC 6066, section 8). Whether it speaks of this certificate is not looked at.
+    ///
+    /// # Errors
+    /// The bytes are no OCSP response, or one that says that there is none (RFC 6960, section 4.2.1).
+    pub fn with_ocsp_response(self, der: Vec<u8>) -> Result<Self, IdentityError> {
+        match OcspResponse::from_der(&der).map(|response| response.status()) {
+            Ok(OcspResponseStatus::SUCCESSFUL) => Ok(Self { ocsp_response: Some(der), ..self }),
+            _ => Err(IdentityError::OcspResponse),
+        }
+    }
+
+    /// The OCSP response to staple, DER.
+    pub fn ocsp_response(&self) -> Option<&[u8]> {
+        self.ocsp_response.as_deref()
     }
 
     /// The kind and size of the key: `RSA-2048`, `ECDSA P-256`, `Ed25519`.
@@ -82,11 +104,7 @@ impl Identity {
 
     /// The algorithm of the key, without its size: by this an OpenSSL context holds one each.
     pub fn algorithm(&self) -> &'static str {
-        match self.key.id() {
-            Id::RSA => "RSA",
-            Id::EC => "ECDSA",
-            _ => "Ed25519",
-        }
+        algorithm(self.key.id())
     }
 
     /// The owner's certificate, DER.
@@ -121,7 +139,19 @@ impl Identity {
         let key = self.key.private_key_to_pkcs8().map_err(|e| refused(e.to_string()))?;
         let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key));
         let chain = chain.into_iter().map(CertificateDer::from).collect();
-        CertifiedKey::from_der(chain, key, with).map_err(|e| refused(e.to_string()))
+        let certified = CertifiedKey::from_der(chain, key, with);
+        let mut certified = certified.map_err(|e| refused(e.to_string()))?;
+        certified.ocsp.clone_from(&self.ocsp_response);
+        Ok(certified)
+    }
+}
+
+/// The algorithm of a key, without its size.
+pub fn algorithm(id: Id) -> &'static str {
+    match id {
+        Id::RSA => "RSA",
+        Id::EC => "ECDSA",
+        _ => "Ed25519",
     }
 }
 
@@ -159,5 +189,16 @@ mod tests {
         assert_eq!(error("-----BEGIN CERTIFICATE-----\nx\n", &key), IdentityError::NoCertificate);
         assert_eq!(error(&certificate, &certificate), IdentityError::NoKey);
         assert_eq!(error(&certificate, &other_key), IdentityError::KeyMismatch);
+    }
+
+    #[test]
+    fn what_is_no_response_is_not_stapled() {
+        let (certificate, key) = pair();
+        let identity = Identity::from_pem(&certificate, &key).unwrap();
+        // The second one is a response with the status tryLater.
+        for wrong in [&b"nonsense"[..], &[0x30, 3, 0x0a, 1, 3]] {
+            let refused = identity.clone().with_ocsp_response(wrong.to_vec());
+            assert_eq!(refused, Err(IdentityError::OcspResponse));
+        }
     }
 }

@@ -38,6 +38,7 @@ pub enum Mismatch {
     Alpn,
     EarlyData,
     ClientCertificate,
+    OcspStapling,
 }
 
 impl fmt::Display for Mismatch {
@@ -52,6 +53,7 @@ impl fmt::Display for Mismatch {
             Self::Alpn => "alpn",
             Self::EarlyData => "early_data",
             Self::ClientCertificate => "client_certificate",
+            Self::OcspStapling => "ocsp_stapling",
         })
     }
 }

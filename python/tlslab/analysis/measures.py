@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from tlslab.model.deployment import Deployment
-from tlslab.model.record import Trial, TrialRun
+from tlslab.model.record import RunRecord, Trial, TrialRun
 from tlslab.model.run import Environment
 
 RATE = "1/s"
@@ -22,6 +22,7 @@ UNITS: dict[str, str] = {
     "requests_per_s": RATE,
     "bytes_per_s": BYTE_RATE,
     "wire_bytes_per_handshake": BYTES,
+    "ocsp_response_bytes": BYTES,
     "client_cpu_us_per_connection": MICROSECONDS,
     "client_cpu_us_per_connection_user": MICROSECONDS,
     "client_cpu_us_per_connection_system": MICROSECONDS,
@@ -151,7 +152,15 @@ def _capacity(run: TrialRun) -> dict[str, float]:
         "bytes_per_s": record.bytes.received / record.seconds,
         "wire_bytes_per_handshake": wire / completed,
         "client_busy": client_busy(run),
+        **_stapled(record),
     }
+
+
+def _stapled(record: RunRecord) -> dict[str, float]:
+    """The mean length of the OCSP responses of full handshakes; nothing of a server without."""
+    full = [facts for facts in record.facts if facts.kind == "full"]
+    stapled = sum(facts.ocsp_response_bytes * facts.count for facts in full)
+    return {"ocsp_response_bytes": stapled / sum(f.count for f in full)} if stapled else {}
 
 
 def _server(run: TrialRun, processors: int) -> dict[str, float]:

@@ -22,6 +22,7 @@ from tlslab.toml_table import Table
 HTTP_VERSIONS = ("1.1", "2")
 CONNECTORS = ("jsse", "openssl", "openssl-ffm")
 DH_BITS = ("1024", "2048", "3072", "4096")
+SWITCHED = ("off", "on")
 
 # The name of a managed target; which there are, the lab knows.
 _TARGET = re.compile(r"[a-z][a-z0-9-]{0,31}")
@@ -93,6 +94,7 @@ RULES: Mapping[str, Rule] = {
     "processors": count_rule(1024),
     "workers": count_rule(1024),
     "dh_bits": Rule(DH_BITS),
+    "ocsp_stapling": Rule(SWITCHED),
     "jdk": pattern_rule(_JDK, "folders of Java installations"),
     "connector": Rule(CONNECTORS),
     "document_bytes": count_rule(9_999_999),

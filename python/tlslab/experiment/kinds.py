@@ -65,7 +65,7 @@ class FileKind(ABC):
         if until is not None:
             raise UsageError(
                 f"--until is for experiments that compare cells (groups, offload, servers, "
-                f"suites): {self.why_fixed}",
+                f"stapling, suites): {self.why_fixed}",
                 "give --budget TIME, or --blocks N",
             )
         return experiment

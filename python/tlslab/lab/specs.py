@@ -117,6 +117,8 @@ def tls_spec(profile: Profile) -> dict[str, Any]:
     }
     if profile.backend is not None:
         spec["backend"] = profile.backend
+    if profile.ocsp_stapling is not None:
+        spec["ocsp_stapling"] = profile.ocsp_stapling
     if profile.dh_bits is not None:
         spec["dh_bits"] = profile.dh_bits
         # A modulus so short is measured on purpose, and never anything else that is obsolete.

@@ -19,7 +19,8 @@ class Deployment:
     lets sessions be resumed; `obsolete` whether it goes along with protocols, suites and
     keys that nobody should use. `burn` is the slowdown planted in the reference server (`5%`: each
     new connection wastes that share of what it costs), `copy` a name of one of several equal
-    servers, for comparisons of a server with itself.
+    servers, for comparisons of a server with itself. `ocsp_stapling` is whether the server that
+    terminates TLS staples an OCSP response to its certificate.
     """
 
     server: str
@@ -34,3 +35,4 @@ class Deployment:
     document_bytes: int | None = None
     burn: str | None = None
     copy: str | None = None
+    ocsp_stapling: bool = False

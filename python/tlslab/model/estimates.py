@@ -22,6 +22,7 @@ _NAMES = {
     "operations_per_s": "operations/s",
     "connections_per_cpu_s": "new connections per second of processor time, both sides",
     "wire_bytes_per_handshake": "bytes of a handshake on the wire",
+    "ocsp_response_bytes": "bytes of a stapled OCSP response",
     "client_cpu_us_per_connection": f"{_CLIENT_CPU} for a new connection",
     "server_cpu_us_per_connection": f"{_SERVER_CPU} for a new connection",
     "client_cpu_us_per_request": f"{_CLIENT_CPU} for a request",

@@ -12,8 +12,8 @@ from tlslab.model.workload import Workload
 
 # What the server is and how it is set up (model.deployment), and what the client asks for.
 SERVER_FACTORS = (
-    "server", "copy", "burn", "front", "processors", "workers", "dh_bits", "jdk", "connector",
-    "document_bytes",
+    "server", "copy", "burn", "front", "processors", "workers", "dh_bits", "ocsp_stapling", "jdk",
+    "connector", "document_bytes",
 )  # fmt: skip
 CLIENT_FACTORS = (
     "tls", "key", "group", "suite", "http", "resume", "resumed", "connections", "requests",

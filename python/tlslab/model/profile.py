@@ -9,7 +9,8 @@ class Profile:
 
     `key` is the certificate key that the server must serve (`ecdsa-p256`, `rsa-2048`, ...); the
     others are names of `model.names`. `dh_bits` is the size of the Diffie-Hellman parameters that
-    the server must use, `backend` the TLS library that the client must use.
+    the server must use, `backend` the TLS library that the client must use. `ocsp_stapling` is
+    whether the server must staple an OCSP response, None for either.
     """
 
     tls: str | None = None
@@ -19,3 +20,4 @@ class Profile:
     signature_schemes: tuple[str, ...] = ()
     dh_bits: int | None = None
     backend: str | None = None
+    ocsp_stapling: bool | None = None

@@ -37,7 +37,7 @@ class Facts:
 
     `client_authenticated`: the server asked for a certificate, and the client showed one.
     `resumed_by` is `none`, `id`, `ticket`, `psk` or `psk-only`; `early_data` is `none`, `accepted`
-    or `rejected`.
+    or `rejected`. `ocsp_response_bytes` is the length of the stapled OCSP response, 0 for none.
     """
 
     tls: str
@@ -50,6 +50,7 @@ class Facts:
     client_authenticated: bool = False
     resumed_by: str = "none"
     early_data: str = "none"
+    ocsp_response_bytes: int = 0
 
 
 @dataclass(frozen=True)

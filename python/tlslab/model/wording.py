@@ -26,6 +26,13 @@ _COUNTED = {name: name for name in ("processors", "workers", "connections", "req
 # Levels of factors that do not belong to their cells.
 _NOT_NAMED = (("dh_bits", "none"), ("suite", "by-version"))
 
+_LEVELS = {
+    ("front", "none"): "direct",
+    ("resume", "none"): "no resumption",
+    ("ocsp_stapling", "off"): "no OCSP stapling",
+    ("ocsp_stapling", "on"): "OCSP stapling",
+}
+
 _FORMS = {
     "tls": "TLS {}",
     "http": "HTTP/{}",
@@ -44,12 +51,8 @@ def level_label(factor: str, level: str) -> str:
     if factor in _COUNTED:
         return f"{level} {_COUNTED[factor] if level != '1' else _COUNTED[factor][:-1]}"
     match factor, level:
-        case "front", "none":
-            return "direct"
         case "document_bytes", _ if level.isdigit():
             return f"{int(level):,} B"
-        case "resume", "none":
-            return "no resumption"
         case "dh_bits", _ if not level.isdigit():
             return "no DH"
         case "resumed", _:
@@ -57,7 +60,7 @@ def level_label(factor: str, level: str) -> str:
         case "jdk", _:
             return level.rstrip("/").rpartition("/")[2]
         case _:
-            return _FORMS.get(factor, "{}").format(level)
+            return _LEVELS.get((factor, level)) or _FORMS.get(factor, "{}").format(level)
 
 
 def cell_label(factors: Mapping[str, str]) -> str:

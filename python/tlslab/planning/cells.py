@@ -11,6 +11,8 @@ from tlslab.model.workload import RESUMES_BY, resumption
 
 Factors = Mapping[str, str]
 
+_SWITCHED = {"on": True, "off": False}
+
 
 def make_cells(
     experiment: Experiment, server: str = "reference"
@@ -27,6 +29,7 @@ def make_cells(
             _exclusion(experiment, factors)
             or contradiction(profile)
             or _resumption_against(factors)
+            or _stapling_against(experiment, factors)
         )
         if reason is None:
             deployment = make_deployment(experiment, factors, server)
@@ -74,6 +77,7 @@ def make_profile(experiment: Experiment, factors: Factors) -> Profile:
         signature_schemes=_joined(pins, "signature_schemes"),
         dh_bits=_number(factors, "dh_bits"),
         backend=_first(pin.backend for pin in pins),
+        ocsp_stapling=_SWITCHED.get(factors.get("ocsp_stapling", "")),
     )
 
 
@@ -93,6 +97,7 @@ def make_deployment(experiment: Experiment, factors: Factors, server: str) -> De
         connector=factors.get("connector"),
         burn=factors.get("burn"),
         copy=factors.get("copy"),
+        ocsp_stapling=factors.get("ocsp_stapling") == "on",
         resume=resumption(factors, experiment.workload.resume),
         document_bytes=_number(factors, "document_bytes"),
     )
@@ -110,6 +115,15 @@ def _resumption_against(factors: Factors) -> str | None:
     if version is None or factors.get("tls", version) == version:
         return None
     return f"resumption by {factors['resume']} belongs to TLS {version}"
+
+
+def _stapling_against(experiment: Experiment, factors: Factors) -> str | None:
+    """Why no response can be stapled: all connections of the cell resume a session."""
+    workload = experiment.workload.of(factors)
+    all_resume = workload.resume != "none" and workload.resume_ratio == 1
+    if factors.get("ocsp_stapling") != "on" or not all_resume:
+        return None
+    return "a resumed handshake has no certificate to which a response could be stapled"
 
 
 def _joined(pins: list[Pin], field: str) -> tuple[str, ...]:

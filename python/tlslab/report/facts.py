@@ -77,6 +77,8 @@ def _servers(environment: Environment) -> list[tuple[str, str]]:
             for name in ("copy", "burn", "workers", "dh_bits", "jdk", "connector")
         }
         given = {name: str(level) for name, level in settings.items() if level is not None}
+        if deployed.deployment.ocsp_stapling:
+            given["ocsp_stapling"] = "on"
         label = f"{each.name}, {cell_label(given)}" if given else each.name
         reported.append((f"Server {label}", what))
     return list(dict.fromkeys(reported))

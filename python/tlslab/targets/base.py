@@ -25,7 +25,8 @@ class Setting:
     `connector` as in `model.deployment`; `plain` asks for HTTP without TLS, for a server behind a
     front; `upstream` is the URL to which a front passes requests on; `obsolete` asks for protocols,
     suites and keys that nobody should use, `burn` plants a slowdown (`5%`): only the reference
-    server can do both.
+    server can do both. `ocsp_stapling` asks for an OCSP response with each certificate, for clients
+    that ask for one.
     """
 
     folder: Path
@@ -46,6 +47,7 @@ class Setting:
     upstream: str | None = None
     obsolete: bool = False
     burn: str | None = None
+    ocsp_stapling: bool = False
 
 
 @dataclass(frozen=True)
@@ -100,6 +102,17 @@ class Front(Target, Protocol):
     def start(self, upstream: str | None = None) -> Running:
         """Starts a fresh server that passes on to this URL's host and port, if one is given."""
         ...
+
+
+def one_response(setting: Setting, name: str) -> dict[tuple[str, str], str]:
+    """The level that a server lacks which would staple the same to all of its certificates.
+
+    An OCSP response is of one certificate.
+    """
+    if not setting.ocsp_stapling or len(setting.keys) < 2:
+        return {}
+    reason = f"{name} staples one OCSP response to all certificates: give one key (--set key=KEY)"
+    return {("ocsp_stapling", "on"): reason}
 
 
 def require(program: str | None, name: str, remedy: str) -> str:

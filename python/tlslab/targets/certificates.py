@@ -7,13 +7,14 @@ the schemes of one kind only must find no other in the chain (RFC 8446, section 
 import datetime
 import ipaddress
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
+from cryptography.x509 import ocsp
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 PrivateKey = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey | ed25519.Ed25519PrivateKey
@@ -38,10 +39,16 @@ _CURVES: dict[str, ec.EllipticCurve] = {
 
 @dataclass(frozen=True)
 class CertificateFiles:
-    """A leaf certificate and its key, in PEM."""
+    """A leaf certificate and its key, in PEM.
+
+    With an OCSP response that says that the certificate is good, in DER, and the authority that has
+    signed both, in PEM, if they were asked for.
+    """
 
     certificate: Path
     key: Path
+    ocsp_response: Path | None = None
+    issuer: Path | None = None
 
 
 def make_key(kind: str) -> PrivateKey:
@@ -72,9 +79,10 @@ class Authority:
         lifetime_days: int = VALID_DAYS,
         purpose: Purpose = "server",
         addresses: Sequence[str] = (),
+        stapled: bool = False,
     ) -> CertificateFiles:
         """A leaf for `localhost`, 127.0.0.1, ::1 and the given addresses; a negative lifetime gives
-        an expired one.
+        an expired one. `stapled`: with an OCSP response to staple to it.
         """
         authority_kind = "rsa-2048" if kind.startswith("rsa-") else "ecdsa-p256"
         if authority_kind not in self._issuers:
@@ -92,7 +100,20 @@ class Authority:
                 serialization.NoEncryption(),
             )
         )
-        return files
+        return self._stapled(files, leaf, (issuer, issuer_key)) if stapled else files
+
+    def _stapled(
+        self,
+        files: CertificateFiles,
+        leaf: x509.Certificate,
+        authority: tuple[x509.Certificate, PrivateKey],
+    ) -> CertificateFiles:
+        """The files of a leaf, with its OCSP response and its authority beside them."""
+        response = files.certificate.with_suffix(".ocsp")
+        response.write_bytes(_ocsp_response(leaf, *authority))
+        issuer = files.certificate.with_suffix(".issuer")
+        issuer.write_text(_pem(authority[0]), "ascii")
+        return replace(files, ocsp_response=response, issuer=issuer)
 
 
 def _pem(certificate: x509.Certificate) -> str:
@@ -127,7 +148,8 @@ def _make_authority(kind: str) -> tuple[x509.Certificate, PrivateKey]:
     name = f"tlslab {kind} authority of one run"
     builder = _builder(name, name, key, VALID_DAYS)
     builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-    usage = x509.KeyUsage(False, False, False, False, False, True, True, False, False)
+    # Certificates, lists of revoked ones, and as a digital signature OCSP responses.
+    usage = x509.KeyUsage(True, False, False, False, False, True, True, False, False)
     builder = builder.add_extension(usage, critical=True)
     identifier = x509.SubjectKeyIdentifier.from_public_key(key.public_key())
     builder = builder.add_extension(identifier, critical=False)
@@ -163,3 +185,24 @@ def _leaf(
     above = x509.AuthorityKeyIdentifier.from_issuer_public_key(issuer_key.public_key())
     builder = builder.add_extension(above, critical=False)
     return builder.sign(issuer_key, _hash(issuer_key))
+
+
+def _ocsp_response(
+    leaf: x509.Certificate, issuer: x509.Certificate, issuer_key: PrivateKey
+) -> bytes:
+    """The authority's own word that a leaf is good, as long as it is valid (RFC 6960); DER."""
+    builder = ocsp.OCSPResponseBuilder().add_response(
+        cert=leaf,
+        issuer=issuer,
+        # What responders answer with, and servers look for (RFC 5019, section 2.1.1): it signs
+        # nothing, and names the certificate only.
+        algorithm=hashes.SHA1(),
+        cert_status=ocsp.OCSPCertStatus.GOOD,
+        this_update=leaf.not_valid_before_utc,
+        next_update=leaf.not_valid_after_utc,
+        revocation_time=None,
+        revocation_reason=None,
+    )
+    builder = builder.responder_id(ocsp.OCSPResponderEncoding.HASH, issuer)
+    signed = builder.sign(issuer_key, _hash(issuer_key))
+    return signed.public_bytes(serialization.Encoding.DER)

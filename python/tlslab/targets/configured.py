@@ -85,7 +85,9 @@ class ConfiguredServer(ABC):
         """Makes certificates and document; the groups that this server refuses, with its words."""
         setting = self._setting
         if not setting.plain:
-            self._certificates = [self._authority.issue(key) for key in setting.keys]
+            self._certificates = [
+                self._authority.issue(key, stapled=setting.ocsp_stapling) for key in setting.keys
+            ]
         write_document(setting.folder, setting.document_bytes)
         self._dh = write_parameters(setting.folder, setting.dh_bits)
         self._arrange()

@@ -70,7 +70,7 @@ class HAProxy(ConfiguredServer):
         return " ".join(_NOISE.sub("", line).strip() for line in alerts or reported.splitlines())
 
     def _arrange(self) -> None:
-        """Puts each certificate and its key into one file."""
+        """Puts each certificate and its key into one file, what is to be stapled beside it."""
         size = self._setting.document_bytes
         if size > DOCUMENT_LIMIT:
             raise CannotRunError(
@@ -82,6 +82,10 @@ class HAProxy(ConfiguredServer):
             bundle.touch(mode=0o600)
             bundle.write_bytes(files.certificate.read_bytes() + files.key.read_bytes())
             self._bundles.append(bundle)
+            if files.ocsp_response is not None and files.issuer is not None:
+                # HAProxy looks for the certificate's issuer in the response, and does not send it.
+                for beside in (files.ocsp_response, files.issuer):
+                    shutil.copyfile(beside, f"{bundle}{beside.suffix}")
 
     def _values(self) -> dict[str, Any]:
         setting = self._setting

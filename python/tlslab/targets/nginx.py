@@ -8,6 +8,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+from tlslab.targets.base import one_response
 from tlslab.targets.configured import ConfiguredServer, ask
 
 WORKER_CONNECTIONS = 16384
@@ -34,6 +35,10 @@ class Nginx(ConfiguredServer):
         built = re.search(r"built with (\w+ \S+)", reported)
         library = running or built
         return (version[1] if version else "nginx"), (library[1] if library else "unknown")
+
+    def prepare(self) -> dict[tuple[str, str], str]:
+        """As others do; `ssl_stapling_file` is of a whole server, whatever certificates it has."""
+        return super().prepare() | one_response(self._setting, self.name)
 
     def _command(self, config: Path) -> list[str]:
         return [self._program, "-e", "stderr", "-p", str(self._setting.folder), "-c", str(config)]

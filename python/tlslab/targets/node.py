@@ -9,7 +9,7 @@ from typing import Any
 
 from tlslab.model.errors import CannotRunError
 from tlslab.model.names import find_suite
-from tlslab.targets.base import Running, Setting, pinned, require
+from tlslab.targets.base import Running, Setting, one_response, pinned, require
 from tlslab.targets.certificates import Authority, CertificateFiles
 from tlslab.targets.dhparam import parameters_pem
 from tlslab.targets.documents import PATH
@@ -61,16 +61,22 @@ class Node:
         return self._authority.trust_pem
 
     def prepare(self) -> dict[tuple[str, str], str]:
-        """Makes the certificates; the groups and suites that this Node refuses, in its words."""
+        """Makes the certificates; the groups and suites that this Node refuses, in its words.
+
+        Asked for an OCSP response, Node names one certificate, whichever of several it sends.
+        """
         if not self._setting.plain:
-            self._certificates = [self._authority.issue(key) for key in self._setting.keys]
+            stapled = self._setting.ocsp_stapling
+            self._certificates = [
+                self._authority.issue(key, stapled=stapled) for key in self._setting.keys
+            ]
         suites = {_openssl_suite(suite): suite for suite in self._setting.suites}
         config = self._configure({"suites": list(suites)})
         answer = json.loads(_ask([self._program, str(SCRIPT), str(config), "--check"]))
         if answer["refusal"]:
             raise CannotRunError(f"Node.js refuses its configuration: {answer['refusal']}")
         named = f"{self.software} with {self.backend} lacks it: "
-        lacking = {}
+        lacking = one_response(self._setting, self.name)
         for group, words in answer["group"].items():
             lacking["group", self._groups.pop(group)] = named + words
         for suite, words in answer["suite"].items():
@@ -116,6 +122,7 @@ class Node:
             # One key for all workers: else only the one that issued a ticket could read it.
             "ticketKeys": secrets.token_hex(TICKET_KEY_BYTES) if tickets else None,
             "sessions": setting.resume == "id",
+            "ocspResponses": [str(f.ocsp_response) for f in self._certificates if f.ocsp_response],
             **more,
         }
         file = setting.folder / "node.json"

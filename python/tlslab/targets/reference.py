@@ -60,8 +60,10 @@ class Reference:
     def prepare(self) -> dict[tuple[str, str], str]:
         """Makes the certificates. This server lacks nothing that experiments can ask for."""
         for key in self._setting.keys:
-            files = self._authority.issue(key)
+            files = self._authority.issue(key, stapled=self._setting.ocsp_stapling)
             self._certificates += ["--cert", str(files.certificate), "--key", str(files.key)]
+            if files.ocsp_response is not None:
+                self._certificates += ["--staple", str(files.ocsp_response)]
         return {}
 
     def start(self) -> Running:

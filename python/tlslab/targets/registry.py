@@ -39,7 +39,8 @@ class Kind:
 
     - `find` looks for the server; None: not installed, and `remedy` says what to do.
     - `make` raises CannotRunError where the server is missing.
-    - `factors`: those of FACTORS that the server takes.
+    - `factors`: those of FACTORS that the server takes; STAPLING if it staples a response from a
+      file.
     - `front` makes the server as one that terminates TLS before another server; None: it cannot.
     - `plain`: whether the server can serve HTTP without TLS behind a front.
     - `http2`: whether the server speaks HTTP/2.
@@ -87,32 +88,34 @@ def _tomcat() -> Installation | None:
     return Installation(found, *Tomcat.versions(found)) if found else None
 
 
+# The factor that concerns the server that terminates TLS, and whose level `off` all servers have.
+STAPLING = "ocsp_stapling"
+
 _WORKERS_AND_DH = frozenset({"workers", "dh_bits"})
+_STAPLES = _WORKERS_AND_DH | {STAPLING}
 _JAVA = _WORKERS_AND_DH | {"jdk", "connector"}
 
 _KINDS = (
-    Kind("reference", _reference, Reference, REMEDY, _WORKERS_AND_DH | {"burn"}),
+    Kind("reference", _reference, Reference, REMEDY, _STAPLES | {"burn"}),
     Kind(
         "node",
         _node,
         Node,
         Node.remedy,
-        _WORKERS_AND_DH,
+        _STAPLES,
         plain=True,
         warm_up_ms=5_000,
         restart_per_trial=True,
     ),
     Kind("tomcat", _tomcat, Tomcat, Tomcat.remedy, _JAVA, plain=True, warm_up_ms=12_000),
-    Kind(
-        "nginx", _configured(Nginx), Nginx, Nginx.remedy, _WORKERS_AND_DH, front=Nginx, plain=True
-    ),
+    Kind("nginx", _configured(Nginx), Nginx, Nginx.remedy, _STAPLES, front=Nginx, plain=True),
     Kind("apache", _configured(Apache), Apache, Apache.remedy, _WORKERS_AND_DH, plain=True),
     Kind(
         "haproxy",
         _configured(HAProxy),
         HAProxy,
         HAProxy.remedy,
-        _WORKERS_AND_DH,
+        _STAPLES,
         front=HAProxy,
         plain=True,
     ),
@@ -145,6 +148,9 @@ def lacking(deployment: Deployment) -> str | None:
         kinds.append(front)
     if deployment.obsolete and back.name != Reference.name:
         return f"{back.name} is not set up with obsolete protocols: the reference server is"
+    if deployment.ocsp_stapling and STAPLING not in kinds[-1].factors:
+        can = ", ".join(kind.name for kind in MANAGED.values() if STAPLING in kind.factors)
+        return f"{kinds[-1].name} staples no OCSP response from a file: these do: {can}"
     for factor in FACTORS:
         level = getattr(deployment, factor)
         if level is not None and not any(factor in kind.factors for kind in kinds):
@@ -155,10 +161,10 @@ def lacking(deployment: Deployment) -> str | None:
 def build(deployment: Deployment, setting: Setting) -> Target:
     """The target for a deployment: one server, or a front with a server behind it.
 
-    The deployment's own `workers`, `dh_bits`, `jdk`, `connector` and `burn` replace those of
-    `setting`; the processors are the caller's to choose. Behind a front the server is plain if it
-    can be so, and has folder `back` of its own. Raises UsageError for unknown names, CannotRunError
-    for what cannot be set up or is not installed.
+    The deployment's own `workers`, `dh_bits`, `jdk`, `connector`, `burn` and `ocsp_stapling`
+    replace those of `setting`; the processors are the caller's to choose. Behind a front the server
+    is plain if it can be so, and has folder `back` of its own. Raises UsageError for unknown names,
+    CannotRunError for what cannot be set up or is not installed.
     """
     if reason := lacking(deployment):
         raise CannotRunError(reason)
@@ -170,13 +176,16 @@ def build(deployment: Deployment, setting: Setting) -> Target:
         jdk=deployment.jdk or setting.jdk,
         connector=deployment.connector or setting.connector,
         burn=deployment.burn or setting.burn,
+        ocsp_stapling=deployment.ocsp_stapling or setting.ocsp_stapling,
     )
     kind = find_kind(deployment.server)
     if deployment.front == NO_FRONT:
         return kind.make(setting)
     behind = setting.folder / "back"
     behind.mkdir(exist_ok=True)
-    back = kind.make(replace(setting, folder=behind, plain=kind.plain, http2=False))
+    back = kind.make(
+        replace(setting, folder=behind, plain=kind.plain, http2=False, ocsp_stapling=False)
+    )
     front = find_kind(deployment.front).front
     assert front is not None  # `lacking` has seen to it.
     # `workers` are then the threads of the JVM; the front has the lab's own number of workers.

@@ -33,3 +33,11 @@ def test_levels_of_a_mix_are_written_with_their_units() -> None:
     assert [level_label(*each) for each in levels.items()] == [
         "262,144 B", "60 % resumed", "1 request",
     ]  # fmt: skip
+
+
+def test_a_factor_that_is_switched_is_named_by_what_the_server_does() -> None:
+    labels = [level_label("ocsp_stapling", level) for level in ("off", "on")]
+    assert labels == ["no OCSP stapling", "OCSP stapling"]
+    assert level_label("front", "none") == "direct"
+    assert level_label("front", "haproxy") == "behind haproxy"
+    assert level_label("resume", "none") == "no resumption"

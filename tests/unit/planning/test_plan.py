@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tlslab.experiment import load, with_levels
+from tlslab.lab.specs import tls_spec
 from tlslab.model.deployment import Deployment
 from tlslab.model.plan import Plan
 from tlslab.planning import make_cells, make_plan
@@ -153,3 +154,30 @@ def test_a_way_to_resume_belongs_to_a_version() -> None:
         ("1.3", "none"), ("1.3", "psk"), ("1.2", "none"), ("1.2", "ticket"),
     }  # fmt: skip
     assert "resumption by psk belongs to TLS 1.3" in {each.reason for each in excluded}
+
+
+def test_stapling_is_of_the_server_and_is_compared_by_the_client() -> None:
+    changed = with_levels(GROUPS, {"ocsp_stapling": ("off", "on"), "group": ("X25519",)})
+    cells, _ = make_cells(changed)
+    seen = {
+        (cell.factors["ocsp_stapling"], cell.deployment.ocsp_stapling, cell.profile.ocsp_stapling)
+        for cell in cells
+        if cell.deployment is not None
+    }
+    assert seen == {("off", False, False), ("on", True, True)}
+    assert tls_spec(cells[-1].profile)["ocsp_stapling"] is True
+    without = make_cells(GROUPS)[0][0].profile
+    assert without.ocsp_stapling is None
+    assert "ocsp_stapling" not in tls_spec(without)
+
+
+def test_nothing_is_stapled_where_every_connection_resumes() -> None:
+    levels = {"tls": ("1.3",), "group": ("X25519",), "ocsp_stapling": ("off", "on")}
+    resumed = {"resumed": ("0%", "50%", "100%"), "resume": ("psk",)}
+    cells, excluded = make_cells(with_levels(GROUPS, levels | resumed))
+    left_out = {(each.factors["ocsp_stapling"], each.factors["resumed"]) for each in excluded}
+    assert left_out == {("on", "100%")}
+    assert {each.reason for each in excluded} == {
+        "a resumed handshake has no certificate to which a response could be stapled"
+    }
+    assert ("off", "100%") in {(c.factors["ocsp_stapling"], c.factors["resumed"]) for c in cells}

@@ -144,3 +144,17 @@ def test_an_external_server_has_no_cost_of_its_own() -> None:
     page = render_html(summarise(made_run(world, quick=True)))
     assert 'data-name="client_cpu_us_per_connection"' in page
     assert 'data-name="server_cpu_us_per_connection"' not in page
+
+
+def test_the_length_of_stapled_responses_is_a_column_where_there_are_any(page: str) -> None:
+    def stapled(trial: Trial) -> Trial:
+        runs = {}
+        for kind, run in trial.runs.items():
+            facts = tuple(replace(each, ocsp_response_bytes=282) for each in run.record.facts)
+            runs[kind] = replace(run, record=replace(run.record, facts=facts))
+        return replace(trial, runs=runs)
+
+    found = render_html(summarise(made_run(World(change=stapled), quick=True)))
+    assert 'data-v="282.0 282.0 282.0' in found
+    assert "OCSP response" in found
+    assert "OCSP response" not in page

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 from cryptography import x509
-from cryptography.hazmat.primitives.asymmetric import ec, rsa
-from cryptography.x509 import verification
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
+from cryptography.x509 import ocsp, verification
 
 from tlslab.model.names import CERTIFICATE_KEYS
 from tlslab.targets.certificates import Authority
@@ -58,3 +59,38 @@ def test_a_leaf_is_for_the_addresses_that_are_given_too(tmp_path: Path) -> None:
     names = leaf.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     addresses = [str(address) for address in names.get_values_for_type(x509.IPAddress)]
     assert addresses == ["127.0.0.1", "::1", "198.18.0.2"]
+
+
+@pytest.mark.parametrize("kind", CERTIFICATE_KEYS)
+def test_a_response_to_staple_is_the_authoritys_and_says_that_its_leaf_is_good(
+    kind: str, tmp_path: Path
+) -> None:
+    files = Authority(tmp_path).issue(kind, stapled=True)
+    assert files.ocsp_response is not None
+    assert files.issuer is not None
+    leaf = x509.load_pem_x509_certificate(files.certificate.read_bytes())
+    issuer = x509.load_pem_x509_certificate(files.issuer.read_bytes())
+    response = ocsp.load_der_ocsp_response(files.ocsp_response.read_bytes())
+    assert response.response_status == ocsp.OCSPResponseStatus.SUCCESSFUL
+    assert response.certificate_status == ocsp.OCSPCertStatus.GOOD
+    assert response.serial_number == leaf.serial_number
+    assert response.next_update_utc is not None
+    now = datetime.datetime.now(datetime.UTC)
+    assert response.this_update_utc < now < response.next_update_utc <= leaf.not_valid_after_utc
+    # The authority's own word: no certificate of a responder has to come with it.
+    assert response.certificates == []
+    leaf.verify_directly_issued_by(issuer)
+    signed = (response.signature, response.tbs_response_bytes)
+    match issuer.public_key():
+        case ec.EllipticCurvePublicKey() as key:
+            key.verify(*signed, ec.ECDSA(hashes.SHA256()))
+        case rsa.RSAPublicKey() as key:
+            key.verify(*signed, padding.PKCS1v15(), hashes.SHA256())
+        case other:
+            raise AssertionError(other)
+
+
+def test_there_is_no_response_unless_one_is_asked_for(tmp_path: Path) -> None:
+    files = Authority(tmp_path).issue("ecdsa-p256")
+    assert (files.ocsp_response, files.issuer) == (None, None)
+    assert sorted(path.suffix for path in tmp_path.iterdir()) == [".key", ".pem"]

@@ -1,6 +1,7 @@
 """The reference target against a stand-in for its program."""
 
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import psutil
@@ -57,6 +58,23 @@ def test_a_planted_slowdown_is_an_option_of_the_server(tmp_path: Path) -> None:
         command = psutil.Process(running.process.pid).cmdline()
         assert [word for word in command if word in ("--burn", "5%")] == given
         running.stop()
+
+
+def test_each_certificate_has_its_response_to_staple(tmp_path: Path) -> None:
+    program = tmp_path / "serve"
+    program.write_text(f"#!{sys.executable}\n{SERVER}", "utf-8")
+    program.chmod(0o755)
+    keys = ("ecdsa-p256", "rsa-2048")
+    reference = Reference(
+        Setting(tmp_path, keys, ("X25519",), 1, (), ocsp_stapling=True), str(program)
+    )
+    assert reference.prepare() == {}
+    running = reference.start()
+    command = psutil.Process(running.process.pid).cmdline()
+    running.stop()
+    for option, suffix in (("--cert", "pem"), ("--key", "key"), ("--staple", "ocsp")):
+        given = [after for word, after in pairwise(command) if word == option]
+        assert given == [str(tmp_path / f"{key}.{suffix}") for key in keys]
 
 
 def test_a_server_that_does_not_start_is_reported_with_its_words(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import pytest
 from tlslab.model.deployment import Deployment
 from tlslab.model.errors import CannotRunError, UsageError
 from tlslab.targets import MANAGED, Kind, Running, Setting, build, find_kind, lacking, registry
+from tlslab.targets.base import one_response
 from tlslab.targets.process import ServerProcess
 
 
@@ -76,6 +77,36 @@ def test_what_a_server_does_not_take_is_a_reason() -> None:
         build(Deployment("haproxy", connector="jsse"), setting(Path("/nowhere")))
 
 
+def test_a_server_that_staples_from_no_file_is_named_with_those_that_do() -> None:
+    reason = lacking(Deployment("apache", ocsp_stapling=True))
+    assert reason == (
+        "apache staples no OCSP response from a file: these do: reference, node, nginx, haproxy"
+    )
+    # Every server can do without.
+    assert all(lacking(Deployment(name)) is None for name in MANAGED)
+    # The front terminates TLS.
+    assert lacking(Deployment("caddy", front="nginx", ocsp_stapling=True)) is None
+
+
+def test_the_server_behind_a_front_staples_nothing(
+    made: list[Made], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kinds = {name: replace(kind, factors=kind.factors | {registry.STAPLING})
+             for name, kind in registry.MANAGED.items()}  # fmt: skip
+    monkeypatch.setattr(registry, "MANAGED", kinds)
+    build(Deployment("back", front="front", ocsp_stapling=True), setting(tmp_path))
+    back, front = made
+    assert (back.setting.ocsp_stapling, front.setting.ocsp_stapling) == (False, True)
+
+
+def test_one_response_is_of_one_certificate(tmp_path: Path) -> None:
+    several = replace(setting(tmp_path), keys=("ecdsa-p256", "rsa-2048"))
+    assert one_response(several, "nginx") == {}
+    lacks = one_response(replace(several, ocsp_stapling=True), "nginx")
+    assert list(lacks) == [("ocsp_stapling", "on")]
+    assert one_response(replace(setting(tmp_path), ocsp_stapling=True), "nginx") == {}
+
+
 def test_a_deployment_fills_in_the_setting(made: list[Made], tmp_path: Path) -> None:
     build(Deployment("back", workers=3, dh_bits=2048), setting(tmp_path))
     assert made[0].setting == replace(setting(tmp_path), workers=3, dh_bits=2048)
@@ -117,4 +148,4 @@ def test_every_kind_says_how_it_can_be_had() -> None:
     for name, kind in MANAGED.items():
         assert kind.name == name
         assert kind.remedy
-        assert kind.factors <= set(registry.FACTORS)
+        assert kind.factors <= {*registry.FACTORS, registry.STAPLING}

@@ -56,6 +56,9 @@ pub struct TlsSpec {
     pub early_data: bool,
     /// Make the server ask for another key share first, by a HelloRetryRequest.
     pub hello_retry: Option<HelloRetry>,
+    /// Whether the server must staple an OCSP response to its certificate (true) or must not (false);
+    /// each full handshake is checked. Every client asks for a response, whatever this says.
+    pub ocsp_stapling: Option<bool>,
 }
 
 /// Which TLS library makes the handshakes.

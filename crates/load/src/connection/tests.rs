@@ -66,6 +66,7 @@ pub fn negotiated() -> Negotiated {
         client_authenticated: false,
         resumed_by: Resume::None,
         early_data: EarlyData::None,
+        ocsp_response_bytes: 0,
         authenticated: true,
         minimal_client: false,
     }

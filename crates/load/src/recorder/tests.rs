@@ -17,6 +17,7 @@ fn negotiated(group: u16) -> Negotiated {
         client_authenticated: false,
         resumed_by: Resume::None,
         early_data: EarlyData::None,
+        ocsp_response_bytes: 0,
         authenticated: true,
         minimal_client: true,
     }

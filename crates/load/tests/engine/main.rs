@@ -28,5 +28,6 @@ mod requests;
 mod resumption;
 mod segments;
 mod serve;
+mod stapling;
 mod support;
 mod trusted_leaf;

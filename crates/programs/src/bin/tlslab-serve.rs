@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::fs;
 use std::io::{IsTerminal as _, Write};
 use std::net::{IpAddr, SocketAddr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Parser, ValueEnum};
@@ -81,6 +81,10 @@ struct Arguments {
     /// Private key in PEM, for the --cert of the same place
     #[arg(long, value_name = "FILE", requires = "cert")]
     key: Vec<PathBuf>,
+    /// OCSP response in DER to staple to the --cert of the same place, for clients that ask for it;
+    /// repeatable: one for each --cert, or none. Whether it speaks of that certificate is not looked at
+    #[arg(long, value_name = "FILE", requires = "cert")]
+    staple: Vec<PathBuf>,
     /// Make a certificate for localhost with such a key, and who issues it: ecdsa-p256, ecdsa-p384,
     /// ecdsa-p521, rsa-2048, rsa-3072, rsa-4096, ed25519 (with --allow-obsolete rsa-1024);
     /// repeatable; default: ecdsa-p256
@@ -171,6 +175,8 @@ enum Event {
 
 /// Remedies that several failures have.
 const PAIRS: &str = "give each certificate chain with its key, both in PEM: --cert FILE --key FILE";
+const RESPONSES: &str = "give each certificate the OCSP response that its issuer signed, or none: \
+                         --cert FILE --key FILE --staple FILE";
 const ROOM: &str = "see that the folder is there, with room and the right to write";
 const SYSTEM: &str = "see that the system has memory, files and processes left (ulimit -a)";
 
@@ -306,17 +312,31 @@ fn identities(arguments: &Arguments) -> Result<Vec<Identity>, Failure> {
         let message = format!("{certificates} --cert, but {keys} --key");
         return Err(Failure::new(USAGE, message, PAIRS));
     }
+    if !arguments.staple.is_empty() && arguments.staple.len() != arguments.cert.len() {
+        let (certificates, responses) = (arguments.cert.len(), arguments.staple.len());
+        let message = format!("{certificates} --cert, but {responses} --staple");
+        return Err(Failure::new(USAGE, message, RESPONSES));
+    }
     if arguments.cert.is_empty() {
         return made_up(&arguments.self_signed, arguments.ca_out.as_ref());
     }
     let pairs = arguments.cert.iter().zip(&arguments.key);
-    pairs
-        .map(|(cert, key)| {
-            let identity = Identity::from_pem(&read(cert)?, &read(key)?);
-            let files = format!("{}, {}", cert.display(), key.display());
-            identity.map_err(|e| Failure::new(USAGE, format!("{files}: {e}"), PAIRS))
-        })
-        .collect()
+    let identity = |(place, (cert, key)): (usize, (&PathBuf, &PathBuf))| {
+        let identity = Identity::from_pem(&read(cert)?, &read(key)?);
+        let files = format!("{}, {}", cert.display(), key.display());
+        let identity = identity.map_err(|e| Failure::new(USAGE, format!("{files}: {e}"), PAIRS))?;
+        match arguments.staple.get(place) {
+            Some(file) => stapled(identity, file),
+            None => Ok(identity),
+        }
+    };
+    pairs.enumerate().map(identity).collect()
+}
+
+/// The certificate with the OCSP response in this file.
+fn stapled(identity: Identity, file: &PathBuf) -> Result<Identity, Failure> {
+    let identity = identity.with_ocsp_response(read_bytes(file)?);
+    identity.map_err(|e| Failure::new(USAGE, format!("{}: {e}", file.display()), RESPONSES))
 }
 
 /// How clients are authenticated, if they are.
@@ -343,9 +363,16 @@ fn made_up(kinds: &[KeyKind], ca_out: Option<&PathBuf>) -> Result<Vec<Identity>,
 }
 
 fn read(path: &PathBuf) -> Result<String, Failure> {
-    fs::read_to_string(path).map_err(|e| format!("cannot read {}: {e}", path.display())).map_err(
-        |message| Failure::new(USAGE, message, "give a file that is there and may be read"),
-    )
+    fs::read_to_string(path).map_err(|e| unreadable(path, &e))
+}
+
+fn read_bytes(path: &PathBuf) -> Result<Vec<u8>, Failure> {
+    fs::read(path).map_err(|e| unreadable(path, &e))
+}
+
+fn unreadable(path: &Path, error: &std::io::Error) -> Failure {
+    let message = format!("cannot read {}: {error}", path.display());
+    Failure::new(USAGE, message, "give a file that is there and may be read")
 }
 
 /// Reads a time, an hour at most.

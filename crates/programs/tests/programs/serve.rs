@@ -8,10 +8,11 @@ use std::process::{Child, ChildStdout, Command, Output, Stdio};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use openssl::ssl::{SslConnector, SslMethod};
+use openssl::ssl::{SslConnector, SslMethod, StatusType};
 use openssl::x509::X509;
 use serde_json::Value;
 use tlslab_testkit::certificates::{Authority, Identity, Key};
+use tlslab_testkit::ocsp_response;
 
 const ECDSA: &str = "ecdsa_secp256r1_sha256";
 const RSA: &str = "rsa_pss_rsae_sha256:rsa_pkcs1_sha256";
@@ -232,6 +233,40 @@ fn files_that_are_no_certificates_are_wrong_usage() {
         ["--cert", certificate.path(), "--cert", certificate.path(), "--key", key.path()];
     let (code, line) = refused(&unpaired);
     assert_eq!((code, line.starts_with("2 --cert, but 1 --key; give each")), (2, true), "{line}");
+}
+
+#[test]
+fn what_is_to_be_stapled_has_a_certificate_and_is_a_response() {
+    let authority = Authority::new("authority");
+    let [certificate, key] = files("stapled", &authority.issue(Key::P256));
+    let response = Temporary::new("stapled.ocsp", "");
+    fs::write(response.path(), ocsp_response(300)).unwrap();
+    let pair = ["--cert", certificate.path(), "--key", key.path()];
+    let with = |more: &[&str]| refused(&[&pair[..], more].concat());
+
+    let (code, line) = with(&["--staple", "/nowhere/c.ocsp"]);
+    assert_eq!((code, line.starts_with("cannot read /nowhere/c.ocsp: No such file")), (2, true));
+    let (code, line) = with(&["--staple", key.path()]);
+    assert_eq!((code, line.contains(": not a successful OCSP response in DER; give")), (2, true));
+    let twice = ["--staple", response.path(), "--staple", response.path()];
+    let (code, line) = with(&twice);
+    assert_eq!((code, line.starts_with("1 --cert, but 2 --staple; give")), (2, true), "{line}");
+    let output = program().args(["--staple", response.path()]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+
+    let authorities = Temporary::new("stapled.pem", &authority.pem());
+    for backend in ["openssl", "rustls"] {
+        let more = ["--backend", backend, "--staple", response.path()];
+        let mut server = Running::start(&[&pair[..], &more].concat());
+        let address = server.ready();
+        let stream = TcpStream::connect(address).unwrap();
+        let mut connector = SslConnector::builder(SslMethod::tls()).unwrap();
+        connector.set_ca_file(authorities.path()).unwrap();
+        let mut ssl = connector.build().configure().unwrap();
+        ssl.set_status_type(StatusType::OCSP).unwrap();
+        let stream = ssl.connect("localhost", stream).unwrap();
+        assert_eq!(stream.ssl().ocsp_status(), Some(&ocsp_response(300)[..]), "{backend}");
+    }
 }
 
 #[test]

@@ -14,7 +14,7 @@ use openssl::x509::store::X509StoreBuilder;
 
 use super::{Acceptor, HTTP2, Inbound, RECORD, Session, TlsFailure};
 use crate::spec::{ClientAuth, Resumption, SESSIONS, ServeError, ServeSpec};
-use tlslab_tls::identity::Identity;
+use tlslab_tls::identity::{Identity, algorithm};
 use tlslab_tls::openssl::{ffi, legacy};
 use tlslab_tls::{BackendError, EarlyData, HandshakeKind};
 use tlslab_wire::names::{CipherSuite, Group, TlsVersion};
@@ -51,6 +51,7 @@ impl OpensslAcceptor {
             }
             identity.install(&mut context)?;
         }
+        set_stapling(&mut context, &spec.identities).map_err(refused)?;
         Ok(Self { context: context.build(), early_data: spec.resumption.early_data > 0 })
     }
 }
@@ -151,6 +152,30 @@ fn set_dh(context: &mut SslContextBuilder, bits: Option<u32>) -> Result<(), Erro
         Some(_) => BigNum::get_rfc3526_prime_8192(),
     };
     context.set_tmp_dh(Dh::from_pqg(prime?, None, BigNum::from_u32(2)?)?.as_ref())
+}
+
+/// Staples to the certificate that a client gets the response that belongs to it, if there is one.
+fn set_stapling(
+    context: &mut SslContextBuilder,
+    identities: &[Identity],
+) -> Result<(), ErrorStack> {
+    let stapled = identities
+        .iter()
+        .filter_map(|identity| Some((identity.algorithm(), identity.ocsp_response()?.to_vec())));
+    let stapled: Vec<_> = stapled.collect();
+    if stapled.is_empty() {
+        return Ok(());
+    }
+    // The library asks once it has chosen the certificate, of which it has one for each algorithm.
+    context.set_status_callback(move |ssl| {
+        let key = ssl.certificate().and_then(|certificate| certificate.public_key().ok());
+        let chosen = key.map(|key| algorithm(key.id()));
+        let found = stapled.iter().find(|(algorithm, _)| Some(*algorithm) == chosen);
+        match found {
+            Some((_, response)) => ssl.set_ocsp_status(response).map(|()| true),
+            None => Ok(false),
+        }
+    })
 }
 
 /// Asks clients for certificates, and verifies those that they show.

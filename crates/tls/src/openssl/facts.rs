@@ -32,6 +32,8 @@ pub fn negotiated(ssl: &SslRef, authenticated: bool) -> Negotiated {
         client_authenticated: ffi::client_signed(ssl),
         resumed_by,
         early_data: ffi::early_data(ssl),
+        // A message of a handshake is shorter than that.
+        ocsp_response_bytes: ssl.ocsp_status().map_or(0, |response| response.len() as u32),
         authenticated,
         minimal_client: false,
     }

@@ -12,6 +12,8 @@ use tlslab_wire::names::{CipherSuite, SignatureScheme, TlsVersion};
 pub struct Seen {
     /// The scheme of the server's signature.
     pub signature_scheme: Option<SignatureScheme>,
+    /// The length of the OCSP response with the server's certificate.
+    pub ocsp_response_bytes: u32,
     /// The client has shown a certificate.
     pub client_authenticated: bool,
     /// The ClientHello offered a ticket of TLS 1.2.
@@ -55,6 +57,7 @@ pub fn negotiated(connection: &UnbufferedClientConnection, seen: &Seen) -> Negot
             (true, true) => EarlyData::Accepted,
             (true, false) => EarlyData::Rejected,
         },
+        ocsp_response_bytes: seen.ocsp_response_bytes,
         authenticated: seen.authenticated,
         minimal_client: false,
     }

@@ -172,6 +172,7 @@ impl RustlsSession {
             // Fetched at once: the next connection of this worker notes its own.
             if let Some(scheme) = signed_with::take() {
                 self.state.seen.signature_scheme = Some(SignatureScheme::from_code_point(scheme));
+                self.state.seen.ocsp_response_bytes = signed_with::take_stapled();
             }
             self.state.seen.client_authenticated |= take_shown();
             if let Some(pool) = &self.pool {

@@ -1,6 +1,7 @@
-//! The signature scheme of a handshake, which rustls shows to its verifier only.
+//! The signature scheme of a handshake, and the length of the OCSP response with the certificate: rustls
+//! shows them to its verifier only.
 //!
-//! A thread is at work on one handshake at a time, and fetches the scheme at once.
+//! A thread is at work on one handshake at a time, and fetches both at once.
 
 use std::cell::Cell;
 
@@ -8,6 +9,7 @@ use rustls::DigitallySignedStruct;
 
 thread_local! {
     static SIGNED_WITH: Cell<Option<u16>> = const { Cell::new(None) };
+    static STAPLED: Cell<u32> = const { Cell::new(0) };
 }
 
 /// Notes the scheme of a signature.
@@ -18,4 +20,16 @@ pub fn note(signed: &DigitallySignedStruct) {
 /// The scheme of the last signature seen on this thread; clears it.
 pub fn take() -> Option<u16> {
     SIGNED_WITH.take()
+}
+
+/// Notes the length of the OCSP response that comes with a certificate, before its signature is seen; an
+/// empty one: none comes.
+pub fn note_stapled(response: &[u8]) {
+    // A message of a handshake is shorter than that.
+    STAPLED.set(response.len() as u32);
+}
+
+/// The length of the OCSP response that came with the last certificate seen on this thread; clears it.
+pub fn take_stapled() -> u32 {
+    STAPLED.take()
 }

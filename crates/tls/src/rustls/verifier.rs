@@ -24,7 +24,7 @@ enum Check {
     Nothing,
 }
 
-/// A server verifier that notes the signature scheme.
+/// A server verifier that notes the signature scheme and the length of what is stapled.
 #[derive(Debug)]
 pub struct Verifier {
     /// No other verifier of this process has it.
@@ -97,6 +97,7 @@ impl ServerCertVerifier for Verifier {
         ocsp_response: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
+        signed_with::note_stapled(ocsp_response);
         let Check::Full(webpki, anchors) = &self.check else {
             return Ok(ServerCertVerified::assertion());
         };

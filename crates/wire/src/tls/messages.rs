@@ -54,7 +54,8 @@ const TLS12: [u8; 2] = [3, 3];
 
 /// Extensions (section 4.2).
 const SERVER_NAME: u16 = 0;
-const STATUS_REQUEST: u16 = 5;
+/// The extension `status_request`.
+pub const STATUS_REQUEST: u16 = 5;
 /// The extension `signature_algorithms`.
 pub const SIGNATURE_ALGORITHMS: u16 = 13;
 const ALPN: u16 = 16;
@@ -222,10 +223,11 @@ pub fn certificate_request(body: &[u8]) -> Result<(), Fault> {
     has_schemes.then_some(()).ok_or(missing)
 }
 
-/// Reads the certificates of a Certificate, the server's own first (section 4.4.2).
+/// Reads the certificates of a Certificate, the server's own first (section 4.4.2), each with the OCSP
+/// response that is stapled to it; an empty one: none is.
 pub fn for_each_certificate<'m>(
     body: &'m [u8],
-    mut take: impl FnMut(&'m [u8]),
+    mut take: impl FnMut(&'m [u8], &'m [u8]),
 ) -> Result<(), Fault> {
     let wrong = "a Certificate whose lengths are wrong";
     // In front of the list is the context, which is empty in a handshake.
@@ -233,11 +235,16 @@ pub fn for_each_certificate<'m>(
     let mut list = whole(list, 3).ok_or(wrong)?;
     while !list.is_empty() {
         let (certificate, rest) = split(list, 3).ok_or(wrong)?;
+        let mut response: &[u8] = &[];
         // Of what may be said of a certificate, its state alone is asked for (section 4.4.2.1).
         list = for_each_extension(rest, |number, content| {
-            if number == STATUS_REQUEST { well_formed(is_status(content)) } else { Err(UNASKED) }
+            if number != STATUS_REQUEST {
+                return Err(UNASKED);
+            }
+            response = ocsp_response(content);
+            well_formed(!response.is_empty())
         })?;
-        take(certificate);
+        take(certificate, response);
     }
     Ok(())
 }
@@ -315,10 +322,10 @@ fn are_names(mut list: &[u8]) -> bool {
     true
 }
 
-/// Whether this is a certificate's state, which is not looked into.
-fn is_status(content: &[u8]) -> bool {
-    let Some((&OCSP, response)) = content.split_first() else { return false };
-    whole(response, 3).is_some_and(|response| !response.is_empty())
+/// The OCSP response in a certificate's state, which is not looked into; empty where this is none.
+fn ocsp_response(content: &[u8]) -> &[u8] {
+    let Some((&OCSP, response)) = content.split_first() else { return &[] };
+    whole(response, 3).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -338,10 +345,11 @@ mod tests {
         };
         let read = |body: &[u8]| {
             let mut chain = Vec::new();
-            for_each_certificate(body, |one| chain.push(one.to_vec())).map(|()| chain)
+            let mut add = |one: &[u8], status: &[u8]| chain.push((one.to_vec(), status.to_vec()));
+            for_each_certificate(body, &mut add).map(|()| chain)
         };
         let good = list(&[entry(&[1, 2], &status), entry(&[3], &[])]);
-        assert_eq!(read(&good), Ok(vec![vec![1, 2], vec![3]]));
+        assert_eq!(read(&good), Ok(vec![(vec![1, 2], vec![9]), (vec![3], vec![])]));
         assert_eq!(read(&[0, 0, 0, 0]), Ok(vec![]));
         for length in 0..good.len() {
             assert!(read(&good[..length]).is_err(), "{length} bytes");

@@ -30,6 +30,8 @@ pub struct Negotiated {
     pub resumed_by: Resume,
     /// What became of early data.
     pub early_data: EarlyData,
+    /// The length of the OCSP response that the server stapled to its certificate; 0: none.
+    pub ocsp_response_bytes: u32,
     /// Whether the server was authenticated in full: on this connection, or on the one whose session
     /// it resumes.
     pub authenticated: bool,
@@ -93,6 +95,10 @@ pub struct Facts {
     pub resumed_by: String,
     /// Early data: `none` was sent, or it was `accepted` or `rejected`.
     pub early_data: String,
+    /// The length of the OCSP response that the server stapled to its certificate; 0: none. Every
+    /// client asks for one (RFC 6066, section 8).
+    #[serde(default)]
+    pub ocsp_response_bytes: u32,
 }
 
 impl From<Negotiated> for Facts {
@@ -116,6 +122,7 @@ impl From<Negotiated> for Facts {
                 EarlyData::Accepted => "accepted".to_owned(),
                 EarlyData::Rejected => "rejected".to_owned(),
             },
+            ocsp_response_bytes: negotiated.ocsp_response_bytes,
         }
     }
 }
@@ -135,6 +142,9 @@ impl Facts {
         }
         if self.hello_retry_request {
             words += ", after a HelloRetryRequest";
+        }
+        if self.ocsp_response_bytes > 0 {
+            words += &format!(", OCSP response of {} bytes", self.ocsp_response_bytes);
         }
         words
     }

@@ -16,6 +16,7 @@ _FACTORS = {
     "suite": "cipher suite",
     "http": "HTTP",
     "dh_bits": "DH parameters",
+    "ocsp_stapling": "OCSP stapling",
     "document_bytes": "document",
     "jdk": "JDK",
 }

@@ -43,6 +43,7 @@ _NEW = (
     _Head("client_cpu_us_per_connection", "client CPU", "µs"),
     _Head("handshake_ms_p50", "handshake p50", "ms"),
     _Head("wire_bytes_per_handshake", "handshake", "B"),
+    _Head("ocsp_response_bytes", "OCSP response", "B"),
     _Head("server_busy", "server busy", "%", 100.0),
     _Head("connections_per_cpu_s", "connections per CPU second", ""),
     _Head("server_memory_bytes", "server memory", "MB", 1e-6),

@@ -59,6 +59,11 @@ function keepSessions(server) {
   server.on("resumeSession", (id, done) => done(null, sessions.get(id.toString("hex")) || null));
 }
 
+function staple(server) {
+  const response = fs.readFileSync(config.ocspResponses[0]);
+  server.on("OCSPRequest", (certificate, issuer, done) => done(null, response));
+}
+
 function serve(ready) {
   const document = Buffer.alloc(config.documentBytes);
   for (let at = 0; at < document.length; at += 1) document[at] = at % 251;
@@ -74,6 +79,7 @@ function serve(ready) {
   server.keepAliveTimeout = config.idleMs;
   if (config.http2) server.setTimeout(config.idleMs);
   if (config.sessions) keepSessions(server);
+  if (config.ocspResponses.length > 0) staple(server);
   server.on("error", fail);
   server.on("tlsClientError", () => {});
   server.on("clientError", (error, socket) => socket.destroy());

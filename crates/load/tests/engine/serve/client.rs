@@ -92,6 +92,18 @@ impl Client {
         Self::try_connect(server, &context.build()).unwrap()
     }
 
+    /// Connects with a session that was changed.
+    pub fn connect_with(
+        server: &Server,
+        context: SslContextBuilder,
+        change: impl FnOnce(&mut Ssl),
+    ) -> Self {
+        let mut ssl = Ssl::new(&context.build()).unwrap();
+        ssl.set_hostname("localhost").unwrap();
+        change(&mut ssl);
+        Self(ssl.connect(tcp(server.address())).unwrap())
+    }
+
     /// The name of the group that was used; `None` with static RSA.
     pub fn group(&self) -> Option<String> {
         // SAFETY: the session is alive; the name is a static string or null.

@@ -1,6 +1,6 @@
 //! The reference server, seen from outside by OpenSSL's client.
 
-mod client;
+pub mod client;
 mod http;
 mod http2_errors;
 mod lifecycle;

@@ -138,6 +138,10 @@ pub fn remedy(class: &str) -> &'static str {
         "unexpected_hello_retry_request" => {
             "ask for the group that the server takes with --group (--probe names it)"
         }
+        "unexpected_ocsp_stapling" => {
+            "give the server an OCSP response to staple, or take it away (--probe shows whether it \
+             staples); or leave --ocsp-stapling out"
+        }
         _ if class.starts_with("unexpected_") => {
             "the server prefers something else; ask for what it takes"
         }
@@ -241,7 +245,7 @@ mod tests {
     }
 
     /// Every fact that can be another than the one asked for.
-    const MISMATCHES: [Mismatch; 9] = [
+    const MISMATCHES: [Mismatch; 10] = [
         Mismatch::Version,
         Mismatch::Suite,
         Mismatch::Group,
@@ -251,6 +255,7 @@ mod tests {
         Mismatch::Alpn,
         Mismatch::EarlyData,
         Mismatch::ClientCertificate,
+        Mismatch::OcspStapling,
     ];
 
     /// The classes of errors that are not failures.

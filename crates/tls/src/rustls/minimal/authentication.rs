@@ -49,7 +49,7 @@ impl ServerAuthenticator {
         transcript: &hash::Output,
     ) -> Result<(), AuthError> {
         let mut chain = Vec::new();
-        for_each_certificate(certificate, |one| chain.push(CertificateDer::from(one)))
+        for_each_certificate(certificate, |one, _| chain.push(CertificateDer::from(one)))
             .map_err(malformed)?;
         let [server, others @ ..] = &chain[..] else {
             return Err(refused(&Error::NoCertificatesPresented, false));

@@ -17,8 +17,9 @@ use tlslab_wire::names::SignatureScheme;
 use tlslab_wire::tls::client_hello_reader::{extension, extensions, split};
 use tlslab_wire::tls::fault::{Fault, illegal};
 use tlslab_wire::tls::messages::{
-    CLIENT_HELLO, HANDSHAKE, HEADER, KEY_SHARE, RANDOM_LENGTH, SIGNATURE_ALGORITHMS, ServerHello,
-    certificate_verify, encrypted_extensions, for_each_extension, server_hello,
+    CLIENT_HELLO, HANDSHAKE, HEADER, KEY_SHARE, RANDOM_LENGTH, SIGNATURE_ALGORITHMS,
+    STATUS_REQUEST, ServerHello, certificate_verify, encrypted_extensions, for_each_extension,
+    server_hello,
 };
 
 /// Handshake header and version lie before a hello's random (section 4.1.2).
@@ -78,6 +79,8 @@ impl ClientHelloTemplate {
             Ok(())
         })
         .ok()?;
+        // Only who asks may get what a server staples (section 4.4.2.1): `for_each_certificate` takes it.
+        let is_plain = is_plain && offered.contains(&STATUS_REQUEST);
         let schemes = schemes(&record)?;
         let alpn = config.alpn_protocols.clone();
         let extensions = offered;

@@ -77,9 +77,13 @@ impl MinimalClient {
                 self.is_asked = true;
             }
             (State::Certificate, CERTIFICATE) => {
-                let mut certificates = 0;
-                self.read(for_each_certificate(body, |_| certificates += 1))?;
-                self.has_certificate = certificates > 0;
+                let mut stapled = None;
+                // A message is shorter than 4 GiB.
+                let own_first = |_: &[u8], response: &[u8]| {
+                    stapled = stapled.or(Some(response.len() as u32));
+                };
+                self.read(for_each_certificate(body, own_first))?;
+                self.stapled = stapled;
                 if self.template.authenticator.is_some() {
                     self.certificate = body.to_vec();
                 }
@@ -123,7 +127,7 @@ impl MinimalClient {
     /// Authenticates the server by its certificates and its signature, where that is wanted.
     fn authenticate(&mut self, proof: &[u8]) -> Result<(), Failure> {
         let certificate = mem::take(&mut self.certificate);
-        if !self.has_certificate {
+        if self.stapled.is_none() {
             let _ = self.fail::<()>("the server has no certificate".into());
             return Err(Failure::Certificate);
         }

@@ -99,7 +99,9 @@ pub struct MinimalClient {
     certificate: Vec<u8>,
     /// The server has asked for a certificate.
     is_asked: bool,
-    has_certificate: bool,
+    /// The length of the OCSP response with the server's own certificate, 0 without a response;
+    /// `None` without a certificate.
+    stapled: Option<u32>,
     /// The server has been authenticated.
     authenticated: bool,
     /// A record has been decrypted: from here on nothing comes unencrypted.
@@ -136,7 +138,7 @@ impl MinimalClient {
             message: Vec::new(),
             certificate: Vec::new(),
             is_asked: false,
-            has_certificate: false,
+            stapled: None,
             authenticated: false,
             has_decrypted: false,
             warnings: 0,
@@ -366,6 +368,7 @@ impl MinimalClient {
             client_authenticated: false,
             resumed_by: Resume::None,
             early_data: EarlyData::None,
+            ocsp_response_bytes: self.stapled.unwrap_or_default(),
             authenticated: self.authenticated,
             minimal_client: true,
         }

@@ -47,6 +47,7 @@ impl State {
             plaintext: Vec::new(),
             seen: Seen {
                 signature_scheme: None,
+                ocsp_response_bytes: 0,
                 client_authenticated: false,
                 ticket_offered: false,
                 early: Early::default(),

@@ -60,10 +60,12 @@ fn is_taken(kind: u8, body: &[u8]) -> bool {
     }
 }
 
-/// Whether this is a Certificate; if so, all its certificates have room in it.
+/// Whether this is a Certificate; if so, all its certificates and OCSP responses have room in it.
 fn is_chain(body: &[u8]) -> bool {
     let mut length = 4;
-    let read = for_each_certificate(body, |certificate| length += 3 + certificate.len() + 2);
+    let read = for_each_certificate(body, |certificate, response| {
+        length += 3 + certificate.len() + 2 + response.len();
+    });
     assert!(read.is_err() || length <= body.len());
     read.is_ok()
 }

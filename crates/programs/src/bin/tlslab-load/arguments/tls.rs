@@ -35,6 +35,11 @@ pub struct TlsArguments {
     #[arg(long, value_name = "BITS")]
     dh_bits: Option<u32>,
 
+    /// Whether the server must staple an OCSP response to its certificate: on, or off; one that does
+    /// otherwise is counted as unexpected. Every connection asks for a response
+    #[arg(long, value_enum, value_name = "WHETHER")]
+    ocsp_stapling: Option<StaplingName>,
+
     /// Name for SNI and the certificate check, instead of the URL's host (repeatable: connections
     /// take the names in turn, and the record counts them apart)
     #[arg(long, value_name = "NAME")]
@@ -91,6 +96,12 @@ pub struct TlsArguments {
 
     #[command(flatten)]
     resumption: ResumptionArguments,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, ValueEnum)]
+enum StaplingName {
+    On,
+    Off,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -155,6 +166,7 @@ impl TlsArguments {
             alpn: self.alpn()?,
             client_identity: self.client_identity()?,
             dh_bits: self.dh_bits,
+            ocsp_stapling: self.ocsp_stapling.map(|name| name == StaplingName::On),
             allow_obsolete: self.allow_obsolete,
             trust: self.trust()?,
             ..TlsSpec::default()

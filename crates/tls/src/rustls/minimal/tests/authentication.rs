@@ -237,3 +237,38 @@ fn a_server_of_rustls_is_authenticated() {
     // and the tag.
     assert!(hello.len() == HEADER + 1 + HEADER + 2 + 1 + 16 && !client.is_ready());
 }
+
+/// What this client says to a server with these extensions at its certificate, and the length of the
+/// OCSP response that it has noted.
+fn stapled(owner: &Owner, extensions: &[u8]) -> Result<u32, Failure> {
+    let template = authenticating(owner, "localhost");
+    let chain = owner.chain_with(&[&[0, extensions.len() as u8], extensions].concat());
+    let mut peer = Peer::of(&template);
+    peer.say_first(1);
+    peer.say(CERTIFICATE, &chain)?;
+    let proof = owner.proof(&peer.transcript());
+    peer.say(CERTIFICATE_VERIFY, &proof)?;
+    peer.finish()?;
+    Ok(peer.client.facts().ocsp_response_bytes)
+}
+
+#[test]
+fn a_response_that_is_stapled_is_noted_and_nothing_else_is_let_in() {
+    let owner = Owner::new();
+    assert_eq!(stapled(&owner, &[]), Ok(0));
+    assert_eq!(stapled(&owner, &[0, 5, 0, 7, 1, 0, 0, 3, 7, 7, 7]), Ok(3));
+    for wrong in [
+        // An extension that was not asked for, alone and beside one that was (RFC 8446, 4.2).
+        &[0, 18, 0, 0][..],
+        &[0, 5, 0, 5, 1, 0, 0, 1, 7, 0, 18, 0, 0],
+        // Twice; of another type; empty; shorter and longer than it says (RFC 6066, section 8).
+        &[0, 5, 0, 5, 1, 0, 0, 1, 7, 0, 5, 0, 5, 1, 0, 0, 1, 7],
+        &[0, 5, 0, 5, 2, 0, 0, 1, 7],
+        &[0, 5, 0, 4, 1, 0, 0, 0],
+        &[0, 5, 0, 0],
+        &[0, 5, 0, 5, 1, 0, 0, 2, 7],
+        &[0, 5, 0, 6, 1, 0, 0, 1, 7, 7],
+    ] {
+        assert_eq!(stapled(&owner, wrong), Err(Failure::TlsProtocol), "{wrong:?}");
+    }
+}
