@@ -3,7 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use hdrhistogram::Histogram;
-use hdrhistogram::serialization::{Serializer as _, V2DeflateSerializer};
+use hdrhistogram::serialization::{Deserializer, Serializer as _, V2DeflateSerializer};
 use tlslab_wire::time::{MILLISECOND, SECOND};
 
 use crate::record::Summary;
@@ -24,6 +24,14 @@ pub fn encoded(histogram: &Histogram<u64>) -> String {
     let mut bytes = Vec::new();
     V2DeflateSerializer::new().serialize(histogram, &mut bytes).expect("a vector takes all bytes");
     BASE64.encode(bytes)
+}
+
+/// A histogram from that encoding; `None` if it is none, or has other bounds.
+pub fn decoded(text: &str) -> Option<Histogram<u64>> {
+    let bytes = BASE64.decode(text).ok()?;
+    let found: Histogram<u64> = Deserializer::new().deserialize(&mut bytes.as_slice()).ok()?;
+    let is_alike = found.sigfig() == DIGITS && found.high() == empty_histogram().high();
+    is_alike.then_some(found)
 }
 
 /// A histogram of times in nanoseconds, in short.

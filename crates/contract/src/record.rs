@@ -89,6 +89,69 @@ pub struct RunRecord {
     /// What the reader should know besides: what was out of the ordinary, and no fault.
     #[serde(default)]
     pub notes: Vec<String>,
+    /// When the measurement began; not in records of earlier versions, nor where none did.
+    #[serde(default)]
+    pub started: Option<StartTime>,
+    /// In a merged record: what each generator did; empty in the record of one.
+    #[serde(default)]
+    pub hosts: Vec<HostPart>,
+    /// In a merged record: the time that the measurements of all generators have in common.
+    #[serde(default)]
+    pub common: Option<CommonWindow>,
+}
+
+/// When a measurement began, by two clocks of the generator's machine, in seconds.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct StartTime {
+    /// Since 1970 in UTC (CLOCK_REALTIME), exact to a microsecond of what the clock showed.
+    pub unix_s: f64,
+    /// By the clock that all of a record's times are read from (CLOCK_MONOTONIC).
+    pub monotonic_s: f64,
+}
+
+/// One generator's part of a merged record.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct HostPart {
+    /// The name that it was merged under.
+    pub name: String,
+    /// Its machine.
+    pub environment: Environment,
+    /// The address that it connected to.
+    pub address: String,
+    /// When its measurement began.
+    pub started: Option<StartTime>,
+    /// The length of its measurement in seconds.
+    pub seconds: f64,
+    /// The most connections that it had in flight.
+    pub connections: u32,
+    /// Its accounting.
+    pub outcomes: Outcomes,
+    /// Requests that were answered.
+    pub requests: u64,
+    /// Its workers' processor time.
+    pub cpu: CpuTime,
+    /// Each of its workers.
+    pub workers: Vec<WorkerUsage>,
+    /// In an open loop: what became of its arrivals.
+    pub open_loop: Option<OpenLoop>,
+    /// What the engine said of its run.
+    pub verdicts: Vec<Verdict>,
+}
+
+/// The time in which all generators of a merged record were measuring. Slices that reach out of it are
+/// left out.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CommonWindow {
+    /// Its start, in seconds since 1970, by the generators' clocks.
+    pub from_unix_s: f64,
+    /// Its length in seconds; 0 if there is none.
+    pub seconds: f64,
+    /// How far the starts are apart, in seconds.
+    pub start_skew_s: f64,
+    /// Connections completed in it.
+    pub completed: u64,
+    /// The same by second: the sum of the generators' own rates.
+    pub connections_per_s: f64,
 }
 
 /// Who makes connections: the library, and the engine's minimal client.

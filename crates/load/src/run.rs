@@ -5,7 +5,7 @@ use std::mem;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Barrier, Mutex};
 use std::thread::{self, ScopedJoinHandle};
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::check::Checked;
 use crate::connection::Script;
@@ -22,11 +22,11 @@ use crate::verdict::{Evidence, verdicts};
 use crate::watch::{Ending, Observer, watch};
 use crate::worker::{Refill, Report, Share, Worker, WorkerStatus};
 use tlslab_contract::record::{
-    ClientCertificate, CpuTime, RECORD_SCHEMA, RunRecord, SlowConnects, WorkerUsage,
+    ClientCertificate, CpuTime, RECORD_SCHEMA, RunRecord, SlowConnects, StartTime, WorkerUsage,
 };
 use tlslab_contract::spec::{CheckedSpec, Resume, RunSpec, Stop};
 use tlslab_system::backlog::{self, Overflows};
-use tlslab_system::clock::{Clock, MILLISECOND, MonotonicClock, Nanos};
+use tlslab_system::clock::{Clock, MILLISECOND, MonotonicClock, Nanos, SECOND};
 use tlslab_system::environment::environment;
 use tlslab_system::guard::{GuardError, Permit};
 use tlslab_system::processor::{pin, run_in_real_time};
@@ -388,7 +388,19 @@ fn record(
         slow_connects,
         verdicts,
         outcomes: notes.outcomes,
+        started: started(reports),
+        hosts: Vec::new(),
+        common: None,
     }
+}
+
+/// When the first worker's measurement began, by both clocks; none where no worker came to it.
+fn started(reports: &[Report]) -> Option<StartTime> {
+    let first = reports.iter().map(|report| report.measured_from).filter(|at| *at > 0).min()?;
+    let ago = Duration::from_nanos(MonotonicClock.now().saturating_sub(first));
+    let unix = SystemTime::now().duration_since(UNIX_EPOCH).ok()?.checked_sub(ago)?;
+    let monotonic_s = first as f64 / SECOND as f64;
+    Some(StartTime { unix_s: unix.as_secs_f64(), monotonic_s })
 }
 
 #[cfg(test)]

@@ -21,10 +21,10 @@ from tlslab.store import from_json
 
 # The engine's modes, the first word of its command line; `run` is the one without a word.
 RUN = "run"
-MODES = (RUN, "probe", "hold", "in-memory", "primitives", "schema")
+MODES = (RUN, "probe", "merge", "hold", "in-memory", "primitives", "schema")
 
 # Modes that connect to no server of others, and take no allowed hosts.
-_LONE_MODES = ("in-memory", "primitives", "schema")
+_LONE_MODES = ("merge", "in-memory", "primitives", "schema")
 
 # The older flags for modes without a record of a run; their output is passed on unchanged.
 _OTHER = ("--preflight", "--probe", "--hold", "--in-memory", "--primitives", "--print-schema")

@@ -309,6 +309,50 @@ class SlowConnects:
 
 
 @dataclass(frozen=True)
+class StartTime:
+    """When a measurement began, by two clocks of the generator's machine, in seconds.
+
+    `unix_s` since 1970 in UTC, `monotonic_s` by CLOCK_MONOTONIC.
+    """
+
+    unix_s: float
+    monotonic_s: float
+
+
+@dataclass(frozen=True)
+class HostPart:
+    """One generator's part of a merged record, by the name that it was merged under."""
+
+    name: str
+    environment: Mapping[str, Any]
+    address: str
+    started: StartTime | None
+    seconds: float
+    connections: int
+    outcomes: Outcomes
+    requests: int
+    cpu: CpuTime
+    workers: tuple[WorkerUsage, ...]
+    open_loop: OpenLoop | None
+    verdicts: tuple[Verdict, ...]
+
+
+@dataclass(frozen=True)
+class CommonWindow:
+    """The time in which all generators of a merged record were measuring, by their clocks.
+
+    `start_skew_s` is how far their starts are apart; `completed` connections are those of slices
+    that lie in the window, `connections_per_s` the sum of the generators' own rates in them.
+    """
+
+    from_unix_s: float
+    seconds: float
+    start_skew_s: float
+    completed: int
+    connections_per_s: float
+
+
+@dataclass(frozen=True)
 class StepResult:
     """One step of a measurement in steps; `rate` (connections per second) is None in a closed loop.
 
@@ -340,8 +384,8 @@ class RunRecord:
     number of connections in flight. `spec` is the specification as it was run, without the
     client's private key; `minimal_client` connections had their handshake from the minimal client.
     `clients` has the times apart by the client that made the connections, `library` or `minimal`,
-    where there were two. `notes` say what the reader should know beside the verdicts. Records of
-    earlier versions have no `flight`.
+    where there were two. `notes` say what the reader should know beside the verdicts. A merged
+    record has `hosts` and `common`. Records of earlier versions have neither `flight` nor `started`.
     """
 
     schema: str
@@ -374,6 +418,9 @@ class RunRecord:
     slow_connects: SlowConnects = field(default_factory=SlowConnects)
     kinds: Kinds = field(default_factory=Kinds)
     clients: Mapping[str, ClientTimes] = field(default_factory=dict)
+    started: StartTime | None = None
+    hosts: tuple[HostPart, ...] = ()
+    common: CommonWindow | None = None
 
     @property
     def load_histograms(self) -> Mapping[str, str]:

@@ -80,7 +80,8 @@ impl<'r, B: Backend> Load<'r, B> {
 
     /// What the worker brings back.
     pub fn into_report(self) -> Report {
-        Report { recorder: self.recorder, usage: self.usage }
+        let measured_from = self.time.measured_from();
+        Report { recorder: self.recorder, usage: self.usage, measured_from }
     }
 
     /// Moves on to the phase, step, slice and sweep that the time calls for.

@@ -61,6 +61,8 @@ pub struct Report {
     pub recorder: Recorder,
     /// What it used.
     pub usage: WorkerUsage,
+    /// When its measurement began; 0 if it did not.
+    pub measured_from: Nanos,
 }
 
 /// A worker at work.

@@ -103,6 +103,11 @@ impl Timekeeper {
         self.reported_at = now;
     }
 
+    /// When the measurement began; 0 before.
+    pub fn measured_from(&self) -> Nanos {
+        self.measurement.at
+    }
+
     /// The measurement ends: its processor time, and its length in seconds.
     pub fn end_measurement(&mut self, now: Nanos, recorder: &mut Recorder) -> (CpuTime, f64) {
         self.close_slice(now, recorder);

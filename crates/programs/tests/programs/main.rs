@@ -6,6 +6,7 @@ mod identities;
 mod load_cli;
 mod load_limits;
 mod memory_cli;
+mod merge;
 mod probe_cli;
 mod requests;
 mod resumption;

@@ -4,17 +4,7 @@
 use std::fs;
 use std::process::Command;
 
-use crate::support::{Running, Said, Temporary, record, refused, run};
-
-/// The reference server on an address; its first URL without the path.
-fn server(listen: &str) -> (Running, String) {
-    let mut server =
-        Running::start(Command::new(env!("CARGO_BIN_EXE_tlslab-serve")).args(["--listen", listen]));
-    let ready: serde_json::Value = serde_json::from_str(&server.first_line()).unwrap();
-    let url = ready["urls"][0].as_str().unwrap().trim_end_matches('/').to_owned();
-    assert!(url.ends_with(ready["address"].as_str().unwrap()), "{url}");
-    (server, url)
-}
+use crate::support::{Said, Temporary, record, refused, run, server};
 
 fn good(said: &Said) {
     assert_eq!(said.code, Some(0), "{said:?}");

@@ -5,6 +5,7 @@ mod events;
 mod hold;
 mod in_memory;
 mod keylog;
+mod merge;
 mod mode;
 mod primitives;
 mod probe;

@@ -16,8 +16,9 @@ use crate::arguments::hold::HoldCommand;
 use crate::arguments::load::with_ramp_joined;
 use crate::arguments::probe::ProbeCommand;
 use crate::arguments::{Arguments, Schema, problem_in_options};
+use crate::merge::MergeCommand;
 use crate::problem::Problem;
-use crate::{hold, in_memory, primitives, print_json, probe};
+use crate::{hold, in_memory, merge, primitives, print_json, probe};
 
 /// The options of a load that `-h` shows; `--help` shows all.
 const USUAL: [&str; 25] = [
@@ -79,6 +80,8 @@ pub enum Mode {
     Run(Box<Arguments>),
     /// Find out what a server accepts, without load
     Probe(Box<ProbeCommand>),
+    /// Add the records of several generators of one load to one record
+    Merge(MergeCommand),
     /// Hold connections idle, one request made on each, and measure what they cost in memory
     Hold(Box<HoldCommand>),
     /// Measure TLS client and server back to back in memory, without a server
@@ -159,6 +162,7 @@ impl Mode {
             Self::Probe(command) => {
                 probe::carry_out(command.spec()?, command.json, |error| command.problem(error))
             }
+            Self::Merge(command) => merge::carry_out(&command),
             Self::Hold(command) => {
                 let output = hold::Output { json: command.json, events: command.events };
                 hold::run(&command.plan()?, command.spec()?, output, problem_in_options)

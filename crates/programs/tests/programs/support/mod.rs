@@ -98,6 +98,16 @@ pub fn verdicts(record: &Value) -> Vec<&str> {
     verdicts.iter().map(|verdict| verdict["code"].as_str().unwrap()).collect()
 }
 
+/// The reference server on an address; its first URL without the path.
+pub fn server(listen: &str) -> (Running, String) {
+    let mut server =
+        Running::start(Command::new(env!("CARGO_BIN_EXE_tlslab-serve")).args(["--listen", listen]));
+    let ready: Value = serde_json::from_str(&server.first_line()).unwrap();
+    let url = ready["urls"][0].as_str().unwrap().trim_end_matches('/').to_owned();
+    assert!(url.ends_with(ready["address"].as_str().unwrap()), "{url}");
+    (server, url)
+}
+
 /// A program under way; killed when the test ends, however it ends.
 pub struct Running {
     child: Child,

@@ -70,6 +70,12 @@ fn headline(record: &RunRecord) -> String {
         let rate = figure((record.seconds > 0.0).then(|| number as f64 / record.seconds), 1);
         line_of(&mut text, &format!("{rate:>12} {name}s/s  {} {done}", count(number, name)));
     }
+    if let Some(common) = &record.common {
+        let rate = figure((common.seconds > 0.0).then_some(common.connections_per_s), 1);
+        let length = figure(Some(common.seconds), 2);
+        let words = "in the time that all generators were measuring";
+        line_of(&mut text, &format!("{rate:>12} connections/s  {words}, {length} s"));
+    }
     if spec.requests_per_connection == RequestsPerConnection::Unlimited {
         let ended = record.outcomes.completed;
         let also = if ended > 0 { format!("; {} ended", grouped(ended)) } else { String::new() };

@@ -37,6 +37,7 @@ pub struct Table {
 /// All tables that say something of this record.
 pub fn all(record: &RunRecord, server: Option<&ServerUsage>) -> Vec<Table> {
     let tables = [
+        hosts(record),
         steps(record),
         Some(latencies(record)),
         troubles(record),
@@ -228,6 +229,31 @@ fn processor(record: &RunRecord, server: Option<&ServerUsage>) -> Table {
 
 fn verb(processes: usize) -> &'static str {
     if processes == 1 { "listens there" } else { "listen there" }
+}
+
+/// The generators of a merged record: each one's rate, troubles and processor.
+fn hosts(record: &RunRecord) -> Option<Table> {
+    let head = ["", "connections/s", "completed", "failed", "busy", "starts after ms", ""];
+    let mut table = Table::new("generator", head, 6);
+    let starts = || record.hosts.iter().filter_map(|host| host.started);
+    let first = starts().map(|start| start.unix_s).min_by(f64::total_cmp);
+    for host in &record.hosts {
+        let rate = (host.seconds > 0.0).then(|| host.outcomes.completed as f64 / host.seconds);
+        let busiest = host.workers.iter().filter(|worker| worker.seconds > 0.0);
+        let busiest = busiest.map(|worker| worker.cpu.total_us() as f64 / (worker.seconds * 1e4));
+        let busy = busiest.max_by(f64::total_cmp);
+        let after = host.started.zip(first).map(|(start, first)| (start.unix_s - first) * 1e3);
+        table.rows.push(vec![
+            host.name.clone(),
+            figure(rate, 1),
+            grouped(host.outcomes.completed),
+            grouped(host.outcomes.ended() - host.outcomes.completed),
+            busy.map_or(NOTHING.to_owned(), |busy| format!("{busy:.0} %")),
+            figure(after, 3),
+            count(host.connections, "connection"),
+        ]);
+    }
+    (!table.rows.is_empty()).then_some(table)
 }
 
 fn steps(record: &RunRecord) -> Option<Table> {

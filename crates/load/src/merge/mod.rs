@@ -1,0 +1,394 @@
+//! Several records into one: what several generators measured of one server at the same time.
+//!
+//! Nothing is averaged that can be added: counts, bytes, processor time, and histograms (value by
+//! value). What each generator did on its own stays in [`RunRecord::hosts`].
+
+mod specs;
+mod times;
+mod window;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use tlslab_contract::accounting::Outcomes;
+use tlslab_contract::record::{
+    Bytes, CLIENTS, CountedFacts, CountedName, CpuTime, Environment, FlightTimes, HostPart,
+    Interval, Kinds, OpenLoop, RunRecord, SlowConnects, StepResult, Verdict, VerdictCode,
+    WorkerUsage,
+};
+use tlslab_wire::reason::{CountedReason, EXAMPLES_LIMIT, OTHER, REASONS_LIMIT};
+
+use self::specs::joined_spec;
+use self::times::{joined_clients, joined_histograms, summaries};
+use self::window::common_window;
+
+/// The record of one generator, by its name.
+#[derive(Debug, Clone)]
+pub struct Named {
+    /// What the generator is called in the merged record.
+    pub name: String,
+    /// What it measured.
+    pub record: RunRecord,
+}
+
+/// Why records cannot be merged.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages are the documentation")]
+pub enum MergeError {
+    #[error("there is nothing to merge")]
+    Nothing,
+    #[error("two records are called '{0}'; name them: NAME=FILE")]
+    SameName(String),
+    #[error("'{name}' differs from '{first}' in {what}; records of one load only can be merged")]
+    Different { first: String, name: String, what: String },
+    #[error("the histogram {histogram} of '{name}' cannot be read")]
+    Histogram { name: String, histogram: String },
+    #[error("the accounting of '{0}' is not balanced")]
+    Unbalanced(String),
+    #[error("'{0}' is itself a merged record; merge the records that it was made of")]
+    Merged(String),
+}
+
+/// The record of all generators together, as one generator's with all their workers would be.
+///
+/// `seconds` is the mean over all workers, as in every record; [`RunRecord::common`] has the rate
+/// over the time that all were measuring. Quantiles of steps are left out: steps keep no histograms.
+///
+/// # Errors
+/// The records are of different loads, or one of them is damaged.
+pub fn merge(parts: &[Named]) -> Result<RunRecord, MergeError> {
+    let first = parts.first().ok_or(MergeError::Nothing)?;
+    check(parts)?;
+    let spec = joined_spec(parts)?;
+    let records = || parts.iter().map(|part| &part.record);
+    let outcomes = joined_outcomes(records());
+    let workers: Vec<WorkerUsage> = records().flat_map(|r| r.workers.clone()).collect();
+    let seconds = mean_seconds(&workers, parts);
+    let flight = joined_flight(parts);
+    let histograms = joined_histograms(parts, |record| &record.histograms)?;
+    let mut cpu = CpuTime::default();
+    let mut kinds = Kinds::default();
+    for record in records() {
+        cpu += record.cpu;
+        kinds += record.kinds;
+    }
+    Ok(RunRecord {
+        schema: first.record.schema.clone(),
+        spec,
+        backend: first.record.backend.clone(),
+        versions: first.record.versions.clone(),
+        environment: joined_environment(parts),
+        address: joined(records().map(|r| r.address.as_str())),
+        preflight: first.record.preflight.clone(),
+        facts: joined_facts(records()),
+        server_names: joined_names(records()),
+        client_certificate: first.record.client_certificate.clone(),
+        kinds,
+        authenticated: records().map(|r| r.authenticated).sum(),
+        minimal_client: records().map(|r| r.minimal_client).sum(),
+        requests: records().map(|r| r.requests).sum(),
+        seconds,
+        cpu,
+        workers,
+        bytes: joined_bytes(records()),
+        summaries: summaries(&histograms),
+        histograms: times::encoded_all(&histograms),
+        clients: joined_clients(parts)?,
+        intervals: joined_intervals(records()),
+        open_loop: joined_open_loop(records()),
+        steps: joined_steps(records()),
+        concurrency: match flight {
+            Some(flight) if seconds > 0.0 => flight.within_s / seconds,
+            _ => records().map(|r| r.concurrency).sum(),
+        },
+        flight,
+        slow_connects: SlowConnects {
+            count: records().map(|r| r.slow_connects.count).sum(),
+            listen_overflows: records().filter_map(|r| r.slow_connects.listen_overflows).max(),
+        },
+        verdicts: joined_verdicts(parts),
+        notes: joined_notes(parts),
+        outcomes,
+        started: records().filter_map(|r| r.started).min_by(|a, b| a.unix_s.total_cmp(&b.unix_s)),
+        hosts: parts.iter().map(host).collect(),
+        common: common_window(records()),
+    })
+}
+
+/// Refuses records that are not of one load, or that are damaged.
+fn check(parts: &[Named]) -> Result<(), MergeError> {
+    let first = &parts[0];
+    let mut names = BTreeSet::new();
+    for Named { name, record } in parts {
+        if !names.insert(name) {
+            return Err(MergeError::SameName(name.clone()));
+        }
+        if !record.hosts.is_empty() {
+            return Err(MergeError::Merged(name.clone()));
+        }
+        if !record.outcomes.balanced() {
+            return Err(MergeError::Unbalanced(name.clone()));
+        }
+        let known = &first.record;
+        let differs = [
+            ("the schema", record.schema != known.schema),
+            ("the TLS back end", record.backend != known.backend),
+            ("the versions of the programs", record.versions != known.versions),
+            ("the client's certificate", record.client_certificate != known.client_certificate),
+        ];
+        if let Some((what, _)) = differs.iter().find(|(_, differs)| *differs) {
+            let (first, name) = (first.name.clone(), name.clone());
+            return Err(MergeError::Different { first, name, what: (*what).to_owned() });
+        }
+    }
+    Ok(())
+}
+
+fn host(part: &Named) -> HostPart {
+    let record = &part.record;
+    HostPart {
+        name: part.name.clone(),
+        environment: record.environment.clone(),
+        address: record.address.clone(),
+        started: record.started,
+        seconds: record.seconds,
+        connections: record.spec.connections,
+        outcomes: record.outcomes.clone(),
+        requests: record.requests,
+        cpu: record.cpu,
+        workers: record.workers.clone(),
+        open_loop: record.open_loop,
+        verdicts: record.verdicts.clone(),
+    }
+}
+
+/// The mean over all workers, or over the records where these name none.
+fn mean_seconds(workers: &[WorkerUsage], parts: &[Named]) -> f64 {
+    let lengths: Vec<f64> = match workers {
+        [] => parts.iter().map(|part| part.record.seconds).collect(),
+        _ => workers.iter().map(|worker| worker.seconds).collect(),
+    };
+    lengths.iter().sum::<f64>() / lengths.len() as f64
+}
+
+/// Each text once, in the order of the records.
+fn joined<'t>(texts: impl Iterator<Item = &'t str>) -> String {
+    let mut seen: Vec<&str> = Vec::new();
+    for text in texts {
+        if !seen.contains(&text) {
+            seen.push(text);
+        }
+    }
+    seen.join(", ")
+}
+
+fn joined_environment(parts: &[Named]) -> Environment {
+    let environments = || parts.iter().map(|part| &part.record.environment);
+    Environment {
+        kernel: joined(environments().map(|e| e.kernel.as_str())),
+        processor: joined(environments().map(|e| e.processor.as_str())),
+        processors: environments().map(|e| e.processors).sum(),
+    }
+}
+
+fn joined_outcomes<'r>(records: impl Iterator<Item = &'r RunRecord>) -> Outcomes {
+    let mut whole = Outcomes::default();
+    for record in records {
+        whole.merge(&record.outcomes);
+    }
+    whole.reasons = joined_reasons(std::mem::take(&mut whole.reasons));
+    whole
+}
+
+/// Each reason of a class once, with its first examples; those beyond the limit as others.
+fn joined_reasons(reasons: Vec<CountedReason>) -> Vec<CountedReason> {
+    let mut known: BTreeMap<(String, String), CountedReason> = BTreeMap::new();
+    for counted in reasons {
+        let key = (counted.class.clone(), counted.reason.clone());
+        let is_full = known.keys().filter(|(_, reason)| reason != OTHER).count() >= REASONS_LIMIT;
+        let key = match is_full && !known.contains_key(&key) {
+            true => (counted.class.clone(), OTHER.to_owned()),
+            false => key,
+        };
+        let CountedReason { class, count, examples, .. } = counted;
+        let reason = key.1.clone();
+        let empty = || CountedReason { class, reason, count: 0, examples: Vec::new() };
+        let mine = known.entry(key).or_insert_with(empty);
+        mine.count += count;
+        let room = EXAMPLES_LIMIT.saturating_sub(mine.examples.len());
+        mine.examples.extend(examples.into_iter().take(room));
+    }
+    let mut joined: Vec<_> = known.into_values().collect();
+    // As in every record: by class, most frequent first, what has no reason of its own last.
+    joined.sort_by(|a, b| {
+        let others = |counted: &CountedReason| counted.reason == OTHER;
+        let order = a.class.cmp(&b.class).then(others(a).cmp(&others(b)));
+        order.then(b.count.cmp(&a.count)).then_with(|| a.reason.cmp(&b.reason))
+    });
+    joined
+}
+
+fn joined_facts<'r>(records: impl Iterator<Item = &'r RunRecord>) -> Vec<CountedFacts> {
+    let mut facts: Vec<CountedFacts> = Vec::new();
+    for theirs in records.flat_map(|record| &record.facts) {
+        match facts.iter_mut().find(|mine| mine.facts == theirs.facts) {
+            Some(mine) => mine.count += theirs.count,
+            None => facts.push(theirs.clone()),
+        }
+    }
+    facts.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.facts.cmp(&b.facts)));
+    facts
+}
+
+/// The specification is the same: the names are, too, and their order.
+fn joined_names<'r>(mut records: impl Iterator<Item = &'r RunRecord>) -> Vec<CountedName> {
+    let mut names = records.next().map(|record| record.server_names.clone()).unwrap_or_default();
+    for record in records {
+        for (mine, theirs) in names.iter_mut().zip(&record.server_names) {
+            mine.completed += theirs.completed;
+            mine.failed += theirs.failed;
+            mine.unexpected += theirs.unexpected;
+        }
+    }
+    names
+}
+
+fn joined_bytes<'r>(records: impl Iterator<Item = &'r RunRecord>) -> Bytes {
+    let mut bytes = Bytes::default();
+    for theirs in records.map(|record| &record.bytes) {
+        bytes.handshake_sent += theirs.handshake_sent;
+        bytes.handshake_received += theirs.handshake_received;
+        bytes.sent += theirs.sent;
+        bytes.received += theirs.received;
+        bytes.head += theirs.head;
+        bytes.body += theirs.body;
+    }
+    bytes
+}
+
+/// All of them, unless a record does not have it.
+fn joined_flight(parts: &[Named]) -> Option<FlightTimes> {
+    let mut flight = FlightTimes::default();
+    for part in parts {
+        let theirs = part.record.flight?;
+        flight.within_s += theirs.within_s;
+        flight.before_s += theirs.before_s;
+        flight.troubled_s += theirs.troubled_s;
+        flight.unfinished_s += theirs.unfinished_s;
+    }
+    Some(flight)
+}
+
+/// Slices of the same number together, as those of several workers.
+fn joined_intervals<'r>(records: impl Iterator<Item = &'r RunRecord>) -> Vec<Interval> {
+    let mut intervals: Vec<Interval> = Vec::new();
+    for record in records {
+        for (index, theirs) in record.intervals.iter().enumerate() {
+            match intervals.get_mut(index) {
+                Some(mine) => {
+                    mine.completed += theirs.completed;
+                    mine.failed += theirs.failed;
+                    mine.cpu += theirs.cpu;
+                    mine.seconds = mine.seconds.max(theirs.seconds);
+                }
+                None => intervals.push(*theirs),
+            }
+        }
+    }
+    intervals
+}
+
+fn joined_open_loop<'r>(records: impl Iterator<Item = &'r RunRecord>) -> Option<OpenLoop> {
+    records.map(|record| record.open_loop).reduce(|mine, theirs| {
+        let (mine, theirs) = (mine?, theirs?);
+        Some(OpenLoop {
+            arrivals: mine.arrivals + theirs.arrivals,
+            started: mine.started + theirs.started,
+            blocked: mine.blocked + theirs.blocked,
+            waiting_at_stop: mine.waiting_at_stop + theirs.waiting_at_stop,
+            offered_per_s: mine.offered_per_s + theirs.offered_per_s,
+            achieved_per_s: mine.achieved_per_s + theirs.achieved_per_s,
+        })
+    })?
+}
+
+/// Steps of the same number together, without times: their records keep no histograms.
+fn joined_steps<'r>(mut records: impl Iterator<Item = &'r RunRecord>) -> Vec<StepResult> {
+    let mut steps = records.next().map(|record| record.steps.clone()).unwrap_or_default();
+    steps.iter_mut().for_each(|step| step.summaries.clear());
+    for record in records {
+        for (mine, theirs) in steps.iter_mut().zip(&record.steps) {
+            mine.connections += theirs.connections;
+            mine.rate = mine.rate.zip(theirs.rate).map(|(mine, theirs)| mine + theirs);
+            mine.seconds = mine.seconds.max(theirs.seconds);
+            mine.started += theirs.started;
+            mine.completed += theirs.completed;
+            add_counts(&mut mine.failed, &theirs.failed);
+            add_counts(&mut mine.unexpected, &theirs.unexpected);
+            mine.requests += theirs.requests;
+            mine.cpu += theirs.cpu;
+        }
+    }
+    steps
+}
+
+fn add_counts(mine: &mut BTreeMap<String, u64>, theirs: &BTreeMap<String, u64>) {
+    for (class, count) in theirs {
+        *mine.entry(class.clone()).or_default() += count;
+    }
+}
+
+/// Valid if every generator's run is; else each objection once, with how many have it and the words of
+/// the first.
+fn joined_verdicts(parts: &[Named]) -> Vec<Verdict> {
+    let mut found: Vec<(VerdictCode, usize, String)> = Vec::new();
+    for Named { name, record } in parts {
+        for Verdict { code, message } in &record.verdicts {
+            match found.iter_mut().find(|(known, ..)| known == code) {
+                Some((_, count, _)) => *count += 1,
+                None => found.push((*code, 1, format!("{name}: {message}"))),
+            }
+        }
+    }
+    let all = parts.len();
+    let is_valid = found.iter().all(|(code, ..)| *code == VerdictCode::Valid);
+    if is_valid {
+        let message = format!("valid: the runs of all {all} generators are");
+        return vec![Verdict { code: VerdictCode::Valid, message }];
+    }
+    let objections = found.into_iter().filter(|(code, ..)| *code != VerdictCode::Valid);
+    let worded = objections.map(|(code, count, words)| {
+        let message = format!("{count} of {all} generators: {words}");
+        Verdict { code, message }
+    });
+    worded.collect()
+}
+
+/// Notes that all have once; others with the name of the generator.
+fn joined_notes(parts: &[Named]) -> Vec<String> {
+    let has_it = |part: &Named, note: &String| part.record.notes.contains(note);
+    let mut notes: Vec<String> = Vec::new();
+    for part in parts {
+        for note in &part.record.notes {
+            let is_common = parts.iter().all(|other| has_it(other, note));
+            let line = if is_common { note.clone() } else { format!("{}: {note}", part.name) };
+            if !notes.contains(&line) {
+                notes.push(line);
+            }
+        }
+    }
+    let preflights =
+        parts.iter().filter(|part| part.record.preflight.facts != parts[0].record.preflight.facts);
+    notes.extend(preflights.map(|part| {
+        let (name, first) = (&part.name, &parts[0].name);
+        format!("{name}: the preflight negotiated something else than that of {first}")
+    }));
+    notes
+}
+
+/// The client that made all connections of a record that does not tell two apart.
+fn only_client(record: &RunRecord) -> &'static str {
+    CLIENTS[usize::from(record.minimal_client > 0)]
+}
+
+#[cfg(test)]
+mod tests;

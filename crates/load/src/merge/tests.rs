@@ -1,0 +1,283 @@
+//! Merged records: the same as one generator's with all the samples.
+
+use proptest::prelude::*;
+use tlslab_contract::record::{Preflight, RECORD_SCHEMA, StartTime};
+use tlslab_contract::spec::{Resume, RunSpec};
+use tlslab_tls::{EarlyData, Facts, HandshakeKind, KeyExchangeGroup, Negotiated};
+use tlslab_wire::names::{CipherSuite, TlsVersion};
+use tlslab_wire::outcome::{Failure, Outcome};
+use tlslab_wire::reason::Reason;
+
+use super::*;
+use crate::recorder::{Milestones, Recorder};
+
+/// What became of one connection.
+#[derive(Debug, Clone)]
+struct Sample {
+    times: [u64; 4],
+    group: u16,
+    is_minimal: bool,
+    is_resumed: bool,
+    fails: Option<u8>,
+}
+
+fn samples() -> impl Strategy<Value = Vec<Sample>> {
+    let one = (
+        prop::array::uniform4(1_u64..10_000_000_000),
+        23_u16..26,
+        any::<bool>(),
+        any::<bool>(),
+        prop::option::weighted(0.2, 0_u8..40),
+    );
+    let sample = one.prop_map(|(times, group, is_minimal, is_resumed, fails)| Sample {
+        times,
+        group,
+        is_minimal,
+        is_resumed,
+        fails,
+    });
+    prop::collection::vec(sample, 0..60)
+}
+
+fn negotiated(sample: &Sample) -> Negotiated {
+    Negotiated {
+        version: TlsVersion::Tls13,
+        suite: CipherSuite::from_code_point(0x1301),
+        group: Some(KeyExchangeGroup::Named(sample.group)),
+        signature_scheme: None,
+        kind: if sample.is_resumed { HandshakeKind::Resumed } else { HandshakeKind::Full },
+        hello_retry_request: false,
+        alpn: None,
+        client_authenticated: false,
+        resumed_by: Resume::None,
+        early_data: EarlyData::None,
+        authenticated: true,
+        minimal_client: sample.is_minimal,
+    }
+}
+
+fn note(recorder: &mut Recorder, sample: &Sample) {
+    recorder.started(None);
+    if let Some(number) = sample.fails {
+        let outcome = Outcome::Failed(Failure::Reset);
+        let reason = Reason::named(format!("reason {number}"));
+        recorder.troubled(outcome, None);
+        recorder.reasons.note(outcome, &reason, u16::from(number));
+        return;
+    }
+    let [connect, handshake, first, rest] = sample.times;
+    let at = Milestones {
+        intended: 1,
+        started: 2,
+        established: 2 + connect,
+        secured: 2 + connect + handshake,
+        requested: 2 + connect + handshake,
+        answered: 2 + connect + handshake + first,
+        first_answered: 2 + connect + handshake + first,
+    };
+    let now = at.answered + rest;
+    recorder.request(&at, now, sample.is_minimal, 100, 1000);
+    let bytes = Bytes {
+        handshake_sent: 400,
+        handshake_received: 900,
+        sent: 500,
+        received: 2000,
+        ..Bytes::default()
+    };
+    recorder.completed(&at, now, negotiated(sample), &bytes);
+}
+
+fn spec() -> RunSpec {
+    serde_json::from_str(r#"{"url":"https://localhost/","stop":{"duration_ms":1000}}"#).unwrap()
+}
+
+/// The record of a generator that saw these samples.
+fn record(samples: &[Sample]) -> RunRecord {
+    let mut recorder = Recorder::new(1, true);
+    samples.iter().for_each(|sample| note(&mut recorder, sample));
+    let spec = spec();
+    let notes = recorder.conclude(&spec);
+    RunRecord {
+        schema: RECORD_SCHEMA.to_owned(),
+        spec,
+        backend: "rustls".to_owned(),
+        versions: BTreeMap::new(),
+        environment: Environment::default(),
+        address: "127.0.0.1:1".to_owned(),
+        preflight: Preflight {
+            facts: Facts::from(negotiated(&Sample {
+                times: [1; 4],
+                group: 29,
+                is_minimal: false,
+                is_resumed: false,
+                fails: None,
+            })),
+            certificate: None,
+            status: None,
+            body_bytes: None,
+            body_sha256: None,
+            server: None,
+            sessions: None,
+        },
+        outcomes: notes.outcomes,
+        facts: notes.facts,
+        server_names: notes.server_names,
+        client_certificate: None,
+        kinds: notes.kinds,
+        authenticated: notes.authenticated,
+        minimal_client: notes.minimal_client,
+        requests: notes.requests,
+        seconds: 1.0,
+        cpu: CpuTime { user_us: 5, system_us: 6 },
+        workers: vec![WorkerUsage { processor: None, cpu: CpuTime::default(), seconds: 1.0 }],
+        bytes: notes.bytes,
+        histograms: notes.histograms,
+        summaries: notes.summaries,
+        clients: notes.clients,
+        intervals: vec![slice(0.0, 2), slice(0.5, 3)],
+        open_loop: notes.open_loop,
+        steps: Vec::new(),
+        concurrency: 1.0,
+        flight: Some(FlightTimes { within_s: 1.0, ..FlightTimes::default() }),
+        slow_connects: SlowConnects::default(),
+        verdicts: vec![Verdict { code: VerdictCode::Valid, message: "valid".to_owned() }],
+        notes: vec!["common".to_owned()],
+        started: Some(StartTime { unix_s: 1000.0, monotonic_s: 1.0 }),
+        hosts: Vec::new(),
+        common: None,
+    }
+}
+
+fn slice(at_s: f64, completed: u64) -> Interval {
+    Interval { at_s, seconds: 0.5, completed, failed: 1, cpu: CpuTime::default() }
+}
+
+fn named(records: Vec<RunRecord>) -> Vec<Named> {
+    let named = records.into_iter().enumerate();
+    named.map(|(number, record)| Named { name: format!("host-{number}"), record }).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn merged_records_are_the_record_of_all_samples(samples in samples(), hosts in 1_usize..5) {
+        let mut shares = vec![Vec::new(); hosts];
+        for (number, sample) in samples.iter().enumerate() {
+            shares[number % hosts].push(sample.clone());
+        }
+        let merged = merge(&named(shares.iter().map(|share| record(share)).collect())).unwrap();
+        let whole = record(&samples);
+        prop_assert_eq!(&merged.histograms, &whole.histograms);
+        prop_assert_eq!(&merged.summaries, &whole.summaries);
+        prop_assert_eq!(&merged.clients, &whole.clients);
+        prop_assert_eq!(&merged.facts, &whole.facts);
+        prop_assert_eq!(merged.kinds, whole.kinds);
+        prop_assert_eq!(merged.bytes, whole.bytes);
+        prop_assert_eq!(merged.requests, whole.requests);
+        prop_assert_eq!(merged.authenticated, whole.authenticated);
+        prop_assert_eq!(merged.minimal_client, whole.minimal_client);
+        prop_assert_eq!(&merged.outcomes.failed, &whole.outcomes.failed);
+        prop_assert_eq!(merged.outcomes.attempts, whole.outcomes.attempts);
+        prop_assert!(merged.outcomes.balanced());
+        prop_assert_eq!(merged.hosts.len(), hosts);
+        let of_hosts: u64 = merged.hosts.iter().map(|host| host.outcomes.completed).sum();
+        prop_assert_eq!(of_hosts, merged.outcomes.completed);
+        prop_assert_eq!(merged.cpu.user_us, 5 * hosts as u64);
+    }
+}
+
+#[test]
+fn shares_are_added_and_anything_else_must_be_the_same() {
+    let mut parts = named(vec![record(&[]), record(&[])]);
+    (parts[0].record.spec.connections, parts[1].record.spec.connections) = (3, 4);
+    parts[1].record.spec.cpus = vec![1];
+    parts[1].record.spec.load.seed = 9;
+    let merged = merge(&parts).unwrap();
+    assert_eq!((merged.spec.connections, merged.spec.threads), (7, 2));
+    parts[1].record.spec.tls.groups = vec!["P-256".parse().unwrap()];
+    let error = merge(&parts).unwrap_err().to_string();
+    assert!(error.contains("'host-1' differs from 'host-0' in spec.tls.groups"), "{error}");
+}
+
+#[test]
+fn what_is_no_record_of_one_generator_is_refused() {
+    assert_eq!(merge(&[]), Err(MergeError::Nothing));
+    let mut parts = named(vec![record(&[]), record(&[])]);
+    parts[1].name = "host-0".to_owned();
+    assert_eq!(merge(&parts), Err(MergeError::SameName("host-0".to_owned())));
+    parts[1].name = "other".to_owned();
+    let whole = merge(&parts).unwrap();
+    let twice = [Named { name: "whole".to_owned(), record: whole }];
+    assert_eq!(merge(&twice), Err(MergeError::Merged("whole".to_owned())));
+    parts[1].record.outcomes.attempts = 1;
+    assert_eq!(merge(&parts), Err(MergeError::Unbalanced("other".to_owned())));
+    parts[1].record.outcomes.attempts = 0;
+    parts[1].record.histograms.insert("handshake".to_owned(), "AAAA".to_owned());
+    let histogram = "handshake".to_owned();
+    assert_eq!(merge(&parts), Err(MergeError::Histogram { name: "other".to_owned(), histogram }));
+}
+
+#[test]
+fn one_generator_s_objection_is_the_whole_s() {
+    let mut parts = named(vec![record(&[]), record(&[]), record(&[])]);
+    assert_eq!(merge(&parts).unwrap().verdicts[0].code, VerdictCode::Valid);
+    let message = "the generator was 99 % busy".to_owned();
+    parts[1].record.verdicts = vec![Verdict { code: VerdictCode::ClientSaturated, message }];
+    parts[2].record.notes.push("a note of its own".to_owned());
+    let merged = merge(&parts).unwrap();
+    let words = "1 of 3 generators: host-1: the generator was 99 % busy";
+    assert_eq!(merged.verdicts.len(), 1);
+    assert_eq!(merged.verdicts[0].message, words);
+    assert_eq!(merged.notes, ["common", "host-2: a note of its own"]);
+}
+
+#[test]
+fn the_common_window_leaves_out_what_only_one_was_measuring() {
+    let mut parts = named(vec![record(&[]), record(&[])]);
+    parts[1].record.started = Some(StartTime { unix_s: 1000.25, monotonic_s: 7.0 });
+    let merged = merge(&parts).unwrap();
+    let common = merged.common.unwrap();
+    assert_eq!((common.from_unix_s, common.seconds, common.start_skew_s), (1000.25, 0.75, 0.25));
+    // The second slice of the first, and the first of the second.
+    assert_eq!((common.completed, common.connections_per_s), (5, 10.0));
+    assert_eq!(merged.intervals[0].completed, 4);
+    parts[1].record.started = None;
+    assert_eq!(merge(&parts).unwrap().common, None);
+}
+
+#[test]
+fn reasons_stay_bounded_and_add_up_to_their_class() {
+    let many = |from: u8| -> Vec<Sample> {
+        let times = [1; 4];
+        let failed = |number| Sample {
+            times,
+            group: 29,
+            is_minimal: true,
+            is_resumed: false,
+            fails: Some(number),
+        };
+        (from..from + 30).map(failed).collect()
+    };
+    let merged = merge(&named(vec![record(&many(0)), record(&many(30))])).unwrap();
+    assert_eq!(merged.outcomes.failed["reset"], 60);
+    assert!(merged.outcomes.balanced());
+    assert!(merged.outcomes.reasons.len() <= REASONS_LIMIT + 1);
+    assert_eq!(merged.outcomes.reasons.last().unwrap().reason, OTHER);
+}
+
+#[test]
+fn a_thousand_records_are_merged() {
+    let sample = Sample {
+        times: [1_000, 2_000, 3_000, 4_000],
+        group: 29,
+        is_minimal: true,
+        is_resumed: false,
+        fails: None,
+    };
+    let one = record(&[sample]);
+    let parts = named(vec![one; 1000]);
+    let merged = merge(&parts).unwrap();
+    assert_eq!((merged.outcomes.completed, merged.hosts.len()), (1000, 1000));
+    assert_eq!(merged.summaries["handshake"].n, 1000);
+}

@@ -1,0 +1,94 @@
+//! Histograms of several records, added value by value.
+
+use std::collections::BTreeMap;
+
+use hdrhistogram::Histogram;
+use tlslab_contract::histogram::{decoded, encoded, summary};
+use tlslab_contract::record::{CLIENTS, ClientTimes, RunRecord, Summary};
+
+use super::{MergeError, Named, only_client};
+
+/// Histograms by name.
+pub type Times = BTreeMap<String, Histogram<u64>>;
+
+/// The histograms that `of` finds in each record, added.
+///
+/// # Errors
+/// One of them cannot be read.
+pub fn joined_histograms<'p>(
+    parts: &'p [Named],
+    of: impl Fn(&'p RunRecord) -> &'p BTreeMap<String, String>,
+) -> Result<Times, MergeError> {
+    let mut whole = Times::new();
+    for part in parts {
+        add(&mut whole, &part.name, of(&part.record))?;
+    }
+    Ok(whole)
+}
+
+/// The times apart by client, where any record has two, or different records have different ones.
+///
+/// # Errors
+/// One of the histograms cannot be read.
+pub fn joined_clients(parts: &[Named]) -> Result<BTreeMap<String, ClientTimes>, MergeError> {
+    let mut clients: BTreeMap<&str, (u64, Times)> = BTreeMap::new();
+    for Named { name, record } in parts {
+        let mut take = |client, connections, times: &BTreeMap<_, _>| {
+            let mine = clients.entry(client).or_default();
+            mine.0 += connections;
+            add(&mut mine.1, name, times)
+        };
+        if record.clients.is_empty() && record.outcomes.completed > 0 {
+            let times = without_delay(&record.histograms);
+            take(only_client(record), record.outcomes.completed, &times)?;
+        }
+        for client in CLIENTS {
+            if let Some(times) = record.clients.get(client) {
+                take(client, times.connections, &times.histograms)?;
+            }
+        }
+    }
+    if clients.len() < 2 {
+        return Ok(BTreeMap::new());
+    }
+    let named = clients.into_iter().map(|(client, (connections, times))| {
+        let (histograms, summaries) = (encoded_all(&times), summaries(&times));
+        (client.to_owned(), ClientTimes { connections, histograms, summaries })
+    });
+    Ok(named.collect())
+}
+
+/// The delay of a connection's start is no client's.
+fn without_delay(histograms: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+    let of_client = histograms.iter().filter(|(name, _)| *name != "start_delay");
+    of_client.map(|(name, text)| (name.clone(), text.clone())).collect()
+}
+
+/// The histograms in the encoding of records.
+pub fn encoded_all(times: &Times) -> BTreeMap<String, String> {
+    times.iter().map(|(name, histogram)| (name.clone(), encoded(histogram))).collect()
+}
+
+/// The histograms in short.
+pub fn summaries(times: &Times) -> BTreeMap<String, Summary> {
+    times.iter().map(|(name, histogram)| (name.clone(), summary(histogram))).collect()
+}
+
+fn add(
+    whole: &mut Times,
+    name: &str,
+    histograms: &BTreeMap<String, String>,
+) -> Result<(), MergeError> {
+    for (histogram, text) in histograms {
+        let damaged =
+            || MergeError::Histogram { name: name.to_owned(), histogram: histogram.clone() };
+        let theirs = decoded(text).ok_or_else(damaged)?;
+        match whole.get_mut(histogram) {
+            Some(mine) => mine.add(theirs).map_err(|_| damaged())?,
+            None => {
+                whole.insert(histogram.clone(), theirs);
+            }
+        }
+    }
+    Ok(())
+}

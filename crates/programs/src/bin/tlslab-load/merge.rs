@@ -1,0 +1,83 @@
+//! `tlslab-load merge`: the records of several generators as one.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::Path;
+use std::process::ExitCode;
+
+use clap::Args;
+use tlslab_contract::record::RunRecord;
+use tlslab_load::merge::{MergeError, Named, merge};
+
+use crate::arguments::Format;
+use crate::problem::Problem;
+use crate::{OutputFile, exit_code, json_line, summary};
+
+/// The command line of `merge`.
+#[derive(Debug, Args)]
+pub struct MergeCommand {
+    /// Records, as --output or --json wrote them; NAME=FILE names the generator, which is otherwise
+    /// called as its file
+    #[arg(required = true, value_name = "[NAME=]FILE")]
+    records: Vec<String>,
+
+    /// Write the merged record to this file, too
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<String>,
+
+    /// The form of the summary on standard output
+    #[arg(
+        long,
+        value_enum,
+        value_name = "FORMAT",
+        default_value = "text",
+        conflicts_with = "json"
+    )]
+    format: Format,
+
+    /// Print the merged record, as JSON: short for --format json
+    #[arg(long)]
+    json: bool,
+}
+
+/// Merges the records; ends as the run of one generator does.
+///
+/// # Errors
+/// A record cannot be read, or the records are of different loads.
+pub fn carry_out(command: &MergeCommand) -> Result<ExitCode, Problem> {
+    let parts: Vec<Named> =
+        command.records.iter().map(|word| read(word)).collect::<Result<_, _>>()?;
+    let output = command.output.as_deref().map(OutputFile::create).transpose()?;
+    let record = merge(&parts).map_err(|error| problem(&error))?;
+    output.map_or(Ok(()), |file| file.write(&record))?;
+    let shown = match if command.json { Format::Json } else { command.format } {
+        Format::Json => json_line(&record)?,
+        Format::Text => summary::text(&record, None),
+        Format::Markdown => summary::markdown(&record, None),
+        Format::Csv => summary::csv(&record, None),
+    };
+    io::stdout().write_all(shown.as_bytes())?;
+    Ok(exit_code(&record.verdicts))
+}
+
+/// A word of the command line, `NAME=FILE` or `FILE`, and the record that it names.
+fn read(word: &str) -> Result<Named, Problem> {
+    let (name, file) = match word.split_once('=') {
+        Some((name, file)) if !name.contains('/') => (name.to_owned(), file),
+        _ => (stem(word), word),
+    };
+    let text = fs::read_to_string(file)
+        .map_err(|error| Problem::usage(format!("cannot read '{file}': {error}")))?;
+    let record: RunRecord = serde_json::from_str(&text)
+        .map_err(|error| Problem::usage(format!("'{file}' is no record of a run: {error}")))?;
+    Ok(Named { name, record })
+}
+
+fn stem(file: &str) -> String {
+    let stem = Path::new(file).file_stem().map(|stem| stem.to_string_lossy().into_owned());
+    stem.unwrap_or_else(|| file.to_owned())
+}
+
+fn problem(error: &MergeError) -> Problem {
+    Problem::usage(error.to_string())
+}
