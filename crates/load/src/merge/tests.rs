@@ -51,6 +51,7 @@ fn negotiated(sample: &Sample) -> Negotiated {
         client_authenticated: false,
         resumed_by: Resume::None,
         early_data: EarlyData::None,
+        ocsp_response_bytes: 0,
         authenticated: true,
         minimal_client: sample.is_minimal,
     }
