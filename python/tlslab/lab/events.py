@@ -101,6 +101,23 @@ class Skipped:
 
 
 @dataclass(frozen=True)
+class Sampled:
+    """The call stacks of a cell's server were sampled, or were not, for this reason."""
+
+    cell: str
+    number: int
+    of: int
+    reason: str
+
+
+@dataclass(frozen=True)
+class NotSampled:
+    """No call stack can be sampled here, and why."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
 class Left:
     """Steps done, steps still to come at most, and how long those take at most."""
 
@@ -147,6 +164,8 @@ Event = (
     | StepsStarted
     | StepStarted
     | StepEnded
+    | Sampled
+    | NotSampled
 )
 PaceListener = Callable[[Pace], None]
 Observer = Callable[[Event], None]

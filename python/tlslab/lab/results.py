@@ -18,6 +18,7 @@ def read_contents(folder: RunFolder) -> RunContents:
         plan=folder.plan(),
         environment=folder.environment(),
         trials=folder.trials(),
+        stacks=folder.stacks(),
     )
 
 

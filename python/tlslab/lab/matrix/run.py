@@ -16,6 +16,7 @@ from tlslab.lab.results import summarise
 from tlslab.lab.server_run import open_run, preflight
 from tlslab.lab.serving import Benches
 from tlslab.lab.trial import run_kinds
+from tlslab.lab.why.sampling import sampled
 from tlslab.model.experiment import Experiment
 from tlslab.model.plan import Plan
 from tlslab.model.record import Trial
@@ -53,8 +54,11 @@ def run_cells(
         if request.hook is not None:
             run = hooked(request.hook, request.ready_s, servers.experiment, run)
         ending = ending_of(servers.experiment, plan, folder)
-        agenda = BlocksAgenda(plan, Benches(engine, servers), observer, run, ending)
+        benches = Benches(engine, servers)
+        agenda = BlocksAgenda(plan, benches, observer, run, ending)
         early = interrupted(agenda, folder)
+        if request.why and not early:
+            early = sampled(plan, benches, folder, private, observer)
     return Result(folder.path, summarise(folder), early)
 
 

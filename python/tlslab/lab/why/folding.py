@@ -1,0 +1,82 @@
+"""`perf script`'s text to folded stacks: a line for each stack, with its number of samples."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+KERNEL = "kernel"
+UNKNOWN = "?"
+
+_FRAME = re.compile(r"^\s+[0-9a-f]+ (.*) \((.*)\)$")
+_LOST = re.compile(r"PERF_RECORD_LOST\S* lost (\d+)")
+_HEAD = re.compile(r"^(\S.*?)\s*$")
+
+# Compilers write these behind the name of a part of a function, or of a copy of it.
+_COPY = re.compile(r"(\.(constprop|isra|part|cold|llvm)(\.\d+)*)+$|@@?[A-Z][\w.]*$|@plt$")
+_RUST_HASH = re.compile(r"::h[0-9a-f]{16}$")
+
+
+@dataclass(frozen=True)
+class Folded:
+    """Stacks with their numbers of samples, and how many samples were lost."""
+
+    text: str
+    samples: int
+    lost: int
+
+
+def fold(script: str) -> Folded:
+    """The stacks of `perf script -F comm,ip,sym,dso --show-lost-events`."""
+    counted: Counter[str] = Counter()
+    lost = 0
+    for record in re.split(r"\n\s*\n", script):
+        lost += sum(int(each[1]) for each in _LOST.finditer(record))
+        if stack := _stack(record.splitlines()):
+            counted[stack] += 1
+    lines = [f"{stack} {number}" for stack, number in sorted(counted.items())]
+    return Folded("\n".join(lines), sum(counted.values()), lost)
+
+
+def _stack(lines: Sequence[str]) -> str:
+    """One sample's stack, the outermost frame first; empty for what is no sample."""
+    heads = [line for line in lines if line and not line[0].isspace()]
+    heads = [line for line in heads if "PERF_RECORD_LOST" not in line]
+    frames = list(_frames(lines))
+    if not heads or not frames:
+        return ""
+    name = _HEAD.sub(r"\1", heads[0]).replace(";", ",")
+    return ";".join([name, *_without_repeats(reversed(frames))])
+
+
+def _frames(lines: Sequence[str]) -> Iterator[str]:
+    for line in lines:
+        if found := _FRAME.match(line):
+            yield f"{_library(found[2])}`{_symbol(found[1])}"
+
+
+def _without_repeats(frames: Iterator[str]) -> Iterator[str]:
+    """Unknown frames of a library that follow one another say no more than one of them."""
+    last = ""
+    for frame in frames:
+        if frame != last or not frame.endswith(f"`{UNKNOWN}"):
+            yield frame
+        last = frame
+
+
+def _library(path: str) -> str:
+    """The file's name; `kernel` for the kernel and its modules."""
+    if path.startswith("["):
+        inside = path.strip("[]")
+        if inside in ("vdso", "unknown"):
+            return inside if inside == "vdso" else UNKNOWN
+        return KERNEL
+    name = path.rsplit("/", 1)[-1].replace(" (deleted)", "")
+    return re.sub(r"[;`\s]", "_", name) or UNKNOWN
+
+
+def _symbol(text: str) -> str:
+    if text == "[unknown]":
+        return UNKNOWN
+    name = _RUST_HASH.sub("", _COPY.sub("", text))
+    return re.sub(r"[;`]", ",", name)
