@@ -2,15 +2,17 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 KERNEL = "kernel"
 UNKNOWN = "?"
 
-_FRAME = re.compile(r"^\s+[0-9a-f]+ (.*) \((.*)\)$")
+# The function that the call before an offset of a file calls; empty where that is not known.
+Callee = Callable[[str, int], str]
+
+_FRAME = re.compile(r"^\s+([0-9a-f]+) (.*) \((.*)\)$")
 _LOST = re.compile(r"PERF_RECORD_LOST\S* lost (\d+)")
-_HEAD = re.compile(r"^(\S.*?)\s*$")
 
 # Compilers write these behind the name of a part of a function, or of a copy of it.
 _COPY = re.compile(r"(\.(constprop|isra|part|cold|llvm)(\.\d+)*)+$|@@?[A-Z][\w.]*$|@plt$")
@@ -26,33 +28,35 @@ class Folded:
     lost: int
 
 
-def fold(script: str) -> Folded:
-    """The stacks of `perf script -F comm,ip,sym,dso --show-lost-events`."""
+def fold(script: str, callee: Callee = lambda path, place: "") -> Folded:
+    """The stacks of `perf script -F comm,ip,sym,dso --show-lost-events`.
+
+    A frame without a name gets that of the function that its caller calls, where `callee` knows it.
+    """
     counted: Counter[str] = Counter()
     lost = 0
     for record in re.split(r"\n\s*\n", script):
         lost += sum(int(each[1]) for each in _LOST.finditer(record))
-        if stack := _stack(record.splitlines()):
+        if stack := _stack(record.splitlines(), callee):
             counted[stack] += 1
     lines = [f"{stack} {number}" for stack, number in sorted(counted.items())]
     return Folded("\n".join(lines), sum(counted.values()), lost)
 
 
-def _stack(lines: Sequence[str]) -> str:
+def _stack(lines: Sequence[str], callee: Callee) -> str:
     """One sample's stack, the outermost frame first; empty for what is no sample."""
     heads = [line for line in lines if line and not line[0].isspace()]
     heads = [line for line in heads if "PERF_RECORD_LOST" not in line]
-    frames = list(_frames(lines))
-    if not heads or not frames:
+    found = [match for line in lines if (match := _FRAME.match(line))]
+    if not heads or not found:
         return ""
-    name = _HEAD.sub(r"\1", heads[0]).replace(";", ",")
-    return ";".join([name, *_without_repeats(reversed(frames))])
-
-
-def _frames(lines: Sequence[str]) -> Iterator[str]:
-    for line in lines:
-        if found := _FRAME.match(line):
-            yield f"{_library(found[2])}`{_symbol(found[1])}"
+    names = [_symbol(each[2]) for each in found]
+    for number, caller in enumerate(found[1:]):
+        if names[number] == UNKNOWN and not caller[3].startswith("["):
+            names[number] = _symbol(callee(caller[3], int(caller[1], 16)) or "[unknown]")
+    frames = [f"{_library(each[3])}`{name}" for each, name in zip(found, names, strict=True)]
+    process = heads[0].strip().replace(";", ",")
+    return ";".join([process, *_without_repeats(reversed(frames))])
 
 
 def _without_repeats(frames: Iterator[str]) -> Iterator[str]:

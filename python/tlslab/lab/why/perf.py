@@ -7,7 +7,8 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from tlslab.lab.why.folding import Folded, fold
+from tlslab.lab.why.callees import Program
+from tlslab.lab.why.folding import Callee, Folded, fold
 from tlslab.model.errors import CannotRunError
 from tlslab.targets.base import pinned
 
@@ -133,4 +134,16 @@ class Recorder:
             raise CannotRunError(f"perf did not unwind its samples in {_SCRIPT_S} s") from None
         if done.returncode != 0:
             raise CannotRunError(f"perf script: {' '.join(done.stderr.split())[-300:]}")
-        return fold(done.stdout)
+        return fold(done.stdout, _callee())
+
+
+def _callee() -> Callee:
+    """Reads each program once. perf gives callers as the byte before the return address."""
+    programs: dict[str, Program] = {}
+
+    def called(path: str, place: int) -> str:
+        if path not in programs:
+            programs[path] = Program(Path(path))
+        return programs[path].called_before(place + 1)
+
+    return called
