@@ -41,8 +41,9 @@ def bars(cells: Sequence[CellWhy], rules: Rules) -> Figure:
         title="Why: the server's processor time per connection, by parts",
         caption=(
             "Each bar is the measured cost; its parts are shares of samples of the server's call "
-            f"stacks ({least:,} or more for each cell), taken in a run of its own. Intervals are "
-            "those of the single parts. Not attributed: no rule knows the stack."
+            f"stacks ({least:,} or more for each cell), taken in a run of its own. The "
+            "intervals of the single parts are in the numbers below. Not attributed: no rule knows "
+            "the stack."
         ),
         kind="stacked_bars",
         x_title="cell",

@@ -171,8 +171,8 @@ def _why(summary: Summary, flames: int) -> Iterator[Part]:
         drawn = drawn_flames(summary, flames)
         cells = len(summary.why.cells) if summary.why else 0
         note = (
-            f"Flame graphs of {len(drawn)} of {counted(cells, 'cell')}; tlslab why DIR --folded CELL "
-            "prints the stacks of any." * (len(drawn) < cells)
+            f"Flame graphs of {len(drawn)} of {counted(cells, 'cell')}; tlslab report DIR "
+            "--format folded prints the stacks of all." * (len(drawn) < cells)
         )
         line = "what a connection's cost to the server is made of, by samples of its call stacks"
         part = parts.figures_part("why", "Why", line, figures, note)

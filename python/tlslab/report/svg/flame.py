@@ -13,7 +13,7 @@ from tlslab.report.svg.data import COLOURS
 from tlslab.report.svg.markup import clean, joined, number, tag
 
 # The height of a frame, and the space between two.
-_FRAME = 17
+_FRAME = 16
 _GAP = 1
 
 # Frames that are narrower than this share have no room for letters on a usual page.
@@ -57,5 +57,12 @@ def _frame(frame: Frame, height: float, colour: int | None) -> Markup:
         y=number(height - (frame.depth + 1) * (_FRAME + _GAP)),
         width=f"{100 * frame.share:.2f}%",
         height=str(_FRAME),
-        class_="cn" if colour is None else f"c{colour % COLOURS + 1}",
+        class_=_class(colour),
     )
+
+
+def _class(colour: int | None) -> str:
+    """The class of a colour; where a colour comes again it is lighter, with an edge."""
+    if colour is None:
+        return "cn"
+    return f"c{colour % COLOURS + 1}" + " li" * (colour >= COLOURS)
