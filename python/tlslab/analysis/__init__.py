@@ -12,4 +12,13 @@ from tlslab.analysis import benchmark, capacity, costs, matrix
 from tlslab.analysis.kinds import ANALYSTS, Analyst, summarise
 from tlslab.analysis.why import explained
 
-__all__ = ["ANALYSTS", "Analyst", "benchmark", "capacity", "costs", "explained", "matrix", "summarise"]
+__all__ = [
+    "ANALYSTS",
+    "Analyst",
+    "benchmark",
+    "capacity",
+    "costs",
+    "explained",
+    "matrix",
+    "summarise",
+]

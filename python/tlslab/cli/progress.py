@@ -81,10 +81,8 @@ class Lines:
                 yield f"{place} {trial.cell}: {outcome(trial)}; {self._clock.left()} left"
             case events.StepsStarted():
                 yield from steps_opening(event)
-            case events.Sampled():
+            case events.Sampled() | events.NotSampled():
                 yield sampled_words(event)
-            case events.NotSampled(reason):
-                yield f"no samples for --why: {reason}"
             case events.StepEnded(trial, left):
                 yield f"{ended_words(trial, left)}; {time_left(left)} left"
             case events.Skipped(trials, reason) if trials and self._clock:
@@ -113,10 +111,8 @@ class Live:
                 self._end(trial)
             case events.Skipped(trials, reason) if trials:
                 self._skip(trials, reason)
-            case events.Sampled():
+            case events.Sampled() | events.NotSampled():
                 self._say(sampled_words(event))
-            case events.NotSampled(reason):
-                self._say(f"no samples for --why: {reason}")
             case events.StepsStarted(left=left):
                 self._begin_steps(event, left)
             case events.StepStarted(cell, step, left):
@@ -187,8 +183,10 @@ def opening(event: events.RunStarted, clock: _Clock) -> Iterator[str]:
         yield f"left out: {counted(count, 'cell')}: {reason}"
 
 
-def sampled_words(event: events.Sampled) -> str:
+def sampled_words(event: events.Sampled | events.NotSampled) -> str:
     """That a cell was sampled, or why not."""
+    if isinstance(event, events.NotSampled):
+        return f"no samples for --why: {event.reason}"
     result = f"no samples: {event.reason}" if event.reason else "call stacks sampled"
     return f"why [{event.number}/{event.of}] {event.cell}: {result}"
 

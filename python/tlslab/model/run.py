@@ -80,7 +80,7 @@ class Environment:
 
 @dataclass(frozen=True)
 class RunContents:
-    """A run folder, read: what was asked, what was planned, where, every finished trial, samples."""
+    """A run folder, read: what was asked, what was planned, where, every trial, samples."""
 
     experiment: Experiment
     plan: Plan

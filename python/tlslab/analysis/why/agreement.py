@@ -27,7 +27,8 @@ def agreements(
 ) -> tuple[Agreement, ...]:
     """One for each cell that differs from another one by a group or a key alone.
 
-    Cells without samples of the kernel have no shares of the whole cost. `baseline`: the levels that others are compared with; the centre, where there is a cost model.
+    Cells without samples of the kernel have no shares of the whole cost. `baseline`: the levels
+    that others are compared with; the centre, where there is a cost model.
     """
     centre = baseline if model is None else model.centre
     return tuple(
@@ -54,9 +55,7 @@ def _pairs(
             yield each, other
 
 
-def _agreement(
-    cell: CellWhy, other: CellWhy, factor: str, model: CostModel | None
-) -> Agreement:
+def _agreement(cell: CellWhy, other: CellWhy, factor: str, model: CostModel | None) -> Agreement:
     part, level = PART_OF[factor], level_label(factor, cell.factors[factor])
     sampled = minus(_part(cell, part), _part(other, part))
     if model is not None and level in model.parts:
@@ -85,13 +84,17 @@ def minus(left: Estimate, right: Estimate) -> Estimate:
     """A difference of two independent estimates: errors add as squares."""
     value = left.value - right.value
     low = high = None
-    if None not in (left.low, left.high, right.low, right.high):
-        assert left.low is not None and left.high is not None
-        assert right.low is not None and right.high is not None
-        low = value - math.hypot(left.value - left.low, right.high - right.value)
-        high = value + math.hypot(left.high - left.value, right.value - right.low)
+    if (ends := _ends(left)) and (others := _ends(right)):
+        low = value - math.hypot(left.value - ends[0], others[1] - right.value)
+        high = value + math.hypot(ends[1] - left.value, right.value - others[0])
     method = f"difference of two estimates; errors added as squares ({left.method})"
     return Estimate(value, low, high, min(left.n, right.n), left.unit, method)
+
+
+def _ends(estimate: Estimate) -> tuple[float, float] | None:
+    if estimate.low is None or estimate.high is None:
+        return None
+    return estimate.low, estimate.high
 
 
 def _count(cell: CellWhy, name: str) -> int:

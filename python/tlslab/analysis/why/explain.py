@@ -109,11 +109,13 @@ def _cell_words(cell: CellWhy, name: str) -> str:
         f"{part.name} {with_interval(part.estimate)} µs ({share_words(part, cell.cost)})"
         for part in parts
     ]
-    return f"{name}: of {with_interval(cell.cost)} µs of the server's processor time, {joined(words)}."
+    return (
+        f"{name}: of {with_interval(cell.cost)} µs of the server's processor time, {joined(words)}."
+    )
 
 
 def _agreement_words(each: Agreement) -> str:
-    """What a level costs more, and whether its part accounts for that; nothing without intervals."""
+    """What a level costs more, and whether its part holds that; nothing without intervals."""
     if None in (each.effect.low, each.effect.high, each.elsewhere.low, each.elsewhere.high):
         return ""
     head = (

@@ -18,9 +18,7 @@ OTHER = f"other (parts of fewer than {FEWEST_SAMPLES} samples)"
 KERNEL_WHOLE = "kernel (not sampled)"
 
 
-def cell_why(
-    stacks: CellStacks, estimates: Mapping[str, Estimate], rules: Rules
-) -> CellWhy | None:
+def cell_why(stacks: CellStacks, estimates: Mapping[str, Estimate], rules: Rules) -> CellWhy | None:
     """The parts of a cell's measured cost; None without a measured cost or samples."""
     cost = estimates.get(COST)
     counts = part_counts(stacks, rules)
@@ -36,7 +34,9 @@ def cell_why(
         scale = cost.value / (user.value + system.value)
         sampled = _scaled(user, scale)
         parts = [CostPart(KERNEL_WHOLE, 0, _scaled(system, scale))]
-    found = [CostPart(name, count, share_of(count, total, sampled)) for name, count in counts.items()]
+    found = [
+        CostPart(name, count, share_of(count, total, sampled)) for name, count in counts.items()
+    ]
     return CellWhy(
         stacks.cell,
         stacks.factors,
@@ -58,9 +58,7 @@ def part_counts(stacks: CellStacks, rules: Rules) -> dict[str, int]:
     for frames, number in stacks_of(stacks.folded):
         counts[rules.part_of(frames)] += number
     small = [
-        name
-        for name, count in counts.items()
-        if count < FEWEST_SAMPLES and name != NOT_ATTRIBUTED
+        name for name, count in counts.items() if count < FEWEST_SAMPLES and name != NOT_ATTRIBUTED
     ]
     if small:
         counts[OTHER] = sum(counts.pop(name) for name in small)

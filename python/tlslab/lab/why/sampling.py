@@ -20,12 +20,21 @@ from tlslab.model.errors import CannotRunError, EngineError, StoreError
 from tlslab.model.plan import Cell, Plan
 from tlslab.model.record import RunRecord
 from tlslab.model.stacks import CellStacks
-from tlslab.model.workload import NO_WINDOW, Window
+from tlslab.model.workload import NO_WINDOW, Window, Workload
 from tlslab.store import RunFolder
 from tlslab.targets import find_kind
 
 # The window that is sampled; perf needs a moment to start in it.
 MEASURE_MS = 2_300
+
+
+# What starting the engine and perf, and unwinding, take beside the window.
+_OVERHEAD_S = 4.0
+
+
+def sampling_seconds(cells: int, workload: Workload) -> float:
+    """The time for the samples of N cells, in seconds."""
+    return cells * ((workload.capacity.warmup_ms + MEASURE_MS) / 1000 + _OVERHEAD_S)
 
 
 class SampledPool:
@@ -70,7 +79,7 @@ def sample(
             folder.append_stacks(without(cell, reason))
         return
     started = 0
-    for deployment, cells in groupby(_grouped(wanted), key=lambda cell: cell.deployment):
+    for _, cells in groupby(_grouped(wanted), key=lambda cell: cell.deployment):
         for each in _on_server(list(cells), plan, benches, private / "perf.data"):
             started += 1
             observer(events.Sampled(each.cell, started, len(wanted), each.reason))
@@ -129,7 +138,15 @@ def _sample(bench: Bench, cell: Cell, data: Path) -> CellStacks:
     if not folded.samples:
         return without(cell, "perf took no sample")
     return CellStacks(
-        cell.key, cell.factors, _now(), "", HERTZ, kernel, folded.lost, server_cost_us(run), folded.text
+        cell.key,
+        cell.factors,
+        _now(),
+        "",
+        HERTZ,
+        kernel,
+        folded.lost,
+        server_cost_us(run),
+        folded.text,
     )
 
 

@@ -184,9 +184,7 @@ def _own(summary: Summary, drawn: str) -> list[Figure]:
     return [
         figure
         for figure in summary.figures
-        if figure.id not in (drawn, _WHY)
-        and figure.kind != "ranking"
-        and not _of_section(figure)
+        if figure.id not in (drawn, _WHY) and figure.kind != "ranking" and not _of_section(figure)
     ]
 
 
