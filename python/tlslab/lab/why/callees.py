@@ -36,7 +36,10 @@ class Program:
         if not self._data:
             return ""
         if place not in self._known:
-            self._known[place] = self._called(place)
+            try:
+                self._known[place] = self._called(place)
+            except (struct.error, ValueError, IndexError):
+                self._known[place] = ""  # A file that is cut off, or not what it says.
         return self._known[place]
 
     def _called(self, place: int) -> str:

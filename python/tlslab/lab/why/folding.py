@@ -47,7 +47,8 @@ def _stack(lines: Sequence[str], callee: Callee) -> str:
     """One sample's stack, the outermost frame first; empty for what is no sample."""
     heads = [line for line in lines if line and not line[0].isspace()]
     heads = [line for line in heads if "PERF_RECORD_LOST" not in line]
-    found = [match for line in lines if (match := _FRAME.match(line))]
+    whole = [line.replace(" (deleted))", ")") for line in lines]
+    found = [match for line in whole if (match := _FRAME.match(line))]
     if not heads or not found:
         return ""
     names = [_symbol(each[2]) for each in found]
@@ -75,7 +76,7 @@ def _library(path: str) -> str:
         if inside in ("vdso", "unknown"):
             return inside if inside == "vdso" else UNKNOWN
         return KERNEL
-    name = path.rsplit("/", 1)[-1].replace(" (deleted)", "")
+    name = path.rsplit("/", 1)[-1]
     return re.sub(r"[;`\s]", "_", name) or UNKNOWN
 
 
