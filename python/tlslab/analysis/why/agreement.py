@@ -8,6 +8,7 @@ another measurement of it.
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from tlslab.analysis.costs.model import CostModel
 from tlslab.analysis.why.shares import share_of
@@ -60,7 +61,8 @@ def _agreement(cell: CellWhy, other: CellWhy, factor: str, model: CostModel | No
     sampled = minus(_part(cell, part), _part(other, part))
     if model is not None and level in model.parts:
         source, effect = MODEL, model.part(level)
-        elsewhere = minus(effect, sampled)
+        # The error of the costs is in the effect already: it is not counted twice.
+        elsewhere = minus(effect, minus(_sampled(cell, part), _sampled(other, part)))
     else:
         source, effect = CELLS, minus(cell.cost, other.cost)
         # The parts add up to the costs: what is not in this part is in the others.
@@ -104,6 +106,12 @@ def _count(cell: CellWhy, name: str) -> int:
 
 def _part(cell: CellWhy, name: str) -> Estimate:
     return share_of(_count(cell, name), cell.samples, cell.cost)
+
+
+def _sampled(cell: CellWhy, name: str) -> Estimate:
+    """A part with the error of the samples alone."""
+    cost = replace(cell.cost, low=None, high=None)
+    return share_of(_count(cell, name), cell.samples, cost)
 
 
 def _others(cell: CellWhy, name: str) -> Estimate:

@@ -26,7 +26,9 @@ def test_calls_through_the_linkage_table_have_their_names() -> None:
     path = library()
     program, data = Program(path), path.read_bytes()
     names = {
-        program.called_before(place + 5) for place in range(64, len(data) - 5) if data[place] == 0xE8
+        program.called_before(place + 5)
+        for place in range(64, len(data) - 5)
+        if data[place] == 0xE8
     } - {""}
     assert len(names) > 20
     assert all(name.isidentifier() for name in names)
