@@ -42,7 +42,7 @@ def made_stacks(
     )
 
 
-def sampled_run(quick: bool = False, hostile: str = "") -> RunContents:
+def sampled_run(quick: bool = True, hostile: str = "") -> RunContents:
     """A made-up run of `groups`, each cell sampled; the key exchange has what a group costs more."""
     contents = made_run(World(), quick=quick)
     stacks = []

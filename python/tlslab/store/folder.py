@@ -173,7 +173,10 @@ class RunFolder:
         """The samples of each cell that has any, or why it has none."""
         found = self._lines(STACKS, STACKS_SCHEMA, CellStacks)
         latest = {each.cell: each for each in found}
-        return tuple(replace(each, folded=unpack(each.folded)) for each in latest.values())
+        try:
+            return tuple(replace(each, folded=unpack(each.folded)) for each in latest.values())
+        except ValueError as error:
+            raise StoreError(f"{self.path / STACKS}: {error}", DAMAGED) from None
 
     def write_summary(self, summary: Summary, report: str) -> None:
         """Writes the summary and the page made of it, in place of older ones."""

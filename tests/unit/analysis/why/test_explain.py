@@ -51,7 +51,7 @@ def test_reasons_of_cells_without_samples_are_told_once_each() -> None:
 
 
 def test_few_blocks_carry_no_sentence() -> None:
-    contents = sampled_run(quick=True)
+    contents = sampled_run()
     one = [trial for trial in contents.trials if trial.block == 0]
     plan = replace(contents.plan, blocks=1, trials=contents.plan.trials[: len(one)])
     codes = [f.code for f in explained(replace(contents, plan=plan, trials=tuple(one))).findings]
