@@ -127,7 +127,15 @@ _KINDS = (
         front=HAProxy,
         plain=True,
     ),
-    Kind("caddy", _configured(Caddy), Caddy, Caddy.remedy, frozenset({"workers"}), plain=True),
+    Kind(
+        "caddy",
+        _configured(Caddy),
+        Caddy,
+        Caddy.remedy,
+        frozenset({"workers"}),
+        plain=True,
+        no_samples="Caddy is stripped: perf cannot name the functions of its TLS library",
+    ),
 )
 
 MANAGED: Mapping[str, Kind] = MappingProxyType({kind.name: kind for kind in _KINDS})

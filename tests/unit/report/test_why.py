@@ -4,9 +4,9 @@ from dataclasses import replace
 from functools import cache
 
 import pytest
+
 from factories.page import HOSTILE, Page
 from factories.stacks import kept, sampled_run
-
 from tlslab import analysis
 from tlslab.analysis.why.flames import flame
 from tlslab.analysis.why.rules import load_rules

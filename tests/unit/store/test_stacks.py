@@ -4,8 +4,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from factories.stacks import DERIVE, kept, made_stacks
 
+from factories.stacks import DERIVE, kept, made_stacks
 from tlslab.experiment import dumps, load
 from tlslab.lab.environment import describe
 from tlslab.lab.placement import Placement
@@ -60,7 +60,7 @@ def test_damaged_stacks_are_one_line_that_names_the_place(folder: RunFolder, wor
     folder.append_stacks(made_stacks({DERIVE: 7}))
     path = folder.path / "stacks.jsonl"
     path.write_text(path.read_text().replace(pack(f"{DERIVE} 7"), word))
-    with pytest.raises(StoreError, match="stacks.jsonl"):
+    with pytest.raises(StoreError, match=r"stacks\.jsonl"):
         folder.stacks()
 
 

@@ -34,7 +34,7 @@ def why_not() -> str:
     program = shutil.which("perf")
     if program is None:
         return NOT_INSTALLED
-    command = [program, "record", "-q", "-e", "cpu-clock", "-o", "/dev/null", "--", "true"]
+    command = [program, "record", "-q", "-e", "cpu-clock:u", "-o", "/dev/null", "--", "true"]
     try:
         tried = subprocess.run(
             command, stdin=subprocess.DEVNULL, capture_output=True, timeout=_TRY_S, check=False

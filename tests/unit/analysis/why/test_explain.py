@@ -3,10 +3,10 @@
 from dataclasses import replace
 
 import pytest
+
 from factories.costs import made_calibration
 from factories.run import made_run
 from factories.stacks import DERIVE, SIGN, TCP, made_stacks, sampled_run
-
 from tlslab import analysis
 from tlslab.analysis.why.agreement import CELLS, MODEL
 from tlslab.model.finding import Summary

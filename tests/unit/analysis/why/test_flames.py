@@ -1,8 +1,8 @@
 """Flame graphs: as wide as their samples, without narrow frames."""
 
 import pytest
-from factories.stacks import kept, made_stacks
 
+from factories.stacks import kept, made_stacks
 from tlslab.analysis.why.flames import PRUNED, SEVERAL, flame
 from tlslab.analysis.why.rules import load_rules
 from tlslab.model.stacks import Flame

@@ -4,8 +4,8 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from factories.stacks import DERIVE, NOBODYS, SIGN, TCP, kept
 
+from factories.stacks import DERIVE, NOBODYS, SIGN, TCP, kept
 from tlslab.analysis.why.rules import NOT_ATTRIBUTED, load_rules, parse_rules, stacks_of
 
 CRYPTO, SSL = "libcrypto.so.3", "libssl.so.3"
@@ -32,14 +32,14 @@ def shares(cell: str) -> dict[str, float]:
         # The random numbers of a key belong to the key exchange, not to the records.
         (f"p;{SSL}`?;{CRYPTO}`EVP_PKEY_generate;{CRYPTO}`EVP_CipherUpdate", "key exchange"),
         (f"p;{SSL}`SSL_write;{CRYPTO}`EVP_EncryptUpdate;{CRYPTO}`?", "records"),
-        (f"p;{SSL}`?;{CRYPTO}`EVP_DigestSign;{CRYPTO}`CRYPTO_malloc;libc.so.6`malloc", "allocation"),
+        (f"p;{SSL}`?;{CRYPTO}`EVP_DigestSign;{CRYPTO}`CRYPTO_malloc;x`malloc", "allocation"),
         (f"p;{SSL}`?;{CRYPTO}`EVP_DigestSignInit;{CRYPTO}`EVP_MD_fetch", "algorithm look-ups"),
         (f"p;{SSL}`?;{CRYPTO}`i2d_X509;{CRYPTO}`ASN1_item_ex_i2d", "X.509"),
         (f"p;nginx`main;{SSL}`SSL_do_handshake;{SSL}`?", "TLS messages"),
         (f"p;nginx`main;{SSL}`SSL_write;libc.so.6`__memmove_avx_unaligned_erms", "TLS messages"),
         ("p;nginx`main;nginx`ngx_http_process_request", "application"),
         ("p;nginx`main;libc.so.6`__memmove_avx_unaligned_erms", "application"),
-        ("p;nginx`main;kernel`do_syscall_64;kernel`do_epoll_wait", "kernel: scheduling and waiting"),
+        ("p;nginx`main;kernel`do_epoll_wait", "kernel: scheduling and waiting"),
         ("p;nginx`main;kernel`do_syscall_64;kernel`vfs_open", "kernel: files, memory, rest"),
         # The receiver's part of TCP, in the interrupt of the sender.
         (
@@ -50,8 +50,8 @@ def shares(cell: str) -> dict[str, float]:
         ("p;tlslab-serve`sha512_block_data_order_avx2", "key schedule"),
         ("p;tlslab-serve`rustls::tls13::key_schedule::KeySchedule::derive", "key schedule"),
         ("p;tlslab-serve`rustls::crypto::aws_lc_rs::sign::EcdsaSigner::sign;x`memcpy", "signature"),
-        ("p;tlslab-serve`<rustls::server::hs::X as rustls::Y>::handle;libc.so.6`memcpy", "TLS messages"),
-        ("p;tlslab-serve`tlslab_serve::worker::Worker<A>::turn;libc.so.6`clock_gettime", "application"),
+        ("p;tlslab-serve`<rustls::server::hs::X as rustls::Y>::z;x`memcpy", "TLS messages"),
+        ("p;tlslab-serve`tlslab_serve::worker::Worker<A>::turn;x`clock", "application"),
         ("p;node`node::Start;perf-12.map`?", "application"),
         ("p", NOT_ATTRIBUTED),
     ],
@@ -94,7 +94,7 @@ def table(**more: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("change", [{"schema": "other/1"}, {"parts": ["b"]}])
 def test_wrong_rules_are_refused(change: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match="schema|unknown parts"):
+    with pytest.raises(ValueError, match=r"schema|unknown parts"):
         parse_rules(table(**change))
 
 

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from factories.stacks import DERIVE, NOBODYS, SIGN, TCP, made_stacks
 from hypothesis import given
 from hypothesis import strategies as st
 
+from factories.stacks import DERIVE, NOBODYS, SIGN, TCP, made_stacks
 from tlslab.analysis.why.rules import NOT_ATTRIBUTED, load_rules
 from tlslab.analysis.why.shares import KERNEL_WHOLE, OTHER, cell_why, share_of
 from tlslab.model.estimate import Estimate

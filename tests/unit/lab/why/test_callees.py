@@ -13,10 +13,8 @@ pytestmark = pytest.mark.skipif(platform.machine() != "x86_64", reason="reads x8
 
 
 def library() -> Path:
-    """Python's own libssl, or any library that this process has loaded and that calls others."""
+    """The system's libssl, or any library that this process has loaded."""
     maps = [Path(each.path) for each in psutil.Process().memory_maps() if ".so" in each.path]
-    import ssl  # noqa: F401, PLC0415
-
     named = ctypes.util.find_library("ssl")
     system = [Path(f"/usr/lib/x86_64-linux-gnu/{named}")] if named else []
     return next(path for path in [*system, *maps] if path.is_file())

@@ -4,26 +4,26 @@ from tlslab.lab.why.folding import fold
 
 # As perf 6.1 prints it: a header, frames from the inside, an empty line.
 SCRIPT = """\
-nginx 
+nginx
 \t          e3c58d _int_malloc (/usr/lib/x86_64-linux-gnu/libc.so.6)
 \t          214f1a [unknown] (/usr/lib/x86_64-linux-gnu/libcrypto.so.3)
 \t          214f2b [unknown] (/usr/lib/x86_64-linux-gnu/libcrypto.so.3)
 \t           29c06 [unknown] (/usr/lib/x86_64-linux-gnu/libssl.so.3)
 \t           253ad main (/usr/sbin/nginx)
 
-nginx 
+nginx
 \tffffffff813c62a4 tcp_sendmsg ([kernel.kallsyms])
 \tffffffff813c62a4 nf_hook_slow ([nf_tables])
 \t           27249 __libc_start_main@@GLIBC_2.34 (/usr/lib/x86_64-linux-gnu/libc.so.6)
 
-nginx 
+nginx
 \tffffffff813c62a4 tcp_sendmsg ([kernel.kallsyms])
 \tffffffff813c62a4 nf_hook_slow ([nf_tables])
 \t           27249 __libc_start_main@@GLIBC_2.34 (/usr/lib/x86_64-linux-gnu/libc.so.6)
 
 nginx PERF_RECORD_LOST lost 12
 
-my server 
+my server
 \t  55d0 <a::B<[u8; 4]> as c::D>::e::h0123456789abcdef (/opt/ser;ver (deleted))
 
 """
