@@ -35,7 +35,7 @@ def made_stacks(
     kernel: bool = True,
     reason: str = "",
 ) -> CellStacks:
-    """A cell with so many samples of each stack."""
+    """A cell with N samples of each stack."""
     folded = "\n".join(f"{stack} {count}" for stack, count in counts.items())
     return CellStacks(
         cell, factors or {}, "2026-03-14T09:26:53Z", reason, 1499, kernel, 0, 300.0, folded

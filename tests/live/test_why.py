@@ -76,7 +76,7 @@ def parts_of(cell: dict[str, Any]) -> dict[str, float]:
     ("target", "tls"),
     [("nginx", "1.3"), ("reference", "1.3"), ("apache", "1.2"), ("haproxy", "1.2")],
 )
-def test_parts_add_up_and_the_signature_is_told_from_the_key_exchange(
+def test_parts_add_up_and_the_signature_is_set_apart_from_the_key_exchange(
     tlslab: Tlslab, target: str, tls: str, tmp_path: Path
 ) -> None:
     name = experiment(tmp_path, *KEYS, tls=tls)

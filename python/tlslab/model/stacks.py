@@ -31,7 +31,7 @@ class CellStacks:
 
 @dataclass(frozen=True)
 class CostPart:
-    """A part of a connection's cost to the server, in microseconds, made of so many samples."""
+    """A part of a connection's cost to the server in microseconds, with its number of samples."""
 
     name: str
     samples: int
@@ -57,7 +57,7 @@ class CellWhy:
 
 
 @dataclass(frozen=True)
-class Agreement:
+class EffectCheck:
     """What a level costs more than another one, and how much more its part has by samples.
 
     `source` says what `effect` is from: the cost model, or the costs of two cells. `elsewhere` is
@@ -81,7 +81,7 @@ class Why:
 
     cells: tuple[CellWhy, ...] = ()
     without: Mapping[str, str] = field(default_factory=dict)
-    agreements: tuple[Agreement, ...] = ()
+    effects: tuple[EffectCheck, ...] = ()
 
 
 @dataclass(frozen=True)

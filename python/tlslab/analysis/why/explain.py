@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from tlslab.analysis.costs.model import CostModel
 from tlslab.analysis.costs.summary import calibration
-from tlslab.analysis.why.agreement import agreements
+from tlslab.analysis.why.effects import effect_checks
 from tlslab.analysis.why.figures import bars, names_of, share_words, tables
 from tlslab.analysis.why.flames import PRUNED, flame
 from tlslab.analysis.why.rules import NOT_ATTRIBUTED, Rules, load_rules
@@ -13,7 +13,7 @@ from tlslab.analysis.why.shares import cell_why
 from tlslab.model.experiment import COSTS
 from tlslab.model.finding import Finding, Summary
 from tlslab.model.run import RunContents
-from tlslab.model.stacks import Agreement, CellStacks, CellWhy, Flame, Why
+from tlslab.model.stacks import CellStacks, CellWhy, EffectCheck, Flame, Why
 from tlslab.model.wording import counted, joined, with_interval
 
 # Flame graphs beyond these would make a page too heavy; with several, frames are pruned sooner.
@@ -45,7 +45,7 @@ def explained(summary: Summary, contents: RunContents) -> Summary:
             without[each.cell] = each.reason or NO_COST
         else:
             cells.append(found)
-    compared = agreements(cells, contents.experiment.baseline, _model(contents))
+    compared = effect_checks(cells, contents.experiment.baseline, _model(contents))
     why = Why(tuple(cells), without, compared)
     known = {cell.cell for cell in cells}
     sampled = [each for each in stacks if each.cell in known]
@@ -85,8 +85,8 @@ def _findings(summary: Summary, why: Why) -> Iterator[Finding]:
         return  # No sentence is carried by so few blocks.
     names = names_of(why.cells)
     ordered = sorted(why.cells, key=lambda cell: cell.cost.value)
-    told = ordered if len(ordered) <= _SENTENCES else [ordered[0], ordered[-1]]
-    for cell in told:
+    chosen = ordered if len(ordered) <= _SENTENCES else [ordered[0], ordered[-1]]
+    for cell in chosen:
         yield Finding("why", _cell_words(cell, names[cell.cell]), (cell.cell,))
     for cell in why.cells:
         missing = next((p for p in cell.parts if p.name == NOT_ATTRIBUTED), None)
@@ -94,8 +94,8 @@ def _findings(summary: Summary, why: Why) -> Iterator[Finding]:
             share = share_words(missing, cell.cost)
             text = f"{names[cell.cell]}: no rule knows {share} of the server's samples."
             yield Finding("why_not_attributed", text, (cell.cell,))
-    for each in why.agreements:
-        if text := _agreement_words(each):
+    for each in why.effects:
+        if text := _effect_words(each):
             yield Finding("why_agrees" if each.agrees else "why_disagrees", text, each.cells)
 
 
@@ -114,7 +114,7 @@ def _cell_words(cell: CellWhy, name: str) -> str:
     )
 
 
-def _agreement_words(each: Agreement) -> str:
+def _effect_words(each: EffectCheck) -> str:
     """What a level costs more, and whether its part holds that; nothing without intervals."""
     if None in (each.effect.low, each.effect.high, each.elsewhere.low, each.elsewhere.high):
         return ""

@@ -6,7 +6,7 @@ from tlslab.analysis.why.rules import Rules
 from tlslab.analysis.why.shares import KERNEL_WHOLE, OTHER
 from tlslab.model.estimate import Estimate
 from tlslab.model.figure import DataTable, Figure, Series, TableCell
-from tlslab.model.stacks import Agreement, CellWhy, CostPart
+from tlslab.model.stacks import CellWhy, CostPart, EffectCheck
 from tlslab.model.wording import cell_label, percent
 
 # Wider tables do not fit a page, a terminal or a pull request.
@@ -72,13 +72,13 @@ def part_of(cell: CellWhy, name: str) -> CostPart | None:
 
 
 def tables(
-    cells: Sequence[CellWhy], agreements: Sequence[Agreement], rules: Rules
+    cells: Sequence[CellWhy], effects: Sequence[EffectCheck], rules: Rules
 ) -> Iterator[DataTable]:
     """The parts, where they fit into a table, and what they say of measured effects."""
     if 0 < len(cells) <= _COLUMNS:
         yield _parts_table(cells, rules)
-    if agreements:
-        yield _agreements_table(agreements)
+    if effects:
+        yield _effects_table(effects)
 
 
 def _parts_table(cells: Sequence[CellWhy], rules: Rules) -> DataTable:
@@ -105,7 +105,7 @@ def _rounded(value: float | None) -> float | None:
     return None if value is None else round(value, 1)
 
 
-def _agreements_table(agreements: Sequence[Agreement]) -> DataTable:
+def _effects_table(effects: Sequence[EffectCheck]) -> DataTable:
     rows = tuple(
         (
             f"{each.level} instead of {each.against}",
@@ -116,10 +116,10 @@ def _agreements_table(agreements: Sequence[Agreement]) -> DataTable:
             each.elsewhere,
             verdict(each),
         )
-        for each in agreements
+        for each in effects
     )
     return DataTable(
-        id="why-agreement",
+        id="why-effects",
         title="Why: measured effects beside samples",
         caption=(
             "What a level costs more, in µs, by the cost model where there is one, or else by the "
@@ -131,11 +131,11 @@ def _agreements_table(agreements: Sequence[Agreement]) -> DataTable:
     )
 
 
-def _setting(each: Agreement) -> str:
+def _setting(each: EffectCheck) -> str:
     return f"{each.cells[0]} ({each.source})"
 
 
-def verdict(each: Agreement) -> str:
+def verdict(each: EffectCheck) -> str:
     """Whether effect and samples agree, in words."""
     if each.elsewhere.low is None or each.elsewhere.high is None:
         return "cannot tell: no interval"

@@ -71,7 +71,7 @@ class Recorder:
         self._processors = processors
         self._event = "cpu-clock" if kernel else "cpu-clock:u"
         self._child: subprocess.Popen[str] | None = None
-        self._told = False
+        self._stopped = False
 
     def start(self, pids: Sequence[int]) -> None:
         """Starts perf on all threads of the processes, and of those that they start."""
@@ -94,8 +94,8 @@ class Recorder:
 
     def stop(self) -> None:
         """Tells perf to end, and does not wait for that."""
-        if self._child is not None and not self._told:
-            self._told = True
+        if self._child is not None and not self._stopped:
+            self._stopped = True
             self._child.send_signal(signal.SIGINT)
 
     def end(self) -> None:

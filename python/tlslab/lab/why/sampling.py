@@ -1,4 +1,4 @@
-"""The samples of a run: each cell once more, under perf, after the measured trials (ADR 0072)."""
+"""The samples of a run: each cell once more, under perf, after the measured trials (ADR 0074)."""
 
 import datetime
 from collections.abc import Iterator, Mapping, Sequence

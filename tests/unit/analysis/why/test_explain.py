@@ -8,7 +8,7 @@ from factories.costs import made_calibration
 from factories.run import made_run
 from factories.stacks import DERIVE, SIGN, TCP, made_stacks, sampled_run
 from tlslab import analysis
-from tlslab.analysis.why.agreement import CELLS, MODEL
+from tlslab.analysis.why.effects import CELLS, MODEL
 from tlslab.model.finding import Summary
 from tlslab.model.run import RunContents
 
@@ -37,15 +37,15 @@ def test_each_cell_has_a_bar_as_long_as_its_cost() -> None:
     assert 1 <= len(summary.flames) <= 6
 
 
-def test_reasons_of_cells_without_samples_are_told_once_each() -> None:
+def test_reasons_of_cells_without_samples_are_said_once_each() -> None:
     contents = sampled_run()
     silent = tuple(replace(each, reason="perf is not installed") for each in contents.stacks)
     summary = explained(replace(contents, stacks=silent))
     assert summary.why is not None
     assert summary.why.cells == ()
     assert set(summary.why.without.values()) == {"perf is not installed"}
-    told = [each.text for each in summary.findings if each.code == "why_without_samples"]
-    assert told == [f"No samples of {len(silent)} cells: perf is not installed."]
+    said = [each.text for each in summary.findings if each.code == "why_without_samples"]
+    assert said == [f"No samples of {len(silent)} cells: perf is not installed."]
     assert not any(each.id == "why" for each in summary.figures)
     assert summary.flames == ()
 
@@ -89,7 +89,7 @@ def calibrated(share: float) -> Summary:
 def test_a_part_is_compared_with_the_cost_model(share: float, agrees: bool) -> None:
     summary = calibrated(share)
     assert summary.why is not None
-    found = [each for each in summary.why.agreements if each.part == "key exchange"]
+    found = [each for each in summary.why.effects if each.part == "key exchange"]
     assert found
     assert all(each.source == MODEL for each in found)
     assert [each.agrees for each in found] == [agrees]
@@ -100,7 +100,7 @@ def test_a_part_is_compared_with_the_cost_model(share: float, agrees: bool) -> N
 def test_without_a_cost_model_cells_are_compared() -> None:
     summary = explained(sampled_run())
     assert summary.why is not None
-    assert {each.source for each in summary.why.agreements} == {CELLS}
-    assert {each.part for each in summary.why.agreements} == {"key exchange"}
-    for each in summary.why.agreements:
+    assert {each.source for each in summary.why.effects} == {CELLS}
+    assert {each.part for each in summary.why.effects} == {"key exchange"}
+    for each in summary.why.effects:
         assert each.effect.value == pytest.approx(each.sampled.value + each.elsewhere.value)

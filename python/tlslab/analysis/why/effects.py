@@ -13,7 +13,7 @@ from dataclasses import replace
 from tlslab.analysis.costs.model import CostModel
 from tlslab.analysis.why.shares import share_of
 from tlslab.model.estimate import Estimate
-from tlslab.model.stacks import Agreement, CellWhy
+from tlslab.model.stacks import CellWhy, EffectCheck
 from tlslab.model.wording import level_label
 
 # The part that a factor changes.
@@ -23,9 +23,9 @@ MODEL = "the cost model"
 CELLS = "the costs of two cells"
 
 
-def agreements(
+def effect_checks(
     cells: Sequence[CellWhy], baseline: Mapping[str, str], model: CostModel | None
-) -> tuple[Agreement, ...]:
+) -> tuple[EffectCheck, ...]:
     """One for each cell that differs from another one by a group or a key alone.
 
     Cells without samples of the kernel have no shares of the whole cost. `baseline`: the levels
@@ -33,7 +33,7 @@ def agreements(
     """
     centre = baseline if model is None else model.centre
     return tuple(
-        _agreement(cell, other, factor, model)
+        _check(cell, other, factor, model)
         for factor, part in PART_OF.items()
         for cell, other in _pairs(cells, factor, centre)
         if cell.kernel and other.kernel and (_count(cell, part) or _count(other, part))
@@ -56,11 +56,11 @@ def _pairs(
             yield each, other
 
 
-def _agreement(cell: CellWhy, other: CellWhy, factor: str, model: CostModel | None) -> Agreement:
+def _check(cell: CellWhy, other: CellWhy, factor: str, model: CostModel | None) -> EffectCheck:
     part, level = PART_OF[factor], level_label(factor, cell.factors[factor])
     sampled = minus(_part(cell, part), _part(other, part))
     if model is not None and level in model.parts:
-        source, effect = MODEL, model.part(level)
+        source, effect = MODEL, model.difference(cell.factors, other.factors)
         # The error of the costs is in the effect already: it is not counted twice.
         elsewhere = minus(effect, minus(_sampled(cell, part), _sampled(other, part)))
     else:
@@ -69,7 +69,7 @@ def _agreement(cell: CellWhy, other: CellWhy, factor: str, model: CostModel | No
         elsewhere = minus(_others(cell, part), _others(other, part))
     holds = elsewhere.low is not None and elsewhere.high is not None
     agrees = holds and (elsewhere.low or 0.0) <= 0.0 <= (elsewhere.high or 0.0)
-    return Agreement(
+    return EffectCheck(
         level,
         level_label(factor, other.factors[factor]),
         part,
