@@ -10,7 +10,6 @@ from tlslab.analysis.why.figures import bars, names_of, share_words, tables
 from tlslab.analysis.why.flames import PRUNED, flame
 from tlslab.analysis.why.rules import NOT_ATTRIBUTED, Rules, load_rules
 from tlslab.analysis.why.shares import cell_why
-from tlslab.model.experiment import COSTS
 from tlslab.model.finding import Finding, Summary
 from tlslab.model.run import RunContents
 from tlslab.model.stacks import CellStacks, CellWhy, EffectCheck, Flame, Why
@@ -65,7 +64,7 @@ def _cell(stacks: CellStacks, summary: Summary, rules: Rules) -> CellWhy | None:
 
 
 def _model(contents: RunContents) -> CostModel | None:
-    return calibration(contents).model if contents.experiment.kind == COSTS else None
+    return None if contents.experiment.design is None else calibration(contents).model
 
 
 def _flames(
