@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -120,6 +121,21 @@ def test_samples_are_taken_after_the_trials_and_once(tlslab: Tlslab, tmp_path: P
     samples = summary_of(folder)["why"]["cells"][0]["samples"]
     assert sum(int(number) for _, _, number in stacks) == samples
     assert all(stack.startswith("tls=1.3,") for stack, _, _ in stacks)
+
+
+@needs_perf
+def test_an_interrupt_among_the_samples_leaves_the_rest_to_resume(
+    tlslab: Tlslab, tmp_path: Path
+) -> None:
+    name = experiment(tmp_path, *KEYS)
+    child = tlslab.start("run", name, "--target", "nginx", "--why", "--out", "r")
+    tlslab.named("perf")
+    child.send_signal(signal.SIGINT)
+    ended = tlslab.finish(child)
+    assert ended.code == 130
+    assert "tlslab run --resume r" in ended.err
+    assert_finished(tlslab.run("run", "--resume", "r"), tmp_path / "r")
+    assert len(summary_of(tmp_path / "r")["why"]["cells"]) == len(KEYS)
 
 
 def test_without_perf_the_run_says_so_and_goes_on(tlslab: Tlslab, tmp_path: Path) -> None:
