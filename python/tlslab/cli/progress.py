@@ -173,6 +173,8 @@ def opening(event: events.RunStarted, clock: _Clock) -> Iterator[str]:
     length = f"about {clock.left()}"
     if event.at_least is not None:
         length = f"{duration(event.at_least)} to {clock.left()}, until the answer is known"
+    if event.sampling_s:
+        length += f", then {duration(event.sampling_s)} of samples"
     yield (
         f"{counted(len(plan.cells), 'cell')} × {counted(plan.blocks, 'block')}{against}, "
         f"seed {plan.seed}; {length}; results in {event.folder}"

@@ -16,6 +16,7 @@ class RunStarted:
 
     `target` is the server that is measured; None where there is none. `at_least`: the
     run may end after this time in seconds; None where it makes all trials of the plan.
+    `sampling_s`: the time for samples of call stacks after the trials.
     """
 
     plan: Plan
@@ -24,6 +25,7 @@ class RunStarted:
     done: int
     seconds_per_trial: float
     at_least: float | None = None
+    sampling_s: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -107,6 +107,12 @@ def test_a_measurement_that_was_over_before_it_began_has_no_rate() -> None:
     assert "nothing was measured" in outcome(replace(trial, runs={"capacity": over}))
 
 
+def test_the_first_line_has_the_time_for_samples(plan: Plan) -> None:
+    lines: list[str] = []
+    Lines(lines.append)(events.RunStarted(plan, "nginx", Path("runs/x"), 0, 2.0, sampling_s=36.0))
+    assert ", then 36 s of samples; results in" in lines[0]
+
+
 def test_samples_of_call_stacks_have_a_line_each() -> None:
     lines: list[str] = []
     watch = Lines(lines.append)

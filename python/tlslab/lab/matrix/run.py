@@ -16,7 +16,7 @@ from tlslab.lab.results import summarise
 from tlslab.lab.server_run import open_run, preflight
 from tlslab.lab.serving import Benches
 from tlslab.lab.trial import run_kinds
-from tlslab.lab.why.sampling import sampled
+from tlslab.lab.why.sampling import sampled, sampling_seconds
 from tlslab.model.experiment import Experiment
 from tlslab.model.plan import Plan
 from tlslab.model.record import Trial
@@ -49,6 +49,11 @@ def run_cells(
                 done=len(folder.trials()),
                 seconds_per_trial=seconds_per_trial + warm_up_seconds(plan, servers),
                 at_least=least_seconds(servers.experiment, plan),
+                sampling_s=(
+                    sampling_seconds(len(plan.cells), servers.experiment.workload)
+                    if request.why
+                    else 0.0
+                ),
             )
         )
         if request.hook is not None:
