@@ -7,7 +7,8 @@ set -euo pipefail
 # program or file that shows that it is there : package that brings it
 needed=(nginx:nginx-light setpriv:util-linux taskset:util-linux openssl:openssl tcpdump:tcpdump
     chromium:chromium node:nodejs ip:iproute2 softhsm2-util:softhsm2 pkcs11-tool:opensc valgrind:valgrind sslscan:sslscan man:man-db
-    apache2:apache2-bin haproxy:haproxy caddy:caddy lighttpd:lighttpd /usr/lib/lighttpd/mod_openssl.so:lighttpd-mod-openssl h2o:h2o prometheus-node-exporter:prometheus-node-exporter mvn:maven javac:openjdk-17-jdk-headless)
+    apache2:apache2-bin haproxy:haproxy caddy:caddy lighttpd:lighttpd /usr/lib/lighttpd/mod_openssl.so:lighttpd-mod-openssl h2o:h2o prometheus-node-exporter:prometheus-node-exporter mvn:maven javac:openjdk-17-jdk-headless
+    perf:linux-perf)
 if [ "${1:-}" = fuzz ]; then
     needed=(c++:g++)
 fi
@@ -16,8 +17,7 @@ if [ "${1:-}" = java ]; then
         /usr/include/openssl/ssl.h:libssl-dev)
 fi
 if [ "${1:-}" = bench ]; then
-    needed+=(ab:apache2-utils wrk:wrk h2load:nghttp2-client httperf:httperf perf:linux-perf
-        cyclictest:rt-tests)
+    needed+=(ab:apache2-utils wrk:wrk h2load:nghttp2-client httperf:httperf cyclictest:rt-tests)
 fi
 if [ "${1:-}" = only ]; then
     wanted=()

@@ -18,9 +18,12 @@ from factories.data import with_data
 from factories.figures import gallery
 from factories.history import made_runs
 from factories.run import World, made_run
+from factories.stacks import kept, sampled_run
 from tlslab.advice import advised
-from tlslab.analysis import summarise
+from tlslab.analysis import explained, summarise
 from tlslab.analysis.history import history
+from tlslab.analysis.why.flames import flame
+from tlslab.analysis.why.rules import load_rules
 from tlslab.model.finding import Summary
 from tlslab.report import render_history_html, render_html
 from tlslab.store import to_json
@@ -52,7 +55,15 @@ def summaries(full_summary: Summary, quick_summary: Summary) -> dict[str, Summar
         "ranking": advised(full_summary),
         "other": with_data(quick_summary),
         "gallery": replace(with_data(quick_summary), figures=gallery()),
+        "why": _with_samples(),
     }
+
+
+def _with_samples() -> Summary:
+    """Parts of costs by samples, with flame graphs of real servers."""
+    contents = sampled_run()
+    flames = tuple(flame(each, cell, load_rules()) for cell, each in kept().items())
+    return replace(explained(summarise(contents), contents), flames=flames)
 
 
 @pytest.fixture(scope="module")
@@ -120,7 +131,7 @@ class Opened:
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("name", ["ranking", "other", "gallery", "history"])
+@pytest.mark.parametrize("name", ["ranking", "other", "gallery", "why", "history"])
 def test_a_page_fits_its_reader_and_asks_for_nothing(
     browser: Browser, pages: dict[str, Path], name: str, width: int, scheme: str
 ) -> None:
@@ -135,7 +146,7 @@ def test_a_page_fits_its_reader_and_asks_for_nothing(
             assert page_faults(opened.page) == []
 
 
-@pytest.mark.parametrize("name", ["ranking", "other", "gallery"])
+@pytest.mark.parametrize("name", ["ranking", "other", "gallery", "why"])
 def test_details_start_within_four_screens(
     browser: Browser, pages: dict[str, Path], name: str
 ) -> None:
@@ -147,7 +158,7 @@ def test_details_start_within_four_screens(
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desktop", "phone"])
-@pytest.mark.parametrize("name", ["ranking", "other", "history"])
+@pytest.mark.parametrize("name", ["ranking", "other", "why", "history"])
 def test_nothing_serious_keeps_anybody_from_reading(
     browser: Browser, pages: dict[str, Path], name: str, viewport: ViewportSize, scheme: str
 ) -> None:

@@ -1,5 +1,6 @@
 """Starts the installed `tlslab`, and finds all that it has started and written."""
 
+import contextlib
 import json
 import os
 import subprocess
@@ -117,8 +118,10 @@ class Tlslab:
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
             for process in self.processes():
-                if process.name().startswith(name):
-                    return process
+                # Some end between two looks: a server that checks its configuration, say.
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    if process.name().startswith(name):
+                        return process
             time.sleep(0.02)
         raise AssertionError(f"no process {name}")
 

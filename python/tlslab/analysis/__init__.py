@@ -4,10 +4,21 @@
 of the kinds of experiments, `studies` what published studies add to them. `measures` takes one
 value of each estimate from each trial, `keep_alive` those of keep-alive requests, `validity` judges
 trials and cells, `compare` has ratios paired by block, `published` sets a study's ratios beside
-ours, `overlay` lays two runs over each other, `history` finds changes over many.
+ours, `overlay` lays two runs over each other, `history` finds changes over many, `why` splits costs
+by sampled call stacks.
 """
 
 from tlslab.analysis import benchmark, capacity, costs, matrix
 from tlslab.analysis.kinds import ANALYSTS, Analyst, summarise
+from tlslab.analysis.why import explained
 
-__all__ = ["ANALYSTS", "Analyst", "benchmark", "capacity", "costs", "matrix", "summarise"]
+__all__ = [
+    "ANALYSTS",
+    "Analyst",
+    "benchmark",
+    "capacity",
+    "costs",
+    "explained",
+    "matrix",
+    "summarise",
+]

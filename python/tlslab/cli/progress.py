@@ -81,6 +81,8 @@ class Lines:
                 yield f"{place} {trial.cell}: {outcome(trial)}; {self._clock.left()} left"
             case events.StepsStarted():
                 yield from steps_opening(event)
+            case events.Sampled() | events.NotSampled():
+                yield sampled_words(event)
             case events.StepEnded(trial, left):
                 yield f"{ended_words(trial, left)}; {time_left(left)} left"
             case events.Skipped(trials, reason) if trials and self._clock:
@@ -109,6 +111,8 @@ class Live:
                 self._end(trial)
             case events.Skipped(trials, reason) if trials:
                 self._skip(trials, reason)
+            case events.Sampled() | events.NotSampled():
+                self._say(sampled_words(event))
             case events.StepsStarted(left=left):
                 self._begin_steps(event, left)
             case events.StepStarted(cell, step, left):
@@ -169,6 +173,8 @@ def opening(event: events.RunStarted, clock: _Clock) -> Iterator[str]:
     length = f"about {clock.left()}"
     if event.at_least is not None:
         length = f"{duration(event.at_least)} to {clock.left()}, until the answer is known"
+    if event.sampling_s:
+        length += f", then {duration(event.sampling_s)} of samples"
     yield (
         f"{counted(len(plan.cells), 'cell')} × {counted(plan.blocks, 'block')}{against}, "
         f"seed {plan.seed}; {length}; results in {event.folder}"
@@ -177,6 +183,14 @@ def opening(event: events.RunStarted, clock: _Clock) -> Iterator[str]:
         yield f"{counted(event.done, 'trial')} done before"
     for reason, count in by_reason(plan.excluded):
         yield f"left out: {counted(count, 'cell')}: {reason}"
+
+
+def sampled_words(event: events.Sampled | events.NotSampled) -> str:
+    """That a cell was sampled, or why not."""
+    if isinstance(event, events.NotSampled):
+        return f"no samples for --why: {event.reason}"
+    result = f"no samples: {event.reason}" if event.reason else "call stacks sampled"
+    return f"why [{event.number}/{event.of}] {event.cell}: {result}"
 
 
 def speed(pace: events.Pace) -> str:

@@ -13,6 +13,7 @@ from tlslab.cli.console import conclude, say, show, write_utf8
 from tlslab.cli.ending import exit_code, reason
 from tlslab.cli.options import AsJson, Version
 from tlslab.lab.results import analyse
+from tlslab.model.errors import UsageError
 from tlslab.model.finding import Summary
 from tlslab.store import RunFolder, to_json
 
@@ -26,12 +27,17 @@ class Format(StrEnum):
     csv = "csv"
     json = "json"
     ab = "ab"
+    folded = "folded"
 
 
 def command(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="A run folder.")],
     format_: Annotated[
-        Format, typer.Option("--format", help="text, html, markdown, csv, json, or ab's blocks.")
+        Format,
+        typer.Option(
+            "--format",
+            help="text, html, markdown, csv, json, ab's blocks, or the folded stacks of --why.",
+        ),
     ] = Format.text,
     as_json: AsJson = False,
     _version: Version = False,
@@ -43,12 +49,24 @@ def command(
     if as_json:
         format_ = Format.json
     run = RunFolder.open(folder)
+    if format_ is Format.folded:
+        write_utf8(_folded(run))
+        return
     summary = analyse(run)
     _print(summary, format_)
     for damage in run.damages():
         say(f"warning: {damage}")
     why = reason([cell.verdict for cell in summary.cells])
     raise typer.Exit(conclude(why, exit_code(summary)))
+
+
+def _folded(run: RunFolder) -> str:
+    """Each stack with its samples, below its cell: what flame graph programs read."""
+    sampled = [each for each in run.stacks() if each.folded]
+    if not sampled:
+        raise UsageError(f"{run.path} has no call stacks", "tlslab run EXPERIMENT --why takes them")
+    lines = [f"{each.cell};{line}" for each in sampled for line in each.folded.splitlines()]
+    return "\n".join(lines) + "\n"
 
 
 def _print(summary: Summary, format_: Format) -> None:

@@ -16,7 +16,7 @@ _DECIDED = ("target", "set_", "quick", "blocks", "until", "budget", "seconds", "
 
 # What is asked of this machine and its servers, which may have changed since.
 _TAKEN_OVER = ("allow", "ca", "insecure", "jdk", "configure", "configure_timeout", "ready",
-               "server_metrics")  # fmt: skip
+               "server_metrics", "why")  # fmt: skip
 
 
 def folder_experiment(folder: RunFolder) -> Experiment:

@@ -141,6 +141,14 @@ ServerMetrics = Annotated[
         "http://HOST:9100/metrics.",
     ),
 ]
+Why = Annotated[
+    bool,
+    typer.Option(
+        "--why",
+        help="After the trials, sample the server's call stacks by perf: what a connection's cost "
+        "is made of.",
+    ),
+]
 Yes = Annotated[
     bool,
     typer.Option("--yes", "-y", help="Build or fetch what is missing for it, without asking."),
@@ -172,6 +180,7 @@ def command(
     configure_timeout: ConfigureTimeout = TIMEOUT_S,
     ready: Ready = READY_S,
     server_metrics: ServerMetrics = None,
+    why: Why = False,
     yes: Yes = False,
     as_json: AsJson = False,
     _version: Version = False,
@@ -229,6 +238,7 @@ def _request(experiment: Experiment, options: dict[str, Any]) -> Request:
         ready_s=options["ready"],
         jdks=tuple(options["jdk"] or ()),
         server_metrics=options["server_metrics"],
+        why=options["why"],
     )
     # Before anything else, so that a file that is not there is no late surprise.
     request.trust()

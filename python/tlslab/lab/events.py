@@ -16,6 +16,7 @@ class RunStarted:
 
     `target` is the server that is measured; None where there is none. `at_least`: the
     run may end after this time in seconds; None where it makes all trials of the plan.
+    `sampling_s`: the time for samples of call stacks after the trials.
     """
 
     plan: Plan
@@ -24,6 +25,7 @@ class RunStarted:
     done: int
     seconds_per_trial: float
     at_least: float | None = None
+    sampling_s: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -101,6 +103,23 @@ class Skipped:
 
 
 @dataclass(frozen=True)
+class Sampled:
+    """The call stacks of a cell's server were sampled, or were not, for this reason."""
+
+    cell: str
+    number: int
+    of: int
+    reason: str
+
+
+@dataclass(frozen=True)
+class NotSampled:
+    """No call stack can be sampled here, and why."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
 class Left:
     """Steps done, steps still to come at most, and how long those take at most."""
 
@@ -147,6 +166,8 @@ Event = (
     | StepsStarted
     | StepStarted
     | StepEnded
+    | Sampled
+    | NotSampled
 )
 PaceListener = Callable[[Pace], None]
 Observer = Callable[[Event], None]

@@ -16,7 +16,8 @@ class Request:
     `hook` configures the server before each cell, which may take it `ready_s` to be ready again.
     Where the experiment has the factor `server`, its levels are the targets, and `targets` repeats
     them. `jdks` are Java installations beside those that benchmarks find. `server_metrics` is the
-    URL of a node_exporter beside a server that the lab does not start.
+    URL of a node_exporter beside a server that the lab does not start. `why`: the server's call
+    stacks are sampled after the measured trials.
     """
 
     experiment: Experiment
@@ -32,6 +33,7 @@ class Request:
     ready_s: float = READY_S
     jdks: tuple[Path, ...] = ()
     server_metrics: str | None = None
+    why: bool = False
 
     @property
     def external(self) -> bool:

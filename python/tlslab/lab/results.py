@@ -18,6 +18,7 @@ def read_contents(folder: RunFolder) -> RunContents:
         plan=folder.plan(),
         environment=folder.environment(),
         trials=folder.trials(),
+        stacks=folder.stacks(),
     )
 
 
@@ -41,7 +42,8 @@ def newest_calibration(below: Path = Path("runs")) -> Path:
 
 def analyse(folder: RunFolder) -> Summary:
     """What a run folder's content means, and what follows from it; nothing is written."""
-    return advised(analysis.summarise(read_contents(folder)))
+    contents = read_contents(folder)
+    return advised(analysis.explained(analysis.summarise(contents), contents))
 
 
 def summarise(folder: RunFolder) -> Summary:

@@ -1,11 +1,15 @@
 """A whole run of an experiment, whatever its kind."""
 
+from dataclasses import replace
+
 from tlslab.lab import events, parts
 from tlslab.lab.foresee import Foreseen
 from tlslab.lab.kinds import kind_of
 from tlslab.lab.parts import Part
 from tlslab.lab.request import Request, Result
 from tlslab.lab.results import read_contents, summarise
+from tlslab.lab.why.sampling import sampling_seconds
+from tlslab.model.errors import UsageError
 
 __all__ = [
     "Request",
@@ -20,7 +24,13 @@ __all__ = [
 
 def foresee(request: Request) -> Foreseen:
     """What a run of the request would be. Raises UsageError."""
-    return kind_of(request.experiment).foresee(request)
+    _check_why(request)
+    found = kind_of(request.experiment).foresee(request)
+    if not request.why:
+        return found
+    more = sampling_seconds(len(found.plan.cells), request.experiment.workload)
+    least = None if found.at_least is None else found.at_least + more
+    return replace(found, seconds=found.seconds + more, at_least=least)
 
 
 def missing_parts(request: Request) -> tuple[Part, ...]:
@@ -35,4 +45,22 @@ def execute(request: Request, observer: events.Observer) -> Result:
 
     Ends early, with the results so far, on KeyboardInterrupt. Raises UsageError, CannotRunError.
     """
+    _check_why(request)
     return kind_of(request.experiment).conduct(request, observer)
+
+
+def _check_why(request: Request) -> None:
+    """Whether there are call stacks to sample. Raises UsageError."""
+    if not request.why:
+        return
+    if not kind_of(request.experiment).sampled:
+        raise UsageError(
+            f"--why samples cells that are all measured alike; {request.experiment.name} is of the "
+            f"kind {request.experiment.kind}",
+            "leave --why out, or take an experiment of the kind matrix or costs",
+        )
+    if request.external:
+        raise UsageError(
+            "--why samples the processes of a server that the lab starts",
+            "give --target nginx, apache, ... (tlslab targets lists them)",
+        )

@@ -10,6 +10,7 @@ from tlslab.model.figure import DataTable, Figure, TextBlock
 from tlslab.model.plan import Excluded
 from tlslab.model.record import Facts
 from tlslab.model.run import Environment
+from tlslab.model.stacks import Flame, Why
 
 CellVerdict = Literal["valid", "at_least", "invalid", "unsupported", "failed"]
 # `equivalent`: the interval lies within the margin of equivalence; `cannot_tell`: it holds 1 and
@@ -224,7 +225,8 @@ class Summary:
     `figures`, `tables` and `texts` are drawn as they are, in their order. `method` says in
     paragraphs how it was measured; empty for the kind `matrix`, whose method the report knows.
     `server_side` says where the server's processor time is from, and what energy was used, as names
-    and values. `answer` comes first in every report.
+    and values. `answer` comes first in every report. `why` has the parts of costs by samples of the
+    server's call stacks, `flames` their flame graphs, where these were asked for.
     """
 
     experiment: ExperimentSummary
@@ -242,6 +244,8 @@ class Summary:
     schema: str = "tlslab.summary/3"
     server_side: Mapping[str, str] = field(default_factory=dict)
     answer: Answer | None = None
+    why: Why | None = None
+    flames: tuple[Flame, ...] = ()
 
     def cell(self, key: str) -> CellSummary:
         """The cell with this key. Raises KeyError when there is none."""

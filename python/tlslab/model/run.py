@@ -10,6 +10,7 @@ from tlslab.model.plan import Plan
 from tlslab.model.primitives import Primitives
 from tlslab.model.record import Trial
 from tlslab.model.selftest import Selftest
+from tlslab.model.stacks import CellStacks
 
 
 @dataclass(frozen=True)
@@ -79,9 +80,10 @@ class Environment:
 
 @dataclass(frozen=True)
 class RunContents:
-    """A run folder, read: what was asked, what was planned, where, and every finished trial."""
+    """A run folder, read: what was asked, what was planned, where, every trial, samples."""
 
     experiment: Experiment
     plan: Plan
     environment: Environment
     trials: tuple[Trial, ...]
+    stacks: tuple[CellStacks, ...] = ()

@@ -1,7 +1,7 @@
 """Run folders.
 
 A run folder holds experiment.toml, plan.json, environment.json, trials.jsonl, summary.json and
-report.html.
+report.html; stacks.jsonl where call stacks were sampled.
 
 `trials.jsonl` only ever grows, one line a finished trial, each forced to the disk before the next
 trial begins: what was finished survives a kill -9. A torn last line is no trial.
@@ -13,7 +13,7 @@ import os
 import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -22,21 +22,25 @@ from tlslab.model.finding import Summary
 from tlslab.model.plan import Plan
 from tlslab.model.record import Trial
 from tlslab.model.run import Environment
+from tlslab.model.stacks import CellStacks
 from tlslab.model.wording import counted
 from tlslab.store.codec import from_json, to_json
 from tlslab.store.lock import Lock
+from tlslab.store.packed import pack, unpack
 
 T = TypeVar("T")
 
 PLAN_SCHEMA = "tlslab.plan/1"
 ENVIRONMENT_SCHEMA = "tlslab.environment/1"
 TRIAL_SCHEMA = "tlslab.trial/2"
+STACKS_SCHEMA = "tlslab.stacks/1"
 SUMMARY_SCHEMA = "tlslab.summary/3"
 
 EXPERIMENT = "experiment.toml"
 PLAN = "plan.json"
 ENVIRONMENT = "environment.json"
 TRIALS = "trials.jsonl"
+STACKS = "stacks.jsonl"
 SUMMARY = "summary.json"
 REPORT = "report.html"
 
@@ -124,10 +128,11 @@ class RunFolder:
 
     def trials(self) -> tuple[Trial, ...]:
         """All finished trials, in the order in which they were run."""
-        return tuple(self._trials())
+        return tuple(self._lines(TRIALS, TRIAL_SCHEMA, Trial))
 
-    def _trials(self) -> Iterator[Trial]:
-        path = self.path / TRIALS
+    def _lines(self, name: str, schema: str, kind: type[T]) -> Iterator[T]:
+        """The whole lines of a file that only grows."""
+        path = self.path / name
         if not path.exists():
             return
         with _file_errors(path, DAMAGED):
@@ -136,16 +141,19 @@ class RunFolder:
         for number, line in enumerate(lines[:-1], start=1):
             try:
                 data = json.loads(line)
-                _check_schema(data, TRIAL_SCHEMA)
-                yield from_json(data, Trial)
+                _check_schema(data, schema)
+                yield from_json(data, kind)
             except (ValueError, RecursionError, StoreError) as error:
                 raise StoreError(f"{path}:{number}: {error}", TAKE_OUT) from None
 
     def append(self, trial: Trial) -> None:
         """Adds a finished trial and forces it to the disk."""
-        data = {"schema": TRIAL_SCHEMA, **to_json(trial)}
+        self._append(TRIALS, {"schema": TRIAL_SCHEMA, **to_json(trial)})
+
+    def _append(self, name: str, data: Any) -> None:
+        """Adds a line to a file that only grows, and forces it to the disk."""
         line = json.dumps(data, allow_nan=False, separators=(",", ":")).encode() + b"\n"
-        path = self.path / TRIALS
+        path = self.path / name
         with _file_errors(path):
             is_new = not path.exists()
             handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
@@ -155,6 +163,20 @@ class RunFolder:
                 os.close(handle)
             if is_new:
                 _sync(self.path)
+
+    def append_stacks(self, stacks: CellStacks) -> None:
+        """Adds the samples of a cell; later ones replace them."""
+        packed = replace(stacks, folded=pack(stacks.folded))
+        self._append(STACKS, {"schema": STACKS_SCHEMA, **to_json(packed)})
+
+    def stacks(self) -> tuple[CellStacks, ...]:
+        """The samples of each cell that has any, or why it has none."""
+        found = self._lines(STACKS, STACKS_SCHEMA, CellStacks)
+        latest = {each.cell: each for each in found}
+        try:
+            return tuple(replace(each, folded=unpack(each.folded)) for each in latest.values())
+        except ValueError as error:
+            raise StoreError(f"{self.path / STACKS}: {error}", DAMAGED) from None
 
     def write_summary(self, summary: Summary, report: str) -> None:
         """Writes the summary and the page made of it, in place of older ones."""

@@ -46,6 +46,7 @@ class Kind:
     - `http2`: whether the server speaks HTTP/2.
     - `warm_up_ms`: how long a fresh server needs load until its cost is stable.
     - `restart_per_trial`: the cost then grows with time, so that each trial gets a fresh server.
+    - `no_samples`: why samples of its call stacks say nothing; empty where they do.
     """
 
     name: str
@@ -58,6 +59,7 @@ class Kind:
     http2: bool = True
     warm_up_ms: int = 0
     restart_per_trial: bool = False
+    no_samples: str = ""
 
     @property
     def installed(self) -> bool:
@@ -107,7 +109,16 @@ _KINDS = (
         warm_up_ms=5_000,
         restart_per_trial=True,
     ),
-    Kind("tomcat", _tomcat, Tomcat, Tomcat.remedy, _JAVA, plain=True, warm_up_ms=12_000),
+    Kind(
+        "tomcat",
+        _tomcat,
+        Tomcat,
+        Tomcat.remedy,
+        _JAVA,
+        plain=True,
+        warm_up_ms=12_000,
+        no_samples="perf cannot name what the JVM compiles without an agent in the JVM",
+    ),
     Kind("nginx", _configured(Nginx), Nginx, Nginx.remedy, _STAPLES, front=Nginx, plain=True),
     Kind("apache", _configured(Apache), Apache, Apache.remedy, _WORKERS_AND_DH, plain=True),
     Kind(
@@ -119,7 +130,15 @@ _KINDS = (
         front=HAProxy,
         plain=True,
     ),
-    Kind("caddy", _configured(Caddy), Caddy, Caddy.remedy, frozenset({"workers"}), plain=True),
+    Kind(
+        "caddy",
+        _configured(Caddy),
+        Caddy,
+        Caddy.remedy,
+        frozenset({"workers"}),
+        plain=True,
+        no_samples="Caddy is stripped: perf cannot name the functions of its TLS library",
+    ),
 )
 
 MANAGED: Mapping[str, Kind] = MappingProxyType({kind.name: kind for kind in _KINDS})

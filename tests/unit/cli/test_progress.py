@@ -105,3 +105,22 @@ def test_a_measurement_that_was_over_before_it_began_has_no_rate() -> None:
     run = trial.runs["capacity"]
     over = replace(run, record=replace(run.record, seconds=0.0))
     assert "nothing was measured" in outcome(replace(trial, runs={"capacity": over}))
+
+
+def test_the_first_line_has_the_time_for_samples(plan: Plan) -> None:
+    lines: list[str] = []
+    Lines(lines.append)(events.RunStarted(plan, "nginx", Path("runs/x"), 0, 2.0, sampling_s=36.0))
+    assert ", then 36 s of samples; results in" in lines[0]
+
+
+def test_samples_of_call_stacks_have_a_line_each() -> None:
+    lines: list[str] = []
+    watch = Lines(lines.append)
+    watch(events.Sampled("a cell", 1, 2, ""))
+    watch(events.Sampled("another", 2, 2, "the server\x1b[2J died"))
+    watch(events.NotSampled("perf is not installed"))
+    assert lines == [
+        "why [1/2] a cell: call stacks sampled",
+        "why [2/2] another: no samples: the server [2J died",
+        "no samples for --why: perf is not installed",
+    ]

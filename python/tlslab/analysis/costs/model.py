@@ -55,6 +55,13 @@ class CostModel:
         """What a connection of a mix costs, with the interval over blocks."""
         return _mean(np.array(list(self.by_block(factors).values())))
 
+    def difference(self, left: Mapping[str, str], right: Mapping[str, str]) -> Estimate:
+        """What a connection of a mix costs more than one of another; neither has unknown parts."""
+        others = self.by_block(right)
+        return _mean(
+            np.array([cost - others[block] for block, cost in self.by_block(left).items()])
+        )
+
 
 @dataclass(frozen=True)
 class Check:

@@ -50,5 +50,6 @@ KINDS.register(
         conduct=conduct,
         analyse=ANALYSTS[COSTS],
         presentation=PRESENTATIONS[COSTS],
+        sampled=True,
     ),
 )

@@ -21,7 +21,7 @@ class Kind:
     `file` reads and writes experiment files and applies options. `foresee` plans a run without
     carrying it out, `parts` names what the run may need beside tlslab, `conduct` carries it out.
     `analyse` makes the summary with its figures, tables and sentences, `presentation` says how a
-    report shows it.
+    report shows it. `sampled`: whether --why can sample its cells, after their trials.
     """
 
     name: str
@@ -31,6 +31,7 @@ class Kind:
     conduct: Callable[[Request, events.Observer], Result]
     analyse: Analyst
     presentation: Presentation
+    sampled: bool = False
 
 
 KINDS: Registry[Kind] = Registry()

@@ -39,5 +39,6 @@ KINDS.register(
         conduct=conduct,
         analyse=ANALYSTS[MATRIX],
         presentation=PRESENTATIONS[MATRIX],
+        sampled=True,
     ),
 )

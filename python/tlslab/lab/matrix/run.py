@@ -16,6 +16,7 @@ from tlslab.lab.results import summarise
 from tlslab.lab.server_run import open_run, preflight
 from tlslab.lab.serving import Benches
 from tlslab.lab.trial import run_kinds
+from tlslab.lab.why.sampling import sampled, sampling_seconds
 from tlslab.model.experiment import Experiment
 from tlslab.model.plan import Plan
 from tlslab.model.record import Trial
@@ -48,13 +49,21 @@ def run_cells(
                 done=len(folder.trials()),
                 seconds_per_trial=seconds_per_trial + warm_up_seconds(plan, servers),
                 at_least=least_seconds(servers.experiment, plan),
+                sampling_s=(
+                    sampling_seconds(len(plan.cells), servers.experiment.workload)
+                    if request.why
+                    else 0.0
+                ),
             )
         )
         if request.hook is not None:
             run = hooked(request.hook, request.ready_s, servers.experiment, run)
         ending = ending_of(servers.experiment, plan, folder)
-        agenda = BlocksAgenda(plan, Benches(engine, servers), observer, run, ending)
+        benches = Benches(engine, servers)
+        agenda = BlocksAgenda(plan, benches, observer, run, ending)
         early = interrupted(agenda, folder)
+        if request.why and not early:
+            early = sampled(plan, benches, folder, private, observer)
     return Result(folder.path, summarise(folder), early)
 
 

@@ -6,10 +6,12 @@ from dataclasses import dataclass, replace
 from tlslab.model.answer import Answer
 from tlslab.model.figure import Figure
 from tlslab.model.finding import Finding, Summary
+from tlslab.model.wording import counted
 from tlslab.report import view
 from tlslab.report.facts import redo_command
 from tlslab.report.page import parts, results
 from tlslab.report.page.drawn import Drawn
+from tlslab.report.page.flames import drawn_flames
 from tlslab.report.page.parts import Part
 from tlslab.report.page.table import data_table
 
@@ -32,6 +34,12 @@ THRIFTIEST = 5
 # `summary.json`.
 _USES = 24
 _FEW_USES = 12
+
+# The number of flame graphs by thrift: the heaviest drawings go first.
+_FLAMES = (6, 3, 2, 1, 1, 0)
+
+# The figure of the parts of costs by samples, which has a place of its own.
+_WHY = "why"
 
 
 @dataclass(frozen=True)
@@ -83,7 +91,8 @@ def layout(summary: Summary, thrift: int = 0) -> Layout:
         main.append(part)
     if thrift >= _ONE_AXIS:
         main = [_lighter(part, thrift if thrift == THRIFTIEST else 1) for part in main]
-    folded = [*wanted[len(main) :], *_rest(summary, sections, _USES if thrift < 4 else _FEW_USES)]
+    uses = _USES if thrift < 4 else _FEW_USES
+    folded = [*wanted[len(main) :], *_rest(summary, sections, uses, _FLAMES[thrift])]
     details = [
         parts.warnings_part(summary),
         parts.findings_part(_others(summary, answer)),
@@ -123,9 +132,12 @@ def _candidates(summary: Summary, sections: Sequence[view.Section], drawn: str) 
             yield _figure_part(figure)
 
 
-def _rest(summary: Summary, sections: Sequence[view.Section], most: int) -> Iterator[Part]:
+def _rest(
+    summary: Summary, sections: Sequence[view.Section], most: int, flames: int
+) -> Iterator[Part]:
     """What Details have beside warnings, method and the like."""
     found = results.times(summary, sections)
+    yield from _why(summary, flames)
     costs = [f for f in summary.figures if _of_section(f) and f.kind == "stacked_bars"]
     uses = [f for f in summary.figures if _of_section(f) and f.kind == "areas" and _has_area(f)]
     if costs:
@@ -152,12 +164,27 @@ def _rest(summary: Summary, sections: Sequence[view.Section], most: int) -> Iter
     yield from (parts.text_part(each) for each in summary.texts)
 
 
+def _why(summary: Summary, flames: int) -> Iterator[Part]:
+    """The parts of costs by samples, with their flame graphs."""
+    figures = [Drawn(each) for each in summary.figures if each.id == _WHY]
+    if figures:
+        drawn = drawn_flames(summary, flames)
+        cells = len(summary.why.cells) if summary.why else 0
+        note = (
+            f"Flame graphs of {len(drawn)} of {counted(cells, 'cell')}; tlslab report DIR "
+            "--format folded prints the stacks of all." * (len(drawn) < cells)
+        )
+        line = "what a connection's cost to the server is made of, by samples of its call stacks"
+        part = parts.figures_part("why", "Why", line, figures, note)
+        yield replace(part, flames=drawn)
+
+
 def _own(summary: Summary, drawn: str) -> list[Figure]:
     """The figures that belong to no section's ranking."""
     return [
         figure
         for figure in summary.figures
-        if figure.id != drawn and figure.kind != "ranking" and not _of_section(figure)
+        if figure.id not in (drawn, _WHY) and figure.kind != "ranking" and not _of_section(figure)
     ]
 
 

@@ -10,6 +10,7 @@ from tlslab.model.wording import counted
 from tlslab.report import view
 from tlslab.report.facts import facts
 from tlslab.report.page.drawn import Drawn
+from tlslab.report.page.flames import DrawnFlame
 from tlslab.report.page.names import short
 from tlslab.report.page.table import Cell, Column, Row, Table, exact
 
@@ -44,6 +45,7 @@ class Part:
     count: int = 0
     table: Table | None = None
     figures: tuple[Drawn, ...] = ()
+    flames: tuple[DrawnFlame, ...] = ()
     text: TextBlock | None = None
     cautions: tuple[view.Caution, ...] = ()
     findings: tuple[Finding, ...] = ()

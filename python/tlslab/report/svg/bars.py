@@ -31,6 +31,9 @@ from tlslab.report.svg.symbols import (
 _BAR = 14.0
 _BETWEEN = 3.0
 
+# A stack of more parts than these has no whiskers.
+_WHISKERS = 4
+
 # The widest standing bar, and the share of the room of its place that bars take.
 _WIDEST = 48.0
 _SHARE = 0.75
@@ -63,6 +66,7 @@ class Bar:
 
 def draw_bars(figure: Figure, width: float, prefix: str) -> tuple[Markup, float]:
     """The chart of a figure of the kind `bars` or `stacked_bars`, and its height."""
+    figure = _without_whiskers(figure)
     lines = lines_of(figure)
     groups = _groups(lines, figure.kind == "stacked_bars")
     drawing = _lying if named(lines) or not groups else _standing
@@ -101,6 +105,13 @@ def _entries(lines: Sequence[Line], prefix: str) -> list[Key]:
     if len(entries) == 1:
         entries = []
     return [*entries, *sign_keys(lines)]
+
+
+def _without_whiskers(figure: Figure) -> Figure:
+    """A stack of many parts, whose whiskers would hide the parts: they are in its numbers."""
+    if figure.kind != "stacked_bars" or len({series.name for series in figure.series}) <= _WHISKERS:
+        return figure
+    return replace(figure, series=tuple(replace(s, low=(), high=()) for s in figure.series))
 
 
 def _lying(

@@ -1,0 +1,119 @@
+"""Effects that were measured, beside what samples say of the part that they should be in.
+
+Another group is another key exchange, another certificate key another signature. What such a level
+costs more is known without any sample: from the cost model of a calibration, or else as the
+difference of two cells that differ in nothing else. The difference of that part by samples is
+another measurement of it.
+"""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from tlslab.analysis.costs.model import CostModel
+from tlslab.analysis.why.shares import share_of
+from tlslab.model.estimate import Estimate
+from tlslab.model.stacks import CellWhy, EffectCheck
+from tlslab.model.wording import level_label
+
+# The part that a factor changes.
+PART_OF = {"group": "key exchange", "key": "signature"}
+
+MODEL = "the cost model"
+CELLS = "the costs of two cells"
+
+
+def effect_checks(
+    cells: Sequence[CellWhy], baseline: Mapping[str, str], model: CostModel | None
+) -> tuple[EffectCheck, ...]:
+    """One for each cell that differs from another one by a group or a key alone.
+
+    Cells without samples of the kernel have no shares of the whole cost. `baseline`: the levels
+    that others are compared with; the centre, where there is a cost model.
+    """
+    centre = baseline if model is None else model.centre
+    return tuple(
+        _check(cell, other, factor, model)
+        for factor, part in PART_OF.items()
+        for cell, other in _pairs(cells, factor, centre)
+        if cell.kernel and other.kernel and (_count(cell, part) or _count(other, part))
+    )
+
+
+def _pairs(
+    cells: Sequence[CellWhy], factor: str, baseline: Mapping[str, str]
+) -> Iterator[tuple[CellWhy, CellWhy]]:
+    """Cells with another level of the factor, each with the one that has the baseline's."""
+    if factor not in baseline:
+        return
+    by_factors = {tuple(sorted(each.factors.items())): each for each in cells}
+    for each in cells:
+        if each.factors.get(factor) in (None, baseline[factor]):
+            continue
+        wanted = {**each.factors, factor: baseline[factor]}
+        other = by_factors.get(tuple(sorted(wanted.items())))
+        if other is not None:
+            yield each, other
+
+
+def _check(cell: CellWhy, other: CellWhy, factor: str, model: CostModel | None) -> EffectCheck:
+    part, level = PART_OF[factor], level_label(factor, cell.factors[factor])
+    sampled = minus(_part(cell, part), _part(other, part))
+    if model is not None and level in model.parts:
+        source, effect = MODEL, model.difference(cell.factors, other.factors)
+        # The error of the costs is in the effect already: it is not counted twice.
+        elsewhere = minus(effect, minus(_sampled(cell, part), _sampled(other, part)))
+    else:
+        source, effect = CELLS, minus(cell.cost, other.cost)
+        # The parts add up to the costs: what is not in this part is in the others.
+        elsewhere = minus(_others(cell, part), _others(other, part))
+    holds = elsewhere.low is not None and elsewhere.high is not None
+    agrees = holds and (elsewhere.low or 0.0) <= 0.0 <= (elsewhere.high or 0.0)
+    return EffectCheck(
+        level,
+        level_label(factor, other.factors[factor]),
+        part,
+        source,
+        effect,
+        sampled,
+        elsewhere,
+        agrees,
+        (cell.cell, other.cell),
+    )
+
+
+def minus(left: Estimate, right: Estimate) -> Estimate:
+    """A difference of two independent estimates: errors add as squares."""
+    value = left.value - right.value
+    low = high = None
+    if (ends := _ends(left)) and (others := _ends(right)):
+        low = value - math.hypot(left.value - ends[0], others[1] - right.value)
+        high = value + math.hypot(ends[1] - left.value, right.value - others[0])
+    method = f"difference of two estimates; errors added as squares ({left.method})"
+    return Estimate(value, low, high, min(left.n, right.n), left.unit, method)
+
+
+def _ends(estimate: Estimate) -> tuple[float, float] | None:
+    if estimate.low is None or estimate.high is None:
+        return None
+    return estimate.low, estimate.high
+
+
+def _count(cell: CellWhy, name: str) -> int:
+    """The samples of a part; none where it has too few to be one."""
+    return next((part.samples for part in cell.parts if part.name == name), 0)
+
+
+def _part(cell: CellWhy, name: str) -> Estimate:
+    return share_of(_count(cell, name), cell.samples, cell.cost)
+
+
+def _sampled(cell: CellWhy, name: str) -> Estimate:
+    """A part with the error of the samples alone."""
+    cost = replace(cell.cost, low=None, high=None)
+    return share_of(_count(cell, name), cell.samples, cost)
+
+
+def _others(cell: CellWhy, name: str) -> Estimate:
+    """All but a part."""
+    return share_of(cell.samples - _count(cell, name), cell.samples, cell.cost)

@@ -1,0 +1,127 @@
+"""Puts the samples of a run into its summary: parts, figures, tables, sentences."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from tlslab.analysis.costs.model import CostModel
+from tlslab.analysis.costs.summary import calibration
+from tlslab.analysis.why.effects import effect_checks
+from tlslab.analysis.why.figures import bars, names_of, share_words, tables
+from tlslab.analysis.why.flames import PRUNED, flame
+from tlslab.analysis.why.rules import NOT_ATTRIBUTED, Rules, load_rules
+from tlslab.analysis.why.shares import cell_why
+from tlslab.model.finding import Finding, Summary
+from tlslab.model.run import RunContents
+from tlslab.model.stacks import CellStacks, CellWhy, EffectCheck, Flame, Why
+from tlslab.model.wording import counted, joined, with_interval
+
+# Flame graphs beyond these would make a page too heavy; with several, frames are pruned sooner.
+MOST_FLAMES = 6
+_FEW_FLAMES = 2
+_PRUNED_SOONER = 0.01
+
+# With more cells, sentences are about the cheapest and the dearest one.
+_SENTENCES = 3
+_NAMED_PARTS = 3
+
+# A cost that is not attributed to this share or more is said so in a sentence.
+_MUCH = 0.10
+
+NO_COST = "the cell has no measured cost of the server"
+
+
+def explained(summary: Summary, contents: RunContents) -> Summary:
+    """The summary with what samples say; the summary itself where none were asked for. Pure."""
+    if not contents.stacks:
+        return summary
+    rules = load_rules()
+    order = {cell.key: number for number, cell in enumerate(summary.cells)}
+    stacks = sorted(contents.stacks, key=lambda each: order.get(each.cell, len(order)))
+    cells, without = [], {}
+    for each in stacks:
+        found = None if each.reason else _cell(each, summary, rules)
+        if found is None:
+            without[each.cell] = each.reason or NO_COST
+        else:
+            cells.append(found)
+    compared = effect_checks(cells, contents.experiment.baseline, _model(contents))
+    why = Why(tuple(cells), without, compared)
+    known = {cell.cell for cell in cells}
+    sampled = [each for each in stacks if each.cell in known]
+    return replace(
+        summary,
+        why=why,
+        flames=_flames(sampled, cells, rules),
+        figures=(*summary.figures, *([bars(cells, rules)] if cells else [])),
+        tables=(*summary.tables, *tables(cells, compared, rules)),
+        findings=(*summary.findings, *_findings(summary, why)),
+    )
+
+
+def _cell(stacks: CellStacks, summary: Summary, rules: Rules) -> CellWhy | None:
+    estimates = next((c.estimates for c in summary.cells if c.key == stacks.cell), {})
+    return cell_why(stacks, estimates, rules)
+
+
+def _model(contents: RunContents) -> CostModel | None:
+    return None if contents.experiment.design is None else calibration(contents).model
+
+
+def _flames(
+    stacks: Sequence[CellStacks], cells: Sequence[CellWhy], rules: Rules
+) -> tuple[Flame, ...]:
+    names = names_of(cells)
+    pruned = PRUNED if len(stacks) <= _FEW_FLAMES else _PRUNED_SOONER
+    return tuple(flame(each, names[each.cell], rules, pruned) for each in stacks[:MOST_FLAMES])
+
+
+def _findings(summary: Summary, why: Why) -> Iterator[Finding]:
+    for reason in dict.fromkeys(why.without.values()):
+        cells = tuple(cell for cell, each in why.without.items() if each == reason)
+        text = f"No samples of {counted(len(cells), 'cell')}: {reason}."
+        yield Finding("why_without_samples", text)
+    if summary.answer is not None and summary.answer.lacking and summary.answer.lacking.few:
+        return  # No sentence is carried by so few blocks.
+    names = names_of(why.cells)
+    ordered = sorted(why.cells, key=lambda cell: cell.cost.value)
+    chosen = ordered if len(ordered) <= _SENTENCES else [ordered[0], ordered[-1]]
+    for cell in chosen:
+        yield Finding("why", _cell_words(cell, names[cell.cell]), (cell.cell,))
+    for cell in why.cells:
+        missing = next((p for p in cell.parts if p.name == NOT_ATTRIBUTED), None)
+        if missing is not None and missing.estimate.value >= _MUCH * cell.cost.value:
+            share = share_words(missing, cell.cost)
+            text = f"{names[cell.cell]}: no rule knows {share} of the server's samples."
+            yield Finding("why_not_attributed", text, (cell.cell,))
+    for each in why.effects:
+        if text := _effect_words(each):
+            yield Finding("why_agrees" if each.agrees else "why_disagrees", text, each.cells)
+
+
+def _cell_words(cell: CellWhy, name: str) -> str:
+    """The largest parts of a cell's cost."""
+    parts = sorted(
+        (part for part in cell.parts if part.name != NOT_ATTRIBUTED),
+        key=lambda part: -part.estimate.value,
+    )[:_NAMED_PARTS]
+    words = [
+        f"{part.name} {with_interval(part.estimate)} µs ({share_words(part, cell.cost)})"
+        for part in parts
+    ]
+    return (
+        f"{name}: of {with_interval(cell.cost)} µs of the server's processor time, {joined(words)}."
+    )
+
+
+def _effect_words(each: EffectCheck) -> str:
+    """What a level costs more, and whether its part holds that; nothing without intervals."""
+    if None in (each.effect.low, each.effect.high, each.elsewhere.low, each.elsewhere.high):
+        return ""
+    head = (
+        f"{each.level} instead of {each.against} costs the server {with_interval(each.effect)} µs "
+        f"more by {each.source}; by samples the {each.part} takes {with_interval(each.sampled)} µs "
+        "more"
+    )
+    if each.agrees:
+        return f"{head}: they agree within their errors."
+    return f"{head}: they do not agree, {with_interval(each.elsewhere)} µs are elsewhere."

@@ -1,0 +1,97 @@
+"""Samples to the parts of a connection's cost, each with its interval."""
+
+import math
+from collections import Counter
+from collections.abc import Mapping
+
+from tlslab.analysis.stats.proportion import proportion_interval
+from tlslab.analysis.why.rules import NOT_ATTRIBUTED, Rules, stacks_of
+from tlslab.model.estimate import Estimate
+from tlslab.model.stacks import CellStacks, CellWhy, CostPart
+from tlslab.model.wording import counted
+
+COST = "server_cpu_us_per_connection"
+
+# Of fewer samples a part's interval is wider than the part.
+FEWEST_SAMPLES = 5
+OTHER = f"other (parts of fewer than {FEWEST_SAMPLES} samples)"
+KERNEL_WHOLE = "kernel (not sampled)"
+
+
+def cell_why(stacks: CellStacks, estimates: Mapping[str, Estimate], rules: Rules) -> CellWhy | None:
+    """The parts of a cell's measured cost; None without a measured cost or samples."""
+    cost = estimates.get(COST)
+    counts = part_counts(stacks, rules)
+    total = sum(counts.values())
+    if cost is None or not total or cost.value <= 0:
+        return None
+    sampled, parts = cost, list[CostPart]()
+    if not stacks.kernel:
+        user, system = estimates.get(f"{COST}_user"), estimates.get(f"{COST}_system")
+        if user is None or system is None:
+            return None
+        # The two are cut from the cost by ticks, and add up to it trial by trial, not on average.
+        scale = cost.value / (user.value + system.value)
+        sampled = _scaled(user, scale)
+        parts = [CostPart(KERNEL_WHOLE, 0, _scaled(system, scale))]
+    found = [
+        CostPart(name, count, share_of(count, total, sampled)) for name, count in counts.items()
+    ]
+    return CellWhy(
+        stacks.cell,
+        stacks.factors,
+        cost,
+        total,
+        (*found, *parts),
+        stacks.kernel,
+        stacks.lost,
+        stacks.server_us,
+    )
+
+
+def part_counts(stacks: CellStacks, rules: Rules) -> dict[str, int]:
+    """The number of samples of each part, in the rules' order; small parts are put together.
+
+    What no rule knows is never put together with other parts.
+    """
+    counts: Counter[str] = Counter()
+    for frames, number in stacks_of(stacks.folded):
+        counts[rules.part_of(frames)] += number
+    small = [
+        name for name, count in counts.items() if count < FEWEST_SAMPLES and name != NOT_ATTRIBUTED
+    ]
+    if small:
+        counts[OTHER] = sum(counts.pop(name) for name in small)
+    order = [*rules.parts[:-1], OTHER, *rules.parts[-1:]]
+    return {name: counts[name] for name in order if name in counts}
+
+
+def share_of(count: int, total: int, cost: Estimate) -> Estimate:
+    """A share of the cost: the errors of share and cost are independent, and add as squares."""
+    if not count:
+        most = proportion_interval(0, total)[1] * cost.value
+        return Estimate(0.0, 0.0, most, total, cost.unit, f"none of {counted(total, 'sample')}")
+    share = count / total
+    value = share * cost.value
+    low, high = proportion_interval(count, total)
+    below, above = (share - low) / share, (high - share) / share
+    if cost.low is not None and cost.high is not None:
+        below = math.hypot(below, (cost.value - cost.low) / cost.value)
+        above = math.hypot(above, (cost.high - cost.value) / cost.value)
+        error = "and of the measured cost"
+    else:
+        error = "only: the measured cost has no interval"
+    method = (
+        f"{count} of {counted(total, 'sample')} times the measured cost; 95 % interval of the "
+        f"share (Clopper and Pearson) {error}"
+    )
+    return Estimate(
+        value, max(0.0, value * (1 - below)), value * (1 + above), total, cost.unit, method
+    )
+
+
+def _scaled(estimate: Estimate, scale: float) -> Estimate:
+    ends = [None if end is None else end * scale for end in (estimate.low, estimate.high)]
+    return Estimate(
+        estimate.value * scale, ends[0], ends[1], estimate.n, estimate.unit, estimate.method
+    )

@@ -1,0 +1,170 @@
+"""The samples of a run: each cell once more, under perf, after the measured trials (ADR 0074)."""
+
+import datetime
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from tlslab.analysis.measures import server_cost_us
+from tlslab.lab import events
+from tlslab.lab.engine import Event, Listener
+from tlslab.lab.generators import GeneratorPool
+from tlslab.lab.serving import Benches, NoBenchError
+from tlslab.lab.specs import run_spec
+from tlslab.lab.trial import Bench, run_engine
+from tlslab.lab.warm_up import warm_up
+from tlslab.lab.why.perf import HERTZ, Recorder, samples_kernel, why_not
+from tlslab.model.errors import CannotRunError, EngineError, StoreError
+from tlslab.model.plan import Cell, Plan
+from tlslab.model.record import RunRecord
+from tlslab.model.stacks import CellStacks
+from tlslab.model.workload import NO_WINDOW, Window, Workload
+from tlslab.store import RunFolder
+from tlslab.targets import find_kind
+
+# The window that is sampled; perf needs a moment to start in it.
+MEASURE_MS = 2_300
+
+
+# What starting the engine and perf, and unwinding, take beside the window.
+_OVERHEAD_S = 4.0
+
+
+def sampling_seconds(cells: int, workload: Workload) -> float:
+    """The time for the samples of N cells, in seconds."""
+    return cells * ((workload.capacity.warmup_ms + MEASURE_MS) / 1000 + _OVERHEAD_S)
+
+
+class SampledPool:
+    """A pool whose runs are sampled while they measure; all else is the pool's own."""
+
+    def __init__(self, pool: GeneratorPool, recorder: Recorder, pids: Sequence[int]) -> None:
+        self._pool = pool
+        self._recorder = recorder
+        self._pids = pids
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._pool, name)
+
+    def run(
+        self, spec: Mapping[str, Any], listener: Listener, trace: Path | None = None
+    ) -> RunRecord:
+        """One run, with perf from the start of its measurement to the end."""
+
+        def listen(event: Event) -> None:
+            listener(event)
+            if event["event"] == "phase" and event["phase"] == "measure":
+                self._recorder.start(self._pids)
+            elif event["event"] == "phase":
+                self._recorder.stop()
+
+        return self._pool.run(spec, listen, trace)
+
+
+def sample(
+    plan: Plan, benches: Benches, folder: RunFolder, private: Path, observer: events.Observer
+) -> None:
+    """Samples each cell that has a trial and no samples yet; a failure is kept as its reason."""
+    trials = folder.trials()
+    done = {each.cell for each in folder.stacks() if not each.reason}
+    usable = {trial.cell for trial in trials if trial.status == "done"}
+    wanted = [c for c in plan.cells if c.key in usable and c.key not in done]
+    if not wanted:
+        return
+    if reason := why_not():
+        observer(events.NotSampled(reason))
+        for cell in wanted:
+            folder.append_stacks(without(cell, reason))
+        return
+    started = 0
+    for _, cells in groupby(_grouped(wanted), key=lambda cell: cell.deployment):
+        for each in _on_server(list(cells), plan, benches, private / "perf.data"):
+            started += 1
+            observer(events.Sampled(each.cell, started, len(wanted), each.reason))
+            folder.append_stacks(each)
+
+
+def _grouped(cells: Sequence[Cell]) -> list[Cell]:
+    """The cells, those of a deployment together."""
+    order = list(dict.fromkeys(cell.deployment for cell in cells))
+    return sorted(cells, key=lambda cell: order.index(cell.deployment))
+
+
+def _on_server(
+    cells: Sequence[Cell], plan: Plan, benches: Benches, data: Path
+) -> Iterator[CellStacks]:
+    """The samples of a deployment's cells, on a fresh server."""
+    deployment = cells[0].deployment
+    reason = "" if deployment is None else find_kind(deployment.server).no_samples
+    if reason:
+        yield from (without(cell, reason) for cell in cells)
+        return
+    prepared = benches.servers.of(cells[0])
+    left = list(cells)
+    try:
+        with benches.on(prepared, deployment, plan.cells) as bench:
+            if prepared.info.warm_up_ms:
+                warm_up(bench, cells[0], prepared.info.warm_up_ms, lambda pace: None)
+            while left:
+                found = _sample(bench, left[0], data)
+                left.pop(0)
+                yield found
+    except StoreError:
+        raise
+    except (NoBenchError, EngineError, CannotRunError) as error:
+        yield from (without(cell, str(error)) for cell in left)
+
+
+def _sample(bench: Bench, cell: Cell, data: Path) -> CellStacks:
+    workload = bench.workload.of(cell.factors)
+    if workload.capacity == NO_WINDOW:
+        return without(cell, "the experiment has no run of new connections")
+    assert bench.running is not None  # The lab started the server.
+    window = Window(workload.capacity.warmup_ms, MEASURE_MS)
+    spec = run_spec(bench.aim, cell.profile, replace(workload, capacity=window), "capacity")
+    kernel = samples_kernel()
+    recorder = Recorder(data, bench.aim.processors, kernel)
+    pids = [process.pid for process in bench.running.process.tree()]
+    try:
+        run = run_engine(replace(bench, engine=SampledPool(bench.engine, recorder, pids)), spec)
+    finally:
+        recorder.end()
+    try:
+        folded = recorder.folded()
+    finally:
+        data.unlink(missing_ok=True)
+    if not folded.samples:
+        return without(cell, "perf took no sample")
+    return CellStacks(
+        cell.key,
+        cell.factors,
+        _now(),
+        "",
+        HERTZ,
+        kernel,
+        folded.lost,
+        server_cost_us(run),
+        folded.text,
+    )
+
+
+def without(cell: Cell, reason: str) -> CellStacks:
+    """A cell that has no samples, and why."""
+    return CellStacks(cell.key, cell.factors, _now(), reason)
+
+
+def _now() -> str:
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
+
+
+def sampled(
+    plan: Plan, benches: Benches, folder: RunFolder, private: Path, observer: events.Observer
+) -> bool:
+    """Samples what has no samples yet; whether KeyboardInterrupt ended it early."""
+    try:
+        sample(plan, benches, folder, private, observer)
+    except KeyboardInterrupt:
+        return True
+    return False

@@ -1,0 +1,107 @@
+"""Samples of a server's call stacks, and what they say of the cost of a connection."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from tlslab.model.estimate import Estimate
+
+
+@dataclass(frozen=True)
+class CellStacks:
+    """The call stacks of a cell's server, sampled in a run of its own.
+
+    `folded` has a line for each stack with its number of samples: the process's name, then frames
+    from the outermost to the innermost, each as LIBRARY`SYMBOL, joined by `;`. A symbol `?` is not
+    known. `hertz`: samples a second of processor time. `kernel`: whether the kernel was sampled as
+    well. `lost` samples did not reach the file. `server_us` is the server's processor time per
+    connection in this run, under perf. `reason` says why there are no samples; empty where there
+    are.
+    """
+
+    cell: str
+    factors: Mapping[str, str]
+    started: str
+    reason: str = ""
+    hertz: int = 0
+    kernel: bool = True
+    lost: int = 0
+    server_us: float | None = None
+    folded: str = ""
+
+
+@dataclass(frozen=True)
+class CostPart:
+    """A part of a connection's cost to the server in microseconds, with its number of samples."""
+
+    name: str
+    samples: int
+    estimate: Estimate
+
+
+@dataclass(frozen=True)
+class CellWhy:
+    """What a connection of a cell costs the server, split by samples; parts add up to `cost`.
+
+    `cost` is the measured one. `sampled_us` is the cost in the run that was sampled, under perf;
+    None where it is not known.
+    """
+
+    cell: str
+    factors: Mapping[str, str]
+    cost: Estimate
+    samples: int
+    parts: tuple[CostPart, ...]
+    kernel: bool = True
+    lost: int = 0
+    sampled_us: float | None = None
+
+
+@dataclass(frozen=True)
+class EffectCheck:
+    """What a level costs more than another one, and how much more its part has by samples.
+
+    `source` says what `effect` is from: the cost model, or the costs of two cells. `elsewhere` is
+    the effect that is not in the part, with its interval; `agrees`: the interval holds 0.
+    """
+
+    level: str
+    against: str
+    part: str
+    source: str
+    effect: Estimate
+    sampled: Estimate
+    elsewhere: Estimate
+    agrees: bool
+    cells: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Why:
+    """Why connections cost what they do: cells with samples, and reasons of those without."""
+
+    cells: tuple[CellWhy, ...] = ()
+    without: Mapping[str, str] = field(default_factory=dict)
+    effects: tuple[EffectCheck, ...] = ()
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A frame of a flame graph: `left` and `share` are shares of all samples, `depth` is from 0."""
+
+    name: str
+    depth: int
+    left: float
+    share: float
+    samples: int
+    part: str
+
+
+@dataclass(frozen=True)
+class Flame:
+    """A flame graph of a cell, without frames that are narrower than `pruned`."""
+
+    id: str
+    title: str
+    samples: int
+    pruned: float
+    frames: tuple[Frame, ...]

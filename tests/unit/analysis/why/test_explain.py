@@ -1,0 +1,106 @@
+"""What samples add to a summary."""
+
+from dataclasses import replace
+
+import pytest
+
+from factories.costs import made_calibration
+from factories.run import made_run
+from factories.stacks import DERIVE, SIGN, TCP, made_stacks, sampled_run
+from tlslab import analysis
+from tlslab.analysis.why.effects import CELLS, MODEL
+from tlslab.model.finding import Summary
+from tlslab.model.run import RunContents
+
+
+def explained(contents: RunContents) -> Summary:
+    return analysis.explained(analysis.summarise(contents), contents)
+
+
+def test_a_run_without_samples_is_left_as_it_is() -> None:
+    contents = made_run(quick=True)
+    summary = analysis.summarise(contents)
+    assert analysis.explained(summary, contents) is summary
+
+
+def test_each_cell_has_a_bar_as_long_as_its_cost() -> None:
+    contents = sampled_run()
+    summary = explained(contents)
+    assert summary.why is not None
+    assert {cell.cell for cell in summary.why.cells} == {c.key for c in contents.plan.cells}
+    figure = next(each for each in summary.figures if each.id == "why")
+    assert figure.kind == "stacked_bars"
+    for cell in summary.why.cells:
+        known = summary.cell(cell.cell).estimates["server_cpu_us_per_connection"]
+        assert cell.cost == known
+        assert sum(part.estimate.value for part in cell.parts) == pytest.approx(known.value)
+    assert 1 <= len(summary.flames) <= 6
+
+
+def test_reasons_of_cells_without_samples_are_said_once_each() -> None:
+    contents = sampled_run()
+    silent = tuple(replace(each, reason="perf is not installed") for each in contents.stacks)
+    summary = explained(replace(contents, stacks=silent))
+    assert summary.why is not None
+    assert summary.why.cells == ()
+    assert set(summary.why.without.values()) == {"perf is not installed"}
+    said = [each.text for each in summary.findings if each.code == "why_without_samples"]
+    assert said == [f"No samples of {len(silent)} cells: perf is not installed."]
+    assert not any(each.id == "why" for each in summary.figures)
+    assert summary.flames == ()
+
+
+def test_few_blocks_carry_no_sentence() -> None:
+    contents = sampled_run()
+    one = [trial for trial in contents.trials if trial.block == 0]
+    plan = replace(contents.plan, blocks=1, trials=contents.plan.trials[: len(one)])
+    codes = [f.code for f in explained(replace(contents, plan=plan, trials=tuple(one))).findings]
+    assert not any(code.startswith("why") for code in codes)
+
+
+def calibrated(share: float) -> Summary:
+    """A calibration whose key exchange has this share of what P-384 costs more."""
+    contents = made_calibration(noise=0.005)
+    summary = analysis.summarise(contents)
+    cells = [
+        cell
+        for cell in summary.cells
+        if cell.factors["key"] == "ecdsa-p256" and cell.factors["resumed"] == "0%"
+    ]
+    centre = next(cell for cell in cells if cell.factors["group"] == "X25519")
+    other = next(
+        cell
+        for cell in cells
+        if dict(cell.factors) == {**centre.factors, "group": cell.factors["group"]}
+        and cell is not centre
+    )
+    name = "server_cpu_us_per_connection"
+    costs = {cell.key: cell.estimates[name].value for cell in (centre, other)}
+    more = costs[other.key] - costs[centre.key]
+    stacks = []
+    for cell, derive in ((centre, 50.0), (other, 50.0 + share * more)):
+        counts = {DERIVE: derive, SIGN: 60.0, TCP: costs[cell.key] - 60.0 - derive}
+        scaled = {stack: round(count * 40) for stack, count in counts.items()}
+        stacks.append(made_stacks(scaled, cell.key, cell.factors))
+    return explained(replace(contents, stacks=tuple(stacks)))
+
+
+@pytest.mark.parametrize(("share", "agrees"), [(1.0, True), (0.3, False)])
+def test_a_part_is_compared_with_the_cost_model(share: float, agrees: bool) -> None:
+    summary = calibrated(share)
+    assert summary.why is not None
+    found = [each for each in summary.why.effects if each.part == "key exchange"]
+    assert found
+    assert all(each.source == MODEL for each in found)
+    assert [each.agrees for each in found] == [agrees]
+    word = "they agree within their errors" if agrees else "they do not agree"
+    assert any(word in each.text for each in summary.findings)
+
+
+def test_without_a_cost_model_cells_are_compared() -> None:
+    summary = explained(sampled_run())
+    assert summary.why is not None
+    assert {each.source for each in summary.why.effects} == {CELLS}
+    assert {each.part for each in summary.why.effects} == {"key exchange"}
+    for each in summary.why.effects:
+        assert each.effect.value == pytest.approx(each.sampled.value + each.elsewhere.value)
