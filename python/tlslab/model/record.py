@@ -385,7 +385,7 @@ class RunRecord:
     client's private key; `minimal_client` connections had their handshake from the minimal client.
     `clients` has the times apart by the client that made the connections, `library` or `minimal`,
     where there were two. `notes` say what the reader should know beside the verdicts. A merged
-    record has `hosts` and `common`. Records of earlier versions have neither `flight` nor `started`.
+    record has `hosts` and `common`. Records of earlier versions have no `flight` and no `started`.
     """
 
     schema: str
