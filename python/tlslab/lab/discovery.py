@@ -5,11 +5,12 @@ from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
 from tlslab.lab.generators import GeneratorPool
+from tlslab.lab.served_key import key_level
 from tlslab.lab.specs import Aim, preflight_spec
 from tlslab.lab.trial import UNSUPPORTED_PREFIXES
 from tlslab.model.errors import EngineError
 from tlslab.model.experiment import Experiment, Factor
-from tlslab.model.names import ECDSA_SCHEMES, RSA_SCHEMES, is_key
+from tlslab.model.names import ECDSA_SCHEMES, RSA_SCHEMES
 from tlslab.model.profile import Profile
 from tlslab.model.record import Preflight
 from tlslab.model.run import TargetInfo
@@ -100,17 +101,6 @@ def _served(
             unavailable["tls", version] = f"the server has no TLS {version}: {words}"
         served += keys
     return served
-
-
-def key_level(preflight: Preflight) -> str:
-    """The level of the factor `key` for a certificate: `ECDSA P-256` is `ecdsa-p256`."""
-    return key_name_level(preflight.certificate.key if preflight.certificate else "unknown")
-
-
-def key_name_level(key: str) -> str:
-    """The level of a certificate key by the engine's name for it."""
-    level = re.sub(r"[^a-z0-9]+", "-", key.lower()).replace("-p-", "-p").strip("-")[:34]
-    return level if is_key(level) else f"other-{level}"
 
 
 def _with_keys(experiment: Experiment, keys: tuple[str, ...]) -> Experiment:

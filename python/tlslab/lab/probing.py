@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
-from tlslab.lab.discovery import key_name_level
 from tlslab.lab.generators import GeneratorPool
+from tlslab.lab.served_key import key_name_level
 from tlslab.lab.specs import Aim, tls_spec, trust_spec
 from tlslab.model.errors import EngineError
 from tlslab.model.plan import Cell

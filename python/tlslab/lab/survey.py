@@ -6,10 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from tlslab.lab.discovery import key_name_level
 from tlslab.lab.generators import GeneratorPool
 from tlslab.lab.private import private_folder
 from tlslab.lab.probing import SCHEMA
+from tlslab.lab.served_key import key_name_level
 from tlslab.lab.specs import tls_spec
 from tlslab.model.errors import CannotRunError
 from tlslab.model.names import GROUPS, SUITES

@@ -10,6 +10,7 @@ from tlslab.lab.accounting import Meter
 from tlslab.lab.engine import Event
 from tlslab.lab.events import Pace
 from tlslab.lab.generators import GeneratorPool
+from tlslab.lab.served_key import check_certificate
 from tlslab.lab.server_side.side import Side, SideMeter
 from tlslab.lab.specs import Aim, run_spec
 from tlslab.model.errors import CannotRunError, EngineError
@@ -61,6 +62,7 @@ def run_trial(
             for kind in run_order(planned.block, run_kinds(workload)):
                 spec = run_spec(bench.aim, cell.profile, workload, kind)
                 runs[kind] = run_engine(bench, spec, partial(on_rate, kind))
+                check_certificate(cell, runs[kind].record)
         except EngineError as error:
             gone = died(bench, error)
             lacking = not gone and not runs and is_unsupported(error, cell, bench.probed)

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 from tlslab.lab.events import Pace
 from tlslab.lab.placement import Placement, usable
+from tlslab.lab.served_key import check_certificate
 from tlslab.lab.specs import Aim, preflight_spec
 from tlslab.lab.trial import SERVER_DIED, Bench, died, is_unsupported, last_words, run_engine
 from tlslab.lab.validate import validate_rate
@@ -82,7 +83,9 @@ def run_step(
             if step.stage == "validation":
                 validation = _validate(bench, spec, step)
             else:
-                runs[KINDS[step.stage]] = _run(bench, spec, on_rate)
+                run = _run(bench, spec, on_rate)
+                check_certificate(cell, run.record)
+                runs[KINDS[step.stage]] = run
         except EngineError as error:
             gone = died(bench, error)
             lacking = not gone and step.serves == "none" and is_unsupported(
