@@ -10,11 +10,13 @@ from tlslab.lab.placement import Placement, may_run_in_real_time, place, usable
 from tlslab.lab.request import Request
 from tlslab.lab.server_side.side import Side
 from tlslab.lab.specs import Aim
+from tlslab.model.configuration import Configuration
 from tlslab.model.deployment import NO_FRONT, Deployment
 from tlslab.model.errors import CannotRunError, UsageError
 from tlslab.model.experiment import Experiment
 from tlslab.model.names import CERTIFICATE_KEYS, OBSOLETE_KEYS
 from tlslab.model.plan import Cell
+from tlslab.model.proof import ProofSettings
 from tlslab.model.run import Deployed, TargetInfo
 from tlslab.model.wording import counted
 from tlslab.planning import make_cells, refuse_levels
@@ -263,7 +265,15 @@ def _setting(
         workers=max(1, len(placement.server)),
         suites=_suites(cells),
         obsolete=deployment.obsolete,
+        configuration=_configuration(experiment, deployment),
     )
+
+
+def _configuration(experiment: Experiment, deployment: Deployment) -> Configuration | None:
+    """The TLS configuration of a proof that a deployment is to have."""
+    if deployment.configuration is None or not isinstance(experiment.settings, ProofSettings):
+        return None
+    return experiment.settings.configuration(deployment.configuration)
 
 
 def _levels(cells: Sequence[Cell], factor: str, experiment: Experiment) -> tuple[str, ...]:

@@ -19,7 +19,8 @@ class Deployment:
     lets sessions be resumed; `obsolete` whether it goes along with protocols, suites and
     keys that nobody should use. `burn` is the slowdown planted in the reference server (`5%`: each
     new connection wastes that share of what it costs), `copy` a name of one of several equal
-    servers, for comparisons of a server with itself.
+    servers, for comparisons of a server with itself. `configuration` names the TLS configuration of
+    a proof (model.proof) that takes the place of the lab's own.
     """
 
     server: str
@@ -34,3 +35,4 @@ class Deployment:
     document_bytes: int | None = None
     burn: str | None = None
     copy: str | None = None
+    configuration: str | None = None

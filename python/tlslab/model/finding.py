@@ -8,6 +8,7 @@ from tlslab.model.answer import Answer
 from tlslab.model.estimate import Estimate
 from tlslab.model.figure import DataTable, Figure, TextBlock
 from tlslab.model.plan import Excluded
+from tlslab.model.proof import Proof
 from tlslab.model.record import Facts
 from tlslab.model.run import Environment
 
@@ -224,7 +225,7 @@ class Summary:
     `figures`, `tables` and `texts` are drawn as they are, in their order. `method` says in
     paragraphs how it was measured; empty for the kind `matrix`, whose method the report knows.
     `server_side` says where the server's processor time is from, and what energy was used, as names
-    and values. `answer` comes first in every report.
+    and values. `answer` comes first in every report. `proof` is the result of a proof.
     """
 
     experiment: ExperimentSummary
@@ -242,6 +243,7 @@ class Summary:
     schema: str = "tlslab.summary/3"
     server_side: Mapping[str, str] = field(default_factory=dict)
     answer: Answer | None = None
+    proof: Proof | None = None
 
     def cell(self, key: str) -> CellSummary:
         """The cell with this key. Raises KeyError when there is none."""

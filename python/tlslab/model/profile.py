@@ -9,7 +9,9 @@ class Profile:
 
     `key` is the certificate key that the server must serve (`ecdsa-p256`, `rsa-2048`, ...); the
     others are names of `model.names`. `dh_bits` is the size of the Diffie-Hellman parameters that
-    the server must use, `backend` the TLS library that the client must use.
+    the server must use, `backend` the TLS library that the client must use. `hello_retry`: the
+    client has no key share for the group at first. `resume` is how connections resume, where the
+    server decides on that and not the experiment.
     """
 
     tls: str | None = None
@@ -19,3 +21,5 @@ class Profile:
     signature_schemes: tuple[str, ...] = ()
     dh_bits: int | None = None
     backend: str | None = None
+    hello_retry: bool = False
+    resume: str | None = None

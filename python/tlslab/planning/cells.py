@@ -93,6 +93,7 @@ def make_deployment(experiment: Experiment, factors: Factors, server: str) -> De
         connector=factors.get("connector"),
         burn=factors.get("burn"),
         copy=factors.get("copy"),
+        configuration=factors.get("configuration"),
         resume=resumption(factors, experiment.workload.resume),
         document_bytes=_number(factors, "document_bytes"),
     )

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from tlslab.model.configuration import Configuration
 from tlslab.model.errors import CannotRunError
 from tlslab.targets.guard import bound
 from tlslab.targets.process import Processes
@@ -25,7 +26,8 @@ class Setting:
     `connector` as in `model.deployment`; `plain` asks for HTTP without TLS, for a server behind a
     front; `upstream` is the URL to which a front passes requests on; `obsolete` asks for protocols,
     suites and keys that nobody should use, `burn` plants a slowdown (`5%`): only the reference
-    server can do both.
+    server can do both. `configuration` takes the place of the lab's own TLS configuration:
+    certificate keys, groups, suites and resumption are then what it says.
     """
 
     folder: Path
@@ -46,6 +48,7 @@ class Setting:
     upstream: str | None = None
     obsolete: bool = False
     burn: str | None = None
+    configuration: Configuration | None = None
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from tlslab.targets.tomcat import Tomcat, find_tomcat
 
 # Factors of a deployment that not every server supports; `processors` works for all (taskset), and
 # so does `copy`, which is a name only.
-FACTORS = ("workers", "dh_bits", "jdk", "connector", "burn")
+FACTORS = ("workers", "dh_bits", "jdk", "connector", "burn", "configuration")
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,13 @@ _KINDS = (
     ),
     Kind("tomcat", _tomcat, Tomcat, Tomcat.remedy, _JAVA, plain=True, warm_up_ms=12_000),
     Kind(
-        "nginx", _configured(Nginx), Nginx, Nginx.remedy, _WORKERS_AND_DH, front=Nginx, plain=True
+        "nginx",
+        _configured(Nginx),
+        Nginx,
+        Nginx.remedy,
+        _WORKERS_AND_DH | {"configuration"},
+        front=Nginx,
+        plain=True,
     ),
     Kind("apache", _configured(Apache), Apache, Apache.remedy, _WORKERS_AND_DH, plain=True),
     Kind(
