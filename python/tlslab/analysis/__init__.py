@@ -7,7 +7,7 @@ trials and cells, `compare` has ratios paired by block, `published` sets a study
 ours, `overlay` lays two runs over each other, `history` finds changes over many.
 """
 
-from tlslab.analysis import benchmark, capacity, costs, matrix
+from tlslab.analysis import benchmark, capacity, costs, matrix, proof
 from tlslab.analysis.kinds import ANALYSTS, Analyst, summarise
 
-__all__ = ["ANALYSTS", "Analyst", "benchmark", "capacity", "costs", "matrix", "summarise"]
+__all__ = ["ANALYSTS", "Analyst", "benchmark", "capacity", "costs", "matrix", "proof", "summarise"]

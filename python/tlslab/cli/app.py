@@ -12,6 +12,7 @@ from tlslab.cli import (
     load,
     plan,
     probe,
+    prove,
     recommend,
     report,
     run,
@@ -35,6 +36,7 @@ app.command("run", context_settings=_HELP)(run.command)
 app.command("report", context_settings=_HELP)(report.command)
 app.command("compare", context_settings=_HELP)(compare.command)
 app.command("recommend", context_settings=_HELP)(recommend.command)
+app.command("prove", context_settings=_HELP)(prove.command)
 app.command("plan", context_settings=_HELP)(plan.command)
 app.command("history", context_settings=_HELP)(history.command)
 app.command("probe", context_settings=_HELP)(probe.command)

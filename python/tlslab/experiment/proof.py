@@ -81,7 +81,9 @@ class ProofFile(MatrixFile):
 
 
 def _settings(table: Table) -> ProofSettings:
-    table.only("server", "client", "margin", "may_lose", "apply", "revert", "configuration")
+    table.only(
+        "server", "client", "margin", "returning", "may_lose", "apply", "revert", "configuration"
+    )
 
     def text(key: str) -> str:
         return table.text(key) if key in table else ""
@@ -90,6 +92,7 @@ def _settings(table: Table) -> ProofSettings:
         server=text("server"),
         client=table.text("client"),
         margin=table.share("margin"),
+        returning=table.share("returning"),
         configurations=tuple(map(_configuration, table.tables("configuration"))),
         may_lose=_strings(table, "may_lose"),
         apply=text("apply"),
@@ -126,6 +129,7 @@ def _certificate(table: Table) -> ServedCertificate:
 def _written(settings: ProofSettings) -> Iterator[str]:
     yield from ("", "[proof]", f"client = {toml(settings.client)}")
     yield f"margin = {settings.margin}"
+    yield f"returning = {settings.returning}"
     for key in ("server", "apply", "revert"):
         if value := getattr(settings, key):
             yield f"{key} = {toml(value)}"

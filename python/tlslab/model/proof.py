@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tlslab.model.configuration import Configuration
+from tlslab.model.estimate import Estimate
 from tlslab.model.grading import Outcome
 from tlslab.model.offered import Offered
 from tlslab.model.record import Facts
@@ -12,9 +13,13 @@ from tlslab.model.record import Facts
 NEW = "new"
 RETURNING = "returning"
 
-Measure = Literal["new", "returning", "requests", "handshake"]
+# `connections`: a mix of new and returning clients', by the share of returning ones.
+Measure = Literal["connections", "new", "returning", "requests", "handshake"]
 Direction = Literal["gain", "loss", "equal", "open"]
 ProofVerdict = Literal["deploy", "no_difference", "do_not", "cannot_tell"]
+
+# The measures that the verdict goes by; the others are shown.
+DECIDING: tuple[Measure, ...] = ("connections", "requests")
 
 
 @dataclass(frozen=True)
@@ -22,14 +27,15 @@ class ProofSettings:
     """What a proof compares.
 
     `server` is the managed target or empty for a live server; `client` the known client whose
-    handshakes are measured; `margin` the largest difference that counts as none, as a share;
-    `may_lose` names known clients that may stay away. `apply` and `revert` are the commands that
+    handshakes are measured; `margin` the largest difference that counts as none and `returning`
+    how many connections are those of returning clients, both as shares; `may_lose` names known clients that may stay away. `apply` and `revert` are the commands that
     switch a live server; `configurations` has baseline and candidate of a managed one.
     """
 
     server: str
     client: str
     margin: float
+    returning: float
     configurations: tuple[Configuration, ...] = ()
     may_lose: tuple[str, ...] = ()
     apply: str = ""
@@ -45,29 +51,32 @@ class Found:
     """What a configuration was seen to do before the first trial.
 
     `offered` is all that it offers. `facts` are those of one verified connection of the client that
-    is measured, `resume` how that client resumes its sessions (None: it cannot).
+    is measured, `resume` how that client resumes its sessions (None: it cannot), `backend` the TLS
+    library that makes its connections here.
     """
 
     name: str
     offered: Offered
     facts: Facts
     resume: str | None
+    backend: str
 
 
 @dataclass(frozen=True)
 class ProofFigure:
-    """A ratio candidate / baseline, and what it says.
+    """A ratio of both configurations, and what it says.
 
-    `better` is the ratio as an improvement: how many times as good the candidate is. Its `low` and
-    `high` hold together with those of all other figures of the proof (95 % over the family);
-    `own_low` and `own_high` are the 95 % interval of this ratio alone. `decides`: the verdict looks
-    at it. `bound` says which side is a lower bound: then the ratio is one, too.
+    `before` and `after` are the values; `better` is how many times as good the candidate is: above
+    1 for a higher rate and for a lower cost. Its `low` and `high` hold together with those of all
+    other ratios of the proof (95 % over the family); `own_low` and `own_high` are the 95 % interval
+    of this ratio alone. `decides`: the verdict goes by it. `why_open` says why it establishes
+    nothing.
     """
 
     measure: Measure
     estimate: str
-    baseline: str
-    candidate: str
+    before: Estimate
+    after: Estimate
     better: float
     low: float | None
     high: float | None

@@ -75,9 +75,7 @@ def dumped(text: str) -> dict[str, str]:
     return {name: "\n".join(content) for name, content in files.items()}
 
 
-def _included(
-    directives: tuple[Directive, ...], load: Loader, depth: int
-) -> Iterator[Directive]:
+def _included(directives: tuple[Directive, ...], load: Loader, depth: int) -> Iterator[Directive]:
     for each in directives:
         if each.block is not None:
             block = tuple(_included(each.block, load, depth))

@@ -42,6 +42,9 @@ _COMMANDS = frozenset(
     }
 )
 
+# Read, but no part of TLS.
+_READ = ("listen", "http2", "server_name")
+
 _CERTIFICATES = ("ssl_certificate", "ssl_certificate_key")
 
 # All that stands in values of TLS settings; nothing that ends a word or a directive.
@@ -125,7 +128,8 @@ def _part(outer: Sequence[Directive], inner: Sequence[Directive]) -> NginxTls:
         for each in level:
             if each.name not in (*_SINGLE, *_REPEATED) or not _known(each):
                 # What is around a server is nginx's whole set-up: naming it would bury the rest.
-                if level is inner or each.name.startswith("ssl_"):
+                named = level is inner and each.name not in _READ
+                if named or each.name.startswith("ssl_"):
                     ignored.append(_place(each))
                 continue
             earlier = own.get(each.name, []) if each.name in _REPEATED else []
@@ -133,18 +137,11 @@ def _part(outer: Sequence[Directive], inner: Sequence[Directive]) -> NginxTls:
         # A directive of the server replaces all of that name around it.
         taken |= own
     settings = tuple(
-        each
-        for name, found in taken.items()
-        for each in found
-        if name not in _CERTIFICATES
+        each for name, found in taken.items() for each in found if name not in _CERTIFICATES
     )
-    certificates, keys = (
-        [each.args[0] for each in taken.get(name, ())] for name in _CERTIFICATES
-    )
+    certificates, keys = ([each.args[0] for each in taken.get(name, ())] for name in _CERTIFICATES)
     return NginxTls(
-        names=tuple(
-            name for each in inner if each.name == "server_name" for name in each.args
-        ),
+        names=tuple(name for each in inner if each.name == "server_name" for name in each.args),
         settings=settings,
         pairs=tuple(_paired(certificates, keys)),
         http2=any(_http2(each) for each in (*outer, *inner)),
