@@ -79,6 +79,8 @@ class Lines:
                 self._clock.done += 1
                 place = f"[{self._clock.done}/{self._clock.total}]"
                 yield f"{place} {trial.cell}: {outcome(trial)}; {self._clock.left()} left"
+            case events.Switched():
+                yield switched(event)
             case events.StepsStarted():
                 yield from steps_opening(event)
             case events.StepEnded(trial, left):
@@ -109,6 +111,8 @@ class Live:
                 self._end(trial)
             case events.Skipped(trials, reason) if trials:
                 self._skip(trials, reason)
+            case events.Switched():
+                self._say(switched(event))
             case events.StepsStarted(left=left):
                 self._begin_steps(event, left)
             case events.StepStarted(cell, step, left):
@@ -177,6 +181,11 @@ def opening(event: events.RunStarted, clock: _Clock) -> Iterator[str]:
         yield f"{counted(event.done, 'trial')} done before"
     for reason, count in by_reason(plan.excluded):
         yield f"left out: {counted(count, 'cell')}: {reason}"
+
+
+def switched(event: events.Switched) -> str:
+    """Which configuration a live server has now, and by which command."""
+    return f"the server has the {event.configuration} now: {event.command}"
 
 
 def speed(pace: events.Pace) -> str:

@@ -2,6 +2,8 @@
 
 import json
 import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -14,13 +16,24 @@ from tlslab.cli import dry
 from tlslab.cli.allow import read_allow_file
 from tlslab.cli.console import conclude, err, say, show
 from tlslab.cli.ending import EXIT_INTERRUPTED
-from tlslab.cli.options import AsJson, Version, as_seconds, as_share
+from tlslab.cli.options import (
+    Allow,
+    AsJson,
+    Authorities,
+    Insecure,
+    Status,
+    Version,
+    as_seconds,
+    as_share,
+    as_url,
+)
 from tlslab.cli.parts import provide
 from tlslab.cli.progress import watch
-from tlslab.cli.run import Budget, Dry, Out, Seed, Yes
+from tlslab.cli.run import Budget, Dry, Out, Seed, ServerMetrics, Yes
 from tlslab.experiment import file_kind
 from tlslab.experiment.proof import proof_experiment
 from tlslab.experiment.short import asked_for, shortened
+from tlslab.experiment.workload import required_status
 from tlslab.lab.proof.candidate import candidate_of, with_key
 from tlslab.lab.proof.discover import CLIENT, client_named
 from tlslab.lab.proof.reading import (
@@ -29,6 +42,7 @@ from tlslab.lab.proof.reading import (
     read_configuration,
     with_default_certificate,
 )
+from tlslab.lab.proof.switch import command_of
 from tlslab.lab.run import Request, Result, execute
 from tlslab.model.configuration import BASELINE, Configuration
 from tlslab.model.errors import UsageError
@@ -52,15 +66,17 @@ class Server(StrEnum):
 
 
 def command(
-    server: Annotated[Server, typer.Option("--for", help="Whose configuration it is.")],
+    server: Annotated[
+        Server | None, typer.Option("--for", help="Whose configuration files they are.")
+    ] = None,
     baseline: Annotated[
-        Path,
+        Path | None,
         typer.Option(
             metavar="FILE",
             help="The present configuration: a file with ssl_* directives, a server block, or what "
             "nginx -T shows. Only its TLS is taken.",
         ),
-    ],
+    ] = None,
     candidate: Annotated[
         Path | None,
         typer.Option(
@@ -86,28 +102,49 @@ def command(
         typer.Option(
             "--keep-certificate",
             help="The default candidate keeps the certificates; otherwise it has one with an ECDSA "
-            "P-256 key beside them.",
+            "P-256 key beside an RSA one.",
         ),
     ] = False,
+    policy: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Only these policies choose the candidate; repeatable."),
+    ] = None,
+    url: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="A live server instead of files, with both commands."),
+    ] = None,
+    apply_: Annotated[
+        str | None,
+        typer.Option("--apply", metavar="COMMAND", help="Gives the live server the candidate."),
+    ] = None,
+    revert: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COMMAND",
+            help="Gives it its present configuration back. Run in any case, also after kill -9; "
+            "may be run twice.",
+        ),
+    ] = None,
+    allow: Allow = None,
+    ca: Authorities = None,
+    insecure: Insecure = False,
+    server_metrics: ServerMetrics = None,
+    expect_status: Status = None,
     client: Annotated[
         str, typer.Option(metavar="NAME", help="The known client whose connections are measured.")
     ] = CLIENT,
-    margin: Annotated[
-        str, typer.Option(metavar="PERCENT", help="The largest difference that counts as none.")
-    ] = "5%",
     returning: Annotated[
         str,
         typer.Option(
             metavar="PERCENT", help="How many connections are those of clients that return."
         ),
     ] = "50%",
+    margin: Annotated[
+        str, typer.Option(metavar="PERCENT", help="The largest difference that counts as none.")
+    ] = "5%",
     may_lose: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME", help="A known client that may stay away; repeatable."),
-    ] = None,
-    policy: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME", help="Only these policies choose the candidate; repeatable."),
     ] = None,
     quick: Annotated[
         bool, typer.Option("--quick", help="Short measurements: large differences in a minute.")
@@ -129,31 +166,29 @@ def command(
     Full and resumed handshakes and requests, what changes for known clients, and a verdict. Ends
     with 0 for "deploy" and "no difference", 1 for "do not", 4 where the run cannot tell.
     """
-    keys = tuple(key or ())
-    check_keys(keys)
-    how = Reading("--baseline", server_name, keys)
-    before = with_default_certificate(read_configuration(baseline, BASELINE, how), how)
-    policies = policies_named(policy or ())
-    after = candidate_of(candidate, before, policies, Reading("--candidate", server_name))
-    if candidate is None and not keep_certificate:
-        after = with_key(after, before)
+    files = Files(server, baseline, candidate, server_name, tuple(key or ()), keep_certificate)
     settings = ProofSettings(
-        server=server.value,
+        server=_target(url, files),
         client=client_named(client).name,
         margin=as_share(margin, "--margin"),
         returning=as_share(returning, "--returning"),
-        configurations=(before, after),
+        configurations=() if url else _configurations(files, policy or ()),
         may_lose=tuple(client_named(name).name for name in may_lose or ()),
+        apply=_command(apply_, "--apply", url),
+        revert=_command(revert, "--revert", url),
     )
-    experiment = _experiment(settings, quick, blocks, budget)
     request = Request(
-        experiment=experiment,
-        targets=(server.value,),
+        experiment=_experiment(settings, quick, blocks, budget, expect_status),
+        targets=(settings.server,),
         command=("tlslab", *sys.argv[1:]),
         out=out_dir,
-        allow=read_allow_file(),
+        allow=(*(allow or ()), *read_allow_file()),
         seed=seed,
+        authority=ca,
+        insecure=insecure,
+        server_metrics=server_metrics,
     )
+    request.trust()
     if not as_json:
         for each in settings.configurations:
             _announce(each)
@@ -166,11 +201,76 @@ def command(
         typer.echo(json.dumps(to_json(result.summary), allow_nan=False))
     else:
         show(report.render_text(result.summary))
-    raise typer.Exit(_conclude(result))
+    raise typer.Exit(_conclude(result, as_json))
+
+
+@dataclass(frozen=True)
+class Files:
+    """The options that name configuration files, and say how they are read."""
+
+    server: Server | None
+    baseline: Path | None
+    candidate: Path | None
+    server_name: str | None
+    keys: tuple[str, ...]
+    keep_certificate: bool
+
+    @property
+    def given(self) -> bool:
+        """Whether there are any."""
+        return self != Files(None, None, None, None, (), False)
+
+
+def _target(url: str | None, files: Files) -> str:
+    """The managed target, or the live server's URL. Raises UsageError."""
+    if url is None:
+        if files.server is None or files.baseline is None:
+            raise UsageError(
+                "what is the present configuration?",
+                "give --for nginx --baseline FILE, or a live server: "
+                "--url URL --apply COMMAND --revert COMMAND",
+            )
+        return files.server.value
+    if files.given:
+        raise UsageError(
+            "--url is a live server, whose configurations the two commands make",
+            "leave out --for, --baseline, --candidate, --server-name, --key, --keep-certificate",
+        )
+    target = as_url(url)
+    if "://" not in target:
+        raise UsageError(f"--url {url}: not a URL", "write it like https://HOST[:PORT]/PATH")
+    return target
+
+
+def _command(text: str | None, option: str, url: str | None) -> str:
+    """A command for a live server, as it was written. Raises UsageError."""
+    if url is None and text is not None:
+        raise UsageError(f"{option} goes with a live server", "give its --url as well")
+    if url is not None:
+        command_of(text or "", option)
+    return text or ""
+
+
+def _configurations(files: Files, policy: Sequence[str]) -> tuple[Configuration, Configuration]:
+    """Baseline and candidate, from the files. Raises UsageError."""
+    assert files.baseline is not None
+    check_keys(files.keys)
+    how = Reading("--baseline", files.server_name, files.keys)
+    before = with_default_certificate(read_configuration(files.baseline, BASELINE, how), how)
+    policies = policies_named(policy)
+    given = files.candidate
+    after = candidate_of(given, before, policies, Reading("--candidate", files.server_name))
+    if given is None and not files.keep_certificate:
+        after = with_key(after, before)
+    return before, after
 
 
 def _experiment(
-    settings: ProofSettings, quick: bool, blocks: int | None, budget: str | None
+    settings: ProofSettings,
+    quick: bool,
+    blocks: int | None,
+    budget: str | None,
+    expect_status: str | None,
 ) -> Experiment:
     experiment = proof_experiment(settings, quick)
     kind = file_kind(experiment)
@@ -181,6 +281,10 @@ def _experiment(
     if budget is not None:
         budget_s = as_seconds(budget, "--budget")
         experiment = kind.with_stopping(experiment, None, budget_s)
+    if expect_status is not None:
+        status = required_status(expect_status)
+        workload = replace(experiment.workload, expect_status=status)
+        experiment = replace(experiment, workload=workload)
     return shortened(experiment) if asked_for() else experiment
 
 
@@ -196,10 +300,11 @@ def _announce(found: Configuration) -> None:
         say(f"  not taken: {', '.join(found.ignored)}")
 
 
-def _conclude(result: Result) -> int:
+def _conclude(result: Result, as_json: bool) -> int:
     """Says where the results are and what the verdict is; the exit code."""
-    for warning in report.warning_lines(result.summary):
-        say(f"warning: {warning}")
+    if as_json:
+        for warning in report.warning_lines(result.summary):
+            say(f"warning: {warning}")
     err.print(f"report: {result.folder / 'report.html'}", soft_wrap=True, markup=False)
     if result.interrupted:
         say(f"the rest: {report.resume_command(result.folder)}")

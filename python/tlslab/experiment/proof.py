@@ -55,7 +55,7 @@ def proof_experiment(settings: ProofSettings, quick: bool = False) -> Experiment
         workload=QUICK if quick else WORKLOAD,
         blocks=QUICK_BLOCKS if quick else BLOCKS,
         settings=settings,
-        stopping=Stopping(until=settings.margin, answer="ranking", pilot=0),
+        stopping=None if quick else Stopping(settings.margin, answer="ranking", pilot=0),
     )
 
 

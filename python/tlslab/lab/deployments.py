@@ -35,7 +35,8 @@ class Prepared:
     """A deployment ready to be started; `failure` says why it is not, with the server's words.
 
     `start` is None for a server that the lab did not start; `side` is then where its processor time
-    is read. `unavailable` are the levels that it
+    is read, and `switch`, if there is one, brings that server to the deployment's configuration.
+    `unavailable` are the levels that it
     lacks, with reasons; `bar` is a reason that holds for all its cells.
     """
 
@@ -46,6 +47,7 @@ class Prepared:
     bar: str | None = None
     failure: str = ""
     side: Side | None = None
+    switch: Callable[[], None] | None = None
 
     def refuse(self, cell: Cell) -> str | None:
         """Why the server has not got what a cell needs; None when it has."""

@@ -34,6 +34,14 @@ class Warned:
 
 
 @dataclass(frozen=True)
+class Switched:
+    """A command has brought a live server to a configuration."""
+
+    configuration: str
+    command: str
+
+
+@dataclass(frozen=True)
 class BlockStarted:
     """A fresh server was started for a block, counted from 0."""
 
@@ -139,6 +147,7 @@ class StepEnded:
 Event = (
     RunStarted
     | Warned
+    | Switched
     | BlockStarted
     | TrialStarted
     | Rate

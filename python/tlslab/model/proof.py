@@ -26,10 +26,11 @@ DECIDING: tuple[Measure, ...] = ("connections", "requests")
 class ProofSettings:
     """What a proof compares.
 
-    `server` is the managed target or empty for a live server; `client` the known client whose
-    handshakes are measured; `margin` the largest difference that counts as none and `returning`
-    how many connections are those of returning clients, both as shares; `may_lose` names known clients that may stay away. `apply` and `revert` are the commands that
-    switch a live server; `configurations` has baseline and candidate of a managed one.
+    `server` is the managed target, or the URL of a live server; `client` the known client whose
+    connections are measured. `margin` is the largest difference that counts as none, `returning`
+    how many connections are those of returning clients, both as shares. `configurations` has
+    baseline and candidate of a managed server; `apply` and `revert` are the commands that switch a
+    live one. `may_lose` names known clients that may stay away.
     """
 
     server: str
@@ -87,6 +88,11 @@ class ProofFigure:
     direction: Direction
     decides: bool
     why_open: str = ""
+
+    @property
+    def may_decide(self) -> bool:
+        """Whether a loss speaks against the candidate: the parts of the mix are weighed in it."""
+        return self.decides or self.measure == "handshake"
 
 
 @dataclass(frozen=True)

@@ -66,13 +66,15 @@ def decided_words(proof: Proof) -> str:
         most = difference(proof.settings.margin)
         names = joined([MEASURES[each.measure] for each in deciding])
         return f"{verdict}: more than {most} is excluded for {names}."
-    losses = [each for each in proof.figures if each.direction == "loss"]
     gains = [each for each in deciding if each.direction == "gain"]
-    shown = losses if proof.verdict == "do_not" and losses else gains
-    if proof.verdict == "do_not" and not losses:
+    if proof.verdict == "do_not":
+        losses = [each for each in proof.figures if each.direction == "loss" and each.may_decide]
+        parts = [*proof.reasons, *([f"it has {_listed(losses)}"] if losses else [])]
         gained = f" It has {_listed(gains)}." if gains else ""
-        return f"{verdict}: {joined(list(proof.reasons))}.{gained}"
-    return f"{verdict}: it has {_listed(shown)}."
+        return f"{verdict}: {joined(parts)}.{gained}"
+    worse = [each for each in proof.figures if each.direction == "loss"]
+    but = f"; but {_listed(worse[-1:])}" if worse else ""
+    return f"{verdict}: it has {_listed(gains)}{but}."
 
 
 def _listed(figures: Sequence[ProofFigure]) -> str:
@@ -95,5 +97,5 @@ def clients_words(proof: Proof) -> str:
 
 def _few(names: Sequence[str], most: int = 4) -> str:
     more = len(names) - most
-    shown = ", ".join(names[:most])
+    shown = "; ".join(names[:most])
     return shown if more <= 0 else f"{shown} and {more} others"

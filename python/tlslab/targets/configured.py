@@ -105,7 +105,7 @@ class ConfiguredServer(ABC):
         return lacking
 
     def _certify(self) -> list[CertificateFiles]:
-        """The certificates to serve: the lab's own, or the user's where a configuration has them."""
+        """The certificates to serve: the lab's own, or the user's that a configuration has."""
         given = self._setting.configuration
         if given is None:
             return [self._authority.issue(key) for key in self._setting.keys]

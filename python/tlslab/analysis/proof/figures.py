@@ -180,7 +180,7 @@ def direction_of(found: ProofFigure, margin: float) -> Direction:
 def verdict_of(figures: Sequence[ProofFigure]) -> ProofVerdict:
     """The verdict by the measurements alone."""
     deciding = [each for each in figures if each.decides]
-    if any(each.direction == "loss" for each in figures if _may_lose(each)):
+    if any(each.direction == "loss" for each in figures if each.may_decide):
         return "do_not"
     if {each.measure for each in deciding} < {e.measure for e in figures} & set(DECIDING):
         return "cannot_tell"
@@ -189,11 +189,6 @@ def verdict_of(figures: Sequence[ProofFigure]) -> ProofVerdict:
     if any(each.direction == "gain" for each in deciding):
         return "deploy"
     return "cannot_tell"
-
-
-def _may_lose(found: ProofFigure) -> bool:
-    """Whether a loss speaks against the candidate: the parts of the mix are weighed in it."""
-    return found.decides or found.measure == "handshake"
 
 
 def still_open(contents: RunContents, stopping: Stopping, block: int) -> frozenset[str]:

@@ -60,11 +60,11 @@ def discover(engine: GeneratorPool, aim: Aim, name: str, client: Client, http: s
     return Found(name, offered, seen.facts, _resumes(engine, aim, profile, http), backend)
 
 
-def profile_of(found: Found, clients: str) -> Profile | None:
-    """What a cell forces; None for returning clients where no session is resumed."""
+def profile_of(found: Found) -> Profile:
+    """What every connection of new clients has to be."""
     facts = found.facts
     group = None if facts.group is None or find_group(facts.group) is None else facts.group
-    profile = Profile(
+    return Profile(
         tls=facts.tls,
         suites=(facts.suite,),
         groups=() if group is None else (group,),
@@ -73,9 +73,14 @@ def profile_of(found: Found, clients: str) -> Profile | None:
         # The other one is the engine's choice, which knows a leaner client beside it.
         backend="openssl" if found.backend == "openssl" else None,
     )
+
+
+def _profile(found: Found, clients: str) -> Profile | None:
+    """What a cell forces; None for returning clients where no session is resumed."""
+    profile = profile_of(found)
     if clients != RETURNING:
         return profile
-    # Who resumes has met the server: a client remembers no group, but the engine resumes without.
+    # The engine asks for no HelloRetryRequest of a connection that resumes.
     resuming = replace(profile, hello_retry=False, resume=found.resume)
     return None if found.resume is None else resuming
 
@@ -85,7 +90,7 @@ def with_profiles(cells: Iterable[Cell], found: Sequence[Found]) -> tuple[Cell, 
     by = {each.name: each for each in found}
     kept = []
     for cell in cells:
-        profile = profile_of(by[cell.factors["configuration"]], cell.factors["clients"])
+        profile = _profile(by[cell.factors["configuration"]], cell.factors["clients"])
         if profile is not None:
             kept.append(replace(cell, profile=profile))
     return tuple(kept)
@@ -105,8 +110,13 @@ def _probe_spec(aim: Aim) -> dict[str, Any]:
 
 def _offer(offered: Offered, client: Client, outcome: Outcome) -> Profile:
     """What the client offers in the version that is taken, of what the server accepts."""
-    version = str(outcome.version)
+    assert outcome.version is not None
+    assert outcome.suite is not None
+    version = outcome.version
     suites = _common(offered.suites_of(version).accepted, client.suites)
+    if version == "1.2":
+        # A group can be forced with suites alone that have one.
+        suites = [name for name in suites if ("_ECDHE_" in name) == ("_ECDHE_" in outcome.suite)]
     schemes = _common(offered.schemes_of(version).accepted, client.schemes or ())
     group = find_group(outcome.group or "")
     return Profile(

@@ -14,6 +14,7 @@ from tlslab.lab.matrix.ending import SettledOrOver
 from tlslab.lab.matrix.run import least_seconds, most_connections, trial_seconds
 from tlslab.lab.private import private_folder
 from tlslab.lab.proof.discover import client_named, discover, with_profiles
+from tlslab.lab.proof.live import Live, serving, settings_of
 from tlslab.lab.request import Request, Result
 from tlslab.lab.results import summarise
 from tlslab.lab.server_run import open_run, preflight
@@ -23,7 +24,7 @@ from tlslab.model.configuration import BASELINE, CANDIDATE
 from tlslab.model.errors import CannotRunError
 from tlslab.model.experiment import Experiment
 from tlslab.model.plan import Cell, Plan, PlannedTrial
-from tlslab.model.proof import NEW, Found, ProofSettings
+from tlslab.model.proof import NEW, Found
 from tlslab.model.record import RunKind, Trial
 from tlslab.model.run import RunContents
 from tlslab.store import RunFolder
@@ -32,31 +33,49 @@ from tlslab.store import RunFolder
 def run_proof(request: Request, observer: events.Observer) -> Result:
     """Runs a proof, or what is missing of one.
 
-    Ends early, with the results so far, on KeyboardInterrupt. Raises UsageError, CannotRunError.
+    Ends early, with the results so far, on KeyboardInterrupt. A live server is reverted whatever
+    happens. Raises UsageError, CannotRunError.
     """
     warnings = preflight(request, most_connections(request.experiment), observer)
     engine = local_pool()
     with private_folder() as private:
         servers = prepare(request, engine, private)
-        found = _found(request, engine, servers)
-        folder, plan = open_run(
-            request, servers, engine, warnings, observer, lambda plan: amended(plan, found), found
+        if not request.external:
+            return _carry_out(request, observer, servers, engine, warnings, lambda found: None)
+        live = Live(engine, request, observer)
+        try:
+            servers = live.switched(servers)
+            return _carry_out(request, observer, servers, engine, warnings, live.known)
+        finally:
+            live.switch.revert()
+
+
+def _carry_out(
+    request: Request,
+    observer: events.Observer,
+    servers: Servers,
+    engine: GeneratorPool,
+    warnings: Sequence[str],
+    known: Callable[[Found], None],
+) -> Result:
+    found = _found(request, engine, servers, known)
+    folder, plan = open_run(
+        request, servers, engine, warnings, observer, lambda plan: amended(plan, found), found
+    )
+    experiment = servers.experiment
+    observer(
+        events.RunStarted(
+            plan=plan,
+            target=servers.target.name,
+            folder=folder.path,
+            done=len(folder.trials()),
+            seconds_per_trial=trial_seconds(experiment.workload),
+            at_least=least_seconds(experiment, plan),
         )
-        experiment = servers.experiment
-        seconds = trial_seconds(experiment.workload)
-        observer(
-            events.RunStarted(
-                plan=plan,
-                target=servers.target.name,
-                folder=folder.path,
-                done=len(folder.trials()),
-                seconds_per_trial=seconds,
-                at_least=least_seconds(experiment, plan),
-            )
-        )
-        ending = ending_of(experiment, plan, folder)
-        benches = Benches(engine, servers)
-        early = interrupted(BlocksAgenda(plan, benches, observer, run_cell, ending), folder)
+    )
+    ending = ending_of(experiment, plan, folder)
+    agenda = BlocksAgenda(plan, Benches(engine, servers), observer, run_cell, ending)
+    early = interrupted(agenda, folder)
     return Result(folder.path, summarise(folder), early)
 
 
@@ -91,21 +110,18 @@ def ending_of(experiment: Experiment, plan: Plan, folder: RunFolder) -> SettledO
     return SettledOrOver(experiment.stopping, plan, contents, still_open=still_open)
 
 
-def _found(request: Request, engine: GeneratorPool, servers: Servers) -> tuple[Found, ...]:
-    """What each configuration does, on a server of its own that is started for it."""
-    settings = request.experiment.settings
-    assert isinstance(settings, ProofSettings)
-    client = client_named(settings.client)
+def _found(
+    request: Request, engine: GeneratorPool, servers: Servers, known: Callable[[Found], None]
+) -> tuple[Found, ...]:
+    """What each configuration does, on a server of its own or on the live one."""
+    client = client_named(settings_of(request).client)
     http = request.experiment.workload.http
     found = {}
     for deployment, prepared in servers.prepared.items():
         name = str(deployment.configuration)
-        if prepared.failure or prepared.bar or prepared.start is None:
+        if prepared.failure or prepared.bar:
             raise CannotRunError(f"the {name}: {prepared.failure or prepared.bar}")
-        running = prepared.start()
-        try:
-            aim = replace(prepared.aim, url=running.url)
+        with serving(prepared) as aim:
             found[name] = discover(engine, aim, name, client, http)
-        finally:
-            running.stop()
+        known(found[name])
     return tuple(found[name] for name in (BASELINE, CANDIDATE))
