@@ -34,7 +34,7 @@ def proved(summary: Summary) -> Summary:
     changes = tuple(_changes(before, after, day, proof.settings.may_lose))
     gradings = judge(before, day), judge(after, day)
     proof = replace(proof, clients=changes, policies=_policies(*gradings))
-    reasons = tuple([*_lost(changes), *_forbidden(*gradings)])
+    reasons = (*_lost(changes), *_forbidden(*gradings))
     if reasons:
         proof = replace(proof, verdict="do_not", reasons=reasons)
     return replace(

@@ -34,7 +34,7 @@ from tlslab.experiment import file_kind
 from tlslab.experiment.proof import proof_experiment
 from tlslab.experiment.short import asked_for, shortened
 from tlslab.experiment.workload import required_status
-from tlslab.lab.proof.candidate import candidate_of, with_key
+from tlslab.lab.candidate import candidate_of, with_key
 from tlslab.lab.proof.discover import CLIENT, client_named
 from tlslab.lab.proof.reading import (
     Reading,

@@ -8,7 +8,6 @@ from tlslab.experiment import file_kind, with_levels
 from tlslab.experiment.workload import required_status
 from tlslab.model.errors import UsageError
 from tlslab.model.experiment import Experiment
-from tlslab.model.proof import ProofSettings
 from tlslab.targets import find_kind
 from tlslab.targets.jdk import expand
 
@@ -102,7 +101,7 @@ def with_targets(
     Without any, those of the experiment, or the reference server. Raises UsageError.
     """
     if not targets:
-        own = experiment.settings.server if isinstance(experiment.settings, ProofSettings) else None
+        own = file_kind(experiment).server(experiment)
         return experiment, experiment.levels("server") or (own or DEFAULT_TARGET,)
     if any("://" in target for target in targets):
         if len(targets) > 1 or experiment.levels("server"):

@@ -12,7 +12,7 @@ from tlslab.experiment.workload import read_workload, write_workload
 from tlslab.experiment.writing import toml
 from tlslab.model.configuration import BASELINE, CANDIDATE, Configuration, ServedCertificate
 from tlslab.model.experiment import PROOF, Experiment, Factor
-from tlslab.model.proof import NEW, RETURNING, ProofSettings
+from tlslab.model.proof import NEW, RETURNING, ProofSettings, settings_of
 from tlslab.model.stopping import Stopping
 from tlslab.model.workload import KeepAlive, Window, Workload
 from tlslab.toml_table import Table
@@ -66,6 +66,10 @@ class ProofFile(MatrixFile):
     rules = PROOF_RULES
     always_vary = ("configuration", "clients")
 
+    def server(self, experiment: Experiment) -> str | None:
+        """The server that has both configurations."""
+        return settings_of(experiment).server
+
     def read(self, root: Table, changes: Table) -> Mapping[str, Any]:
         """The workload, when the run ends, and the configurations."""
         return {
@@ -77,7 +81,7 @@ class ProofFile(MatrixFile):
     def write(self, experiment: Experiment) -> list[str]:
         """The tables [workload], [stopping] and [proof]."""
         lines = write_workload(experiment.workload) + write_stopping(experiment.stopping)
-        return [*lines, *_written(experiment.settings)]
+        return [*lines, *_written(settings_of(experiment))]
 
 
 def _settings(table: Table) -> ProofSettings:

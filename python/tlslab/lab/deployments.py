@@ -16,7 +16,7 @@ from tlslab.model.errors import CannotRunError, UsageError
 from tlslab.model.experiment import Experiment
 from tlslab.model.names import CERTIFICATE_KEYS, OBSOLETE_KEYS
 from tlslab.model.plan import Cell
-from tlslab.model.proof import ProofSettings
+from tlslab.model.proof import settings_of
 from tlslab.model.run import Deployed, TargetInfo
 from tlslab.model.wording import counted
 from tlslab.planning import make_cells, refuse_levels
@@ -273,9 +273,9 @@ def _setting(
 
 def _configuration(experiment: Experiment, deployment: Deployment) -> Configuration | None:
     """The TLS configuration of a proof that a deployment is to have."""
-    if deployment.configuration is None or not isinstance(experiment.settings, ProofSettings):
+    if deployment.configuration is None:
         return None
-    return experiment.settings.configuration(deployment.configuration)
+    return settings_of(experiment).configuration(deployment.configuration)
 
 
 def _levels(cells: Sequence[Cell], factor: str, experiment: Experiment) -> tuple[str, ...]:

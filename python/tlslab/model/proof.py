@@ -5,6 +5,7 @@ from typing import Literal
 
 from tlslab.model.configuration import Configuration
 from tlslab.model.estimate import Estimate
+from tlslab.model.experiment import Experiment
 from tlslab.model.grading import Outcome
 from tlslab.model.offered import Offered
 from tlslab.model.record import Facts
@@ -45,6 +46,12 @@ class ProofSettings:
     def configuration(self, name: str) -> Configuration | None:
         """The configuration of that name; None for a live server."""
         return next((each for each in self.configurations if each.name == name), None)
+
+
+def settings_of(experiment: Experiment) -> ProofSettings:
+    """What an experiment of the kind `proof` compares."""
+    assert isinstance(experiment.settings, ProofSettings)
+    return experiment.settings
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,6 @@ from tlslab.analysis.proof.sides import (
     Sides,
     has_one_client,
     measured_cells,
-    settings_of,
     sides_of,
 )
 from tlslab.analysis.stats.estimate import CONFIDENCE, Array, estimate, family_interval
@@ -35,6 +34,7 @@ from tlslab.model.proof import (
     Measure,
     ProofFigure,
     ProofVerdict,
+    settings_of,
 )
 from tlslab.model.run import RunContents
 from tlslab.model.stopping import Stopping
@@ -63,7 +63,7 @@ class _Ratio:
 
 def figures_of(contents: RunContents, cells: Sequence[Measured]) -> tuple[ProofFigure, ...]:
     """All ratios of a run."""
-    settings = settings_of(contents)
+    settings = settings_of(contents.experiment)
     sides = sides_of(cells, settings.returning)
     return figures(sides, settings.margin, has_one_client(contents))
 
@@ -85,7 +85,7 @@ def figures(
         only: Direction = "loss" if new.usable else "open"
         why = "" if one_client else _TWO_CLIENTS
         ratios.append(_Ratio("handshake", HANDSHAKE, new, logs, False, why, only))
-    known = sum(len(ratio.logs) > 1 for ratio in ratios)
+    known = sum(len(ratio.logs) > 1 and not ratio.why_open for ratio in ratios)
     return tuple(_judged(ratio, max(1, known), margin) for ratio in ratios)
 
 
@@ -204,7 +204,7 @@ def still_open(contents: RunContents, stopping: Stopping, block: int) -> frozens
     verdict = verdict_of(found)
     if verdict in ("do_not", "no_difference"):
         return frozenset()
-    margin = settings_of(contents).margin
+    margin = settings_of(contents.experiment).margin
     deciding = [each for each in found if each.decides]
     settled = deciding and all(_settled(each, margin, verdict == "deploy") for each in deciding)
     return frozenset() if settled else everything

@@ -10,7 +10,7 @@ from tlslab.analysis.stats.estimate import Array
 from tlslab.analysis.stats.latency import times
 from tlslab.model.configuration import BASELINE, CANDIDATE
 from tlslab.model.finding import CellVerdict
-from tlslab.model.proof import NEW, RETURNING, Measure, ProofSettings
+from tlslab.model.proof import NEW, RETURNING, Measure
 from tlslab.model.record import Trial
 from tlslab.model.run import RunContents
 
@@ -60,13 +60,6 @@ class Sides:
 def has_one_client(contents: RunContents) -> bool:
     """Whether one TLS library made the connections of both configurations."""
     return len({each.backend for each in contents.environment.found}) < 2
-
-
-def settings_of(contents: RunContents) -> ProofSettings:
-    """What a run of this kind was asked."""
-    settings = contents.experiment.settings
-    assert isinstance(settings, ProofSettings)
-    return settings
 
 
 def measured_cells(contents: RunContents) -> list[Measured]:

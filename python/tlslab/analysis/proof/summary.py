@@ -11,14 +11,14 @@ from tlslab.analysis.kinds import ANALYSTS
 from tlslab.analysis.measures import UNITS
 from tlslab.analysis.proof.answer import answer
 from tlslab.analysis.proof.figures import figures_of, verdict_of
-from tlslab.analysis.proof.sides import HANDSHAKE, measured_cells, settings_of
+from tlslab.analysis.proof.sides import HANDSHAKE, measured_cells
 from tlslab.analysis.proof.tables import chart, configurations, excluded_clients, table
 from tlslab.analysis.server_side import server_side_facts
 from tlslab.analysis.stats.estimate import estimate
 from tlslab.analysis.stats.latency import quantiles, times
 from tlslab.model.experiment import PROOF
 from tlslab.model.finding import CellSummary, Finding, Summary
-from tlslab.model.proof import Proof, ProofSettings
+from tlslab.model.proof import Proof, ProofSettings, settings_of
 from tlslab.model.record import Trial
 from tlslab.model.run import RunContents
 from tlslab.model.wording import counted, percent
@@ -27,7 +27,7 @@ from tlslab.model.wording import counted, percent
 @ANALYSTS.registers(PROOF)
 def summarise(contents: RunContents) -> Summary:
     """All that the measurements say; what changes for clients is the advice's. Pure."""
-    settings = settings_of(contents)
+    settings = settings_of(contents.experiment)
     trials = {each.cell.key: each.usable for each in judged_cells(contents)}
     cells = [_estimated(cell, trials[cell.summary.key]) for cell in measured_cells(contents)]
     found = figures_of(contents, cells)

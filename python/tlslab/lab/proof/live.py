@@ -14,14 +14,14 @@ from tlslab.lab.request import Request
 from tlslab.lab.specs import Aim, preflight_spec
 from tlslab.model.errors import EngineError, UsageError
 from tlslab.model.profile import Profile
-from tlslab.model.proof import Found, ProofSettings
+from tlslab.model.proof import Found, settings_of
 
 
 class Live:
     """A server that two commands switch."""
 
     def __init__(self, engine: GeneratorPool, request: Request, observer: events.Observer) -> None:
-        settings = settings_of(request)
+        settings = settings_of(request.experiment)
         if not settings.apply or not settings.revert:
             raise UsageError(
                 "a live server needs both commands", "give --apply COMMAND and --revert COMMAND"
@@ -76,10 +76,3 @@ def serving(prepared: Prepared) -> Iterator[Aim]:
         yield replace(prepared.aim, url=running.url)
     finally:
         running.stop()
-
-
-def settings_of(request: Request) -> ProofSettings:
-    """What a request asks of this kind."""
-    settings = request.experiment.settings
-    assert isinstance(settings, ProofSettings)
-    return settings

@@ -14,7 +14,7 @@ from tlslab.lab.matrix.ending import SettledOrOver
 from tlslab.lab.matrix.run import least_seconds, most_connections, trial_seconds
 from tlslab.lab.private import private_folder
 from tlslab.lab.proof.discover import client_named, discover, with_profiles
-from tlslab.lab.proof.live import Live, serving, settings_of
+from tlslab.lab.proof.live import Live, serving
 from tlslab.lab.request import Request, Result
 from tlslab.lab.results import summarise
 from tlslab.lab.server_run import open_run, preflight
@@ -24,7 +24,7 @@ from tlslab.model.configuration import BASELINE, CANDIDATE
 from tlslab.model.errors import CannotRunError
 from tlslab.model.experiment import Experiment
 from tlslab.model.plan import Cell, Plan, PlannedTrial
-from tlslab.model.proof import NEW, Found
+from tlslab.model.proof import NEW, Found, settings_of
 from tlslab.model.record import RunKind, Trial
 from tlslab.model.run import RunContents
 from tlslab.store import RunFolder
@@ -114,7 +114,7 @@ def _found(
     request: Request, engine: GeneratorPool, servers: Servers, known: Callable[[Found], None]
 ) -> tuple[Found, ...]:
     """What each configuration does, on a server of its own or on the live one."""
-    client = client_named(settings_of(request).client)
+    client = client_named(settings_of(request.experiment).client)
     http = request.experiment.workload.http
     found = {}
     for deployment, prepared in servers.prepared.items():

@@ -9,7 +9,7 @@ from tlslab.advice.preference import Preference
 from tlslab.advice.recommend import preference
 from tlslab.lab.proof.reading import Reading, configuration, laid_over, read_configuration
 from tlslab.lab.recommend import recommend
-from tlslab.model.configuration import BASELINE, CANDIDATE, Configuration, ServedCertificate
+from tlslab.model.configuration import CANDIDATE, Configuration, ServedCertificate
 from tlslab.model.errors import UsageError
 from tlslab.store import RunFolder
 from tlslab.targets.nginx_file import read_directives
@@ -78,6 +78,3 @@ def _of_text(text: str, source: str) -> Configuration:
     part = tls_part(read_directives(text, source, lambda pattern: {}))
     how = Reading("--candidate")
     return configuration(part, source, CANDIDATE, Path(), how)
-
-
-__all__ = ["BASELINE", "candidate_of", "with_key"]
