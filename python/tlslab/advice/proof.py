@@ -26,11 +26,11 @@ from tlslab.model.wording import joined
 
 def proved(summary: Summary) -> Summary:
     """The summary of a proof with its clients, policies and final verdict; others as they are."""
-    proof = summary.proof
-    if proof is None or len(proof.found) != 2:
+    proof, found = summary.proof, summary.environment.found
+    if proof is None or len(found) != 2:
         return summary
     day = date.fromisoformat(summary.environment.created[:10])
-    before, after = (each.offered for each in proof.found)
+    before, after = (each.offered for each in found)
     changes = tuple(_changes(before, after, day, proof.settings.may_lose))
     gradings = judge(before, day), judge(after, day)
     proof = replace(proof, clients=changes, policies=_policies(*gradings))
@@ -41,7 +41,7 @@ def proved(summary: Summary) -> Summary:
         summary,
         proof=proof,
         answer=summary.answer and _answer(summary.answer, proof),
-        tables=(*summary.tables, *_tables(proof, gradings)),
+        tables=(*summary.tables, *_tables(proof)),
         findings=(*summary.findings, *(Finding("simulated", text) for text in LIMITS)),
     )
 
@@ -113,7 +113,7 @@ def _answer(answer: Answer, proof: Proof) -> Answer:
     return replace(answer, sentences=sentences, lacking=None)
 
 
-def _tables(proof: Proof, gradings: tuple[Grading, Grading]) -> tuple[DataTable, ...]:
+def _tables(proof: Proof) -> tuple[DataTable, ...]:
     changed = [each for each in proof.clients if _differs(each)]
     total, same = len(proof.clients), len(proof.clients) - len(changed)
     clients_table = DataTable(

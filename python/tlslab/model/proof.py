@@ -145,7 +145,6 @@ class Proof:
     """The result: figures, clients, policies, and the verdict with its reasons."""
 
     settings: ProofSettings
-    found: tuple[Found, ...]
     figures: tuple[ProofFigure, ...]
     verdict: ProofVerdict
     reasons: tuple[str, ...] = ()

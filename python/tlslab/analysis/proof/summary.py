@@ -31,7 +31,7 @@ def summarise(contents: RunContents) -> Summary:
     trials = {each.cell.key: each.usable for each in judged_cells(contents)}
     cells = [_estimated(cell, trials[cell.summary.key]) for cell in measured_cells(contents)]
     found = figures_of(contents, cells)
-    proof = Proof(settings, contents.environment.found, found, verdict_of(found))
+    proof = Proof(settings, found, verdict_of(found))
     return Summary(
         experiment=summarise_experiment(contents, asdict(contents.experiment.workload)),
         environment=contents.environment,
@@ -40,7 +40,7 @@ def summarise(contents: RunContents) -> Summary:
         comparisons=(),
         findings=_findings(contents),
         figures=chart(proof),
-        tables=table(proof),
+        tables=table(proof, contents.environment.found),
         texts=configurations(settings),
         method=_method(contents, settings, len(found)),
         server_side=server_side_facts(contents.trials),

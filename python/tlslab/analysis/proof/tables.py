@@ -14,7 +14,7 @@ from tlslab.model.run import RunContents
 from tlslab.model.wording import percent
 
 
-def table(proof: Proof) -> tuple[DataTable, ...]:
+def table(proof: Proof, found: Sequence[Found]) -> tuple[DataTable, ...]:
     """The measures with both sides, and what each configuration negotiates."""
     share = percent(proof.settings.returning)
     measures = DataTable(
@@ -29,7 +29,7 @@ def table(proof: Proof) -> tuple[DataTable, ...]:
         columns=("measure", "by", BASELINE, CANDIDATE, "times as good", "verdict"),
         rows=tuple(map(_row, proof.figures)),
     )
-    return (measures, _negotiated(proof.found)) if proof.found else (measures,)
+    return (measures, _negotiated(found)) if found else (measures,)
 
 
 def _row(found: ProofFigure) -> tuple[str | Estimate, ...]:

@@ -1,0 +1,90 @@
+"""Who reverts a live server: when asked, and when the lab is killed; once, and loudly if in vain."""
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tlslab.targets.reverter import TRIES, Command, Reverter, RevertError
+
+# A lab that has changed a server, says so, and waits to be killed.
+LAB = """
+import sys, time
+from tlslab.targets.reverter import Command, Reverter
+reverter = Reverter(Command(tuple(sys.argv[1:]), 10))
+print(reverter.pid, flush=True)
+time.sleep(60)
+"""
+
+
+def noting(log: Path, code: int = 0) -> tuple[str, ...]:
+    return ("sh", "-c", f"echo reverted >> {log}; echo words; exit {code}")
+
+
+def lines(log: Path, least: int, seconds: float = 20) -> list[str]:
+    """What was noted, once there are so many lines or the time is over."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        found = log.read_text().split() if log.exists() else []
+        if len(found) >= least:
+            return found
+        time.sleep(0.05)
+    raise AssertionError(f"{log} has fewer than {least} lines")
+
+
+def test_the_command_runs_when_it_is_asked_for(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    reverter = Reverter(Command(noting(log), 10))
+    assert not log.exists()
+    reverter.revert()
+    assert log.read_text() == "reverted\n"
+
+
+def test_a_lab_that_is_killed_has_its_server_reverted(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    lab = subprocess.Popen(
+        [sys.executable, "-c", LAB, *noting(log)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert lab.stdout is not None
+    assert lab.stdout.readline().strip().isdigit()
+    assert not log.exists()
+    lab.kill()
+    _, said = lab.communicate(timeout=30)
+    assert lines(log, 1) == ["reverted"]
+    assert "tlslab: killed; the server was reverted" in said
+
+
+def test_a_command_that_fails_for_good_is_tried_again_and_named(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    reverter = Reverter(Command(noting(log, 7), 10))
+    with pytest.raises(RevertError, match=r"THE REVERT FAILED.*ended with 7: words") as raised:
+        reverter.revert()
+    assert lines(log, TRIES) == ["reverted"] * TRIES
+    assert raised.value.exit_code == 3
+    assert raised.value.remedy.startswith("run it yourself now: sh -c")
+
+
+def test_a_command_that_hangs_is_ended(tmp_path: Path) -> None:
+    reverter = Reverter(Command(("sleep", "60"), 0.2))
+    with pytest.raises(RevertError, match="ended with 124"):
+        reverter.revert()
+
+
+def test_a_failure_after_a_kill_is_said_loudly(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    lab = subprocess.Popen(
+        [sys.executable, "-c", LAB, *noting(log, 1)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert lab.stdout is not None
+    lab.stdout.readline()
+    lab.kill()
+    _, said = lab.communicate(timeout=60)
+    assert "AND THE REVERT FAILED (1). Run it yourself: sh -c" in said
