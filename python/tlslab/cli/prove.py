@@ -189,9 +189,8 @@ def command(
         server_metrics=server_metrics,
     )
     request.trust()
-    if not as_json:
-        for each in settings.configurations:
-            _announce(each)
+    for each in settings.configurations:
+        _announce(each)
     if dry_run:
         raise typer.Exit(dry.show(request, as_json))
     provide(request, yes)

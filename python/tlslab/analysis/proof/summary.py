@@ -11,17 +11,18 @@ from tlslab.analysis.kinds import ANALYSTS
 from tlslab.analysis.measures import UNITS
 from tlslab.analysis.proof.answer import answer
 from tlslab.analysis.proof.figures import figures_of, verdict_of
+from tlslab.analysis.proof.findings import findings
 from tlslab.analysis.proof.sides import HANDSHAKE, measured_cells
 from tlslab.analysis.proof.tables import chart, configurations, excluded_clients, table
 from tlslab.analysis.server_side import server_side_facts
 from tlslab.analysis.stats.estimate import estimate
 from tlslab.analysis.stats.latency import quantiles, times
 from tlslab.model.experiment import PROOF
-from tlslab.model.finding import CellSummary, Finding, Summary
+from tlslab.model.finding import CellSummary, Summary
 from tlslab.model.proof import Proof, ProofSettings, settings_of
 from tlslab.model.record import Trial
 from tlslab.model.run import RunContents
-from tlslab.model.wording import counted, percent
+from tlslab.model.wording import percent
 
 
 @ANALYSTS.registers(PROOF)
@@ -38,7 +39,7 @@ def summarise(contents: RunContents) -> Summary:
         cells=tuple(cell.summary for cell in cells),
         excluded=excluded_clients(contents),
         comparisons=(),
-        findings=_findings(contents),
+        findings=findings(contents, proof),
         figures=chart(proof),
         tables=table(proof, contents.environment.found),
         texts=configurations(settings),
@@ -66,18 +67,6 @@ def _estimated(found: Measured, trials: Sequence[Trial]) -> Measured:
         backend=records[0].backend if records else None,
     )
     return replace(found, summary=summary)
-
-
-def _findings(contents: RunContents) -> tuple[Finding, ...]:
-    stopping, plan = contents.experiment.stopping, contents.plan
-    if stopping is None:
-        return ()
-    begun = 1 + max((trial.block for trial in contents.trials), default=-1)
-    if begun >= plan.blocks:
-        text = f"The run took all of its {counted(plan.blocks, 'block')}."
-    else:
-        text = f"The run ended after {begun} of at most {plan.blocks} blocks."
-    return (Finding("ended", text),)
 
 
 def _method(contents: RunContents, settings: ProofSettings, ratios: int) -> tuple[str, ...]:
