@@ -20,6 +20,15 @@ MEASURES: Mapping[Measure, str] = {
     "handshake": "handshake time, p99",
 }
 
+# In tables and charts.
+SHORT: Mapping[Measure, str] = {
+    "connections": "connections",
+    "new": "new clients",
+    "returning": "returning clients",
+    "requests": "requests, kept open",
+    "handshake": "handshake, p99",
+}
+
 DIRECTIONS: Mapping[Direction, str] = {
     "gain": "gain",
     "loss": "loss",

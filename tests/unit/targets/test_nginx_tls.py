@@ -1,4 +1,4 @@
-"""What a proof takes of an nginx configuration: TLS, of one server, and nothing that it could run."""
+"""What a proof takes of an nginx configuration: TLS, of one server, and nothing to be run."""
 
 import pytest
 

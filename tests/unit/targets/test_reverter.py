@@ -1,4 +1,4 @@
-"""Who reverts a live server: when asked, and when the lab is killed; once, and loudly if in vain."""
+"""Who reverts a live server: when asked, and when the lab is killed; loudly if in vain."""
 
 import subprocess
 import sys

@@ -7,12 +7,13 @@ from tlslab.analysis.enough import FEWEST, again, minutes, too_few
 from tlslab.analysis.stats.power import detectable
 from tlslab.model.answer import Answer, Lacking, Tile
 from tlslab.model.estimate import Estimate
-from tlslab.model.proof import DECIDING, Measure, Proof, ProofFigure
+from tlslab.model.proof import Measure, Proof, ProofFigure
 from tlslab.model.proof_words import MEASURES, decided_words
 from tlslab.model.run import RunContents
 from tlslab.model.wording import counted, percent
 
 _MOST_BLOCKS = 200
+_FEWEST_TILES = 3
 _TILES: dict[Measure, str] = {
     "connections": "Connections",
     "new": "New clients",
@@ -26,7 +27,7 @@ def answer(contents: RunContents, proof: Proof) -> Answer:
     """Verdict and figures; the advice adds what changes for clients."""
     blocks = max((each.n for each in proof.figures if each.decides), default=0)
     lacking = _lacking(contents, proof, blocks)
-    family = len(proof.figures)
+    family = sum(not each.why_open for each in proof.figures)
     return Answer(
         question=contents.experiment.title,
         sentences=() if lacking else (decided_words(proof),),
@@ -39,17 +40,20 @@ def answer(contents: RunContents, proof: Proof) -> Answer:
 
 
 def _tiles(figures: Sequence[ProofFigure]) -> tuple[Tile, ...]:
-    shown = [each for each in figures if leads(each)]
     found = tuple(
-        Tile(f"{_TILES[each.measure]}: times as good", as_estimate(each)) for each in shown
+        Tile(f"{_TILES[each.measure]}: times as good", as_estimate(each))
+        for each in leading(figures)
     )
-    return found if len(found) >= 3 else ()
+    return found if len(found) >= _FEWEST_TILES else ()
 
 
-def leads(found: ProofFigure) -> bool:
-    """Whether a ratio is the one by which its measure is judged."""
-    by_rate = found.estimate.endswith("_per_s") and not found.why_open
-    return found.decides or (found.measure not in DECIDING and by_rate)
+def leading(figures: Sequence[ProofFigure]) -> tuple[ProofFigure, ...]:
+    """The ratio of each measure by which that is judged."""
+    first: dict[Measure, ProofFigure] = {}
+    for each in figures:
+        if not each.why_open:
+            first.setdefault(each.measure, each)
+    return tuple(first.values())
 
 
 def as_estimate(found: ProofFigure) -> Estimate:
@@ -71,7 +75,7 @@ def _lacking(contents: RunContents, proof: Proof, blocks: int) -> Lacking | None
     if not open_:
         why = "A measure has no ratio that could decide: see the table."
         return Lacking(why)
-    wanted = max(_wanted(each, proof.settings.margin, len(proof.figures)) for each in open_)
+    wanted = max(_wanted(each, proof.settings.margin) for each in open_)
     names = ", ".join(dict.fromkeys(MEASURES[each.measure] for each in open_))
     why = (
         f"Neither a gain nor a loss is established, and a difference of more than "
@@ -81,7 +85,7 @@ def _lacking(contents: RunContents, proof: Proof, blocks: int) -> Lacking | None
     return Lacking(why, command, minutes(contents, wanted / blocks))
 
 
-def _wanted(found: ProofFigure, margin: float, family: int) -> int:
+def _wanted(found: ProofFigure, margin: float) -> int:
     """The blocks that exclude or establish a difference of the margin, at this noise.
 
     The noise is read off the ratio's own interval, as if it were Student's.

@@ -39,7 +39,7 @@ from tlslab.model.proof import (
 from tlslab.model.run import RunContents
 from tlslab.model.stopping import Stopping
 
-_TWO_CLIENTS = "the two configurations need two TLS libraries on the client's side"
+_TWO_CLIENTS = "not comparable: two TLS libraries on the client's side"
 _UNDECIDED = "neither rate nor processor time is known on both sides"
 
 _UNITS = {**UNITS, **keep_alive.UNITS, HANDSHAKE: "ms"}
@@ -121,7 +121,7 @@ def _why(sides: Sides, rate: str) -> str:
         if side.summary.verdict not in ("valid", "at_least"):
             return f"no valid result of the {name}"
         if side.is_bound(rate):
-            return f"a lower bound with the {name}: the generator was the limit"
+            return f"lower bound of the {name}: the generator was the limit"
         if rate in side.summary.unsaturated:
             return f"not the server's limit with the {name}"
     return _UNDECIDED

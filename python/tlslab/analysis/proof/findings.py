@@ -51,8 +51,8 @@ def _alike(contents: RunContents) -> Iterator[Finding]:
     if offers[0] == offers[1]:
         yield Finding(
             "alike",
-            "The probe sees the same versions, suites and groups with both, and the measured client "
-            "negotiates the same: whatever differs is not seen in a handshake.",
+            "The probe sees the same versions, suites and groups with both, and the measured "
+            "client negotiates the same: whatever differs is not seen in a handshake.",
         )
 
 

@@ -43,7 +43,7 @@ def summarise(contents: RunContents) -> Summary:
         figures=chart(proof),
         tables=table(proof, contents.environment.found),
         texts=configurations(settings),
-        method=_method(contents, settings, len(found)),
+        method=_method(contents, settings, sum(not each.why_open for each in found)),
         server_side=server_side_facts(contents.trials),
         answer=answer(contents, proof),
         proof=proof,
@@ -81,8 +81,8 @@ def _method(contents: RunContents, settings: ProofSettings, ratios: int) -> tupl
         "are what each configuration chose on one verified connection with that client's lists, "
         "and every connection of the run is held to them. Returning clients resume a session; of "
         "a configuration that resumes none they are measured as new ones.",
-        f"Ratios are paired by block. The {ratios} ratios are one family: gain and loss are "
-        "established by intervals that hold together with 95 % (Bonferroni). No difference: each "
+        f"Ratios are paired by block. The {ratios} that can establish anything are one family: "
+        "gain and loss are established by intervals that hold together with 95 % (Bonferroni). No difference: each "
         f"deciding ratio's own interval of 95 % lies within {percent(settings.margin)}. Rates "
         "decide; where a rate was not the server's limit, its processor time.",
     )

@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 
-from tlslab.analysis.proof.answer import as_estimate, leads
+from tlslab.analysis.proof.answer import as_estimate, leading
 from tlslab.model.configuration import BASELINE, CANDIDATE, Configuration
 from tlslab.model.estimate import Estimate
-from tlslab.model.estimates import estimate_name
+from tlslab.model.estimates import MICRO
 from tlslab.model.figure import DataTable, Figure, Series, TextBlock
 from tlslab.model.plan import Excluded
 from tlslab.model.proof import Found, Proof, ProofFigure, ProofSettings
-from tlslab.model.proof_words import DIRECTIONS, MEASURES
+from tlslab.model.proof_words import DIRECTIONS, SHORT
 from tlslab.model.run import RunContents
 from tlslab.model.wording import percent
 
@@ -26,7 +26,7 @@ def table(proof: Proof, found: Sequence[Found]) -> tuple[DataTable, ...]:
             f"Connections: {share} of them are returning clients'. What is in brackets is shown, "
             "and decides nothing."
         ),
-        columns=("measure", "by", BASELINE, CANDIDATE, "times as good", "verdict"),
+        columns=("measure", "by", "times as good", "verdict", BASELINE, CANDIDATE),
         rows=tuple(map(_row, proof.figures)),
     )
     return (measures, _negotiated(found)) if found else (measures,)
@@ -36,8 +36,15 @@ def _row(found: ProofFigure) -> tuple[str | Estimate, ...]:
     words = found.why_open or DIRECTIONS[found.direction]
     if not found.decides and (found.measure != "handshake" or found.direction != "loss"):
         words = f"({words})"
-    name = estimate_name(found.estimate).removesuffix(" on connections kept open")
-    return MEASURES[found.measure], name, found.before, found.after, as_estimate(found), words
+    ratio = as_estimate(found)
+    return SHORT[found.measure], _by(found), ratio, words, found.before, found.after
+
+
+def _by(found: ProofFigure) -> str:
+    """What a ratio is of, in few words: the measure stands beside it."""
+    if found.measure == "handshake":
+        return "ms"
+    return "rate/s" if found.estimate.endswith("_per_s") else f"server {MICRO} each"
 
 
 def _negotiated(found: Sequence[Found]) -> DataTable:
@@ -66,7 +73,7 @@ def _negotiated(found: Sequence[Found]) -> DataTable:
 
 def chart(proof: Proof) -> tuple[Figure, ...]:
     """How many times as good the candidate is, by each measure that decides."""
-    shown = [each for each in proof.figures if leads(each)]
+    shown = leading(proof.figures)
     if not shown:
         return ()
     return (
@@ -80,7 +87,7 @@ def chart(proof: Proof) -> tuple[Figure, ...]:
             series=(
                 Series(
                     name="candidate",
-                    x=tuple(MEASURES[each.measure] for each in shown),
+                    x=tuple(SHORT[each.measure] for each in shown),
                     y=tuple(each.better for each in shown),
                     low=tuple(each.low for each in shown),
                     high=tuple(each.high for each in shown),

@@ -92,7 +92,7 @@ def test_a_lower_bound_is_decided_by_the_cost() -> None:
     assert [each.estimate for each in deciding] == ["server_cpu_us_per_connection"]
     assert deciding[0].direction == "gain"
     rate = of(found, "connections")
-    assert rate.why_open == "a lower bound with the candidate: the generator was the limit"
+    assert rate.why_open == "lower bound of the candidate: the generator was the limit"
 
 
 def test_without_costs_a_lower_bound_of_the_candidate_can_show_a_gain_and_no_more() -> None:
