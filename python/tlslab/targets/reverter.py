@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 from tlslab.model.errors import CannotRunError
 
-# So often the command is tried, so many seconds apart: a host that restarts something is away for a
-# moment.
+# The tries of the command, and the seconds between two: a host that restarts something is away for
+# a moment.
 TRIES = 3
 PAUSE_S = 2
 
@@ -25,7 +25,7 @@ _GRACE_S = 5
 WORDS = 400
 
 # Standard input ends, with or without a word; $0 is the time of a try, $1 the command in words for
-# a person, the rest the command. Without a word the lab is dead: somebody else has to be told.
+# a person, the rest the command. Without a word the lab is dead: then this process says how it went.
 _REVERT = f"""
 read -r word; seconds=$0 shown=$1; shift; tries=0
 while :; do

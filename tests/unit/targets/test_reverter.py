@@ -24,7 +24,7 @@ def noting(log: Path, code: int = 0) -> tuple[str, ...]:
 
 
 def lines(log: Path, least: int, seconds: float = 20) -> list[str]:
-    """What was noted, once there are so many lines or the time is over."""
+    """What was noted, once there are N lines."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         found = log.read_text().split() if log.exists() else []

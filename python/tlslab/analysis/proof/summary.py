@@ -82,7 +82,8 @@ def _method(contents: RunContents, settings: ProofSettings, ratios: int) -> tupl
         "and every connection of the run is held to them. Returning clients resume a session; of "
         "a configuration that resumes none they are measured as new ones.",
         f"Ratios are paired by block. The {ratios} that can establish anything are one family: "
-        "gain and loss are established by intervals that hold together with 95 % (Bonferroni). No difference: each "
-        f"deciding ratio's own interval of 95 % lies within {percent(settings.margin)}. Rates "
-        "decide; where a rate was not the server's limit, its processor time.",
+        "gain and loss are established by intervals that hold together with 95 % (Bonferroni). No "
+        "difference: each deciding ratio's own interval of 95 % lies within "
+        f"{percent(settings.margin)}. Rates decide; where a rate was not the server's limit, its "
+        "processor time.",
     )
