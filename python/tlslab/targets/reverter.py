@@ -25,7 +25,7 @@ _GRACE_S = 5
 WORDS = 400
 
 # Standard input ends, with or without a word; $0 is the time of a try, $1 the command in words for
-# a person, the rest the command. Without a word the lab is dead: then this process says how it went.
+# a person, the rest the command. Without a word the lab is dead: this process says how it went.
 _REVERT = f"""
 read -r word; seconds=$0 shown=$1; shift; tries=0
 while :; do
