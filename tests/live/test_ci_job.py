@@ -1,5 +1,5 @@
 """The job script of docs/ci, run for real: two servers of the same version pass its gate; one that
-wastes 5 % of each connection does not.
+takes twice the processor time for each connection does not.
 """
 
 import json
@@ -24,9 +24,9 @@ WIDE = "100%"
 SHORT = ("--set", "tls=1.3", "--set", "key=ecdsa-p256", "--set", "group=X25519")
 BLOCKS = 6
 
-# At the default gate of 3 %: enough for a slowdown of a fifth on a machine that is not quiet.
-MANY_BLOCKS = 20
-COST = "server_cpu_us_per_connection"
+# At the default gate of 3 %: twice the work is found on a machine of which others take a part, too.
+MANY_BLOCKS = 12
+TWICE = ("--burn", "100%")
 
 
 @contextmanager
@@ -166,34 +166,19 @@ def test_blocks_are_given_once(
 
 
 @pytest.mark.alone
-@pytest.mark.timeout(1300)
-def test_a_fifth_more_work_is_found_and_no_more_work_is_not(tmp_path: Path) -> None:
-    """At the default gate, by the rate; where it is too noisy, by the server's processor time.
+@pytest.mark.timeout(900)
+def test_twice_the_work_is_found_and_no_more_work_is_not(tmp_path: Path) -> None:
+    """At the default gate.
 
-    How often smaller slowdowns are found depends on the machine: `make bench-validity` counts it.
+    How often small slowdowns are found depends on the machine: `make bench-validity` counts it.
     """
     slow, same = tmp_path / "slow", tmp_path / "same"
     for folder in (slow, same):
         folder.mkdir()
     equal = gated(same, gate="3%", blocks=MANY_BLOCKS)
     assert equal.returncode == 0, equal.stdout + equal.stderr
-    burnt = gated(slow, ("--burn", "20%"), "3%", MANY_BLOCKS)
-    codes = [cost_gate(slow, number) for number in (1, 2)]
-    assert burnt.returncode == 1 or codes == [1, 1], burnt.stdout + burnt.stderr
-    assert [cost_gate(same, number) for number in (1, 2)] != [1, 1]
-
-
-def cost_gate(folder: Path, number: int) -> int:
-    """What a gate by the server's processor time says of the script's runs."""
-    runs = folder / "runs"
-    return subprocess.run(
-        [
-            *(sys.executable, "-m", "tlslab", "compare"),
-            *(str(runs / f"base-{number}"), str(runs / "head"), "--gate", "3%", "--gate-by", COST),
-        ],
-        capture_output=True,
-        check=False,
-    ).returncode
+    slower = gated(slow, TWICE, "3%", MANY_BLOCKS)
+    assert slower.returncode == 1, slower.stdout + slower.stderr
 
 
 def history_of(runs: Path) -> tuple[int, set[str]]:

@@ -1,13 +1,15 @@
 """Every command that README, tutorial and how-to show is run as it stands, in its order.
 
-Each document has a fresh folder that looks like a checkout, and one shell for all of its blocks.
-TLSLAB_SHORT_RUNS cuts the lab's runs down. A block below `<!-- not run: REASON -->` is left out.
+Each document has a fresh folder that looks like a checkout, and one shell for all of its blocks;
+programs in Python come after them. TLSLAB_SHORT_RUNS cuts the lab's runs down. A block below
+`<!-- not run: REASON -->` is left out.
 """
 
 import os
 import re
 import signal
 import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -65,6 +67,11 @@ def blocks(text: str) -> list[Block]:
     return [Block(commands, reason or None) for reason, commands in found]
 
 
+def programs(text: str) -> list[str]:
+    """The blocks marked `python` of a document, in its order."""
+    return re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+
+
 def failures(lines: list[str]) -> list[str]:
     """What failed, without the runs that only say that so short a run is not valid."""
     split = [line.partition("\t") for line in lines]
@@ -94,7 +101,7 @@ def test_no_block_escapes_for_want_of_a_name() -> None:
     for document in NOT_RUN:
         text = (ROOT / document).read_text("utf-8")
         fences = re.findall(r"^```(.*)$", text, re.MULTILINE)[::2]
-        assert set(fences) <= {"sh", "", "json", "toml", "yaml"}, document
+        assert set(fences) <= {"sh", "python", "", "json", "toml", "yaml"}, document
 
 
 @pytest.mark.timeout(LIMIT_S + 60)
@@ -132,6 +139,10 @@ def test_every_command_of_a_document_works_as_it_stands(document: str, tmp_path:
     wrong = failures(failed.read_text("utf-8").splitlines())
     assert not wrong, "\n".join([*wrong, said])
     assert shell.returncode in (0, 1), said
+    for program in programs((ROOT / document).read_text("utf-8")):
+        command = [sys.executable, "-c", program]
+        ended = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+        assert ended.returncode == 0, program + ended.stderr
     # So short a run may be invalid, but each of its cells has to be measured.
     without = WITHOUT_RESULT.findall(log.read_text("utf-8", "replace"))
     assert not without, "\n".join([*without, said])

@@ -11,6 +11,7 @@ import typer
 from tlslab.cli.app import app
 from tlslab.cli.completion import prepare_completion
 from tlslab.cli.console import any_encoding, conclude, show_error
+from tlslab.cli.remedies import fitting
 from tlslab.model.errors import TlslabError
 from tlslab.model.suggest import did_you_mean
 
@@ -40,13 +41,20 @@ def run(arguments: Sequence[str]) -> int:
     try:
         code = app(args=list(arguments), prog_name="tlslab", standalone_mode=False)
     except TlslabError as error:
-        show_error(error.message, error.remedy)
+        show_error(error.message, fitting(error.remedy, _options(arguments)))
         return conclude(_WHY[error.exit_code], error.exit_code)
     except _ParserError as error:
         return _wrong_usage(error)
     except (KeyboardInterrupt, typer.Abort):
         return conclude("interrupted", EXIT_INTERRUPTED)
     return code if isinstance(code, int) else 0
+
+
+def _options(arguments: Sequence[str]) -> set[str]:
+    """The options of the command that these arguments name."""
+    commands: Any = getattr(typer.main.get_command(app), "commands", {})
+    command = commands.get(next(iter(arguments), ""))
+    return {name for param in command.params for name in param.opts} if command else set()
 
 
 def _wrong_usage(error: Any) -> int:

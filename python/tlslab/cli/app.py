@@ -7,6 +7,7 @@ from tlslab.cli import (
     completion,
     doctor,
     experiments,
+    export,
     grade,
     history,
     load,
@@ -34,6 +35,7 @@ app = typer.Typer(
 )
 app.command("run", context_settings=_HELP)(run.command)
 app.command("report", context_settings=_HELP)(report.command)
+app.command("export", context_settings=_HELP)(export.command)
 app.command("compare", context_settings=_HELP)(compare.command)
 app.command("recommend", context_settings=_HELP)(recommend.command)
 app.command("prove", context_settings=_HELP)(prove.command)

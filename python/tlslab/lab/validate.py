@@ -15,7 +15,7 @@ from tlslab.lab.discovery import with_status_remedy
 from tlslab.lab.generators import GeneratorPool, local_pool
 from tlslab.lab.placement import Placement, may_run_in_real_time, place
 from tlslab.lab.private import private_folder
-from tlslab.lab.resolution import measure_resolution
+from tlslab.lab.resolution import INSTANTS, measure_resolution
 from tlslab.lab.specs import EXPECTED_STATUS, Aim, preflight_spec
 from tlslab.lab.stage import Stage, staged
 from tlslab.model.errors import EngineError
@@ -29,6 +29,9 @@ CONNECTIONS = 1000
 
 # The most connections in flight: those of the highest rate for a second.
 IN_FLIGHT = 2000
+
+# What shows that a command works, in a run cut short.
+SHORT_INSTANTS = 40
 
 # The key and the group of the server that is started, so that runs on two machines compare.
 KEY = "ecdsa-p256"
@@ -129,7 +132,10 @@ def validate_rate(
     url = urlsplit(spec["url"])
     port = url.port or 443
     with capturing(folder, interface, port, placement.server) as capture:
-        resolution = measure_resolution(placement.generator, url.hostname or "", port, rate)
+        instants = SHORT_INSTANTS if asked_for() else INSTANTS
+        resolution = measure_resolution(
+            placement.generator, url.hostname or "", port, rate, instants
+        )
         record = engine.run(spec, lambda event: None, trace)
     offset_ns = time.time_ns() - time.monotonic_ns()
     captured, packets = read_capture(capture.path, port)

@@ -6,21 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from factories.folder import written
 from factories.run import SERVER_US, World, made_run
 from tlslab.cli import run
-from tlslab.experiment import dumps, load, with_levels
-from tlslab.model.run import RunContents
-from tlslab.store import RunFolder
+from tlslab.experiment import load, with_levels
 
 FEW = {"tls": ("1.3",), "key": ("ecdsa-p256",), "group": ("X25519", "P-256")}
-
-
-def written(path: Path, contents: RunContents) -> Path:
-    text = dumps(contents.experiment)
-    folder = RunFolder.create(path, text, contents.plan, contents.environment)
-    for trial in contents.trials:
-        folder.append(trial)
-    return path
 
 
 def made(path: Path, slowdown: float, noise: float, seed: int) -> Path:

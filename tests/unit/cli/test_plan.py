@@ -6,23 +6,13 @@ from pathlib import Path
 import pytest
 
 from factories.costs import made_calibration
+from factories.folder import written
 from factories.run import made_run
 from tlslab.cli import run
 from tlslab.cli.plan import as_bytes, as_rate
-from tlslab.experiment import dumps
 from tlslab.model.errors import UsageError
-from tlslab.model.run import RunContents
-from tlslab.store import RunFolder
 
 MIX = ("--resumed", "60%", "--requests-per-connection", "8", "--size", "4k")
-
-
-def written(path: Path, contents: RunContents) -> Path:
-    text = dumps(contents.experiment)
-    folder = RunFolder.create(path, text, contents.plan, contents.environment)
-    for trial in contents.trials:
-        folder.append(trial)
-    return path
 
 
 @pytest.fixture(scope="module")

@@ -6,24 +6,15 @@ from pathlib import Path
 
 import pytest
 
+from factories.folder import written
 from factories.run import World, made_run
 from tlslab.advice.emit import FORMS
 from tlslab.cli import run
 from tlslab.cli.recommend import Server
-from tlslab.experiment import dumps, load, with_levels
-from tlslab.model.run import RunContents
-from tlslab.store import RunFolder
+from tlslab.experiment import load, with_levels
 
 FEW = {"tls": ("1.3",), "key": ("ecdsa-p256",)}
 ALL = ("X25519", "P-256", "P-384", "P-521", "X448", "X25519MLKEM768")
-
-
-def written(path: Path, contents: RunContents) -> Path:
-    text = dumps(contents.experiment)
-    folder = RunFolder.create(path, text, contents.plan, contents.environment)
-    for trial in contents.trials:
-        folder.append(trial)
-    return path
 
 
 def made(path: Path, noise: float = 0.005, groups: Sequence[str] = ALL, quick: bool = True) -> Path:

@@ -29,6 +29,17 @@ def test_a_decoded_histogram_holds_the_values_to_a_thousandth() -> None:
         assert found.quantile(p) == pytest.approx(np.quantile(values, p), rel=5e-3)
 
 
+@pytest.mark.parametrize(("least", "digits"), [(1, 3), (1, 2), (1000, 3), (5000, 1)])
+def test_each_value_is_the_middle_that_hdrhistogram_gives(least: int, digits: int) -> None:
+    histogram = HdrHistogram(least, 3600 * 10**9, digits)
+    values = [1, 2, 1023, 1024, 2047, 2048, 2049, 4095, 4096, 10**6, 123_456_789, 3600 * 10**9]
+    for value in values:
+        histogram.record_value(value)
+    counted = {histogram._hdr_median_equiv_value(value) for value in values}
+    found = Distribution.decode(str(histogram.encode().decode()))
+    assert (found.values * 1e6).round().tolist() == sorted(counted)
+
+
 def test_merging_is_the_same_as_having_all_values_at_once() -> None:
     values = np.random.default_rng(1).lognormal(2, 0.5, 900)
     whole = Distribution.decode(encoded(values))

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::process::ExitCode;
 
+use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use tlslab_contract::record::RunRecord;
 use tlslab_contract::spec::RunSpec;
@@ -114,7 +115,19 @@ impl CommandLine {
             }
         }
         let words = with_ramp_joined(words.into_iter());
-        Self::from_arg_matches(&Self::parser().try_get_matches_from(words)?)
+        let read = Self::from_arg_matches(&Self::parser().try_get_matches_from(words)?)?;
+        read.with_mode_first()
+    }
+
+    /// Refuses a mode behind options, where it passes for one of several URLs.
+    fn with_mode_first(self) -> Result<Self, clap::Error> {
+        let command = Self::command();
+        let [first, _, ..] = &*self.load.urls.urls else { return Ok(self) };
+        if command.find_subcommand(first).is_none() {
+            return Ok(self);
+        }
+        let words = format!("a mode comes before all options: tlslab-load {first} ...");
+        Err(clap::Error::raw(ErrorKind::UnknownArgument, words))
     }
 
     fn parser() -> clap::Command {
@@ -240,6 +253,13 @@ mod tests {
         let old = of(&["--hold", "3,8", "localhost:1"]).unwrap().load;
         assert_eq!(hold.plan().unwrap(), old.hold.plan().unwrap());
         assert_eq!(hold.spec().unwrap(), old.spec().unwrap());
+    }
+
+    #[test]
+    fn a_mode_behind_options_is_no_url() {
+        let error = of(&["--json", "hold", "1", "localhost:1"]).unwrap_err().to_string();
+        assert!(error.contains("before all options: tlslab-load hold ..."), "{error}");
+        assert!(of(&["localhost:1/a", "localhost:1/b"]).is_ok());
     }
 
     #[test]

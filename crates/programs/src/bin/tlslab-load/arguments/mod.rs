@@ -34,7 +34,7 @@ use crate::problem::Problem;
 #[command(name = "tlslab-load run")]
 pub struct Arguments {
     #[command(flatten)]
-    urls: UrlArguments,
+    pub urls: UrlArguments,
 
     /// Read the whole specification (JSON) from this file, or from standard input with -
     #[arg(long, value_name = "FILE|-")]

@@ -1,0 +1,25 @@
+"""A run's raw results as tables: one for each kind of row.
+
+`trials` has a row for each trial, `runs` for each run of the engine in it, `seconds` for each slice
+of a run, `histograms` for each counted value, `benchmarks` for each iteration of a benchmark.
+"""
+
+from collections.abc import Callable, Mapping
+
+from tlslab.analysis.frames.benchmarks import benchmarks
+from tlslab.analysis.frames.histograms import histograms
+from tlslab.analysis.frames.runs import runs
+from tlslab.analysis.frames.seconds import seconds
+from tlslab.analysis.frames.trials import trials
+from tlslab.model.frame import Frame
+from tlslab.model.run import RunContents
+
+__all__ = ["FRAMES"]
+
+FRAMES: Mapping[str, Callable[[RunContents], Frame]] = {
+    "trials": trials,
+    "runs": runs,
+    "seconds": seconds,
+    "histograms": histograms,
+    "benchmarks": benchmarks,
+}

@@ -1,0 +1,79 @@
+"""The trials: what was measured in each, and whether it may be used."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tlslab.analysis.benchmark.cells import trial_values as benchmark_values
+from tlslab.analysis.frames.rows import trial_fields
+from tlslab.analysis.keep_alive import UNITS as KEEP_ALIVE_UNITS
+from tlslab.analysis.keep_alive import keep_alive_values
+from tlslab.analysis.limit import limit_ratios
+from tlslab.analysis.measures import UNITS, Processors, loading_values, trial_values
+from tlslab.model.estimates import estimate_name
+from tlslab.model.faults import run_faults
+from tlslab.model.frame import Column, Field, Frame, field, make_frame
+from tlslab.model.record import Trial
+from tlslab.model.run import RunContents
+
+# What a trial of a capacity experiment measures, once each; searches and warm-ups are in `runs`.
+_MEASURED = ("maximum", "load", "remedy")
+
+
+@dataclass(frozen=True)
+class _Row:
+    trial: Trial
+    faults: tuple[str, ...]
+    values: Mapping[str, float]
+
+
+def trials(contents: RunContents) -> Frame:
+    """A row for each trial, with its values by the names that `summary.json` has for estimates.
+
+    Values of a trial with faults are not there: the report does not use them either.
+    """
+    rows = [_row(contents, trial) for trial in contents.trials]
+    names = dict.fromkeys(name for row in rows for name in row.values)
+    fields: list[Field[_Row]] = [
+        *trial_fields(contents.trials),
+        field("position", "integer", "", "place in its block", lambda r: r.trial.position),
+        field("started", "text", "", "ISO 8601 in UTC", lambda r: r.trial.started),
+        field("status", "text", "", "done, unsupported or failed", lambda r: r.trial.status),
+        field(
+            "reason", "text", "", "why it was not done",
+            lambda r: r.trial.reason.message if r.trial.reason else None,
+        ),
+        field(
+            "usable", "truth", "", "whether it was done, without faults",
+            lambda r: r.trial.status == "done" and not r.faults,
+        ),
+        field("faults", "text", "", "what makes it unusable", lambda r: "; ".join(r.faults)),
+        *(_value(name) for name in names),
+    ]  # fmt: skip
+    return make_frame("trials", fields, rows)
+
+
+def _row(contents: RunContents, trial: Trial) -> _Row:
+    faults = tuple(
+        note.message for kind, run in trial.runs.items() for note in run_faults(kind, run.record)
+    )
+    usable = trial.status == "done" and not faults
+    return _Row(trial, faults, _values(contents, trial) if usable else {})
+
+
+def _values(contents: RunContents, trial: Trial) -> dict[str, float]:
+    if trial.benchmarks:
+        return benchmark_values(trial)
+    deployments = (c.deployment for c in contents.plan.cells if c.key == trial.cell)
+    servers = Processors.of(contents.environment, next(deployments, None)).server_count
+    values = trial_values(trial, servers) | keep_alive_values(trial, servers)
+    for kind in _MEASURED:
+        if (run := trial.runs.get(kind)) is not None:  # type: ignore[call-overload]
+            values |= loading_values(run, servers)
+    return values | limit_ratios(trial, contents.environment.primitives)
+
+
+def _value(name: str) -> Field[_Row]:
+    unit = {**UNITS, **KEEP_ALIVE_UNITS}.get(name, "")
+    return Field(
+        Column(name, "number", unit, estimate_name(name)), lambda row: row.values.get(name)
+    )

@@ -1,0 +1,37 @@
+"""`tlslab export`: a run's raw results for other tools."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tlslab.cli.console import conclude, say
+from tlslab.cli.options import AsJson, Version
+from tlslab.lab.export import Format, export
+from tlslab.model.wording import counted
+
+
+def command(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A run folder.")],
+    format_: Annotated[
+        Format, typer.Option("--format", help="parquet, csv, or hgrm (HdrHistogram's percentiles).")
+    ] = Format.csv,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Where to [default: DIR/export-FORMAT].")
+    ] = None,
+    as_json: AsJson = False,
+    _version: Version = False,
+) -> None:
+    """Write a run's raw results: trials, runs, seconds, histograms, a file each.
+
+    In Python the same tables are `tlslab.open_run(DIR).trials()` and so on.
+    """
+    written = export(folder, format_, out or folder / f"export-{format_}")
+    if as_json:
+        sys.stdout.write(json.dumps({"files": [str(path) for path in written]}, indent=1) + "\n")
+    else:
+        for path in written:
+            say(str(path))
+    raise typer.Exit(conclude(f"{counted(len(written), 'file')} written", 0))

@@ -1,0 +1,141 @@
+"""A run's raw results for other tools: as data frames, and as files."""
+
+import re
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from tlslab.analysis.frames import FRAMES
+from tlslab.lab.results import read_contents
+from tlslab.model.errors import UsageError
+from tlslab.model.faults import run_faults
+from tlslab.model.record import Trial
+from tlslab.model.run import RunContents
+from tlslab.store import RunFolder
+from tlslab.store.frames import arrow_table, write_csv, write_parquet
+from tlslab.store.hgrm import write_hgrm
+
+# Factors of a capacity experiment's steps that number the repetitions of one load.
+REPETITION = ("visit", "repetition")
+
+
+class Format(StrEnum):
+    """What a run can be exported as."""
+
+    parquet = "parquet"
+    csv = "csv"
+    hgrm = "hgrm"
+
+
+class OpenedRun:
+    """A run folder's raw results.
+
+    Each method returns a `pyarrow.Table`, which pandas and polars take over without a copy
+    (`.to_pandas()`, `polars.from_arrow(...)`); the fields' metadata has unit and meaning of each
+    column. All need pyarrow: `pip install 'tlslab[frames]'`.
+    """
+
+    def __init__(self, contents: RunContents) -> None:
+        self.contents = contents
+
+    def trials(self) -> Any:
+        """A row for each trial: its factors, whether it may be used, and what it measured."""
+        return self._table("trials")
+
+    def runs(self) -> Any:
+        """A row for each run of the engine: counts, processor times, bytes, quantiles of times."""
+        return self._table("runs")
+
+    def seconds(self) -> Any:
+        """A row for each slice of each run's measurement, most of them a second long."""
+        return self._table("seconds")
+
+    def histograms(self) -> Any:
+        """A row for each value that occurred in a histogram of a run, with its count."""
+        return self._table("histograms")
+
+    def benchmarks(self) -> Any:
+        """A row for each counted iteration of a benchmark without a server."""
+        return self._table("benchmarks")
+
+    def _table(self, name: str) -> Any:
+        return arrow_table(FRAMES[name](self.contents))
+
+
+def open_run(path: str | Path) -> OpenedRun:
+    """Opens a run folder. Raises UsageError, StoreError: it is none, or it is damaged."""
+    return OpenedRun(read_contents(RunFolder.open(Path(path))))
+
+
+def export(folder: Path, format_: Format, out: Path) -> list[Path]:
+    """Writes a run's raw results into the folder `out`; the files that it wrote.
+
+    As `parquet` and `csv` a file for each table that has rows; as `hgrm` one for each histogram of
+    each load that was repeated, over its usable trials, with an index of the loads. Raises
+    UsageError, StoreError, and CannotRunError where pyarrow is missing.
+    """
+    contents = read_contents(RunFolder.open(folder))
+    if not contents.trials:
+        raise UsageError(f"{folder} holds no finished trial", "nothing is there to export")
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        if any(out.iterdir()):
+            raise UsageError(f"{out} is not empty", "name a new folder with --out")
+        return list(_WRITERS[format_](contents, out))
+    except OSError as error:
+        raise UsageError(f"cannot write to {out}: {error.strerror}") from None
+
+
+def _tables(contents: RunContents, out: Path, suffix: str) -> Iterable[Path]:
+    write = write_parquet if suffix == "parquet" else write_csv
+    for name, make in FRAMES.items():
+        frame = make(contents)
+        if frame.rows:
+            path = out / f"{name}.{suffix}"
+            write(frame, path)
+            yield path
+
+
+def _hgrm(contents: RunContents, out: Path) -> Iterable[Path]:
+    found = _histograms(contents)
+    if not found:
+        raise UsageError("this run has no histograms", "export it as parquet or csv")
+    loads = list(dict.fromkeys(load for load, _, _ in found))
+    index = out / "loads.txt"
+    index.write_text("".join(f"{n}\t{load}\n" for n, load in enumerate(loads)), "utf-8")
+    yield index
+    for (load, run, name), encoded in found.items():
+        path = out / f"{loads.index(load)}-{_plain(run)}-{_plain(name)}.hgrm"
+        write_hgrm(encoded, path)
+        yield path
+
+
+def _histograms(contents: RunContents) -> Mapping[tuple[str, str, str], list[str]]:
+    """By load, run and name: those of usable runs that hold a value."""
+    found: dict[tuple[str, str, str], list[str]] = {}
+    for trial in contents.trials:
+        for kind, run in trial.runs.items():
+            if list(run_faults(kind, run.record)):
+                continue
+            for name, encoded in run.record.load_histograms.items():
+                if run.record.load_summaries[name].n:
+                    found.setdefault((_load(trial), kind, name), []).append(encoded)
+    return found
+
+
+def _load(trial: Trial) -> str:
+    """What a trial has in common with its repetitions, and with no other: its factors."""
+    levels = trial.factors.items()
+    return ",".join(f"{name}={level}" for name, level in levels if name not in REPETITION)
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[^A-Za-z0-9_]", "_", name)
+
+
+_WRITERS = {
+    Format.parquet: lambda contents, out: _tables(contents, out, "parquet"),
+    Format.csv: lambda contents, out: _tables(contents, out, "csv"),
+    Format.hgrm: _hgrm,
+}

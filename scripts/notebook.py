@@ -1,0 +1,27 @@
+"""Executes docs/notebook.ipynb: `notebook.py FILE` reads FILE and writes it back with its outputs.
+
+Runs in the working directory, into which the notebook's own run goes.
+"""
+
+import sys
+from pathlib import Path
+
+import nbformat
+from nbclient import NotebookClient
+
+# The longest that a cell may take: it makes a quick run.
+TIMEOUT_S = 300
+
+
+def execute(path: Path) -> None:
+    """Executes a notebook and writes it back. Raises CellExecutionError."""
+    notebook = nbformat.read(path, as_version=4)
+    NotebookClient(notebook, timeout=TIMEOUT_S, kernel_name="python3").execute()
+    for cell in notebook.cells:
+        # When a cell was run is no result.
+        cell.metadata.pop("execution", None)
+    nbformat.write(notebook, path)
+
+
+if __name__ == "__main__":
+    execute(Path(sys.argv[1]))

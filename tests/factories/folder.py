@@ -1,0 +1,16 @@
+"""A run folder with the content of a made-up run."""
+
+from pathlib import Path
+
+from tlslab.experiment import dumps
+from tlslab.model.run import RunContents
+from tlslab.store import RunFolder
+
+
+def written(path: Path, contents: RunContents) -> Path:
+    """Writes the run into a new folder; the folder's path."""
+    text = dumps(contents.experiment)
+    folder = RunFolder.create(path, text, contents.plan, contents.environment)
+    for trial in contents.trials:
+        folder.append(trial)
+    return path

@@ -1,0 +1,40 @@
+"""Remedies of the engine in commands that lack an option that these name."""
+
+import pytest
+
+from tlslab import cli
+from tlslab.cli.remedies import fitting
+
+
+@pytest.mark.parametrize(
+    ("remedy", "known", "shown"),
+    [
+        ("start the server", set(), "start the server"),
+        ("give --allow HOST", {"--allow"}, "give --allow HOST"),
+        (
+            "a site needs --sni NAME",
+            {"--allow"},
+            "a site needs --sni NAME; --sni is an option of `tlslab load`",
+        ),
+        (
+            "give --allow HOST, --sni NAME or --proof TOKEN",
+            {"--allow"},
+            "give --allow HOST, --sni NAME or --proof TOKEN; --sni and --proof are options of"
+            " `tlslab load`",
+        ),
+        ("see what it takes with --probe", set(), "see what it takes with `tlslab probe`"),
+        ("ask `tlslab probe --only x`", set(), "ask `tlslab probe --only x`"),
+    ],
+)
+def test_options_that_the_command_lacks_are_said_to_be_another_ones(
+    remedy: str, known: set[str], shown: str
+) -> None:
+    assert fitting(remedy, known) == shown
+
+
+def test_a_command_is_asked_for_its_options(capsys: pytest.CaptureFixture[str]) -> None:
+    """A host that may not be loaded: `--proof` belongs to the engine alone."""
+    assert cli.run(["validate", "--target", "https://192.0.2.1/"]) in (2, 3)
+    shown = " ".join(capsys.readouterr().err.split())
+    assert "--allow HOST" in shown
+    assert ("--proof" in shown) == ("--proof is an option of `tlslab load`" in shown)
