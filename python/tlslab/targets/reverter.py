@@ -82,7 +82,10 @@ class Reverter:
         return self._child.pid
 
     def revert(self) -> None:
-        """Has the server reverted, and waits for that even if it is interrupted. RevertError."""
+        """Has the server reverted, and waits for that even if it is interrupted.
+
+        Raises RevertError; an interruption is raised when the server is reverted.
+        """
         stdin = self._child.stdin
         assert stdin is not None
         if not stdin.closed:
@@ -91,7 +94,7 @@ class Reverter:
                 stdin.close()
             except BrokenPipeError:
                 pass  # It was ended by somebody: its code says so.
-        code = self._wait()
+        code, interrupted = self._wait()
         if code != 0:
             self._said.seek(0)
             words = " ".join(self._said.read(1 << 16).decode("utf-8", "replace").split())
@@ -102,16 +105,20 @@ class Reverter:
                 f"run it yourself now: {self._command.shown}",
             )
         self._said.close()
+        if interrupted:
+            raise KeyboardInterrupt
 
-    def _wait(self) -> int | None:
-        """The code of the last try; None where it does not end."""
+    def _wait(self) -> tuple[int | None, bool]:
+        """The code of the last try, None where it does not end; and whether it was interrupted."""
         most = TRIES * (self._command.timeout_s + _GRACE_S + PAUSE_S)
         deadline = time.monotonic() + most
+        interrupted = False
         while time.monotonic() < deadline:
             try:
-                return self._child.wait(max(0.0, deadline - time.monotonic()))
+                return self._child.wait(max(0.0, deadline - time.monotonic())), interrupted
             except KeyboardInterrupt:
-                continue  # A second Ctrl-C must not leave the server as it is.
+                # No Ctrl-C may leave the server as it is.
+                interrupted = True
             except subprocess.TimeoutExpired:
                 break
-        return None
+        return None, interrupted

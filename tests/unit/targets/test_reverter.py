@@ -1,9 +1,11 @@
 """Who reverts a live server: when asked, and when the lab is killed; loudly if in vain."""
 
+import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
+from types import FrameType
 
 import pytest
 
@@ -67,6 +69,23 @@ def test_a_command_that_fails_for_good_is_tried_again_and_named(tmp_path: Path) 
     assert lines(log, TRIES) == ["reverted"] * TRIES
     assert raised.value.exit_code == 3
     assert raised.value.remedy.startswith("run it yourself now: sh -c")
+
+
+def test_an_interruption_waits_for_the_revert_and_is_not_lost(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    reverter = Reverter(Command(("sh", "-c", f"sleep 1; echo reverted >> {log}"), 10))
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.3)
+        with pytest.raises(KeyboardInterrupt):
+            reverter.revert()
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert log.read_text() == "reverted\n"
 
 
 def test_a_command_that_hangs_is_ended(tmp_path: Path) -> None:

@@ -64,8 +64,13 @@ class Switch:
         reverter, self._reverter = self._reverter, None
         if reverter is None:
             return
-        reverter.revert()
-        self.observer(events.Switched(BASELINE, self.back.shown))
+        reverted = events.Switched(BASELINE, self.back.shown)
+        try:
+            reverter.revert()
+        except KeyboardInterrupt:
+            self.observer(reverted)
+            raise
+        self.observer(reverted)
 
     def _await(self, name: str) -> None:
         """Asks the server until it is lastingly as it should be. Raises CannotRunError."""
