@@ -214,15 +214,24 @@ def test_a_live_server_is_measured_with_both_and_given_back(
     assert "the server has the baseline now: sh switch.sh" in ended.err
 
 
-def test_a_killed_lab_leaves_the_live_server_as_it_was(live: LiveServer, tmp_path: Path) -> None:
+def test_a_killed_lab_leaves_the_live_server_as_it_was(live: LiveServer) -> None:
     child = live.start()
-    # In the middle of a trial of the candidate.
-    live.wait(lambda: bool(trials(tmp_path / "r")) and live.log()[-1] == AFTER)
+    # The server is given a second after the command: the lab is not at the next one yet.
+    live.wait(lambda: live.log()[-1:] == [AFTER])
     child.send_signal(signal.SIGKILL)
     _, said = child.communicate(timeout=60)
     live.wait(lambda: live.log()[-1] == BEFORE)
     assert live.is_as_before()
     assert "tlslab: killed; the server was reverted: sh switch.sh" in said
+
+
+def test_a_lab_killed_between_trials_leaves_it_too(live: LiveServer, tmp_path: Path) -> None:
+    child = live.start()
+    live.wait(lambda: bool(trials(tmp_path / "r")) and live.log()[-1] == AFTER)
+    child.send_signal(signal.SIGKILL)
+    child.communicate(timeout=60)
+    live.wait(lambda: live.log()[-1] == BEFORE)
+    assert live.is_as_before()
     assert trials(tmp_path / "r")
 
 

@@ -5,6 +5,7 @@ It then runs the command that reverts: when the lab asks for it, and when the la
 `kill -9`. It alone runs that command, so that no two of them ever meet.
 """
 
+import os
 import shlex
 import subprocess
 import tempfile
@@ -24,10 +25,11 @@ _GRACE_S = 5
 # The most of the command's own words that an error repeats.
 WORDS = 400
 
-# Standard input ends, with or without a word; $0 is the time of a try, $1 the command in words for
-# a person, the rest the command. Without a word the lab is dead: this process says how it went.
+# Standard input ends, with or without a word; $0 is the time of a try, $1 the lab's process id, $2
+# the command in words for a person, the rest the command. A process whose parent has died gets
+# another one: then nobody is left to say how it went but this process.
 _REVERT = f"""
-read -r word; seconds=$0 shown=$1; shift; tries=0
+read -r word; seconds=$0 lab=$1 shown=$2; shift 2; tries=0
 while :; do
     timeout -k {_GRACE_S} "$seconds" "$@" </dev/null 2>&1; code=$?
     tries=$((tries + 1))
@@ -35,7 +37,7 @@ while :; do
     [ "$tries" -ge {TRIES} ] && break
     sleep {PAUSE_S}
 done
-if [ -z "$word" ]; then
+if [ -z "$word" ] || [ "$(cut -d ' ' -f 4 /proc/$$/stat)" != "$lab" ]; then
     if [ "$code" = 0 ]; then echo "tlslab: killed; the server was reverted: $shown" >&2
     else echo "tlslab: killed, AND THE REVERT FAILED ($code). Run it yourself: $shown" >&2; fi
 fi
@@ -67,8 +69,9 @@ class Reverter:
         self._command = command
         # A file and no pipe: what the command leaves running would keep a pipe open.
         self._said = tempfile.TemporaryFile()  # noqa: SIM115 -- read when the command has ended
+        arguments = f"{command.timeout_s:g}", str(os.getpid()), command.shown
         self._child = subprocess.Popen(
-            ["sh", "-c", _REVERT, f"{command.timeout_s:g}", command.shown, *command.words],
+            ["sh", "-c", _REVERT, *arguments, *command.words],
             stdin=subprocess.PIPE,
             stdout=self._said,
             # Neither a Ctrl-C nor the end of the terminal reaches it.

@@ -61,6 +61,24 @@ def test_a_lab_that_is_killed_has_its_server_reverted(tmp_path: Path) -> None:
     assert "tlslab: killed; the server was reverted" in said
 
 
+def test_a_lab_that_is_killed_while_it_waits_is_spoken_for(tmp_path: Path) -> None:
+    """The word was given, and nobody is left to hear how it went."""
+    log = tmp_path / "log"
+    waits = LAB.replace("time.sleep(60)", "reverter.revert()")
+    slow = ("sh", "-c", f"echo begun >> {log}; sleep 1; echo reverted >> {log}")
+    lab = subprocess.Popen(
+        [sys.executable, "-c", waits, *slow],
+        stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        text=True,
+    )
+    assert lines(log, 1) == ["begun"]
+    lab.kill()
+    _, said = lab.communicate(timeout=30)
+    assert lines(log, 2) == ["begun", "reverted"]
+    assert "tlslab: killed; the server was reverted" in said
+
+
 def test_a_command_that_fails_for_good_is_tried_again_and_named(tmp_path: Path) -> None:
     log = tmp_path / "log"
     reverter = Reverter(Command(noting(log, 7), 10))
