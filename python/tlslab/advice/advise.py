@@ -9,6 +9,7 @@ from tlslab.advice.emit import SYNTAXES
 from tlslab.advice.grade import Graded, grade_group, grade_suite
 from tlslab.advice.policy import GRADES, Policy, policies
 from tlslab.advice.preference import Preference, Subject, preferences, subject_of
+from tlslab.advice.proof import proved
 from tlslab.model.estimates import estimate_name
 from tlslab.model.figure import DataTable, TextBlock
 from tlslab.model.finding import CellSummary, Finding, Summary
@@ -21,6 +22,8 @@ _KIN = {"rwserve": "node"}
 
 def advised(summary: Summary) -> Summary:
     """The summary with what follows from it; unchanged where there is nothing to choose."""
+    if summary.proof is not None:
+        return proved(summary)
     subject = subject_of(summary)
     if subject is None:
         return summary

@@ -8,7 +8,7 @@ ours, `overlay` lays two runs over each other, `history` finds changes over many
 by sampled call stacks.
 """
 
-from tlslab.analysis import benchmark, capacity, costs, matrix
+from tlslab.analysis import benchmark, capacity, costs, matrix, proof
 from tlslab.analysis.kinds import ANALYSTS, Analyst, summarise
 from tlslab.analysis.why import explained
 
@@ -20,5 +20,6 @@ __all__ = [
     "costs",
     "explained",
     "matrix",
+    "proof",
     "summarise",
 ]

@@ -13,6 +13,7 @@ from tlslab.cli import (
     load,
     plan,
     probe,
+    prove,
     recommend,
     report,
     run,
@@ -37,6 +38,7 @@ app.command("report", context_settings=_HELP)(report.command)
 app.command("export", context_settings=_HELP)(export.command)
 app.command("compare", context_settings=_HELP)(compare.command)
 app.command("recommend", context_settings=_HELP)(recommend.command)
+app.command("prove", context_settings=_HELP)(prove.command)
 app.command("plan", context_settings=_HELP)(plan.command)
 app.command("history", context_settings=_HELP)(history.command)
 app.command("probe", context_settings=_HELP)(probe.command)

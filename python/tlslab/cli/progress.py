@@ -79,6 +79,8 @@ class Lines:
                 self._clock.done += 1
                 place = f"[{self._clock.done}/{self._clock.total}]"
                 yield f"{place} {trial.cell}: {outcome(trial)}; {self._clock.left()} left"
+            case events.Switched():
+                yield switched(event)
             case events.StepsStarted():
                 yield from steps_opening(event)
             case events.Sampled() | events.NotSampled():
@@ -113,6 +115,8 @@ class Live:
                 self._skip(trials, reason)
             case events.Sampled() | events.NotSampled():
                 self._say(sampled_words(event))
+            case events.Switched():
+                self._say(switched(event))
             case events.StepsStarted(left=left):
                 self._begin_steps(event, left)
             case events.StepStarted(cell, step, left):
@@ -191,6 +195,11 @@ def sampled_words(event: events.Sampled | events.NotSampled) -> str:
         return f"no samples for --why: {event.reason}"
     result = f"no samples: {event.reason}" if event.reason else "call stacks sampled"
     return f"why [{event.number}/{event.of}] {event.cell}: {result}"
+
+
+def switched(event: events.Switched) -> str:
+    """Which configuration a live server has now, and by which command."""
+    return f"the server has the {event.configuration} now: {event.command}"
 
 
 def speed(pace: events.Pace) -> str:

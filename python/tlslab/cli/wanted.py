@@ -101,7 +101,8 @@ def with_targets(
     Without any, those of the experiment, or the reference server. Raises UsageError.
     """
     if not targets:
-        return experiment, experiment.levels("server") or (DEFAULT_TARGET,)
+        own = file_kind(experiment).server(experiment)
+        return experiment, experiment.levels("server") or (own or DEFAULT_TARGET,)
     if any("://" in target for target in targets):
         if len(targets) > 1 or experiment.levels("server"):
             raise UsageError("--target: a URL cannot be compared with other servers in one run")

@@ -5,7 +5,7 @@ the levels, `kinds` the kinds of experiments, each with tables of its own. A `[q
 repeat `blocks`, `factors` and a kind's tables with the values that a quick run takes instead.
 """
 
-from tlslab.experiment import benchmark, capacity, costs, matrix
+from tlslab.experiment import benchmark, capacity, costs, matrix, proof
 from tlslab.experiment.factors import KNOWN_LEVELS
 from tlslab.experiment.files import SCHEMA, dumps, load, loads, shipped, with_levels
 from tlslab.experiment.kinds import FILE_KINDS, FileKind, file_kind
@@ -23,6 +23,7 @@ __all__ = [
     "load",
     "loads",
     "matrix",
+    "proof",
     "shipped",
     "with_levels",
 ]

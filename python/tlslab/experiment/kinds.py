@@ -42,6 +42,10 @@ class FileKind(ABC):
     def write(self, experiment: Experiment) -> list[str]:
         """The lines that `read` reads back."""
 
+    def server(self, experiment: Experiment) -> str | None:
+        """The one server that the experiment itself names; None where it names none."""
+        return None
+
     def shortened(self, settings: Any) -> Any:
         """The settings for a run that only shows that a command works."""
         return settings

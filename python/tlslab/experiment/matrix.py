@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 from tlslab.experiment.factors import RULES
 from tlslab.experiment.kinds import FILE_KINDS, FileKind
@@ -21,7 +21,7 @@ MOST_BLOCKS = 50
 class MatrixFile(FileKind):
     """Every cell is measured in the same way, in randomised blocks."""
 
-    tables = ("workload", "stopping")
+    tables: ClassVar[tuple[str, ...]] = ("workload", "stopping")
     rules = RULES
 
     def read(self, root: Table, changes: Table) -> Mapping[str, Any]:

@@ -10,11 +10,13 @@ from tlslab.lab.placement import Placement, may_run_in_real_time, place, usable
 from tlslab.lab.request import Request
 from tlslab.lab.server_side.side import Side
 from tlslab.lab.specs import Aim
+from tlslab.model.configuration import Configuration
 from tlslab.model.deployment import NO_FRONT, Deployment
 from tlslab.model.errors import CannotRunError, UsageError
 from tlslab.model.experiment import Experiment
 from tlslab.model.names import CERTIFICATE_KEYS, OBSOLETE_KEYS
 from tlslab.model.plan import Cell
+from tlslab.model.proof import settings_of
 from tlslab.model.run import Deployed, TargetInfo
 from tlslab.model.wording import counted
 from tlslab.planning import make_cells, refuse_levels
@@ -33,7 +35,8 @@ class Prepared:
     """A deployment ready to be started; `failure` says why it is not, with the server's words.
 
     `start` is None for a server that the lab did not start; `side` is then where its processor time
-    is read. `unavailable` are the levels that it
+    is read, and `switch`, if there is one, brings that server to the deployment's configuration.
+    `unavailable` are the levels that it
     lacks, with reasons; `bar` is a reason that holds for all its cells.
     """
 
@@ -44,6 +47,7 @@ class Prepared:
     bar: str | None = None
     failure: str = ""
     side: Side | None = None
+    switch: Callable[[], None] | None = None
 
     def refuse(self, cell: Cell) -> str | None:
         """Why the server has not got what a cell needs; None when it has."""
@@ -263,7 +267,15 @@ def _setting(
         workers=max(1, len(placement.server)),
         suites=_suites(cells),
         obsolete=deployment.obsolete,
+        configuration=_configuration(experiment, deployment),
     )
+
+
+def _configuration(experiment: Experiment, deployment: Deployment) -> Configuration | None:
+    """The TLS configuration of a proof that a deployment is to have."""
+    if deployment.configuration is None:
+        return None
+    return settings_of(experiment).configuration(deployment.configuration)
 
 
 def _levels(cells: Sequence[Cell], factor: str, experiment: Experiment) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tlslab.model.errors import EngineError
+from tlslab.model.offered import Offered
 from tlslab.model.primitives import Primitives
 from tlslab.model.probe import AbilitiesFound, ProbeRecord
 from tlslab.model.record import Preflight, RunRecord
@@ -92,6 +93,11 @@ class Engine:
         """All that a server accepts, without load. Raises EngineError."""
         data = self._call(["--json", "--probe"], spec, PROBE_S + SLACK_S, lambda event: None)
         return from_json(data, AbilitiesFound)
+
+    def offered(self, spec: Mapping[str, Any]) -> Offered:
+        """All that a server offers, as grading needs it, without load. Raises EngineError."""
+        data = self._call(["--json", "--probe"], spec, PROBE_S + SLACK_S, lambda event: None)
+        return from_json(data, Offered)
 
     def _call(
         self, flags: list[str], spec: Mapping[str, Any], seconds: float, listener: Listener

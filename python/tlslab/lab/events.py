@@ -36,6 +36,14 @@ class Warned:
 
 
 @dataclass(frozen=True)
+class Switched:
+    """A command has brought a live server to a configuration."""
+
+    configuration: str
+    command: str
+
+
+@dataclass(frozen=True)
 class BlockStarted:
     """A fresh server was started for a block, counted from 0."""
 
@@ -158,6 +166,7 @@ class StepEnded:
 Event = (
     RunStarted
     | Warned
+    | Switched
     | BlockStarted
     | TrialStarted
     | Rate

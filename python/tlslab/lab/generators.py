@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from tlslab.lab.engine import Engine, Listener
 from tlslab.lab.programs import require_program
+from tlslab.model.offered import Offered
 from tlslab.model.primitives import Primitives
 from tlslab.model.probe import AbilitiesFound, ProbeRecord
 from tlslab.model.record import Preflight, RunRecord
@@ -50,6 +51,9 @@ class GeneratorPool(Protocol):
 
     def abilities(self, spec: Mapping[str, Any]) -> AbilitiesFound:
         """All that a server accepts, without load."""
+
+    def offered(self, spec: Mapping[str, Any]) -> Offered:
+        """All that a server offers, as grading needs it, without load."""
 
 
 def local_pool() -> GeneratorPool:

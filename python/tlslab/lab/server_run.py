@@ -1,6 +1,7 @@
 """What runs against servers have in common before their first trial: checks, plan, run folder."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from tlslab.lab import events
 from tlslab.lab.deployments import Servers
@@ -13,6 +14,7 @@ from tlslab.lab.primitives import measure_primitives
 from tlslab.lab.request import Request
 from tlslab.model.errors import CannotRunError, EngineError
 from tlslab.model.plan import Plan
+from tlslab.model.proof import Found
 from tlslab.model.run import Environment
 from tlslab.planning import make_plan
 from tlslab.store import RunFolder
@@ -38,10 +40,12 @@ def open_run(
     warnings: Sequence[str],
     observer: events.Observer,
     amend: Callable[[Plan], Plan] = lambda plan: plan,
+    found: Sequence[Found] = (),
 ) -> tuple[RunFolder, Plan]:
     """The run folder and its plan, with the warnings of preflight and of the servers.
 
-    `amend` makes of the cells' plan what the kind of experiment needs.
+    `amend` makes of the cells' plan what the kind of experiment needs; `found` is what the
+    configurations of a proof were seen to do.
     """
     for warning in servers.warnings():
         observer(events.Warned(warning))
@@ -58,8 +62,9 @@ def open_run(
             reported.append(f"no limits: the primitives could not be measured: {error.message}")
             observer(events.Warned(reported[-1]))
         placement = Placement(servers.target.processors, servers.generator)
-        return describe(
+        described = describe(
             servers.target, placement, request.command, reported, primitives, servers.deployed
         )
+        return replace(described, found=tuple(found))
 
     return open_folder(request, servers.experiment, servers.target, plan_of, environment_of)

@@ -56,6 +56,8 @@ class Benches:
             side=prepared.side,
         )
         if prepared.start is None:
+            if prepared.switch is not None:
+                prepared.switch()
             yield self._with_probe(bench, deployment, cells)
             return
         try:

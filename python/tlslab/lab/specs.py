@@ -115,6 +115,8 @@ def tls_spec(profile: Profile) -> dict[str, Any]:
         "signature_schemes": list(profile.signature_schemes),
         **({"allow_obsolete": True} if is_obsolete(profile) else {}),
     }
+    if profile.hello_retry:
+        spec["hello_retry"] = "decoy"
     if profile.backend is not None:
         spec["backend"] = profile.backend
     if profile.ocsp_stapling is not None:

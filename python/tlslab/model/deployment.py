@@ -20,7 +20,8 @@ class Deployment:
     keys that nobody should use. `burn` is the slowdown planted in the reference server (`5%`: each
     new connection wastes that share of what it costs), `copy` a name of one of several equal
     servers, for comparisons of a server with itself. `ocsp_stapling` is whether the server that
-    terminates TLS staples an OCSP response to its certificate.
+    terminates TLS staples an OCSP response to its certificate. `configuration` names the TLS
+    configuration of a proof (model.proof) that takes the place of the lab's own.
     """
 
     server: str
@@ -36,3 +37,4 @@ class Deployment:
     burn: str | None = None
     copy: str | None = None
     ocsp_stapling: bool = False
+    configuration: str | None = None

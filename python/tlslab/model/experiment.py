@@ -26,6 +26,7 @@ MATRIX = "matrix"
 CAPACITY = "capacity"
 BENCHMARK = "benchmark"
 COSTS = "costs"
+PROOF = "proof"
 
 # The kind of a file that names none.
 DEFAULT_KIND = MATRIX

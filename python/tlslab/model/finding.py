@@ -8,6 +8,7 @@ from tlslab.model.answer import Answer
 from tlslab.model.estimate import Estimate
 from tlslab.model.figure import DataTable, Figure, TextBlock
 from tlslab.model.plan import Excluded
+from tlslab.model.proof import Proof
 from tlslab.model.record import Facts
 from tlslab.model.run import Environment
 from tlslab.model.stacks import Flame, Why
@@ -226,7 +227,8 @@ class Summary:
     paragraphs how it was measured; empty for the kind `matrix`, whose method the report knows.
     `server_side` says where the server's processor time is from, and what energy was used, as names
     and values. `answer` comes first in every report. `why` has the parts of costs by samples of the
-    server's call stacks, `flames` their flame graphs, where these were asked for.
+    server's call stacks, `flames` their flame graphs, where these were asked for. `proof` is the
+    result of a proof.
     """
 
     experiment: ExperimentSummary
@@ -246,6 +248,7 @@ class Summary:
     answer: Answer | None = None
     why: Why | None = None
     flames: tuple[Flame, ...] = ()
+    proof: Proof | None = None
 
     def cell(self, key: str) -> CellSummary:
         """The cell with this key. Raises KeyError when there is none."""

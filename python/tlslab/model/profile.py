@@ -10,7 +10,9 @@ class Profile:
     `key` is the certificate key that the server must serve (`ecdsa-p256`, `rsa-2048`, ...); the
     others are names of `model.names`. `dh_bits` is the size of the Diffie-Hellman parameters that
     the server must use, `backend` the TLS library that the client must use. `ocsp_stapling` is
-    whether the server must staple an OCSP response, None for either.
+    whether the server must staple an OCSP response, None for either. `hello_retry`: the client has
+    no key share for the group at first. `resume` is how connections resume, where the server
+    decides on that and not the experiment.
     """
 
     tls: str | None = None
@@ -21,3 +23,5 @@ class Profile:
     dh_bits: int | None = None
     backend: str | None = None
     ocsp_stapling: bool | None = None
+    hello_retry: bool = False
+    resume: str | None = None

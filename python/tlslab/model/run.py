@@ -8,6 +8,7 @@ from tlslab.model.deployment import Deployment
 from tlslab.model.experiment import Experiment
 from tlslab.model.plan import Plan
 from tlslab.model.primitives import Primitives
+from tlslab.model.proof import Found
 from tlslab.model.record import Trial
 from tlslab.model.selftest import Selftest
 from tlslab.model.stacks import CellStacks
@@ -55,7 +56,8 @@ class Environment:
     `target` stands for all servers of the run, `deployments` has each of them (none in runs of
     older versions, which had one). `primitives` are what each primitive costs on the generator's
     processor; None where they were not measured. `selftest` is what the machine was found to tell
-    apart before the run, by the same version; None where no such result was kept.
+    apart before the run, by the same version; None where no such result was kept. `found` is
+    what the configurations of a proof were seen to do.
     """
 
     created: str
@@ -69,6 +71,7 @@ class Environment:
     primitives: Primitives | None = None
     deployments: tuple[Deployed, ...] = ()
     selftest: Selftest | None = None
+    found: tuple[Found, ...] = ()
 
     def target_of(self, deployment: Deployment | None) -> TargetInfo:
         """The server of a cell."""

@@ -98,6 +98,7 @@ def make_deployment(experiment: Experiment, factors: Factors, server: str) -> De
         burn=factors.get("burn"),
         copy=factors.get("copy"),
         ocsp_stapling=factors.get("ocsp_stapling") == "on",
+        configuration=factors.get("configuration"),
         resume=resumption(factors, experiment.workload.resume),
         document_bytes=_number(factors, "document_bytes"),
     )

@@ -25,7 +25,7 @@ def redo_words(summary: Summary) -> list[str]:
     """The words of that command."""
     command = without_options(summary.environment.command, _ONCE)
     seeded = any(part == "--seed" or part.startswith("--seed=") for part in command)
-    if command[1:2] == ["run"] and not seeded:
+    if command[1:2] in (["run"], ["prove"]) and not seeded:
         command += ["--seed", str(summary.experiment.seed)]
     return command
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from tlslab.model.experiment import BENCHMARK, CAPACITY, COSTS, MATRIX
+from tlslab.model.experiment import BENCHMARK, CAPACITY, COSTS, MATRIX, PROOF
 from tlslab.model.finding import Summary
 from tlslab.model.registry import Registry
 
@@ -23,6 +23,7 @@ PRESENTATIONS: Registry[Presentation] = Registry()
 PRESENTATIONS.register(MATRIX, Presentation(ranked=True))
 PRESENTATIONS.register(CAPACITY, Presentation())
 PRESENTATIONS.register(COSTS, Presentation())
+PRESENTATIONS.register(PROOF, Presentation())
 PRESENTATIONS.register(BENCHMARK, Presentation())
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from tlslab.model.configuration import Configuration
 from tlslab.model.errors import CannotRunError
 from tlslab.targets.guard import bound
 from tlslab.targets.process import Processes
@@ -27,6 +28,8 @@ class Setting:
     suites and keys that nobody should use, `burn` plants a slowdown (`5%`): only the reference
     server can do both. `ocsp_stapling` asks for an OCSP response with each certificate, for clients
     that ask for one.
+    `configuration` takes the place of the lab's own TLS configuration: certificate keys, groups,
+    suites and resumption are then what it says.
     """
 
     folder: Path
@@ -48,6 +51,7 @@ class Setting:
     obsolete: bool = False
     burn: str | None = None
     ocsp_stapling: bool = False
+    configuration: Configuration | None = None
 
 
 @dataclass(frozen=True)

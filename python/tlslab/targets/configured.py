@@ -85,12 +85,12 @@ class ConfiguredServer(ABC):
         """Makes certificates and document; the groups that this server refuses, with its words."""
         setting = self._setting
         if not setting.plain:
-            self._certificates = [
-                self._authority.issue(key, stapled=setting.ocsp_stapling) for key in setting.keys
-            ]
+            self._certificates = self._certify()
         write_document(setting.folder, setting.document_bytes)
         self._dh = write_parameters(setting.folder, setting.dh_bits)
         self._arrange()
+        if setting.configuration is not None:
+            self._groups = []
         if self._refused(self._groups) is None:
             return {}
         if words := self._refused(()):
@@ -103,6 +103,19 @@ class ConfiguredServer(ABC):
         if words := self._refused(self._groups):
             raise CannotRunError(f"{self.name} refuses its configuration: {words}")
         return lacking
+
+    def _certify(self) -> list[CertificateFiles]:
+        """The certificates to serve: the lab's own, or the user's that a configuration has."""
+        given = self._setting.configuration
+        if given is None:
+            stapled = self._setting.ocsp_stapling
+            return [self._authority.issue(key, stapled=stapled) for key in self._setting.keys]
+        return [
+            CertificateFiles(Path(each.certificate), Path(each.private_key))
+            if each.certificate
+            else self._authority.issue(each.key)
+            for each in given.certificates
+        ]
 
     def start(self, upstream: str | None = None) -> Running:
         """Starts a fresh server on a free loopback port."""
@@ -143,6 +156,7 @@ class ConfiguredServer(ABC):
             "idle_s": setting.idle_s,
             "resume": setting.resume,
             "certificates": self._certificates,
+            "configuration": setting.configuration,
         }
         config = setting.folder / self.template.removesuffix(".j2")
         return render(self.template, config, values | self._values())

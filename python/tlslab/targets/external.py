@@ -6,7 +6,7 @@ import shlex
 import signal
 import subprocess
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tlslab.model.errors import CannotRunError, UsageError
@@ -65,35 +65,45 @@ class Hook:
         """
         command = self.command(factors)
         variables = {f"TLSLAB_{name.upper()}": level for name, level in named(factors).items()}
-        with tempfile.TemporaryFile() as said:
-            try:
-                child = subprocess.Popen(
-                    pinned(command, (), "KILL"),
-                    stdin=subprocess.DEVNULL,
-                    # Not a pipe: a server that the command starts would keep it open.
-                    stdout=said,
-                    stderr=subprocess.STDOUT,
-                    env={**os.environ, **variables},
-                    start_new_session=True,
-                )
-            except OSError as error:
-                raise HookError(f"--configure: {command[0]}: {error.strerror}") from None
-            try:
-                code = child.wait(self.timeout_s)
-            except subprocess.TimeoutExpired:
-                reason = f"took longer than {self.timeout_s:g} s"
-            else:
-                if code == 0:
-                    return
-                reason = f"ended with {code}" if code > 0 else f"was ended by signal {-code}"
-            finally:
-                if child.poll() is None:
-                    os.killpg(child.pid, signal.SIGKILL)
-                    child.wait()
-            said.seek(0)
-            words = " ".join(said.read(1 << 16).decode("utf-8", "replace").split())[-WORDS:]
-        shown = shlex.join(command)
-        raise HookError(f"--configure: {shown} {reason}: {words or 'it said nothing'}")
+        run_command(command, self.timeout_s, "--configure", variables)
+
+
+def run_command(
+    command: Sequence[str], timeout_s: float, option: str, variables: Mapping[str, str]
+) -> None:
+    """Runs a command of the user's to its end, with variables in its environment.
+
+    Raises HookError, with the option that gave the command and with its own words.
+    """
+    with tempfile.TemporaryFile() as said:
+        try:
+            child = subprocess.Popen(
+                pinned(command, (), "KILL"),
+                stdin=subprocess.DEVNULL,
+                # Not a pipe: a server that the command starts would keep it open.
+                stdout=said,
+                stderr=subprocess.STDOUT,
+                env={**os.environ, **variables},
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise HookError(f"{option}: {command[0]}: {error.strerror}") from None
+        try:
+            code = child.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            reason = f"took longer than {timeout_s:g} s"
+        else:
+            if code == 0:
+                return
+            reason = f"ended with {code}" if code > 0 else f"was ended by signal {-code}"
+        finally:
+            if child.poll() is None:
+                os.killpg(child.pid, signal.SIGKILL)
+                child.wait()
+        said.seek(0)
+        words = " ".join(said.read(1 << 16).decode("utf-8", "replace").split())[-WORDS:]
+    shown = shlex.join(command)
+    raise HookError(f"{option}: {shown} {reason}: {words or 'it said nothing'}")
 
 
 def parse_hook(text: str, factors: Iterable[str], timeout_s: float = TIMEOUT_S) -> Hook:

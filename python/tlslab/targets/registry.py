@@ -21,7 +21,7 @@ from tlslab.targets.tomcat import Tomcat, find_tomcat
 
 # Factors of a deployment that not every server supports; `processors` works for all (taskset), and
 # so does `copy`, which is a name only.
-FACTORS = ("workers", "dh_bits", "jdk", "connector", "burn")
+FACTORS = ("workers", "dh_bits", "jdk", "connector", "burn", "configuration")
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,15 @@ _KINDS = (
         warm_up_ms=12_000,
         no_samples="perf cannot name what the JVM compiles without an agent in the JVM",
     ),
-    Kind("nginx", _configured(Nginx), Nginx, Nginx.remedy, _STAPLES, front=Nginx, plain=True),
+    Kind(
+        "nginx",
+        _configured(Nginx),
+        Nginx,
+        Nginx.remedy,
+        _STAPLES | {"configuration"},
+        front=Nginx,
+        plain=True,
+    ),
     Kind("apache", _configured(Apache), Apache, Apache.remedy, _WORKERS_AND_DH, plain=True),
     Kind(
         "haproxy",

@@ -17,7 +17,7 @@ PACKAGE = Path(tlslab.__file__).parent
 # A comparison of an experiment's kind, or of the class of its settings.
 ASKS = re.compile(
     r"experiment\.kind *(==|!=|in\b)(?! DEFAULT_KIND)"
-    r"|isinstance\([^)]*(CapacityPlan|BenchmarkSettings)"
+    r"|isinstance\([^)]*(CapacityPlan|BenchmarkSettings|ProofSettings)"
 )
 
 
@@ -46,5 +46,5 @@ def test_no_module_asks_which_kind_an_experiment_has() -> None:
         for path in sorted(PACKAGE.rglob("*.py"))
         if ASKS.search(path.read_text("utf-8"))
     ]
-    # The two that give a kind's own modules the settings with their type.
-    assert asking == ["model/benchmark.py", "model/capacity.py"]
+    # Those that give a kind's own modules the settings with their type.
+    assert asking == ["model/benchmark.py", "model/capacity.py", "model/proof.py"]

@@ -117,6 +117,24 @@ def mean_interval(
     return centre, interval, method
 
 
+def family_interval(
+    data: Array, level: float, anytime: bool = False
+) -> tuple[Interval | None, str]:
+    """The interval of the mean of `data` that misses it with the chance `level`, and its method.
+
+    For intervals that are to hold together, `level` is shared out over them (Bonferroni). None for
+    one value. `anytime` as in `mean_interval`.
+    """
+    n = len(data)
+    if n < 2:
+        return None, "one trial: no interval"
+    if anytime:
+        return sequence.mean_interval(data, level), f"{SEQUENCE} (Student t) on log ratios"
+    centre, spread = float(data.mean()), float(data.std(ddof=1))
+    half = float(scipy.stats.t.ppf(1 - level / 2, n - 1)) * spread / math.sqrt(n)
+    return (centre - half, centre + half), "Student t on log ratios"
+
+
 def p_value(data: Array, anytime: bool = False) -> float | None:
     """How likely a mean so far from 0 is where there is none (Student t, two-sided); None for one.
 

@@ -18,13 +18,15 @@ class SettledOrOver:
     """Asks the rule of the analysis before each block, and holds the time to the budget.
 
     `contents` makes a run of its trials. A block begins only if, at the mean length of the trials
-    so far, it ends within the budget; the first blocks are always run.
+    so far, it ends within the budget; the first blocks are always run. `still_open` is the rule of
+    the kind of experiment.
     """
 
     stopping: Stopping
     plan: Plan
     contents: Callable[[Sequence[Trial]], RunContents]
     now: Callable[[], float] = time.monotonic
+    still_open: Callable[[RunContents, Stopping, int], frozenset[str]] = rule.still_open
     _begun: float | None = field(default=None, init=False)
     _here: int = field(default=0, init=False)
     _over: bool = field(default=False, init=False)
@@ -34,7 +36,7 @@ class SettledOrOver:
         """The cells that the block is to have."""
         if self._begun is None:
             self._begun, self._here = self.now(), len(trials)
-        going = rule.still_open(self.contents(trials), self.stopping, block)
+        going = self.still_open(self.contents(trials), self.stopping, block)
         if block >= self.stopping.at_least and going and self._too_long(trials, len(going)):
             self._over = True
         return frozenset() if self._over else going

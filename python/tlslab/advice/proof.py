@@ -1,0 +1,161 @@
+"""A proof with what changes for clients and by the policies, and the verdict over all of it.
+
+The rule of the verdict: measurements first (analysis.proof). Whatever they say, the candidate is
+not deployed when a known client is lost that is wanted, or when it offers something that a policy
+for every server forbids and the baseline does not. A client is wanted unless the user lets it stay
+away, or unless it connected with something that a policy for every server forbids.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from datetime import date
+
+from tlslab.advice.clients import clients
+from tlslab.advice.judge import judge
+from tlslab.advice.policy import Policy, all_policies
+from tlslab.advice.simulate import LIMITS, simulate
+from tlslab.model.answer import Answer
+from tlslab.model.figure import DataTable
+from tlslab.model.finding import Finding, Summary
+from tlslab.model.grading import Grading, Outcome, Topic
+from tlslab.model.offered import Offered
+from tlslab.model.proof import ClientChange, PolicyChange, Proof
+from tlslab.model.proof_words import clients_words, decided_words
+from tlslab.model.wording import joined
+
+
+def proved(summary: Summary) -> Summary:
+    """The summary of a proof with its clients, policies and final verdict; others as they are."""
+    proof, found = summary.proof, summary.environment.found
+    if proof is None or len(found) != 2:
+        return summary
+    day = date.fromisoformat(summary.environment.created[:10])
+    before, after = (each.offered for each in found)
+    changes = tuple(_changes(before, after, day, proof.settings.may_lose))
+    gradings = judge(before, day), judge(after, day)
+    proof = replace(proof, clients=changes, policies=_policies(*gradings))
+    reasons = (*_lost(changes), *_forbidden(*gradings))
+    if reasons:
+        proof = replace(proof, verdict="do_not", reasons=reasons)
+    return replace(
+        summary,
+        proof=proof,
+        answer=summary.answer and _answer(summary.answer, proof),
+        tables=(*summary.tables, *_tables(proof)),
+        findings=(*summary.findings, *(Finding("simulated", text) for text in LIMITS)),
+    )
+
+
+def _changes(
+    before: Offered, after: Offered, day: date, may_lose: Sequence[str]
+) -> Iterator[ClientChange]:
+    for client in clients():
+        first, second = simulate(before, client), simulate(after, client)
+        excused = ""
+        if client.name in may_lose:
+            excused = "may stay away (--may-lose)"
+        elif first.connects and (objection := _objection(first, day)):
+            excused = objection
+        yield ClientChange(client.name, first, second, wanted=not excused, excused=excused)
+
+
+def _objection(outcome: Outcome, day: date) -> str:
+    """What a policy for every server forbids of what a client negotiates; empty for nothing."""
+    things: tuple[tuple[Topic, str | None], ...] = (
+        ("version", outcome.version),
+        ("suite", outcome.suite),
+        ("key", outcome.key),
+    )
+    for policy in all_policies():
+        for topic, name in things:
+            if policy.about.everyone and name is not None and _forbids(policy, topic, name, day):
+                return f"{policy.about.title} forbids {name}"
+    return ""
+
+
+def _forbids(policy: Policy, topic: Topic, name: str, day: date) -> bool:
+    rule = policy.of(topic, name)
+    return rule is not None and rule.on(day) == "forbidden"
+
+
+def _lost(changes: Sequence[ClientChange]) -> Iterator[str]:
+    names = [each.client for each in changes if each.lost and each.wanted]
+    if names:
+        yield f"{joined(names)} {'does' if len(names) == 1 else 'do'} not connect any more"
+
+
+def _forbidden(before: Grading, after: Grading) -> Iterator[str]:
+    for source in after.policies:
+        if not source.everyone or not after.verdict(source.name).forbidden:
+            continue
+        known = source.name in {each.name for each in before.policies}
+        if not known or not before.verdict(source.name).forbidden:
+            yield f"it offers what {source.title} forbids"
+
+
+def _policies(before: Grading, after: Grading) -> tuple[PolicyChange, ...]:
+    objections = [
+        {v.policy: v.forbidden + v.discouraged for v in grading.verdicts}
+        for grading in (before, after)
+    ]
+    shared = [source for source in after.policies if source.name in objections[0]]
+    return tuple(
+        PolicyChange(source.title, objections[0][source.name], objections[1][source.name])
+        for source in shared
+    )
+
+
+def _answer(answer: Answer, proof: Proof) -> Answer:
+    """The answer with the clients; reasons against the candidate hold however short the run was."""
+    if answer.lacking is not None and not proof.reasons:
+        return answer
+    sentences = (decided_words(proof), clients_words(proof))
+    return replace(answer, sentences=sentences, lacking=None)
+
+
+def _tables(proof: Proof) -> tuple[DataTable, ...]:
+    changed = [each for each in proof.clients if _differs(each)]
+    total, same = len(proof.clients), len(proof.clients) - len(changed)
+    clients_table = DataTable(
+        id="clients",
+        title="What changes for known clients",
+        caption=(
+            f"{clients_words(proof)} {same} of {total} negotiate the same before and after and are "
+            "left out. Simulated from the probe's result; see the notes."
+        ),
+        columns=("clients", "before", "after"),
+        rows=tuple(_grouped(changed)),
+    )
+    policies_table = DataTable(
+        id="policies",
+        title="What policies object to",
+        caption=(
+            "How many things that each configuration offers a policy discourages or forbids. "
+            "`tlslab grade` on the server names them. The lab's own certificates count as well."
+        ),
+        columns=("policy", "before", "after"),
+        rows=tuple((each.policy, each.before, each.after) for each in proof.policies),
+    )
+    return clients_table, policies_table
+
+
+def _differs(each: ClientChange) -> bool:
+    first, second = each.negotiates
+    return each.lost or each.won or (each.after.connects and first != second)
+
+
+def _meets(outcome: Outcome) -> str:
+    if not outcome.connects:
+        return f"no connection: {outcome.reason}"
+    parts = [f"TLS {outcome.version}", outcome.suite, outcome.group, outcome.key, *outcome.notes]
+    return ", ".join(part for part in parts if part)
+
+
+def _grouped(changed: Sequence[ClientChange]) -> Iterator[tuple[str, str, str]]:
+    """Clients with the same change in one row, the lost ones first."""
+    rows: dict[tuple[str, str], list[str]] = {}
+    for each in sorted(changed, key=lambda each: (not each.lost, not each.won)):
+        excused = f"; {each.excused}" if each.lost and each.excused else ""
+        rows.setdefault((_meets(each.before), _meets(each.after) + excused), []).append(each.client)
+    for (before, after), names in rows.items():
+        yield ", ".join(names), before, after

@@ -1,0 +1,216 @@
+"""The ratios of a proof, what each establishes, and whether the run may end. Pure.
+
+Two measures decide: connections, a mix of new and returning clients', and requests on connections
+kept open. Each is decided by its rate, or by the server's processor time where the rate was not the
+server's limit. The parts of the mix are shown beside it. The p99 of the handshake can only speak
+against the candidate: it is too noisy to show that nothing has changed.
+
+All ratios are one family. A gain or a loss is established by its interval at the level of 5 % over
+the number of ratios (Bonferroni), so that the chance of a single false one among all is at most
+5 %. That nothing has changed needs every deciding ratio within the margin, so that each may use its
+own interval of 95 % (Berger 1982, intersection-union tests).
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from tlslab.analysis import keep_alive
+from tlslab.analysis.compare import Measured
+from tlslab.analysis.measures import UNITS
+from tlslab.analysis.proof.sides import (
+    HANDSHAKE,
+    RATES,
+    Sides,
+    has_one_client,
+    measured_cells,
+    sides_of,
+)
+from tlslab.analysis.stats.estimate import CONFIDENCE, Array, estimate, family_interval
+from tlslab.model.estimate import Estimate
+from tlslab.model.proof import (
+    DECIDING,
+    Direction,
+    Measure,
+    ProofFigure,
+    ProofVerdict,
+    settings_of,
+)
+from tlslab.model.run import RunContents
+from tlslab.model.stopping import Stopping
+
+_TWO_CLIENTS = "not comparable: two TLS libraries on the client's side"
+_UNDECIDED = "neither rate nor processor time is known on both sides"
+
+_UNITS = {**UNITS, **keep_alive.UNITS, HANDSHAKE: "ms"}
+
+
+@dataclass(frozen=True)
+class _Ratio:
+    """A ratio before it is judged in its family; `logs` are of how many times as good, by block.
+
+    `only` is what alone it can establish; None: anything.
+    """
+
+    measure: Measure
+    estimate: str
+    sides: Sides
+    logs: Array
+    decides: bool
+    why_open: str = ""
+    only: Direction | None = None
+
+
+def figures_of(contents: RunContents, cells: Sequence[Measured]) -> tuple[ProofFigure, ...]:
+    """All ratios of a run."""
+    settings = settings_of(contents.experiment)
+    sides = sides_of(cells, settings.returning)
+    return figures(sides, settings.margin, has_one_client(contents))
+
+
+def figures(
+    sides: Mapping[Measure, Sides], margin: float, one_client: bool = True
+) -> tuple[ProofFigure, ...]:
+    """All ratios, judged as one family; `margin` is a share.
+
+    `one_client`: one TLS library made the connections of both, so that its times can be compared.
+    """
+    ratios = [
+        ratio
+        for measure, each in sides.items()
+        for ratio in _of_measure(measure, *RATES[measure], each)
+    ]
+    new = sides.get("new")
+    if new is not None and len(logs := new.better(HANDSHAKE)):
+        only: Direction = "loss" if new.usable else "open"
+        why = "" if one_client else _TWO_CLIENTS
+        ratios.append(_Ratio("handshake", HANDSHAKE, new, logs, False, why, only))
+    known = sum(len(ratio.logs) > 1 and not ratio.why_open for ratio in ratios)
+    return tuple(_judged(ratio, max(1, known), margin) for ratio in ratios)
+
+
+def _of_measure(measure: Measure, rate: str, cost: str, sides: Sides) -> Iterable[_Ratio]:
+    by_rate, by_cost = sides.better(rate), sides.better(cost)
+    ranks = all(side.may_rank(rate) for side in sides.both)
+    costs = len(by_cost) > 0 and all(side.may_rank(cost) for side in sides.both)
+    only = None if ranks else _one_sided(sides, rate)
+    decided = bool(len(by_rate)) and (ranks or (not costs and only is not None))
+    may = measure in DECIDING
+    if len(by_rate):
+        why = "" if decided else _why(sides, rate)
+        yield _Ratio(measure, rate, sides, by_rate, may and decided, why, only)
+    if len(by_cost):
+        why = "" if costs else _UNDECIDED
+        yield _Ratio(measure, cost, sides, by_cost, may and costs and not decided, why)
+
+
+def _one_sided(sides: Sides, rate: str) -> Direction | None:
+    """What a ratio with one lower bound can still establish."""
+    bounds = [side.is_bound(rate) for side in sides.both]
+    if not all(side.has_place(rate) for side in sides.both):
+        return None
+    if bounds == [False, True]:
+        return "gain"
+    return "loss" if bounds == [True, False] else None
+
+
+def _why(sides: Sides, rate: str) -> str:
+    """Why a rate is not what decides."""
+    for side in sides.both:
+        name = side.summary.factors["configuration"]
+        if side.summary.verdict not in ("valid", "at_least"):
+            return f"no valid result of the {name}"
+        if side.is_bound(rate):
+            return f"lower bound of the {name}: the generator was the limit"
+        if rate in side.summary.unsaturated:
+            return f"not the server's limit with the {name}"
+    return _UNDECIDED
+
+
+def _judged(ratio: _Ratio, family: int, margin: float) -> ProofFigure:
+    anytime = ratio.sides.baseline.anytime
+    level = 1 - CONFIDENCE
+    together, method = family_interval(ratio.logs, level / family, anytime)
+    own, _ = family_interval(ratio.logs, level, anytime)
+    low, high = _ends(together)
+    own_low, own_high = _ends(own)
+    before, after = (_value(side, ratio.estimate) for side in ratio.sides.both)
+    found = ProofFigure(
+        measure=ratio.measure,
+        estimate=ratio.estimate,
+        before=before,
+        after=after,
+        better=math.exp(float(ratio.logs.mean())),
+        low=low,
+        high=high,
+        own_low=own_low,
+        own_high=own_high,
+        n=len(ratio.logs),
+        method=f"paired by block; {method}, 95 % over a family of {family}",
+        direction="open",
+        decides=ratio.decides,
+        why_open=ratio.why_open,
+    )
+    direction: Direction = "open" if ratio.why_open else direction_of(found, margin)
+    if ratio.only is not None and direction != ratio.only:
+        direction = "open"
+    return replace(found, direction=direction)
+
+
+def _value(side: Measured, name: str) -> Estimate:
+    return estimate(list(side.values[name].values()), _UNITS[name], side.anytime)
+
+
+def _ends(interval: tuple[float, float] | None) -> tuple[float | None, float | None]:
+    return (None, None) if interval is None else (math.exp(interval[0]), math.exp(interval[1]))
+
+
+def direction_of(found: ProofFigure, margin: float) -> Direction:
+    """What a ratio establishes: no difference beyond the margin, a gain, a loss beyond it."""
+    most = 1 + margin
+    if found.low is None or found.high is None or found.own_low is None or found.own_high is None:
+        return "open"
+    if found.own_low > 1 / most and found.own_high < most:
+        return "equal"
+    if found.low > 1:
+        return "gain"
+    return "loss" if found.high < 1 / most else "open"
+
+
+def verdict_of(figures: Sequence[ProofFigure]) -> ProofVerdict:
+    """The verdict by the measurements alone."""
+    deciding = [each for each in figures if each.decides]
+    if any(each.direction == "loss" for each in figures if each.may_decide):
+        return "do_not"
+    if {each.measure for each in deciding} < {e.measure for e in figures} & set(DECIDING):
+        return "cannot_tell"
+    if deciding and all(each.direction == "equal" for each in deciding):
+        return "no_difference"
+    if any(each.direction == "gain" for each in deciding):
+        return "deploy"
+    return "cannot_tell"
+
+
+def still_open(contents: RunContents, stopping: Stopping, block: int) -> frozenset[str]:
+    """The cells that this block is to have: all until the verdict is known, then none.
+
+    A measure that is open beside an established gain is settled once a loss beyond the margin is
+    excluded. `stopping.at_least` blocks are always run.
+    """
+    everything = frozenset(cell.key for cell in contents.plan.cells)
+    if block < stopping.at_least:
+        return everything
+    found = figures_of(contents, measured_cells(contents))
+    verdict = verdict_of(found)
+    if verdict in ("do_not", "no_difference"):
+        return frozenset()
+    margin = settings_of(contents.experiment).margin
+    deciding = [each for each in found if each.decides]
+    settled = deciding and all(_settled(each, margin, verdict == "deploy") for each in deciding)
+    return frozenset() if settled else everything
+
+
+def _settled(found: ProofFigure, margin: float, gains: bool) -> bool:
+    if found.direction != "open":
+        return True
+    return gains and found.own_low is not None and found.own_low > 1 / (1 + margin)

@@ -1,0 +1,135 @@
+"""The two sides of each measure of a proof: the cells of both configurations. Pure."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from tlslab.analysis import keep_alive
+from tlslab.analysis.compare import Measured, more_is_faster, paired_logs
+from tlslab.analysis.judged import JudgedCell, judged_cells
+from tlslab.analysis.stats.estimate import Array
+from tlslab.analysis.stats.latency import times
+from tlslab.model.configuration import BASELINE, CANDIDATE
+from tlslab.model.finding import CellVerdict
+from tlslab.model.proof import NEW, RETURNING, Measure
+from tlslab.model.record import Trial
+from tlslab.model.run import RunContents
+
+HANDSHAKE = "handshake_ms_p99"
+
+_RATE, _COST = "connections_per_s", "server_cpu_us_per_connection"
+
+# The rate and the cost of each measure.
+RATES: Mapping[Measure, tuple[str, str]] = {
+    "connections": (_RATE, _COST),
+    "new": (_RATE, _COST),
+    "returning": (_RATE, _COST),
+    "requests": (keep_alive.REQUESTS, keep_alive.SERVER),
+}
+
+_P99 = 0.99
+
+# The gravest first: a mix is no better than its worse part.
+_GRAVITY: tuple[CellVerdict, ...] = ("failed", "invalid", "unsupported", "at_least", "valid")
+
+
+@dataclass(frozen=True)
+class Sides:
+    """What both configurations have of a measure."""
+
+    baseline: Measured
+    candidate: Measured
+
+    @property
+    def both(self) -> tuple[Measured, Measured]:
+        """Baseline and candidate."""
+        return self.baseline, self.candidate
+
+    @property
+    def usable(self) -> bool:
+        """Whether both have a result that may be used."""
+        return all(side.summary.verdict in ("valid", "at_least") for side in self.both)
+
+    def better(self, estimate: str) -> Array:
+        """The logarithms of how many times as good the candidate is, in each block with both."""
+        logs = paired_logs(
+            self.candidate.values.get(estimate, {}), self.baseline.values.get(estimate, {})
+        )
+        return logs if more_is_faster(estimate) else -logs
+
+
+def has_one_client(contents: RunContents) -> bool:
+    """Whether one TLS library made the connections of both configurations."""
+    return len({each.backend for each in contents.environment.found}) < 2
+
+
+def measured_cells(contents: RunContents) -> list[Measured]:
+    """The cells with their values by block, the p99 of the handshake among them."""
+    begun = 1 + max((trial.block for trial in contents.trials), default=-1)
+    anytime = contents.experiment.stopping is not None
+    return [_measured(each, begun, anytime) for each in judged_cells(contents)]
+
+
+def _measured(judged: JudgedCell, begun: int, anytime: bool) -> Measured:
+    found = judged.measured(begun, anytime)
+    p99 = {trial.block: value for trial in judged.usable if (value := _p99(trial)) is not None}
+    return replace(found, values={**found.values, HANDSHAKE: p99} if p99 else found.values)
+
+
+def _p99(trial: Trial) -> float | None:
+    found = times([trial], "handshake")
+    return found[0].quantile(_P99) if found else None
+
+
+def sides_of(cells: Sequence[Measured], returning: float) -> dict[Measure, Sides]:
+    """The sides of each measure; `returning` is the share of connections of returning clients.
+
+    Returning clients of a configuration that resumes nothing are as new ones. Where neither does,
+    there is no such measure.
+    """
+    by = {
+        (cell.summary.factors["configuration"], cell.summary.factors["clients"]): cell
+        for cell in cells
+    }
+    new = [by.get((name, NEW)) for name in (BASELINE, CANDIDATE)]
+    if new[0] is None or new[1] is None:
+        return {}
+    old = [by.get((name, RETURNING)) or by[name, NEW] for name in (BASELINE, CANDIDATE)]
+    found: dict[Measure, Sides] = {
+        "connections": Sides(mixed(new[0], old[0], returning), mixed(new[1], old[1], returning)),
+        "new": Sides(new[0], new[1]),
+    }
+    if old != new:
+        found["returning"] = Sides(old[0], old[1])
+    return {**found, "requests": found["new"]}
+
+
+def mixed(new: Measured, returning: Measured, share: float) -> Measured:
+    """Connections of which a share are those of returning clients.
+
+    Costs add up by their shares; of rates the times that a connection takes do.
+    """
+    one, other = new.summary, returning.summary
+    values = {
+        _RATE: _weighted(new, returning, share, _RATE, -1),
+        _COST: _weighted(new, returning, share, _COST, 1),
+    }
+    worst = min(one.verdict, other.verdict, key=_GRAVITY.index)
+    summary = replace(
+        one,
+        verdict=worst,
+        lower_bounds=tuple({*one.lower_bounds, *other.lower_bounds}),
+        unsaturated=tuple({*one.unsaturated, *other.unsaturated}),
+    )
+    return Measured(summary, {name: by for name, by in values.items() if by}, new.anytime)
+
+
+def _weighted(
+    new: Measured, returning: Measured, share: float, estimate: str, power: int
+) -> dict[int, float]:
+    """The weighted mean of the values' powers, by block, of the blocks that have both."""
+    first, second = new.values.get(estimate, {}), returning.values.get(estimate, {})
+    return {
+        block: ((1 - share) * value**power + share * second[block] ** power) ** (1 / power)
+        for block, value in first.items()
+        if value > 0 and second.get(block, 0) > 0
+    }

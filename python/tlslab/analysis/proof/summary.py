@@ -1,0 +1,89 @@
+"""A proof's run folder to the summary that its report is made of."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+
+from tlslab.analysis import keep_alive
+from tlslab.analysis.compare import Measured
+from tlslab.analysis.experiment import summarise_experiment
+from tlslab.analysis.judged import judged_cells
+from tlslab.analysis.kinds import ANALYSTS
+from tlslab.analysis.measures import UNITS
+from tlslab.analysis.proof.answer import answer
+from tlslab.analysis.proof.figures import figures_of, verdict_of
+from tlslab.analysis.proof.findings import findings
+from tlslab.analysis.proof.sides import HANDSHAKE, measured_cells
+from tlslab.analysis.proof.tables import chart, configurations, excluded_clients, table
+from tlslab.analysis.server_side import server_side_facts
+from tlslab.analysis.stats.estimate import estimate
+from tlslab.analysis.stats.latency import quantiles, times
+from tlslab.model.experiment import PROOF
+from tlslab.model.finding import CellSummary, Summary
+from tlslab.model.proof import Proof, ProofSettings, settings_of
+from tlslab.model.record import Trial
+from tlslab.model.run import RunContents
+from tlslab.model.wording import percent
+
+
+@ANALYSTS.registers(PROOF)
+def summarise(contents: RunContents) -> Summary:
+    """All that the measurements say; what changes for clients is the advice's. Pure."""
+    settings = settings_of(contents.experiment)
+    trials = {each.cell.key: each.usable for each in judged_cells(contents)}
+    cells = [_estimated(cell, trials[cell.summary.key]) for cell in measured_cells(contents)]
+    found = figures_of(contents, cells)
+    proof = Proof(settings, found, verdict_of(found))
+    return Summary(
+        experiment=summarise_experiment(contents, asdict(contents.experiment.workload)),
+        environment=contents.environment,
+        cells=tuple(cell.summary for cell in cells),
+        excluded=excluded_clients(contents),
+        comparisons=(),
+        findings=findings(contents, proof),
+        figures=chart(proof),
+        tables=table(proof, contents.environment.found),
+        texts=configurations(settings),
+        method=_method(contents, settings, sum(not each.why_open for each in found)),
+        server_side=server_side_facts(contents.trials),
+        answer=answer(contents, proof),
+        proof=proof,
+    )
+
+
+def _estimated(found: Measured, trials: Sequence[Trial]) -> Measured:
+    """The cell with its estimates."""
+    estimates = {
+        name: estimate(list(found.values[name].values()), unit, found.anytime)
+        for name, unit in (UNITS | keep_alive.UNITS).items()
+        if name in found.values
+    }
+    parts = times(trials, HANDSHAKE.partition("_")[0])
+    latencies, missing = quantiles("handshake_ms", parts) if parts else ({}, {})
+    records = [run.record for trial in trials for run in trial.runs.values()]
+    summary: CellSummary = replace(
+        found.summary,
+        estimates={**estimates, **latencies},
+        not_measurable=missing,
+        backend=records[0].backend if records else None,
+    )
+    return replace(found, summary=summary)
+
+
+def _method(contents: RunContents, settings: ProofSettings, ratios: int) -> tuple[str, ...]:
+    window, kept = contents.experiment.workload.capacity, contents.experiment.workload.keep_alive
+    where = "the live server, switched by the commands" if settings.apply else "one server"
+    requests = "" if kept is None else f", and for {kept.window.measure_ms / 1000:g} s requests"
+    return (
+        f"Baseline and candidate on {where}, in turns: in each block both, in an order drawn anew. "
+        f"New clients and returning ones each load it for {window.measure_ms / 1000:g} s by a "
+        f"closed loop of new connections{requests} on connections kept open.",
+        f"Connections are those of {settings.client}: version, suite, group and signature scheme "
+        "are what each configuration chose on one verified connection with that client's lists, "
+        "and every connection of the run is held to them. Returning clients resume a session; of "
+        "a configuration that resumes none they are measured as new ones.",
+        f"Ratios are paired by block. The {ratios} that can establish anything are one family: "
+        "gain and loss are established by intervals that hold together with 95 % (Bonferroni). No "
+        "difference: each deciding ratio's own interval of 95 % lies within "
+        f"{percent(settings.margin)}. Rates decide; where a rate was not the server's limit, its "
+        "processor time.",
+    )

@@ -1,0 +1,131 @@
+"""The tables, the chart and the texts of a proof."""
+
+from collections.abc import Sequence
+
+from tlslab.analysis.proof.answer import as_estimate, leading
+from tlslab.model.configuration import BASELINE, CANDIDATE, Configuration
+from tlslab.model.estimate import Estimate
+from tlslab.model.estimates import MICRO
+from tlslab.model.figure import DataTable, Figure, Series, TextBlock
+from tlslab.model.plan import Excluded
+from tlslab.model.proof import Found, Proof, ProofFigure, ProofSettings
+from tlslab.model.proof_words import DIRECTIONS, SHORT
+from tlslab.model.run import RunContents
+from tlslab.model.wording import percent
+
+
+def table(proof: Proof, found: Sequence[Found]) -> tuple[DataTable, ...]:
+    """The measures with both sides, and what each configuration negotiates."""
+    share = percent(proof.settings.returning)
+    measures = DataTable(
+        id="measures",
+        title="Baseline and candidate",
+        caption=(
+            "Times as good: candidate over baseline for rates, baseline over candidate for times; "
+            "above 1 the candidate is better. Intervals of 95 % that hold together for all rows. "
+            f"Connections: {share} of them are returning clients'. What is in brackets is shown, "
+            "and decides nothing."
+        ),
+        columns=("measure", "by", "times as good", "verdict", BASELINE, CANDIDATE),
+        rows=tuple(map(_row, proof.figures)),
+    )
+    return (measures, _negotiated(found)) if found else (measures,)
+
+
+def _row(found: ProofFigure) -> tuple[str | Estimate, ...]:
+    words = found.why_open or DIRECTIONS[found.direction]
+    if not found.decides and (found.measure != "handshake" or found.direction != "loss"):
+        words = f"({words})"
+    ratio = as_estimate(found)
+    return SHORT[found.measure], _by(found), ratio, words, found.before, found.after
+
+
+def _by(found: ProofFigure) -> str:
+    """What a ratio is of, in few words: the measure stands beside it."""
+    if found.measure == "handshake":
+        return "ms"
+    return "rate/s" if found.estimate.endswith("_per_s") else f"server {MICRO} each"
+
+
+def _negotiated(found: Sequence[Found]) -> DataTable:
+    rows = []
+    for each in found:
+        facts = each.facts
+        retry = ", HelloRetryRequest" if facts.hello_retry_request else ""
+        rows.append(
+            (
+                each.name,
+                f"TLS {facts.tls}",
+                facts.suite,
+                f"{facts.group or '-'}{retry}",
+                facts.signature_scheme or "-",
+                each.resume or "no session is resumed",
+            )
+        )
+    return DataTable(
+        id="negotiated",
+        title="What the measured client negotiates",
+        caption="Seen on one verified connection; every connection of the run had to have it.",
+        columns=("", "version", "suite", "group", "signature", "returning clients resume by"),
+        rows=tuple(rows),
+    )
+
+
+def chart(proof: Proof) -> tuple[Figure, ...]:
+    """How many times as good the candidate is, by each measure that decides."""
+    shown = leading(proof.figures)
+    if not shown:
+        return ()
+    return (
+        Figure(
+            id="gains",
+            title="Times as good as the baseline",
+            caption="1 is no difference. Intervals of 95 % that hold together.",
+            kind="ranking",
+            x_title="measure",
+            y_title="times as good",
+            series=(
+                Series(
+                    name="candidate",
+                    x=tuple(SHORT[each.measure] for each in shown),
+                    y=tuple(each.better for each in shown),
+                    low=tuple(each.low for each in shown),
+                    high=tuple(each.high for each in shown),
+                ),
+            ),
+        ),
+    )
+
+
+def configurations(settings: ProofSettings) -> tuple[TextBlock, ...]:
+    """Both configurations as they were run, with what was left out of the files."""
+    return tuple(map(_text, settings.configurations))
+
+
+def _text(found: Configuration) -> TextBlock:
+    lines = [
+        f"# certificate: {_certificate(each.key, each.certificate)}" for each in found.certificates
+    ]
+    lines += [f"# {note}" for note in found.notes]
+    if found.ignored:
+        lines.append(f"# not taken: {', '.join(found.ignored)}")
+    return TextBlock(
+        id=f"configuration-{found.name}",
+        title=f"The {found.name}'s TLS",
+        caption=f"From {found.source}, as it was run.",
+        text="\n".join([*lines, *(["http2 on;"] if found.http2 else []), *found.lines]),
+    )
+
+
+def _certificate(key: str, file: str) -> str:
+    return f"{key}, {file}" if file else f"{key}, made by the lab"
+
+
+def excluded_clients(contents: RunContents) -> tuple[Excluded, ...]:
+    """What was not measured: returning clients of a configuration that resumes no session."""
+    unable = [each.name for each in contents.environment.found if each.resume is None]
+    reason = "it resumes no session of the measured client: who returns is measured as a new client"
+    own = tuple(
+        Excluded({"configuration": name, "clients": "returning"}, reason) for name in unable
+    )
+    return (*contents.plan.excluded, *own)

@@ -1,0 +1,80 @@
+"""The candidate of a proof: a file, the choice of a run, or the policies' default."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from tlslab.advice.emit import FORMS, offer_of
+from tlslab.advice.policy import Policy
+from tlslab.advice.preference import Preference
+from tlslab.advice.recommend import preference
+from tlslab.lab.proof.reading import Reading, configuration, laid_over, read_configuration
+from tlslab.lab.recommend import recommend
+from tlslab.model.configuration import CANDIDATE, Configuration, ServedCertificate
+from tlslab.model.errors import UsageError
+from tlslab.store import RunFolder
+from tlslab.targets.nginx_file import read_directives
+from tlslab.targets.nginx_tls import tls_part
+
+# The certificate that new clients get beside the one that there is: the cheapest to sign with that
+# every client of today verifies.
+KEY = "ecdsa-p256"
+
+# With a larger one beside it a certificate with KEY brings something.
+_COSTLY = ("rsa-", "ecdsa-p384", "ecdsa-p521")
+
+
+def candidate_of(
+    given: Path | None, baseline: Configuration, policies: tuple[Policy, ...], how: Reading
+) -> Configuration:
+    """The candidate, as it takes effect in the baseline's server. Raises UsageError."""
+    if given is None:
+        return _by_policies(baseline, policies)
+    if given.is_dir():
+        return laid_over(_of_run(given, policies), baseline)
+    return laid_over(read_configuration(given, CANDIDATE, how), baseline)
+
+
+def with_key(found: Configuration, baseline: Configuration) -> Configuration:
+    """The configuration with a certificate with KEY beside those that there are.
+
+    Clients that cannot use it get the other one, so that none is lost.
+    """
+    costly = [key for key in found.keys if key.startswith(_COSTLY)]
+    if KEY in found.keys or not costly:
+        return found
+    note = (
+        f"a second certificate, with {KEY}, made by the lab: yours has to come from your authority "
+        f"(--keep-certificate compares without it)"
+    )
+    kept = tuple(each for each in found.certificates if each.key.startswith("rsa-"))
+    return replace(
+        found,
+        certificates=(ServedCertificate(KEY), *kept),
+        notes=(*found.notes, note),
+    )
+
+
+def _by_policies(baseline: Configuration, policies: tuple[Policy, ...]) -> Configuration:
+    nothing = Preference("suite", "", "", {}, (), (), (), bare=True)
+    text = "\n".join(FORMS["nginx"].lines(offer_of(nothing, policies, "nginx")) or ())
+    source = "the default of the policies: all that none objects to, the safest first; not measured"
+    return laid_over(_of_text(text, source), baseline)
+
+
+def _of_run(given: Path, policies: tuple[Policy, ...]) -> Configuration:
+    found = recommend(RunFolder.open(given), "throughput", policies, "nginx")
+    form = FORMS["nginx"]
+    if found is None:
+        raise UsageError(
+            f"--candidate {given}: nothing in this run may be recommended",
+            f"tlslab recommend {given} --for nginx says why",
+        )
+    text = form.text(offer_of(preference(found), policies, "nginx"), ())
+    assert text is not None  # nginx has settings for suites and for groups.
+    return _of_text(text, f"tlslab recommend {given} --for nginx")
+
+
+def _of_text(text: str, source: str) -> Configuration:
+    part = tls_part(read_directives(text, source, lambda pattern: {}))
+    how = Reading("--candidate")
+    return configuration(part, source, CANDIDATE, Path(), how)

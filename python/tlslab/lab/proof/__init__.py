@@ -1,0 +1,1 @@
+"""How two configurations of one server are put to the proof."""

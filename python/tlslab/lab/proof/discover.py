@@ -1,0 +1,156 @@
+"""What each configuration does with the client that is measured, and all that it offers.
+
+The probe asks what a configuration offers. By that the known client is simulated, and one verified
+connection with the client's own suites and signature schemes shows what the server really chooses.
+Each cell then forces exactly that, so that every connection of the run is held to it.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+from urllib.parse import urlsplit
+
+from tlslab.advice.clients import Client, clients
+from tlslab.advice.simulate import simulate
+from tlslab.lab.generators import GeneratorPool
+from tlslab.lab.probing import SCHEMA
+from tlslab.lab.specs import Aim, preflight_spec, trust_spec
+from tlslab.model.errors import CannotRunError, EngineError, UsageError
+from tlslab.model.grading import Outcome
+from tlslab.model.names import SIGNATURE_SCHEMES, TLS_VERSIONS, find_group, find_suite
+from tlslab.model.offered import Numbered, Offered
+from tlslab.model.plan import Cell
+from tlslab.model.profile import Profile
+from tlslab.model.proof import RETURNING, Found
+from tlslab.model.suggest import did_you_mean
+
+# A current browser: what most connections to a public server are made by.
+CLIENT = "Chromium 156"
+
+# What a version may resume by, the usual way first.
+_WAYS = {"1.3": ("psk",), "1.2": ("ticket", "id")}
+
+# How the simulation says that the client has no key share for the group that the server takes.
+_RETRY = "HelloRetryRequest"
+
+
+def client_named(name: str) -> Client:
+    """The known client of that name. Raises UsageError."""
+    known = [each.name for each in clients()]
+    for each in clients():
+        if each.name.casefold() == name.casefold():
+            return each
+    remedy = did_you_mean(name, known) or f"known: {', '.join(known)}"
+    raise UsageError(f"no known client '{name}'", remedy)
+
+
+def discover(engine: GeneratorPool, aim: Aim, name: str, client: Client, http: str) -> Found:
+    """What a configuration, by its name, does with a client. Raises CannotRunError, EngineError."""
+    offered = engine.offered(_probe_spec(aim))
+    outcome = simulate(offered, client)
+    if not outcome.connects or outcome.version not in TLS_VERSIONS:
+        why = outcome.reason or f"it would take {outcome.version}, which is not measured"
+        raise CannotRunError(
+            f"{client.name} does not connect with the {name}: {why}",
+            "measure another client: --client NAME; `tlslab grade` lists who connects",
+        )
+    offer = _offer(offered, client, outcome)
+    seen, backend = engine.preflight(preflight_spec(aim, offer, http))
+    profile = _forced(offer, seen.facts.suite, seen.facts.group, seen.facts.signature_scheme)
+    return Found(name, offered, seen.facts, _resumes(engine, aim, profile, http), backend)
+
+
+def profile_of(found: Found) -> Profile:
+    """What every connection of new clients has to be."""
+    facts = found.facts
+    group = None if facts.group is None or find_group(facts.group) is None else facts.group
+    return Profile(
+        tls=facts.tls,
+        suites=(facts.suite,),
+        groups=() if group is None else (group,),
+        signature_schemes=() if facts.signature_scheme is None else (facts.signature_scheme,),
+        hello_retry=facts.hello_retry_request,
+        # The other one is the engine's choice, which knows a leaner client beside it.
+        backend="openssl" if found.backend == "openssl" else None,
+    )
+
+
+def _profile(found: Found, clients: str) -> Profile | None:
+    """What a cell forces; None for returning clients where no session is resumed."""
+    profile = profile_of(found)
+    if clients != RETURNING:
+        return profile
+    # The engine asks for no HelloRetryRequest of a connection that resumes.
+    resuming = replace(profile, hello_retry=False, resume=found.resume)
+    return None if found.resume is None else resuming
+
+
+def with_profiles(cells: Iterable[Cell], found: Sequence[Found]) -> tuple[Cell, ...]:
+    """The cells as they are to be measured; those that nobody can connect as are left out."""
+    by = {each.name: each for each in found}
+    kept = []
+    for cell in cells:
+        profile = _profile(by[cell.factors["configuration"]], cell.factors["clients"])
+        if profile is not None:
+            kept.append(replace(cell, profile=profile))
+    return tuple(kept)
+
+
+def _probe_spec(aim: Aim) -> dict[str, Any]:
+    spec: dict[str, Any] = {
+        "schema": SCHEMA,
+        "target": urlsplit(aim.url).netloc,
+        "trust": trust_spec(aim.trust),
+        "allow": list(aim.allow),
+    }
+    if aim.server_name is not None:
+        spec["server_name"] = aim.server_name
+    return spec
+
+
+def _offer(offered: Offered, client: Client, outcome: Outcome) -> Profile:
+    """What the client offers in the version that is taken, of what the server accepts."""
+    assert outcome.version is not None
+    assert outcome.suite is not None
+    version = outcome.version
+    suites = _common(offered.suites_of(version).accepted, client.suites)
+    if version == "1.2":
+        # A group can be forced with suites alone that have one.
+        suites = [name for name in suites if ("_ECDHE_" in name) == ("_ECDHE_" in outcome.suite)]
+    schemes = _common(offered.schemes_of(version).accepted, client.schemes or ())
+    group = find_group(outcome.group or "")
+    return Profile(
+        tls=version,
+        suites=tuple(found.name for name in suites if (found := find_suite(name)) is not None),
+        groups=() if group is None else (group.name,),
+        signature_schemes=tuple(name for name in schemes if name in SIGNATURE_SCHEMES),
+        hello_retry=_RETRY in outcome.notes,
+    )
+
+
+def _common(accepted: Sequence[Numbered], wanted: Sequence[int]) -> list[str]:
+    """The names of what both have, in the client's order."""
+    names = {each.code_point: each.name for each in accepted}
+    return [names[number] for number in wanted if number in names]
+
+
+def _forced(offer: Profile, suite: str, group: str | None, scheme: str | None) -> Profile:
+    return replace(
+        offer,
+        suites=(suite,),
+        groups=offer.groups if group is not None else (),
+        signature_schemes=() if scheme is None else (scheme,),
+    )
+
+
+def _resumes(engine: GeneratorPool, aim: Aim, profile: Profile, http: str) -> str | None:
+    """How the client resumes a session of this server; None where it cannot."""
+    for way in _WAYS[profile.tls or ""]:
+        spec = preflight_spec(aim, replace(profile, hello_retry=False), http)
+        spec["tls"] |= {"resume": way}
+        try:
+            engine.preflight(spec)
+        except EngineError:
+            continue
+        return way
+    return None

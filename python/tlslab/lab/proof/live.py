@@ -1,0 +1,78 @@
+"""The live server of a proof: what is asked of it, and who switches it."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+
+from tlslab.lab import events
+from tlslab.lab.deployments import Prepared, Servers
+from tlslab.lab.generators import GeneratorPool
+from tlslab.lab.proof.discover import profile_of
+from tlslab.lab.proof.switch import READY_S, Switch, command_of
+from tlslab.lab.request import Request
+from tlslab.lab.specs import Aim, preflight_spec
+from tlslab.model.errors import EngineError, UsageError
+from tlslab.model.profile import Profile
+from tlslab.model.proof import Found, settings_of
+
+
+class Live:
+    """A server that two commands switch."""
+
+    def __init__(self, engine: GeneratorPool, request: Request, observer: events.Observer) -> None:
+        settings = settings_of(request.experiment)
+        if not settings.apply or not settings.revert:
+            raise UsageError(
+                "a live server needs both commands", "give --apply COMMAND and --revert COMMAND"
+            )
+        self._engine = engine
+        self._http = request.experiment.workload.http
+        self._aim: Aim | None = None
+        self._found: dict[str, Found] = {}
+        self.switch = Switch(
+            apply=command_of(settings.apply, "--apply"),
+            back=command_of(settings.revert, "--revert"),
+            wrong=self._wrong,
+            observer=observer,
+            ready_s=READY_S,
+        )
+
+    def switched(self, servers: Servers) -> Servers:
+        """The deployments, each brought about by the switch."""
+        prepared = {
+            deployment: replace(each, switch=partial(self.switch.to, str(deployment.configuration)))
+            for deployment, each in servers.prepared.items()
+        }
+        self._aim = next(iter(prepared.values())).aim
+        return replace(servers, prepared=prepared)
+
+    def known(self, found: Found) -> None:
+        """What a configuration was seen to do: from now on the server has to do that again."""
+        self._found[found.name] = found
+
+    def _wrong(self, name: str) -> str | None:
+        """Why the server is not as it was with this configuration, if it was seen before."""
+        assert self._aim is not None
+        found = self._found.get(name)
+        profile = Profile() if found is None else profile_of(found)
+        try:
+            self._engine.preflight(preflight_spec(self._aim, profile, self._http))
+        except EngineError as error:
+            return f"it does not answer as it did at first: {error.message}"
+        return None
+
+
+@contextmanager
+def serving(prepared: Prepared) -> Iterator[Aim]:
+    """Where a deployment is served, for as long as it is asked what it does."""
+    if prepared.start is None:
+        if prepared.switch is not None:
+            prepared.switch()
+        yield prepared.aim
+        return
+    running = prepared.start()
+    try:
+        yield replace(prepared.aim, url=running.url)
+    finally:
+        running.stop()

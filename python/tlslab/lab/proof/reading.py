@@ -1,0 +1,224 @@
+"""From the user's files to the configurations of a proof."""
+
+import glob
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from cryptography import x509
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ec, ed448, ed25519, rsa
+
+from tlslab.model.configuration import BASELINE, Configuration, ServedCertificate
+from tlslab.model.errors import UsageError
+from tlslab.model.names import CERTIFICATE_KEYS
+from tlslab.model.wording import counted
+from tlslab.targets.nginx_file import NginxSyntaxError, read_directives
+from tlslab.targets.nginx_tls import NginxChoiceError, NginxTls, tls_part
+
+# The key of a certificate where no file says which.
+DEFAULT_KEY = "ecdsa-p256"
+
+# A configuration with all that it includes is smaller by far.
+LIMIT_BYTES = 4 << 20
+
+_CURVES = {"secp256r1": "ecdsa-p256", "secp384r1": "ecdsa-p384", "secp521r1": "ecdsa-p521"}
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a file is read: by which option it was given, which server of it, and which keys the
+    lab's certificates have where the file's own cannot be read.
+    """
+
+    option: str
+    server_name: str | None = None
+    keys: tuple[str, ...] = ()
+
+
+def read_configuration(file: Path, name: str, how: Reading) -> Configuration:
+    """The TLS part of a file of nginx, or of what `nginx -T` shows. Raises UsageError."""
+    try:
+        directives = read_directives(_text(file, how.option), str(file), _loader(file.parent))
+        part = tls_part(directives, how.server_name)
+    except NginxSyntaxError as error:
+        raise UsageError(
+            f"{how.option}: {error}",
+            "nginx -t says what is wrong; what nginx -T shows can be given as well",
+        ) from None
+    except NginxChoiceError as error:
+        raise UsageError(f"{how.option} {file}: {error}", "name one by --server-name") from None
+    return configuration(part, str(file), name, file.parent, how)
+
+
+def configuration(
+    part: NginxTls, source: str, name: str, folder: Path, how: Reading
+) -> Configuration:
+    """The TLS part of a server as a configuration; paths are relative to the folder."""
+    certificates, notes = _certificates(part, folder, how)
+    return Configuration(
+        name=name,
+        source=source,
+        lines=tuple(_lines(part, folder, how.option)),
+        certificates=certificates,
+        http2=part.http2,
+        notes=notes,
+        ignored=part.ignored,
+    )
+
+
+def laid_over(candidate: Configuration, baseline: Configuration) -> Configuration:
+    """The candidate as it takes effect in the baseline's server.
+
+    What it sets replaces the baseline's; all else stays. A whole server with certificates of its
+    own stands as it is.
+    """
+    if candidate.certificates:
+        return candidate
+    own = {line.split()[0] for line in candidate.lines}
+    kept = tuple(line for line in baseline.lines if line.split()[0] not in own)
+    notes = candidate.notes
+    if kept:
+        names = ", ".join(dict.fromkeys(line.split()[0] for line in kept))
+        notes = (*notes, f"kept from the {BASELINE}: {names}")
+    return replace(
+        candidate,
+        lines=(*candidate.lines, *kept),
+        certificates=baseline.certificates,
+        http2=candidate.http2 or baseline.http2,
+        notes=notes,
+    )
+
+
+def with_default_certificate(found: Configuration, how: Reading) -> Configuration:
+    """The configuration with certificates of the lab's, where it names none."""
+    if found.certificates:
+        return found
+    keys = how.keys or (DEFAULT_KEY,)
+    note = f"it names no certificate: the lab makes one with {' and '.join(keys)}"
+    return replace(
+        found,
+        certificates=tuple(map(ServedCertificate, keys)),
+        notes=(*found.notes, note),
+    )
+
+
+def _text(file: Path, option: str) -> str:
+    try:
+        if file.stat().st_size > LIMIT_BYTES:
+            raise UsageError(
+                f"{option} {file}: {counted(file.stat().st_size, 'byte')} are too many"
+            )
+        return file.read_bytes().decode("utf-8")
+    except UnicodeDecodeError:
+        raise UsageError(f"{option} {file}: not a text in UTF-8") from None
+    except OSError as error:
+        raise UsageError(
+            f"{option} {file}: {error.strerror}", "give what nginx -T shows, or a file of it"
+        ) from None
+
+
+def _loader(folder: Path) -> "_Files":
+    return _Files(folder)
+
+
+@dataclass(frozen=True)
+class _Files:
+    """The files that an `include` names, as far as they can be read."""
+
+    folder: Path
+
+    def __call__(self, pattern: str) -> Mapping[str, str]:
+        found = {}
+        for name in sorted(glob.glob(str(self.folder / pattern))):
+            path = Path(name)
+            try:
+                if path.is_file() and path.stat().st_size <= LIMIT_BYTES:
+                    found[name] = path.read_text("utf-8")
+            except (OSError, UnicodeDecodeError):
+                continue  # It stays an `include` that was not followed, and is named as such.
+        return found
+
+
+def _lines(part: NginxTls, folder: Path, option: str) -> Iterator[str]:
+    for each in part.settings:
+        args = list(each.args)
+        if each.name == "ssl_dhparam":
+            path = folder / args[0]
+            if not _readable(path):
+                raise UsageError(
+                    f"{option}: {path}: ssl_dhparam cannot be read",
+                    "make it readable to you, or leave the line out: then no DHE suite is offered",
+                )
+            args = [str(path.resolve())]
+        yield f"{each.name} {' '.join(args)};"
+
+
+def _certificates(
+    part: NginxTls, folder: Path, how: Reading
+) -> tuple[tuple[ServedCertificate, ...], tuple[str, ...]]:
+    """The certificates to serve, and what the reader must know of them."""
+    if not part.pairs:
+        return (), ()
+    served: list[ServedCertificate] = []
+    notes: list[str] = []
+    for number, (name, key_name) in enumerate(part.pairs):
+        path, key_path = folder / name, folder / key_name
+        kind = how.keys[number] if number < len(how.keys) else _key_of(path)
+        if kind is None:
+            raise UsageError(
+                f"{how.option}: the certificate {path} cannot be read",
+                "make it readable to you, or say which key it has: --key rsa-2048",
+            )
+        own = bool(key_name) and number >= len(how.keys) and _usable(key_path)
+        if own:
+            served.append(ServedCertificate(kind, str(path.resolve()), str(key_path.resolve())))
+            continue
+        if kind not in CERTIFICATE_KEYS:
+            raise UsageError(
+                f"{how.option}: the lab makes no certificate with {kind}, and the private key of "
+                f"{path} cannot be read",
+                f"known: --key {', '.join(CERTIFICATE_KEYS)}",
+            )
+        served.append(ServedCertificate(kind))
+        notes.append(f"{name}: its private key cannot be read; the lab made one with {kind}")
+    return tuple(served), tuple(notes)
+
+
+def _readable(path: Path) -> bool:
+    try:
+        with path.open("rb"):
+            return True
+    except OSError:
+        return False
+
+
+def _usable(path: Path) -> bool:
+    """Whether a private key can be read, without a password."""
+    try:
+        serialization.load_pem_private_key(path.read_bytes(), None)
+    except (OSError, ValueError, TypeError):
+        return False
+    return True
+
+
+def _key_of(path: Path) -> str | None:
+    """The key of a certificate in PEM, `rsa-4096`; None where there is none."""
+    try:
+        key = x509.load_pem_x509_certificate(path.read_bytes()).public_key()
+    except (OSError, ValueError):
+        return None
+    if isinstance(key, rsa.RSAPublicKey):
+        return f"rsa-{key.key_size}"
+    if isinstance(key, ec.EllipticCurvePublicKey):
+        return _CURVES.get(key.curve.name)
+    if isinstance(key, ed25519.Ed25519PublicKey):
+        return "ed25519"
+    return "ed448" if isinstance(key, ed448.Ed448PublicKey) else None
+
+
+def check_keys(keys: Sequence[str]) -> None:
+    """Refuses keys that the lab cannot make. Raises UsageError."""
+    for key in keys:
+        if key not in CERTIFICATE_KEYS:
+            raise UsageError(f"--key {key}: unknown", f"known: {', '.join(CERTIFICATE_KEYS)}")

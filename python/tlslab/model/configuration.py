@@ -1,0 +1,42 @@
+"""A server's TLS configuration, as it is put beside another one."""
+
+from dataclasses import dataclass
+
+BASELINE = "baseline"
+CANDIDATE = "candidate"
+
+
+@dataclass(frozen=True)
+class ServedCertificate:
+    """A certificate that a configuration serves: its key (`rsa-4096`), and the user's own files.
+
+    Without files the lab makes one with such a key; the private key is never copied.
+    """
+
+    key: str
+    certificate: str = ""
+    private_key: str = ""
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """The TLS part of a server's configuration.
+
+    `source` says in words where it is from. `lines` are whole directives for the server's block,
+    without those of certificates; `http2`: HTTP/2 is spoken with clients that offer it. `notes` say
+    what was made of the file otherwise than it has it, `ignored` names directives that were left
+    out.
+    """
+
+    name: str
+    source: str
+    lines: tuple[str, ...]
+    certificates: tuple[ServedCertificate, ...]
+    http2: bool = False
+    notes: tuple[str, ...] = ()
+    ignored: tuple[str, ...] = ()
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The keys of its certificates."""
+        return tuple(each.key for each in self.certificates)

@@ -1,0 +1,152 @@
+"""Whether a configuration is better than the present one: what is asked, found and concluded."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from tlslab.model.configuration import Configuration
+from tlslab.model.estimate import Estimate
+from tlslab.model.experiment import Experiment
+from tlslab.model.grading import Outcome
+from tlslab.model.offered import Offered
+from tlslab.model.record import Facts
+
+# Who connects: full handshakes, and handshakes that resume a session where the server lets them.
+NEW = "new"
+RETURNING = "returning"
+
+# `connections`: a mix of new and returning clients', by the share of returning ones.
+Measure = Literal["connections", "new", "returning", "requests", "handshake"]
+Direction = Literal["gain", "loss", "equal", "open"]
+ProofVerdict = Literal["deploy", "no_difference", "do_not", "cannot_tell"]
+
+# The measures that the verdict goes by; the others are shown.
+DECIDING: tuple[Measure, ...] = ("connections", "requests")
+
+
+@dataclass(frozen=True)
+class ProofSettings:
+    """What a proof compares.
+
+    `server` is the managed target, or the URL of a live server; `client` the known client whose
+    connections are measured. `margin` is the largest difference that counts as none, `returning`
+    how many connections are those of returning clients, both as shares. `configurations` has
+    baseline and candidate of a managed server; `apply` and `revert` are the commands that switch a
+    live one. `may_lose` names known clients that may stay away.
+    """
+
+    server: str
+    client: str
+    margin: float
+    returning: float
+    configurations: tuple[Configuration, ...] = ()
+    may_lose: tuple[str, ...] = ()
+    apply: str = ""
+    revert: str = ""
+
+    def configuration(self, name: str) -> Configuration | None:
+        """The configuration of that name; None for a live server."""
+        return next((each for each in self.configurations if each.name == name), None)
+
+
+def settings_of(experiment: Experiment) -> ProofSettings:
+    """What an experiment of the kind `proof` compares."""
+    assert isinstance(experiment.settings, ProofSettings)
+    return experiment.settings
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a configuration was seen to do before the first trial.
+
+    `offered` is all that it offers. `facts` are those of one verified connection of the client that
+    is measured, `resume` how that client resumes its sessions (None: it cannot), `backend` the TLS
+    library that makes its connections here.
+    """
+
+    name: str
+    offered: Offered
+    facts: Facts
+    resume: str | None
+    backend: str
+
+
+@dataclass(frozen=True)
+class ProofFigure:
+    """A ratio of both configurations, and what it says.
+
+    `before` and `after` are the values; `better` is how many times as good the candidate is: above
+    1 for a higher rate and for a lower cost. Its `low` and `high` hold together with those of all
+    other ratios of the proof (95 % over the family); `own_low` and `own_high` are the 95 % interval
+    of this ratio alone. `decides`: the verdict goes by it. `why_open` says why it establishes
+    nothing.
+    """
+
+    measure: Measure
+    estimate: str
+    before: Estimate
+    after: Estimate
+    better: float
+    low: float | None
+    high: float | None
+    own_low: float | None
+    own_high: float | None
+    n: int
+    method: str
+    direction: Direction
+    decides: bool
+    why_open: str = ""
+
+    @property
+    def may_decide(self) -> bool:
+        """Whether a loss speaks against the candidate: the parts of the mix are weighed in it."""
+        return self.decides or self.measure == "handshake"
+
+
+@dataclass(frozen=True)
+class ClientChange:
+    """A known client before and after; `wanted`: losing it speaks against the candidate."""
+
+    client: str
+    before: Outcome
+    after: Outcome
+    wanted: bool = True
+    excused: str = ""
+
+    @property
+    def lost(self) -> bool:
+        """Whether it connects with the baseline only."""
+        return self.before.connects and not self.after.connects
+
+    @property
+    def won(self) -> bool:
+        """Whether it connects with the candidate only."""
+        return self.after.connects and not self.before.connects
+
+    @property
+    def negotiates(self) -> tuple[tuple[str | None, ...], tuple[str | None, ...]]:
+        """Version, suite, group and key, before and after."""
+        first, second = (
+            (each.version, each.suite, each.group, each.key) for each in (self.before, self.after)
+        )
+        return first, second
+
+
+@dataclass(frozen=True)
+class PolicyChange:
+    """What a policy objects to in each configuration: counts of things that are offered."""
+
+    policy: str
+    before: int
+    after: int
+
+
+@dataclass(frozen=True)
+class Proof:
+    """The result: figures, clients, policies, and the verdict with its reasons."""
+
+    settings: ProofSettings
+    figures: tuple[ProofFigure, ...]
+    verdict: ProofVerdict
+    reasons: tuple[str, ...] = ()
+    clients: tuple[ClientChange, ...] = ()
+    policies: tuple[PolicyChange, ...] = ()

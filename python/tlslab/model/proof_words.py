@@ -1,0 +1,110 @@
+"""What a proof says in words: the analysis and the advice both write its sentences."""
+
+from collections.abc import Mapping, Sequence
+
+from tlslab.model.proof import Direction, Measure, Proof, ProofFigure, ProofVerdict
+from tlslab.model.wording import difference, joined, ratio_figure
+
+VERDICTS: Mapping[ProofVerdict, str] = {
+    "deploy": "Deploy the candidate",
+    "no_difference": "No difference",
+    "do_not": "Do not deploy the candidate",
+    "cannot_tell": "Cannot tell",
+}
+
+MEASURES: Mapping[Measure, str] = {
+    "connections": "connections",
+    "new": "connections of new clients",
+    "returning": "connections of returning clients",
+    "requests": "requests on connections kept open",
+    "handshake": "handshake time, p99",
+}
+
+# In tables and charts.
+SHORT: Mapping[Measure, str] = {
+    "connections": "connections",
+    "new": "new clients",
+    "returning": "returning clients",
+    "requests": "requests, kept open",
+    "handshake": "handshake, p99",
+}
+
+DIRECTIONS: Mapping[Direction, str] = {
+    "gain": "gain",
+    "loss": "loss",
+    "equal": "no difference",
+    "open": "cannot tell",
+}
+
+
+def figure_words(found: ProofFigure) -> str:
+    """`9.8 times as many new connections/s (95 %: 9.2 to 10.4)`; of costs, `0.1 times as much`."""
+    ratio, low, high = _as_measured(found)
+    if found.estimate.endswith("_per_s"):
+        what = f"{ratio_figure(ratio)} times as many {_per_second(found.measure)}"
+    elif found.measure == "handshake":
+        what = f"{ratio_figure(ratio)} times the handshake time (p99)"
+    else:
+        what = (
+            f"{ratio_figure(ratio)} times the server's processor time for {MEASURES[found.measure]}"
+        )
+    if low is None or high is None:
+        return what
+    return f"{what} (95 %: {ratio_figure(low)} to {ratio_figure(high)})"
+
+
+def _per_second(measure: Measure) -> str:
+    words = MEASURES[measure]
+    head, _, tail = words.partition(" ")
+    return f"{head}/s {tail}".rstrip()
+
+
+def _as_measured(found: ProofFigure) -> tuple[float, float | None, float | None]:
+    """Candidate / baseline, as the estimate is; its ends hold for the family."""
+    if found.estimate.endswith("_per_s"):
+        return found.better, found.low, found.high
+    ends = [None if end is None or end <= 0 else 1 / end for end in (found.high, found.low)]
+    return 1 / found.better, ends[0], ends[1]
+
+
+def decided_words(proof: Proof) -> str:
+    """The sentence of the verdict, with the figures that carry it."""
+    deciding = [each for each in proof.figures if each.decides]
+    verdict = VERDICTS[proof.verdict]
+    if proof.verdict == "no_difference":
+        most = difference(proof.settings.margin)
+        names = joined([MEASURES[each.measure] for each in deciding])
+        return f"{verdict}: more than {most} is excluded for {names}."
+    gains = [each for each in deciding if each.direction == "gain"]
+    if proof.verdict == "do_not":
+        losses = [each for each in proof.figures if each.direction == "loss" and each.may_decide]
+        parts = [*proof.reasons, *([f"it has {_listed(losses)}"] if losses else [])]
+        gained = f" It has {_listed(gains)}." if gains else ""
+        return f"{verdict}: {joined(parts)}.{gained}"
+    worse = [each for each in proof.figures if each.direction == "loss"]
+    but = f"; but {_listed(worse[-1:])}" if worse else ""
+    return f"{verdict}: it has {_listed(gains)}{but}."
+
+
+def _listed(figures: Sequence[ProofFigure]) -> str:
+    return joined([figure_words(each) for each in figures])
+
+
+def clients_words(proof: Proof) -> str:
+    """How many known clients connect before and after, and who is lost."""
+    total = len(proof.clients)
+    before = sum(each.before.connects for each in proof.clients)
+    after = sum(each.after.connects for each in proof.clients)
+    lost = [each.client for each in proof.clients if each.lost]
+    won = [each.client for each in proof.clients if each.won]
+    text = f"Of {total} known clients {before} connect before and {after} after"
+    if not lost and not won:
+        return f"{text}: the same ones."
+    parts = [f"{word}: {_few(names)}" for word, names in (("lost", lost), ("won", won)) if names]
+    return f"{text} ({'; '.join(parts)})."
+
+
+def _few(names: Sequence[str], most: int = 4) -> str:
+    more = len(names) - most
+    shown = "; ".join(names[:most])
+    return shown if more <= 0 else f"{shown} and {more} others"

@@ -1,0 +1,175 @@
+"""The TLS part of an nginx configuration: what a proof takes of a user's file, and what it leaves.
+
+Only directives of TLS are taken, each by name and with values that only TLS settings have: whatever
+else the file says is never run.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from tlslab.targets.nginx_file import Directive
+
+# Taken as they are; the last one of a block holds.
+_SINGLE = (
+    "ssl_protocols",
+    "ssl_ciphers",
+    "ssl_prefer_server_ciphers",
+    "ssl_ecdh_curve",
+    "ssl_session_cache",
+    "ssl_session_timeout",
+    "ssl_session_tickets",
+    "ssl_buffer_size",
+    "ssl_early_data",
+    "ssl_dhparam",
+)
+# All of a block hold together.
+_REPEATED = ("ssl_conf_command", "ssl_certificate", "ssl_certificate_key")
+
+# Commands of OpenSSL's configuration that set TLS up and read no file.
+_COMMANDS = frozenset(
+    {
+        "CipherString",
+        "Ciphersuites",
+        "ClientSignatureAlgorithms",
+        "Curves",
+        "Groups",
+        "MaxProtocol",
+        "MinProtocol",
+        "NumTickets",
+        "Options",
+        "SignatureAlgorithms",
+    }
+)
+
+# Read, but no part of TLS.
+_READ = ("listen", "http2", "server_name")
+
+_CERTIFICATES = ("ssl_certificate", "ssl_certificate_key")
+
+# All that stands in values of TLS settings; nothing that ends a word or a directive.
+_VALUE = re.compile(r"[A-Za-z0-9_.:+!@=,/-]+")
+
+
+class NginxChoiceError(Exception):
+    """The file has no server to take, or several; the message says which."""
+
+
+@dataclass(frozen=True)
+class NginxTls:
+    """The TLS part of one server.
+
+    `settings` are directives with their values, `pairs` the files of certificates and private keys
+    (an empty name: not given). `names` are the server's; `ignored` the directives that were left
+    out, each with the place.
+    """
+
+    names: tuple[str, ...]
+    settings: tuple[Directive, ...]
+    pairs: tuple[tuple[str, str], ...]
+    http2: bool
+    ignored: tuple[str, ...]
+
+
+def tls_part(directives: Sequence[Directive], server_name: str | None = None) -> NginxTls:
+    """The TLS part of the server of that name, or of the only one with TLS.
+
+    Without a block `server` the directives are those of one. Raises NginxChoiceError.
+    """
+    servers = list(_servers(directives, ()))
+    if not servers:
+        return _part((), directives)
+    parts = [_part(outer, server.block or ()) for outer, server in servers if _has_tls(server)]
+    if server_name is not None:
+        parts = [part for part in parts if server_name in part.names]
+        if not parts:
+            raise NginxChoiceError(f"no server with TLS has the name {server_name}")
+    if not parts:
+        raise NginxChoiceError("no server in it has TLS (`listen ... ssl`)")
+    if any(_same(part) != _same(parts[0]) for part in parts):
+        names = ", ".join(dict.fromkeys(name for part in parts for name in part.names[:1]))
+        raise NginxChoiceError(f"it has {len(parts)} servers with different TLS: {names}")
+    return parts[0]
+
+
+def _same(part: NginxTls) -> object:
+    """What has to be equal for two servers to be one for a proof."""
+    return [(each.name, each.args) for each in part.settings], part.pairs, part.http2
+
+
+def _servers(
+    directives: Iterable[Directive], outer: tuple[Directive, ...]
+) -> Iterable[tuple[tuple[Directive, ...], Directive]]:
+    """Each block `server` of HTTP, with the directives around it."""
+    listed = tuple(directives)
+    around = (*outer, *(each for each in listed if each.block is None))
+    for each in listed:
+        if each.name == "server" and each.block is not None:
+            yield around, each
+        elif each.name == "http" and each.block is not None:
+            yield from _servers(each.block, around)
+
+
+def _has_tls(server: Directive) -> bool:
+    inside = server.block or ()
+    return any(
+        (each.name == "listen" and ("ssl" in each.args or "quic" in each.args))
+        or (each.name == "ssl" and each.args == ("on",))
+        or each.name == "ssl_certificate"
+        for each in inside
+    )
+
+
+def _part(outer: Sequence[Directive], inner: Sequence[Directive]) -> NginxTls:
+    taken: dict[str, list[Directive]] = {}
+    ignored: list[str] = []
+    for level in (outer, inner):
+        own: dict[str, list[Directive]] = {}
+        for each in level:
+            if each.name not in (*_SINGLE, *_REPEATED) or not _known(each):
+                # What is around a server is nginx's whole set-up: naming it would bury the rest.
+                named = level is inner and each.name not in _READ
+                if named or each.name.startswith("ssl_"):
+                    ignored.append(_place(each))
+                continue
+            earlier = own.get(each.name, []) if each.name in _REPEATED else []
+            own[each.name] = [*earlier, each]
+        # A directive of the server replaces all of that name around it.
+        taken |= own
+    settings = tuple(
+        each for name, found in taken.items() for each in found if name not in _CERTIFICATES
+    )
+    certificates, keys = ([each.args[0] for each in taken.get(name, ())] for name in _CERTIFICATES)
+    return NginxTls(
+        names=tuple(name for each in inner if each.name == "server_name" for name in each.args),
+        settings=settings,
+        pairs=tuple(_paired(certificates, keys)),
+        http2=any(_http2(each) for each in (*outer, *inner)),
+        ignored=tuple(dict.fromkeys(ignored)),
+    )
+
+
+def _http2(each: Directive) -> bool:
+    on = each.name == "http2" and each.args == ("on",)
+    return on or (each.name == "listen" and "http2" in each.args)
+
+
+def _known(each: Directive) -> bool:
+    """Whether a directive has a form that can be taken."""
+    if each.block is not None or not each.args:
+        return False
+    if each.name in _CERTIFICATES:
+        return len(each.args) == 1
+    if each.name == "ssl_conf_command" and each.args[0] not in _COMMANDS:
+        return False
+    return all(_VALUE.fullmatch(value) for value in each.args)
+
+
+def _paired(certificates: Sequence[str], keys: Sequence[str]) -> Iterable[tuple[str, str]]:
+    for number, certificate in enumerate(certificates):
+        yield certificate, keys[number] if number < len(keys) else ""
+
+
+def _place(each: Directive) -> str:
+    words = each.name if each.name != "ssl_conf_command" else " ".join((each.name, *each.args[:1]))
+    return f"{words} (line {each.line})"

@@ -1,0 +1,67 @@
+"""Made-up sides of a proof: values by block, with chosen ratios and noise."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from tlslab.analysis.compare import Measured
+from tlslab.analysis.proof.sides import HANDSHAKE, sides_of
+from tlslab.analysis.proof.sides import Sides as Sides
+from tlslab.model.finding import CellSummary, CellVerdict
+from tlslab.model.proof import Measure
+
+SECOND_US = 1e6
+
+
+def cell(
+    configuration: str,
+    clients: str,
+    rng: np.random.Generator,
+    cost_us: float,
+    request_us: float = 40.0,
+    noise: float = 0.01,
+    blocks: int = 10,
+    verdict: CellVerdict = "valid",
+    lower_bounds: tuple[str, ...] = (),
+    anytime: bool = False,
+) -> Measured:
+    """A cell whose server is at its limit: the rate is what a second has room for."""
+
+    def drawn(value: float) -> dict[int, float]:
+        return {n: value * float(np.exp(rng.normal(0, noise))) for n in range(blocks)}
+
+    values: dict[str, Mapping[int, float]] = {
+        "connections_per_s": drawn(SECOND_US / cost_us),
+        "server_cpu_us_per_connection": drawn(cost_us),
+    }
+    if clients == "new":
+        values |= {
+            "keep_alive_requests_per_s": drawn(SECOND_US / request_us),
+            "keep_alive_server_cpu_us_per_request": drawn(request_us),
+            HANDSHAKE: drawn(cost_us / 40),
+        }
+    factors = {"configuration": configuration, "clients": clients}
+    key = ",".join(f"{name}={level}" for name, level in factors.items())
+    summary = CellSummary(key, factors, verdict, (), blocks, {}, lower_bounds=lower_bounds)
+    return Measured(summary, values, anytime)
+
+
+def made_sides(
+    new: tuple[float, float] = (500.0, 500.0),
+    returning: tuple[float, float] = (200.0, 200.0),
+    requests: tuple[float, float] = (40.0, 40.0),
+    share: float = 0.5,
+    seed: int = 1,
+    noise: float = 0.01,
+    blocks: int = 10,
+) -> dict[Measure, Sides]:
+    """Both configurations by the server's costs, in microseconds: baseline and candidate."""
+    rng = np.random.default_rng(seed)
+    names = ("baseline", "candidate")
+    cells = []
+    for name, cost, again, request in zip(names, new, returning, requests, strict=True):
+        cells += [
+            cell(name, "new", rng, cost, request, noise, blocks),
+            cell(name, "returning", rng, again, request, noise, blocks),
+        ]
+    return sides_of(cells, share)

@@ -1,0 +1,263 @@
+"""`tlslab prove` on nginx: poor and good configurations, and live servers that are given back."""
+
+import json
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from live.harness import Ended, Own, Tlslab, trials
+
+# Each handshake costs the server a signature with RSA-4096: many times as much as any other.
+POOR = """
+server {
+    listen 443 ssl;
+    ssl_certificate poor.pem;
+    ssl_certificate_key poor.key;
+    ssl_protocols TLSv1.2;
+    ssl_prefer_server_ciphers on;
+    ssl_ciphers ECDHE-RSA-AES256-SHA;
+    ssl_ecdh_curve secp384r1:prime256v1;
+    ssl_session_cache shared:SSL:1m;
+    location / { proxy_pass http://127.0.0.1:1; }
+}
+"""
+
+GOOD = """
+ssl_protocols TLSv1.2 TLSv1.3;
+ssl_ciphers ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-RSA-AES128-GCM-SHA256;
+ssl_ecdh_curve X25519:prime256v1;
+"""
+
+BRIEF = ("--quick", "--blocks", "5")
+
+
+def proof(tlslab: Tlslab, *arguments: str) -> tuple[Ended, dict[str, Any]]:
+    """The command's end, and its summary."""
+    ended = tlslab.run("prove", "--for", "nginx", *arguments, "--json", "--out", "r")
+    return ended, json.loads(ended.out) if ended.out else {}
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    (tmp_path / "poor.conf").write_text(POOR, "utf-8")
+    (tmp_path / "good.conf").write_text(GOOD, "utf-8")
+    return tmp_path
+
+
+@pytest.mark.alone
+@pytest.mark.usefixtures("files")
+def test_a_poor_baseline_gives_way(tlslab: Tlslab) -> None:
+    ended, found = proof(tlslab, "--baseline", "poor.conf", "--key", "rsa-4096", *BRIEF)
+    assert ended.code == 0, ended.err
+    assert found["proof"]["verdict"] == "deploy"
+    by_name = {each["name"]: each for each in found["environment"]["found"]}
+    facts = by_name["baseline"]["facts"]
+    assert (facts["tls"], facts["suite"], facts["group"]) == (
+        "1.2",
+        "TLS_ECDHE_RSA_WITH_AES_256_CBC_SHA",
+        "P-384",
+    )
+    assert by_name["baseline"]["resume"] == "ticket"
+    assert by_name["candidate"]["facts"]["tls"] == "1.3"
+    assert by_name["candidate"]["facts"]["signature_scheme"] == "ecdsa_secp256r1_sha256"
+    costs = [
+        each
+        for each in found["proof"]["figures"]
+        if (each["measure"], each["estimate"]) == ("new", "server_cpu_us_per_connection")
+    ]
+    # A signature with RSA-4096 takes some 50 times as long as one with ECDSA P-256.
+    assert costs[0]["better"] > 3
+    assert costs[0]["direction"] == "gain"
+    assert "not taken: location (line 11)" in ended.err
+    assert not any(each["lost"] for each in _clients(found))
+    assert (Path(tlslab.folder) / "r" / "report.html").exists()
+
+
+def _clients(found: dict[str, Any]) -> list[dict[str, Any]]:
+    return [
+        {"lost": each["before"]["connects"] and not each["after"]["connects"]}
+        for each in found["proof"]["clients"]
+    ]
+
+
+@pytest.mark.alone
+@pytest.mark.usefixtures("files")
+def test_a_configuration_is_not_better_than_itself(tlslab: Tlslab) -> None:
+    both = ("--baseline", "good.conf", "--candidate", "good.conf")
+    ended, found = proof(tlslab, *both, *BRIEF)
+    assert found["proof"]["verdict"] in ("no_difference", "cannot_tell")
+    assert ended.code in (0, 4)
+    first, second = found["environment"]["found"]
+    assert first["facts"] == second["facts"]
+    assert all(each["before"] == each["after"] for each in found["proof"]["clients"])
+
+
+@pytest.mark.usefixtures("files")
+def test_a_lost_client_is_named_whatever_the_run_shows(tlslab: Tlslab, tmp_path: Path) -> None:
+    (tmp_path / "new.conf").write_text("ssl_protocols TLSv1.3;", "utf-8")
+    arguments = ("--baseline", "good.conf", "--candidate", "new.conf")
+    ended = tlslab.run("prove", "--for", "nginx", *arguments, "--out", "r", TLSLAB_SHORT_RUNS="1")
+    assert ended.code == 1, ended.err
+    assert "do not connect any more" in ended.out
+    assert "do not deploy the candidate: exit 1" in ended.err
+    again = tlslab.run("report", "r", "--format", "markdown")
+    assert "do not connect any more" in again.out
+
+
+@pytest.mark.usefixtures("files")
+def test_a_dry_run_starts_and_writes_nothing(tlslab: Tlslab, tmp_path: Path) -> None:
+    ended = tlslab.run(
+        "prove", "--for", "nginx", "--baseline", "poor.conf", "--key", "rsa-4096", "--dry-run"
+    )
+    assert ended.code == 0
+    assert "4 cells" in ended.out
+    assert "not taken: location (line 11)" in ended.err
+    assert not (tmp_path / "runs").exists()
+
+
+@pytest.mark.usefixtures("files")
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((), "what is the present configuration?"),
+        (("--for", "apache", "--baseline", "poor.conf"), "'apache' is not"),
+        (("--for", "nginx", "--baseline", "none.conf"), "No such file"),
+        (("--for", "nginx", "--baseline", "poor.conf"), "poor.pem cannot be read"),
+        (("--url", "https://localhost:1/", "--apply", "a"), "--revert: the command is empty"),
+        (("--url", "https://localhost:1/", "--baseline", "good.conf"), "--url is a live server"),
+        (("--for", "nginx", "--baseline", "good.conf", "--apply", "a"), "goes with a live server"),
+        (("--for", "nginx", "--baseline", "good.conf", "--client", "Nobody"), "no known client"),
+    ],
+)
+def test_wrong_usage_is_one_line_with_a_remedy(
+    tlslab: Tlslab, arguments: tuple[str, ...], words: str
+) -> None:
+    ended = tlslab.run("prove", *arguments)
+    assert ended.code == 2
+    assert len(ended.errors) == 1
+    assert words in ended.errors[0]
+    assert "help: " in ended.err
+
+
+# Rewrites the server's configuration and lets it read that anew, as an administrator would.
+SWITCH = """
+set -eu
+sed -i "s/ssl_ecdh_curve .*/ssl_ecdh_curve $1;/" nginx.conf
+kill -HUP "$(cat nginx.pid)"
+echo "$1" >> log
+[ "$1" != "${BROKEN:-}" ] || { echo "no right to" >&2; exit 3; }
+"""
+BEFORE, AFTER = "X25519:prime256v1", "secp384r1"
+
+
+class LiveServer:
+    """A server of somebody else's, the two commands, and what they did."""
+
+    def __init__(self, tlslab: Tlslab, own: Own, folder: Path) -> None:
+        self._tlslab, self._own, self._folder = tlslab, own, folder
+        (folder / "switch.sh").write_text(SWITCH, "utf-8")
+
+    @property
+    def arguments(self) -> list[str]:
+        return [
+            "prove", "--url", self._own.url, "--ca", str(self._own.ca), "--out", "r",
+            "--apply", f"sh switch.sh {AFTER}", "--revert", f"sh switch.sh {BEFORE}",
+        ]  # fmt: skip
+
+    def run(self, **variables: str) -> Ended:
+        return self._tlslab.run(*self.arguments, TLSLAB_SHORT_RUNS="1", **variables)
+
+    def start(self, **variables: str) -> "subprocess.Popen[str]":
+        return self._tlslab.start(*self.arguments, "--quick", **variables)
+
+    def log(self) -> list[str]:
+        path = self._folder / "log"
+        return path.read_text().split() if path.exists() else []
+
+    def wait(self, ready: Callable[[], bool], seconds: float = 60) -> None:
+        deadline = time.monotonic() + seconds
+        while not ready():
+            assert time.monotonic() < deadline, self.log()
+            time.sleep(0.02)
+
+    def is_as_before(self) -> bool:
+        text = (self._folder / "nginx.conf").read_text()
+        return f"ssl_ecdh_curve {BEFORE};" in text
+
+
+@pytest.fixture
+def live(tlslab: Tlslab, own_nginx: Own, tmp_path: Path) -> LiveServer:
+    return LiveServer(tlslab, own_nginx, tmp_path)
+
+
+def test_a_live_server_is_measured_with_both_and_given_back(
+    live: LiveServer, tmp_path: Path
+) -> None:
+    ended = live.run()
+    assert ended.code in (1, 4), ended.err
+    assert live.is_as_before()
+    assert live.log().count(AFTER) == live.log().count(BEFORE)
+    made = [json.loads(line) for line in trials(tmp_path / "r")]
+    groups = {
+        trial["factors"]["configuration"]: {
+            fact["group"] for run in trial["runs"].values() for fact in run["record"]["facts"]
+        }
+        for trial in made
+    }
+    assert groups == {"baseline": {"X25519"}, "candidate": {"P-384"}}
+    assert "the server has the candidate now: sh switch.sh secp384r1" in ended.err
+    assert "the server has the baseline now: sh switch.sh" in ended.err
+
+
+def test_a_killed_lab_leaves_the_live_server_as_it_was(live: LiveServer) -> None:
+    child = live.start()
+    # The server is given a second after the command: the lab is not at the next one yet.
+    live.wait(lambda: live.log()[-1:] == [AFTER])
+    child.send_signal(signal.SIGKILL)
+    _, said = child.communicate(timeout=60)
+    live.wait(lambda: live.log()[-1] == BEFORE)
+    assert live.is_as_before()
+    assert "tlslab: killed; the server was reverted: sh switch.sh" in said
+
+
+def test_a_lab_killed_between_trials_leaves_it_too(live: LiveServer, tmp_path: Path) -> None:
+    child = live.start()
+    live.wait(lambda: bool(trials(tmp_path / "r")) and live.log()[-1] == AFTER)
+    child.send_signal(signal.SIGKILL)
+    child.communicate(timeout=60)
+    live.wait(lambda: live.log()[-1] == BEFORE)
+    assert live.is_as_before()
+    assert trials(tmp_path / "r")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_run_reverts_and_keeps_what_is_finished(
+    live: LiveServer, tmp_path: Path, number: signal.Signals
+) -> None:
+    child = live.start()
+    live.wait(lambda: bool(trials(tmp_path / "r")) and live.log()[-1] == AFTER)
+    child.send_signal(number)
+    _, said = child.communicate(timeout=60)
+    assert child.returncode == 130, said
+    assert live.is_as_before()
+    assert "the server has the baseline now" in said
+    assert (tmp_path / "r" / "summary.json").exists()
+
+
+def test_a_revert_that_fails_is_said_loudly_with_the_command(live: LiveServer) -> None:
+    ended = live.run(BROKEN=BEFORE)
+    assert ended.code == 3
+    assert "THE REVERT FAILED, the server still has the candidate" in ended.errors[0]
+    assert f"help: run it yourself now: sh switch.sh {BEFORE}" in ended.err
+
+
+def test_a_candidate_that_cannot_be_applied_is_reverted(live: LiveServer) -> None:
+    ended = live.run(BROKEN=AFTER)
+    assert ended.code == 3
+    assert "--apply: sh switch.sh secp384r1 ended with 3: no right to" in ended.errors[0]
+    assert live.is_as_before()

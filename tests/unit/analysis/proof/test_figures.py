@@ -1,0 +1,145 @@
+"""The rule of a proof: what its ratios establish, and the verdict by them."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from factories.proof import cell, made_sides
+from tlslab.analysis.proof.figures import direction_of, figures, verdict_of
+from tlslab.analysis.proof.sides import mixed, sides_of
+from tlslab.model.proof import ProofFigure, ProofVerdict
+
+MARGIN = 0.05
+
+
+def verdict(**more: object) -> ProofVerdict:
+    return verdict_of(figures(made_sides(**more), MARGIN))  # type: ignore[arg-type]
+
+
+def of(found: tuple[ProofFigure, ...], measure: str) -> ProofFigure:
+    return next(each for each in found if each.measure == measure)
+
+
+def test_a_cheaper_handshake_is_a_gain() -> None:
+    assert verdict(new=(5000.0, 500.0)) == "deploy"
+
+
+def test_a_dearer_one_is_a_loss() -> None:
+    assert verdict(new=(500.0, 700.0)) == "do_not"
+
+
+def test_equal_ones_are_no_difference() -> None:
+    assert verdict() == "no_difference"
+
+
+def test_noise_leaves_it_open() -> None:
+    assert verdict(noise=0.2) == "cannot_tell"
+
+
+def test_a_loss_of_requests_outweighs_a_gain_of_connections() -> None:
+    assert verdict(new=(5000.0, 500.0), requests=(40.0, 60.0)) == "do_not"
+
+
+def test_dearer_returning_clients_are_weighed_in_the_mix() -> None:
+    """TLS 1.3 resumes with a key exchange, TLS 1.2 without: that is a part, not the whole."""
+    assert verdict(new=(8000.0, 600.0), returning=(250.0, 480.0)) == "deploy"
+    found = figures(made_sides(new=(8000.0, 600.0), returning=(250.0, 480.0)), MARGIN)
+    assert of(found, "returning").direction == "loss"
+    assert not of(found, "returning").decides
+    assert verdict(new=(8000.0, 600.0), returning=(250.0, 480.0), share=0.999) == "do_not"
+
+
+def test_the_mix_adds_times_up() -> None:
+    rng = np.random.default_rng(1)
+    new = cell("baseline", "new", rng, 1000.0, noise=0.0)
+    old = cell("baseline", "returning", rng, 200.0, noise=0.0)
+    both = mixed(new, old, 0.25)
+    assert both.values["server_cpu_us_per_connection"][0] == pytest.approx(800.0)
+    assert both.values["connections_per_s"][0] == pytest.approx(1250.0)
+
+
+def test_a_configuration_without_resumption_meets_returning_clients_as_new_ones() -> None:
+    rng = np.random.default_rng(1)
+    cells = [
+        cell("baseline", "new", rng, 500.0),
+        cell("baseline", "returning", rng, 200.0),
+        cell("candidate", "new", rng, 500.0),
+    ]
+    found = figures(sides_of(cells, 0.5), MARGIN)
+    assert of(found, "returning").direction == "loss"
+    assert of(found, "returning").better == pytest.approx(0.4, rel=0.05)
+    assert verdict_of(found) == "do_not"
+
+
+def test_without_any_resumption_there_are_new_clients_only() -> None:
+    rng = np.random.default_rng(1)
+    cells = [cell(name, "new", rng, 500.0) for name in ("baseline", "candidate")]
+    found = figures(sides_of(cells, 0.5), MARGIN)
+    assert {each.measure for each in found} == {"connections", "new", "requests", "handshake"}
+    assert verdict_of(found) == "no_difference"
+
+
+def test_a_lower_bound_is_decided_by_the_cost() -> None:
+    rng = np.random.default_rng(1)
+    bound = ("connections_per_s",)
+    cells = [
+        cell("baseline", "new", rng, 5000.0),
+        cell("candidate", "new", rng, 500.0, verdict="at_least", lower_bounds=bound),
+    ]
+    found = figures(sides_of(cells, 0.5), MARGIN)
+    deciding = [each for each in found if each.decides and each.measure == "connections"]
+    assert [each.estimate for each in deciding] == ["server_cpu_us_per_connection"]
+    assert deciding[0].direction == "gain"
+    rate = of(found, "connections")
+    assert rate.why_open == "lower bound of the candidate: the generator was the limit"
+
+
+def test_without_costs_a_lower_bound_of_the_candidate_can_show_a_gain_and_no_more() -> None:
+    for cost, expected in ((500.0, "gain"), (5000.0, "open"), (9000.0, "open")):
+        rng = np.random.default_rng(1)
+        bound = ("connections_per_s",)
+        cells = [
+            cell("baseline", "new", rng, 5000.0),
+            cell("candidate", "new", rng, cost, verdict="at_least", lower_bounds=bound),
+        ]
+        bare = [
+            replace(c, values={n: v for n, v in c.values.items() if "server_cpu" not in n})
+            for c in cells
+        ]
+        rate = of(figures(sides_of(bare, 0.5), MARGIN), "connections")
+        assert rate.decides
+        assert rate.direction == expected
+
+
+def test_an_invalid_side_establishes_nothing() -> None:
+    rng = np.random.default_rng(1)
+    cells = [
+        cell("baseline", "new", rng, 5000.0, verdict="invalid"),
+        cell("candidate", "new", rng, 500.0),
+    ]
+    assert verdict_of(figures(sides_of(cells, 0.5), MARGIN)) == "cannot_tell"
+
+
+def test_times_of_two_clients_are_not_compared() -> None:
+    sides = made_sides(new=(500.0, 500.0))
+    assert of(figures(sides, MARGIN, one_client=False), "handshake").why_open
+
+
+def test_one_block_says_nothing() -> None:
+    assert verdict(new=(5000.0, 500.0), blocks=1) == "cannot_tell"
+
+
+def test_a_small_difference_within_the_margin_is_none_even_if_it_is_established() -> None:
+    found = of(figures(made_sides(new=(500.0, 490.0), noise=0.001), MARGIN), "new")
+    assert found.low is not None
+    assert found.low > 1
+    assert direction_of(found, MARGIN) == "equal"
+
+
+@pytest.mark.parametrize("noise", [0.02, 0.1])
+def test_equal_configurations_hardly_ever_get_a_verdict(noise: float) -> None:
+    """A false gain or loss among all ratios: 5 % of runs at most; drawn 200 times with a seed."""
+    false = sum(verdict(seed=seed, noise=noise) in ("deploy", "do_not") for seed in range(200))
+    # 5 % of 200, and twice the standard deviation of that count.
+    assert false <= 16

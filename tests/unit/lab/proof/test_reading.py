@@ -1,0 +1,134 @@
+"""From files to configurations: certificates by their keys, what a fragment leaves as it is."""
+
+from pathlib import Path
+
+import pytest
+
+from tlslab.advice.policy import policies_named
+from tlslab.lab.candidate import candidate_of, with_key
+from tlslab.lab.proof.reading import (
+    DEFAULT_KEY,
+    Reading,
+    check_keys,
+    laid_over,
+    read_configuration,
+    with_default_certificate,
+)
+from tlslab.model.configuration import Configuration, ServedCertificate
+from tlslab.model.errors import UsageError
+from tlslab.targets.certificates import Authority
+
+HOW = Reading("--baseline")
+
+
+def written(folder: Path, text: str) -> Path:
+    file = folder / "my.conf"
+    file.write_text(text, "utf-8")
+    return file
+
+
+def read(folder: Path, text: str, how: Reading = HOW) -> Configuration:
+    return read_configuration(written(folder, text), "baseline", how)
+
+
+@pytest.mark.parametrize("key", ["ecdsa-p384", "rsa-2048", "ed25519"])
+def test_the_users_own_certificate_is_served_where_its_key_can_be_read(
+    tmp_path: Path, key: str
+) -> None:
+    files = Authority(tmp_path).issue(key)
+    text = f"ssl_certificate {files.certificate.name}; ssl_certificate_key {files.key.name};"
+    assert read(tmp_path, text).certificates == (
+        ServedCertificate(key, str(files.certificate), str(files.key)),
+    )
+
+
+def test_without_its_key_the_lab_makes_one_of_the_same_kind(tmp_path: Path) -> None:
+    files = Authority(tmp_path).issue("rsa-3072")
+    files.key.unlink()
+    text = f"ssl_certificate {files.certificate}; ssl_certificate_key {files.key};"
+    found = read(tmp_path, text)
+    assert found.certificates == (ServedCertificate("rsa-3072"),)
+    assert "the lab made one with rsa-3072" in found.notes[0]
+
+
+def test_a_certificate_that_cannot_be_read_needs_its_key_named(tmp_path: Path) -> None:
+    text = "ssl_certificate /nowhere.pem; ssl_certificate_key /nowhere.key;"
+    with pytest.raises(UsageError, match=r"/nowhere\.pem cannot be read") as raised:
+        read(tmp_path, text)
+    assert "--key rsa-2048" in raised.value.remedy
+    named = read(tmp_path, text, Reading("--baseline", keys=("rsa-4096",)))
+    assert named.certificates == (ServedCertificate("rsa-4096"),)
+
+
+def test_a_file_without_a_certificate_gets_one(tmp_path: Path) -> None:
+    found = with_default_certificate(read(tmp_path, "ssl_protocols TLSv1.3;"), HOW)
+    assert found.keys == (DEFAULT_KEY,)
+    assert "the lab makes one" in found.notes[0]
+
+
+def test_unknown_keys_are_refused() -> None:
+    with pytest.raises(UsageError, match="--key rsa-512: unknown"):
+        check_keys(("rsa-512",))
+
+
+def test_parameters_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="ssl_dhparam cannot be read"):
+        read(tmp_path, "ssl_dhparam /nowhere.pem;")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("a {", "the file ends within a directive"),
+        ("server { listen 80; }", "no server in it has TLS"),
+    ],
+)
+def test_faulty_files_are_refused_in_one_line(tmp_path: Path, text: str, words: str) -> None:
+    with pytest.raises(UsageError, match=words) as raised:
+        read(tmp_path, text)
+    assert "\n" not in raised.value.message
+    assert raised.value.remedy
+
+
+def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="No such file"):
+        read_configuration(tmp_path / "none", "baseline", HOW)
+
+
+def test_included_files_are_read(tmp_path: Path) -> None:
+    (tmp_path / "tls.inc").write_text("ssl_protocols TLSv1.3;", "utf-8")
+    assert read(tmp_path, "include *.inc;").lines == ("ssl_protocols TLSv1.3;",)
+
+
+def test_a_fragment_leaves_what_it_does_not_set(tmp_path: Path) -> None:
+    before = with_default_certificate(
+        read(tmp_path, "ssl_ciphers A; ssl_session_cache shared:a:1m;"), HOW
+    )
+    after = laid_over(read(tmp_path, "ssl_ciphers B;"), before)
+    assert after.lines == ("ssl_ciphers B;", "ssl_session_cache shared:a:1m;")
+    assert after.certificates == before.certificates
+    assert after.notes == ("kept from the baseline: ssl_session_cache",)
+
+
+def test_a_whole_server_stands_as_it_is(tmp_path: Path) -> None:
+    before = with_default_certificate(read(tmp_path, "ssl_session_cache shared:a:1m;"), HOW)
+    how = Reading("--candidate", keys=("rsa-2048",))
+    after = read(tmp_path, "ssl_ciphers B; ssl_certificate x; ssl_certificate_key y;", how)
+    assert laid_over(after, before) == after
+
+
+def test_the_default_candidate_is_the_policies(tmp_path: Path) -> None:
+    before = with_default_certificate(
+        read(tmp_path, "ssl_protocols TLSv1.2;"), Reading("--baseline", keys=("rsa-4096",))
+    )
+    after = with_key(candidate_of(None, before, policies_named(()), HOW), before)
+    assert "ssl_protocols TLSv1.2 TLSv1.3;" in after.lines
+    assert after.keys == ("ecdsa-p256", "rsa-4096")
+    assert "not measured" in after.source
+
+
+@pytest.mark.parametrize("key", ["ecdsa-p256", "ed25519"])
+def test_a_cheap_certificate_stays_alone(tmp_path: Path, key: str) -> None:
+    how = Reading("--baseline", keys=(key,))
+    before = with_default_certificate(read(tmp_path, "ssl_protocols TLSv1.3;"), how)
+    assert with_key(before, before) == before
