@@ -79,12 +79,10 @@ class Lines:
                 self._clock.done += 1
                 place = f"[{self._clock.done}/{self._clock.total}]"
                 yield f"{place} {trial.cell}: {outcome(trial)}; {self._clock.left()} left"
-            case events.Switched():
-                yield switched(event)
             case events.StepsStarted():
                 yield from steps_opening(event)
-            case events.Sampled() | events.NotSampled():
-                yield sampled_words(event)
+            case events.Sampled() | events.NotSampled() | events.Switched():
+                yield beside_words(event)
             case events.StepEnded(trial, left):
                 yield f"{ended_words(trial, left)}; {time_left(left)} left"
             case events.Skipped(trials, reason) if trials and self._clock:
@@ -113,10 +111,8 @@ class Live:
                 self._end(trial)
             case events.Skipped(trials, reason) if trials:
                 self._skip(trials, reason)
-            case events.Sampled() | events.NotSampled():
-                self._say(sampled_words(event))
-            case events.Switched():
-                self._say(switched(event))
+            case events.Sampled() | events.NotSampled() | events.Switched():
+                self._say(beside_words(event))
             case events.StepsStarted(left=left):
                 self._begin_steps(event, left)
             case events.StepStarted(cell, step, left):
@@ -200,6 +196,11 @@ def sampled_words(event: events.Sampled | events.NotSampled) -> str:
 def switched(event: events.Switched) -> str:
     """Which configuration a live server has now, and by which command."""
     return f"the server has the {event.configuration} now: {event.command}"
+
+
+def beside_words(event: events.Sampled | events.NotSampled | events.Switched) -> str:
+    """What was done beside the trials."""
+    return switched(event) if isinstance(event, events.Switched) else sampled_words(event)
 
 
 def speed(pace: events.Pace) -> str:
