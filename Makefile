@@ -13,6 +13,8 @@ PYTHON ?= $(shell scripts/find-python.sh)
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 # The recipe's own process id distinguishes its start and end from those of others.
 ANNOUNCE = scripts/announce.sh $$$$
+# How long each fuzz target runs.
+FUZZ_SECONDS ?= 60
 # A title, then the time that has passed and the command's last words, on one line that moves.
 PROGRESS = $(or $(wildcard $(BIN)/python),$(PYTHON)) scripts/progress.py
 
@@ -102,10 +104,10 @@ test-pythons: dev ## the wheel and the tests of parts on the other Pythons that 
 	scripts/test-pythons.sh
 	$(ANNOUNCE) end "the other Pythons"
 
-fuzz: ## run each fuzz target for a minute
+fuzz: ## run each fuzz target for a minute (FUZZ_SECONDS)
 	@scripts/install-debian.sh fuzz
 	$(ANNOUNCE) begin "fuzz targets (about 6 minutes the first time)"
-	scripts/fuzz.sh 60
+	scripts/fuzz.sh $(FUZZ_SECONDS)
 	$(ANNOUNCE) end "fuzz targets"
 
 check: dev ## formatters, linters, types, import rules, schema drift
