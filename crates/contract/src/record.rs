@@ -150,8 +150,9 @@ pub struct CommonWindow {
     pub start_skew_s: f64,
     /// Connections completed in it.
     pub completed: u64,
-    /// The same by second: the sum of the generators' own rates.
-    pub connections_per_s: f64,
+    /// The same by second: the sum of the generators' own rates. None where a generator has no slice
+    /// in the window.
+    pub connections_per_s: Option<f64>,
 }
 
 /// Who makes connections: the library, and the engine's minimal client.
@@ -554,6 +555,8 @@ pub enum VerdictCode {
     Stalled,
     /// No connection completed.
     NothingCompleted,
+    /// The generators of a merged record did not measure at the same time.
+    NotSimultaneous,
     /// The run was interrupted before its end.
     Interrupted,
 }

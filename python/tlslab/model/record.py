@@ -342,14 +342,15 @@ class CommonWindow:
     """The time in which all generators of a merged record were measuring, by their clocks.
 
     `start_skew_s` is how far their starts are apart; `completed` connections are those of slices
-    that lie in the window, `connections_per_s` the sum of the generators' own rates in them.
+    that lie in the window, `connections_per_s` the sum of the generators' own rates in them; None
+    where one has no slice there.
     """
 
     from_unix_s: float
     seconds: float
     start_skew_s: float
     completed: int
-    connections_per_s: float
+    connections_per_s: float | None
 
 
 @dataclass(frozen=True)

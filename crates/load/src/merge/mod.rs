@@ -19,7 +19,7 @@ use tlslab_wire::reason::{CountedReason, EXAMPLES_LIMIT, OTHER, REASONS_LIMIT};
 
 use self::specs::joined_spec;
 use self::times::{joined_clients, joined_histograms, summaries};
-use self::window::common_window;
+use self::window::{common_window, not_simultaneous};
 
 /// The record of one generator, by its name.
 #[derive(Debug, Clone)]
@@ -40,6 +40,8 @@ pub enum MergeError {
     SameName(String),
     #[error("'{name}' differs from '{first}' in {what}; records of one load only can be merged")]
     Different { first: String, name: String, what: String },
+    #[error("'{name}' is the same record as '{first}'")]
+    Same { first: String, name: String },
     #[error("the histogram {histogram} of '{name}' cannot be read")]
     Histogram { name: String, histogram: String },
     #[error("the accounting of '{0}' is not balanced")]
@@ -118,7 +120,7 @@ pub fn merge(parts: &[Named]) -> Result<RunRecord, MergeError> {
 fn check(parts: &[Named]) -> Result<(), MergeError> {
     let first = &parts[0];
     let mut names = BTreeSet::new();
-    for Named { name, record } in parts {
+    for (index, Named { name, record }) in parts.iter().enumerate() {
         if !names.insert(name) {
             return Err(MergeError::SameName(name.clone()));
         }
@@ -127,6 +129,11 @@ fn check(parts: &[Named]) -> Result<(), MergeError> {
         }
         if !record.outcomes.balanced() {
             return Err(MergeError::Unbalanced(name.clone()));
+        }
+        let is_same = |earlier: &&Named| is_one(&earlier.record, record);
+        if let Some(first) = parts[..index].iter().find(is_same) {
+            let (first, name) = (first.name.clone(), name.clone());
+            return Err(MergeError::Same { first, name });
         }
         let known = &first.record;
         let differs = [
@@ -141,6 +148,11 @@ fn check(parts: &[Named]) -> Result<(), MergeError> {
         }
     }
     Ok(())
+}
+
+/// Whether two records are of one measurement: no two begin in the same microsecond and end alike.
+fn is_one(mine: &RunRecord, theirs: &RunRecord) -> bool {
+    mine.started.is_some() && mine.started == theirs.started && mine.outcomes == theirs.outcomes
 }
 
 fn host(part: &Named) -> HostPart {
@@ -350,9 +362,10 @@ fn joined_verdicts(parts: &[Named]) -> Vec<Verdict> {
         }
     }
     let all = parts.len();
+    let apart = not_simultaneous(parts.iter().map(|part| &part.record));
     let is_valid = found.iter().all(|(code, ..)| *code == VerdictCode::Valid);
-    if is_valid {
-        let message = format!("valid: the runs of all {all} generators are");
+    if is_valid && apart.is_none() {
+        let message = format!("valid: the runs of all {all} generators are, and at the same time");
         return vec![Verdict { code: VerdictCode::Valid, message }];
     }
     let objections = found.into_iter().filter(|(code, ..)| *code != VerdictCode::Valid);
@@ -360,7 +373,7 @@ fn joined_verdicts(parts: &[Named]) -> Vec<Verdict> {
         let message = format!("{count} of {all} generators: {words}");
         Verdict { code, message }
     });
-    worded.collect()
+    apart.into_iter().chain(worded).collect()
 }
 
 /// Notes that all have once; others with the name of the generator.

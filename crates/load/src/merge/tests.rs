@@ -153,9 +153,16 @@ fn slice(at_s: f64, completed: u64) -> Interval {
     Interval { at_s, seconds: 0.5, completed, failed: 1, cpu: CpuTime::default() }
 }
 
+/// The records by names, each begun some microseconds after the one before it.
 fn named(records: Vec<RunRecord>) -> Vec<Named> {
     let named = records.into_iter().enumerate();
-    named.map(|(number, record)| Named { name: format!("host-{number}"), record }).collect()
+    named
+        .map(|(number, mut record)| {
+            let unix_s = 1000.0 + 1e-6 * number as f64;
+            record.started = Some(StartTime { unix_s, monotonic_s: 1.0 });
+            Named { name: format!("host-{number}"), record }
+        })
+        .collect()
 }
 
 proptest! {
@@ -236,15 +243,32 @@ fn one_generator_s_objection_is_the_whole_s() {
 #[test]
 fn the_common_window_leaves_out_what_only_one_was_measuring() {
     let mut parts = named(vec![record(&[]), record(&[])]);
-    parts[1].record.started = Some(StartTime { unix_s: 1000.25, monotonic_s: 7.0 });
+    let begun = |unix_s| Some(StartTime { unix_s, monotonic_s: 7.0 });
+    parts[1].record.started = begun(1000.25);
     let merged = merge(&parts).unwrap();
     let common = merged.common.unwrap();
     assert_eq!((common.from_unix_s, common.seconds, common.start_skew_s), (1000.25, 0.75, 0.25));
     // The second slice of the first, and the first of the second.
-    assert_eq!((common.completed, common.connections_per_s), (5, 10.0));
+    assert_eq!((common.completed, common.connections_per_s), (5, Some(10.0)));
     assert_eq!(merged.intervals[0].completed, 4);
+    assert_eq!(merged.verdicts[0].code, VerdictCode::NotSimultaneous);
+    assert!(merged.verdicts[0].message.contains("for 0.75 s of 1.00 s"));
+    // No slice of either lies in it whole.
+    parts[1].record.started = begun(1000.75);
+    assert_eq!(merge(&parts).unwrap().common.unwrap().connections_per_s, None);
+    parts[1].record.started = begun(5000.0);
+    assert_eq!(merge(&parts).unwrap().common.unwrap().seconds, 0.0);
     parts[1].record.started = None;
-    assert_eq!(merge(&parts).unwrap().common, None);
+    let merged = merge(&parts).unwrap();
+    assert_eq!((merged.common, merged.verdicts[0].code), (None, VerdictCode::NotSimultaneous));
+}
+
+#[test]
+fn one_record_under_two_names_is_no_second_generator() {
+    let mut parts = named(vec![record(&[]), record(&[])]);
+    parts[1].record.started = parts[0].record.started;
+    let (first, name) = ("host-0".to_owned(), "host-1".to_owned());
+    assert_eq!(merge(&parts), Err(MergeError::Same { first, name }));
 }
 
 #[test]

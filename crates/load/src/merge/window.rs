@@ -1,9 +1,13 @@
 //! The time that all generators were measuring.
 
-use tlslab_contract::record::{CommonWindow, RunRecord};
+use tlslab_contract::record::{CommonWindow, RunRecord, Verdict, VerdictCode};
 
 /// How far a slice may reach out of the window: what seconds since 1970 in 64 bits do not tell apart.
 const BLUR_S: f64 = 2e-6;
+
+/// The share of the shortest measurement that all have to have in common: with less of it, the sum of
+/// their rates is no load that the server ever had.
+const TOGETHER: f64 = 0.9;
 
 /// The window, and what was completed in the slices that lie in it; none where a record does not say
 /// when it began.
@@ -15,9 +19,9 @@ pub fn common_window<'r>(
         let start = record.started?.unix_s;
         earliest = earliest.min(start);
         from = from.max(start);
-        to = to.min(start + record.seconds);
+        to = to.min(start + length(record));
     }
-    let (mut completed, mut connections_per_s) = (0, 0.0);
+    let (mut completed, mut connections_per_s) = (0, Some(0.0));
     for record in records {
         let start = record.started?.unix_s;
         let is_inside = |at_s: f64, seconds: f64| {
@@ -30,11 +34,36 @@ pub fn common_window<'r>(
             seconds += slice.seconds;
         }
         completed += number;
-        if seconds > 0.0 {
-            connections_per_s += number as f64 / seconds;
-        }
+        let rate = (seconds > 0.0).then(|| number as f64 / seconds);
+        connections_per_s = connections_per_s.zip(rate).map(|(sum, rate)| sum + rate);
     }
     let seconds = (to - from).max(0.0);
     let start_skew_s = from - earliest;
     Some(CommonWindow { from_unix_s: from, seconds, start_skew_s, completed, connections_per_s })
+}
+
+/// The objection to records of different times, and to some that do not say theirs.
+pub fn not_simultaneous<'r>(
+    records: impl Iterator<Item = &'r RunRecord> + Clone,
+) -> Option<Verdict> {
+    let shortest = records.clone().map(length).fold(f64::MAX, f64::min);
+    let message = match common_window(records) {
+        Some(window) if window.seconds >= TOGETHER * shortest => return None,
+        Some(window) => format!(
+            "the generators measured together for {:.2} s of {shortest:.2} s: start them at the same \
+             time; their rates do not add up to a load that the server had",
+            window.seconds
+        ),
+        None => {
+            "a record does not say when it was measured (it is of an earlier version): whether \
+                 the generators measured at the same time is not known"
+                .to_owned()
+        }
+    };
+    Some(Verdict { code: VerdictCode::NotSimultaneous, message })
+}
+
+/// The length of a measurement in seconds: the end of its last slice.
+fn length(record: &RunRecord) -> f64 {
+    record.intervals.last().map_or(record.seconds, |last| last.at_s + last.seconds)
 }

@@ -71,7 +71,7 @@ fn headline(record: &RunRecord) -> String {
         line_of(&mut text, &format!("{rate:>12} {name}s/s  {} {done}", count(number, name)));
     }
     if let Some(common) = &record.common {
-        let rate = figure((common.seconds > 0.0).then_some(common.connections_per_s), 1);
+        let rate = figure(common.connections_per_s, 1);
         let length = figure(Some(common.seconds), 2);
         let words = "in the time that all generators were measuring";
         line_of(&mut text, &format!("{rate:>12} connections/s  {words}, {length} s"));
