@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from hdrh.histogram import HdrHistogram
 
+from factories.histogram import encoded_histogram
 from tlslab.experiment import load
 from tlslab.model.experiment import Experiment
 from tlslab.model.plan import Cell, Plan, PlannedTrial
@@ -311,10 +311,7 @@ class _Maker:
                 * service_ms
                 * share
             )
-            histogram = HdrHistogram(1, 3600 * 10**9, 3)
-            for value in drawn:
-                histogram.record_value(int(value * 1e6))
-            histograms[name] = histogram.encode().decode()
+            histograms[name] = encoded_histogram((drawn * 1e6).astype(np.int64))
             mean = service_ms if name == "service" else float(drawn.mean())
             p50, p90, p95, p99, p999 = map(float, np.quantile(drawn, [0.5, 0.9, 0.95, 0.99, 0.999]))
             summaries[name] = TimeSummary(

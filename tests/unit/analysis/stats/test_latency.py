@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hdrh.histogram import HdrHistogram
 
+from factories.histogram import HOUR_NS, encoded_histogram
 from factories.run import made_run
 from tlslab.analysis.stats.latency import Distribution, needed_n, quantiles, rank_interval, times
 from tlslab.experiment import load, with_levels
@@ -38,6 +39,14 @@ def test_each_value_is_the_middle_that_hdrhistogram_gives(least: int, digits: in
     counted = {histogram._hdr_median_equiv_value(value) for value in values}
     found = Distribution.decode(str(histogram.encode().decode()))
     assert (found.values * 1e6).round().tolist() == sorted(counted)
+
+
+def test_made_up_histograms_are_those_of_the_library() -> None:
+    values = np.random.default_rng(3).lognormal(12, 2, 3000).astype(np.int64) + 1
+    histogram = HdrHistogram(1, HOUR_NS, 3)
+    for value in values:
+        histogram.record_value(int(value))
+    assert encoded_histogram(values) == histogram.encode().decode()
 
 
 def test_merging_is_the_same_as_having_all_values_at_once() -> None:
