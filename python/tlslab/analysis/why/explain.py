@@ -6,7 +6,7 @@ from dataclasses import replace
 from tlslab.analysis.costs.model import CostModel
 from tlslab.analysis.costs.summary import calibration
 from tlslab.analysis.why.effects import effect_checks
-from tlslab.analysis.why.figures import bars, names_of, share_words, tables
+from tlslab.analysis.why.figures import bars, names_of, open_words, share_words, tables, together
 from tlslab.analysis.why.flames import PRUNED, flame
 from tlslab.analysis.why.rules import NOT_ATTRIBUTED, Rules, load_rules
 from tlslab.analysis.why.shares import cell_why
@@ -26,6 +26,12 @@ _NAMED_PARTS = 3
 
 # A cost that is not attributed to this share or more is said so in a sentence.
 _MUCH = 0.10
+
+_CODES = {
+    "agree": "why_agrees",
+    "do_not_agree": "why_disagrees",
+    "cannot_tell": "why_cannot_tell",
+}
 
 NO_COST = "the cell has no measured cost of the server"
 
@@ -95,7 +101,7 @@ def _findings(summary: Summary, why: Why) -> Iterator[Finding]:
             yield Finding("why_not_attributed", text, (cell.cell,))
     for each in why.effects:
         if text := _effect_words(each):
-            yield Finding("why_agrees" if each.agrees else "why_disagrees", text, each.cells)
+            yield Finding(_CODES[each.verdict], text, each.cells)
 
 
 def _cell_words(cell: CellWhy, name: str) -> str:
@@ -114,7 +120,7 @@ def _cell_words(cell: CellWhy, name: str) -> str:
 
 
 def _effect_words(each: EffectCheck) -> str:
-    """What a level costs more, and whether its part holds that; nothing without intervals."""
+    """What a level costs more, and whether its part has that; nothing without intervals."""
     if None in (each.effect.low, each.effect.high, each.elsewhere.low, each.elsewhere.high):
         return ""
     head = (
@@ -122,6 +128,9 @@ def _effect_words(each: EffectCheck) -> str:
         f"more by {each.source}; by samples the {each.part} takes {with_interval(each.sampled)} µs "
         "more"
     )
-    if each.agrees:
-        return f"{head}: they agree within their errors."
-    return f"{head}: they do not agree, {with_interval(each.elsewhere)} µs are elsewhere."
+    rest = f"{with_interval(each.elsewhere)} µs are elsewhere{together(each.family)}"
+    if each.verdict == "agree":
+        return f"{head}: they agree, less than a quarter of the effect is in other parts: {rest}."
+    if each.verdict == "do_not_agree":
+        return f"{head}: they do not agree, {rest}."
+    return f"{head}: whether they agree is open, {open_words(each)}: {rest}."
