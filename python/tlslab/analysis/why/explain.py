@@ -13,7 +13,7 @@ from tlslab.analysis.why.shares import cell_why
 from tlslab.model.finding import Finding, Summary
 from tlslab.model.run import RunContents
 from tlslab.model.stacks import CellStacks, CellWhy, EffectCheck, Flame, Why
-from tlslab.model.wording import counted, joined, with_interval
+from tlslab.model.wording import counted, joined, percent, with_interval
 
 # Flame graphs beyond these would make a page too heavy; with several, frames are pruned sooner.
 MOST_FLAMES = 6
@@ -32,6 +32,10 @@ _CODES = {
     "do_not_agree": "why_disagrees",
     "cannot_tell": "why_cannot_tell",
 }
+
+# Samples are lost where the server keeps perf from writing: then not each part alike. From this
+# share on, a sentence says so.
+_MUCH_LOST = 0.01
 
 NO_COST = "the cell has no measured cost of the server"
 
@@ -86,6 +90,7 @@ def _findings(summary: Summary, why: Why) -> Iterator[Finding]:
         cells = tuple(cell for cell, each in why.without.items() if each == reason)
         text = f"No samples of {counted(len(cells), 'cell')}: {reason}."
         yield Finding("why_without_samples", text)
+    yield from _lost(why)
     if summary.answer is not None and summary.answer.lacking and summary.answer.lacking.few:
         return  # No sentence is carried by so few blocks.
     names = names_of(why.cells)
@@ -102,6 +107,19 @@ def _findings(summary: Summary, why: Why) -> Iterator[Finding]:
     for each in why.effects:
         if text := _effect_words(each):
             yield Finding(_CODES[each.verdict], text, each.cells)
+
+
+def _lost(why: Why) -> Iterator[Finding]:
+    """The cells whose samples perf has lost a part of."""
+    names = names_of(why.cells)
+    for cell in why.cells:
+        share = cell.lost / (cell.lost + cell.samples)
+        if share > _MUCH_LOST:
+            text = (
+                f"{names[cell.cell]}: perf lost {percent(share)} of its samples "
+                f"({cell.lost:,}); parts may be larger or smaller than their intervals say."
+            )
+            yield Finding("why_lost_samples", text, (cell.cell,))
 
 
 def _cell_words(cell: CellWhy, name: str) -> str:

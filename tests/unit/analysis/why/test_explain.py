@@ -50,6 +50,16 @@ def test_reasons_of_cells_without_samples_are_said_once_each() -> None:
     assert summary.flames == ()
 
 
+@pytest.mark.parametrize(("lost", "said"), [(0, 0), (10, 0), (60, 1)])
+def test_lost_samples_are_said_above_one_per_cent(lost: int, said: int) -> None:
+    contents = sampled_run()
+    first, *others = contents.stacks
+    found = explained(replace(contents, stacks=(replace(first, lost=lost), *others)))
+    texts = [each.text for each in found.findings if each.code == "why_lost_samples"]
+    assert len(texts) == said
+    assert all(f"({lost})" in text and "perf lost 3 %" in text for text in texts)
+
+
 def test_few_blocks_carry_no_sentence() -> None:
     contents = sampled_run()
     one = [trial for trial in contents.trials if trial.block == 0]
