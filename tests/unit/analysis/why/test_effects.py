@@ -1,4 +1,4 @@
-"""Effects beside samples: agreement is established, never taken from noise."""
+"""Effects beside samples: they agree where that is established, never by noise."""
 
 import pytest
 
@@ -25,7 +25,7 @@ def checked(*others: CellWhy, error: float = 0.005) -> tuple[EffectCheck, ...]:
     return effect_checks([cell("X25519", 400, 50, error), *others], BASELINE, None)
 
 
-def test_noise_is_no_agreement() -> None:
+def test_noise_never_agrees() -> None:
     # Effect 100 (-77 to 297) us: nothing is known, and so nothing agrees.
     (found,) = checked(cell("P-384", 500, 150, 0.25), error=0.25)
     assert found.effect.low is not None
@@ -38,7 +38,7 @@ def test_noise_is_no_agreement() -> None:
     ("error", "expected"),
     [(0.005, "agree"), (0.05, "agree"), (0.3, "cannot_tell"), (0.6, "cannot_tell")],
 )
-def test_more_noise_never_makes_agreement(error: float, expected: str) -> None:
+def test_more_noise_never_agrees_more(error: float, expected: str) -> None:
     (found,) = checked(cell("P-384", 700, 350, error), error=error)
     assert found.margin == AGREE * found.effect.value
     assert found.elsewhere.high is not None
