@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 from tlslab.model.estimate import Estimate
 
@@ -56,12 +57,17 @@ class CellWhy:
     sampled_us: float | None = None
 
 
+# `cannot_tell`: the rest may be nothing as well as more than its margin.
+EffectVerdict = Literal["agree", "do_not_agree", "cannot_tell"]
+
+
 @dataclass(frozen=True)
 class EffectCheck:
     """What a level costs more than another one, and how much more its part has by samples.
 
     `source` says what `effect` is from: the cost model, or the costs of two cells. `elsewhere` is
-    the effect that is not in the part, with its interval; `agrees`: the interval holds 0.
+    the effect that is not in the part; its interval is one of 95 % for all `family` checks of the
+    run together. `margin`: so much may be elsewhere where the two agree.
     """
 
     level: str
@@ -71,7 +77,9 @@ class EffectCheck:
     effect: Estimate
     sampled: Estimate
     elsewhere: Estimate
-    agrees: bool
+    margin: float
+    family: int
+    verdict: EffectVerdict
     cells: tuple[str, ...] = ()
 
 

@@ -46,6 +46,23 @@ def test_a_page_with_real_flame_graphs_is_light_enough() -> None:
     assert f"Flame graphs of {drawn} of" in text or drawn == len(summary().flames)
 
 
+def test_a_page_of_eight_cells_is_light_enough() -> None:
+    """Real stacks, and as many parts, for each of eight cells."""
+    contents = sampled_run(quick=False)
+    real = [each.folded for each in kept().values()]
+    stacks = tuple(
+        replace(each, folded=real[number % len(real)])
+        for number, each in enumerate(contents.stacks[:8])
+    )
+    found = replace(contents, stacks=stacks)
+    whole = analysis.explained(analysis.summarise(found), found)
+    assert whole.why is not None
+    assert len(whole.why.cells) == 8
+    text = render_html(whole)
+    assert len(text.encode()) <= HEAVIEST
+    assert 'class="flame"' in text
+
+
 @pytest.mark.parametrize("text", HOSTILE)
 def test_names_of_functions_are_escaped(text: str) -> None:
     page = Page(render_html(summary(text)))

@@ -16,7 +16,7 @@ Where the number of values depended on the values (`anytime`), the interval is a
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -179,6 +179,21 @@ class Spread:
     @property
     def _degrees(self) -> float:
         return math.inf if self.degrees is None else self.degrees
+
+
+def widened(found: Estimate, level: float) -> Estimate:
+    """The estimate with an interval that misses it with the chance `level` instead of 5 %.
+
+    For intervals that are to hold together, as in `family_interval`, where the values behind the
+    estimate are not at hand: each end's distance grows as the quantiles do, Student's or, for a
+    confidence sequence, the normal one.
+    """
+    if found.low is None or found.high is None:
+        return found
+    unit = Spread(0.0, _degrees(found))
+    more = unit.quantile(1 - level / 2) / unit.quantile((1 + CONFIDENCE) / 2)
+    low = found.value - more * (found.value - found.low)
+    return replace(found, low=low, high=found.value + more * (found.high - found.value))
 
 
 def spread_of_ratio(first: Estimate, second: Estimate) -> Spread | None:

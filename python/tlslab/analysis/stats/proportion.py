@@ -5,16 +5,18 @@ import scipy
 from tlslab.analysis.stats.estimate import CONFIDENCE
 
 
-def proportion_interval(k: int, n: int) -> tuple[float, float]:
-    """The exact interval of 95 % of a share that k of n were found with; 0 to 1 for n = 0.
+def proportion_interval(k: int, n: int, level: float = 1 - CONFIDENCE) -> tuple[float, float]:
+    """The exact interval of a share that k of n were found with; 0 to 1 for n = 0.
+
+    It misses the share with the chance `level` at most: 5 % where nothing else is said.
 
     Clopper and Pearson 1934, "The use of confidence or fiducial limits illustrated in the case of
-    the binomial", Biometrika 26: it holds the share in at least 95 % of cases, at every n. Raises
-    ValueError when k is not a number from 0 to n.
+    the binomial", Biometrika 26: it keeps its promise at every n. Raises ValueError when k is not a
+    number from 0 to n.
     """
     if not 0 <= k <= n:
         raise ValueError(f"{k} of {n}")
     if n == 0:
         return 0.0, 1.0
-    interval = scipy.stats.binomtest(k, n).proportion_ci(CONFIDENCE, method="exact")
+    interval = scipy.stats.binomtest(k, n).proportion_ci(1 - level, method="exact")
     return float(interval.low), float(interval.high)

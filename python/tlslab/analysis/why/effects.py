@@ -4,6 +4,10 @@ Another group is another key exchange, another certificate key another signature
 costs more is known without any sample: from the cost model of a calibration, or else as the
 difference of two cells that differ in nothing else. The difference of that part by samples is
 another measurement of it.
+
+What is not in the part is the rest. The two agree if the rest is established to be less than a
+share of the effect; they do not if it is established to be more than nothing. All checks of a run
+are one family: the level of 5 % is shared out over them (Bonferroni).
 """
 
 import math
@@ -11,13 +15,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from tlslab.analysis.costs.model import CostModel
+from tlslab.analysis.stats.estimate import widened
+from tlslab.analysis.stats.families import LEVEL
 from tlslab.analysis.why.shares import share_of
 from tlslab.model.estimate import Estimate
-from tlslab.model.stacks import CellWhy, EffectCheck
+from tlslab.model.stacks import CellWhy, EffectCheck, EffectVerdict
 from tlslab.model.wording import level_label
 
 # The part that a factor changes.
 PART_OF = {"group": "key exchange", "key": "signature"}
+
+# Effect and samples agree when no more than this share of the effect is elsewhere: the part then
+# has at least three quarters of it.
+AGREE = 0.25
 
 MODEL = "the cost model"
 CELLS = "the costs of two cells"
@@ -32,12 +42,13 @@ def effect_checks(
     that others are compared with; the centre, where there is a cost model.
     """
     centre = baseline if model is None else model.centre
-    return tuple(
-        _check(cell, other, factor, model)
+    pairs = [
+        (cell, other, factor)
         for factor, part in PART_OF.items()
         for cell, other in _pairs(cells, factor, centre)
         if cell.kernel and other.kernel and (_count(cell, part) or _count(other, part))
-    )
+    ]
+    return tuple(_check(*pair, model, len(pairs)) for pair in pairs)
 
 
 def _pairs(
@@ -56,19 +67,22 @@ def _pairs(
             yield each, other
 
 
-def _check(cell: CellWhy, other: CellWhy, factor: str, model: CostModel | None) -> EffectCheck:
+def _check(
+    cell: CellWhy, other: CellWhy, factor: str, model: CostModel | None, family: int
+) -> EffectCheck:
     part, level = PART_OF[factor], level_label(factor, cell.factors[factor])
+    chance = LEVEL / family
     sampled = minus(_part(cell, part), _part(other, part))
     if model is not None and level in model.parts:
         source, effect = MODEL, model.difference(cell.factors, other.factors)
         # The error of the costs is in the effect already: it is not counted twice.
-        elsewhere = minus(effect, minus(_sampled(cell, part), _sampled(other, part)))
+        shares = minus(_sampled(cell, part, chance), _sampled(other, part, chance))
+        elsewhere = minus(widened(effect, chance), shares)
     else:
         source, effect = CELLS, minus(cell.cost, other.cost)
         # The parts add up to the costs: what is not in this part is in the others.
-        elsewhere = minus(_others(cell, part), _others(other, part))
-    holds = elsewhere.low is not None and elsewhere.high is not None
-    agrees = holds and (elsewhere.low or 0.0) <= 0.0 <= (elsewhere.high or 0.0)
+        elsewhere = minus(_others(cell, part, chance), _others(other, part, chance))
+    margin = AGREE * abs(effect.value)
     return EffectCheck(
         level,
         level_label(factor, other.factors[factor]),
@@ -77,9 +91,27 @@ def _check(cell: CellWhy, other: CellWhy, factor: str, model: CostModel | None) 
         effect,
         sampled,
         elsewhere,
-        agrees,
+        margin,
+        family,
+        _verdict(effect, elsewhere, margin),
         (cell.cell, other.cell),
     )
+
+
+def _verdict(effect: Estimate, elsewhere: Estimate, margin: float) -> EffectVerdict:
+    """What the interval of the rest establishes; nothing where there is none."""
+    rest = _ends(elsewhere)
+    if rest is None:
+        return "cannot_tell"
+    if established(effect) and -margin <= rest[0] and rest[1] <= margin:
+        return "agree"
+    return "cannot_tell" if rest[0] <= 0 <= rest[1] else "do_not_agree"
+
+
+def established(effect: Estimate) -> bool:
+    """Whether there is an effect: its interval does not hold 0."""
+    ends = _ends(effect)
+    return ends is not None and not ends[0] <= 0 <= ends[1]
 
 
 def minus(left: Estimate, right: Estimate) -> Estimate:
@@ -108,12 +140,13 @@ def _part(cell: CellWhy, name: str) -> Estimate:
     return share_of(_count(cell, name), cell.samples, cell.cost)
 
 
-def _sampled(cell: CellWhy, name: str) -> Estimate:
+def _sampled(cell: CellWhy, name: str, level: float) -> Estimate:
     """A part with the error of the samples alone."""
     cost = replace(cell.cost, low=None, high=None)
-    return share_of(_count(cell, name), cell.samples, cost)
+    return share_of(_count(cell, name), cell.samples, cost, level)
 
 
-def _others(cell: CellWhy, name: str) -> Estimate:
+def _others(cell: CellWhy, name: str, level: float) -> Estimate:
     """All but a part."""
-    return share_of(cell.samples - _count(cell, name), cell.samples, cell.cost)
+    count = cell.samples - _count(cell, name)
+    return share_of(count, cell.samples, widened(cell.cost, level), level)

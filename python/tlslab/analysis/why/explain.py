@@ -6,14 +6,14 @@ from dataclasses import replace
 from tlslab.analysis.costs.model import CostModel
 from tlslab.analysis.costs.summary import calibration
 from tlslab.analysis.why.effects import effect_checks
-from tlslab.analysis.why.figures import bars, names_of, share_words, tables
+from tlslab.analysis.why.figures import bars, names_of, open_words, share_words, tables, together
 from tlslab.analysis.why.flames import PRUNED, flame
 from tlslab.analysis.why.rules import NOT_ATTRIBUTED, Rules, load_rules
 from tlslab.analysis.why.shares import cell_why
 from tlslab.model.finding import Finding, Summary
 from tlslab.model.run import RunContents
 from tlslab.model.stacks import CellStacks, CellWhy, EffectCheck, Flame, Why
-from tlslab.model.wording import counted, joined, with_interval
+from tlslab.model.wording import counted, joined, percent, with_interval
 
 # Flame graphs beyond these would make a page too heavy; with several, frames are pruned sooner.
 MOST_FLAMES = 6
@@ -26,6 +26,16 @@ _NAMED_PARTS = 3
 
 # A cost that is not attributed to this share or more is said so in a sentence.
 _MUCH = 0.10
+
+_CODES = {
+    "agree": "why_agrees",
+    "do_not_agree": "why_disagrees",
+    "cannot_tell": "why_cannot_tell",
+}
+
+# Samples are lost where the server keeps perf from writing: then not each part alike. From this
+# share on, a sentence says so.
+_MUCH_LOST = 0.01
 
 NO_COST = "the cell has no measured cost of the server"
 
@@ -80,6 +90,7 @@ def _findings(summary: Summary, why: Why) -> Iterator[Finding]:
         cells = tuple(cell for cell, each in why.without.items() if each == reason)
         text = f"No samples of {counted(len(cells), 'cell')}: {reason}."
         yield Finding("why_without_samples", text)
+    yield from _lost(why)
     if summary.answer is not None and summary.answer.lacking and summary.answer.lacking.few:
         return  # No sentence is carried by so few blocks.
     names = names_of(why.cells)
@@ -95,7 +106,20 @@ def _findings(summary: Summary, why: Why) -> Iterator[Finding]:
             yield Finding("why_not_attributed", text, (cell.cell,))
     for each in why.effects:
         if text := _effect_words(each):
-            yield Finding("why_agrees" if each.agrees else "why_disagrees", text, each.cells)
+            yield Finding(_CODES[each.verdict], text, each.cells)
+
+
+def _lost(why: Why) -> Iterator[Finding]:
+    """The cells whose samples perf has lost a part of."""
+    names = names_of(why.cells)
+    for cell in why.cells:
+        share = cell.lost / (cell.lost + cell.samples)
+        if share > _MUCH_LOST:
+            text = (
+                f"{names[cell.cell]}: perf lost {percent(share)} of its samples "
+                f"({cell.lost:,}); parts may be larger or smaller than their intervals say."
+            )
+            yield Finding("why_lost_samples", text, (cell.cell,))
 
 
 def _cell_words(cell: CellWhy, name: str) -> str:
@@ -114,7 +138,7 @@ def _cell_words(cell: CellWhy, name: str) -> str:
 
 
 def _effect_words(each: EffectCheck) -> str:
-    """What a level costs more, and whether its part holds that; nothing without intervals."""
+    """What a level costs more, and whether its part has that; nothing without intervals."""
     if None in (each.effect.low, each.effect.high, each.elsewhere.low, each.elsewhere.high):
         return ""
     head = (
@@ -122,6 +146,9 @@ def _effect_words(each: EffectCheck) -> str:
         f"more by {each.source}; by samples the {each.part} takes {with_interval(each.sampled)} µs "
         "more"
     )
-    if each.agrees:
-        return f"{head}: they agree within their errors."
-    return f"{head}: they do not agree, {with_interval(each.elsewhere)} µs are elsewhere."
+    rest = f"{with_interval(each.elsewhere)} µs are elsewhere{together(each.family)}"
+    if each.verdict == "agree":
+        return f"{head}: they agree, less than a quarter of the effect is in other parts: {rest}."
+    if each.verdict == "do_not_agree":
+        return f"{head}: they do not agree, {rest}."
+    return f"{head}: whether they agree is open, {open_words(each)}: {rest}."

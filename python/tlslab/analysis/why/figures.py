@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from tlslab.analysis.why.effects import established
 from tlslab.analysis.why.rules import Rules
 from tlslab.analysis.why.shares import KERNEL_WHOLE, OTHER
 from tlslab.model.estimate import Estimate
@@ -124,7 +125,8 @@ def _effects_table(effects: Sequence[EffectCheck]) -> DataTable:
         caption=(
             "What a level costs more, in µs, by the cost model where there is one, or else by the "
             "costs of two cells; and how much more the part has that the level changes. They agree "
-            "where the rest may be nothing."
+            f"where the rest is established to be less than a quarter of the effect, and do not "
+            f"where it is established to be more than nothing{together(effects[0].family)}."
         ),
         columns=("change", "of", "effect", "part", "by samples", "rest", "verdict"),
         rows=rows,
@@ -137,9 +139,24 @@ def _setting(each: EffectCheck) -> str:
 
 def verdict(each: EffectCheck) -> str:
     """Whether effect and samples agree, in words."""
+    if each.verdict == "cannot_tell":
+        return f"cannot tell: {open_words(each)}"
+    return "agree" if each.verdict == "agree" else "do not agree"
+
+
+def open_words(each: EffectCheck) -> str:
+    """What is not established where effect and samples may agree or not."""
     if each.elsewhere.low is None or each.elsewhere.high is None:
-        return "cannot tell: no interval"
-    return "agree" if each.agrees else "do not agree"
+        return "no interval"
+    if not established(each.effect):
+        return "the effect may be nothing"
+    most = max(-each.elsewhere.low, each.elsewhere.high)
+    return f"up to {percent(most / abs(each.effect.value))} of the effect may be elsewhere"
+
+
+def together(family: int) -> str:
+    """That an interval holds for all checks of a run; nothing for a single one."""
+    return "" if family < 2 else f" (95 % for {family} comparisons together)"
 
 
 def share_words(part: CostPart, cost: Estimate) -> str:

@@ -4,6 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping
 
+from tlslab.analysis.stats.estimate import CONFIDENCE
 from tlslab.analysis.stats.proportion import proportion_interval
 from tlslab.analysis.why.rules import NOT_ATTRIBUTED, Rules, stacks_of
 from tlslab.model.estimate import Estimate
@@ -66,14 +67,17 @@ def part_counts(stacks: CellStacks, rules: Rules) -> dict[str, int]:
     return {name: counts[name] for name in order if name in counts}
 
 
-def share_of(count: int, total: int, cost: Estimate) -> Estimate:
-    """A share of the cost: the errors of share and cost are independent, and add as squares."""
+def share_of(count: int, total: int, cost: Estimate, level: float = 1 - CONFIDENCE) -> Estimate:
+    """A share of the cost: the errors of share and cost are independent, and add as squares.
+
+    The interval misses the share with the chance `level`; that of the cost is taken as it is.
+    """
     if not count:
-        most = proportion_interval(0, total)[1] * cost.value
+        most = proportion_interval(0, total, level)[1] * cost.value
         return Estimate(0.0, 0.0, most, total, cost.unit, f"none of {counted(total, 'sample')}")
     share = count / total
     value = share * cost.value
-    low, high = proportion_interval(count, total)
+    low, high = proportion_interval(count, total, level)
     below, above = (share - low) / share, (high - share) / share
     if cost.low is not None and cost.high is not None:
         below = math.hypot(below, (cost.value - cost.low) / cost.value)
@@ -82,8 +86,8 @@ def share_of(count: int, total: int, cost: Estimate) -> Estimate:
     else:
         error = "only: the measured cost has no interval"
     method = (
-        f"{count} of {counted(total, 'sample')} times the measured cost; 95 % interval of the "
-        f"share (Clopper and Pearson) {error}"
+        f"{count} of {counted(total, 'sample')} times the measured cost; {100 * (1 - level):.3g} % "
+        f"interval of the share (Clopper and Pearson) {error}"
     )
     return Estimate(
         value, max(0.0, value * (1 - below)), value * (1 + above), total, cost.unit, method

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 KERNEL = "kernel"
@@ -28,19 +28,33 @@ class Folded:
     lost: int
 
 
-def fold(script: str, callee: Callee = lambda path, place: "") -> Folded:
-    """The stacks of `perf script -F comm,ip,sym,dso --show-lost-events`.
+def fold(script: Iterable[str], callee: Callee = lambda path, place: "") -> Folded:
+    """The stacks of the lines of `perf script -F comm,ip,sym,dso --show-lost-events`.
 
+    The lines are read once, and those of one sample are held at a time.
     A frame without a name gets that of the function that its caller calls, where `callee` knows it.
     """
     counted: Counter[str] = Counter()
     lost = 0
-    for record in re.split(r"\n\s*\n", script):
-        lost += sum(int(each[1]) for each in _LOST.finditer(record))
-        if stack := _stack(record.splitlines(), callee):
+    for record in _records(script):
+        lost += sum(int(each[1]) for line in record for each in _LOST.finditer(line))
+        if stack := _stack(record, callee):
             counted[stack] += 1
     lines = [f"{stack} {number}" for stack, number in sorted(counted.items())]
     return Folded("\n".join(lines), sum(counted.values()), lost)
+
+
+def _records(lines: Iterable[str]) -> Iterator[list[str]]:
+    """Lines that empty ones set apart, without their ends."""
+    record: list[str] = []
+    for line in lines:
+        if line.strip():
+            record.append(line.rstrip("\n"))
+        elif record:
+            yield record
+            record = []
+    if record:
+        yield record
 
 
 def _stack(lines: Sequence[str], callee: Callee) -> str:

@@ -1,9 +1,12 @@
 """perf, as the lab calls it: samples of the call stacks of running processes."""
 
 import contextlib
+import re
 import shutil
 import signal
 import subprocess
+import tempfile
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -15,6 +18,12 @@ from tlslab.targets.base import pinned
 # A prime number of samples a second: no step with anything periodic. Two seconds of a busy
 # processor give 3,000 samples: a part of 10 % is known to 1.1 %.
 HERTZ = 1499
+
+# With all of a server's processors busy, samples are 16 KiB times this times the seconds of them
+# all: more than two share the samples of two. Never fewer a second than this (a prime, too), since
+# not all may be busy.
+_SHARED = 2
+_LEAST_HERTZ = 97
 
 # Bytes of the stack that each sample copies for unwinding; OpenSSL's big numbers and aws-lc's
 # tables of points lie on the stack.
@@ -29,6 +38,19 @@ NOT_INSTALLED = "perf is not installed: apt-get install linux-perf"
 FORBIDDEN = "perf may not sample here: run as root, or `sysctl kernel.perf_event_paranoid=1`"
 
 
+_RIGHTS = re.compile(
+    r"permi(ssion|tted)|perf_event_paranoid|performance monitoring .* limited|CAP_PERFMON",
+    re.IGNORECASE,
+)
+_OWN_PROCESSES = 2  # Up to this perf_event_paranoid, all users may sample their own programs.
+_MOST_WORDS = 200
+
+
+def hertz_of(processors: int) -> int:
+    """Samples for each second of processor time, for a server on N processors."""
+    return max(_LEAST_HERTZ, HERTZ * _SHARED // max(_SHARED, processors))
+
+
 def why_not() -> str:
     """Why perf cannot sample on this machine; empty where it can."""
     program = shutil.which("perf")
@@ -37,11 +59,35 @@ def why_not() -> str:
     command = [program, "record", "-q", "-e", "cpu-clock:u", "-o", "/dev/null", "--", "true"]
     try:
         tried = subprocess.run(
-            command, stdin=subprocess.DEVNULL, capture_output=True, timeout=_TRY_S, check=False
+            command,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_TRY_S,
+            check=False,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         return f"perf does not start: {error}"
-    return "" if tried.returncode == 0 else FORBIDDEN
+    if tried.returncode == 0:
+        return ""
+    said = _one_line(tried.stderr) or f"exit code {tried.returncode}, without a word"
+    forbidden = _RIGHTS.search(said) or (not _is_root() and _paranoid() > _OWN_PROCESSES)
+    return f"{FORBIDDEN if forbidden else 'perf does not work here'} (perf: {said})"
+
+
+def _one_line(text: str) -> str:
+    """The start of what perf said, without characters that are not printed."""
+    words = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    return words if len(words) <= _MOST_WORDS else f"{words[: _MOST_WORDS - 1]}…"
+
+
+def _paranoid() -> int:
+    """The kernel's setting; as if all were allowed where it has none."""
+    try:
+        return int(Path("/proc/sys/kernel/perf_event_paranoid").read_text())
+    except (OSError, ValueError):
+        return -1
 
 
 def samples_kernel() -> bool:
@@ -66,8 +112,11 @@ def _is_root() -> bool:
 class Recorder:
     """Samples processes into a file from `start` to `end`; all errors are CannotRunError."""
 
-    def __init__(self, data: Path, processors: Sequence[int], kernel: bool) -> None:
+    def __init__(
+        self, data: Path, processors: Sequence[int], kernel: bool, hertz: int = HERTZ
+    ) -> None:
         self._data = data
+        self._hertz = hertz
         self._processors = processors
         self._event = "cpu-clock" if kernel else "cpu-clock:u"
         self._child: subprocess.Popen[str] | None = None
@@ -76,7 +125,7 @@ class Recorder:
     def start(self, pids: Sequence[int]) -> None:
         """Starts perf on all threads of the processes, and of those that they start."""
         command = [
-            "perf", "record", "-q", "-e", self._event, "-F", str(HERTZ),
+            "perf", "record", "-q", "-e", self._event, "-F", str(self._hertz),
             "--call-graph", f"dwarf,{STACK_BYTES}", "--no-buildid", "--no-buildid-cache",
             "-p", ",".join(map(str, pids)), "-o", str(self._data),
         ]  # fmt: skip
@@ -112,7 +161,7 @@ class Recorder:
             raise CannotRunError(f"perf did not end within {_END_S} s") from None
         # perf ends itself by the signal once its file is whole.
         if child.returncode not in (0, -signal.SIGINT, 128 + signal.SIGINT):
-            raise CannotRunError(f"perf: {' '.join(errors.split())[-300:]}")
+            raise CannotRunError(f"perf: {_one_line(errors)}")
 
     def folded(self) -> Folded:
         """The stacks of all samples."""
@@ -120,21 +169,39 @@ class Recorder:
             "perf", "script", "-i", str(self._data), "--no-inline", "--show-lost-events",
             "-F", "comm,ip,sym,dso",
         ]  # fmt: skip
-        try:
-            done = subprocess.run(
+        with (
+            tempfile.TemporaryFile("w+", errors="replace") as errors,
+            subprocess.Popen(
                 command,
                 stdin=subprocess.DEVNULL,
-                capture_output=True,
+                stdout=subprocess.PIPE,
+                stderr=errors,
                 text=True,
                 errors="replace",
-                timeout=_SCRIPT_S,
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            raise CannotRunError(f"perf did not unwind its samples in {_SCRIPT_S} s") from None
-        if done.returncode != 0:
-            raise CannotRunError(f"perf script: {' '.join(done.stderr.split())[-300:]}")
-        return fold(done.stdout, _callee())
+            ) as child,
+        ):
+            assert child.stdout is not None  # A pipe was asked for.
+            late = threading.Event()
+
+            def end() -> None:
+                late.set()
+                child.kill()
+
+            limit = threading.Timer(_SCRIPT_S, end)
+            limit.start()
+            try:
+                folded = fold(child.stdout, _callee())
+                code = child.wait()
+            finally:
+                limit.cancel()
+                child.kill()
+            errors.seek(0)
+            said = errors.read()
+        if late.is_set():
+            raise CannotRunError(f"perf did not unwind its samples in {_SCRIPT_S} s")
+        if code != 0:
+            raise CannotRunError(f"perf script: {_one_line(said)}")
+        return folded
 
 
 def _callee() -> Callee:

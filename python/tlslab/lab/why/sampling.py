@@ -1,11 +1,14 @@
 """The samples of a run: each cell once more, under perf, after the measured trials (ADR 0074)."""
 
+import contextlib
 import datetime
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 from typing import Any
+
+import psutil
 
 from tlslab.analysis.measures import server_cost_us
 from tlslab.lab import events
@@ -15,7 +18,7 @@ from tlslab.lab.serving import Benches, NoBenchError
 from tlslab.lab.specs import run_spec
 from tlslab.lab.trial import Bench, run_engine
 from tlslab.lab.warm_up import warm_up
-from tlslab.lab.why.perf import HERTZ, Recorder, samples_kernel, why_not
+from tlslab.lab.why.perf import Recorder, hertz_of, samples_kernel, why_not
 from tlslab.model.errors import CannotRunError, EngineError, StoreError
 from tlslab.model.plan import Cell, Plan
 from tlslab.model.record import RunRecord
@@ -125,8 +128,10 @@ def _sample(bench: Bench, cell: Cell, data: Path) -> CellStacks:
     window = Window(workload.capacity.warmup_ms, MEASURE_MS)
     spec = run_spec(bench.aim, cell.profile, replace(workload, capacity=window), "capacity")
     kernel = samples_kernel()
-    recorder = Recorder(data, bench.aim.processors, kernel)
-    pids = [process.pid for process in bench.running.process.tree()]
+    processes = bench.running.process.tree()
+    pids = [process.pid for process in processes]
+    hertz = hertz_of(processors_of(processes))
+    recorder = Recorder(data, bench.aim.processors, kernel, hertz)
     try:
         run = run_engine(replace(bench, engine=SampledPool(bench.engine, recorder, pids)), spec)
     finally:
@@ -142,12 +147,22 @@ def _sample(bench: Bench, cell: Cell, data: Path) -> CellStacks:
         cell.factors,
         _now(),
         "",
-        HERTZ,
+        hertz,
         kernel,
         folded.lost,
         server_cost_us(run),
         folded.text,
     )
+
+
+def processors_of(processes: Sequence[psutil.Process]) -> int:
+    """How many processors can be busy with these: those that they may use, and have threads for."""
+    usable, threads = set[int](), 0
+    for process in processes:
+        with contextlib.suppress(psutil.Error):
+            usable.update(process.cpu_affinity())
+            threads += process.num_threads()
+    return max(1, min(len(usable), threads))
 
 
 def without(cell: Cell, reason: str) -> CellStacks:

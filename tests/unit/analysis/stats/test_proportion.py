@@ -43,3 +43,9 @@ def test_the_detectable_difference_is_found_9_times_in_10(n: int) -> None:
 def test_one_block_has_no_test() -> None:
     with pytest.raises(ValueError, match="1 values"):
         detectable(0.01, 1)
+
+
+def test_a_smaller_chance_is_a_wider_interval() -> None:
+    usual, wider = proportion_interval(30, 100), proportion_interval(30, 100, 0.005)
+    assert proportion_interval(30, 100, 0.05) == pytest.approx(usual)
+    assert wider[0] < usual[0] < usual[1] < wider[1]

@@ -50,6 +50,16 @@ def test_reasons_of_cells_without_samples_are_said_once_each() -> None:
     assert summary.flames == ()
 
 
+@pytest.mark.parametrize(("lost", "said"), [(0, 0), (10, 0), (60, 1)])
+def test_lost_samples_are_said_above_one_per_cent(lost: int, said: int) -> None:
+    contents = sampled_run()
+    first, *others = contents.stacks
+    found = explained(replace(contents, stacks=(replace(first, lost=lost), *others)))
+    texts = [each.text for each in found.findings if each.code == "why_lost_samples"]
+    assert len(texts) == said
+    assert all(f"({lost})" in text and "perf lost 3 %" in text for text in texts)
+
+
 def test_few_blocks_carry_no_sentence() -> None:
     contents = sampled_run()
     one = [trial for trial in contents.trials if trial.block == 0]
@@ -80,21 +90,26 @@ def calibrated(share: float) -> Summary:
     stacks = []
     for cell, derive in ((centre, 50.0), (other, 50.0 + share * more)):
         counts = {DERIVE: derive, SIGN: 60.0, TCP: costs[cell.key] - 60.0 - derive}
-        scaled = {stack: round(count * 40) for stack, count in counts.items()}
+        scaled = {stack: round(count * 400) for stack, count in counts.items()}
         stacks.append(made_stacks(scaled, cell.key, cell.factors))
     return explained(replace(contents, stacks=tuple(stacks)))
 
 
-@pytest.mark.parametrize(("share", "agrees"), [(1.0, True), (0.3, False)])
-def test_a_part_is_compared_with_the_cost_model(share: float, agrees: bool) -> None:
+@pytest.mark.parametrize(
+    ("share", "verdict", "words"),
+    [
+        (1.0, "agree", "they agree, less than a quarter of the effect is in other parts"),
+        (0.3, "do_not_agree", "they do not agree"),
+    ],
+)
+def test_a_part_is_compared_with_the_cost_model(share: float, verdict: str, words: str) -> None:
     summary = calibrated(share)
     assert summary.why is not None
     found = [each for each in summary.why.effects if each.part == "key exchange"]
     assert found
     assert all(each.source == MODEL for each in found)
-    assert [each.agrees for each in found] == [agrees]
-    word = "they agree within their errors" if agrees else "they do not agree"
-    assert any(word in each.text for each in summary.findings)
+    assert [each.verdict for each in found] == [verdict]
+    assert any(words in each.text for each in summary.findings)
 
 
 def test_without_a_cost_model_cells_are_compared() -> None:

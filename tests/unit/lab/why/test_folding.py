@@ -1,5 +1,7 @@
 """`perf script`'s text to folded stacks."""
 
+from collections.abc import Iterator
+
 from tlslab.lab.why.folding import fold
 
 # As perf 6.1 prints it: a header, frames from the inside, an empty line.
@@ -30,7 +32,7 @@ my server
 
 
 def test_equal_stacks_are_counted_outermost_frame_first() -> None:
-    folded = fold(SCRIPT)
+    folded = fold(SCRIPT.splitlines())
     assert folded.samples == 4
     assert "nginx;libc.so.6`__libc_start_main;kernel`nf_hook_slow;kernel`tcp_sendmsg 2" in (
         folded.text.splitlines()
@@ -40,7 +42,7 @@ def test_equal_stacks_are_counted_outermost_frame_first() -> None:
 def test_unknown_frames_of_a_library_in_a_row_are_one() -> None:
     assert (
         "nginx;nginx`main;libssl.so.3`?;libcrypto.so.3`?;libc.so.6`_int_malloc 1"
-        in fold(SCRIPT).text.splitlines()
+        in fold(SCRIPT.splitlines()).text.splitlines()
     )
 
 
@@ -51,7 +53,7 @@ def test_an_unknown_frame_has_the_name_that_its_caller_calls() -> None:
         asked.append((path, place))
         return "EVP_KDF_derive" if place == 0x29C06 else ""
 
-    lines = fold(SCRIPT, callee).text.splitlines()
+    lines = fold(SCRIPT.splitlines(), callee).text.splitlines()
     named = "libssl.so.3`?;libcrypto.so.3`EVP_KDF_derive;libcrypto.so.3`?;libc.so.6`_int_malloc"
     assert f"nginx;nginx`main;{named} 1" in lines
     # The kernel is never asked, and no frame that has a name asks its caller.
@@ -60,14 +62,38 @@ def test_an_unknown_frame_has_the_name_that_its_caller_calls() -> None:
 
 
 def test_lost_samples_are_counted_and_are_no_stack() -> None:
-    assert fold(SCRIPT).lost == 12
+    assert fold(SCRIPT.splitlines()).lost == 12
 
 
 def test_names_never_break_a_line_of_stacks() -> None:
-    line = next(each for each in fold(SCRIPT).text.splitlines() if each.startswith("my server"))
+    line = next(
+        each for each in fold(SCRIPT.splitlines()).text.splitlines() if each.startswith("my server")
+    )
     assert line == "my server;ser_ver`<a::B<[u8, 4]> as c::D>::e 1"
 
 
+def test_samples_are_folded_as_they_come() -> None:
+    """A script of any length: no more than one sample is held at a time."""
+    read = 0
+
+    def lines() -> Iterator[str]:
+        nonlocal read
+        for number in range(20_000):
+            read = number
+            yield from ("nginx\n", f"\t {number:x} [unknown] (/usr/lib/a.so)\n")
+            yield from ("\t 253ad main (/usr/sbin/nginx)\n", "\n")
+
+    asked: list[int] = []
+
+    def callee(path: str, place: int) -> str:
+        asked.append(read)
+        return "f"
+
+    assert fold(lines(), callee).samples == 20_000
+    # Each sample is folded before the next one is read.
+    assert asked == list(range(20_000))
+
+
 def test_nothing_is_nothing() -> None:
-    assert fold("").samples == 0
-    assert fold("nginx \n\n").text == ""
+    assert fold([]).samples == 0
+    assert fold(["nginx ", "", ""]).text == ""
