@@ -198,8 +198,8 @@ def verdict_of(
         return "cannot_tell"
     if all(each == "equal" for each in directions):
         return "no_difference"
-    harmless = all(each.direction == "gain" or each.no_loss for each in deciding)
-    return "deploy" if "gain" in directions and harmless else "cannot_tell"
+    nothing_lost = all(each.direction == "gain" or each.no_loss for each in deciding)
+    return "deploy" if "gain" in directions and nothing_lost else "cannot_tell"
 
 
 def still_open(contents: RunContents, stopping: Stopping, block: int) -> frozenset[str]:

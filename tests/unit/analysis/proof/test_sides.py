@@ -29,6 +29,7 @@ def test_library_and_minimal_client_are_two(
         run = done.runs["capacity"]
         record = replace(run.record, backend=backend, minimal_client=minimal)
         factors = {"configuration": name, "clients": "new"}
-        runs = {"capacity": replace(run, record=record)}
-        trials.append(replace(done, factors=factors, runs=runs))
+        trials.append(
+            replace(done, factors=factors, runs={"capacity": replace(run, record=record)})
+        )
     assert has_one_client(replace(made_contents(SETTINGS), trials=tuple(trials))) is one
