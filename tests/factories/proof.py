@@ -4,11 +4,15 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from factories.run import World, environment
 from tlslab.analysis.compare import Measured
 from tlslab.analysis.proof.sides import HANDSHAKE, sides_of
 from tlslab.analysis.proof.sides import Sides as Sides
+from tlslab.experiment.proof import proof_experiment
 from tlslab.model.finding import CellSummary, CellVerdict
-from tlslab.model.proof import Measure
+from tlslab.model.proof import Measure, ProofSettings
+from tlslab.model.run import RunContents
+from tlslab.planning import make_plan
 
 SECOND_US = 1e6
 
@@ -65,3 +69,10 @@ def made_sides(
             cell(name, "returning", rng, again, request, noise, blocks),
         ]
     return sides_of(cells, share)
+
+
+def made_contents(settings: ProofSettings) -> RunContents:
+    """A run of a proof, without any trial."""
+    experiment = proof_experiment(settings)
+    plan = make_plan(experiment, seed=1)
+    return RunContents(experiment, plan, environment(World(), plan), ())

@@ -12,7 +12,7 @@ import pytest
 from live.harness import Own, Tlslab, assert_finished, setting, trials
 from tlslab.lab.programs import require_program
 from tlslab.targets import Authority, Reference
-from tlslab.targets.certificates import CertificateFiles, Purpose
+from tlslab.targets.certificates import SERVER_NAME, CertificateFiles, Purpose
 
 Small = Callable[..., str]
 
@@ -124,8 +124,9 @@ class Expired(Authority):
         purpose: Purpose = "server",
         addresses: Sequence[str] = (),
         stapled: bool = False,
+        name: str = SERVER_NAME,
     ) -> CertificateFiles:
-        return super().issue(kind, lifetime_days, purpose, addresses, stapled)
+        return super().issue(kind, lifetime_days, purpose, addresses, stapled, name)
 
 
 def test_an_expired_certificate(tlslab: Tlslab, small: Small, tmp_path: Path) -> None:

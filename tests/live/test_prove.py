@@ -97,6 +97,39 @@ def test_a_configuration_is_not_better_than_itself(tlslab: Tlslab) -> None:
     assert all(each["before"] == each["after"] for each in found["proof"]["clients"])
 
 
+def own_certificate(folder: Path) -> None:
+    """The user's own certificate and key, that no authority of the lab has signed."""
+    subprocess.run(
+        [
+            "openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2",
+            "-subj", "/CN=own", "-addext", "subjectAltName=DNS:www.example.test",
+            "-keyout", "own.key", "-out", "own.pem",
+        ],
+        cwd=folder, check=True, capture_output=True, timeout=60,
+    )  # fmt: skip
+    (folder / "own.conf").write_text(
+        "ssl_certificate own.pem; ssl_certificate_key own.key;" + GOOD, "utf-8"
+    )
+
+
+def test_the_users_own_certificate_is_served_and_trusted(tlslab: Tlslab, tmp_path: Path) -> None:
+    own_certificate(tmp_path)
+    arguments = ("--for", "nginx", "--baseline", "own.conf", "--out", "r", "--json")
+    ended = tlslab.run("prove", *arguments, TLSLAB_SHORT_RUNS="1")
+    assert ended.code in (1, 4), ended.err
+    found = json.loads(ended.out)["environment"]["found"]
+    # The candidate has one with ECDSA beside the user's, made by the lab for the same name.
+    assert [each["facts"]["signature_scheme"] for each in found] == [
+        "rsa_pss_rsae_sha256",
+        "ecdsa_secp256r1_sha256",
+    ]
+    made = [json.loads(line) for line in trials(tmp_path / "r")]
+    specs = [run["record"]["spec"] for trial in made for run in trial["runs"].values()]
+    assert specs
+    assert {spec["tls"]["server_name"] for spec in specs} == {"www.example.test"}
+    assert not any("PRIVATE KEY" in file.read_text() for file in (tmp_path / "r").glob("*.json*"))
+
+
 @pytest.mark.usefixtures("files")
 def test_a_lost_client_is_named_whatever_the_run_shows(tlslab: Tlslab, tmp_path: Path) -> None:
     (tmp_path / "new.conf").write_text("ssl_protocols TLSv1.3;", "utf-8")

@@ -17,10 +17,11 @@ from tlslab.advice.simulate import LIMITS, simulate
 from tlslab.model.answer import Answer
 from tlslab.model.figure import DataTable
 from tlslab.model.finding import Finding, Summary
+from tlslab.model.grading import Found as Offer
 from tlslab.model.grading import Grading, Outcome, Topic
 from tlslab.model.offered import Offered
 from tlslab.model.proof import ClientChange, PolicyChange, Proof
-from tlslab.model.proof_words import clients_words, decided_words
+from tlslab.model.proof_words import clients_words, decided_words, few
 from tlslab.model.wording import joined
 
 
@@ -85,12 +86,28 @@ def _lost(changes: Sequence[ClientChange]) -> Iterator[str]:
 
 
 def _forbidden(before: Grading, after: Grading) -> Iterator[str]:
+    """What each policy for every server forbids of the candidate's offer and not of the baseline's.
+
+    A policy that says nothing of the baseline's protocols forbids nothing of it.
+    """
     for source in after.policies:
-        if not source.everyone or not after.verdict(source.name).forbidden:
-            continue
-        known = source.name in {each.name for each in before.policies}
-        if not known or not before.verdict(source.name).forbidden:
-            yield f"it offers what {source.title} forbids"
+        had = {_thing(each) for each in _forbidden_by(source.name, before)}
+        new = [each for each in _forbidden_by(source.name, after) if _thing(each) not in had]
+        if source.everyone and new:
+            yield f"it offers what {source.title} forbids: {few([each.name for each in new])}"
+
+
+def _forbidden_by(policy: str, grading: Grading) -> list[Offer]:
+    return [
+        each
+        for each in grading.found
+        if any(said.policy == policy and said.grade == "forbidden" for said in each.judgements)
+    ]
+
+
+def _thing(found: Offer) -> tuple[Topic, str]:
+    """What makes two things the same one: a certificate's lifetime is, however long."""
+    return found.topic, "" if found.topic == "lifetime" else found.name
 
 
 def _policies(before: Grading, after: Grading) -> tuple[PolicyChange, ...]:

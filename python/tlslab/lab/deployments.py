@@ -21,7 +21,7 @@ from tlslab.model.run import Deployed, TargetInfo
 from tlslab.model.wording import counted
 from tlslab.planning import make_cells, refuse_levels
 from tlslab.targets import Running, Setting, build, find_kind, lacking
-from tlslab.targets.certificates import SERVER_NAME
+from tlslab.targets.own_certificates import server_name
 
 # What a managed server has when the experiment does not say: what every client can do.
 DEFAULT_KEYS = ("ecdsa-p256",)
@@ -235,7 +235,7 @@ def _managed(
     aim = Aim(
         "",
         target.trust_pem,
-        SERVER_NAME,
+        server_name(setting.configuration),
         processors=placement.generator,
         realtime=placement.alone and may_run_in_real_time(),
         expect_status=request.experiment.workload.expect_status,

@@ -54,6 +54,12 @@ def settings_of(experiment: Experiment) -> ProofSettings:
     return experiment.settings
 
 
+def needed(experiment: Experiment) -> tuple[Measure, ...]:
+    """The measures that a verdict needs: requests only where the load has connections kept open."""
+    kept = experiment.workload.keep_alive is not None
+    return tuple(each for each in DECIDING if kept or each != "requests")
+
+
 @dataclass(frozen=True)
 class Found:
     """What a configuration was seen to do before the first trial.
@@ -78,7 +84,7 @@ class ProofFigure:
     1 for a higher rate and for a lower cost. Its `low` and `high` hold together with those of all
     other ratios of the proof (95 % over the family); `own_low` and `own_high` are the 95 % interval
     of this ratio alone. `decides`: the verdict goes by it. `why_open` says why it establishes
-    nothing.
+    nothing. `no_loss`: a loss beyond the margin is excluded.
     """
 
     measure: Measure
@@ -95,11 +101,7 @@ class ProofFigure:
     direction: Direction
     decides: bool
     why_open: str = ""
-
-    @property
-    def may_decide(self) -> bool:
-        """Whether a loss speaks against the candidate: the parts of the mix are weighed in it."""
-        return self.decides or self.measure == "handshake"
+    no_loss: bool = False
 
 
 @dataclass(frozen=True)

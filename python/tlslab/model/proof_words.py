@@ -77,12 +77,15 @@ def decided_words(proof: Proof) -> str:
         return f"{verdict}: more than {most} is excluded for {names}."
     gains = [each for each in deciding if each.direction == "gain"]
     if proof.verdict == "do_not":
-        losses = [each for each in proof.figures if each.direction == "loss" and each.may_decide]
+        losses = [each for each in deciding if each.direction == "loss"]
         parts = [*proof.reasons, *([f"it has {_listed(losses)}"] if losses else [])]
         gained = f" It has {_listed(gains)}." if gains else ""
         return f"{verdict}: {joined(parts)}.{gained}"
-    worse = [each for each in proof.figures if each.direction == "loss"]
-    but = f"; but {_listed(worse[-1:])}" if worse else ""
+    worse: dict[Measure, ProofFigure] = {}
+    for each in proof.figures:
+        if each.direction == "loss":
+            worse.setdefault(each.measure, each)
+    but = f"; but {_listed(tuple(worse.values()))}" if worse else ""
     return f"{verdict}: it has {_listed(gains)}{but}."
 
 
@@ -100,11 +103,12 @@ def clients_words(proof: Proof) -> str:
     text = f"Of {total} known clients {before} connect before and {after} after"
     if not lost and not won:
         return f"{text}: the same ones."
-    parts = [f"{word}: {_few(names)}" for word, names in (("lost", lost), ("won", won)) if names]
+    parts = [f"{word}: {few(names)}" for word, names in (("lost", lost), ("won", won)) if names]
     return f"{text} ({'; '.join(parts)})."
 
 
-def _few(names: Sequence[str], most: int = 4) -> str:
+def few(names: Sequence[str], most: int = 4) -> str:
+    """The first names, and how many more there are."""
     more = len(names) - most
     shown = "; ".join(names[:most])
     return shown if more <= 0 else f"{shown} and {more} others"

@@ -80,8 +80,9 @@ class Authority:
         purpose: Purpose = "server",
         addresses: Sequence[str] = (),
         stapled: bool = False,
+        name: str = SERVER_NAME,
     ) -> CertificateFiles:
-        """A leaf for `localhost`, 127.0.0.1, ::1 and the given addresses; a negative lifetime gives
+        """A leaf for `name`, 127.0.0.1, ::1 and the given addresses; a negative lifetime gives
         an expired one. `stapled`: with an OCSP response to staple to it.
         """
         authority_kind = "rsa-2048" if kind.startswith("rsa-") else "ecdsa-p256"
@@ -89,7 +90,7 @@ class Authority:
             self._issuers[authority_kind] = _make_authority(authority_kind)
         issuer, issuer_key = self._issuers[authority_kind]
         key = make_key(kind)
-        leaf = _leaf(kind, key, (issuer, issuer_key), lifetime_days, purpose, addresses)
+        leaf = _leaf(kind, key, (issuer, issuer_key), lifetime_days, purpose, addresses, name)
         files = CertificateFiles(self._folder / f"{kind}.pem", self._folder / f"{kind}.key")
         files.certificate.write_text(_pem(leaf), "ascii")
         files.key.touch(mode=0o600)
@@ -163,13 +164,14 @@ def _leaf(
     days: int,
     purpose: Purpose,
     addresses: Sequence[str],
+    name: str,
 ) -> x509.Certificate:
     issuer, issuer_key = authority
     issuer_name = str(issuer.subject.get_attributes_for_oid(NameOID.COMMON_NAME)[0].value)
     builder = _builder(f"tlslab {kind}", issuer_name, key, days)
     names = x509.SubjectAlternativeName(
         [
-            x509.DNSName(SERVER_NAME),
+            x509.DNSName(name),
             *(
                 x509.IPAddress(ipaddress.ip_address(address))
                 for address in ("127.0.0.1", "::1", *addresses)

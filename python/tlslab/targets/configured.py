@@ -13,6 +13,7 @@ from tlslab.targets.certificates import Authority, CertificateFiles
 from tlslab.targets.dhparam import write_parameters
 from tlslab.targets.documents import FOLDER, PATH, write_document
 from tlslab.targets.openssl import cipher_list, group_list, tls13_suites
+from tlslab.targets.own_certificates import own_trust, server_name
 from tlslab.targets.ports import ATTEMPTS, free_port, is_taken, start_on_free_port
 from tlslab.targets.process import ServerProcess
 from tlslab.targets.rendering import render
@@ -78,8 +79,8 @@ class ConfiguredServer(ABC):
 
     @property
     def trust_pem(self) -> str:
-        """The authorities to trust, in PEM."""
-        return self._authority.trust_pem
+        """The authorities to trust, and the user's own certificates, in PEM."""
+        return self._authority.trust_pem + own_trust(self._setting.configuration)
 
     def prepare(self) -> dict[tuple[str, str], str]:
         """Makes certificates and document; the groups that this server refuses, with its words."""
@@ -110,10 +111,11 @@ class ConfiguredServer(ABC):
         if given is None:
             stapled = self._setting.ocsp_stapling
             return [self._authority.issue(key, stapled=stapled) for key in self._setting.keys]
+        name = server_name(given)
         return [
             CertificateFiles(Path(each.certificate), Path(each.private_key))
             if each.certificate
-            else self._authority.issue(each.key)
+            else self._authority.issue(each.key, name=name)
             for each in given.certificates
         ]
 

@@ -105,6 +105,37 @@ def test_what_every_server_must_not_offer_overrules_a_gain() -> None:
     assert any("it offers what " in reason for reason in found.proof.reasons)
 
 
+def test_what_else_is_forbidden_than_before_is_objected_to() -> None:
+    """Both offer something that is forbidden: TLS 1.0; the candidate offers more of it."""
+    first = offered(spoken=("1.3", "1.2", "1.0"))
+    second = offered(spoken=("1.3", "1.2", "1.1", "1.0"))
+    found = proved(summary(first, second, new=(5000.0, 500.0)))
+    assert verdict(found) == "do_not"
+    assert found.proof is not None
+    assert any(reason.endswith("forbids: 1.1") for reason in found.proof.reasons)
+    assert verdict(proved(summary(second, first, new=(5000.0, 500.0)))) == "deploy"
+
+
+def test_every_measure_with_an_established_loss_is_named() -> None:
+    found = proved(summary(GOOD, GOOD, new=(500.0, 600.0), returning=(900.0, 300.0), share=0.7))
+    assert verdict(found) == "deploy"
+    assert found.answer is not None
+    _, _, but = found.answer.sentences[0].partition("; but ")
+    assert "connections/s of new clients" in but
+    assert "handshake time (p99)" in but
+
+
+@pytest.mark.parametrize("new", [(5000.0, 500.0), (500.0, 5000.0)])
+def test_with_fewer_than_five_blocks_a_lost_client_is_all_that_is_said(
+    new: tuple[float, float],
+) -> None:
+    found = proved(summary(GOOD, NEW_ONLY, new=new, blocks=4))
+    assert verdict(found) == "do_not"
+    assert found.answer is not None
+    assert "do not connect any more." in found.answer.sentences[0]
+    assert "times" not in found.answer.sentences[0]
+
+
 def test_a_short_run_says_nothing_of_speed_but_names_lost_clients() -> None:
     few = summary(GOOD, NEW_ONLY)
     assert few.answer is not None

@@ -1,13 +1,14 @@
 """The answer of a proof by its measurements, or what would be enough for one."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
 from tlslab.analysis.enough import FEWEST, again, minutes, too_few
+from tlslab.analysis.proof.figures import NO_RESULT
 from tlslab.analysis.stats.power import detectable
 from tlslab.model.answer import Answer, Lacking, Tile
 from tlslab.model.estimate import Estimate
-from tlslab.model.proof import Measure, Proof, ProofFigure
+from tlslab.model.proof import DECIDING, Measure, Proof, ProofFigure, needed
 from tlslab.model.proof_words import MEASURES, decided_words
 from tlslab.model.run import RunContents
 from tlslab.model.wording import counted, percent
@@ -63,26 +64,45 @@ def as_estimate(found: ProofFigure) -> Estimate:
 
 def _lacking(contents: RunContents, proof: Proof, blocks: int) -> Lacking | None:
     """Why there is no verdict, and which run would be long enough."""
-    if not blocks:
-        why = "No measure has a result of both configurations: see the warnings."
-        return Lacking(why)
-    if blocks < FEWEST:
+    if 0 < blocks < FEWEST:
         return too_few(contents, blocks)
     if proof.verdict != "cannot_tell":
         return None
     deciding = [each for each in proof.figures if each.decides]
-    open_ = [each for each in deciding if each.direction == "open"]
-    if not open_:
-        why = "A measure has no ratio that could decide: see the table."
-        return Lacking(why)
+    undecided = set(needed(contents.experiment)) - {each.measure for each in deciding}
+    if undecided:
+        return Lacking(_why_undecided(proof, undecided))
+    gains = [each for each in deciding if each.direction == "gain"]
+    open_ = [each for each in deciding if each.direction == "open" and not (gains and each.no_loss)]
     wanted = max(_wanted(each, proof.settings.margin) for each in open_)
-    names = ", ".join(dict.fromkeys(MEASURES[each.measure] for each in open_))
-    why = (
-        f"Neither a gain nor a loss is established, and a difference of more than "
-        f"{percent(proof.settings.margin)} is not excluded: {names}."
-    )
+    most, names = percent(proof.settings.margin), _names(open_)
+    why = f"Neither a gain nor a loss is established, and a difference of more than {most} is not "
+    why += f"excluded: {names}."
+    if gains:
+        why = f"A gain is established for {_names(gains)}; a loss of more than {most} is not "
+        why += f"excluded for {names}."
     command = again(contents, "--blocks", str(wanted))
     return Lacking(why, command, minutes(contents, wanted / blocks))
+
+
+def _names(figures: Sequence[ProofFigure]) -> str:
+    return ", ".join(dict.fromkeys(MEASURES[each.measure] for each in figures))
+
+
+def _why_undecided(proof: Proof, undecided: Set[Measure]) -> str:
+    """Why measures have no ratio that may decide, in each one's own words, and what helps."""
+    parts = []
+    unknown_cost = False
+    for measure in (each for each in DECIDING if each in undecided):
+        reasons = [each.why_open for each in proof.figures if each.measure == measure]
+        invalid = any(each.startswith(NO_RESULT) for each in reasons)
+        unknown_cost = unknown_cost or bool(reasons and not invalid)
+        words = "; ".join(dict.fromkeys(reasons)) or "no result of both configurations"
+        parts.append(f"{MEASURES[measure]} ({words})")
+    remedy = ""
+    if unknown_cost and proof.settings.apply:
+        remedy = " Give the live server's processor time: --server-metrics URL."
+    return f"Nothing can decide: {', '.join(parts)}.{remedy}"
 
 
 def _wanted(found: ProofFigure, margin: float) -> int:

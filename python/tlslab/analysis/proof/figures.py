@@ -2,13 +2,16 @@
 
 Two measures decide: connections, a mix of new and returning clients', and requests on connections
 kept open. Each is decided by its rate, or by the server's processor time where the rate was not the
-server's limit. The parts of the mix are shown beside it. The p99 of the handshake can only speak
-against the candidate: it is too noisy to show that nothing has changed.
+server's limit. The parts of the mix are shown beside it, and so is the p99 of the handshake: in a
+closed loop a time is the number of connections in flight over their rate, so that it says of new
+clients what their rate says, and the mix weighs those already.
 
 All ratios are one family. A gain or a loss is established by its interval at the level of 5 % over
 the number of ratios (Bonferroni), so that the chance of a single false one among all is at most
-5 %. That nothing has changed needs every deciding ratio within the margin, so that each may use its
-own interval of 95 % (Berger 1982, intersection-union tests).
+5 %. That nothing has changed needs every deciding ratio within the margin, and a gain is worth a
+deployment when no other deciding ratio may have lost more than the margin, so that for these each
+may use its own interval of 95 % (Berger 1982, intersection-union tests). Fewer than FEWEST blocks
+establish nothing.
 """
 
 import math
@@ -17,6 +20,7 @@ from dataclasses import dataclass, replace
 
 from tlslab.analysis import keep_alive
 from tlslab.analysis.compare import Measured
+from tlslab.analysis.enough import FEWEST
 from tlslab.analysis.measures import UNITS
 from tlslab.analysis.proof.sides import (
     HANDSHAKE,
@@ -34,12 +38,14 @@ from tlslab.model.proof import (
     Measure,
     ProofFigure,
     ProofVerdict,
+    needed,
     settings_of,
 )
 from tlslab.model.run import RunContents
 from tlslab.model.stopping import Stopping
 
-_TWO_CLIENTS = "not comparable: two TLS libraries on the client's side"
+_TWO_CLIENTS = "not comparable: the connections are not of the same client of the lab"
+NO_RESULT = "no valid result"
 _UNDECIDED = "neither rate nor processor time is known on both sides"
 
 _UNITS = {**UNITS, **keep_alive.UNITS, HANDSHAKE: "ms"}
@@ -73,7 +79,7 @@ def figures(
 ) -> tuple[ProofFigure, ...]:
     """All ratios, judged as one family; `margin` is a share.
 
-    `one_client`: one TLS library made the connections of both, so that its times can be compared.
+    `one_client`: one client of the lab made the connections of both, so that its times compare.
     """
     ratios = [
         ratio
@@ -82,7 +88,7 @@ def figures(
     ]
     new = sides.get("new")
     if new is not None and len(logs := new.better(HANDSHAKE)):
-        only: Direction = "loss" if new.usable else "open"
+        only: Direction | None = None if new.usable else "open"
         why = "" if one_client else _TWO_CLIENTS
         ratios.append(_Ratio("handshake", HANDSHAKE, new, logs, False, why, only))
     known = sum(len(ratio.logs) > 1 and not ratio.why_open for ratio in ratios)
@@ -119,7 +125,7 @@ def _why(sides: Sides, rate: str) -> str:
     for side in sides.both:
         name = side.summary.factors["configuration"]
         if side.summary.verdict not in ("valid", "at_least"):
-            return f"no valid result of the {name}"
+            return f"{NO_RESULT} of the {name}"
         if side.is_bound(rate):
             return f"lower bound of the {name}: the generator was the limit"
         if rate in side.summary.unsaturated:
@@ -151,10 +157,13 @@ def _judged(ratio: _Ratio, family: int, margin: float) -> ProofFigure:
         decides=ratio.decides,
         why_open=ratio.why_open,
     )
-    direction: Direction = "open" if ratio.why_open else direction_of(found, margin)
+    if ratio.why_open or found.n < FEWEST:
+        return found
+    direction = direction_of(found, margin)
     if ratio.only is not None and direction != ratio.only:
         direction = "open"
-    return replace(found, direction=direction)
+    no_loss = ratio.only in (None, "gain") and own_low is not None and own_low > 1 / (1 + margin)
+    return replace(found, direction=direction, no_loss=no_loss)
 
 
 def _value(side: Measured, name: str) -> Estimate:
@@ -177,40 +186,30 @@ def direction_of(found: ProofFigure, margin: float) -> Direction:
     return "loss" if found.high < 1 / most else "open"
 
 
-def verdict_of(figures: Sequence[ProofFigure]) -> ProofVerdict:
-    """The verdict by the measurements alone."""
+def verdict_of(
+    figures: Sequence[ProofFigure], wanted: Sequence[Measure] = DECIDING
+) -> ProofVerdict:
+    """The verdict by the measurements alone; each measure of `wanted` has to have its say."""
     deciding = [each for each in figures if each.decides]
-    if any(each.direction == "loss" for each in figures if each.may_decide):
+    directions = [each.direction for each in deciding]
+    if "loss" in directions:
         return "do_not"
-    if {each.measure for each in deciding} < {e.measure for e in figures} & set(DECIDING):
+    if set(wanted) - {each.measure for each in deciding}:
         return "cannot_tell"
-    if deciding and all(each.direction == "equal" for each in deciding):
+    if all(each == "equal" for each in directions):
         return "no_difference"
-    if any(each.direction == "gain" for each in deciding):
-        return "deploy"
-    return "cannot_tell"
+    nothing_lost = all(each.direction == "gain" or each.no_loss for each in deciding)
+    return "deploy" if "gain" in directions and nothing_lost else "cannot_tell"
 
 
 def still_open(contents: RunContents, stopping: Stopping, block: int) -> frozenset[str]:
     """The cells that this block is to have: all until the verdict is known, then none.
 
-    A measure that is open beside an established gain is settled once a loss beyond the margin is
-    excluded. `stopping.at_least` blocks are always run.
+    `stopping.at_least` blocks are always run.
     """
     everything = frozenset(cell.key for cell in contents.plan.cells)
     if block < stopping.at_least:
         return everything
     found = figures_of(contents, measured_cells(contents))
-    verdict = verdict_of(found)
-    if verdict in ("do_not", "no_difference"):
-        return frozenset()
-    margin = settings_of(contents.experiment).margin
-    deciding = [each for each in found if each.decides]
-    settled = deciding and all(_settled(each, margin, verdict == "deploy") for each in deciding)
-    return frozenset() if settled else everything
-
-
-def _settled(found: ProofFigure, margin: float, gains: bool) -> bool:
-    if found.direction != "open":
-        return True
-    return gains and found.own_low is not None and found.own_low > 1 / (1 + margin)
+    known = verdict_of(found, needed(contents.experiment)) != "cannot_tell"
+    return frozenset() if known else everything

@@ -1,43 +1,87 @@
 """What a proof's numbers say beside its answer. Pure."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+import numpy as np
+
+from tlslab.analysis.compare import Measured
+from tlslab.analysis.enough import FEWEST
+from tlslab.analysis.proof.sides import Sides, sides_of
+from tlslab.analysis.stats.estimate import mean_interval
+from tlslab.model.estimate import Estimate
 from tlslab.model.finding import Finding
-from tlslab.model.proof import Measure, Proof, ProofFigure
+from tlslab.model.proof import Direction, Measure, Proof, needed
 from tlslab.model.run import RunContents
 from tlslab.model.wording import counted, percent
 
 _COST = "server_cpu_us_per_connection"
 
 
-def findings(contents: RunContents, proof: Proof) -> tuple[Finding, ...]:
+def findings(contents: RunContents, proof: Proof, cells: Sequence[Measured]) -> tuple[Finding, ...]:
     """Up to which share of returning clients it pays, what the probe saw, when the run ended."""
-    return (*_pays(proof), *_alike(contents), *_ended(contents))
+    pays = _pays(proof, cells)
+    return (*pays, *_not_asked(contents), *_alike(contents), *_ended(contents))
 
 
-def _pays(proof: Proof) -> Iterator[Finding]:
+def _pays(proof: Proof, cells: Sequence[Measured]) -> Iterator[Finding]:
     """The share of returning clients at which both cost the server the same.
 
-    Only where new and returning clients are established to go different ways.
+    Only where new and returning clients are established to go different ways, and where the share's
+    interval lies between none and all of them.
     """
-    new, returning = _cost(proof, "new"), _cost(proof, "returning")
-    if new is None or returning is None or {new.direction, returning.direction} != {"gain", "loss"}:
+    directions = {_direction(proof, "new"), _direction(proof, "returning")}
+    sides = sides_of(cells, proof.settings.returning)
+    if directions != {"gain", "loss"}:
         return
-    saved = new.before.value - new.after.value
-    lost = returning.after.value - returning.before.value
-    share = saved / (saved + lost)
-    side = "at most" if new.direction == "gain" else "at least"
-    other = "returning" if new.direction == "gain" else "new"
+    share = break_even(sides["new"], sides["returning"])
+    if share is None or share.low is None or share.high is None:
+        return
+    gains = _direction(proof, "new") == "gain"
+    side, other = ("at most", "returning") if gains else ("at least", "new")
     yield Finding(
         "break_even",
-        f"By the server's processor time the candidate pays as long as {side} {percent(share)} of "
-        f"connections are returning clients': {other} ones cost more with it. The verdict takes "
-        f"{percent(proof.settings.returning)} for granted (--returning).",
+        f"By the server's processor time the candidate pays as long as {side} "
+        f"{percent(share.value)} of connections (95 %: {percent(share.low)} to "
+        f"{percent(share.high)}) are returning clients': {other} ones cost more with it. The "
+        f"verdict takes {percent(proof.settings.returning)} for granted (--returning).",
     )
 
 
-def _cost(proof: Proof, measure: Measure) -> ProofFigure | None:
-    return next((f for f in proof.figures if (f.measure, f.estimate) == (measure, _COST)), None)
+def break_even(new: Sides, returning: Sides) -> Estimate | None:
+    """The share of returning clients at which both configurations cost the server the same.
+
+    The mean of the shares of the blocks that have all four costs, with its interval. None with
+    fewer than FEWEST blocks, and where the interval does not lie within 0 and 1.
+    """
+    costs = [side.values.get(_COST, {}) for each in (new, returning) for side in each.both]
+    blocks = sorted(set.intersection(*map(set, costs)))
+    shares = []
+    for block in blocks:
+        before, after, again, later = (each[block] for each in costs)
+        saved, lost = before - after, later - again
+        if saved + lost == 0:
+            return None
+        shares.append(saved / (saved + lost))
+    if len(shares) < FEWEST:
+        return None
+    centre, ends, method = mean_interval(np.array(shares), "shares", new.baseline.anytime)
+    if ends is None or not 0 < ends[0] <= ends[1] < 1:
+        return None
+    return Estimate(centre, *ends, len(shares), "share", f"by block; {method}")
+
+
+def _direction(proof: Proof, measure: Measure) -> Direction | None:
+    """What the server's processor time establishes for a measure."""
+    found = (f.direction for f in proof.figures if (f.measure, f.estimate) == (measure, _COST))
+    return next(found, None)
+
+
+def _not_asked(contents: RunContents) -> Iterator[Finding]:
+    if "requests" not in needed(contents.experiment):
+        yield Finding(
+            "not_asked",
+            "The load has no connections that are kept open: the verdict is on connections alone.",
+        )
 
 
 def _alike(contents: RunContents) -> Iterator[Finding]:

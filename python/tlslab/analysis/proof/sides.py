@@ -58,8 +58,17 @@ class Sides:
 
 
 def has_one_client(contents: RunContents) -> bool:
-    """Whether one TLS library made the connections of both configurations."""
-    return len({each.backend for each in contents.environment.found}) < 2
+    """Whether the same client made the new connections of both configurations.
+
+    The library and the minimal client beside it are two, and so are two libraries.
+    """
+    used: dict[str, set[tuple[str, bool]]] = {}
+    for trial in contents.trials:
+        run = trial.runs.get("capacity")
+        if run is not None and trial.factors["clients"] == NEW:
+            made_by = run.record.backend, run.record.minimal_client > 0
+            used.setdefault(trial.factors["configuration"], set()).add(made_by)
+    return len(set().union(*used.values())) < 2
 
 
 def measured_cells(contents: RunContents) -> list[Measured]:

@@ -19,7 +19,7 @@ from tlslab.analysis.stats.estimate import estimate
 from tlslab.analysis.stats.latency import quantiles, times
 from tlslab.model.experiment import PROOF
 from tlslab.model.finding import CellSummary, Summary
-from tlslab.model.proof import Proof, ProofSettings, settings_of
+from tlslab.model.proof import Proof, ProofSettings, needed, settings_of
 from tlslab.model.record import Trial
 from tlslab.model.run import RunContents
 from tlslab.model.wording import percent
@@ -32,14 +32,14 @@ def summarise(contents: RunContents) -> Summary:
     trials = {each.cell.key: each.usable for each in judged_cells(contents)}
     cells = [_estimated(cell, trials[cell.summary.key]) for cell in measured_cells(contents)]
     found = figures_of(contents, cells)
-    proof = Proof(settings, found, verdict_of(found))
+    proof = Proof(settings, found, verdict_of(found, needed(contents.experiment)))
     return Summary(
         experiment=summarise_experiment(contents, asdict(contents.experiment.workload)),
         environment=contents.environment,
         cells=tuple(cell.summary for cell in cells),
         excluded=excluded_clients(contents),
         comparisons=(),
-        findings=findings(contents, proof),
+        findings=findings(contents, proof, cells),
         figures=chart(proof),
         tables=table(proof, contents.environment.found),
         texts=configurations(settings),
@@ -84,6 +84,7 @@ def _method(contents: RunContents, settings: ProofSettings, ratios: int) -> tupl
         f"Ratios are paired by block. The {ratios} that can establish anything are one family: "
         "gain and loss are established by intervals that hold together with 95 % (Bonferroni). No "
         "difference: each deciding ratio's own interval of 95 % lies within "
-        f"{percent(settings.margin)}. Rates decide; where a rate was not the server's limit, its "
-        "processor time.",
+        f"{percent(settings.margin)}. A gain is deployed where no deciding ratio's own interval "
+        "allows a loss of more than that. Rates decide; where a rate was not the server's limit, "
+        "its processor time.",
     )

@@ -34,7 +34,7 @@ def table(proof: Proof, found: Sequence[Found]) -> tuple[DataTable, ...]:
 
 def _row(found: ProofFigure) -> tuple[str | Estimate, ...]:
     words = found.why_open or DIRECTIONS[found.direction]
-    if not found.decides and (found.measure != "handshake" or found.direction != "loss"):
+    if not found.decides:
         words = f"({words})"
     ratio = as_estimate(found)
     return SHORT[found.measure], _by(found), ratio, words, found.before, found.after

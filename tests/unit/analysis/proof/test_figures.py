@@ -126,8 +126,65 @@ def test_times_of_two_clients_are_not_compared() -> None:
     assert of(figures(sides, MARGIN, one_client=False), "handshake").why_open
 
 
-def test_one_block_says_nothing() -> None:
-    assert verdict(new=(5000.0, 500.0), blocks=1) == "cannot_tell"
+@pytest.mark.parametrize("blocks", [1, 4])
+def test_fewer_than_five_blocks_say_nothing(blocks: int) -> None:
+    for new in ((5000.0, 500.0), (500.0, 5000.0)):
+        found = figures(made_sides(new=new, blocks=blocks), MARGIN)
+        assert verdict_of(found) == "cannot_tell"
+        assert {each.direction for each in found} == {"open"}
+
+
+def test_a_gain_is_not_deployed_while_a_loss_of_the_other_measure_is_possible() -> None:
+    sides = made_sides(new=(5000.0, 500.0))
+    noisy = made_sides(new=(5000.0, 500.0), requests=(40.0, 52.0), noise=0.4)
+    found = figures({**sides, "requests": noisy["requests"]}, MARGIN)
+    assert of(found, "connections").direction == "gain"
+    assert of(found, "requests").direction == "open"
+    assert not of(found, "requests").no_loss
+    assert verdict_of(found) == "cannot_tell"
+
+
+def test_a_gain_is_deployed_beside_an_open_measure_that_has_lost_nothing() -> None:
+    """Some 5 % better: no gain that is established, not within the margin, and no loss."""
+    sides = made_sides(new=(5000.0, 500.0), requests=(40.0, 38.0), noise=0.03, seed=3)
+    found = figures(sides, MARGIN)
+    assert of(found, "requests").direction == "open"
+    assert of(found, "requests").no_loss
+    assert verdict_of(found) == "deploy"
+
+
+def test_a_measure_without_figures_leaves_it_open() -> None:
+    for new in ((5000.0, 500.0), (500.0, 500.0)):
+        sides = made_sides(new=new)
+        del sides["requests"]
+        found = figures(sides, MARGIN)
+        assert verdict_of(found) == "cannot_tell"
+        assert verdict_of(found, ("connections",)) in ("deploy", "no_difference")
+
+
+def test_a_lower_bound_of_the_baseline_excludes_no_loss() -> None:
+    rng = np.random.default_rng(1)
+    bound = ("connections_per_s",)
+    cells = [
+        cell("baseline", "new", rng, 520.0, verdict="at_least", lower_bounds=bound),
+        cell("candidate", "new", rng, 500.0),
+    ]
+    bare = [
+        replace(c, values={n: v for n, v in c.values.items() if "server_cpu" not in n})
+        for c in cells
+    ]
+    rate = of(figures(sides_of(bare, 0.5), MARGIN), "connections")
+    assert rate.decides
+    assert (rate.direction, rate.no_loss) == ("open", False)
+
+
+def test_the_p99_is_shown_and_decides_nothing() -> None:
+    """Of dearer new clients the p99 is longer: their part of the mix says that already."""
+    found = figures(made_sides(new=(500.0, 600.0), returning=(900.0, 300.0), share=0.7), MARGIN)
+    assert of(found, "handshake").direction == "loss"
+    assert not of(found, "handshake").decides
+    assert of(found, "connections").direction == "gain"
+    assert verdict_of(found) == "deploy"
 
 
 def test_a_small_difference_within_the_margin_is_none_even_if_it_is_established() -> None:
