@@ -34,7 +34,7 @@ def run_proof(request: Request, observer: events.Observer) -> Result:
     """Runs a proof, or what is missing of one.
 
     Ends early, with the results so far, on KeyboardInterrupt. A live server is reverted whatever
-    happens. Raises UsageError, CannotRunError.
+    happens, and asked whether it is as it was. Raises UsageError, CannotRunError.
     """
     warnings = preflight(request, most_connections(request.experiment), observer)
     engine = local_pool()
@@ -47,7 +47,7 @@ def run_proof(request: Request, observer: events.Observer) -> Result:
             servers = live.switched(servers)
             return _carry_out(request, observer, servers, engine, warnings, live.known)
         finally:
-            live.switch.revert()
+            live.switch.finish()
 
 
 def _carry_out(
