@@ -75,11 +75,11 @@ def laid_over(candidate: Configuration, baseline: Configuration) -> Configuratio
     """
     if candidate.certificates:
         return candidate
-    own = {line.split()[0] for line in candidate.lines}
-    kept = tuple(line for line in baseline.lines if line.split()[0] not in own)
+    own = set(map(_set_by, candidate.lines))
+    kept = tuple(line for line in baseline.lines if _set_by(line) not in own)
     notes = candidate.notes
     if kept:
-        names = ", ".join(dict.fromkeys(line.split()[0] for line in kept))
+        names = ", ".join(dict.fromkeys(" ".join(_set_by(line)) for line in kept))
         notes = (*notes, f"kept from the {BASELINE}: {names}")
     return replace(
         candidate,
@@ -88,6 +88,12 @@ def laid_over(candidate: Configuration, baseline: Configuration) -> Configuratio
         http2=candidate.http2 or baseline.http2,
         notes=notes,
     )
+
+
+def _set_by(line: str) -> tuple[str, ...]:
+    """What a line sets: of `ssl_conf_command` each command is a setting of its own."""
+    words = line.removesuffix(";").split()
+    return tuple(words[: 2 if words[0] == "ssl_conf_command" else 1])
 
 
 def with_default_certificate(found: Configuration, how: Reading) -> Configuration:
