@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import typer
+from typer.core import TyperGroup
 
 from tlslab.experiment import loads
 from tlslab.model.errors import UsageError
@@ -17,6 +18,10 @@ _DECIDED = ("target", "set_", "quick", "blocks", "until", "budget", "seconds", "
 # What is asked of this machine and its servers, which may have changed since.
 _TAKEN_OVER = ("allow", "ca", "insecure", "jdk", "configure", "configure_timeout", "ready",
                "server_metrics", "why")  # fmt: skip
+
+
+# The commands that begin such runs; each has options of its own.
+_BEGINS = ("run", "prove")
 
 
 def folder_experiment(folder: RunFolder) -> Experiment:
@@ -45,9 +50,16 @@ def taken_over(context: typer.Context, path: Path) -> dict[str, Any]:
 
 
 def options_of(context: typer.Context, command: tuple[str, ...]) -> dict[str, Any]:
-    """The options of an earlier `tlslab run ...`, by their parameters' names."""
-    words = list(command[2:]) if command[1:2] == ("run",) else []
-    parsed = context.command.make_context("run", words, resilient_parsing=True)
+    """The options of an earlier `tlslab run ...` or `tlslab prove ...`, by parameters' names.
+
+    Empty for any other command.
+    """
+    name = command[1] if command[1:2] and command[1] in _BEGINS else ""
+    group = context.find_root().command
+    begun = group.get_command(context, name) if name and isinstance(group, TyperGroup) else None
+    if begun is None:
+        return {}
+    parsed = begun.make_context(name, list(command[2:]), resilient_parsing=True)
     return {name: _plain(value) for name, value in parsed.params.items()}
 
 
