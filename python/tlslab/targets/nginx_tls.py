@@ -144,14 +144,17 @@ def _part(outer: Sequence[Directive], inner: Sequence[Directive]) -> NginxTls:
         names=tuple(name for each in inner if each.name == "server_name" for name in each.args),
         settings=settings,
         pairs=tuple(_paired(certificates, keys)),
-        http2=any(_http2(each) for each in (*outer, *inner)),
+        http2=_http2(outer, inner),
         ignored=tuple(dict.fromkeys(ignored)),
     )
 
 
-def _http2(each: Directive) -> bool:
-    on = each.name == "http2" and each.args == ("on",)
-    return on or (each.name == "listen" and "http2" in each.args)
+def _http2(outer: Sequence[Directive], inner: Sequence[Directive]) -> bool:
+    """As nginx has it: by a `listen`, whatever else is said; or by the innermost `http2`."""
+    if any(each.name == "listen" and "http2" in each.args for each in inner):
+        return True
+    said = [each.args for each in (*outer, *inner) if each.name == "http2"]
+    return said[-1:] == [("on",)]
 
 
 def _known(each: Directive) -> bool:
