@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from tlslab.targets.nginx_file import Directive
+from tlslab.targets.nginx_file import Directive, NginxSyntaxError, read_directives
 
 # Taken as they are; the last one of a block holds.
 _SINGLE = (
@@ -46,6 +46,9 @@ _COMMANDS = frozenset(
 _READ = ("listen", "http2", "server_name")
 
 _CERTIFICATES = ("ssl_certificate", "ssl_certificate_key")
+
+# No path may have what ends a line.
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 # All that stands in values of TLS settings; nothing that ends a word or a directive.
 _VALUE = re.compile(r"[A-Za-z0-9_.:+!@=,/-]+")
@@ -163,9 +166,35 @@ def _known(each: Directive) -> bool:
         return False
     if each.name in _CERTIFICATES:
         return len(each.args) == 1
+    if each.name == "ssl_dhparam":
+        return len(each.args) == 1 and not _CONTROL.search(each.args[0])
     if each.name == "ssl_conf_command" and each.args[0] not in _COMMANDS:
         return False
     return all(_VALUE.fullmatch(value) for value in each.args)
+
+
+def written(name: str, args: Sequence[str]) -> str:
+    """A directive as nginx reads it back: whatever a path has stays one word."""
+    words = (each if _VALUE.fullmatch(each) else _quoted(each) for each in args)
+    return f"{name} {' '.join(words)};"
+
+
+def _quoted(word: str) -> str:
+    inside = word.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{inside}"'
+
+
+def is_setting(line: str) -> bool:
+    """Whether a line is one directive that a proof takes, just as `written` writes it."""
+    try:
+        found = read_directives(line, "", lambda pattern: {})
+    except NginxSyntaxError:
+        return False
+    return [written(each.name, each.args) for each in found if _is_taken(each)] == [line]
+
+
+def _is_taken(each: Directive) -> bool:
+    return each.name in (*_SINGLE, "ssl_conf_command") and _known(each)
 
 
 def _paired(certificates: Sequence[str], keys: Sequence[str]) -> Iterable[tuple[str, str]]:
