@@ -8,7 +8,8 @@ from typer.core import TyperGroup
 
 from tlslab.experiment import loads
 from tlslab.model.errors import UsageError
-from tlslab.model.experiment import Experiment
+from tlslab.model.experiment import PROOF, Experiment
+from tlslab.model.proof import settings_of
 from tlslab.store import RunFolder
 
 # What decides the plan; it is in the folder.
@@ -29,6 +30,18 @@ def folder_experiment(folder: RunFolder) -> Experiment:
     return loads(folder.experiment_text(), str(folder.path / "experiment.toml"))
 
 
+def refuse_commands(experiment: Experiment) -> None:
+    """Refuses a file whose commands would be run unseen on a live server. Raises UsageError."""
+    if experiment.kind == PROOF:
+        settings = settings_of(experiment)
+        if settings.apply or settings.revert:
+            raise UsageError(
+                "a file with the commands of a live proof is not run",
+                "give them to `tlslab prove --url URL --apply COMMAND --revert COMMAND`; "
+                "`tlslab run --resume DIR` goes on with an interrupted proof",
+            )
+
+
 def taken_over(context: typer.Context, path: Path) -> dict[str, Any]:
     """The options of the folder's own command, where this command line does not give them.
 
@@ -43,7 +56,9 @@ def taken_over(context: typer.Context, path: Path) -> dict[str, Any]:
                 "a resumed run goes on as it was begun: leave the option out, or begin a new run",
             )
     earlier = options_of(context, RunFolder.open(path).environment().command)
-    return {
+    # An option of proofs alone.
+    settle = {name: earlier[name] for name in ("settle",) if name in earlier}
+    return settle | {
         name: earlier[name] if _is_default(context, name) and name in earlier else given[name]
         for name in ("target", *_TAKEN_OVER)
     }

@@ -20,6 +20,9 @@ TIMEOUT_S = 60.0
 # How long the server may take to be there again, by default.
 READY_S = 60.0
 
+# A server that reads its configuration anew goes on with the old one for a moment.
+SETTLE_S = 1.0
+
 # The most of a command's own words that a reason repeats.
 WORDS = 400
 
@@ -84,9 +87,9 @@ def run_command(
 ) -> None:
     """Runs a command of the user's to its end, with variables in its environment.
 
-    `session` is told the command's session before the command begins; it is then the caller who
-    ends what is left of it, here and after the lab's death. Raises HookError, with the option that
-    gave the command and with its own words.
+    `session` gets the id of the command's session before the command begins; it is then the caller
+    who ends what is left of it, here and after the lab's death. Raises HookError, with the option
+    that gave the command and with its own words.
     """
     words = pinned(command, (), "KILL") if session is None else [*_AT_A_WORD, *command]
     with tempfile.TemporaryFile() as said:
@@ -125,7 +128,7 @@ def run_command(
 
 
 def _begin(child: "subprocess.Popen[bytes]", session: Callable[[int], None]) -> None:
-    """Tells whose session it is, and then the word that the command waits for."""
+    """Reports the session, and then gives the word that the command waits for."""
     assert child.stdin is not None
     session(child.pid)
     with contextlib.suppress(BrokenPipeError), child.stdin:

@@ -1,12 +1,19 @@
 """`tlslab run --resume DIR` takes the options of the command that began the run."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pytest
 import typer
 
 from tlslab.cli.app import app
-from tlslab.cli.resumed import options_of
+from tlslab.cli.resumed import options_of, refuse_commands
+from tlslab.experiment import dumps, loads
+from tlslab.experiment.proof import proof_experiment
+from tlslab.lab.proof.discover import CLIENT
+from tlslab.model.errors import UsageError
+from tlslab.model.proof import ProofSettings
 
 
 def options(*command: str) -> dict[str, Any]:
@@ -38,3 +45,17 @@ def test_a_run_keeps_its_own() -> None:
 def test_another_command_has_none() -> None:
     assert options("selftest", "--ca", "x") == {}
     assert options() == {}
+
+
+def test_a_live_proof_keeps_how_long_its_server_takes() -> None:
+    found = options("prove", "--url", "https://a.example/", "--settle", "5", "--ready", "90")
+    assert (found["settle"], found["ready"]) == (5, 90)
+
+
+def test_a_file_with_commands_is_not_run() -> None:
+    """They would be run on the reader's machine before anything is said of them."""
+    settings = ProofSettings("https://a.example/", CLIENT, 0.05, 0.5, apply="a", revert="b")
+    with pytest.raises(UsageError, match="with the commands of a live proof") as raised:
+        refuse_commands(loads(dumps(proof_experiment(settings)), "f"))
+    assert "run --resume DIR" in raised.value.remedy
+    refuse_commands(proof_experiment(replace(settings, apply="", revert="")))

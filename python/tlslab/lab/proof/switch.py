@@ -8,19 +8,15 @@ from dataclasses import dataclass, field
 from tlslab.lab import events
 from tlslab.model.configuration import BASELINE, CANDIDATE
 from tlslab.model.errors import CannotRunError, UsageError
-from tlslab.targets.external import HookError, run_command
+from tlslab.targets.external import READY_S, SETTLE_S, HookError, run_command
 from tlslab.targets.reverter import Command, Reverter
-
-# A server that reads its configuration anew goes on with the old one for a moment.
-SETTLE_S = 1.0
 
 # So often it must answer as it should, in a row: old and new processes may both answer at first.
 RIGHT_ANSWERS = 3
 ASK_EVERY_S = 0.25
 
-# What a command may take, and the server to be ready after it.
+# What a command may take.
 TIMEOUT_S = 60.0
-READY_S = 60.0
 
 
 @dataclass
@@ -55,9 +51,9 @@ class Switch:
     def _apply(self) -> None:
         # First who reverts, then what there is to revert.
         self._reverter = Reverter(self.back, self.apply.timeout_s)
-        told = self._reverter.applying
+        named = self._reverter.applying
         try:
-            run_command(self.apply.words, self.apply.timeout_s, "--apply", {}, told)
+            run_command(self.apply.words, self.apply.timeout_s, "--apply", {}, named)
         except HookError as error:
             raise CannotRunError(error.message, "mend the command: nothing was measured") from None
         self._reverter.applied()
