@@ -32,9 +32,9 @@ WORDS = 400
 # Lines of standard input: `apply SESSION` and `applied` before and after the other command, and at
 # last `revert`; the input's end without it is the lab's. $0 is the time of a try, $1 the lab's
 # process id, $2 after how long the other command is killed, $3 the command in words for a person,
-# the rest the command. A process whose parent has died gets another one: then nobody is left to say how
-# it went but this process. In /proc/PID/stat, after the name in brackets: state, parent, process
-# group, session.
+# the rest the command. A process whose parent has died gets another one: then nobody is left to say
+# how it went but this process. In /proc/PID/stat, after the name in brackets: state, parent,
+# process group, session.
 _REVERT = f"""
 seconds=$0 lab=$1 wait=$2 shown=$3; shift 3
 session= word=

@@ -99,6 +99,6 @@ def test_blocks_without_end_are_refused_in_one_line(close: str) -> None:
 
 def test_deep_blocks_in_included_files_are_read_or_refused() -> None:
     """Each file has the deepest blocks, and includes itself in the innermost one."""
+    deep = "a{" * 32 + "include x;" + "}" * 32
     with pytest.raises(NginxSyntaxError, match="includes itself"):
-        deep = "a{" * 32 + "include x;" + "}" * 32
         read(deep, x=deep)
