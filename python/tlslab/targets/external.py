@@ -91,11 +91,11 @@ def run_command(
     who ends what is left of it, here and after the lab's death. Raises HookError, with the option
     that gave the command and with its own words.
     """
-    words = pinned(command, (), "KILL") if session is None else [*_AT_A_WORD, *command]
+    started = pinned(command, (), "KILL") if session is None else [*_AT_A_WORD, *command]
     with tempfile.TemporaryFile() as said:
         try:
             child = subprocess.Popen(
-                words,
+                started,
                 stdin=subprocess.DEVNULL if session is None else subprocess.PIPE,
                 bufsize=0,
                 # Not a pipe: a server that the command starts would keep it open.
@@ -121,6 +121,9 @@ def run_command(
         finally:
             if session is None:
                 _killed(child)
+            elif child.stdin is not None:
+                # An interruption before the word: the command never begins.
+                child.stdin.close()
         said.seek(0)
         words = " ".join(said.read(1 << 16).decode("utf-8", "replace").split())[-WORDS:]
     shown = shlex.join(command)

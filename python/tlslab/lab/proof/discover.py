@@ -30,7 +30,7 @@ CLIENT = "Chromium 156"
 # What a version may resume by, the usual way first.
 _WAYS = {"1.3": ("psk",), "1.2": ("ticket", "id")}
 
-# The class of a connection that is as it was asked for, but for a full handshake; and how often that
+# The class of a connection that is as it was asked for, but for a full handshake; how often that
 # is seen before it is said of the server: behind one address there may be several.
 _NOT_RESUMED = "unexpected_kind"
 _ASKED = 2

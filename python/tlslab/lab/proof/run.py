@@ -63,7 +63,7 @@ def _carry_out(
     found = _found(request, engine, servers, known)
     if request.external and (words := equal_words(found)):
         warnings = (*warnings, words)
-        observer(events.Warned(words))
+        observer(events.Unchanged(words))
     folder, plan = open_run(
         request, servers, engine, warnings, observer, lambda plan: amended(plan, found), found
     )
