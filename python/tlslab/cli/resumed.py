@@ -8,8 +8,8 @@ from typer.core import TyperGroup
 
 from tlslab.experiment import loads
 from tlslab.model.errors import UsageError
-from tlslab.model.experiment import PROOF, Experiment
-from tlslab.model.proof import settings_of
+from tlslab.model.experiment import Experiment
+from tlslab.model.proof import ProofSettings
 from tlslab.store import RunFolder
 
 # What decides the plan; it is in the folder.
@@ -32,14 +32,13 @@ def folder_experiment(folder: RunFolder) -> Experiment:
 
 def refuse_commands(experiment: Experiment) -> None:
     """Refuses a file whose commands would be run unseen on a live server. Raises UsageError."""
-    if experiment.kind == PROOF:
-        settings = settings_of(experiment)
-        if settings.apply or settings.revert:
-            raise UsageError(
-                "a file with the commands of a live proof is not run",
-                "give them to `tlslab prove --url URL --apply COMMAND --revert COMMAND`; "
-                "`tlslab run --resume DIR` goes on with an interrupted proof",
-            )
+    settings = experiment.settings
+    if isinstance(settings, ProofSettings) and (settings.apply or settings.revert):
+        raise UsageError(
+            "a file with the commands of a live proof is not run",
+            "give them to `tlslab prove --url URL --apply COMMAND --revert COMMAND`; "
+            "`tlslab run --resume DIR` goes on with an interrupted proof",
+        )
 
 
 def taken_over(context: typer.Context, path: Path) -> dict[str, Any]:
