@@ -6,10 +6,9 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from tlslab.experiment import loads
+from tlslab.experiment import file_kind, loads
 from tlslab.model.errors import UsageError
 from tlslab.model.experiment import Experiment
-from tlslab.model.proof import ProofSettings
 from tlslab.store import RunFolder
 
 # What decides the plan; it is in the folder.
@@ -32,8 +31,7 @@ def folder_experiment(folder: RunFolder) -> Experiment:
 
 def refuse_commands(experiment: Experiment) -> None:
     """Refuses a file whose commands would be run unseen on a live server. Raises UsageError."""
-    settings = experiment.settings
-    if isinstance(settings, ProofSettings) and (settings.apply or settings.revert):
+    if file_kind(experiment).commands(experiment):
         raise UsageError(
             "a file with the commands of a live proof is not run",
             "give them to `tlslab prove --url URL --apply COMMAND --revert COMMAND`; "
