@@ -81,7 +81,7 @@ class Lines:
                 yield f"{place} {trial.cell}: {outcome(trial)}; {self._clock.left()} left"
             case events.StepsStarted():
                 yield from steps_opening(event)
-            case events.Sampled() | events.NotSampled() | events.Switched():
+            case events.Sampled() | events.NotSampled() | events.Switched() | events.Unchanged():
                 yield beside_words(event)
             case events.StepEnded(trial, left):
                 yield f"{ended_words(trial, left)}; {time_left(left)} left"
@@ -111,7 +111,7 @@ class Live:
                 self._end(trial)
             case events.Skipped(trials, reason) if trials:
                 self._skip(trials, reason)
-            case events.Sampled() | events.NotSampled() | events.Switched():
+            case events.Sampled() | events.NotSampled() | events.Switched() | events.Unchanged():
                 self._say(beside_words(event))
             case events.StepsStarted(left=left):
                 self._begin_steps(event, left)
@@ -198,8 +198,12 @@ def switched(event: events.Switched) -> str:
     return f"the server has the {event.configuration} now: {event.command}"
 
 
-def beside_words(event: events.Sampled | events.NotSampled | events.Switched) -> str:
+def beside_words(
+    event: events.Sampled | events.NotSampled | events.Switched | events.Unchanged,
+) -> str:
     """What was done beside the trials."""
+    if isinstance(event, events.Unchanged):
+        return f"warning: {event.message}"
     return switched(event) if isinstance(event, events.Switched) else sampled_words(event)
 
 

@@ -50,6 +50,7 @@ from tlslab.model.experiment import Experiment
 from tlslab.model.proof import ProofSettings, ProofVerdict
 from tlslab.model.proof_words import VERDICTS
 from tlslab.store import to_json
+from tlslab.targets.external import READY_S, SETTLE_S
 
 EXIT_CODES: dict[ProofVerdict, int] = {
     "deploy": 0,
@@ -125,6 +126,16 @@ def command(
             "may be run twice.",
         ),
     ] = None,
+    settle: Annotated[
+        float,
+        typer.Option(
+            min=0, metavar="SECONDS", help="How long the server is left alone after a command."
+        ),
+    ] = SETTLE_S,
+    ready: Annotated[
+        float,
+        typer.Option(min=0, metavar="SECONDS", help="What the server may take after that."),
+    ] = READY_S,
     allow: Allow = None,
     ca: Authorities = None,
     insecure: Insecure = False,
@@ -167,6 +178,7 @@ def command(
     with 0 for "deploy" and "no difference", 1 for "do not", 4 where the run cannot tell.
     """
     files = Files(server, baseline, candidate, server_name, tuple(key or ()), keep_certificate)
+    _check_policy(policy or (), url, candidate)
     settings = ProofSettings(
         server=_target(url, files),
         client=client_named(client).name,
@@ -187,6 +199,8 @@ def command(
         authority=ca,
         insecure=insecure,
         server_metrics=server_metrics,
+        ready_s=ready,
+        settle_s=settle,
     )
     request.trust()
     for each in settings.configurations:
@@ -239,6 +253,16 @@ def _target(url: str | None, files: Files) -> str:
     if "://" not in target:
         raise UsageError(f"--url {url}: not a URL", "write it like https://HOST[:PORT]/PATH")
     return target
+
+
+def _check_policy(policy: Sequence[str], url: str | None, candidate: Path | None) -> None:
+    """Refuses policies where the candidate is somebody else's choice. Raises UsageError."""
+    if policy and (url is not None or (candidate is not None and not candidate.is_dir())):
+        given = "--url" if url is not None else f"--candidate {candidate}"
+        raise UsageError(
+            f"--policy chooses a candidate, and {given} has one already",
+            "leave out --policy; `tlslab grade --policy NAME` holds a server against a policy",
+        )
 
 
 def _command(text: str | None, option: str, url: str | None) -> str:

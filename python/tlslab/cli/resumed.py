@@ -4,8 +4,9 @@ from pathlib import Path
 from typing import Any
 
 import typer
+from typer.core import TyperGroup
 
-from tlslab.experiment import loads
+from tlslab.experiment import file_kind, loads
 from tlslab.model.errors import UsageError
 from tlslab.model.experiment import Experiment
 from tlslab.store import RunFolder
@@ -19,9 +20,23 @@ _TAKEN_OVER = ("allow", "ca", "insecure", "jdk", "configure", "configure_timeout
                "server_metrics", "why")  # fmt: skip
 
 
+# The commands that begin such runs; each has options of its own.
+_BEGINS = ("run", "prove")
+
+
 def folder_experiment(folder: RunFolder) -> Experiment:
     """The experiment as it was begun."""
     return loads(folder.experiment_text(), str(folder.path / "experiment.toml"))
+
+
+def refuse_commands(experiment: Experiment) -> None:
+    """Refuses a file whose commands would be run unseen on a live server. Raises UsageError."""
+    if file_kind(experiment).commands(experiment):
+        raise UsageError(
+            "a file with the commands of a live proof is not run",
+            "give them to `tlslab prove --url URL --apply COMMAND --revert COMMAND`; "
+            "`tlslab run --resume DIR` goes on with an interrupted proof",
+        )
 
 
 def taken_over(context: typer.Context, path: Path) -> dict[str, Any]:
@@ -38,16 +53,25 @@ def taken_over(context: typer.Context, path: Path) -> dict[str, Any]:
                 "a resumed run goes on as it was begun: leave the option out, or begin a new run",
             )
     earlier = options_of(context, RunFolder.open(path).environment().command)
-    return {
+    # An option of proofs alone.
+    settle = {name: earlier[name] for name in ("settle",) if name in earlier}
+    return settle | {
         name: earlier[name] if _is_default(context, name) and name in earlier else given[name]
         for name in ("target", *_TAKEN_OVER)
     }
 
 
 def options_of(context: typer.Context, command: tuple[str, ...]) -> dict[str, Any]:
-    """The options of an earlier `tlslab run ...`, by their parameters' names."""
-    words = list(command[2:]) if command[1:2] == ("run",) else []
-    parsed = context.command.make_context("run", words, resilient_parsing=True)
+    """The options of an earlier `tlslab run ...` or `tlslab prove ...`, by parameters' names.
+
+    Empty for any other command.
+    """
+    name = command[1] if command[1:2] and command[1] in _BEGINS else ""
+    group = context.find_root().command
+    begun = group.get_command(context, name) if name and isinstance(group, TyperGroup) else None
+    if begun is None:
+        return {}
+    parsed = begun.make_context(name, list(command[2:]), resilient_parsing=True)
     return {name: _plain(value) for name, value in parsed.params.items()}
 
 

@@ -28,7 +28,7 @@ from tlslab.cli.options import (
 )
 from tlslab.cli.parts import provide
 from tlslab.cli.progress import watch
-from tlslab.cli.resumed import folder_experiment, taken_over
+from tlslab.cli.resumed import folder_experiment, refuse_commands, taken_over
 from tlslab.cli.wanted import (
     Changes,
     changed,
@@ -41,7 +41,7 @@ from tlslab.lab.run import Request, Result, execute
 from tlslab.model.errors import UsageError
 from tlslab.model.experiment import Experiment
 from tlslab.store import RunFolder, to_json
-from tlslab.targets.external import READY_S, TIMEOUT_S, parse_hook
+from tlslab.targets.external import READY_S, SETTLE_S, TIMEOUT_S, parse_hook
 
 Name = Annotated[
     str | None,
@@ -202,7 +202,9 @@ def command(
             tuple(set_ or ()), tuple(jdk or ()), objective, allow_obsolete, blocks, seconds,
             expect_status, until, budget,
         )  # fmt: skip
-        wanted = changed(load(experiment, quick), changes)
+        loaded = load(experiment, quick)
+        refuse_commands(loaded)
+        wanted = changed(loaded, changes)
     request = _request(wanted, options)
     if budget is not None and file_kind(wanted).why_fixed:
         request = within(request, as_seconds(budget, "--budget"), blocks or MOST)
@@ -236,6 +238,7 @@ def _request(experiment: Experiment, options: dict[str, Any]) -> Request:
         insecure=options["insecure"],
         hook=None if configure is None else parse_hook(configure, factors, timeout_s),
         ready_s=options["ready"],
+        settle_s=options.get("settle", SETTLE_S),
         jdks=tuple(options["jdk"] or ()),
         server_metrics=options["server_metrics"],
         why=options["why"],

@@ -42,6 +42,10 @@ class FileKind(ABC):
     def write(self, experiment: Experiment) -> list[str]:
         """The lines that `read` reads back."""
 
+    def commands(self, experiment: Experiment) -> tuple[str, ...]:
+        """The user's commands that a run of it would start on this machine."""
+        return ()
+
     def server(self, experiment: Experiment) -> str | None:
         """The one server that the experiment itself names; None where it names none."""
         return None

@@ -70,6 +70,11 @@ class ProofFile(MatrixFile):
         """The server that has both configurations."""
         return settings_of(experiment).server
 
+    def commands(self, experiment: Experiment) -> tuple[str, ...]:
+        """Those that switch a live server."""
+        settings = settings_of(experiment)
+        return tuple(filter(None, (settings.apply, settings.revert)))
+
     def read(self, root: Table, changes: Table) -> Mapping[str, Any]:
         """The workload, when the run ends, and the configurations."""
         return {

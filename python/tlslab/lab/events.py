@@ -44,6 +44,13 @@ class Switched:
 
 
 @dataclass(frozen=True)
+class Unchanged:
+    """A live server was seen to do the same before and after the command that changes it."""
+
+    message: str
+
+
+@dataclass(frozen=True)
 class BlockStarted:
     """A fresh server was started for a block, counted from 0."""
 
@@ -167,6 +174,7 @@ Event = (
     RunStarted
     | Warned
     | Switched
+    | Unchanged
     | BlockStarted
     | TrialStarted
     | Rate

@@ -6,7 +6,7 @@ from pathlib import Path
 from tlslab.lab.trust import whom_to_trust
 from tlslab.model.experiment import Experiment
 from tlslab.model.finding import Summary
-from tlslab.targets.external import READY_S, Hook
+from tlslab.targets.external import READY_S, SETTLE_S, Hook
 
 
 @dataclass(frozen=True)
@@ -14,6 +14,7 @@ class Request:
     """What the user asked for; `targets` are managed targets' names, or one URL.
 
     `hook` configures the server before each cell, which may take it `ready_s` to be ready again.
+    `settle_s` is how long a live server is left alone after a command of a proof.
     Where the experiment has the factor `server`, its levels are the targets, and `targets` repeats
     them. `jdks` are Java installations beside those that benchmarks find. `server_metrics` is the
     URL of a node_exporter beside a server that the lab does not start. `why`: the server's call
@@ -31,6 +32,7 @@ class Request:
     insecure: bool = False
     hook: Hook | None = None
     ready_s: float = READY_S
+    settle_s: float = SETTLE_S
     jdks: tuple[Path, ...] = ()
     server_metrics: str | None = None
     why: bool = False

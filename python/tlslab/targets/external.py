@@ -1,12 +1,13 @@
 """A server that the lab did not start, and the command by which it is configured for a cell."""
 
+import contextlib
 import os
 import re
 import shlex
 import signal
 import subprocess
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tlslab.model.errors import CannotRunError, UsageError
@@ -19,8 +20,17 @@ TIMEOUT_S = 60.0
 # How long the server may take to be there again, by default.
 READY_S = 60.0
 
+# A server that reads its configuration anew goes on with the old one for a moment.
+SETTLE_S = 1.0
+
 # The most of a command's own words that a reason repeats.
 WORDS = 400
+
+# So soon a process that was killed is gone; one that is not belongs to another user.
+_KILLED_S = 2.0
+
+# A command that begins at a word on standard input, and never when the lab has died before.
+_AT_A_WORD = ("sh", "-c", 'read -r begin && exec "$@" </dev/null', "sh")
 
 _FIELD = re.compile(r"\{\{|\}\}|\{([^{}]*)\}")
 
@@ -69,17 +79,25 @@ class Hook:
 
 
 def run_command(
-    command: Sequence[str], timeout_s: float, option: str, variables: Mapping[str, str]
+    command: Sequence[str],
+    timeout_s: float,
+    option: str,
+    variables: Mapping[str, str],
+    session: Callable[[int], None] | None = None,
 ) -> None:
     """Runs a command of the user's to its end, with variables in its environment.
 
-    Raises HookError, with the option that gave the command and with its own words.
+    `session` gets the id of the command's session before the command begins; it is then the caller
+    who ends what is left of it, here and after the lab's death. Raises HookError, with the option
+    that gave the command and with its own words.
     """
+    started = pinned(command, (), "KILL") if session is None else [*_AT_A_WORD, *command]
     with tempfile.TemporaryFile() as said:
         try:
             child = subprocess.Popen(
-                pinned(command, (), "KILL"),
-                stdin=subprocess.DEVNULL,
+                started,
+                stdin=subprocess.DEVNULL if session is None else subprocess.PIPE,
+                bufsize=0,
                 # Not a pipe: a server that the command starts would keep it open.
                 stdout=said,
                 stderr=subprocess.STDOUT,
@@ -89,21 +107,48 @@ def run_command(
         except OSError as error:
             raise HookError(f"{option}: {command[0]}: {error.strerror}") from None
         try:
+            if session is not None:
+                _begin(child, session)
             code = child.wait(timeout_s)
         except subprocess.TimeoutExpired:
             reason = f"took longer than {timeout_s:g} s"
+            if session is None and not _killed(child):
+                reason += " and may not be killed (another user's process)"
         else:
             if code == 0:
                 return
             reason = f"ended with {code}" if code > 0 else f"was ended by signal {-code}"
         finally:
-            if child.poll() is None:
-                os.killpg(child.pid, signal.SIGKILL)
-                child.wait()
+            if session is None:
+                _killed(child)
+            elif child.stdin is not None:
+                # An interruption before the word: the command never begins.
+                child.stdin.close()
         said.seek(0)
         words = " ".join(said.read(1 << 16).decode("utf-8", "replace").split())[-WORDS:]
     shown = shlex.join(command)
     raise HookError(f"{option}: {shown} {reason}: {words or 'it said nothing'}")
+
+
+def _begin(child: "subprocess.Popen[bytes]", session: Callable[[int], None]) -> None:
+    """Reports the session, and then gives the word that the command waits for."""
+    assert child.stdin is not None
+    session(child.pid)
+    with contextlib.suppress(BrokenPipeError), child.stdin:
+        child.stdin.write(b"begin\n")
+
+
+def _killed(child: "subprocess.Popen[bytes]") -> bool:
+    """Kills what is left of the command; False where it belongs to another user, as by `sudo`."""
+    if child.poll() is not None:
+        return True
+    with contextlib.suppress(PermissionError, ProcessLookupError):
+        os.killpg(child.pid, signal.SIGKILL)
+    try:
+        child.wait(_KILLED_S)
+    except subprocess.TimeoutExpired:
+        return False
+    return True
 
 
 def parse_hook(text: str, factors: Iterable[str], timeout_s: float = TIMEOUT_S) -> Hook:

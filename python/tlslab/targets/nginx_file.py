@@ -11,6 +11,10 @@ from dataclasses import dataclass
 # A file that includes others deeper than this includes itself.
 DEPTH = 16
 
+# Blocks within blocks in one file: nginx itself knows six levels (http, server, location, and
+# locations, `if` and `limit_except` in it).
+LEVELS = 32
+
 # How `nginx -T` names each file before its content.
 _HEAD = "# configuration file "
 
@@ -92,15 +96,19 @@ def _included(directives: tuple[Directive, ...], load: Loader, depth: int) -> It
 
 def _parse(text: str, file: str) -> tuple[Directive, ...]:
     tokens = list(_tokens(text, file))
-    found, place = _block(tokens, 0, file, inner=False)
+    found, place = _block(tokens, 0, file, LEVELS)
     assert place == len(tokens)
     return found
 
 
 def _block(
-    tokens: list[_Token], place: int, file: str, inner: bool
+    tokens: list[_Token], place: int, file: str, levels: int
 ) -> tuple[tuple[Directive, ...], int]:
-    """The directives up to the closing brace, or to the end of the file; and the place after."""
+    """The directives up to the closing brace, or to the end of the file; and the place after.
+
+    `levels` says how many more blocks may be nested; the file itself has all of them.
+    """
+    inner = levels < LEVELS
     found: list[Directive] = []
     words: list[_Token] = []
     while place < len(tokens):
@@ -117,7 +125,11 @@ def _block(
             raise NginxSyntaxError(f'{file}:{token.line}: unexpected "{token.text}"')
         block = None
         if token.ends("{"):
-            block, place = _block(tokens, place, file, inner=True)
+            if levels == 0:
+                raise NginxSyntaxError(
+                    f"{file}:{token.line}: blocks are nested deeper than {LEVELS} levels"
+                )
+            block, place = _block(tokens, place, file, levels - 1)
         name, *args = (word.text for word in words)
         found.append(Directive(name, tuple(args), file, words[0].line, block))
         words = []

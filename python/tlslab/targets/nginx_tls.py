@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from tlslab.targets.nginx_file import Directive
+from tlslab.targets.nginx_file import Directive, NginxSyntaxError, read_directives
 
 # Taken as they are; the last one of a block holds.
 _SINGLE = (
@@ -46,6 +46,9 @@ _COMMANDS = frozenset(
 _READ = ("listen", "http2", "server_name")
 
 _CERTIFICATES = ("ssl_certificate", "ssl_certificate_key")
+
+# No path may have what ends a line.
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 # All that stands in values of TLS settings; nothing that ends a word or a directive.
 _VALUE = re.compile(r"[A-Za-z0-9_.:+!@=,/-]+")
@@ -144,14 +147,17 @@ def _part(outer: Sequence[Directive], inner: Sequence[Directive]) -> NginxTls:
         names=tuple(name for each in inner if each.name == "server_name" for name in each.args),
         settings=settings,
         pairs=tuple(_paired(certificates, keys)),
-        http2=any(_http2(each) for each in (*outer, *inner)),
+        http2=_http2(outer, inner),
         ignored=tuple(dict.fromkeys(ignored)),
     )
 
 
-def _http2(each: Directive) -> bool:
-    on = each.name == "http2" and each.args == ("on",)
-    return on or (each.name == "listen" and "http2" in each.args)
+def _http2(outer: Sequence[Directive], inner: Sequence[Directive]) -> bool:
+    """As nginx has it: by a `listen`, whatever else is said; or by the innermost `http2`."""
+    if any(each.name == "listen" and "http2" in each.args for each in inner):
+        return True
+    said = [each.args for each in (*outer, *inner) if each.name == "http2"]
+    return said[-1:] == [("on",)]
 
 
 def _known(each: Directive) -> bool:
@@ -160,9 +166,35 @@ def _known(each: Directive) -> bool:
         return False
     if each.name in _CERTIFICATES:
         return len(each.args) == 1
+    if each.name == "ssl_dhparam":
+        return len(each.args) == 1 and not _CONTROL.search(each.args[0])
     if each.name == "ssl_conf_command" and each.args[0] not in _COMMANDS:
         return False
     return all(_VALUE.fullmatch(value) for value in each.args)
+
+
+def written(name: str, args: Sequence[str]) -> str:
+    """A directive as nginx reads it back: whatever a path has stays one word."""
+    words = (each if _VALUE.fullmatch(each) else _quoted(each) for each in args)
+    return f"{name} {' '.join(words)};"
+
+
+def _quoted(word: str) -> str:
+    inside = word.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{inside}"'
+
+
+def is_setting(line: str) -> bool:
+    """Whether a line is one directive that a proof takes, just as `written` writes it."""
+    try:
+        found = read_directives(line, "", lambda pattern: {})
+    except NginxSyntaxError:
+        return False
+    return [written(each.name, each.args) for each in found if _is_taken(each)] == [line]
+
+
+def _is_taken(each: Directive) -> bool:
+    return each.name in (*_SINGLE, "ssl_conf_command") and _known(each)
 
 
 def _paired(certificates: Sequence[str], keys: Sequence[str]) -> Iterable[tuple[str, str]]:

@@ -2,9 +2,13 @@
 
 A process of its own, in a session of its own, waits for the end of a pipe that only the lab holds.
 It then runs the command that reverts: when the lab asks for it, and when the lab is gone, be it by
-`kill -9`. It alone runs that command, so that no two of them ever meet.
+`kill -9`. It alone runs that command, so that no two of them ever meet. It knows the session of the
+command that changes the server, before that command begins: while any process of that session is
+left, the candidate could still land after the revert.
 """
 
+import contextlib
+import math
 import os
 import shlex
 import subprocess
@@ -25,11 +29,45 @@ _GRACE_S = 5
 # The most of the command's own words that an error repeats.
 WORDS = 400
 
-# Standard input ends, with or without a word; $0 is the time of a try, $1 the lab's process id, $2
-# the command in words for a person, the rest the command. A process whose parent has died gets
-# another one: then nobody is left to say how it went but this process.
+# Lines of standard input: `apply SESSION` and `applied` before and after the other command, and at
+# last `revert`; the input's end without it is the lab's. $0 is the time of a try, $1 the lab's
+# process id, $2 after how long the other command is killed, $3 the command in words for a person,
+# the rest the command. A process whose parent has died gets another one: then nobody is left to say
+# how it went but this process. In /proc/PID/stat, after the name in brackets: state, parent,
+# process group, session.
 _REVERT = f"""
-read -r word; seconds=$0 lab=$1 shown=$2; shift 2; tries=0
+seconds=$0 lab=$1 wait=$2 shown=$3; shift 3
+session= word=
+while read -r verb value; do
+    case $verb in
+        apply) session=$value; killing=$(($(date +%s) + wait)) ;;
+        applied) session= ;;
+        *) word=$verb; break ;;
+    esac
+done
+of_session() {{
+    for stat in /proc/[0-9]*/stat; do
+        {{ read -r line <"$stat"; }} 2>/dev/null || continue
+        id=${{stat#/proc/}}; rest=${{line##*) }}
+        case $rest in Z*|X*) continue ;; esac
+        rest=${{rest#* * * }}
+        [ "${{rest%% *}}" = "$session" ] && echo "${{id%/stat}}"
+    done
+}}
+ended_by() {{
+    while left=$(of_session); [ -n "$left" ]; do
+        [ "$(date +%s)" -gt "$1" ] && return 1
+        sleep 0.2
+    done
+}}
+if [ -n "$session" ] && ! ended_by "$killing"; then
+    for id in $left; do kill -s KILL "$id" 2>/dev/null; done
+    ended_by "$((killing + {_GRACE_S}))" ||
+        printf '%s\n' "tlslab: --apply goes on and may not be killed (another user's process?)." \
+            "tlslab: The server is reverted now; CHECK IT when these have ended:" $left |
+        paste -s -d ' ' >&2
+fi
+tries=0
 while :; do
     timeout -k {_GRACE_S} "$seconds" "$@" </dev/null 2>&1; code=$?
     tries=$((tries + 1))
@@ -38,8 +76,12 @@ while :; do
     sleep {PAUSE_S}
 done
 if [ -z "$word" ] || [ "$(cut -d ' ' -f 4 /proc/$$/stat)" != "$lab" ]; then
-    if [ "$code" = 0 ]; then echo "tlslab: killed; the server was reverted: $shown" >&2
-    else echo "tlslab: killed, AND THE REVERT FAILED ($code). Run it yourself: $shown" >&2; fi
+    if [ "$code" = 0 ]; then
+        printf '%s\n' "tlslab: killed; the server was reverted: $shown" >&2
+    else
+        printf '%s\n' \
+            "tlslab: killed, AND THE REVERT FAILED ($code). Run it yourself: $shown" >&2
+    fi
 fi
 exit "$code"
 """
@@ -63,13 +105,20 @@ class Command:
 
 
 class Reverter:
-    """Waits from now on; `revert` has the command run, and so does the death of this process."""
+    """Waits from now on; `revert` has the command run, and so does the death of this process.
 
-    def __init__(self, command: Command) -> None:
+    A session that `applying` names is waited for first. It is killed when it has had `apply_s`
+    seconds since then, and some more.
+    """
+
+    def __init__(self, command: Command, apply_s: float = 0.0) -> None:
         self._command = command
+        self._apply_s = math.ceil(apply_s) + _GRACE_S
         # A file and no pipe: what the command leaves running would keep a pipe open.
         self._said = tempfile.TemporaryFile()  # noqa: SIM115 -- read when the command has ended
-        arguments = f"{command.timeout_s:g}", str(os.getpid()), command.shown
+        arguments = (
+            f"{command.timeout_s:g}", str(os.getpid()), str(self._apply_s), command.shown
+        )  # fmt: skip
         self._child = subprocess.Popen(
             ["sh", "-c", _REVERT, *arguments, *command.words],
             stdin=subprocess.PIPE,
@@ -84,27 +133,39 @@ class Reverter:
         """The waiting process."""
         return self._child.pid
 
+    def applying(self, session: int) -> None:
+        """A command that changes the server begins in this session: no revert while it runs."""
+        self._say(f"apply {session}\n")
+
+    def applied(self) -> None:
+        """That command has ended in order: what it leaves in the background may go on."""
+        self._say("applied\n")
+
+    def _say(self, line: str) -> None:
+        stdin = self._child.stdin
+        assert stdin is not None
+        if not stdin.closed:
+            # Broken when somebody has ended the process: its code says so.
+            with contextlib.suppress(BrokenPipeError):
+                stdin.write(line.encode())
+
     def revert(self) -> None:
         """Has the server reverted, and waits for that even if it is interrupted.
 
         Raises RevertError; an interruption is raised when the server is reverted.
         """
-        stdin = self._child.stdin
-        assert stdin is not None
-        if not stdin.closed:
-            try:
-                stdin.write(b"revert\n")
-                stdin.close()
-            except BrokenPipeError:
-                pass  # It was ended by somebody: its code says so.
+        self._say("revert\n")
+        assert self._child.stdin is not None
+        self._child.stdin.close()
         code, interrupted = self._wait()
         if code != 0:
             self._said.seek(0)
             words = " ".join(self._said.read(1 << 16).decode("utf-8", "replace").split())
             self._said.close()
+            how = "does not end" if code is None else f"ended with {code}"
             raise RevertError(
                 f"THE REVERT FAILED, the server still has the candidate: {self._command.shown} "
-                f"ended with {code}: {words[-WORDS:] or 'it said nothing'}",
+                f"{how}: {words[-WORDS:] or 'it said nothing'}",
                 f"run it yourself now: {self._command.shown}",
             )
         self._said.close()
@@ -114,6 +175,7 @@ class Reverter:
     def _wait(self) -> tuple[int | None, bool]:
         """The code of the last try, None where it does not end; and whether it was interrupted."""
         most = TRIES * (self._command.timeout_s + _GRACE_S + PAUSE_S)
+        most += self._apply_s + _GRACE_S + PAUSE_S
         deadline = time.monotonic() + most
         interrupted = False
         while time.monotonic() < deadline:

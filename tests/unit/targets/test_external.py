@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tlslab.model.errors import UsageError
-from tlslab.targets.external import HookError, parse_hook
+from tlslab.targets.external import HookError, parse_hook, run_command
 
 FACTORS = ("tls", "group", "suite")
 P384 = {"tls": "1.2", "group": "P-384", "suite": "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"}
@@ -97,3 +97,18 @@ def test_what_a_command_leaves_in_the_background_does_not_hold_it_up(tmp_path: P
     started = int(pid.read_text())
     assert _runs(Path(f"/proc/{started}/stat"))
     os.kill(started, 9)
+
+
+def test_a_command_of_another_user_is_named_where_it_may_not_be_killed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As `sudo`, which belongs to root; the kernel's refusal is that of `killpg`."""
+
+    def refused(group: int, number: int) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr(os, "killpg", refused)
+    began = time.monotonic()
+    with pytest.raises(HookError, match=r"took longer than 0\.2 s and may not be killed"):
+        run_command(("sleep", "20"), 0.2, "--configure", {})
+    assert time.monotonic() - began < 18

@@ -89,3 +89,16 @@ def test_any_text_is_read_or_refused(text: str) -> None:
 def test_words_in_quotes_come_back_as_they_were(words: list[str]) -> None:
     quoted = " ".join('"' + w.replace("\\", "\\\\").replace('"', '\\"') + '"' for w in words)
     assert read(f"name {quoted};") == [("name", tuple(words))]
+
+
+@pytest.mark.parametrize("close", ["", "}"])
+def test_blocks_without_end_are_refused_in_one_line(close: str) -> None:
+    with pytest.raises(NginxSyntaxError, match="f:1: blocks are nested deeper than 32 levels"):
+        read("a{" * 3000 + close * 3000)
+
+
+def test_deep_blocks_in_included_files_are_read_or_refused() -> None:
+    """Each file has the deepest blocks, and includes itself in the innermost one."""
+    deep = "a{" * 32 + "include x;" + "}" * 32
+    with pytest.raises(NginxSyntaxError, match="includes itself"):
+        read(deep, x=deep)

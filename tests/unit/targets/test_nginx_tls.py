@@ -87,3 +87,18 @@ def test_a_file_without_tls_is_refused() -> None:
 
 def test_a_block_of_streams_is_no_server_of_http() -> None:
     assert part("stream { server { listen 1 ssl; ssl_protocols TLSv1.1; } }").settings == ()
+
+
+@pytest.mark.parametrize(
+    ("around", "listen", "inside", "has"),
+    [
+        ("http2 on;", "", "http2 off;", False),
+        ("http2 off;", "", "http2 on;", True),
+        ("http2 on;", "", "", True),
+        ("", "", "", False),
+        ("", "http2", "http2 off;", True),
+    ],
+)
+def test_the_inner_http2_holds(around: str, listen: str, inside: str, has: bool) -> None:
+    text = f"http {{ {around} server {{ listen 443 ssl {listen}; {inside} }} }}"
+    assert part(text).http2 is has

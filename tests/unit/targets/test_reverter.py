@@ -9,6 +9,7 @@ from types import FrameType
 
 import pytest
 
+from tlslab.targets.external import HookError, run_command
 from tlslab.targets.reverter import TRIES, Command, Reverter, RevertError
 
 # A lab that has changed a server, says so, and waits to be killed.
@@ -125,3 +126,101 @@ def test_a_failure_after_a_kill_is_said_loudly(tmp_path: Path) -> None:
     lab.kill()
     _, said = lab.communicate(timeout=60)
     assert "AND THE REVERT FAILED (1). Run it yourself: sh -c" in said
+
+
+# A lab in the middle of a command that changes a server, and is killed there.
+APPLYING = """
+import sys
+from tlslab.targets.external import run_command
+from tlslab.targets.reverter import Command, Reverter
+log, seconds = sys.argv[1:]
+slow = f"echo begun >> {log}; sleep {seconds}; echo applied >> {log}"
+reverter = Reverter(Command(("sh", "-c", f"echo reverted >> {log}"), 10), 2)
+# The command proper is a grandchild, as with `sudo` or a script.
+run_command(("sh", "-c", f"({slow}) & wait"), 2, "--apply", {}, reverter.applying)
+"""
+
+
+@pytest.mark.parametrize(
+    ("seconds", "noted"),
+    [(1, ["begun", "applied", "reverted"]), (30, ["begun", "reverted"])],
+)
+def test_a_change_under_way_never_lands_after_the_revert(
+    tmp_path: Path, seconds: int, noted: list[str]
+) -> None:
+    """Within its time it ends first; beyond it, it is killed with all of its session."""
+    log = tmp_path / "log"
+    lab = subprocess.Popen(
+        [sys.executable, "-c", APPLYING, str(log), str(seconds)], stderr=subprocess.PIPE, text=True
+    )
+    assert lines(log, 1) == ["begun"]
+    lab.kill()
+    _, said = lab.communicate(timeout=60)
+    assert lines(log, len(noted)) == noted
+    assert "tlslab: killed; the server was reverted" in said
+
+
+def test_a_change_that_takes_too_long_never_lands_after_the_revert(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    reverter = Reverter(Command(noting(log), 10), 0.2)
+    late = f"(sleep 2; echo applied >> {log}) & wait"
+    with pytest.raises(HookError, match=r"--apply: .* took longer than 0\.2 s"):
+        run_command(("sh", "-c", late), 0.2, "--apply", {}, reverter.applying)
+    reverter.revert()
+    assert lines(log, 2) == ["applied", "reverted"]
+
+
+def test_what_a_change_leaves_in_the_background_goes_on(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    reverter = Reverter(Command(noting(log), 10), 10)
+    leaves = f"(sleep 1; echo later >> {log}) &"
+    run_command(("sh", "-c", leaves), 10, "--apply", {}, reverter.applying)
+    reverter.applied()
+    reverter.revert()
+    assert lines(log, 2) == ["reverted", "later"]
+
+
+def test_a_change_never_begins_when_its_lab_has_died(tmp_path: Path) -> None:
+    """The lab is killed after it has named the session, before it gives the word."""
+    log = tmp_path / "log"
+    dies = APPLYING.replace("reverter.applying", "lambda session: os.kill(os.getpid(), 9)")
+    lab = subprocess.Popen(
+        [sys.executable, "-c", f"import os{dies}", str(log), "0"], stderr=subprocess.PIPE, text=True
+    )
+    lab.communicate(timeout=60)
+    time.sleep(0.5)
+    assert lines(log, 1) == ["reverted"]
+
+
+def test_a_change_that_may_not_be_killed_is_named_before_the_revert(tmp_path: Path) -> None:
+    """As one of another user by `sudo`: here `kill` has no effect."""
+    log = tmp_path / "log"
+    deaf = "import tlslab.targets.reverter as r\nr._REVERT = r._REVERT.replace('kill -s', ': ')\n"
+    code = APPLYING.replace("log, seconds", deaf + "log, seconds", 1)
+    lab = subprocess.Popen(
+        [sys.executable, "-c", code, str(log), "16"], stderr=subprocess.PIPE, text=True
+    )
+    assert lines(log, 1) == ["begun"]
+    lab.kill()
+    lab.wait()
+    assert lines(log, 2, 40) == ["begun", "reverted"]
+    assert lab.stderr is not None
+    assert "--apply goes on and may not be killed" in lab.stderr.readline()
+    lab.stderr.close()
+    assert lines(log, 3, 40) == ["begun", "reverted", "applied"]
+
+
+def test_the_command_to_run_by_hand_is_shown_as_it_was_given(tmp_path: Path) -> None:
+    """`echo` of dash would make a line feed of it."""
+    log = tmp_path / "log"
+    lab = subprocess.Popen(
+        [sys.executable, "-c", LAB, "sh", "-c", f"echo x >> {log}; : 'a\\nb'"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert lab.stdout is not None
+    lab.stdout.readline()
+    lab.kill()
+    _, said = lab.communicate(timeout=30)
+    assert "a\\nb" in said

@@ -5,7 +5,7 @@ connection with the client's own suites and signature schemes shows what the ser
 Each cell then forces exactly that, so that every connection of the run is held to it.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
@@ -29,6 +29,11 @@ CLIENT = "Chromium 156"
 
 # What a version may resume by, the usual way first.
 _WAYS = {"1.3": ("psk",), "1.2": ("ticket", "id")}
+
+# The class of a connection that is as it was asked for, but for a full handshake; how often that
+# is seen before it is said of the server: behind one address there may be several.
+_NOT_RESUMED = "unexpected_kind"
+_ASKED = 2
 
 # How the simulation says that the client has no key share for the group that the server takes.
 _RETRY = "HelloRetryRequest"
@@ -57,7 +62,7 @@ def discover(engine: GeneratorPool, aim: Aim, name: str, client: Client, http: s
     offer = _offer(offered, client, outcome)
     seen, backend = engine.preflight(preflight_spec(aim, offer, http))
     profile = _forced(offer, seen.facts.suite, seen.facts.group, seen.facts.signature_scheme)
-    return Found(name, offered, seen.facts, _resumes(engine, aim, profile, http), backend)
+    return Found(name, offered, seen.facts, resumes(engine, aim, profile, http), backend)
 
 
 def profile_of(found: Found) -> Profile:
@@ -143,14 +148,25 @@ def _forced(offer: Profile, suite: str, group: str | None, scheme: str | None) -
     )
 
 
-def _resumes(engine: GeneratorPool, aim: Aim, profile: Profile, http: str) -> str | None:
-    """How the client resumes a session of this server; None where it cannot."""
+def resumes(engine: GeneratorPool, aim: Aim, profile: Profile, http: str) -> str | None:
+    """How the client resumes a session of this server; None where it cannot.
+
+    Raises EngineError for a failure that says nothing of resumption.
+    """
     for way in _WAYS[profile.tls or ""]:
         spec = preflight_spec(aim, replace(profile, hello_retry=False), http)
         spec["tls"] |= {"resume": way}
-        try:
-            engine.preflight(spec)
-        except EngineError:
-            continue
-        return way
+        if any(_resumed(engine, spec) for _ in range(_ASKED)):
+            return way
     return None
+
+
+def _resumed(engine: GeneratorPool, spec: Mapping[str, Any]) -> bool:
+    """Whether a second connection resumed the first one's session."""
+    try:
+        engine.preflight(spec)
+    except EngineError as error:
+        if error.class_ != _NOT_RESUMED:
+            raise
+        return False
+    return True

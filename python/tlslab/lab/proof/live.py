@@ -1,6 +1,6 @@
 """The live server of a proof: what is asked of it, and who switches it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -9,9 +9,10 @@ from tlslab.lab import events
 from tlslab.lab.deployments import Prepared, Servers
 from tlslab.lab.generators import GeneratorPool
 from tlslab.lab.proof.discover import profile_of
-from tlslab.lab.proof.switch import READY_S, Switch, command_of
+from tlslab.lab.proof.switch import Switch, command_of
 from tlslab.lab.request import Request
 from tlslab.lab.specs import Aim, preflight_spec
+from tlslab.model.configuration import BASELINE, CANDIDATE
 from tlslab.model.errors import EngineError, UsageError
 from tlslab.model.profile import Profile
 from tlslab.model.proof import Found, settings_of
@@ -35,7 +36,8 @@ class Live:
             back=command_of(settings.revert, "--revert"),
             wrong=self._wrong,
             observer=observer,
-            ready_s=READY_S,
+            ready_s=request.ready_s,
+            settle_s=request.settle_s,
         )
 
     def switched(self, servers: Servers) -> Servers:
@@ -61,6 +63,17 @@ class Live:
         except EngineError as error:
             return f"it does not answer as it did at first: {error.message}"
         return None
+
+
+def equal_words(found: Sequence[Found]) -> str | None:
+    """What the reader must know where a live server does the same with both configurations."""
+    first, *others = (replace(each, name="") for each in found)
+    if any(each != first for each in others):
+        return None
+    return (
+        f"the server offers and does the same with {BASELINE} and {CANDIDATE}: did --apply change "
+        f"anything, and had the server read it? If it needs longer, give --settle SECONDS"
+    )
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from tlslab.model.errors import UsageError
 from tlslab.model.names import CERTIFICATE_KEYS
 from tlslab.model.wording import counted
 from tlslab.targets.nginx_file import NginxSyntaxError, read_directives
-from tlslab.targets.nginx_tls import NginxChoiceError, NginxTls, tls_part
+from tlslab.targets.nginx_tls import NginxChoiceError, NginxTls, is_setting, tls_part, written
 
 # The key of a certificate where no file says which.
 DEFAULT_KEY = "ecdsa-p256"
@@ -75,11 +75,11 @@ def laid_over(candidate: Configuration, baseline: Configuration) -> Configuratio
     """
     if candidate.certificates:
         return candidate
-    own = {line.split()[0] for line in candidate.lines}
-    kept = tuple(line for line in baseline.lines if line.split()[0] not in own)
+    own = set(map(_set_by, candidate.lines))
+    kept = tuple(line for line in baseline.lines if _set_by(line) not in own)
     notes = candidate.notes
     if kept:
-        names = ", ".join(dict.fromkeys(line.split()[0] for line in kept))
+        names = ", ".join(dict.fromkeys(" ".join(_set_by(line)) for line in kept))
         notes = (*notes, f"kept from the {BASELINE}: {names}")
     return replace(
         candidate,
@@ -88,6 +88,12 @@ def laid_over(candidate: Configuration, baseline: Configuration) -> Configuratio
         http2=candidate.http2 or baseline.http2,
         notes=notes,
     )
+
+
+def _set_by(line: str) -> tuple[str, ...]:
+    """What a line sets: of `ssl_conf_command` each command is a setting of its own."""
+    words = line.removesuffix(";").split()
+    return tuple(words[: 2 if words[0] == "ssl_conf_command" else 1])
 
 
 def with_default_certificate(found: Configuration, how: Reading) -> Configuration:
@@ -151,7 +157,7 @@ def _lines(part: NginxTls, folder: Path, option: str) -> Iterator[str]:
                     "make it readable to you, or leave the line out: then no DHE suite is offered",
                 )
             args = [str(path.resolve())]
-        yield f"{each.name} {' '.join(args)};"
+        yield written(each.name, args)
 
 
 def _certificates(
@@ -172,6 +178,8 @@ def _certificates(
             )
         own = bool(key_name) and number >= len(how.keys) and _usable(key_path)
         if own:
+            _check_path(str(path.resolve()), how.option)
+            _check_path(str(key_path.resolve()), how.option)
             served.append(ServedCertificate(kind, str(path.resolve()), str(key_path.resolve())))
             continue
         if kind not in CERTIFICATE_KEYS:
@@ -183,6 +191,29 @@ def _certificates(
         served.append(ServedCertificate(kind))
         notes.append(f"{name}: its private key cannot be read; the lab made one with {kind}")
     return tuple(served), tuple(notes)
+
+
+def check_configurations(found: Sequence[Configuration]) -> None:
+    """Refuses what no configuration of a proof has: they may be from a file. Raises UsageError."""
+    for each in found:
+        for line in each.lines:
+            if not is_setting(line):
+                raise UsageError(
+                    f"the {each.name}: not a setting of TLS that a proof takes: {line}",
+                    "give the configuration to `tlslab prove`, which says what it takes",
+                )
+        for served in each.certificates:
+            _check_path(served.certificate, each.name)
+            _check_path(served.private_key, each.name)
+
+
+def _check_path(path: str, option: str) -> None:
+    """Refuses a path that nginx would read as a variable. Raises UsageError."""
+    if "$" in path or not path.isprintable():
+        raise UsageError(
+            f"{option}: nginx has no way to write this path down: {path!r}",
+            "move the file to a folder without $ in its name, or link it from there",
+        )
 
 
 def _readable(path: Path) -> bool:

@@ -14,7 +14,8 @@ from tlslab.lab.matrix.ending import SettledOrOver
 from tlslab.lab.matrix.run import least_seconds, most_connections, trial_seconds
 from tlslab.lab.private import private_folder
 from tlslab.lab.proof.discover import client_named, discover, with_profiles
-from tlslab.lab.proof.live import Live, serving
+from tlslab.lab.proof.live import Live, equal_words, serving
+from tlslab.lab.proof.reading import check_configurations
 from tlslab.lab.request import Request, Result
 from tlslab.lab.results import summarise
 from tlslab.lab.server_run import open_run, preflight
@@ -34,8 +35,9 @@ def run_proof(request: Request, observer: events.Observer) -> Result:
     """Runs a proof, or what is missing of one.
 
     Ends early, with the results so far, on KeyboardInterrupt. A live server is reverted whatever
-    happens. Raises UsageError, CannotRunError.
+    happens, and asked whether it is as it was. Raises UsageError, CannotRunError.
     """
+    check_configurations(settings_of(request.experiment).configurations)
     warnings = preflight(request, most_connections(request.experiment), observer)
     engine = local_pool()
     with private_folder() as private:
@@ -47,7 +49,7 @@ def run_proof(request: Request, observer: events.Observer) -> Result:
             servers = live.switched(servers)
             return _carry_out(request, observer, servers, engine, warnings, live.known)
         finally:
-            live.switch.revert()
+            live.switch.finish()
 
 
 def _carry_out(
@@ -59,6 +61,9 @@ def _carry_out(
     known: Callable[[Found], None],
 ) -> Result:
     found = _found(request, engine, servers, known)
+    if request.external and (words := equal_words(found)):
+        warnings = (*warnings, words)
+        observer(events.Unchanged(words))
     folder, plan = open_run(
         request, servers, engine, warnings, observer, lambda plan: amended(plan, found), found
     )

@@ -8,24 +8,20 @@ from dataclasses import dataclass, field
 from tlslab.lab import events
 from tlslab.model.configuration import BASELINE, CANDIDATE
 from tlslab.model.errors import CannotRunError, UsageError
-from tlslab.targets.external import HookError, run_command
+from tlslab.targets.external import READY_S, SETTLE_S, HookError, run_command
 from tlslab.targets.reverter import Command, Reverter
-
-# A server that reads its configuration anew goes on with the old one for a moment.
-SETTLE_S = 1.0
 
 # So often it must answer as it should, in a row: old and new processes may both answer at first.
 RIGHT_ANSWERS = 3
 ASK_EVERY_S = 0.25
 
-# What a command may take, and the server to be ready after it.
+# What a command may take.
 TIMEOUT_S = 60.0
-READY_S = 60.0
 
 
 @dataclass
 class Switch:
-    """Which configuration the server has; whoever ends calls `revert`.
+    """Which configuration the server has; whoever ends calls `finish`.
 
     `wrong` says what is wrong with the server for a configuration, None when it is as it should be.
     The server is the baseline's at first: that is what it is called.
@@ -38,6 +34,8 @@ class Switch:
     ready_s: float = READY_S
     settle_s: float = SETTLE_S
     _reverter: Reverter | None = field(default=None, init=False)
+    # Whether the server was asked since it was last reverted.
+    _asked: bool = field(default=True, init=False)
 
     def to(self, name: str) -> None:
         """Brings the server to a configuration. Raises CannotRunError, RevertError."""
@@ -52,12 +50,27 @@ class Switch:
 
     def _apply(self) -> None:
         # First who reverts, then what there is to revert.
-        self._reverter = Reverter(self.back)
+        self._reverter = Reverter(self.back, self.apply.timeout_s)
+        named = self._reverter.applying
         try:
-            run_command(self.apply.words, self.apply.timeout_s, "--apply", {})
+            run_command(self.apply.words, self.apply.timeout_s, "--apply", {}, named)
         except HookError as error:
             raise CannotRunError(error.message, "mend the command: nothing was measured") from None
+        self._reverter.applied()
         self.observer(events.Switched(CANDIDATE, self.apply.shown))
+
+    def finish(self) -> None:
+        """Gives the server back, and asks whether it is the baseline's. Raises CannotRunError."""
+        self.revert()
+        if not self._asked:
+            try:
+                self._await(BASELINE)
+            except CannotRunError as error:
+                raise CannotRunError(
+                    f"THE SERVER IS NOT AS IT WAS, although the revert ended with 0: "
+                    f"{error.message}",
+                    f"look at the server; the command was: {self.back.shown}",
+                ) from None
 
     def revert(self) -> None:
         """Gives the server back as it was; nothing where it has not been changed. RevertError."""
@@ -65,6 +78,7 @@ class Switch:
         if reverter is None:
             return
         reverted = events.Switched(BASELINE, self.back.shown)
+        self._asked = False
         try:
             reverter.revert()
         except KeyboardInterrupt:
@@ -74,6 +88,7 @@ class Switch:
 
     def _await(self, name: str) -> None:
         """Asks the server until it is lastingly as it should be. Raises CannotRunError."""
+        self._asked = True
         time.sleep(self.settle_s)
         deadline = time.monotonic() + self.ready_s
         right = 0

@@ -110,6 +110,22 @@ def test_a_fragment_leaves_what_it_does_not_set(tmp_path: Path) -> None:
     assert after.notes == ("kept from the baseline: ssl_session_cache",)
 
 
+def test_each_command_of_openssl_is_a_setting_of_its_own(tmp_path: Path) -> None:
+    before = with_default_certificate(
+        read(
+            tmp_path,
+            "ssl_conf_command Options PrioritizeChaCha; ssl_conf_command NumTickets 1;",
+        ),
+        HOW,
+    )
+    after = laid_over(read(tmp_path, "ssl_conf_command NumTickets 4;"), before)
+    assert after.lines == (
+        "ssl_conf_command NumTickets 4;",
+        "ssl_conf_command Options PrioritizeChaCha;",
+    )
+    assert after.notes == ("kept from the baseline: ssl_conf_command Options",)
+
+
 def test_a_whole_server_stands_as_it_is(tmp_path: Path) -> None:
     before = with_default_certificate(read(tmp_path, "ssl_session_cache shared:a:1m;"), HOW)
     how = Reading("--candidate", keys=("rsa-2048",))

@@ -1,0 +1,61 @@
+"""`tlslab run --resume DIR` takes the options of the command that began the run."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+from tlslab.cli.app import app
+from tlslab.cli.resumed import options_of, refuse_commands
+from tlslab.experiment import dumps, loads
+from tlslab.experiment.proof import proof_experiment
+from tlslab.lab.proof.discover import CLIENT
+from tlslab.model.errors import UsageError
+from tlslab.model.proof import ProofSettings
+
+
+def options(*command: str) -> dict[str, Any]:
+    """What a resumed run makes of an earlier command."""
+    group = typer.main.get_command(app)
+    root = group.make_context("tlslab", ["run"], resilient_parsing=True)
+    run = group.get_command(root, "run")  # type: ignore[attr-defined]
+    return options_of(run.make_context("run", [], parent=root), ("tlslab", *command))
+
+
+def test_a_live_proof_keeps_whom_it_trusts_and_where_it_may_go() -> None:
+    found = options(
+        "prove", "--url", "https://a.example/", "--apply", "a", "--revert", "b",
+        "--ca", "ca.pem", "--allow", "a.example", "--allow", "b.example",
+        "--server-metrics", "http://a.example:9100/metrics",
+    )  # fmt: skip
+    assert found["ca"] == Path("ca.pem")
+    assert found["allow"] == ["a.example", "b.example"]
+    assert found["server_metrics"] == "http://a.example:9100/metrics"
+    assert not found["insecure"]
+    assert options("prove", "--url", "https://a.example/", "--insecure")["insecure"]
+
+
+def test_a_run_keeps_its_own() -> None:
+    found = options("run", "groups", "--ca", "ca.pem", "--ready", "7")
+    assert (found["ca"], found["ready"]) == (Path("ca.pem"), 7)
+
+
+def test_another_command_has_none() -> None:
+    assert options("selftest", "--ca", "x") == {}
+    assert options() == {}
+
+
+def test_a_live_proof_keeps_how_long_its_server_takes() -> None:
+    found = options("prove", "--url", "https://a.example/", "--settle", "5", "--ready", "90")
+    assert (found["settle"], found["ready"]) == (5, 90)
+
+
+def test_a_file_with_commands_is_not_run() -> None:
+    """They would be run on the reader's machine before anything is said of them."""
+    settings = ProofSettings("https://a.example/", CLIENT, 0.05, 0.5, apply="a", revert="b")
+    with pytest.raises(UsageError, match="with the commands of a live proof") as raised:
+        refuse_commands(loads(dumps(proof_experiment(settings)), "f"))
+    assert "run --resume DIR" in raised.value.remedy
+    refuse_commands(proof_experiment(replace(settings, apply="", revert="")))

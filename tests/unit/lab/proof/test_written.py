@@ -1,0 +1,85 @@
+"""What a configuration writes into nginx's: paths with anything in them, and nothing unseen."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tlslab.lab.proof.reading import Reading, check_configurations, read_configuration
+from tlslab.model.configuration import Configuration, ServedCertificate
+from tlslab.model.errors import UsageError
+from tlslab.targets import Nginx
+from tlslab.targets.base import Setting
+from tlslab.targets.certificates import Authority
+from tlslab.targets.dhparam import parameters_pem
+
+BASELINE = Reading("--baseline")
+
+
+def with_own_files(folder: Path) -> Path:
+    """A configuration with a certificate and Diffie-Hellman parameters beside it."""
+    folder.mkdir(parents=True)
+    files = Authority(folder).issue("ecdsa-p256")
+    (folder / "dh.pem").write_text(parameters_pem(2048), "ascii")
+    file = folder / "my.conf"
+    file.write_text(
+        f"ssl_certificate {files.certificate.name}; ssl_certificate_key {files.key.name};"
+        "ssl_dhparam dh.pem; ssl_protocols TLSv1.2;",
+        "utf-8",
+    )
+    return file
+
+
+@pytest.mark.parametrize("name", ["a b", "a;b", 'a"b', "a\\b", "a'b {c} #d"])
+def test_nginx_reads_each_path_as_it_is(tmp_path: Path, name: str) -> None:
+    found = read_configuration(with_own_files(tmp_path / name), "baseline", BASELINE)
+    check_configurations((found,))
+    assert found.certificates[0].certificate.startswith(str(tmp_path / name))
+    private = tmp_path / f"private {name}"
+    private.mkdir()
+    setting = Setting(private, ("ecdsa-p256",), (), 100, (), configuration=found)
+    target = Nginx(setting)
+    assert target.prepare() == {}
+    running = target.start()
+    running.stop()
+
+
+def test_a_path_with_a_variable_is_refused(tmp_path: Path) -> None:
+    """`ssl_certificate` takes variables, and nginx has no way to write the character itself."""
+    with pytest.raises(UsageError, match="no way to write this path down") as raised:
+        read_configuration(with_own_files(tmp_path / "a$b"), "baseline", BASELINE)
+    assert "without $" in raised.value.remedy
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "root /;",
+        "ssl_protocols TLSv1.3; root /;",
+        "ssl_protocols TLSv1.3",
+        "} location / { return 200; }",
+        "ssl_protocols TLSv1.3; # more",
+        "ssl_protocols TLSv1.3;\ninclude /etc/passwd;",
+        "ssl_conf_command Certificate /etc/shadow;",
+        "ssl_engine x;",
+        'ssl_dhparam "a\nb";',
+        "",
+    ],
+)
+def test_a_line_of_a_file_that_is_no_setting_is_refused(line: str) -> None:
+    with pytest.raises(UsageError, match="not a setting of TLS that a proof takes"):
+        check_configurations((Configuration("baseline", "f", (line,), ()),))
+
+
+def test_settings_and_certificates_of_a_file_are_taken_back() -> None:
+    lines = (
+        "ssl_protocols TLSv1.2 TLSv1.3;",
+        "ssl_conf_command Options PrioritizeChaCha;",
+        "ssl_dhparam /a/dh.pem;",
+        'ssl_dhparam "/a b/dh.pem";',
+    )
+    found = Configuration("baseline", "f", lines, (ServedCertificate("ecdsa-p256"),))
+    check_configurations((found,))
+    bad = ServedCertificate("ecdsa-p256", "/a/$b.pem", "/a/b.key")
+    with pytest.raises(UsageError, match="no way to write this path down"):
+        check_configurations((replace(found, certificates=(bad,)),))
