@@ -25,6 +25,9 @@ DH_BITS = 2048
 TOPICS = ("versions", "groups", "certificates", "alpn")
 CONNECTIONS = 1000
 
+# What varies in a proof alone, and in no experiment of the user's.
+OF_PROOFS = {"configuration"}
+
 
 def survey(engine: GeneratorPool, kinds: Mapping[str, Kind] = MANAGED) -> tuple[TargetFound, ...]:
     """Every kind of server that the lab can start, found or missing.
@@ -39,7 +42,7 @@ def examine(engine: GeneratorPool, kind: Kind) -> TargetFound:
     """One kind of server, started in a private folder for as long as it takes to ask it."""
     found = TargetFound(
         name=kind.name,
-        takes=tuple(sorted(kind.factors)),
+        takes=tuple(sorted(kind.factors - OF_PROOFS)),
         front=kind.front is not None,
         behind=kind.plain,
     )
