@@ -72,7 +72,7 @@ def export(folder: Path, format_: Format, out: Path) -> list[Path]:
     """Writes a run's raw results into the folder `out`; the files that it wrote.
 
     As `parquet` and `csv` a file for each table that has rows; as `hgrm` one for each histogram of
-    each load that was repeated, over its usable trials, with an index of the loads. Raises
+    each load that was repeated, over its runs without faults, with an index of loads. Raises
     UsageError, StoreError, and CannotRunError where pyarrow is missing.
     """
     contents = read_contents(RunFolder.open(folder))
