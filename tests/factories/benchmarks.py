@@ -17,8 +17,8 @@ from tlslab.model.benchmark import (
 )
 from tlslab.model.experiment import Experiment
 from tlslab.model.plan import Cell, PlannedTrial
-from tlslab.model.record import Reason, Trial
 from tlslab.model.run import Environment, RunContents, TargetInfo
+from tlslab.model.trial import Reason, Trial
 from tlslab.planning import make_plan
 from tlslab.planning.faults import add_faults
 

@@ -26,22 +26,24 @@ from tlslab.model.record import (
     CpuTime,
     Facts,
     Interval,
-    MachineUsage,
     OpenLoop,
     Outcomes,
     Preflight,
-    ProcessorUsage,
-    Reason,
-    RunKind,
     RunRecord,
-    ServerUsage,
     TimeSummary,
-    Trial,
-    TrialRun,
     Verdict,
     WorkerUsage,
 )
 from tlslab.model.run import RunContents
+from tlslab.model.trial import (
+    MachineUsage,
+    ProcessorUsage,
+    Reason,
+    RunKind,
+    ServerUsage,
+    Trial,
+    TrialRun,
+)
 from tlslab.model.workload import Window, Workload
 from tlslab.planning.capacity import next_step
 

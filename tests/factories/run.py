@@ -19,26 +19,28 @@ from tlslab.model.record import (
     Bytes,
     Certificate,
     CountedFacts,
-    CpuSample,
     CpuTime,
     Facts,
     FlightTimes,
     Interval,
-    MachineUsage,
     Outcomes,
     Preflight,
-    ProcessorUsage,
-    Reason,
-    RunKind,
     RunRecord,
-    ServerUsage,
     TimeSummary,
-    Trial,
-    TrialRun,
     Verdict,
     WorkerUsage,
 )
 from tlslab.model.run import Environment, RunContents, TargetInfo
+from tlslab.model.trial import (
+    CpuSample,
+    MachineUsage,
+    ProcessorUsage,
+    Reason,
+    RunKind,
+    ServerUsage,
+    Trial,
+    TrialRun,
+)
 from tlslab.model.wording import level_label
 from tlslab.model.workload import NO_WINDOW, KeepAlive
 from tlslab.planning import make_plan

@@ -4,7 +4,8 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from factories.run import Change
-from tlslab.model.record import CpuTime, Trial, WorkerUsage
+from tlslab.model.record import CpuTime, WorkerUsage
+from tlslab.model.trial import Trial
 
 
 def saturated(groups: Collection[str]) -> Change:

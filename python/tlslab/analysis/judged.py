@@ -16,8 +16,8 @@ from tlslab.analysis.validity import (
 )
 from tlslab.model.finding import CellSummary
 from tlslab.model.plan import Cell
-from tlslab.model.record import Trial
 from tlslab.model.run import RunContents
+from tlslab.model.trial import Trial
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from tlslab.analysis.measures import (
     held,
     split,
 )
-from tlslab.model.record import Trial, TrialRun
+from tlslab.model.trial import Trial, TrialRun
 
 PREFIX = "keep_alive_"
 REQUESTS = "keep_alive_requests_per_s"

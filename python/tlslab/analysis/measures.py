@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 
 from tlslab.model.deployment import Deployment
-from tlslab.model.record import RunRecord, Trial, TrialRun
+from tlslab.model.record import RunRecord
 from tlslab.model.run import Environment
+from tlslab.model.trial import Trial, TrialRun
 
 RATE = "1/s"
 MICROSECONDS = "us"

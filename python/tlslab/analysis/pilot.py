@@ -15,8 +15,8 @@ from statistics import fmean, median
 import numpy as np
 
 from tlslab.analysis.stats.steady_state import rates
-from tlslab.model.record import Trial
 from tlslab.model.stopping import SHORTEST, Stopping
+from tlslab.model.trial import Trial
 from tlslab.model.workload import Workload
 
 # Beside its windows a trial starts runs, connects and drains, in seconds.

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tlslab.model.finding import CpuSeries
-from tlslab.model.record import RunKind, Trial, TrialRun
+from tlslab.model.trial import RunKind, Trial, TrialRun
 
 # The server is sampled about five times a second: finer slices would only show the sampling.
 SLICE_S = 0.2

@@ -7,8 +7,8 @@ from statistics import median
 
 from tlslab.model.estimate import Estimate
 from tlslab.model.finding import Summary
-from tlslab.model.record import Trial, TrialRun
 from tlslab.model.server_side import SOURCE_WORDS, ServerSide
+from tlslab.model.trial import Trial, TrialRun
 from tlslab.model.wording import counted, figure, percent
 
 # The fact that names the source.

@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 
 from tlslab.analysis.stats.steady_state import Label, classify, rates
 from tlslab.model.finding import Note
-from tlslab.model.record import RunKind, RunRecord, TrialRun
+from tlslab.model.record import RunRecord
+from tlslab.model.trial import RunKind, TrialRun
 
 # A trial with such a run is not used for a rank.
 NOT_STEADY: Mapping[Label, str] = {

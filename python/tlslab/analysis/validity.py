@@ -14,7 +14,8 @@ from tlslab.analysis.measures import (
 )
 from tlslab.model.faults import run_faults
 from tlslab.model.finding import CellVerdict, Note
-from tlslab.model.record import RunRecord, Trial, TrialRun
+from tlslab.model.record import RunRecord
+from tlslab.model.trial import Trial, TrialRun
 from tlslab.model.wording import percent
 
 # A worker that computes all but a twentieth of its time has, between its waits, a queue.

@@ -14,8 +14,8 @@ from tlslab.cli.engine_error import PREFIX
 from tlslab.lab.accounting import Meter
 from tlslab.lab.events import Pace
 from tlslab.lab.server_side.side import Side, SideMeter
-from tlslab.model.record import MachineUsage, ServerUsage
 from tlslab.model.server_side import ServerSide
+from tlslab.model.trial import MachineUsage, ServerUsage
 from tlslab.targets.guard import bound
 
 # Phases of the engine in which the measurement is over.

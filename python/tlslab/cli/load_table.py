@@ -10,8 +10,9 @@ from rich.table import Table
 from rich.text import Text
 
 from tlslab.analysis.stats.latency import needed_n
-from tlslab.model.record import ClientTimes, MachineUsage, RunRecord, ServerUsage, TimeSummary
+from tlslab.model.record import ClientTimes, RunRecord, TimeSummary
 from tlslab.model.server_side import SOURCE_WORDS, ServerSide
+from tlslab.model.trial import MachineUsage, ServerUsage
 from tlslab.model.wording import counted
 from tlslab.report import plain
 

@@ -15,7 +15,7 @@ from tlslab.cli.console import err
 from tlslab.cli.steps import begun_words, ended_words, steps_opening, time_left
 from tlslab.cli.words import by_reason, duration
 from tlslab.lab import events
-from tlslab.model.record import Trial
+from tlslab.model.trial import Trial
 from tlslab.model.wording import counted
 from tlslab.report import plain
 

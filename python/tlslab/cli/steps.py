@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from tlslab.cli.words import by_reason, duration
 from tlslab.lab import events
 from tlslab.model.capacity import Step
-from tlslab.model.record import Trial
+from tlslab.model.trial import Trial
 from tlslab.model.wording import counted
 
 _STAGES = {

@@ -10,14 +10,8 @@ import psutil
 
 from tlslab.lab.energy import Counters, EnergyReader, joules
 from tlslab.lab.process_times import ProcessReading, read_process, tree_used
-from tlslab.model.record import (
-    CpuSample,
-    MachineSample,
-    MachineUsage,
-    ProcessorUsage,
-    ServerUsage,
-)
 from tlslab.model.server_side import ProcessorTimes, Source
+from tlslab.model.trial import CpuSample, MachineSample, MachineUsage, ProcessorUsage, ServerUsage
 
 SAMPLE_S = 0.2
 

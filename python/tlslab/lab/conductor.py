@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 from tlslab.lab.serving import NoBenchError
-from tlslab.model.record import Reason, Trial
+from tlslab.model.trial import Reason, Trial
 from tlslab.store import RunFolder
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from tlslab.model.capacity import Step
 from tlslab.model.plan import Plan
-from tlslab.model.record import Trial
+from tlslab.model.trial import Trial
 
 
 @dataclass(frozen=True)

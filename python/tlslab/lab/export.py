@@ -10,8 +10,8 @@ from tlslab.analysis.frames import FRAMES
 from tlslab.lab.results import read_contents
 from tlslab.model.errors import UsageError
 from tlslab.model.faults import run_faults
-from tlslab.model.record import Trial
 from tlslab.model.run import RunContents
+from tlslab.model.trial import Trial
 from tlslab.store import RunFolder
 from tlslab.store.frames import arrow_table, write_csv, write_parquet
 from tlslab.store.hgrm import write_hgrm

@@ -15,7 +15,7 @@ from tlslab.model.errors import EngineError
 from tlslab.model.plan import Cell
 from tlslab.model.probe import ChainFound, OfferFound, Probed
 from tlslab.model.profile import Profile
-from tlslab.model.record import Reason
+from tlslab.model.trial import Reason
 
 SCHEMA = "tlslab.probe-spec/1"
 

@@ -12,7 +12,7 @@ from tlslab.model.deployment import Deployment
 from tlslab.model.errors import CannotRunError, EngineError, StoreError
 from tlslab.model.plan import Cell
 from tlslab.model.probe import Probed
-from tlslab.model.record import Reason
+from tlslab.model.trial import Reason
 
 # The server of a deployment could not be set up, or not be started.
 SETUP_FAILED = "setup_failed"

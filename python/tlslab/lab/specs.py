@@ -6,7 +6,7 @@ from typing import Any
 
 from tlslab.model.names import OBSOLETE_KEYS, OBSOLETE_SUITES, OBSOLETE_TLS_VERSIONS
 from tlslab.model.profile import Profile
-from tlslab.model.record import RunKind
+from tlslab.model.trial import RunKind
 from tlslab.model.workload import Workload
 
 SCHEMA = "tlslab.spec/1"

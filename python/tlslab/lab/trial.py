@@ -16,7 +16,8 @@ from tlslab.lab.specs import Aim, run_spec
 from tlslab.model.errors import CannotRunError, EngineError
 from tlslab.model.plan import Cell, PlannedTrial
 from tlslab.model.probe import Probed
-from tlslab.model.record import Reason, RunKind, RunRecord, Trial, TrialRun, TrialStatus
+from tlslab.model.record import RunRecord
+from tlslab.model.trial import Reason, RunKind, Trial, TrialRun, TrialStatus
 from tlslab.model.workload import NO_WINDOW, Window, Workload
 from tlslab.targets import Running
 

@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from tlslab.model.finding import Note
-from tlslab.model.record import FailureReason, Outcomes, RunKind, RunRecord, Trial
+from tlslab.model.record import FailureReason, Outcomes, RunRecord
+from tlslab.model.trial import RunKind, Trial
 from tlslab.model.wording import counted, figure
 
 # One connection in a thousand: rarer trouble changes no rate by more than it is known to.

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from tlslab.model.record import Reason
+from tlslab.model.trial import Reason
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ from tlslab.model.experiment import Experiment
 from tlslab.model.plan import Plan
 from tlslab.model.primitives import Primitives
 from tlslab.model.proof import Found
-from tlslab.model.record import Trial
 from tlslab.model.selftest import Selftest
 from tlslab.model.stacks import CellStacks
+from tlslab.model.trial import Trial
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from typing import Literal
 
 from tlslab.model.autoregression import mean_error
 from tlslab.model.capacity import SearchRules
-from tlslab.model.record import TrialRun
+from tlslab.model.trial import TrialRun
 from tlslab.model.wording import counted, figure, percent
 
 # A worker that computes all but a twentieth of its time has a queue: it sets the rate.

@@ -15,8 +15,8 @@ from tlslab.model.capacity import CapacityPlan, Stage, Step
 from tlslab.model.experiment import matches
 from tlslab.model.faults import usable
 from tlslab.model.plan import Cell
-from tlslab.model.record import Trial
 from tlslab.model.search import Inconclusive, Level, Next, SearchState, search_state
+from tlslab.model.trial import Trial
 from tlslab.model.two_stage import repetitions
 from tlslab.model.workload import resumption_in
 from tlslab.planning.warm_up import warmed

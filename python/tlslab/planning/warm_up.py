@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from tlslab.model.capacity import WarmUpRules
-from tlslab.model.record import Trial
+from tlslab.model.trial import Trial
 
 
 def warmed(rules: WarmUpRules, here: Sequence[Trial]) -> bool:

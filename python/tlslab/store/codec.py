@@ -16,7 +16,8 @@ from tlslab.model.errors import StoreError
 from tlslab.model.estimate import Estimate
 from tlslab.model.figure import TableCell
 from tlslab.model.probe import Refusal
-from tlslab.model.record import FailureReason, Reason
+from tlslab.model.record import FailureReason
+from tlslab.model.trial import Reason
 
 T = TypeVar("T")
 

@@ -20,9 +20,9 @@ from typing import Any, TypeVar
 from tlslab.model.errors import StoreError
 from tlslab.model.finding import Summary
 from tlslab.model.plan import Plan
-from tlslab.model.record import Trial
 from tlslab.model.run import Environment
 from tlslab.model.stacks import CellStacks
+from tlslab.model.trial import Trial
 from tlslab.model.wording import counted
 from tlslab.store.codec import from_json, to_json
 from tlslab.store.lock import Lock

@@ -8,8 +8,9 @@ from factories.run import CLIENT_US, PRIMITIVES_US, SERVER_US, made_primitives, 
 from tlslab.analysis import summarise
 from tlslab.analysis.limit import client_limit_us, limit_ratios, server_limit_us
 from tlslab.model.primitives import Primitive, Primitives
-from tlslab.model.record import RunKind, RunRecord, Trial, TrialRun
+from tlslab.model.record import RunRecord
 from tlslab.model.run import RunContents
+from tlslab.model.trial import RunKind, Trial, TrialRun
 
 
 @pytest.fixture(name="contents")

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from factories.run import World, made_run
 from tlslab.analysis.measures import trial_values
-from tlslab.model.record import RunKind, Trial, TrialRun
+from tlslab.model.trial import RunKind, Trial, TrialRun
 
 
 def _with_responses(trial: Trial, *lengths: int) -> Trial:

@@ -12,9 +12,9 @@ from tlslab.analysis import summarise
 from tlslab.analysis.overlay import Side, overlay
 from tlslab.analysis.server_side import reading_bias
 from tlslab.model.finding import Summary
-from tlslab.model.record import TrialRun
 from tlslab.model.run import RunContents
 from tlslab.model.server_side import PackageEnergy, ProcessorTimes, ServerSide, SourceTime
+from tlslab.model.trial import TrialRun
 from tlslab.report import render_html, render_text
 
 COST = "server_cpu_us_per_connection"

@@ -10,7 +10,8 @@ from factories.run import made_run
 from tlslab.analysis.capacity.cells import measure
 from tlslab.analysis.steadiness import labels, notes, unsteady
 from tlslab.experiment import load
-from tlslab.model.record import CpuTime, Interval, RunKind, Trial
+from tlslab.model.record import CpuTime, Interval
+from tlslab.model.trial import RunKind, Trial
 from tlslab.model.workload import KeepAlive, Window
 
 

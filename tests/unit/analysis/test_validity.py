@@ -17,12 +17,10 @@ from tlslab.model.record import (
     FailedConnection,
     FailureReason,
     Outcomes,
-    Reason,
     RunRecord,
-    ServerUsage,
     SlowConnects,
-    Trial,
 )
+from tlslab.model.trial import Reason, ServerUsage, Trial
 
 KEY = "tls=1.3,key=ecdsa-p256,group=P-256"
 

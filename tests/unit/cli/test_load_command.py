@@ -13,7 +13,8 @@ from factories.run import made_run
 from tlslab.cli.load import MODES, _reason, engine_arguments, error_of
 from tlslab.cli.load_run import Lines, Loaded
 from tlslab.cli.load_table import load_table
-from tlslab.model.record import MachineUsage, RunRecord, Verdict
+from tlslab.model.record import RunRecord, Verdict
+from tlslab.model.trial import MachineUsage
 
 
 @pytest.mark.parametrize(

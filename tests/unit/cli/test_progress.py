@@ -13,7 +13,7 @@ from tlslab.cli.progress import Lines, Live, outcome, speed
 from tlslab.experiment import load
 from tlslab.lab import events
 from tlslab.model.plan import Plan
-from tlslab.model.record import Reason, Trial
+from tlslab.model.trial import Reason, Trial
 from tlslab.planning import make_plan, refuse_levels
 
 

@@ -26,8 +26,8 @@ from tlslab.model.deployment import Deployment
 from tlslab.model.errors import CannotRunError, StoreError
 from tlslab.model.experiment import Experiment
 from tlslab.model.plan import Plan, PlannedTrial
-from tlslab.model.record import Trial
 from tlslab.model.run import TargetInfo
+from tlslab.model.trial import Trial
 from tlslab.planning import make_plan
 from tlslab.store import RunFolder
 from tlslab.targets import Running

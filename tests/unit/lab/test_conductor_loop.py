@@ -11,7 +11,7 @@ from factories.run import made_run
 from tlslab.experiment import dumps
 from tlslab.lab.conductor import carry_out, interrupted
 from tlslab.lab.serving import NoBenchError
-from tlslab.model.record import Reason, Trial
+from tlslab.model.trial import Reason, Trial
 from tlslab.store import RunFolder
 
 MADE = made_run(quick=True)

@@ -10,9 +10,9 @@ from tlslab.analysis.pilot import trial_shares
 from tlslab.experiment import load, with_levels
 from tlslab.lab.matrix.ending import SettledOrOver
 from tlslab.model.experiment import Experiment
-from tlslab.model.record import Trial
 from tlslab.model.run import RunContents
 from tlslab.model.stopping import SHORTEST, Stopping
+from tlslab.model.trial import Trial
 
 RULE = Stopping(until=0.02, at_least=4)
 

@@ -6,7 +6,7 @@ from tlslab.experiment import load
 from tlslab.lab.placement import Placement, place
 from tlslab.lab.specs import Aim, preflight_spec, run_spec
 from tlslab.lab.trial import run_kinds, run_order
-from tlslab.model.record import RunKind
+from tlslab.model.trial import RunKind
 from tlslab.model.workload import KeepAlive, Window
 from tlslab.planning import make_cells
 

@@ -12,7 +12,7 @@ from factories.run import World, made_run
 from tlslab import report
 from tlslab.analysis import summarise
 from tlslab.model.finding import Summary
-from tlslab.model.record import Reason, Trial
+from tlslab.model.trial import Reason, Trial
 from tlslab.report import render_html
 from tlslab.report.html import HEAVIEST
 

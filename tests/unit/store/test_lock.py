@@ -13,8 +13,8 @@ from tlslab.experiment import dumps, load
 from tlslab.lab.environment import describe
 from tlslab.lab.placement import Placement
 from tlslab.model.errors import StoreError
-from tlslab.model.record import Reason, Trial
 from tlslab.model.run import TargetInfo
+from tlslab.model.trial import Reason, Trial
 from tlslab.planning import make_plan
 from tlslab.store import RunFolder
 

@@ -7,7 +7,7 @@ from tlslab.analysis.stats.estimate import estimate
 from tlslab.model.benchmark import BenchmarkRun
 from tlslab.model.finding import CellSummary, CellVerdict, Note
 from tlslab.model.plan import Cell
-from tlslab.model.record import Trial
+from tlslab.model.trial import Trial
 
 RATE = "operations_per_s"
 MEAN = "operation_ms_mean"

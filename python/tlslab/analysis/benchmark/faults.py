@@ -15,7 +15,7 @@ from tlslab.model.benchmark import FAULT_KINDS, POLICIES, Slice, Timeline
 from tlslab.model.estimate import Estimate
 from tlslab.model.figure import DataTable, Figure, Mark, Series
 from tlslab.model.finding import Finding
-from tlslab.model.record import Trial
+from tlslab.model.trial import Trial
 from tlslab.model.wording import figure, with_interval
 
 POLICY_WORDS: Mapping[str, str] = {

@@ -24,8 +24,8 @@ from tlslab.model.benchmark import BenchmarkSettings, settings_of
 from tlslab.model.experiment import BENCHMARK
 from tlslab.model.finding import CellSummary, Comparison, Note, Summary
 from tlslab.model.plan import Cell
-from tlslab.model.record import Trial
 from tlslab.model.run import RunContents
+from tlslab.model.trial import Trial
 from tlslab.model.wording import counted
 
 COMPARED = (RATE, CLIENT_CPU)

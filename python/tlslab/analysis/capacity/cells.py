@@ -19,9 +19,10 @@ from tlslab.model.estimate import Estimate
 from tlslab.model.faults import run_faults, usable
 from tlslab.model.finding import CellSummary, CellVerdict, Note
 from tlslab.model.plan import Cell
-from tlslab.model.record import CountedFacts, Facts, Trial
+from tlslab.model.record import CountedFacts, Facts
 from tlslab.model.run import Environment
 from tlslab.model.search import Inconclusive, Level, Next, SearchState, pooled, search_state
+from tlslab.model.trial import Trial
 from tlslab.model.wording import counted
 
 

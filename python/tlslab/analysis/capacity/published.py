@@ -11,7 +11,7 @@ from tlslab.analysis.capacity.points import by_fraction
 from tlslab.analysis.compare import compare
 from tlslab.model.errors import UsageError
 from tlslab.model.figure import DataTable, TableCell
-from tlslab.model.record import Trial
+from tlslab.model.trial import Trial
 from tlslab.model.validation import JUDGEMENT_WORDS
 
 SCHEMA = "tlslab.capacity-study/1"

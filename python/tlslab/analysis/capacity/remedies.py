@@ -11,7 +11,7 @@ from tlslab.analysis.stats.estimate import estimate, mean_interval
 from tlslab.analysis.validity import SATURATED
 from tlslab.model.estimate import Estimate
 from tlslab.model.faults import usable
-from tlslab.model.record import TrialRun
+from tlslab.model.trial import TrialRun
 
 
 @dataclass(frozen=True)

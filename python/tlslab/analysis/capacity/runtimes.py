@@ -17,7 +17,7 @@ from tlslab.analysis.stats.estimate import estimate
 from tlslab.analysis.stats.steady_state import classify
 from tlslab.model.capacity import CapacityPlan, WarmUpRules
 from tlslab.model.figure import DataTable, Figure, Series, TableCell, TextBlock
-from tlslab.model.record import PaceSample, Trial
+from tlslab.model.trial import PaceSample, Trial
 
 SCHEMA = "tlslab.runtime-study/1"
 

@@ -17,8 +17,8 @@ from tlslab.analysis.server_side import server_side_facts
 from tlslab.model.capacity import CapacityPlan, plan_of
 from tlslab.model.experiment import CAPACITY
 from tlslab.model.finding import Summary
-from tlslab.model.record import Trial
 from tlslab.model.run import RunContents
+from tlslab.model.trial import Trial
 from tlslab.model.wording import counted
 
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from tlslab.analysis.frames.rows import trial_fields
 from tlslab.model.benchmark import BenchmarkRun, Iteration
 from tlslab.model.frame import Field, Frame, field, make_frame
-from tlslab.model.record import Trial
 from tlslab.model.run import RunContents
+from tlslab.model.trial import Trial
 
 
 @dataclass(frozen=True)

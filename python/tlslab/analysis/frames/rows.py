@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from tlslab.model.frame import Column, Field, field
-from tlslab.model.record import Trial, TrialRun
 from tlslab.model.run import RunContents
+from tlslab.model.trial import Trial, TrialRun
 
 
 class OfTrial(Protocol):

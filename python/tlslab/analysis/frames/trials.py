@@ -12,8 +12,8 @@ from tlslab.analysis.measures import UNITS, Processors, loading_values, trial_va
 from tlslab.model.estimates import estimate_name
 from tlslab.model.faults import run_faults
 from tlslab.model.frame import Column, Field, Frame, field, make_frame
-from tlslab.model.record import Trial
 from tlslab.model.run import RunContents
+from tlslab.model.trial import Trial
 
 # What a trial of a capacity experiment measures, once each; searches and warm-ups are in `runs`.
 _MEASURED = ("maximum", "load", "remedy")

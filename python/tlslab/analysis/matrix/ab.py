@@ -7,7 +7,8 @@ from urllib.parse import urlsplit
 from tlslab.analysis.stats.latency import Distribution, times
 from tlslab.model.finding import AbBlock, TimesRow
 from tlslab.model.names import find_group, find_suite
-from tlslab.model.record import RunRecord, Trial
+from tlslab.model.record import RunRecord
+from tlslab.model.trial import Trial
 
 # ab's words for the record's histograms.
 ROWS = {

@@ -8,8 +8,8 @@ from tlslab.analysis.compare import Measured, compare
 from tlslab.analysis.ranking import Ranked, leaders, rank, settings, ties_words
 from tlslab.analysis.stats.steady_state import MIN_SLICES
 from tlslab.model.finding import CellSummary, Comparison, Finding
-from tlslab.model.record import Trial
 from tlslab.model.run import RunContents, TargetInfo
+from tlslab.model.trial import Trial
 from tlslab.model.wording import (
     cell_label,
     figure,

@@ -11,8 +11,8 @@ from tlslab.analysis.stats.latency import times
 from tlslab.model.configuration import BASELINE, CANDIDATE
 from tlslab.model.finding import CellVerdict
 from tlslab.model.proof import NEW, RETURNING, Measure
-from tlslab.model.record import Trial
 from tlslab.model.run import RunContents
+from tlslab.model.trial import Trial
 
 HANDSHAKE = "handshake_ms_p99"
 

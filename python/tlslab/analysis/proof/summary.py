@@ -20,8 +20,8 @@ from tlslab.analysis.stats.latency import quantiles, times
 from tlslab.model.experiment import PROOF
 from tlslab.model.finding import CellSummary, Summary
 from tlslab.model.proof import Proof, ProofSettings, needed, settings_of
-from tlslab.model.record import Trial
 from tlslab.model.run import RunContents
+from tlslab.model.trial import Trial
 from tlslab.model.wording import percent
 
 

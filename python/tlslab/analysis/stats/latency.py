@@ -11,7 +11,7 @@ from hdrh.histogram import HdrHistogram
 
 from tlslab.analysis.stats.estimate import CONFIDENCE, mean_interval
 from tlslab.model.estimate import Estimate
-from tlslab.model.record import Trial
+from tlslab.model.trial import Trial
 
 QUANTILES = (50, 90, 95, 99)
 

@@ -9,7 +9,7 @@ from tlslab.lab.benchmark.trial import LASTING, Bench, run_trial
 from tlslab.lab.conductor import Visit
 from tlslab.lab.trial import failed_trial
 from tlslab.model.plan import Plan, PlannedTrial
-from tlslab.model.record import Reason, Trial
+from tlslab.model.trial import Reason, Trial
 
 
 class BenchmarkAgenda:

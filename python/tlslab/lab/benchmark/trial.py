@@ -16,7 +16,7 @@ from tlslab.lab.generators import GeneratorPool
 from tlslab.model.benchmark import ENGINE, BenchmarkRun, BenchmarkSettings, Mode, Timeline
 from tlslab.model.errors import CannotRunError
 from tlslab.model.plan import Cell, PlannedTrial
-from tlslab.model.record import Reason, Trial, TrialStatus
+from tlslab.model.trial import Reason, Trial, TrialStatus
 
 # Reasons that will be the same in the next block: the cell is not tried again.
 KEYS_MISSING = "keys_missing"

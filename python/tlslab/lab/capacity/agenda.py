@@ -18,7 +18,7 @@ from tlslab.lab.trial import Bench
 from tlslab.model.capacity import CapacityPlan, Step, plan_of
 from tlslab.model.deployment import Deployment
 from tlslab.model.plan import Cell, Plan
-from tlslab.model.record import Reason, Trial
+from tlslab.model.trial import Reason, Trial
 from tlslab.planning.capacity import left, next_step
 
 # Beside its window a step starts the engine, connects, drains and writes.

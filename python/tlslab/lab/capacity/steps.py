@@ -18,7 +18,7 @@ from tlslab.model.capacity import Stage, Step
 from tlslab.model.errors import CannotRunError, EngineError
 from tlslab.model.plan import Cell
 from tlslab.model.profile import Profile
-from tlslab.model.record import PaceSample, Reason, RunKind, Trial, TrialRun, TrialStatus
+from tlslab.model.trial import PaceSample, Reason, RunKind, Trial, TrialRun, TrialStatus
 from tlslab.model.validation import RateResult
 from tlslab.model.workload import Workload
 

@@ -17,7 +17,7 @@ from tlslab.lab.trial import SERVER_DIED, Bench, failed_trial
 from tlslab.lab.warm_up import warm_up
 from tlslab.model.deployment import Deployment
 from tlslab.model.plan import Cell, Plan, PlannedTrial
-from tlslab.model.record import Reason, RunKind, Trial
+from tlslab.model.trial import Reason, RunKind, Trial
 
 
 class Ending(Protocol):

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from tlslab.analysis import stopping as rule
 from tlslab.analysis.pilot import trial_shares
 from tlslab.model.plan import Plan, PlannedTrial
-from tlslab.model.record import Trial
 from tlslab.model.run import RunContents
 from tlslab.model.stopping import SHORTEST, Stopping
+from tlslab.model.trial import Trial
 from tlslab.model.wording import counted
 
 

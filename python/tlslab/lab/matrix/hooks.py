@@ -22,7 +22,8 @@ from tlslab.model.names import find_group, find_suite
 from tlslab.model.plan import Cell, PlannedTrial
 from tlslab.model.probe import Probed
 from tlslab.model.profile import Profile
-from tlslab.model.record import Facts, Reason, Trial
+from tlslab.model.record import Facts
+from tlslab.model.trial import Reason, Trial
 from tlslab.targets.external import Hook, HookError
 
 HOOK_FAILED = "hook_failed"

@@ -19,9 +19,9 @@ from tlslab.lab.trial import run_kinds
 from tlslab.lab.why.sampling import sampled, sampling_seconds
 from tlslab.model.experiment import Experiment
 from tlslab.model.plan import Plan
-from tlslab.model.record import Trial
 from tlslab.model.run import RunContents
 from tlslab.model.stopping import SHORTEST
+from tlslab.model.trial import Trial
 from tlslab.model.workload import Workload
 from tlslab.store import RunFolder
 

@@ -26,8 +26,8 @@ from tlslab.model.errors import CannotRunError
 from tlslab.model.experiment import Experiment
 from tlslab.model.plan import Cell, Plan, PlannedTrial
 from tlslab.model.proof import NEW, Found, settings_of
-from tlslab.model.record import RunKind, Trial
 from tlslab.model.run import RunContents
+from tlslab.model.trial import RunKind, Trial
 from tlslab.store import RunFolder
 
 

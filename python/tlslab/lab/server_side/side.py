@@ -22,8 +22,8 @@ from tlslab.lab.server_side.listener import (
 )
 from tlslab.lab.server_side.machine import Window, above_idle, busy_share
 from tlslab.lab.server_side.scrape import ScrapeError
-from tlslab.model.record import ServerUsage
 from tlslab.model.server_side import ServerSide, SourceTime
+from tlslab.model.trial import ServerUsage
 
 THIS_MACHINE = "it is this machine's, whose processor time has the generator's in it"
 

@@ -13,7 +13,7 @@ from tlslab.analysis.benchmark.faults import (
     fault_table,
 )
 from tlslab.model.benchmark import Slice, Timeline
-from tlslab.model.record import Trial
+from tlslab.model.trial import Trial
 
 AT, UNTIL, SECONDS = 4.0, 8.0, 12
 

@@ -9,7 +9,7 @@ from tlslab.analysis.capacity import runtimes
 from tlslab.analysis.capacity.cells import CapacityCell, measure
 from tlslab.analysis.capacity.published import load_study
 from tlslab.model.capacity import OpenLoopRules, WarmUpRules
-from tlslab.model.record import PaceSample
+from tlslab.model.trial import PaceSample
 from tlslab.model.workload import Window
 
 SECOND = Window(warmup_ms=0, measure_ms=1000)

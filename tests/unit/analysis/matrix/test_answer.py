@@ -14,7 +14,7 @@ from tlslab.model.answer import Answer
 from tlslab.model.experiment import Experiment
 from tlslab.model.figure import Figure
 from tlslab.model.finding import Summary
-from tlslab.model.record import Trial
+from tlslab.model.trial import Trial
 
 ONE = {"tls": ("1.3",), "key": ("ecdsa-p256",)}
 EQUAL = dict.fromkeys(SERVER_US, 255.0)

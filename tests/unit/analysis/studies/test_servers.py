@@ -11,8 +11,8 @@ from tlslab.experiment import load, with_levels
 from tlslab.model.deployment import Deployment
 from tlslab.model.estimate import Estimate
 from tlslab.model.finding import Finding, Summary
-from tlslab.model.record import Trial
 from tlslab.model.run import Deployed
+from tlslab.model.trial import Trial
 from tlslab.report import render_html
 from tlslab.report.facts import facts
 

@@ -17,7 +17,8 @@ from tlslab.lab.trial import Bench
 from tlslab.model.errors import EngineError
 from tlslab.model.plan import Cell
 from tlslab.model.probe import OfferFound, ProbeRecord, Refusal
-from tlslab.model.record import Facts, Preflight, Trial
+from tlslab.model.record import Facts, Preflight
+from tlslab.model.trial import Trial
 from tlslab.targets.external import parse_hook
 
 RUN = made_run(experiment=replace(load("groups"), blocks=1))

@@ -1,0 +1,151 @@
+"""What happened in one trial of the lab: runs of the engine, with what both sides used meanwhile.
+
+Times are in microseconds or seconds as the name says.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from tlslab.model.benchmark import BenchmarkRun, Mode, Timeline
+from tlslab.model.record import RunRecord
+from tlslab.model.server_side import PackageEnergy, ServerSide, Source
+from tlslab.model.validation import RateResult
+
+TrialStatus = Literal["done", "unsupported", "failed"]
+RunKind = Literal[
+    "capacity", "client_cost", "keep_alive", "warm_up", "search", "maximum", "load", "remedy"
+]
+
+
+@dataclass(frozen=True)
+class CpuSample:
+    """Processor time used since the start of the measurement, at `at_s` seconds from it."""
+
+    at_s: float
+    user_us: int
+    system_us: int
+
+
+@dataclass(frozen=True)
+class ServerUsage:
+    """What the server used during the measurement, in most cases its process tree.
+
+    `memory_bytes` is its proportional set size (or, where the kernel hides that, its resident size)
+    at the end, None where only the machine is known; `handshakes` is the server's own count of full
+    handshakes, where it keeps one. `source` says where the processor time is from; `error_us` and
+    `bias_us` are those of `SourceTime`.
+    """
+
+    user_us: int
+    system_us: int
+    seconds: float
+    memory_bytes: int | None
+    processes: int
+    samples: tuple[CpuSample, ...] = ()
+    handshakes: int | None = None
+    source: Source = "started"
+    error_us: int = 0
+    bias_us: int = 0
+
+
+@dataclass(frozen=True)
+class ProcessorUsage:
+    """What one processor of the machine did, as fractions of the measurement."""
+
+    busy: float
+    user: float
+    system: float
+    softirq: float
+    steal: float
+    irq: float = 0.0
+
+
+@dataclass(frozen=True)
+class MachineSample:
+    """The whole machine's processor time since the start of the measurement."""
+
+    at_s: float
+    user_us: int
+    system_us: int
+    idle_us: int
+
+
+@dataclass(frozen=True)
+class MachineUsage:
+    """What the whole machine did during the measurement, in microseconds over all processors.
+
+    `energy` is that of its processor packages; `no_energy` says why there is none.
+    """
+
+    seconds: float
+    user_us: int
+    system_us: int
+    idle_us: int
+    softirq_us: int
+    steal_us: int
+    per_processor: tuple[ProcessorUsage, ...] = ()
+    samples: tuple[MachineSample, ...] = ()
+    energy: tuple[PackageEnergy, ...] = ()
+    no_energy: str = ""
+
+
+@dataclass(frozen=True)
+class PaceSample:
+    """A second of a run, at `at_s` from its first: rates, connections in flight, failures so far.
+
+    Warm-up and drain are in it. Times are service times of that second, None without any.
+    """
+
+    at_s: float
+    connections_per_s: float
+    in_flight: int
+    failed: int
+    service_p50_ms: float | None = None
+    service_p99_ms: float | None = None
+
+
+@dataclass(frozen=True)
+class TrialRun:
+    """One engine run of a trial; `server` is None where its processor time is not known.
+
+    `pace` is how it went over time, where that was kept. `side` has all sources of the server's
+    processor time, of a server that the lab did not start.
+    """
+
+    record: RunRecord
+    machine: MachineUsage
+    server: ServerUsage | None = None
+    pace: tuple[PaceSample, ...] = ()
+    side: ServerSide | None = None
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why a trial has no runs; `class_` is a failure class of the engine or of the lab."""
+
+    class_: str
+    message: str
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One trial: a cell's two runs, or the reason why they are not there.
+
+    `trial`, `block`, `position` and `cell` are those of the plan; `started` is ISO 8601 in UTC.
+    `validation` is what a packet capture beside the run said of its times, where one was made.
+    Trials of the kind `benchmark` have `benchmarks` or a `timeline` in place of runs.
+    """
+
+    trial: int
+    block: int
+    position: int
+    cell: str
+    factors: Mapping[str, str]
+    started: str
+    status: TrialStatus
+    reason: Reason | None = None
+    runs: Mapping[RunKind, TrialRun] = field(default_factory=dict)
+    validation: RateResult | None = None
+    benchmarks: Mapping[Mode, BenchmarkRun] = field(default_factory=dict)
+    timeline: Timeline | None = None
