@@ -482,6 +482,17 @@ pub struct Bytes {
     pub body: u64,
 }
 
+impl std::ops::AddAssign<&Bytes> for Bytes {
+    fn add_assign(&mut self, other: &Self) {
+        self.handshake_sent += other.handshake_sent;
+        self.handshake_received += other.handshake_received;
+        self.sent += other.sent;
+        self.received += other.received;
+        self.head += other.head;
+        self.body += other.body;
+    }
+}
+
 /// A histogram in short, in milliseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Summary {
@@ -520,6 +531,22 @@ pub struct Interval {
     pub failed: u64,
     /// The workers' processor time in it.
     pub cpu: CpuTime,
+}
+
+/// Adds the slices of another worker or generator to these, by their number: they begin at the same
+/// instants, but for the last one.
+pub fn add_slices(mine: &mut Vec<Interval>, theirs: &[Interval]) {
+    for (index, other) in theirs.iter().enumerate() {
+        match mine.get_mut(index) {
+            Some(slice) => {
+                slice.completed += other.completed;
+                slice.failed += other.failed;
+                slice.cpu += other.cpu;
+                slice.seconds = slice.seconds.max(other.seconds);
+            }
+            None => mine.push(*other),
+        }
+    }
 }
 
 /// A statement about a run that its reader must know.

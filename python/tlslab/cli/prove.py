@@ -1,12 +1,9 @@
 """`tlslab prove`: is a configuration better than the present one?"""
 
-import json
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
@@ -14,7 +11,8 @@ from tlslab import report
 from tlslab.advice.policy import policies_named
 from tlslab.cli import dry
 from tlslab.cli.allow import read_allow_file
-from tlslab.cli.console import conclude, err, say, show
+from tlslab.cli.carrying_out import carry_out
+from tlslab.cli.console import conclude, err, say
 from tlslab.cli.ending import EXIT_INTERRUPTED
 from tlslab.cli.options import (
     Allow,
@@ -27,8 +25,27 @@ from tlslab.cli.options import (
     as_share,
     as_url,
 )
-from tlslab.cli.parts import provide
-from tlslab.cli.progress import watch
+from tlslab.cli.proof_options import (
+    Apply,
+    Baseline,
+    Blocks,
+    Candidate,
+    Client,
+    KeepCertificate,
+    Keys,
+    LiveUrl,
+    Margin,
+    MayLose,
+    Policies,
+    Quick,
+    Ready,
+    Returning,
+    Revert,
+    Server,
+    ServerName,
+    ServerOption,
+    Settle,
+)
 from tlslab.cli.run import Budget, Dry, Out, Seed, ServerMetrics, Yes
 from tlslab.experiment import file_kind
 from tlslab.experiment.proof import proof_experiment
@@ -43,13 +60,12 @@ from tlslab.lab.proof.reading import (
     with_default_certificate,
 )
 from tlslab.lab.proof.switch import command_of
-from tlslab.lab.run import Request, Result, execute
+from tlslab.lab.run import Request, Result
 from tlslab.model.configuration import BASELINE, Configuration
 from tlslab.model.errors import UsageError
 from tlslab.model.experiment import Experiment
 from tlslab.model.proof import ProofSettings, ProofVerdict
 from tlslab.model.proof_words import VERDICTS
-from tlslab.store import to_json
 from tlslab.targets.external import READY_S, SETTLE_S
 
 EXIT_CODES: dict[ProofVerdict, int] = {
@@ -60,110 +76,30 @@ EXIT_CODES: dict[ProofVerdict, int] = {
 }
 
 
-class Server(StrEnum):
-    """Whose configuration files are read."""
-
-    nginx = "nginx"
-
-
 def command(
-    server: Annotated[
-        Server | None, typer.Option("--for", help="Whose configuration files they are.")
-    ] = None,
-    baseline: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="The present configuration: a file with ssl_* directives, a server block, or what "
-            "nginx -T shows. Only its TLS is taken.",
-        ),
-    ] = None,
-    candidate: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE|DIR",
-            help="The configuration to prove: a file of the same form, or a run folder for what "
-            "`tlslab recommend` chooses. By default what the policies recommend.",
-        ),
-    ] = None,
-    server_name: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Which server of the files, where they have several."),
-    ] = None,
-    key: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="KEY",
-            help="The key of the baseline's certificate, where its file cannot be read: rsa-2048; "
-            "repeatable.",
-        ),
-    ] = None,
-    keep_certificate: Annotated[
-        bool,
-        typer.Option(
-            "--keep-certificate",
-            help="The default candidate keeps the certificates; otherwise it has one with an ECDSA "
-            "P-256 key beside an RSA one.",
-        ),
-    ] = False,
-    policy: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME", help="Only these policies choose the candidate; repeatable."),
-    ] = None,
-    url: Annotated[
-        str | None,
-        typer.Option(metavar="URL", help="A live server instead of files, with both commands."),
-    ] = None,
-    apply_: Annotated[
-        str | None,
-        typer.Option("--apply", metavar="COMMAND", help="Gives the live server the candidate."),
-    ] = None,
-    revert: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COMMAND",
-            help="Gives it its present configuration back. Run in any case, also after kill -9; "
-            "may be run twice.",
-        ),
-    ] = None,
-    settle: Annotated[
-        float,
-        typer.Option(
-            min=0, metavar="SECONDS", help="How long the server is left alone after a command."
-        ),
-    ] = SETTLE_S,
-    ready: Annotated[
-        float,
-        typer.Option(min=0, metavar="SECONDS", help="What the server may take after that."),
-    ] = READY_S,
+    server: ServerOption = None,
+    baseline: Baseline = None,
+    candidate: Candidate = None,
+    server_name: ServerName = None,
+    key: Keys = None,
+    keep_certificate: KeepCertificate = False,
+    policy: Policies = None,
+    url: LiveUrl = None,
+    apply_: Apply = None,
+    revert: Revert = None,
+    settle: Settle = SETTLE_S,
+    ready: Ready = READY_S,
     allow: Allow = None,
     ca: Authorities = None,
     insecure: Insecure = False,
     server_metrics: ServerMetrics = None,
     expect_status: Status = None,
-    client: Annotated[
-        str, typer.Option(metavar="NAME", help="The known client whose connections are measured.")
-    ] = CLIENT,
-    returning: Annotated[
-        str,
-        typer.Option(
-            metavar="PERCENT", help="How many connections are those of clients that return."
-        ),
-    ] = "50%",
-    margin: Annotated[
-        str, typer.Option(metavar="PERCENT", help="The largest difference that counts as none.")
-    ] = "5%",
-    may_lose: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME", help="A known client that may stay away; repeatable."),
-    ] = None,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="Short measurements: large differences in a minute.")
-    ] = False,
-    blocks: Annotated[
-        int | None,
-        typer.Option(metavar="N", min=1, max=1000, help="Exactly N passes over both."),
-    ] = None,
+    client: Client = CLIENT,
+    returning: Returning = "50%",
+    margin: Margin = "5%",
+    may_lose: MayLose = None,
+    quick: Quick = False,
+    blocks: Blocks = None,
     budget: Budget = None,
     dry_run: Dry = False,
     out_dir: Out = None,
@@ -207,13 +143,7 @@ def command(
         _announce(each)
     if dry_run:
         raise typer.Exit(dry.show(request, as_json))
-    provide(request, yes)
-    with watch() as observer:
-        result = execute(request, observer)
-    if as_json:
-        typer.echo(json.dumps(to_json(result.summary), allow_nan=False))
-    else:
-        show(report.render_text(result.summary))
+    result = carry_out(request, yes, as_json)
     raise typer.Exit(_conclude(result, as_json))
 
 

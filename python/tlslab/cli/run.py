@@ -1,6 +1,5 @@
 """`tlslab run`: an experiment from plan to report."""
 
-import json
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +10,8 @@ import typer
 from tlslab import report
 from tlslab.cli import dry
 from tlslab.cli.allow import read_allow_file
-from tlslab.cli.console import conclude, err, say, show
+from tlslab.cli.carrying_out import carry_out
+from tlslab.cli.console import conclude, err, say
 from tlslab.cli.ending import EXIT_INTERRUPTED, exit_code, reason
 from tlslab.cli.options import (
     EXPERIMENTS,
@@ -26,8 +26,6 @@ from tlslab.cli.options import (
     complete_experiment,
     complete_target,
 )
-from tlslab.cli.parts import provide
-from tlslab.cli.progress import watch
 from tlslab.cli.resumed import folder_experiment, refuse_commands, taken_over
 from tlslab.cli.wanted import (
     Changes,
@@ -37,10 +35,10 @@ from tlslab.cli.wanted import (
 )
 from tlslab.experiment import file_kind, load
 from tlslab.lab.budget import MOST, within
-from tlslab.lab.run import Request, Result, execute
+from tlslab.lab.run import Request, Result
 from tlslab.model.errors import UsageError
 from tlslab.model.experiment import Experiment
-from tlslab.store import RunFolder, to_json
+from tlslab.store import RunFolder
 from tlslab.targets.external import READY_S, SETTLE_S, TIMEOUT_S, parse_hook
 
 Name = Annotated[
@@ -210,13 +208,7 @@ def command(
         request = within(request, as_seconds(budget, "--budget"), blocks or MOST)
     if dry_run:
         raise typer.Exit(dry.show(request, as_json))
-    provide(request, yes)
-    with watch() as observer:
-        result = execute(request, observer)
-    if as_json:
-        typer.echo(json.dumps(to_json(result.summary), allow_nan=False))
-    else:
-        show(report.render_text(result.summary))
+    result = carry_out(request, yes, as_json)
     raise typer.Exit(_conclude(result, as_json))
 
 

@@ -11,9 +11,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tlslab_contract::accounting::Outcomes;
 use tlslab_contract::record::{
-    Bytes, CLIENTS, CountedFacts, CountedName, CpuTime, Environment, FlightTimes, HostPart,
-    Interval, Kinds, OpenLoop, RunRecord, SlowConnects, StepResult, Verdict, VerdictCode,
-    WorkerUsage,
+    Bytes, CLIENTS, CountedFacts, CountedName, CpuTime, Environment, FlightTimes, HostPart, Kinds,
+    OpenLoop, RunRecord, SlowConnects, StepResult, Verdict, VerdictCode, WorkerUsage, add_slices,
 };
 use tlslab_wire::reason::{CountedReason, EXAMPLES_LIMIT, OTHER, REASONS_LIMIT};
 
@@ -67,11 +66,13 @@ pub fn merge(parts: &[Named]) -> Result<RunRecord, MergeError> {
     let seconds = mean_seconds(&workers, parts);
     let flight = joined_flight(parts);
     let histograms = joined_histograms(parts, |record| &record.histograms)?;
-    let mut cpu = CpuTime::default();
-    let mut kinds = Kinds::default();
+    let (mut cpu, mut kinds) = (CpuTime::default(), Kinds::default());
+    let (mut bytes, mut intervals) = (Bytes::default(), Vec::new());
     for record in records() {
         cpu += record.cpu;
         kinds += record.kinds;
+        bytes += &record.bytes;
+        add_slices(&mut intervals, &record.intervals);
     }
     Ok(RunRecord {
         schema: first.record.schema.clone(),
@@ -91,11 +92,11 @@ pub fn merge(parts: &[Named]) -> Result<RunRecord, MergeError> {
         seconds,
         cpu,
         workers,
-        bytes: joined_bytes(records()),
+        bytes,
         summaries: summaries(&histograms),
         histograms: times::encoded_all(&histograms),
         clients: joined_clients(parts)?,
-        intervals: joined_intervals(records()),
+        intervals,
         open_loop: joined_open_loop(records()),
         steps: joined_steps(records()),
         concurrency: match flight {
@@ -264,19 +265,6 @@ fn joined_names<'r>(mut records: impl Iterator<Item = &'r RunRecord>) -> Vec<Cou
     names
 }
 
-fn joined_bytes<'r>(records: impl Iterator<Item = &'r RunRecord>) -> Bytes {
-    let mut bytes = Bytes::default();
-    for theirs in records.map(|record| &record.bytes) {
-        bytes.handshake_sent += theirs.handshake_sent;
-        bytes.handshake_received += theirs.handshake_received;
-        bytes.sent += theirs.sent;
-        bytes.received += theirs.received;
-        bytes.head += theirs.head;
-        bytes.body += theirs.body;
-    }
-    bytes
-}
-
 /// All of them, unless a record does not have it.
 fn joined_flight(parts: &[Named]) -> Option<FlightTimes> {
     let mut flight = FlightTimes::default();
@@ -288,25 +276,6 @@ fn joined_flight(parts: &[Named]) -> Option<FlightTimes> {
         flight.unfinished_s += theirs.unfinished_s;
     }
     Some(flight)
-}
-
-/// Slices of the same number together, as those of several workers.
-fn joined_intervals<'r>(records: impl Iterator<Item = &'r RunRecord>) -> Vec<Interval> {
-    let mut intervals: Vec<Interval> = Vec::new();
-    for record in records {
-        for (index, theirs) in record.intervals.iter().enumerate() {
-            match intervals.get_mut(index) {
-                Some(mine) => {
-                    mine.completed += theirs.completed;
-                    mine.failed += theirs.failed;
-                    mine.cpu += theirs.cpu;
-                    mine.seconds = mine.seconds.max(theirs.seconds);
-                }
-                None => intervals.push(*theirs),
-            }
-        }
-    }
-    intervals
 }
 
 fn joined_open_loop<'r>(records: impl Iterator<Item = &'r RunRecord>) -> Option<OpenLoop> {

@@ -1,7 +1,7 @@
 //! Merged records: the same as one generator's with all the samples.
 
 use proptest::prelude::*;
-use tlslab_contract::record::{Preflight, RECORD_SCHEMA, StartTime};
+use tlslab_contract::record::{Interval, Preflight, RECORD_SCHEMA, StartTime};
 use tlslab_contract::spec::{Resume, RunSpec};
 use tlslab_tls::{EarlyData, Facts, HandshakeKind, KeyExchangeGroup, Negotiated};
 use tlslab_wire::names::{CipherSuite, TlsVersion};

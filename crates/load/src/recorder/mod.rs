@@ -14,7 +14,7 @@ use self::part::Part;
 use self::reasons::Reasons;
 pub use self::second::{Percentiles, Second};
 use crate::trace::Trace;
-use tlslab_contract::record::{Bytes, CpuTime, FlightTimes, Interval, Kinds};
+use tlslab_contract::record::{Bytes, CpuTime, FlightTimes, Interval, Kinds, add_slices};
 use tlslab_contract::spec::RunSpec;
 use tlslab_system::clock::{MILLISECOND, Nanos, SECOND};
 use tlslab_tls::{EarlyData, HandshakeKind, Negotiated};
@@ -342,8 +342,8 @@ impl Recorder {
         self.authenticated += other.authenticated;
         self.minimal_client += other.minimal_client;
         self.kinds += other.kinds;
-        self.merge_bytes(&other.bytes);
-        self.merge_slices(&other.slices);
+        self.bytes += &other.bytes;
+        add_slices(&mut self.slices, &other.slices);
     }
 
     /// The notes in the form of a record.
@@ -366,30 +366,6 @@ impl Recorder {
             slices: self.slices,
         };
         Conclusion::of(notes, spec)
-    }
-
-    fn merge_bytes(&mut self, other: &Bytes) {
-        self.bytes.handshake_sent += other.handshake_sent;
-        self.bytes.handshake_received += other.handshake_received;
-        self.bytes.sent += other.sent;
-        self.bytes.received += other.received;
-        self.bytes.head += other.head;
-        self.bytes.body += other.body;
-    }
-
-    /// Slices of different workers begin at the same instants, but for the last one.
-    fn merge_slices(&mut self, others: &[Interval]) {
-        for (index, theirs) in others.iter().enumerate() {
-            match self.slices.get_mut(index) {
-                Some(mine) => {
-                    mine.completed += theirs.completed;
-                    mine.failed += theirs.failed;
-                    mine.cpu += theirs.cpu;
-                    mine.seconds = mine.seconds.max(theirs.seconds);
-                }
-                None => self.slices.push(*theirs),
-            }
-        }
     }
 }
 

@@ -6,11 +6,15 @@ from dataclasses import dataclass, field
 
 from tlslab.analysis import stopping as rule
 from tlslab.analysis.pilot import trial_shares
+from tlslab.model.experiment import Experiment
 from tlslab.model.plan import Plan, PlannedTrial
-from tlslab.model.run import RunContents
+from tlslab.model.run import Environment, RunContents
 from tlslab.model.stopping import SHORTEST, Stopping
 from tlslab.model.trial import Trial
 from tlslab.model.wording import counted
+
+# Which cells are still open after a block, by the rule of a kind of experiment.
+StillOpen = Callable[[RunContents, Stopping, int], frozenset[str]]
 
 
 @dataclass
@@ -26,7 +30,7 @@ class SettledOrOver:
     plan: Plan
     contents: Callable[[Sequence[Trial]], RunContents]
     now: Callable[[], float] = time.monotonic
-    still_open: Callable[[RunContents, Stopping, int], frozenset[str]] = rule.still_open
+    still_open: StillOpen = rule.still_open
     _begun: float | None = field(default=None, init=False)
     _here: int = field(default=0, init=False)
     _over: bool = field(default=False, init=False)
@@ -64,3 +68,19 @@ class SettledOrOver:
             return False
         passed = self.now() - self._begun
         return passed + cells * passed / done > budget
+
+
+def ending_of(
+    experiment: Experiment,
+    plan: Plan,
+    environment: Environment,
+    still_open: StillOpen = rule.still_open,
+) -> SettledOrOver | None:
+    """When the run ends before all its blocks are done; None where it makes all of them."""
+    if experiment.stopping is None:
+        return None
+
+    def contents(trials: Sequence[Trial]) -> RunContents:
+        return RunContents(experiment, plan, environment, tuple(trials))
+
+    return SettledOrOver(experiment.stopping, plan, contents, still_open=still_open)

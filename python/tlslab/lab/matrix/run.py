@@ -1,14 +1,12 @@
 """A whole run whose plan is cells in randomised blocks."""
 
-from collections.abc import Sequence
-
 from tlslab.analysis.pilot import OVERHEAD_S
 from tlslab.lab import events
 from tlslab.lab.conductor import interrupted
 from tlslab.lab.deployments import Servers, prepare
 from tlslab.lab.generators import local_pool
-from tlslab.lab.matrix.agenda import BlocksAgenda, Ending, RunTrial, sharing
-from tlslab.lab.matrix.ending import SettledOrOver
+from tlslab.lab.matrix.agenda import BlocksAgenda, RunTrial, sharing
+from tlslab.lab.matrix.ending import ending_of
 from tlslab.lab.matrix.hooks import hooked
 from tlslab.lab.private import private_folder
 from tlslab.lab.request import Request, Result
@@ -19,11 +17,8 @@ from tlslab.lab.trial import run_kinds
 from tlslab.lab.why.sampling import sampled, sampling_seconds
 from tlslab.model.experiment import Experiment
 from tlslab.model.plan import Plan
-from tlslab.model.run import RunContents
 from tlslab.model.stopping import SHORTEST
-from tlslab.model.trial import Trial
 from tlslab.model.workload import Workload
-from tlslab.store import RunFolder
 
 # Beside its windows each run of a trial starts the engine, connects, drains and writes.
 RUN_OVERHEAD_S = 0.2
@@ -58,25 +53,13 @@ def run_cells(
         )
         if request.hook is not None:
             run = hooked(request.hook, request.ready_s, servers.experiment, run)
-        ending = ending_of(servers.experiment, plan, folder)
+        ending = ending_of(servers.experiment, plan, folder.environment())
         benches = Benches(engine, servers)
         agenda = BlocksAgenda(plan, benches, observer, run, ending)
         early = interrupted(agenda, folder)
         if request.why and not early:
             early = sampled(plan, benches, folder, private, observer)
     return Result(folder.path, summarise(folder), early)
-
-
-def ending_of(experiment: Experiment, plan: Plan, folder: RunFolder) -> Ending | None:
-    """When the run ends before all its blocks are done; None where it does not."""
-    if experiment.stopping is None:
-        return None
-    environment = folder.environment()
-
-    def contents(trials: Sequence[Trial]) -> RunContents:
-        return RunContents(experiment, plan, environment, tuple(trials))
-
-    return SettledOrOver(experiment.stopping, plan, contents)
 
 
 def least_seconds(experiment: Experiment, plan: Plan) -> float | None:

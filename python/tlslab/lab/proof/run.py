@@ -10,7 +10,7 @@ from tlslab.lab.deployments import Servers, prepare
 from tlslab.lab.events import Pace
 from tlslab.lab.generators import GeneratorPool, local_pool
 from tlslab.lab.matrix.agenda import BlocksAgenda
-from tlslab.lab.matrix.ending import SettledOrOver
+from tlslab.lab.matrix.ending import ending_of
 from tlslab.lab.matrix.run import least_seconds, most_connections, trial_seconds
 from tlslab.lab.private import private_folder
 from tlslab.lab.proof.discover import client_named, discover, with_profiles
@@ -23,12 +23,9 @@ from tlslab.lab.serving import Benches
 from tlslab.lab.trial import Bench, run_trial
 from tlslab.model.configuration import BASELINE, CANDIDATE
 from tlslab.model.errors import CannotRunError
-from tlslab.model.experiment import Experiment
 from tlslab.model.plan import Cell, Plan, PlannedTrial
 from tlslab.model.proof import NEW, Found, settings_of
-from tlslab.model.run import RunContents
 from tlslab.model.trial import RunKind, Trial
-from tlslab.store import RunFolder
 
 
 def run_proof(request: Request, observer: events.Observer) -> Result:
@@ -78,7 +75,7 @@ def _carry_out(
             at_least=least_seconds(experiment, plan),
         )
     )
-    ending = ending_of(experiment, plan, folder)
+    ending = ending_of(experiment, plan, folder.environment(), still_open)
     agenda = BlocksAgenda(plan, Benches(engine, servers), observer, run_cell, ending)
     early = interrupted(agenda, folder)
     return Result(folder.path, summarise(folder), early)
@@ -101,18 +98,6 @@ def amended(plan: Plan, found: Sequence[Found]) -> Plan:
     kept = [trial for trial in plan.trials if trial.cell in keys]
     trials = tuple(replace(trial, trial=number) for number, trial in enumerate(kept))
     return replace(plan, cells=cells, trials=trials)
-
-
-def ending_of(experiment: Experiment, plan: Plan, folder: RunFolder) -> SettledOrOver | None:
-    """When the run ends before all its blocks are done; None where it makes all of them."""
-    if experiment.stopping is None:
-        return None
-    environment = folder.environment()
-
-    def contents(trials: Sequence[Trial]) -> RunContents:
-        return RunContents(experiment, plan, environment, tuple(trials))
-
-    return SettledOrOver(experiment.stopping, plan, contents, still_open=still_open)
 
 
 def _found(
