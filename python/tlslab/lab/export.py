@@ -77,7 +77,9 @@ def export(folder: Path, format_: Format, out: Path) -> list[Path]:
     """
     contents = read_contents(RunFolder.open(folder))
     if not contents.trials:
-        raise UsageError(f"{folder} holds no finished trial", "nothing is there to export")
+        raise UsageError(
+            f"{folder} holds no finished trial", f"tlslab run --resume {folder} goes on with it"
+        )
     try:
         out.mkdir(parents=True, exist_ok=True)
         if any(out.iterdir()):

@@ -334,7 +334,10 @@ fn joined_verdicts(parts: &[Named]) -> Vec<Verdict> {
     let apart = not_simultaneous(parts.iter().map(|part| &part.record));
     let is_valid = found.iter().all(|(code, ..)| *code == VerdictCode::Valid);
     if is_valid && apart.is_none() {
-        let message = format!("valid: the runs of all {all} generators are, and at the same time");
+        let message = match all {
+            1 => "valid: the run of the one generator is".to_owned(),
+            _ => format!("valid: the runs of all {all} generators are, and at the same time"),
+        };
         return vec![Verdict { code: VerdictCode::Valid, message }];
     }
     let objections = found.into_iter().filter(|(code, ..)| *code != VerdictCode::Valid);

@@ -230,6 +230,8 @@ fn what_is_no_record_of_one_generator_is_refused() {
 fn one_generator_s_objection_is_the_whole_s() {
     let mut parts = named(vec![record(&[]), record(&[]), record(&[])]);
     assert_eq!(merge(&parts).unwrap().verdicts[0].code, VerdictCode::Valid);
+    let alone = merge(&parts[..1]).unwrap();
+    assert_eq!(alone.verdicts[0].message, "valid: the run of the one generator is");
     let message = "the generator was 99 % busy".to_owned();
     parts[1].record.verdicts = vec![Verdict { code: VerdictCode::ClientSaturated, message }];
     parts[2].record.notes.push("a note of its own".to_owned());
