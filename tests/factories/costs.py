@@ -1,6 +1,7 @@
 """Calibrations made up for tests, of parts with chosen costs."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from factories.run import World, made_run
 from tlslab.experiment import load
@@ -30,7 +31,11 @@ def true_cost(factors: Mapping[str, str]) -> float:
 
 
 def made_calibration(
-    noise: float = 0.02, seed: int = 1, quick: bool = False, off: float = 1.0
+    noise: float = 0.02,
+    seed: int = 1,
+    quick: bool = False,
+    off: float = 1.0,
+    blocks: int | None = None,
 ) -> RunContents:
     """A run of `calibrate`; what resumes besides requests costs `off` times what it adds up to."""
 
@@ -39,4 +44,5 @@ def made_calibration(
         return true_cost(factors) * (off if mixed else 1.0)
 
     world = World(noise=noise, seed=seed, cost_us=cost_us)
-    return made_run(world, experiment=load("calibrate", quick=quick))
+    experiment = load("calibrate", quick=quick)
+    return made_run(world, experiment=replace(experiment, blocks=blocks or experiment.blocks))

@@ -7,7 +7,8 @@ import pytest
 
 from live.harness import Tlslab, assert_finished, trials
 
-BRIEF = ("--quick", "--blocks", "2", "--seconds", "0.3")
+BLOCKS = 5
+BRIEF = ("--quick", "--blocks", str(BLOCKS), "--seconds", "0.3")
 
 
 @pytest.mark.parametrize("target", ["reference", "nginx"])
@@ -28,8 +29,14 @@ def test_a_load_is_planned_with_measured_costs(tlslab: Tlslab, target: str, tmp_
         assert abs(record["requests"] - requests) <= 16 * record["spec"]["connections"]
     mix = ("--resumed", "60%", "--requests-per-connection", "8", "--size", "4k")
     planned = tlslab.run("plan", "--new", "5000/s", *mix, "--objective", "p99<50ms", "--json")
+    if "too noisy" in planned.err:
+        # Beside other programs a short calibration may carry no answer; it has to say so.
+        assert planned.code == 4
+        assert f"{BLOCKS} blocks" in planned.err
+        assert not planned.out
+        return
     assert planned.code == 0, planned.err
     found = json.loads(planned.out)
     assert found["processors_low"] <= found["processors"] <= found["processors_high"]
-    assert found["checks"] == 1
+    assert (found["checks"], found["blocks"]) == (1, BLOCKS)
     assert {share["part"] for share in found["shares"]} >= {"full handshake", "resumed handshake"}

@@ -35,11 +35,11 @@ requests_per_connection = 1
 
 [workload.capacity]
 warmup_ms = 50
-measure_ms = 400
+measure_ms = 600
 
 [workload.client_cost]
 warmup_ms = 50
-measure_ms = 100
+measure_ms = 400
 
 [[pin]]
 when = {{ key = "ecdsa-*" }}

@@ -22,13 +22,14 @@ EXIT_INTERRUPTED = 130
 # The parser's errors, by the only one of its exceptions that typer exports.
 _ParserError: Any = typer.BadParameter.__mro__[2]
 
-_WHY = {2: "wrong usage", 3: "it could not be done"}
+_WHY = {2: "wrong usage", 3: "it could not be done", 4: "cannot tell"}
 
 
 def main() -> None:
     """Runs a command and ends the process with its exit code.
 
-    0 done and valid, 1 done but a verdict failed, 2 wrong usage, 3 could not run, 130 interrupted.
+    0 done and valid, 1 done but a verdict failed, 2 wrong usage, 3 could not run, 4 cannot tell,
+    130 interrupted.
     """
     signal.signal(signal.SIGTERM, _interrupt)
     any_encoding()

@@ -3,6 +3,7 @@
 TlslabError
 +-- UsageError (2)          what was asked for makes no sense
 |   +-- ExperimentError     a place in an experiment file
++-- CannotTellError (4)     what was measured does not carry an answer
 +-- CannotRunError (3)           what was asked for cannot be done here
     +-- EngineError         the engine said why, with a failure class
     +-- StoreError          a run folder cannot be read or written
@@ -41,6 +42,12 @@ class ExperimentError(UsageError):
         place = source if line is None else f"{source}:{line}"
         super().__init__(f"{place}: {message}", remedy)
         self.line = line
+
+
+class CannotTellError(TlslabError):
+    """What was measured does not carry the answer that was asked for."""
+
+    exit_code = 4
 
 
 class CannotRunError(TlslabError):

@@ -25,9 +25,9 @@ class Sizing:
 
     `cost` is what a connection costs; its interval is that over blocks, widened either way by
     `error`, the largest error on the `checks` mixes that were held out of the fit (None without
-    any). With a rate `processors` are those that it takes, with `processors` given `rate` is the
-    most they carry; each with the ends that belong to the ends of the cost. `busy` is how busy
-    they are then, `limit` what decided.
+    any). `blocks` is how many blocks the fit has. With a rate `processors` are those that it takes,
+    with `processors` given `rate` is the most they carry; each with the ends that belong to the
+    ends of the cost. `busy` is how busy they are then, `limit` what decided.
     """
 
     mix: Mapping[str, str]
@@ -35,6 +35,7 @@ class Sizing:
     shares: tuple[Share, ...]
     error: float | None
     checks: int
+    blocks: int
     processors: int
     processors_low: int
     processors_high: int

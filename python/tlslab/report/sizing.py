@@ -6,6 +6,7 @@ from rich.text import Text
 
 from tlslab.model.run import Environment
 from tlslab.model.sizing import Sizing
+from tlslab.model.stopping import LEAST_BLOCKS
 from tlslab.model.wording import cell_label, counted, figure, percent, with_interval
 from tlslab.report.plain import plain
 
@@ -14,6 +15,7 @@ def render_sizing(sizing: Sizing, environment: Environment) -> RenderableType:
     """The answer, what a connection costs, and what the answer takes for granted."""
     return Group(
         Text(plain(_answer(sizing)), style="bold"),
+        *(Text(plain(line), style="yellow") for line in _caution(sizing)),
         Text(),
         Text(plain(_cost(sizing, environment))),
         _shares(sizing),
@@ -37,6 +39,16 @@ def _answer(sizing: Sizing) -> str:
         f"{counted(sizing.processors, 'processor')} {verb} {figure(sizing.rate)}{interval} "
         f"new connections/s: {mix}."
     )
+
+
+def _caution(sizing: Sizing) -> list[str]:
+    """What keeps the answer from being one."""
+    if sizing.blocks >= LEAST_BLOCKS:
+        return []
+    return [
+        f"Only an indication: {counted(sizing.blocks, 'block')} of calibration, fewer than "
+        f"{LEAST_BLOCKS}, carry no answer; make it again with --blocks {LEAST_BLOCKS} or more."
+    ]
 
 
 def _cost(sizing: Sizing, environment: Environment) -> str:

@@ -31,6 +31,13 @@ def test_a_load_is_answered_with_processors(
     assert "full handshake" in said
 
 
+def test_few_blocks_are_an_indication(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    made = made_calibration(noise=0.01, blocks=3)
+    brief = written(tmp_path / "brief", made)
+    assert run(["plan", str(brief), "--processors", "4", *MIX]) == 0
+    assert "3 blocks of calibration, fewer than 5, carry no answer" in capsys.readouterr().out
+
+
 def test_processors_are_answered_with_a_load(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -93,3 +100,15 @@ def test_rates_and_sizes_are_read_as_people_write_them() -> None:
     assert [as_bytes(text) for text in ("4096", "4k", "4KiB", "4.096kB")] == [4096] * 4
     with pytest.raises(UsageError):
         as_bytes("-1")
+
+
+def test_a_calibration_that_is_too_noisy_answers_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    noisy = written(tmp_path / "noisy", made_calibration(noise=3.0, quick=True))
+    assert run(["plan", str(noisy), "--processors", "4", *MIX]) == 4
+    said = capsys.readouterr()
+    assert "error: the calibration is too noisy to plan with: " in said.err
+    assert "tlslab run calibrate --blocks N" in said.err
+    assert said.err.rstrip().endswith("cannot tell: exit 4")
+    assert not said.out

@@ -7,6 +7,7 @@ mean has an ordinary interval over blocks, without any assumption on how the err
 hang together.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -65,7 +66,10 @@ class CostModel:
 
 @dataclass(frozen=True)
 class Check:
-    """A mix that the fit has not seen: `ratio` is the cost that it adds up to over the measured."""
+    """A mix that the fit has not seen: `ratio` is the cost that it adds up to over the measured.
+
+    A part is a difference of costs, so that by a noisy fit a mix may come out at or below nothing.
+    """
 
     factors: Mapping[str, str]
     predicted: Estimate
@@ -74,7 +78,9 @@ class Check:
 
     @property
     def error(self) -> float:
-        """How far the model is off, as a share either way."""
+        """How far the model is off, as a share either way; infinite without a cost above 0."""
+        if self.ratio.value <= 0:
+            return math.inf
         return max(self.ratio.value, 1 / self.ratio.value) - 1
 
 
@@ -133,7 +139,7 @@ def checks(model: CostModel, cells: Sequence[Measured]) -> tuple[Check, ...]:
         if cell.summary.verdict not in ("valid", "at_least") or model.unknown(factors):
             continue
         predicted = model.by_block(factors)
-        shared = [block for block in predicted if block in values and predicted[block] > 0]
+        shared = [block for block in predicted if block in values]
         if not shared:
             continue
         found.append(

@@ -5,6 +5,7 @@ times have an objective, the queue M/M/n of the load must meet it (stats.queue).
 served as one piece there, so that its response time is that of all its requests together.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -12,10 +13,10 @@ from tlslab.analysis.costs.model import Check, CostModel
 from tlslab.analysis.costs.parts import parts_of
 from tlslab.analysis.stats.queue import most_within
 from tlslab.model.capacity import Objective
-from tlslab.model.errors import UsageError
+from tlslab.model.errors import CannotTellError, UsageError
 from tlslab.model.estimate import Estimate
 from tlslab.model.sizing import Limit, Share, Sizing
-from tlslab.model.wording import figure
+from tlslab.model.wording import counted, figure, with_interval
 
 MICRO = 1e-6
 
@@ -66,8 +67,13 @@ def size(
     rate: float | None = None,
     processors: int | None = None,
 ) -> Sizing:
-    """What the mix takes at this rate, or how much of it N processors carry. Raises UsageError."""
+    """What the mix takes at this rate, or how much of it N processors carry.
+
+    Raises UsageError where no number of processors will do, CannotTellError where the calibration
+    is too noisy to say.
+    """
     error = max((check.error for check in held_out), default=None)
+    _refuse_noise(model, model.cost(mix), error)
     cost = widened(model.cost(mix), error or 0.0)
     low = cost.value if cost.low is None else cost.low
     high = cost.value if cost.high is None else cost.high
@@ -85,6 +91,7 @@ def size(
         shares=_shares(model, mix),
         error=error,
         checks=len(held_out),
+        blocks=len(model.blocks),
         processors=counts[0],
         processors_low=counts[1],
         processors_high=counts[2],
@@ -95,6 +102,23 @@ def size(
         limit=bounds.most(counts[0], cost.value)[1],
         busy_at_most=bounds.busy_at_most,
         objective=bounds.objective,
+    )
+
+
+def _refuse_noise(model: CostModel, cost: Estimate, error: float | None) -> None:
+    """Raises CannotTellError where the cost may be nothing, or the model makes nothing of a mix."""
+    least = cost.value if cost.low is None else min(cost.low, cost.value)
+    if least > 0 and error != math.inf:
+        return
+    about = (
+        f"a connection of this mix costs {with_interval(cost)} µs by it"
+        if least <= 0
+        else "by it a mix that was measured costs nothing"
+    )
+    raise CannotTellError(
+        f"the calibration is too noisy to plan with: {about}",
+        f"make it again on a quieter machine, with more than its "
+        f"{counted(len(model.blocks), 'block')}: tlslab run calibrate --blocks N",
     )
 
 

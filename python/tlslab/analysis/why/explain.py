@@ -9,7 +9,7 @@ from tlslab.analysis.why.effects import effect_checks
 from tlslab.analysis.why.figures import bars, names_of, open_words, share_words, tables, together
 from tlslab.analysis.why.flames import PRUNED, flame
 from tlslab.analysis.why.rules import NOT_ATTRIBUTED, Rules, load_rules
-from tlslab.analysis.why.shares import cell_why
+from tlslab.analysis.why.shares import COST, cell_why
 from tlslab.model.finding import Finding, Summary
 from tlslab.model.run import RunContents
 from tlslab.model.stacks import CellStacks, CellWhy, EffectCheck, Flame, Why
@@ -38,6 +38,7 @@ _CODES = {
 _MUCH_LOST = 0.01
 
 NO_COST = "the cell has no measured cost of the server"
+NO_SAMPLES = "perf took no sample of the server"
 
 
 def explained(summary: Summary, contents: RunContents) -> Summary:
@@ -51,7 +52,7 @@ def explained(summary: Summary, contents: RunContents) -> Summary:
     for each in stacks:
         found = None if each.reason else _cell(each, summary, rules)
         if found is None:
-            without[each.cell] = each.reason or NO_COST
+            without[each.cell] = each.reason or _why_not(each, summary)
         else:
             cells.append(found)
     compared = effect_checks(cells, contents.experiment.baseline, _model(contents))
@@ -71,6 +72,15 @@ def explained(summary: Summary, contents: RunContents) -> Summary:
 def _cell(stacks: CellStacks, summary: Summary, rules: Rules) -> CellWhy | None:
     estimates = next((c.estimates for c in summary.cells if c.key == stacks.cell), {})
     return cell_why(stacks, estimates, rules)
+
+
+def _why_not(stacks: CellStacks, summary: Summary) -> str:
+    """Why the samples of a cell make no parts of its cost."""
+    cell = next((each for each in summary.cells if each.key == stacks.cell), None)
+    if cell is not None and COST in cell.estimates and not stacks.folded:
+        return NO_SAMPLES
+    reasons = "; ".join(note.message for note in cell.reasons) if cell is not None else ""
+    return f"{NO_COST}: {reasons}" if reasons else NO_COST
 
 
 def _model(contents: RunContents) -> CostModel | None:

@@ -1,16 +1,18 @@
 """Processors for a load: the queue, the two limits, and what N processors carry."""
 
 import math
+from dataclasses import replace
 
 import pytest
 
 from factories.costs import made_calibration, true_cost
-from tlslab.analysis.costs.model import CostModel
+from tlslab.analysis.costs.findings import findings
+from tlslab.analysis.costs.model import CostModel, checks
 from tlslab.analysis.costs.sizing import Bounds, size
 from tlslab.analysis.costs.summary import calibration
 from tlslab.analysis.stats.queue import exceeds, mean_response, most_within, waiting_probability
 from tlslab.model.capacity import Objective
-from tlslab.model.errors import UsageError
+from tlslab.model.errors import CannotTellError, UsageError
 
 FOUND = calibration(made_calibration(noise=0.01))
 
@@ -85,3 +87,16 @@ def test_a_tight_objective_is_the_limit() -> None:
 def test_an_objective_below_the_service_time_cannot_be_met() -> None:
     with pytest.raises(UsageError, match="no number of processors meets p99<1ms"):
         size(MODEL, FOUND.checks, MIX, Bounds(0.8, Objective("p99", 1.0)), rate=100.0)
+
+
+def test_a_calibration_of_noise_alone_plans_nothing() -> None:
+    # Costs of parts are differences: by a noisy fit a mix may cost less than nothing.
+    noisy = replace(MODEL, costs=MODEL.costs - MODEL.costs.mean(axis=0) * 1.5)
+    with pytest.raises(CannotTellError, match="too noisy to plan with: a connection of this mix"):
+        size(noisy, (), MIX, Bounds(0.8, None), rate=100.0)
+    held_out = checks(noisy, FOUND.held_out)
+    assert all(check.ratio.n == len(MODEL.blocks) for check in held_out)
+    assert any(check.error == math.inf for check in held_out)
+    with pytest.raises(CannotTellError, match="by it a mix that was measured costs nothing"):
+        size(MODEL, held_out, MIX, Bounds(0.8, None), processors=1)
+    assert "by which nothing can be planned" in findings(noisy, held_out, "nginx")[1].text
