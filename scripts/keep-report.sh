@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.."
     exit 2
 }
 run=$1 kept=docs/reports/$2
-small=1000000
+small=1500000
 
 mkdir -p "$kept"
 .venv/bin/tlslab report "$run" --format html >"$kept/report.html"
@@ -21,7 +21,7 @@ print(next((word for word in json.load(sys.stdin)["command"] if word.endswith(".
 [ -z "$file" ] || sed -i "s#$file#$kept/experiment.toml#g" "$kept/report.html" "$kept/environment.json"
 sed -i "s#$run#runs/$2#g" "$kept/report.html" "$kept/environment.json"
 .venv/bin/python scripts/kept_figures.py "$2"
-xz --keep --stdout "$run/trials.jsonl" >"$kept/trials.jsonl.xz"
+xz -9e --keep --stdout "$run/trials.jsonl" >"$kept/trials.jsonl.xz"
 if [ "$(stat -c %s "$kept/trials.jsonl.xz")" -gt "$small" ]; then
     rm "$kept/trials.jsonl.xz"
 fi

@@ -5,7 +5,8 @@
 
 Without names: all kept reports. `--check` writes nothing and ends with 1 if a file is not what its
 page says. `tests/kept` holds the documents to these files. The tables behind the drawings, and the
-machine's description, are left out.
+machine's description, are left out. Pages of before ADR 0068 are read as well: there a table has the
+name of its section, since ADR 0068 its own.
 
 A cell is a string: the value, then its interval in brackets with a hyphen (`255 (246-260)`), then
 what else stands in the cell after ` | `. An empty place is "".
@@ -22,8 +23,18 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 REPORTS = ROOT / "docs/reports"
 
-LEFT_OUT = ("figure-", "text-", "cpu", "machine")
+LEFT_OUT = ("figure-", "text-", "cpu", "machine", "environment")
+DRAWN = ("grid-numbers-", "grid-flame-")
 VOID = ("meta", "link", "br", "img", "input", "hr")
+
+# What ends a piece of a cell, a title or a warning.
+BREAKS = ("interval", "verdict", "cells", "count")
+
+# Paragraphs that are sentences of the report, and not notes beside a picture.
+SAID = (None, "headline", "headline long", "second-line")
+
+# Classes of a row that are no verdict.
+NO_FLAG = ("first", "objected")
 INTERVAL = re.compile(r"^(-?[\d.,]+)–(-?[\d.,]+)$")
 
 
@@ -32,6 +43,7 @@ class Table:
     """A table of the page; `header` has its head's rows with their column spans resolved."""
 
     section: str
+    name: str
     header: list[list[str]] = field(default_factory=list)
     rows: list[list[str]] = field(default_factory=list)
     flags: list[str] = field(default_factory=list)
@@ -43,7 +55,7 @@ class Page(HTMLParser):
     def __init__(self) -> None:
         super().__init__()
         self.open: list[tuple[str, dict[str, str]]] = []
-        self.section = ""
+        self.sections = [""]
         self.titles: dict[str, str] = {}
         self.sentences: list[str] = []
         self.warnings: list[dict[str, str]] = []
@@ -58,17 +70,19 @@ class Page(HTMLParser):
             return
         self.open.append((tag, known))
         if tag == "section":
-            self.section = known.get("id") or known.get("class", "")
+            self.sections.append(known.get("id") or known.get("class", ""))
         elif tag == "table" and self._wanted():
-            self.tables.append(Table(self.section))
+            name = known.get("id", "").removeprefix("grid-") or self.section
+            self.tables.append(Table(self.section, name))
         elif tag == "tr" and self._in("thead"):
             self._table().header.append([])
         elif tag == "tr" and self._wanted():
             self._table().rows.append([])
-            self._table().flags.append(known.get("class", "").replace("first", "").strip())
-        elif tag in ("td", "th", "p", "h2", "li"):
+            classes = known.get("class", "").split()
+            self._table().flags.append(" ".join(each for each in classes if each not in NO_FLAG))
+        elif tag in ("td", "th", "p", "h2", "h3", "li"):
             self.words, self.pieces = [], []
-        elif tag == "span" and known.get("class") in ("interval", "verdict", "cells"):
+        elif _breaks(tag, known):
             self._flush()
 
     def handle_endtag(self, tag: str) -> None:
@@ -76,15 +90,20 @@ class Page(HTMLParser):
         if tag in VOID or not self.open:
             return
         _, known = self.open.pop()
-        if tag == "span" and known.get("class") in ("interval", "verdict", "cells"):
+        if tag == "section":
+            self.sections.pop()
+        elif _breaks(tag, known):
             self._flush()
         elif tag in ("td", "th") and self._wanted() and self.tables:
             self._cell(int(known.get("colspan", "1")))
-        elif tag == "h2":
+        elif tag in ("h2", "h3") and self.section not in self.titles:
             self._flush()
-            self.titles[self.section] = " ".join(self.pieces)
-        elif tag == "p" and known.get("class") in (None, "headline"):
+            self.titles[self.section] = self.pieces[0].removesuffix(" #")
+        elif tag == "p" and known.get("class") in SAID:
             self._paragraph()
+        elif tag == "li" and self.section == "findings":
+            self._flush()
+            self.sentences.append(" ".join(self.pieces))
         elif tag == "li" and self.section == "warnings":
             self._flush()
             self.warnings.append({"text": self.pieces[0], "cells": " ".join(self.pieces[1:])})
@@ -94,8 +113,14 @@ class Page(HTMLParser):
         if not self._in("script") and not self._in("style"):
             self.words.append(data)
 
+    @property
+    def section(self) -> str:
+        """The innermost section that is open."""
+        return self.sections[-1]
+
     def _wanted(self) -> bool:
-        return not self.section.startswith(LEFT_OUT)
+        drawn = any(tag == "table" and a.get("id", "").startswith(DRAWN) for tag, a in self.open)
+        return not drawn and not self.section.startswith(LEFT_OUT)
 
     def _in(self, tag: str) -> bool:
         return self._wanted() and any(name == tag for name, _ in self.open)
@@ -120,6 +145,11 @@ class Page(HTMLParser):
             self._table().header[-1] += [" ".join(self.pieces)] * span
         elif self._table().rows:
             self._table().rows[-1].append(cell_text(self.pieces))
+
+
+def _breaks(tag: str, known: dict[str, str]) -> bool:
+    """Whether an element is a piece of its own."""
+    return tag in ("b", "small", "i") or (tag == "span" and known.get("class") in BREAKS)
 
 
 def cell_text(pieces: list[str]) -> str:
@@ -150,10 +180,10 @@ def figures(html: str) -> dict[str, Any]:
     page.feed(html)
     found: dict[str, dict[str, Any]] = {}
     for table in page.tables:
-        name, number = table.section, 1
+        name, number = table.name, 1
         while name in found:
             number += 1
-            name = f"{table.section}/{number}"
+            name = f"{table.name}/{number}"
         found[name] = {
             "title": page.titles.get(table.section, ""),
             "columns": columns(table.header),

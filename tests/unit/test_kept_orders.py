@@ -1,0 +1,44 @@
+"""The kept run of groups that ended when its answer was known, beside the one of ten blocks."""
+
+import json
+import lzma
+from datetime import datetime
+from typing import Any
+
+from kept.figures import REPORTS, table
+
+SETTLED, FIXED = "groups-until-settled", "groups"
+
+
+def trials(report: str) -> list[dict[str, Any]]:
+    text = lzma.decompress((REPORTS / report / "trials.jsonl.xz").read_bytes()).decode()
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def seconds(report: str) -> float:
+    """From the start of the first trial to that of the last one."""
+    starts = [datetime.fromisoformat(trial["started"]) for trial in trials(report)]
+    return (max(starts) - min(starts)).total_seconds()
+
+
+def order(report: str) -> list[str]:
+    """The cells in the order of the page: by setting, the fastest first."""
+    return [row[0] for row in table(REPORTS, report, "results")["rows"]]
+
+
+def test_the_order_is_the_same_in_a_third_of_the_time() -> None:
+    assert order(SETTLED) == order(FIXED)
+    assert seconds(SETTLED) < seconds(FIXED) / 3
+
+
+def test_only_the_run_that_may_go_on_has_told_the_first_two_apart() -> None:
+    ranks = {
+        report: [row[-5] for row in table(REPORTS, report, "results")["rows"]]
+        for report in (SETTLED, FIXED)
+    }
+    assert ranks[FIXED][:2] == ["1–2", "1–2"]
+    assert ranks[SETTLED] == ["1", "2", "3", "4", "5"] * 4
+
+
+def test_the_document_has_the_numbers_of_trials() -> None:
+    assert (len(trials(SETTLED)), len(trials(FIXED))) == (113, 200)
