@@ -5,8 +5,8 @@
 
 Without names: all kept reports. `--check` writes nothing and ends with 1 if a file is not what its
 page says. `tests/kept` holds the documents to these files. The tables behind the drawings, and the
-machine's description, are left out. Pages of before ADR 0068 are read as well: there a table has the
-name of its section, since ADR 0068 its own.
+machine's description, are left out. Pages of before ADR 0068 are read as well: there a table has
+the name of its section, since ADR 0068 its own.
 
 A cell is a string: the value, then its interval in brackets with a hyphen (`255 (246-260)`), then
 what else stands in the cell after ` | `. An empty place is "".
@@ -32,6 +32,8 @@ BREAKS = ("interval", "verdict", "cells", "count")
 
 # Paragraphs that are sentences of the report, and not notes beside a picture.
 SAID = (None, "headline", "headline long", "second-line")
+
+PERCENT = " %"
 
 # Classes of a row that are no verdict.
 NO_FLAG = ("first", "objected")
@@ -162,6 +164,12 @@ def cell_text(pieces: list[str]) -> str:
     return " | ".join([value, *rest])
 
 
+def with_percent(text: str, head: str) -> str:
+    """A figure with the per cent sign that its column has in the head, as in older pages."""
+    value, between, rest = text.partition(" ")
+    return f"{value}{PERCENT}{between}{rest}" if head.endswith(PERCENT) and value else text
+
+
 def columns(header: list[list[str]]) -> list[str]:
     """A name for each column: its heads from top to bottom; a repeated name has a number."""
     names: list[str] = []
@@ -184,10 +192,11 @@ def figures(html: str) -> dict[str, Any]:
         while name in found:
             number += 1
             name = f"{table.name}/{number}"
+        heads = columns(table.header)
         found[name] = {
             "title": page.titles.get(table.section, ""),
-            "columns": columns(table.header),
-            "rows": table.rows,
+            "columns": [head.removesuffix(PERCENT) for head in heads],
+            "rows": [list(map(with_percent, row, heads)) for row in table.rows],
             "flags": table.flags if any(table.flags) else [],
         }
     return {"sentences": page.sentences, "warnings": page.warnings, "tables": found}

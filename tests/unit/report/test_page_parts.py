@@ -49,6 +49,8 @@ def test_columns_reach_as_far_as_there_is_room() -> None:
         ("general", "us", "µs"),
         ("p50 ms", "ms", ""),
         ("server busy", "share", "%"),
+        ("handshakes' share", "share", "%"),
+        ("connections/s at most", "1/s", ""),
         ("times", "ms", "ms"),
     ],
 )

@@ -14,8 +14,16 @@ WORDS = {
 # What brings an estimate to the unit that is shown.
 SCALES = {"share": 100.0}
 
-# What a head may say already in other words.
-_SAID = {"1/s": ("/s", "per s", "per second"), "us": ("µs", "us", "microseconds")}
+# What a head may say already; other units are said by their words or names. To call a share one is
+# not enough: figures are percentages.
+_SAID = {
+    "1/s": ("/s", "per s", "per second"),
+    "us": ("µs", "us", "microseconds"),
+    "share": ("%", "per cent"),
+}
+
+# No letter stands before a word; before a sign (`connections/s`) one may.
+_BEFORE = r"(?<![A-Za-zµ])"
 
 
 def unit_words(unit: str) -> str:
@@ -29,8 +37,8 @@ def head_and_unit(head: str, units: set[str]) -> tuple[str, str]:
         return head, ""
     unit = next(iter(units))
     said = any(
-        re.search(rf"(?<![A-Za-zµ]){re.escape(word)}(?![A-Za-z])", head)
-        for word in (*_SAID.get(unit, ()), unit_words(unit) or unit, unit)
+        re.search(rf"{_BEFORE if word[0].isalpha() else ''}{re.escape(word)}(?![A-Za-z])", head)
+        for word in _SAID.get(unit, (unit_words(unit) or unit, unit))
         if word
     )
     return head, "" if said else unit_words(unit)
