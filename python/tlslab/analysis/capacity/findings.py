@@ -9,11 +9,12 @@ from tlslab.analysis.capacity.published import platform_pairs, scaling_pairs
 from tlslab.analysis.capacity.remedies import Remedy, remedies
 from tlslab.analysis.compare import compare
 from tlslab.model.capacity import CapacityPlan
+from tlslab.model.estimate import Estimate
 from tlslab.model.finding import Comparison, Finding
 from tlslab.model.leading import value_words
 from tlslab.model.search import Inconclusive
 from tlslab.model.validation import Judgement, judgements_words
-from tlslab.model.wording import figure, percent, ratio_figure
+from tlslab.model.wording import figure, percent, ratio_figure, with_interval
 
 RATE = "connections_per_s"
 
@@ -95,17 +96,25 @@ def _latency(named: Named) -> Iterator[Finding]:
         first, last = (_mean(cell, f) for f in (low, high))
         over = [f for f, points in groups.items() if any(p.verdict == "overloaded" for p in points)]
         text = (
-            f"{name}: the mean response time is {figure(first)} ms at {percent(low)} of the "
-            f"maximum and {figure(last)} ms at {percent(high)}, {ratio_figure(last / first)} times "
-            "as long."
+            f"{name}: the mean response time is {with_interval(first)} ms at {percent(low)} of the "
+            f"maximum and {with_interval(last)} ms at {percent(high)}{longer(first, last)}."
         )
         if over:
             text += f" From {percent(min(over))} on the server did not keep up in every run."
         yield Finding("latency", text, (cell.key,))
 
 
-def _mean(cell: CapacityCell, fraction: float) -> float:
-    return cell.summary.estimates[f"response_ms_mean_at_{fraction * 100:g}"].value
+def _mean(cell: CapacityCell, fraction: float) -> Estimate:
+    return cell.summary.estimates[f"response_ms_mean_at_{fraction * 100:g}"]
+
+
+def longer(first: Estimate, last: Estimate) -> str:
+    """What the intervals carry of two means; nothing where either has none."""
+    if first.high is None or last.low is None:
+        return ""
+    if last.low > first.high:
+        return ": it is longer there"
+    return ": whether it is longer, these runs cannot tell"
 
 
 def _objective(named: Named, plan: CapacityPlan) -> Iterator[Finding]:

@@ -7,9 +7,11 @@ import pytest
 
 from factories.capacity import FIFTHS, CapacityWorld, made_capacity_run, made_plan
 from tlslab.analysis.capacity import summarise
+from tlslab.analysis.capacity.findings import longer
 from tlslab.analysis.capacity.published import load_study
 from tlslab.model.capacity import Objective
 from tlslab.model.errors import UsageError
+from tlslab.model.estimate import Estimate
 from tlslab.model.figure import DataTable, Figure
 from tlslab.model.finding import Summary
 from tlslab.model.validation import Comparison, PhaseResult, RateResult, Resolution
@@ -50,6 +52,20 @@ def test_every_estimate_has_n_unit_and_method(summary: Summary) -> None:
             assert estimate.unit
             assert estimate.method
             assert estimate.n == 3
+
+
+def test_a_mean_is_called_longer_only_where_intervals_do_not_overlap(summary: Summary) -> None:
+    estimates = summary.cell("server=nginx,processors=1").estimates
+    low, high = (estimates[f"response_ms_mean_at_{100 * f:g}"] for f in (FIFTHS[0], FIFTHS[-1]))
+    assert low.high is not None
+    assert high.low is not None
+    assert high.low > low.high
+    (text,) = [each for each in texts(summary, "latency") if each.startswith("nginx, 1 processor")]
+    assert ": it is longer there." in text
+    assert text.count("(95 %: ") == 2
+    near = Estimate(10.0, 2.0, 50.0, 3, "ms", "")
+    assert longer(Estimate(5.0, 4.0, 6.0, 3, "ms", ""), near).endswith("these runs cannot tell")
+    assert longer(Estimate(5.0, None, None, 1, "ms", ""), near) == ""
 
 
 def test_response_times_climb_with_the_load(summary: Summary) -> None:
