@@ -1,5 +1,6 @@
 """What a calibration says, in sentences; each carries its intervals."""
 
+import math
 from collections.abc import Sequence
 
 from tlslab.analysis.costs.model import Check, CostModel
@@ -47,14 +48,14 @@ def _parts(model: CostModel, server: str) -> Finding:
 def _error(checks: Sequence[Check]) -> Finding:
     """The largest error on a held-out mix, with the end of its interval that is further off."""
     worst = max(checks, key=lambda check: check.error)
-    ends = [end for end in (worst.ratio.low, worst.ratio.high) if end is not None]
-    if worst.ratio.value <= 0 or any(end <= 0 for end in ends):
+    if worst.error == math.inf:
         text = (
             f"By the fit a mix that cost {with_interval(worst.measured)} µs costs "
             f"{with_interval(worst.predicted)} µs, by which nothing can be planned: "
             "run more blocks."
         )
         return Finding("model_error", text)
+    ends = [end for end in (worst.ratio.low, worst.ratio.high) if end is not None]
     bound = max((max(end, 1 / end) - 1 for end in ends), default=None)
     off = f"by {percent(worst.error)}"
     if bound is not None:

@@ -78,8 +78,8 @@ class Check:
 
     @property
     def error(self) -> float:
-        """How far the model is off, as a share either way; infinite without a cost above 0."""
-        if self.ratio.value <= 0:
+        """How far the model is off, as a share either way; infinite where it may be nothing."""
+        if self.ratio.value <= 0 or (self.ratio.low is not None and self.ratio.low <= 0):
             return math.inf
         return max(self.ratio.value, 1 / self.ratio.value) - 1
 

@@ -73,8 +73,9 @@ def size(
     is too noisy to say.
     """
     error = max((check.error for check in held_out), default=None)
-    _refuse_noise(model, model.cost(mix), error)
-    cost = widened(model.cost(mix), error or 0.0)
+    found = model.cost(mix)
+    _refuse_noise(model, found, error)
+    cost = widened(found, error or 0.0)
     low = cost.value if cost.low is None else cost.low
     high = cost.value if cost.high is None else cost.high
     if rate is not None:
@@ -106,14 +107,14 @@ def size(
 
 
 def _refuse_noise(model: CostModel, cost: Estimate, error: float | None) -> None:
-    """Raises CannotTellError where the cost may be nothing, or the model makes nothing of a mix."""
+    """Raises CannotTellError where the cost may be nothing, or that of a mix that was held out."""
     least = cost.value if cost.low is None else min(cost.low, cost.value)
     if least > 0 and error != math.inf:
         return
     about = (
         f"a connection of this mix costs {with_interval(cost)} µs by it"
         if least <= 0
-        else "by it a mix that was measured costs nothing"
+        else "by it a mix that was measured may cost nothing"
     )
     raise CannotTellError(
         f"the calibration is too noisy to plan with: {about}",

@@ -98,7 +98,7 @@ def _flames(
 def _findings(summary: Summary, why: Why) -> Iterator[Finding]:
     for reason in dict.fromkeys(why.without.values()):
         cells = tuple(cell for cell, each in why.without.items() if each == reason)
-        text = f"No samples of {counted(len(cells), 'cell')}: {reason}."
+        text = f"No parts of the cost of {counted(len(cells), 'cell')}: {reason}."
         yield Finding("why_without_samples", text)
     yield from _lost(why)
     if summary.answer is not None and summary.answer.lacking and summary.answer.lacking.few:

@@ -9,7 +9,7 @@ from factories.run import made_run
 from factories.stacks import DERIVE, SIGN, TCP, made_stacks, sampled_run
 from tlslab import analysis
 from tlslab.analysis.why.effects import CELLS, MODEL
-from tlslab.model.finding import Summary
+from tlslab.model.finding import Note, Summary
 from tlslab.model.run import RunContents
 
 
@@ -45,9 +45,25 @@ def test_reasons_of_cells_without_samples_are_said_once_each() -> None:
     assert summary.why.cells == ()
     assert set(summary.why.without.values()) == {"perf is not installed"}
     said = [each.text for each in summary.findings if each.code == "why_without_samples"]
-    assert said == [f"No samples of {len(silent)} cells: perf is not installed."]
+    assert said == [f"No parts of the cost of {len(silent)} cells: perf is not installed."]
     assert not any(each.id == "why" for each in summary.figures)
     assert summary.flames == ()
+
+
+def test_a_cell_without_a_cost_names_its_own_reasons_and_one_without_samples_that() -> None:
+    contents = sampled_run()
+    summary = analysis.summarise(contents)
+    first, second, *others = summary.cells
+    bare = replace(first, estimates={}, reasons=(Note("nothing_completed", "none completed"),))
+    stacks = [replace(e, folded="") if e.cell == second.key else e for e in contents.stacks]
+    found = analysis.explained(
+        replace(summary, cells=(bare, second, *others)), replace(contents, stacks=tuple(stacks))
+    )
+    assert found.why is not None
+    assert found.why.without == {
+        first.key: "the cell has no measured cost of the server: none completed",
+        second.key: "perf took no sample of the server",
+    }
 
 
 @pytest.mark.parametrize(("lost", "said"), [(0, 0), (10, 0), (60, 1)])

@@ -177,8 +177,8 @@ def _keep_alive_by_size(place: Place, suite: str, rows: Sequence[SizeCell]) -> F
         text = f"{where}, too few trials show whether the size matters ({parts})."
     else:
         text = (
-            f"{where}, no difference between the sizes is established ({parts}): any there is lies "
-            f"within {percent(bound)}."
+            f"{where}, no difference of {percent(SMALLEST)} or more is established ({parts}): any "
+            f"there is lies within {percent(bound)}."
         )
     return Finding("dh_keep_alive", text, _keys(rows))
 
