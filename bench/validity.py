@@ -9,10 +9,24 @@ missed, 3 could not run.
 
 import argparse
 import sys
+from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 
 from bench.simulated import PLANS, Plan, simulate
-from bench.validity_file import FILE, PAGE, By, Contents, Equal, Planted, Real, page, read, write
+from bench.validity_file import (
+    FILE,
+    PAGE,
+    By,
+    Contents,
+    Equal,
+    Longer,
+    Planted,
+    Real,
+    page,
+    read,
+    write,
+)
 from tlslab.analysis.selftest import judge_selftest
 from tlslab.cli.progress import watch
 from tlslab.experiment.selftest import selftest_experiment
@@ -20,6 +34,7 @@ from tlslab.lab import run
 from tlslab.lab.results import read_contents
 from tlslab.lab.selftest import BLOCKS, TARGET
 from tlslab.model.errors import TlslabError
+from tlslab.model.run import RunContents
 from tlslab.model.selftest import Ability
 from tlslab.store import RunFolder
 
@@ -30,6 +45,10 @@ NOISES = (0.01, 0.02, 0.03)
 EQUAL_NOISE = 0.02
 SLOWER = 0.05
 BURN = "5%"
+
+# The blocks of longer runs that the same trials are cut into, and the cells of each.
+LONGER = (10, 15, 20, 25)
+PAIR = 2
 
 
 def main() -> int:
@@ -98,7 +117,12 @@ def real(tries: int, out: Path | None) -> Real:
     command = ("python", "-m", "bench.validity", "--real", str(tries))
     with watch() as observer:
         done = run.execute(run.Request(experiment, (TARGET,), command, out), observer)
-    found = judge_selftest(read_contents(RunFolder.open(done.folder)), BLOCKS)
+    return judged(read_contents(RunFolder.open(done.folder)), command)
+
+
+def judged(contents: RunContents, command: Sequence[str]) -> Real:
+    """What the trials of a day say, in short runs and in longer ones."""
+    found = judge_selftest(contents, BLOCKS)
     return Real(
         created=found.created,
         tlslab=found.tlslab,
@@ -109,7 +133,25 @@ def real(tries: int, out: Path | None) -> Real:
         blocks=BLOCKS,
         measure_ms=found.measure_ms,
         by=tuple(_by(ability) for ability in found.by),
+        longer=tuple(
+            Longer(
+                by.estimate,
+                blocks,
+                blocks * PAIR * _seconds(contents),
+                by.runs,
+                by.alarms,
+                by.found,
+            )
+            for blocks in LONGER
+            for by in map(_by, judge_selftest(contents, blocks).by)
+        ),
     )
+
+
+def _seconds(contents: RunContents) -> float:
+    """From the start of one trial to that of the next, in the mean."""
+    first, *_, last = (datetime.fromisoformat(each.started) for each in contents.trials)
+    return (last - first).total_seconds() / (len(contents.trials) - 1)
 
 
 def _by(ability: Ability) -> By:

@@ -1,9 +1,10 @@
 """The results of `make bench-validity`: the file that is kept, and the page made of it."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from tlslab.analysis.stats.proportion import proportion_interval
 
@@ -56,8 +57,23 @@ class By:
 
 
 @dataclass(frozen=True)
+class Longer:
+    """The trials of one day cut into longer runs, judged by one ranking.
+
+    `seconds` is what the two cells of such a run take.
+    """
+
+    estimate: str
+    blocks: int
+    seconds: float
+    runs: int
+    alarms: int
+    found: int
+
+
+@dataclass(frozen=True)
 class Real:
-    """Real runs of one day."""
+    """Real runs of one day; `longer` where their trials were at hand."""
 
     created: str
     tlslab: str
@@ -68,6 +84,7 @@ class Real:
     blocks: int
     measure_ms: int
     by: tuple[By, ...]
+    longer: tuple[Longer, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -111,10 +128,14 @@ def read(path: Path) -> Contents:
     return Contents(
         tuple(Equal(**each) for each in data["equal"]),
         tuple(Planted(**each) for each in data["planted"]),
-        tuple(
-            Real(**{**each, "by": tuple(By(**by) for by in each["by"])}) for each in data["real"]
-        ),
+        tuple(_day(each) for each in data["real"]),
     )
+
+
+def _day(data: Mapping[str, Any]) -> Real:
+    by = tuple(By(**each) for each in data["by"])
+    longer = tuple(Longer(**each) for each in data.get("longer", ()))
+    return Real(**{**data, "by": by, "longer": longer})
 
 
 def write(path: Path, contents: Contents) -> None:
@@ -155,6 +176,14 @@ def _real(contents: Contents) -> Iterator[str]:
             )
     for name, runs, alarms in contents.totals():
         yield f"\nAll real runs by `{name}`: {runs}, with {_of(alarms, runs)} false alarms."
+    longer = [(real, each) for real in contents.real for each in real.longer]
+    if longer:
+        yield _LONGER
+    for real, each in longer:
+        yield (
+            f"| {real.created[:10]} | `{each.estimate}` | {each.blocks} | {each.seconds:.0f} s | "
+            f"{each.runs} | {_of(each.alarms, each.runs)} | {_of(each.found, each.runs)} |"
+        )
 
 
 def _of(count: int, runs: int) -> str:
@@ -207,3 +236,12 @@ were made.
 
 | date | machine | ranked by | runs | false alarms | slowdowns found | ratio | noise | command |
 |---|---|---|---|---|---|---|---|---|"""
+
+_LONGER = """
+### The same trials in longer runs
+
+What a budget buys on such a machine: the trials of one day cut into fewer runs of more blocks, of
+two cells each. The rows of a day are of the same trials: they are not independent of each other.
+
+| date | ranked by | blocks | a run takes | runs | false alarms | slowdowns of 5 % found |
+|---|---|---|---|---|---|---|"""
