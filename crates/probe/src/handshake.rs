@@ -1,11 +1,9 @@
 //! Real handshakes, for what TLS 1.3 encrypts and for what comes after a handshake. By OpenSSL, which
 //! knows all versions and takes any server; whom to trust is judged apart from the handshake.
 
-use std::ffi::c_int;
 use std::io::Write;
 use std::time::Duration;
 
-use foreign_types::ForeignTypeRef;
 use openssl::error::ErrorStack;
 use openssl::ssl::{
     ErrorCode, HandshakeError, ShutdownState, Ssl, SslContext, SslContextBuilder, SslMethod,
@@ -21,9 +19,6 @@ use tlslab_tls::openssl::ffi;
 use tlslab_wire::sanitize::sanitize;
 use tlslab_wire::tls::answer::Refusal;
 use tlslab_wire::tls::registry::{self, Protocol};
-
-/// `SSL_OP_LEGACY_SERVER_CONNECT` of openssl/ssl.h: servers without RFC 5746 are probed as well.
-const LEGACY_SERVER_CONNECT: u64 = 1 << 2;
 
 /// How much longer a probe listens to a server that has nothing it must say.
 const SHORT_WHILE: Duration = Duration::from_secs(2);
@@ -54,7 +49,7 @@ impl Terms {
         context.set_min_proto_version(Some(number))?;
         context.set_max_proto_version(Some(number))?;
         context.set_verify(SslVerifyMode::NONE);
-        context.set_options(SslOptions::from_bits_retain(LEGACY_SERVER_CONNECT));
+        ffi::accept_legacy_servers(&mut context);
         ffi::accept_any_chain(&mut context);
         Ok(Self { context, version, session: None })
     }
@@ -173,7 +168,7 @@ pub fn find_renegotiation(asker: &mut Asker) -> Result<Renegotiation, Stop> {
             client_initiated: None,
         });
     };
-    let secure = secure_renegotiation(&stream);
+    let secure = ffi::has_secure_renegotiation(stream.ssl());
     stream.get_mut().hurry(SHORT_WHILE);
     Ok(Renegotiation { secure: Some(secure), client_initiated: Some(renegotiate(&mut stream)) })
 }
@@ -214,26 +209,11 @@ pub fn part(stream: &mut SslStream<ProbeConnection>) {
     let _ = stream.get_mut().part();
 }
 
-unsafe extern "C" {
-    fn SSL_renegotiate(ssl: *mut openssl_sys::SSL) -> c_int;
-}
-
-/// `SSL_CTRL_GET_RI_SUPPORT` of openssl/ssl.h.
-const GET_RI_SUPPORT: c_int = 76;
-
-fn secure_renegotiation(stream: &SslStream<ProbeConnection>) -> bool {
-    // SAFETY: the session is valid; this control takes nothing and returns a flag.
-    let flag = unsafe {
-        openssl_sys::SSL_ctrl(stream.ssl().as_ptr(), GET_RI_SUPPORT, 0, std::ptr::null_mut())
-    };
-    flag == 1
-}
-
 /// Begins a new handshake on a connection; whether the server goes along with it.
 fn renegotiate(stream: &mut SslStream<ProbeConnection>) -> bool {
-    // SAFETY: the session is valid; the call notes that a handshake is to be made.
-    let begun = unsafe { SSL_renegotiate(stream.ssl().as_ptr()) } == 1;
-    begun && stream.do_handshake().is_ok() && stream.ssl().is_init_finished()
+    ffi::begin_renegotiation(stream.ssl())
+        && stream.do_handshake().is_ok()
+        && stream.ssl().is_init_finished()
 }
 
 fn ssl_version(version: Protocol) -> Option<SslVersion> {

@@ -2,15 +2,15 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use foreign_types::ForeignTypeRef;
 use openssl::error::ErrorStack;
-use openssl::ssl::{SslSession, SslSessionCacheMode, SslSessionRef};
+use openssl::ssl::{SslSession, SslSessionCacheMode};
 
 use super::asker::Asker;
 use super::connection::Stop;
 use super::handshake::{Terms, exchange, part, request};
 use super::{Resumption, handshake};
 use tlslab_tls::EarlyData;
+use tlslab_tls::openssl::ffi;
 use tlslab_wire::tls::registry::Protocol;
 
 /// The most tickets that are counted.
@@ -21,13 +21,6 @@ struct Given {
     /// Whether it resumed the session that was offered.
     resumed: bool,
     tickets: Vec<SslSession>,
-}
-
-unsafe extern "C" {
-    fn SSL_SESSION_has_ticket(session: *const openssl_sys::SSL_SESSION) -> std::ffi::c_int;
-    fn SSL_SESSION_get_ticket_lifetime_hint(
-        session: *const openssl_sys::SSL_SESSION,
-    ) -> std::ffi::c_ulong;
 }
 
 /// Finds how sessions are resumed, in the newest version up to TLS 1.2 and in TLS 1.3.
@@ -56,7 +49,7 @@ fn resumes(asker: &mut Asker, version: Protocol, tickets: bool) -> Result<Option
     let session = stream.ssl().session().map(ToOwned::to_owned);
     let Some(session) = session else { return Ok(Some(false)) };
     drop(stream);
-    let offered = if tickets { has_ticket(&session) } else { !session.id().is_empty() };
+    let offered = if tickets { ffi::has_ticket(&session) } else { !session.id().is_empty() };
     if !offered {
         return Ok(Some(false));
     }
@@ -71,7 +64,7 @@ fn find_tickets(asker: &mut Asker, found: &mut Resumption) -> Result<(), Stop> {
     found.tickets = Some(tickets.len() as u32);
     let early_data = tickets.iter().map(|session| session.max_early_data()).max();
     found.max_early_data_bytes = Some(early_data.unwrap_or(0));
-    found.ticket_lifetime_s = tickets.iter().map(|session| lifetime_s(session)).max();
+    found.ticket_lifetime_s = tickets.iter().map(|session| ffi::ticket_lifetime_s(session)).max();
     found.psk = Some(false);
     if let Some(session) = tickets.pop()
         && let Some(given) = given(asker, Some(session))?
@@ -153,15 +146,4 @@ fn takes_early_data(asker: &mut Asker) -> Result<Option<bool>, Stop> {
         EarlyData::Accepted => Some(true),
         EarlyData::Rejected => Some(false),
     })
-}
-
-fn has_ticket(session: &SslSessionRef) -> bool {
-    // SAFETY: the session is valid, and is only looked at.
-    unsafe { SSL_SESSION_has_ticket(session.as_ptr()) == 1 }
-}
-
-/// The lifetime that came with the ticket, in seconds.
-fn lifetime_s(session: &SslSessionRef) -> u64 {
-    // SAFETY: as above.
-    unsafe { SSL_SESSION_get_ticket_lifetime_hint(session.as_ptr()) }
 }

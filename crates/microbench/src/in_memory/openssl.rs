@@ -11,7 +11,6 @@ use ::openssl::ssl::{
 };
 use ::openssl::x509::X509;
 use ::openssl::x509::store::X509StoreBuilder;
-use openssl_sys as sys;
 
 use super::InMemoryError;
 use super::buffer::Buffer;
@@ -146,9 +145,7 @@ fn server(settings: &Settings) -> Result<SslContext, ErrorStack> {
     }
     context.set_num_tickets(usize::from(settings.resumes))?;
     context.set_session_id_context(b"tlslab")?;
-    // SAFETY: the context is alive; the call sets a flag. DHE suites then take parameters of the
-    // strength of the certificate's key.
-    unsafe { sys::SSL_CTX_set_dh_auto(context.as_ptr(), 1) };
+    ffi::choose_dh_parameters(&mut context);
     Ok(context.build())
 }
 

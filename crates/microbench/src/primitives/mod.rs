@@ -8,7 +8,6 @@
 mod aws_lc;
 mod key_schedule;
 mod openssl;
-mod openssl_exchange;
 mod operation;
 mod record;
 mod tcp;

@@ -13,11 +13,11 @@ use openssl::rsa::Padding;
 use openssl::sign::{RsaPssSaltlen, Signer, Verifier};
 use rcgen::ExtendedKeyUsagePurpose;
 
-use super::openssl_exchange::Named;
 use super::operation::{BOTH, GENERATE, Operation, SERVER};
 use super::record::PrimitivesSpec;
 use super::{SIGNED, SIZES, operation, protections, schemes};
 use tlslab_tls::openssl::NAME;
+use tlslab_tls::openssl::ffi::key_exchange::Named;
 use tlslab_tls::self_signed::issue;
 use tlslab_wire::names::KeyKind;
 use tlslab_wire::names::{Group, SignatureScheme};

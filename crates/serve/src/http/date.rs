@@ -1,15 +1,11 @@
 //! The Date header (RFC 9110, section 6.6.1), formatted once a second.
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
-const DAYS: [&str; 7] = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
-const MONTHS: [&str; 12] =
-    ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// The date as HTTP writes it, kept until its second is over.
 #[derive(Debug, Default)]
 pub(super) struct HttpDate {
-    second: i64,
+    second: u64,
     text: String,
 }
 
@@ -17,35 +13,17 @@ impl HttpDate {
     /// The date now.
     pub fn now(&mut self) -> &str {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        self.at(since.as_secs() as i64)
+        self.at(since.as_secs())
     }
 
     /// The date N seconds after the start of 1970.
-    fn at(&mut self, second: i64) -> &str {
+    fn at(&mut self, second: u64) -> &str {
         if self.second != second || self.text.is_empty() {
             self.second = second;
-            self.text = format(second);
+            self.text = httpdate::fmt_http_date(UNIX_EPOCH + Duration::from_secs(second));
         }
         &self.text
     }
-}
-
-/// The IMF-fixdate of RFC 9110, section 5.6.7.
-fn format(second: i64) -> String {
-    // SAFETY: an all-zero `tm` is valid, and gmtime_r fills it or leaves it.
-    let mut time: libc::tm = unsafe { std::mem::zeroed() };
-    // SAFETY: both pointers are valid for the call.
-    unsafe { libc::gmtime_r(&second, &mut time) };
-    format!(
-        "{}, {:02} {} {} {:02}:{:02}:{:02} GMT",
-        DAYS[time.tm_wday as usize],
-        time.tm_mday,
-        MONTHS[time.tm_mon as usize],
-        time.tm_year + 1900,
-        time.tm_hour,
-        time.tm_min,
-        time.tm_sec
-    )
 }
 
 #[cfg(test)]

@@ -138,9 +138,7 @@ fn set_suites(context: &mut SslContextBuilder, spec: &ServeSpec) -> Result<(), S
 fn set_dh(context: &mut SslContextBuilder, bits: Option<u32>) -> Result<(), ErrorStack> {
     let prime = match bits {
         None => {
-            // SAFETY: the context is alive; the call sets a flag. DHE suites then take primes of RFC
-            // 3526 and RFC 7919.
-            unsafe { openssl_sys::SSL_CTX_set_dh_auto(context.as_ptr(), 1) };
+            ffi::choose_dh_parameters(context);
             return Ok(());
         }
         Some(1024) => BigNum::get_rfc2409_prime_1024(),

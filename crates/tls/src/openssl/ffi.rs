@@ -1,7 +1,9 @@
-//! What the `openssl` crate does not wrap: all calls of this crate into OpenSSL outside of it are
-//! here. Those into aws-lc are in `rustls/ffi.rs`.
+//! What the `openssl` crate does not wrap: every call into OpenSSL outside of it is here, for all
+//! crates. Those into aws-lc are in `rustls/ffi.rs`.
 
-use std::ffi::{CStr, c_char, c_int, c_long, c_void};
+pub mod key_exchange;
+
+use std::ffi::{CStr, c_char, c_int, c_long, c_ulong, c_void};
 use std::ptr;
 use std::sync::OnceLock;
 
@@ -20,6 +22,9 @@ const SET_MAX_CERT_LIST: c_int = 51;
 
 /// `SSL_CTRL_GET_PEER_SIGNATURE_NAME` of openssl/ssl.h, since OpenSSL 3.5.
 const GET_PEER_SIGNATURE_NAME: c_int = 141;
+
+/// `SSL_CTRL_GET_RI_SUPPORT` of openssl/ssl.h.
+const GET_RI_SUPPORT: c_int = 76;
 
 /// Content type of handshake messages, and types of some (RFC 8446, appendices B.1 and B.3).
 const CHANGE_CIPHER_SPEC: c_int = 20;
@@ -98,6 +103,8 @@ unsafe extern "C" {
     fn SSL_CTX_set_options(context: *mut sys::SSL_CTX, options: u64) -> u64;
     fn SSL_SESSION_has_ticket(session: *const sys::SSL_SESSION) -> c_int;
     fn SSL_get_early_data_status(ssl: *const sys::SSL) -> c_int;
+    fn SSL_SESSION_get_ticket_lifetime_hint(session: *const sys::SSL_SESSION) -> c_ulong;
+    fn SSL_renegotiate(ssl: *mut sys::SSL) -> c_int;
 }
 
 /// Lets a TLS 1.3 session be resumed by its key alone, without a key exchange. A client then offers
@@ -107,10 +114,34 @@ pub fn allow_psk_without_key_exchange(context: &mut SslContextBuilder) {
     unsafe { SSL_CTX_set_options(context.as_ptr(), ALLOW_NO_DHE_KEX | PREFER_NO_DHE_KEX) };
 }
 
-/// Whether a session of TLS 1.2 is resumed by a ticket, and not by its ID.
+/// Whether a session is resumed by a ticket, and not by its ID.
 pub fn has_ticket(session: &SslSessionRef) -> bool {
     // SAFETY: the session is valid.
     unsafe { SSL_SESSION_has_ticket(session.as_ptr()) == 1 }
+}
+
+/// The lifetime that came with a session's ticket, in seconds.
+pub fn ticket_lifetime_s(session: &SslSessionRef) -> u64 {
+    // SAFETY: the session is valid.
+    unsafe { SSL_SESSION_get_ticket_lifetime_hint(session.as_ptr()) }
+}
+
+/// Whether the server has said that it knows secure renegotiation (RFC 5746).
+pub fn has_secure_renegotiation(ssl: &SslRef) -> bool {
+    // SAFETY: the session is valid; this control takes nothing and returns a flag.
+    unsafe { sys::SSL_ctrl(ssl.as_ptr(), GET_RI_SUPPORT, 0, ptr::null_mut()) == 1 }
+}
+
+/// Has the next handshake call of a connection negotiate anew; false where its version cannot.
+pub fn begin_renegotiation(ssl: &SslRef) -> bool {
+    // SAFETY: the session is valid; the call notes that a handshake is to be made.
+    unsafe { SSL_renegotiate(ssl.as_ptr()) == 1 }
+}
+
+/// Has a server choose the primes of DHE suites by the strength of its key (RFC 3526, RFC 7919).
+pub fn choose_dh_parameters(context: &mut SslContextBuilder) {
+    // SAFETY: the context is valid; the call sets a flag.
+    unsafe { sys::SSL_CTX_set_dh_auto(context.as_ptr(), 1) };
 }
 
 /// What became of early data.
@@ -141,8 +172,8 @@ pub fn accept_any_chain(context: &mut SslContextBuilder) {
     unsafe { SSL_CTX_set_cert_verify_callback(context.as_ptr(), accept, ptr::null_mut()) }
 }
 
-/// Takes servers that do not know secure renegotiation (RFC 5746), as those of old do not. Clients
-/// here never renegotiate.
+/// Takes servers that do not know secure renegotiation (RFC 5746), as those of old do not. No client
+/// under load renegotiates.
 pub fn accept_legacy_servers(context: &mut SslContextBuilder) {
     // SAFETY: the context is valid; the call sets a flag.
     unsafe { sys::SSL_CTX_set_options(context.as_ptr(), sys::SSL_OP_LEGACY_SERVER_CONNECT) };

@@ -140,7 +140,7 @@ pub fn minimal(clients: &Clients, script: &Script) -> (End, State) {
         }
     }
     end.ready = client.is_ready();
-    (end, client.state)
+    (end, client.handshake.state())
 }
 
 /// What rustls makes of it.

@@ -9,10 +9,10 @@
 //! certificate) stays with rustls.
 
 mod authentication;
+mod handshake;
 mod hello;
 #[cfg(any(test, fuzzing))]
 pub mod invariants;
-mod messages;
 mod protection;
 mod secrets;
 #[cfg(test)]
@@ -21,17 +21,12 @@ mod tests;
 use std::mem;
 use std::sync::Arc;
 
-use rustls::crypto::ActiveKeyExchange;
-use rustls::crypto::tls13::OkmBlock;
-
 pub use self::authentication::ServerAuthenticator;
+pub use self::handshake::State;
+use self::handshake::{Handshake, Refused};
 pub use self::hello::ClientHelloTemplate;
-use self::messages::FOR_MIDDLE_BOXES;
-use self::protection::Protection;
-use self::secrets::{Secrets, Side, Suite};
-use crate::{Alpn, EarlyData, HandshakeKind, KeyExchangeGroup, Negotiated};
-use tlslab_contract::spec::Resume;
-use tlslab_wire::names::{CipherSuite, SignatureScheme, TlsVersion};
+use self::protection::Keys;
+use crate::Negotiated;
 use tlslab_wire::outcome::Failure;
 use tlslab_wire::reason::Reason;
 pub use tlslab_wire::tls::fault::INTERNAL_ERROR;
@@ -50,22 +45,6 @@ const FATAL: u8 = 2;
 const WARNINGS: u8 = 4;
 const CHANGE_CIPHER_SPECS: u8 = 2;
 
-const NO_RANDOM: Fault = Fault::new(INTERNAL_ERROR, "there are no random bytes");
-
-/// What the client waits for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum State {
-    /// Its own ClientHello has not been made.
-    Start,
-    ServerHello,
-    EncryptedExtensions,
-    Certificate,
-    CertificateVerify,
-    Finished,
-    /// The handshake is done.
-    Ready,
-}
-
 /// What a record was good for.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Event<'r> {
@@ -77,43 +56,17 @@ pub enum Event<'r> {
     Closed,
 }
 
-/// One connection.
+/// One connection: its records, and the handshake that they carry.
 pub struct MinimalClient {
-    template: Arc<ClientHelloTemplate>,
-    state: State,
-    /// The ClientHello, until it is known with which hash the transcript begins.
-    hello: Vec<u8>,
-    session_id: [u8; 32],
-    /// The key exchange, until the server's share is there.
-    exchange: Option<Box<dyn ActiveKeyExchange>>,
-    suite: Option<&'static Suite>,
-    handshake: Option<Box<dyn Secrets>>,
-    /// In either direction: how records are protected now.
-    sending: Option<Protection>,
-    receiving: Option<Protection>,
-    /// The client's and the server's traffic secrets, once the handshake is done.
-    traffic: Option<[OkmBlock; 2]>,
+    handshake: Handshake,
+    keys: Keys,
     /// What has come of a message that is not whole.
     message: Vec<u8>,
-    /// The body of the server's Certificate, until it is verified.
-    certificate: Vec<u8>,
-    /// The server has asked for a certificate.
-    is_asked: bool,
-    /// The length of the OCSP response with the server's own certificate, 0 without a response;
-    /// `None` without a certificate.
-    stapled: Option<u32>,
-    /// The server has been authenticated.
-    authenticated: bool,
     /// A record has been decrypted: from here on nothing comes unencrypted.
     has_decrypted: bool,
-    /// Alerts that only warn, records for middle boxes, and KeyUpdates since the last plaintext.
+    /// Alerts that only warn, and records for middle boxes.
     warnings: u8,
     change_cipher_specs: u8,
-    key_updates: u8,
-    /// The server has asked for a KeyUpdate and has not got it.
-    owes_key_update: bool,
-    alpn: Option<Alpn>,
-    signature_scheme: Option<SignatureScheme>,
     /// What the server has done wrong: the alert that it gets, and why.
     fault: Option<(u8, Reason)>,
     /// An alert has been sent: nothing comes behind it.
@@ -123,30 +76,13 @@ pub struct MinimalClient {
 impl MinimalClient {
     /// Draws its key share, and sends nothing before [`MinimalClient::begin`].
     pub fn new(template: Arc<ClientHelloTemplate>) -> Result<Self, Failure> {
-        let exchange = template.group.start().map_err(|_| Failure::TlsProtocol)?;
         Ok(Self {
-            template,
-            state: State::Start,
-            hello: Vec::new(),
-            session_id: [0; 32],
-            exchange: Some(exchange),
-            suite: None,
-            handshake: None,
-            sending: None,
-            receiving: None,
-            traffic: None,
+            handshake: Handshake::new(template)?,
+            keys: Keys::default(),
             message: Vec::new(),
-            certificate: Vec::new(),
-            is_asked: false,
-            stapled: None,
-            authenticated: false,
             has_decrypted: false,
             warnings: 0,
             change_cipher_specs: 0,
-            key_updates: 0,
-            owes_key_update: false,
-            alpn: None,
-            signature_scheme: None,
             fault: None,
             has_ended: false,
         })
@@ -154,7 +90,7 @@ impl MinimalClient {
 
     /// Whether the handshake is done.
     pub fn is_ready(&self) -> bool {
-        self.state == State::Ready
+        self.handshake.state() == State::Ready
     }
 
     /// What went wrong.
@@ -164,16 +100,12 @@ impl MinimalClient {
 
     /// Appends a fatal alert, once (RFC 8446, section 6.2): encrypted, as soon as there are keys.
     pub fn end_with(&mut self, alert: u8, outgoing: &mut Vec<u8>) {
-        if mem::replace(&mut self.has_ended, true) || self.state == State::Start {
+        if mem::replace(&mut self.has_ended, true) || self.handshake.state() == State::Start {
             return;
         }
-        if let (None, Some(suite), Some(secrets)) = (&self.sending, self.suite, &self.handshake) {
-            // As in front of the flight whose place the alert takes.
-            outgoing.extend_from_slice(&FOR_MIDDLE_BOXES);
-            self.sending = suite.protect(secrets.traffic(Side::Client));
-        }
+        self.handshake.prepare_alert(&mut self.keys, outgoing);
         let content = [FATAL, alert];
-        match &mut self.sending {
+        match &mut self.keys.sending {
             // Without the key of its direction nothing can be said.
             Some(sending) => drop(sending.seal(ALERT, &content, outgoing)),
             None => outgoing.extend([&[ALERT, 3, 3, 0, 2], &content[..]].concat()),
@@ -186,7 +118,7 @@ impl MinimalClient {
         bytes: &[u8],
         outgoing: &mut Vec<u8>,
     ) -> Result<Option<usize>, Failure> {
-        let length = self.read(record_length(bytes));
+        let length = record_length(bytes).or_else(|fault| self.fail(fault));
         if length.is_err() {
             self.say_why(outgoing);
         }
@@ -202,21 +134,13 @@ impl MinimalClient {
 
     /// Appends the ClientHello, once.
     pub fn begin(&mut self, outgoing: &mut Vec<u8>) -> Result<(), Failure> {
-        if self.state == State::Start {
-            let start = outgoing.len() + HEADER;
-            let share = self.exchange.as_ref().map_or(&[][..], |exchange| exchange.pub_key());
-            let session_id = self.template.append(share, outgoing);
-            self.session_id = self.or(session_id, NO_RANDOM)?;
-            self.hello = outgoing[start..].to_vec();
-            self.state = State::ServerHello;
-        }
-        Ok(())
+        self.handshake.begin(outgoing).or_else(|fault| self.fail(fault))
     }
 
     /// Appends plaintext, encrypted; in front of it the KeyUpdate that the server waits for, one
     /// however often it has asked (RFC 8446, section 4.6.3).
     pub fn write(&mut self, plaintext: &[u8], outgoing: &mut Vec<u8>) -> Result<(), Failure> {
-        if self.owes_key_update || self.sending.as_ref().is_some_and(Protection::is_worn) {
+        if self.handshake.owes_key_update() || self.keys.is_worn() {
             self.renew(outgoing)?;
         }
         plaintext.chunks(RECORD).try_for_each(|part| self.seal(APPLICATION_DATA, part, outgoing))
@@ -246,10 +170,10 @@ impl MinimalClient {
         outgoing: &mut Vec<u8>,
     ) -> Result<Event<'r>, Failure> {
         let Some((header, body)) = record.split_first_chunk_mut::<HEADER>() else {
-            return self.fail("a record without a header".into());
+            return self.fail(Fault::from("a record without a header"));
         };
         let header = *header;
-        match (header[0], &mut self.receiving) {
+        match (header[0], &mut self.keys.receiving) {
             (APPLICATION_DATA, Some(receiving)) => match receiving.open(header, body) {
                 Ok((kind, content)) => {
                     self.has_decrypted = true;
@@ -262,7 +186,7 @@ impl MinimalClient {
             (ALERT, Some(_)) if !self.has_decrypted => self.content(ALERT, body, outgoing),
             (CHANGE_CIPHER_SPEC, _)
                 if *body == [1]
-                    && self.state != State::Ready
+                    && self.handshake.state() != State::Ready
                     && self.message.is_empty()
                     && self.change_cipher_specs < CHANGE_CIPHER_SPECS =>
             {
@@ -285,7 +209,7 @@ impl MinimalClient {
                 self.fail(unexpected("a record between the parts of a message"))
             }
             APPLICATION_DATA if self.is_ready() => {
-                self.key_updates = 0;
+                self.handshake.got_plaintext();
                 Ok(Event::Plaintext(content))
             }
             ALERT => self.alert(content),
@@ -313,12 +237,14 @@ impl MinimalClient {
     /// sent: so nothing but the handshake's end makes a close_notify the end of the session. All of
     /// this as rustls has it.
     fn alert(&mut self, content: &[u8]) -> Result<Event<'static>, Failure> {
-        let [level, alert] = *content else { return self.fail("an alert that is none".into()) };
+        let [level, alert] = *content else {
+            return self.fail(Fault::from("an alert that is none"));
+        };
         if alert == CLOSE_NOTIFY && self.is_ready() && [WARNING, FATAL].contains(&level) {
             return Ok(Event::Closed);
         }
         // Before it is known which version of TLS it is, there are alerts that only warn.
-        if level == WARNING && (alert == USER_CANCELED || self.receiving.is_none()) {
+        if level == WARNING && (alert == USER_CANCELED || self.keys.receiving.is_none()) {
             self.warnings += 1;
             if self.warnings <= WARNINGS {
                 return Ok(Event::Nothing);
@@ -337,40 +263,30 @@ impl MinimalClient {
     }
 
     fn seal(&mut self, kind: u8, content: &[u8], outgoing: &mut Vec<u8>) -> Result<(), Failure> {
-        let sealed = self.sending.as_mut().and_then(|keys| keys.seal(kind, content, outgoing));
-        self.or(sealed, Fault::new(INTERNAL_ERROR, "a record cannot be encrypted"))
+        self.keys.seal(kind, content, outgoing).or_else(|fault| self.fail(fault))
     }
 
-    fn or<T>(&mut self, value: Option<T>, fault: Fault) -> Result<T, Failure> {
-        self.read(value.ok_or(fault))
+    /// Takes all messages that are whole; gives their length.
+    fn messages(&mut self, bytes: &[u8], outgoing: &mut Vec<u8>) -> Result<usize, Failure> {
+        let taken = self.handshake.messages(bytes, &mut self.keys, outgoing);
+        taken.or_else(|refused| self.fail(refused))
     }
 
-    /// What was read of a message; where that is a fault, the failure that it is.
-    fn read<T>(&mut self, read: Result<T, Fault>) -> Result<T, Failure> {
-        read.or_else(|fault| self.fail(fault))
+    /// Goes on to the client's next keys.
+    fn renew(&mut self, outgoing: &mut Vec<u8>) -> Result<(), Failure> {
+        let renewed = self.handshake.renew(&mut self.keys, outgoing);
+        renewed.or_else(|fault| self.fail(fault))
     }
 
-    fn fail<T>(&mut self, fault: Fault) -> Result<T, Failure> {
-        self.fault = Some((fault.alert, fault.into()));
-        Err(fault.into())
+    /// Keeps why the connection ends; the failure that it is.
+    fn fail<T>(&mut self, refused: impl Into<Refused>) -> Result<T, Failure> {
+        let Refused { failure, alert, reason } = refused.into();
+        self.fault = Some((alert, reason));
+        Err(failure)
     }
 
     /// What was negotiated, once the handshake is done.
     pub fn facts(&self) -> Negotiated {
-        Negotiated {
-            version: TlsVersion::Tls13,
-            suite: CipherSuite::from_code_point(self.suite.map_or(0, |suite| suite.code_point)),
-            group: Some(KeyExchangeGroup::Named(self.template.group.name().into())),
-            signature_scheme: self.signature_scheme,
-            kind: HandshakeKind::Full,
-            hello_retry_request: false,
-            alpn: self.alpn,
-            client_authenticated: false,
-            resumed_by: Resume::None,
-            early_data: EarlyData::None,
-            ocsp_response_bytes: self.stapled.unwrap_or_default(),
-            authenticated: self.authenticated,
-            minimal_client: true,
-        }
+        self.handshake.facts()
     }
 }

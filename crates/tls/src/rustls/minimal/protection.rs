@@ -1,8 +1,8 @@
-//! Records under a traffic key (RFC 8446, sections 5.2 to 5.4), in one direction.
+//! Records under traffic keys (RFC 8446, sections 5.2 to 5.4): in one direction, and in both.
 
 use aws_lc_rs::aead::{Aad, LessSafeKey, NONCE_LEN, Nonce};
 
-use tlslab_wire::tls::fault::{BAD_RECORD_MAC, Fault, RECORD_OVERFLOW, unexpected};
+use tlslab_wire::tls::fault::{BAD_RECORD_MAC, Fault, INTERNAL_ERROR, RECORD_OVERFLOW, unexpected};
 use tlslab_wire::tls::messages::{APPLICATION_DATA, HEADER, RECORD};
 
 /// How many records one key protects; rustls has the same bound for AES-GCM (RFC 8446, section 5.5).
@@ -11,6 +11,7 @@ const RECORDS: u64 = 1 << 24;
 /// What may be wrong with a record (sections 5.2 and 5.4).
 const FORGED: Fault = Fault::new(BAD_RECORD_MAC, "a record that is not authentic");
 const OVERFLOWS: Fault = Fault::new(RECORD_OVERFLOW, "a record with more than 16 KiB in it");
+const UNSEALED: Fault = Fault::new(INTERNAL_ERROR, "a record cannot be encrypted");
 const UNTYPED: Fault = unexpected("a record without a content type");
 
 /// The key of one direction, and how many records it has protected.
@@ -75,5 +76,25 @@ impl Protection {
         let tag = self.key.seal_in_place_separate_tag(nonce, Aad::from(header), inner).ok()?;
         outgoing.extend_from_slice(tag.as_ref());
         Some(())
+    }
+}
+
+/// How records are protected now, in either direction; not at all before the ServerHello.
+#[derive(Default)]
+pub struct Keys {
+    pub sending: Option<Protection>,
+    pub receiving: Option<Protection>,
+}
+
+impl Keys {
+    /// Appends a record with this content, encrypted.
+    pub fn seal(&mut self, kind: u8, content: &[u8], outgoing: &mut Vec<u8>) -> Result<(), Fault> {
+        let sealed = self.sending.as_mut().and_then(|keys| keys.seal(kind, content, outgoing));
+        sealed.ok_or(UNSEALED)
+    }
+
+    /// Whether it is time for another key to send under.
+    pub fn is_worn(&self) -> bool {
+        self.sending.as_ref().is_some_and(Protection::is_worn)
     }
 }

@@ -2,8 +2,8 @@
 
 use super::peer::Peer;
 use super::*;
+use crate::rustls::minimal::handshake::FOR_MIDDLE_BOXES;
 use crate::rustls::minimal::invariants::script::{RIGHT, message, plain};
-use crate::rustls::minimal::messages::FOR_MIDDLE_BOXES;
 use tlslab_wire::outcome::alert_name;
 use tlslab_wire::tls::messages::{
     CERTIFICATE_REQUEST, ENCRYPTED_EXTENSIONS, FINISHED, SERVER_HELLO,
@@ -137,7 +137,7 @@ fn a_server_that_has_sent_an_alert_gets_none() {
 fn behind_the_handshake_the_alert_comes_under_the_keys_of_the_application() {
     let mut peer = Peer::new();
     peer.say_first(RIGHT.len() + 1);
-    let [client, _] = peer.client.traffic.as_ref().unwrap();
+    let [client, _] = peer.client.handshake.traffic().unwrap();
     let mut keys = SUITES[0].protect(client).unwrap();
     let mut said = Vec::new();
     let mut record = [&[APPLICATION_DATA, 3, 3, 0, 32], &[0; 32][..]].concat();

@@ -12,20 +12,22 @@ use std::io::{Read, Write};
 
 use proptest::prelude::*;
 use rustls::client::UnbufferedClientConnection;
+use rustls::crypto::tls13::OkmBlock;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::server::{ServerConnection, WebPkiClientVerifier};
 use rustls::{ClientConfig, RootCertStore, ServerConfig};
 
 use self::peer::Peer;
 use super::invariants::script::message;
-use super::secrets::SUITES;
+use super::protection::Protection;
+use super::secrets::{SUITES, Secrets};
 use super::*;
-use crate::Alpn;
 use crate::rustls::key_exchange::{self, implementation};
 use crate::rustls::suites::CIPHER_SUITES;
 use crate::rustls::verifier::Verifier;
-use tlslab_contract::spec::KeyShare;
-use tlslab_wire::names::{Group, SignatureScheme};
+use crate::{Alpn, KeyExchangeGroup};
+use tlslab_contract::spec::{KeyShare, Resume};
+use tlslab_wire::names::{CipherSuite, Group, SignatureScheme};
 use tlslab_wire::tls::client_hello_reader::split;
 use tlslab_wire::tls::messages::{for_each_extension, record_length};
 
@@ -209,11 +211,11 @@ fn a_key_that_is_worn_is_renewed() {
     client.renew(&mut outgoing).unwrap();
     exchange(&mut client, &mut server, &mut outgoing);
     converse(&mut client, &mut server);
-    client.sending.as_mut().unwrap().wear();
+    client.keys.sending.as_mut().unwrap().wear();
     client.write(b"x", &mut outgoing).unwrap();
     // A KeyUpdate of 5 bytes and a byte of plaintext, each in a record that adds 22.
     assert_eq!(outgoing.len(), 27 + 23);
-    assert!(!client.sending.as_ref().unwrap().is_worn());
+    assert!(!client.keys.sending.as_ref().unwrap().is_worn());
 }
 
 #[test]
@@ -273,7 +275,7 @@ fn a_fresh_share_is_another_one_for_each_connection() {
         let template = Arc::new(ClientHelloTemplate::new(&config, &name(), fresh, None).unwrap());
         let [first, second] = [(); 2].map(|()| {
             let (client, hello) = begun(&template);
-            let share = client.exchange.unwrap().pub_key().to_vec();
+            let share = client.handshake.share().unwrap().to_vec();
             let times = hello.windows(share.len()).filter(|window| *window == share).count();
             assert_eq!(times, 1, "{group}");
             share

@@ -3,8 +3,8 @@
 use rustls::crypto::ActiveKeyExchange;
 
 use super::*;
+use crate::rustls::minimal::handshake::{KEY_UPDATES, LONGEST_MESSAGE};
 use crate::rustls::minimal::invariants::script::{RIGHT, message, plain};
-use crate::rustls::minimal::messages::{KEY_UPDATES, LONGEST_MESSAGE};
 use crate::rustls::minimal::secrets::Side;
 use tlslab_wire::tls::messages::{
     CERTIFICATE, CERTIFICATE_REQUEST, CERTIFICATE_VERIFY, ENCRYPTED_EXTENSIONS, FINISHED,
@@ -24,7 +24,7 @@ fn server_hello(client: &MinimalClient, exchange: &dyn ActiveKeyExchange) -> Vec
     let mut body = vec![3, 3];
     body.extend([7; 32]);
     body.push(32);
-    body.extend(client.session_id);
+    body.extend(client.handshake.session_id());
     body.extend([0x13, 0x01, 0, 0, 46, 0, 43, 0, 2, 3, 4, 0, 51, 0, 36, 0, 29, 0, 32]);
     body.extend(share);
     body
@@ -42,7 +42,7 @@ impl Peer {
         let own = implementation(Group::X25519, KeyShare::Reused).unwrap().start().unwrap();
         let body = server_hello(&client, &*own);
         let answer = message(SERVER_HELLO, &body);
-        let theirs = client.exchange.as_ref().unwrap().pub_key().to_vec();
+        let theirs = client.handshake.share().unwrap().to_vec();
         let shared = own.complete(&theirs).unwrap();
         let secrets = SUITES[0].begin(shared.secret_bytes(), [&hello[HEADER..], &answer]);
         let keys = SUITES[0].protect(secrets.traffic(Side::Server)).unwrap();
@@ -224,7 +224,7 @@ fn a_session_ticket_is_read_though_none_is_kept() {
     for (length, said) in [(ticket.len(), Ok(())), (12, Err(Failure::TlsProtocol))] {
         let mut peer = Peer::new();
         peer.say_first(4);
-        let [_, server] = peer.client.traffic.as_ref().unwrap();
+        let [_, server] = peer.client.handshake.traffic().unwrap();
         peer.keys = SUITES[0].protect(server).unwrap();
         assert_eq!(peer.say(NEW_SESSION_TICKET, &ticket[..length]), said);
     }
@@ -246,7 +246,7 @@ fn key_updates_without_end_are_refused() {
     const KEY_UPDATE: [u8; 5] = [24, 0, 0, 1, 0];
     let mut peer = Peer::new();
     peer.say_first(4);
-    let [_, server] = peer.client.traffic.as_ref().unwrap();
+    let [_, server] = peer.client.handshake.traffic().unwrap();
     let mut traffic = OkmBlock::new(server.as_ref());
     for number in 0..=KEY_UPDATES {
         let mut keys = SUITES[0].protect(&traffic).unwrap();
@@ -263,7 +263,7 @@ fn key_updates_that_are_asked_for_are_answered_once_with_the_next_plaintext() {
     const ASKS: [u8; 5] = [24, 0, 0, 1, 1];
     let mut peer = Peer::new();
     peer.say_first(4);
-    let [client, server] = peer.client.traffic.as_ref().unwrap();
+    let [client, server] = peer.client.handshake.traffic().unwrap();
     let (client, mut traffic) = (client.as_ref().to_vec(), OkmBlock::new(server.as_ref()));
     let mut said = Vec::new();
     for _ in 0..3 {
@@ -277,7 +277,7 @@ fn key_updates_that_are_asked_for_are_answered_once_with_the_next_plaintext() {
     peer.client.write(b"y", &mut said).unwrap();
     // A KeyUpdate of 5 bytes and twice a byte of plaintext, each in a record that adds 22.
     assert_eq!(said.len(), 27 + 23 + 23);
-    let [now, _] = peer.client.traffic.as_ref().unwrap();
+    let [now, _] = peer.client.handshake.traffic().unwrap();
     assert_eq!(now.as_ref(), SUITES[0].update(&OkmBlock::new(&client)).as_ref());
 }
 
@@ -366,7 +366,7 @@ fn a_server_hello_that_is_not_an_answer_is_refused() {
     let (client, _) = begun(&template(Group::X25519));
     let own = implementation(Group::X25519, KeyShare::Reused).unwrap().start().unwrap();
     let right = server_hello(&client, &*own);
-    let read = |body: &[u8]| client.template.read_answer(&client.session_id, body).map(|_| ());
+    let read = |body: &[u8]| client.handshake.may_answer(body);
     read(&right).unwrap();
     for length in 0..right.len() {
         read(&right[..length]).unwrap_err();

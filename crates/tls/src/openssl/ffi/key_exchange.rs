@@ -5,9 +5,9 @@
 use std::ffi::{CStr, c_char, c_int};
 use std::ptr;
 
+use ::openssl::error::ErrorStack;
+use ::openssl::pkey::{PKey, Private};
 use foreign_types::ForeignType;
-use openssl::error::ErrorStack;
-use openssl::pkey::{PKey, Private};
 use openssl_sys as sys;
 
 use tlslab_wire::names::Group;

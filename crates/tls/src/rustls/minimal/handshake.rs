@@ -1,0 +1,402 @@
+//! The handshake and the messages behind it (RFC 8446, section 4): what is said in which order, and the
+//! keys that follow from it. Of records it knows only under which keys they go: see [`Keys`].
+
+use std::mem;
+use std::sync::Arc;
+
+use rustls::crypto::ActiveKeyExchange;
+use rustls::crypto::tls13::OkmBlock;
+
+use super::authentication::AuthError;
+use super::hello::{Answer, ClientHelloTemplate};
+use super::protection::Keys;
+use super::secrets::{Secrets, Side, Suite};
+use crate::{Alpn, EarlyData, HandshakeKind, KeyExchangeGroup, Negotiated};
+use tlslab_contract::spec::Resume;
+use tlslab_wire::names::{CipherSuite, SignatureScheme, TlsVersion};
+use tlslab_wire::outcome::Failure;
+use tlslab_wire::reason::Reason;
+use tlslab_wire::tls::fault::{
+    DECODE_ERROR, DECRYPT_ERROR, Fault, INTERNAL_ERROR, illegal, unexpected,
+};
+use tlslab_wire::tls::messages::{
+    CERTIFICATE, CERTIFICATE_REQUEST, CERTIFICATE_VERIFY, CHANGE_CIPHER_SPEC, ENCRYPTED_EXTENSIONS,
+    FINISHED, HANDSHAKE, HEADER, KEY_UPDATE, NEW_SESSION_TICKET, SERVER_HELLO, certificate_request,
+    for_each_certificate, new_session_ticket,
+};
+
+/// A change_cipher_spec record, for middle boxes (RFC 8446, appendix D.4).
+pub(super) const FOR_MIDDLE_BOXES: [u8; HEADER + 1] = [CHANGE_CIPHER_SPEC, 3, 3, 0, 1, 1];
+
+/// A message's header: its type, and its length in three bytes.
+const MESSAGE_HEADER: usize = 4;
+
+/// The longest message that is let in; rustls has the same bound.
+pub(super) const LONGEST_MESSAGE: usize = 0xffff;
+
+/// How many KeyUpdates may come in a row, without a byte of plaintext; rustls lets as many in.
+pub(super) const KEY_UPDATES: u8 = 32;
+
+/// A Certificate with none, the answer to a CertificateRequest (section 4.4.2).
+const NO_CERTIFICATE: [u8; 8] = [CERTIFICATE, 0, 0, 4, 0, 0, 0, 0];
+
+/// Without a key for what comes next nothing unencrypted may take its place.
+const NO_KEY: Fault = Fault::new(INTERNAL_ERROR, "the server's records cannot be decrypted");
+
+/// The handshake was another one for the server (section 4.4.4).
+const UNFIT: Fault = Fault::new(DECRYPT_ERROR, "the server's Finished does not fit the handshake");
+
+const NO_SERVER_HELLO: Fault = unexpected("a message without a ServerHello before it");
+
+const NO_RANDOM: Fault = Fault::new(INTERNAL_ERROR, "there are no random bytes");
+
+/// What the client waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    /// Its own ClientHello has not been made.
+    Start,
+    ServerHello,
+    EncryptedExtensions,
+    Certificate,
+    CertificateVerify,
+    Finished,
+    /// The handshake is done.
+    Ready,
+}
+
+/// Why a message is not taken: how the connection ends, the alert that the server gets, and words.
+#[derive(Debug)]
+pub struct Refused {
+    pub failure: Failure,
+    pub alert: u8,
+    pub reason: Reason,
+}
+
+impl From<Fault> for Refused {
+    fn from(fault: Fault) -> Self {
+        Self { failure: fault.into(), alert: fault.alert, reason: fault.into() }
+    }
+}
+
+impl From<AuthError> for Refused {
+    fn from(AuthError { failure, alert, reason }: AuthError) -> Self {
+        Self { failure, alert, reason }
+    }
+}
+
+/// One handshake, and what of it is needed afterwards.
+pub struct Handshake {
+    template: Arc<ClientHelloTemplate>,
+    state: State,
+    /// The ClientHello, until it is known with which hash the transcript begins.
+    hello: Vec<u8>,
+    session_id: [u8; 32],
+    /// The key exchange, until the server's share is there.
+    exchange: Option<Box<dyn ActiveKeyExchange>>,
+    suite: Option<&'static Suite>,
+    secrets: Option<Box<dyn Secrets>>,
+    /// The client's and the server's traffic secrets, once the handshake is done.
+    traffic: Option<[OkmBlock; 2]>,
+    /// The body of the server's Certificate, until it is verified.
+    certificate: Vec<u8>,
+    /// The server has asked for a certificate.
+    is_asked: bool,
+    /// The length of the OCSP response with the server's own certificate, 0 without a response;
+    /// `None` without a certificate.
+    stapled: Option<u32>,
+    /// The server has been authenticated.
+    authenticated: bool,
+    /// KeyUpdates since the last plaintext.
+    key_updates: u8,
+    /// The server has asked for a KeyUpdate and has not got it.
+    owes_key_update: bool,
+    alpn: Option<Alpn>,
+    signature_scheme: Option<SignatureScheme>,
+}
+
+impl Handshake {
+    /// Draws the key share.
+    pub fn new(template: Arc<ClientHelloTemplate>) -> Result<Self, Failure> {
+        let exchange = template.group.start().map_err(|_| Failure::TlsProtocol)?;
+        Ok(Self {
+            template,
+            state: State::Start,
+            hello: Vec::new(),
+            session_id: [0; 32],
+            exchange: Some(exchange),
+            suite: None,
+            secrets: None,
+            traffic: None,
+            certificate: Vec::new(),
+            is_asked: false,
+            stapled: None,
+            authenticated: false,
+            key_updates: 0,
+            owes_key_update: false,
+            alpn: None,
+            signature_scheme: None,
+        })
+    }
+
+    /// What the client waits for.
+    pub fn state(&self) -> State {
+        self.state
+    }
+
+    /// The server has asked for a KeyUpdate and has not got it.
+    pub fn owes_key_update(&self) -> bool {
+        self.owes_key_update
+    }
+
+    /// Plaintext has come: KeyUpdates are counted anew.
+    pub fn got_plaintext(&mut self) {
+        self.key_updates = 0;
+    }
+
+    /// Appends the ClientHello, once.
+    pub fn begin(&mut self, outgoing: &mut Vec<u8>) -> Result<(), Fault> {
+        if self.state == State::Start {
+            let start = outgoing.len() + HEADER;
+            let share = self.exchange.as_ref().map_or(&[][..], |exchange| exchange.pub_key());
+            self.session_id = self.template.append(share, outgoing).ok_or(NO_RANDOM)?;
+            self.hello = outgoing[start..].to_vec();
+            self.state = State::ServerHello;
+        }
+        Ok(())
+    }
+
+    /// In front of an alert that takes the place of the client's last flight: its keys, if the server's
+    /// share is there.
+    pub fn prepare_alert(&self, keys: &mut Keys, outgoing: &mut Vec<u8>) {
+        if let (None, Some(suite), Some(secrets)) = (&keys.sending, self.suite, &self.secrets) {
+            outgoing.extend_from_slice(&FOR_MIDDLE_BOXES);
+            keys.sending = suite.protect(secrets.traffic(Side::Client));
+        }
+    }
+
+    /// Takes all messages that are whole; gives their length.
+    pub fn messages(
+        &mut self,
+        bytes: &[u8],
+        keys: &mut Keys,
+        outgoing: &mut Vec<u8>,
+    ) -> Result<usize, Refused> {
+        let mut used = 0;
+        while let Some(&[kind, high, middle, low]) = bytes[used..].first_chunk::<MESSAGE_HEADER>() {
+            let length = u32::from_be_bytes([0, high, middle, low]) as usize;
+            if length > LONGEST_MESSAGE {
+                return Err(Fault::from("a message of more than 64 KiB").into());
+            }
+            let Some(message) = bytes[used..].get(..MESSAGE_HEADER + length) else { break };
+            used += message.len();
+            let before = self.state;
+            self.take(kind, message, keys, outgoing)?;
+            // Where keys change, so does the record (RFC 8446, section 5.1).
+            let changes = kind == KEY_UPDATE || before == State::ServerHello || kind == FINISHED;
+            if changes && used < bytes.len() {
+                return Err(unexpected("a record that goes on behind a change of keys").into());
+            }
+        }
+        Ok(used)
+    }
+
+    /// Takes one message.
+    fn take(
+        &mut self,
+        kind: u8,
+        message: &[u8],
+        keys: &mut Keys,
+        outgoing: &mut Vec<u8>,
+    ) -> Result<(), Refused> {
+        let body = &message[MESSAGE_HEADER..];
+        match (self.state, kind) {
+            (State::ServerHello, SERVER_HELLO) => {
+                return Ok(self.server_hello(message, body, keys)?);
+            }
+            (State::EncryptedExtensions, ENCRYPTED_EXTENSIONS) => {
+                self.encrypted_extensions(body)?;
+                self.state = State::Certificate;
+            }
+            (State::Certificate, CERTIFICATE_REQUEST) if !self.is_asked => {
+                certificate_request(body)?;
+                self.is_asked = true;
+            }
+            (State::Certificate, CERTIFICATE) => {
+                let mut stapled = None;
+                // A message is shorter than 4 GiB.
+                let own_first = |_: &[u8], response: &[u8]| {
+                    stapled = stapled.or(Some(response.len() as u32));
+                };
+                for_each_certificate(body, own_first)?;
+                self.stapled = stapled;
+                if self.template.authenticator.is_some() {
+                    self.certificate = body.to_vec();
+                }
+                self.state = State::CertificateVerify;
+            }
+            (State::CertificateVerify, CERTIFICATE_VERIFY) => {
+                self.signature_scheme = Some(self.template.read_scheme(body)?);
+                self.authenticate(body)?;
+                self.state = State::Finished;
+            }
+            (State::Finished, FINISHED) => {
+                return Ok(self.server_finished(message, body, keys, outgoing)?);
+            }
+            (State::Ready, NEW_SESSION_TICKET) => return Ok(new_session_ticket(body)?),
+            (State::Ready, KEY_UPDATE) => return Ok(self.key_update(body, keys)?),
+            _ => return Err(unexpected("a handshake message that has no place here").into()),
+        }
+        self.secrets()?.add(message);
+        Ok(())
+    }
+
+    fn server_hello(&mut self, message: &[u8], body: &[u8], keys: &mut Keys) -> Result<(), Fault> {
+        let Answer { suite, share } = self.template.read_answer(&self.session_id, body)?;
+        let shared = self.exchange.take().and_then(|exchange| exchange.complete(share).ok());
+        let shared = shared.ok_or(illegal("the server's key share is invalid"))?;
+        let secrets = suite.begin(shared.secret_bytes(), [&self.hello, message]);
+        keys.receiving = Some(suite.protect(secrets.traffic(Side::Server)).ok_or(NO_KEY)?);
+        self.hello = Vec::new();
+        self.suite = Some(suite);
+        self.secrets = Some(secrets);
+        self.state = State::EncryptedExtensions;
+        Ok(())
+    }
+
+    fn encrypted_extensions(&mut self, body: &[u8]) -> Result<(), Fault> {
+        self.alpn = self.template.read_extensions(body)?.map(Alpn::of);
+        Ok(())
+    }
+
+    /// Authenticates the server by its certificates and its signature, where that is wanted.
+    fn authenticate(&mut self, proof: &[u8]) -> Result<(), Refused> {
+        let certificate = mem::take(&mut self.certificate);
+        if self.stapled.is_none() {
+            let fault = Fault::new(DECODE_ERROR, "the server has no certificate");
+            return Err(Refused { failure: Failure::Certificate, ..fault.into() });
+        }
+        let Some(authenticator) = &self.template.authenticator else { return Ok(()) };
+        let secrets = self.secrets.as_ref().ok_or(NO_SERVER_HELLO)?;
+        authenticator.authenticate(&certificate, proof, &secrets.so_far())?;
+        self.authenticated = true;
+        Ok(())
+    }
+
+    /// Verifies the server's Finished and answers with the client's.
+    fn server_finished(
+        &mut self,
+        message: &[u8],
+        body: &[u8],
+        keys: &mut Keys,
+        outgoing: &mut Vec<u8>,
+    ) -> Result<(), Fault> {
+        if !self.secrets.as_ref().is_some_and(|own| own.is_finished(Side::Server, body)) {
+            return Err(UNFIT);
+        }
+        let (Some(mut secrets), Some(suite)) = (self.secrets.take(), self.suite) else {
+            return Err(NO_SERVER_HELLO);
+        };
+        secrets.add(message);
+        let traffic = secrets.application();
+        outgoing.extend_from_slice(&FOR_MIDDLE_BOXES);
+        keys.sending = suite.protect(secrets.traffic(Side::Client));
+        let none: &[u8] = if self.is_asked { &NO_CERTIFICATE } else { &[] };
+        secrets.add(none);
+        let content = secrets.finished(Side::Client);
+        let content = content.as_ref();
+        let (before, length) = (none.len() + MESSAGE_HEADER, content.len());
+        let mut flight = [0; NO_CERTIFICATE.len() + MESSAGE_HEADER + OkmBlock::MAX_LEN];
+        flight[..none.len()].copy_from_slice(none);
+        flight[none.len()..before].copy_from_slice(&[FINISHED, 0, 0, length as u8]);
+        flight[before..before + length].copy_from_slice(content);
+        keys.seal(HANDSHAKE, &flight[..before + length], outgoing)?;
+        keys.sending = suite.protect(&traffic[0]);
+        keys.receiving = Some(suite.protect(&traffic[1]).ok_or(NO_KEY)?);
+        self.traffic = Some(traffic);
+        self.state = State::Ready;
+        Ok(())
+    }
+
+    /// Goes on to the server's next keys, and to the client's with the next plaintext if it is asked
+    /// to (RFC 8446, section 4.6.3).
+    fn key_update(&mut self, body: &[u8], keys: &mut Keys) -> Result<(), Fault> {
+        self.key_updates += 1;
+        if self.key_updates > KEY_UPDATES {
+            return Err(unexpected("one KeyUpdate after the other"));
+        }
+        match body {
+            [0] => {}
+            [1] => self.owes_key_update = true,
+            [_] => return Err(illegal("a KeyUpdate that asks for something unknown")),
+            _ => return Err("a KeyUpdate of a wrong length".into()),
+        }
+        let (Some(suite), Some([_, server])) = (self.suite, &mut self.traffic) else {
+            return Err(NO_KEY);
+        };
+        *server = suite.update(server);
+        keys.receiving = Some(suite.protect(server).ok_or(NO_KEY)?);
+        Ok(())
+    }
+
+    /// Goes on to the client's next keys (RFC 8446, section 4.6.3).
+    pub fn renew(&mut self, keys: &mut Keys, outgoing: &mut Vec<u8>) -> Result<(), Fault> {
+        keys.seal(HANDSHAKE, &[KEY_UPDATE, 0, 0, 1, 0], outgoing)?;
+        let (Some(suite), Some([client, _])) = (self.suite, &mut self.traffic) else {
+            return Err(NO_KEY);
+        };
+        self.owes_key_update = false;
+        *client = suite.update(client);
+        keys.sending = suite.protect(client);
+        Ok(())
+    }
+
+    fn secrets(&mut self) -> Result<&mut dyn Secrets, Fault> {
+        match &mut self.secrets {
+            Some(secrets) => Ok(&mut **secrets),
+            None => Err(NO_SERVER_HELLO),
+        }
+    }
+
+    /// What was negotiated, once the handshake is done.
+    pub fn facts(&self) -> Negotiated {
+        Negotiated {
+            version: TlsVersion::Tls13,
+            suite: CipherSuite::from_code_point(self.suite.map_or(0, |suite| suite.code_point)),
+            group: Some(KeyExchangeGroup::Named(self.template.group.name().into())),
+            signature_scheme: self.signature_scheme,
+            kind: HandshakeKind::Full,
+            hello_retry_request: false,
+            alpn: self.alpn,
+            client_authenticated: false,
+            resumed_by: Resume::None,
+            early_data: EarlyData::None,
+            ocsp_response_bytes: self.stapled.unwrap_or_default(),
+            authenticated: self.authenticated,
+            minimal_client: true,
+        }
+    }
+}
+
+/// What tests see of a handshake.
+#[cfg(test)]
+impl Handshake {
+    /// The client's and the server's traffic secrets, once the handshake is done.
+    pub fn traffic(&self) -> Option<&[OkmBlock; 2]> {
+        self.traffic.as_ref()
+    }
+
+    /// The session ID of the ClientHello.
+    pub fn session_id(&self) -> [u8; 32] {
+        self.session_id
+    }
+
+    /// The client's key share, until the server's is there.
+    pub fn share(&self) -> Option<&[u8]> {
+        self.exchange.as_ref().map(|exchange| exchange.pub_key())
+    }
+
+    /// Whether the body of a ServerHello answers the ClientHello.
+    pub fn may_answer(&self, body: &[u8]) -> Result<(), Fault> {
+        self.template.read_answer(&self.session_id, body).map(|_| ())
+    }
+}
