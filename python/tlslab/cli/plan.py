@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -18,6 +19,7 @@ from tlslab.lab.results import newest_calibration
 from tlslab.lab.run import read_contents
 from tlslab.model.capacity import Objective, parse_objective
 from tlslab.model.errors import UsageError
+from tlslab.model.experiment import Experiment
 from tlslab.model.suggest import did_you_mean
 from tlslab.report.sizing import render_sizing
 from tlslab.store import RunFolder, to_json
@@ -97,14 +99,11 @@ def command(
     found = calibration(contents)
     if found.model is None:
         raise UsageError(f"{run.path}: no block has a cost of every cell: there is no cost model")
-    chosen = {"tls": tls, "key": key, "group": group, "suite": suite}
-    mix = {**found.model.centre}
-    mix |= {name: _level(name, level) for name, level in chosen.items() if level}
-    mix |= {"resumed": _percentage(resumed), "requests": str(requests)}
+    load = {"resumed": _percentage(resumed), "requests": str(requests)}
     if document is not None:
-        mix |= {"document_bytes": str(as_bytes(document))}
-    mix = contents.experiment.as_planned(mix)
-    _refuse_unknown(found.model, mix)
+        load |= {"document_bytes": str(as_bytes(document))}
+    chosen = {"tls": tls, "key": key, "group": group, "suite": suite}
+    mix = _mix(found.model, contents.experiment, chosen, load)
     sizing = size(found.model, found.checks, mix, bounds, rate, processors)
     if as_json:
         typer.echo(json.dumps(to_json(sizing), allow_nan=False))
@@ -153,18 +152,26 @@ def _objective(text: str | None) -> Objective | None:
     return found
 
 
+def _mix(
+    model: CostModel,
+    experiment: Experiment,
+    chosen: Mapping[str, str | None],
+    load: Mapping[str, str],
+) -> dict[str, str]:
+    """The calibration's own mix with the levels that were chosen. Raises UsageError."""
+    levels = {name: _level(name, level) for name, level in chosen.items() if level}
+    mix = experiment.as_planned({**model.centre, **levels, **load})
+    if unknown := model.unknown(mix):
+        raise UsageError(
+            f"the calibration has no cost of: {', '.join(unknown)}",
+            "measure it: tlslab run calibrate with --set FACTOR=LEVEL,LEVEL for what is missing",
+        )
+    return mix
+
+
 def _level(factor: str, text: str) -> str:
     level = COST_RULES[factor].level(text)
     if level is None:
         known = KNOWN_LEVELS.get(factor, ())
         raise UsageError(f"unknown {factor} '{text}'", did_you_mean(text, known))
     return level
-
-
-def _refuse_unknown(model: CostModel, mix: dict[str, str]) -> None:
-    """Raises UsageError for a mix with parts that were not measured."""
-    if unknown := model.unknown(mix):
-        raise UsageError(
-            f"the calibration has no cost of: {', '.join(unknown)}",
-            "measure it: tlslab run calibrate with --set FACTOR=LEVEL,LEVEL for what is missing",
-        )

@@ -1,0 +1,51 @@
+"""Two runs side by side: which cell of one is like which of the other."""
+
+from dataclasses import dataclass
+
+from tlslab.model.finding import CellSummary, Summary
+from tlslab.model.wording import cell_label
+
+
+@dataclass(frozen=True)
+class Side:
+    """A run with the name that it has in the comparison."""
+
+    name: str
+    summary: Summary
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A cell of the first run, and its like in the second one."""
+
+    label: str
+    first: CellSummary
+    second: CellSummary
+
+
+def shared_cells(first: Summary, second: Summary) -> list[Pair]:
+    """Cells with equal levels; a factor in which each run has one level only may differ.
+
+    So two runs of one server each are compared as two platforms.
+    """
+    alone = {
+        name
+        for name in {*first.experiment.factors, *second.experiment.factors}
+        if all(len(_levels(summary, name)) <= 1 for summary in (first, second))
+    }
+
+    def key(cell: CellSummary) -> frozenset[tuple[str, str]]:
+        return frozenset((n, level) for n, level in cell.factors.items() if n not in alone)
+
+    others = {key(cell): cell for cell in second.cells}
+    pairs = []
+    for cell in first.cells:
+        other = others.get(key(cell))
+        if other is not None:
+            label = cell_label({n: v for n, v in cell.factors.items() if n not in alone})
+            pairs.append(Pair(label, cell, other))
+    return pairs
+
+
+def _levels(summary: Summary, factor: str) -> set[str]:
+    return {cell.factors[factor] for cell in summary.cells if factor in cell.factors}

@@ -1,0 +1,167 @@
+"""Ratios of the cells that two runs share, and what one of them lacks.
+
+The runs are independent: no block of one belongs to a block of the other. The interval of a ratio
+is put together from the intervals of both sides (MOVER: Zou and Donner 2008, "Construction of
+confidence limits about effect measures"), on logarithms. Its p-value is Welch's
+(stats.estimate.spread_of_ratio).
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from tlslab.analysis.compare import may_differ
+from tlslab.analysis.measures import RATES, RATIO
+from tlslab.analysis.overlay.pairs import Pair
+from tlslab.analysis.server_side import comparable
+from tlslab.analysis.stats.estimate import spread_of_ratio
+from tlslab.model.estimate import Estimate
+from tlslab.model.finding import CellSummary, Comparison, Summary
+
+METHOD = "independent runs; MOVER on the logarithms of both intervals, 95 %"
+
+# What is put side by side where both runs have it, and as a figure for runs without any.
+_SHOWN = (
+    "connections_per_s",
+    "requests_per_s",
+    "capacity_connections_per_s",
+    "server_cpu_us_per_connection",
+    "client_cpu_us_per_connection",
+    "server_memory_bytes",
+)
+
+Ratio = tuple[Pair, str, Comparison]
+
+
+def ratios_of(first: Summary, second: Summary, pair: Pair) -> Iterator[Ratio]:
+    """The ratios of two cells, second over first, without a verdict on a difference yet."""
+    names = [name for name in pair.first.estimates if name in pair.second.estimates]
+    for name in sorted(names, key=_rank):
+        reported = name in _SHOWN or name.startswith(("response_ms_p50_at", "response_ms_p99_at"))
+        one, other = pair.first.estimates[name], pair.second.estimates[name]
+        if _same(pair, name):
+            continue
+        if reported and one.value > 0 and other.value > 0:
+            ratio = _compare(pair, name, one, other)
+            if not comparable(first, second, name):
+                ratio = replace(ratio, verdict="not_comparable")
+            yield pair, name, ratio
+
+
+def _same(pair: Pair, name: str) -> bool:
+    """Whether a rate says what that of connections says: each had one request."""
+    if name != "requests_per_s":
+        return False
+    cells = (pair.first.estimates, pair.second.estimates)
+    rates = [each.get("connections_per_s") for each in cells]
+    return all(
+        rate is not None and rate.value == each[name].value
+        for rate, each in zip(rates, cells, strict=True)
+    )
+
+
+def _rank(name: str) -> int:
+    return _SHOWN.index(name) if name in _SHOWN else len(_SHOWN)
+
+
+def missing(first: Summary, second: Summary, pairs: Sequence[Pair]) -> Iterator[Comparison]:
+    """What one run alone has a value of, or neither though not both say `unsupported`.
+
+    Without a ratio, so that neither a gate nor a reader takes the cell for one that did not change.
+    Of a cell in one run only, and of one without any value, the rate that the runs are judged by.
+    """
+    rate = _rate(first, second)
+    for pair in pairs:
+        if pair.first.verdict == pair.second.verdict == "unsupported":
+            continue
+        for name in _SHOWN:
+            has = [_has(cell, name) for cell in (pair.first, pair.second)]
+            if not all(has) and (any(has) or name == rate):
+                yield _missing(pair.first, pair.second, name)
+    paired = {id(cell) for pair in pairs for cell in (pair.first, pair.second)}
+    for cell in first.cells:
+        if id(cell) not in paired and _has(cell, rate):
+            yield _missing(cell, None, rate)
+    for cell in second.cells:
+        if id(cell) not in paired and _has(cell, rate):
+            yield _missing(None, cell, rate)
+
+
+def _rate(first: Summary, second: Summary) -> str:
+    """The rate of the runs' kind, by which a gate judges them."""
+    found = {name for run in (first, second) for cell in run.cells for name in cell.estimates}
+    return next((name for name in RATES if name in found), RATES[1])
+
+
+def _has(cell: CellSummary, name: str) -> bool:
+    return name in cell.estimates and cell.estimates[name].value > 0
+
+
+def _missing(first: CellSummary | None, second: CellSummary | None, name: str) -> Comparison:
+    reasons = [
+        f"the {side} run has no {'such cell' if cell is None else f'value ({cell.verdict})'}"
+        for side, cell in (("first", first), ("second", second))
+        if cell is None or not _has(cell, name)
+    ]
+    return Comparison(
+        baseline="" if first is None else first.key,
+        candidate="" if second is None else second.key,
+        estimate=name,
+        ratio=0.0,
+        low=None,
+        high=None,
+        n=0,
+        method=" and ".join(reasons),
+        verdict="cannot_tell",
+    )
+
+
+def _compare(pair: Pair, name: str, first: Estimate, second: Estimate) -> Comparison:
+    usable = all(c.verdict in ("valid", "at_least") for c in (pair.first, pair.second))
+    bounded = any(
+        (name.endswith("_per_s") and cell.verdict == "at_least")
+        or name in (*cell.lower_bounds, *cell.unsaturated)
+        for cell in (pair.first, pair.second)
+    )
+    found = independent(name, first, second)
+    return replace(
+        found,
+        baseline=pair.first.key,
+        candidate=pair.second.key,
+        verdict="cannot_tell" if usable and not bounded else "not_comparable",
+    )
+
+
+def independent(name: str, first: Estimate, second: Estimate) -> Comparison:
+    """Second over first, two estimates of which neither knows the other; without a verdict yet."""
+    ratio = ratio_estimate(second, first)
+    spread = spread_of_ratio(first, second)
+    return Comparison(
+        baseline="",
+        candidate="",
+        estimate=name,
+        ratio=ratio.value,
+        low=ratio.low,
+        high=ratio.high,
+        n=ratio.n,
+        method=METHOD,
+        verdict="cannot_tell",
+        p=None if spread is None else spread.p_value(math.log(ratio.value)),
+        may_differ=may_differ(ratio.low, ratio.high),
+        error=None if spread is None else spread.error,
+        degrees=None if spread is None else spread.degrees,
+    )
+
+
+def ratio_estimate(above: Estimate, below: Estimate) -> Estimate:
+    """The ratio of two independent estimates; without an interval if one of them has none."""
+    value = above.value / below.value
+    n = min(above.n, below.n)
+    ends = (above.low, above.high, below.low, below.high)
+    if any(end is None or end <= 0 for end in ends):
+        return Estimate(value, None, None, n, RATIO, "no interval: a side has none")
+    x, x_low, x_high = (math.log(v) for v in (above.value, above.low or 1, above.high or 1))
+    y, y_low, y_high = (math.log(v) for v in (below.value, below.low or 1, below.high or 1))
+    low = x - y - math.hypot(x - x_low, y_high - y)
+    high = x - y + math.hypot(x_high - x, y - y_low)
+    return Estimate(value, math.exp(low), math.exp(high), n, RATIO, METHOD)

@@ -1,0 +1,80 @@
+"""Tables of a comparison: the ratios, and what else the two runs differ in."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from tlslab.analysis.measures import RATIO
+from tlslab.analysis.overlay.pairs import Side
+from tlslab.analysis.overlay.ratios import Ratio
+from tlslab.analysis.run_facts import run_facts
+from tlslab.model.estimate import Estimate
+from tlslab.model.estimates import estimate_name, shown
+from tlslab.model.figure import DataTable, TableCell
+from tlslab.model.finding import Comparison
+from tlslab.model.wording import difference
+
+
+def ratio_table(first: Side, second: Side, ratios: Sequence[Ratio]) -> DataTable:
+    """A row for each ratio, with both values and the verdict."""
+    rows: list[tuple[TableCell, ...]] = []
+    for pair, name, comparison in ratios:
+        ratio = Estimate(
+            comparison.ratio,
+            comparison.low,
+            comparison.high,
+            comparison.n,
+            RATIO,
+            comparison.method,
+        )
+        rows.append(
+            (
+                pair.label,
+                _measure(name, pair.first.estimates[name]),
+                _as_shown(pair.first.estimates[name]),
+                _as_shown(pair.second.estimates[name]),
+                ratio,
+                verdict_words(comparison),
+            )
+        )
+    return DataTable(
+        id="ratios",
+        title=f"{second.name} over {first.name}",
+        caption="",
+        columns=("cell", "measure", first.name, second.name, "ratio", "verdict"),
+        rows=tuple(rows),
+    )
+
+
+def _measure(name: str, found: Estimate) -> str:
+    """An estimate in words, with the unit that it is shown in."""
+    unit = shown(found).unit
+    return estimate_name(name) + (f", {unit}" if unit not in ("/s", "") else "")
+
+
+def _as_shown(found: Estimate) -> Estimate:
+    given = shown(found)
+    return replace(found, value=given.value, low=given.low, high=given.high, unit=given.unit)
+
+
+def verdict_words(comparison: Comparison) -> str:
+    """The verdict, with the largest difference that is left open where there is none."""
+    left = comparison.may_differ
+    if comparison.verdict == "equivalent" and left is not None:
+        return f"differ by at most {difference(left)}"
+    if comparison.verdict == "cannot_tell" and left is not None:
+        return f"cannot tell (up to {difference(left)})"
+    return comparison.verdict.replace("_", " ")
+
+
+def difference_table(first: Side, second: Side) -> DataTable:
+    """What the two runs do not have in common, as far as their folders know."""
+    sides = [run_facts(side.summary) for side in (first, second)]
+    names = list(dict.fromkeys([*sides[0], *sides[1]]))
+    rows = [(name, sides[0].get(name, "-"), sides[1].get(name, "-")) for name in names]
+    return DataTable(
+        id="differences",
+        title="What else differs",
+        caption="Facts that the two folders hold and that are not the same.",
+        columns=("fact", first.name, second.name),
+        rows=tuple(row for row in rows if row[1] != row[2]),
+    )
