@@ -1,6 +1,7 @@
 """Tables, names and layout of a page."""
 
 from dataclasses import replace
+from xml.etree import ElementTree
 
 import pytest
 
@@ -10,12 +11,13 @@ from tlslab.model.estimate import Estimate
 from tlslab.model.figure import DataTable, Figure, Series
 from tlslab.model.finding import Summary
 from tlslab.report import render_html
+from tlslab.report.html import page_environment
 from tlslab.report.page.drawn import Drawn, deployable_of
 from tlslab.report.page.layout import THRIFTIEST, layout
 from tlslab.report.page.names import long_names, short, with_hover
 from tlslab.report.page.numbers import figure_table
 from tlslab.report.page.reach import NEVER, reaches
-from tlslab.report.page.table import data_table
+from tlslab.report.page.table import Cell, Column, Row, Table, data_table
 from tlslab.report.page.units import head_and_unit
 
 IANA = "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"
@@ -123,3 +125,21 @@ def test_an_answer_is_not_said_twice(quick_summary: Summary) -> None:
     assert found.picture.figure.id == "sweep"
     texts = [finding.text for part in found.details for finding in part.findings]
     assert texts == [summary.findings[1].text]
+
+
+def test_what_most_cells_of_a_row_say_on_hover_the_row_says_once() -> None:
+    def cells(*hints: str) -> tuple[Cell, ...]:
+        return tuple(Cell("1", hint=hint) for hint in hints)
+
+    columns = (Column("cell", "cell"), *(Column("p50", "p50", hint=by) for by in ("", "", "", "s")))
+    many = Row(cells("IANA", "m", "m", "m", "s"))
+    few = Row(cells("", "m", "m", "other", "s"))
+    table = Table("t", "T", columns, (many, few))
+    assert [table.usual_hint(row) for row in table.rows] == ["m", ""]
+    macros = page_environment().get_template("parts.html.j2").module
+    page = ElementTree.fromstring(str(macros.table(table, 0)))  # type: ignore[attr-defined]
+    rows = page.findall(".//tbody/tr")
+    assert [row.get("title") for row in rows] == ["m", None]
+    # Whatever differs from the row's says so itself; in the column "s" that its head says, too.
+    assert [cell.get("title") for cell in rows[0]] == ["IANA", None, None, None, "s"]
+    assert [cell.get("title") for cell in rows[1]] == [None, "m", "m", "other", None]

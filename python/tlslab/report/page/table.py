@@ -1,5 +1,6 @@
 """Tables of a page: their cells with the exact numbers, their columns with their reach."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -12,6 +13,9 @@ from tlslab.model.wording import range_words
 from tlslab.report.numbers import place_text
 from tlslab.report.page.reach import NEVER, reaches
 from tlslab.report.page.units import SCALES, head_and_unit
+
+# How many cells of a row make a hint the row's.
+SHARED = 3
 
 # What stands for an end that an interval has not got, among the exact numbers.
 _NOTHING = "-"
@@ -122,6 +126,16 @@ class Table:
             for column, (reach, paper) in zip(self.columns, found, strict=True)
         )
         return replace(self, columns=columns)
+
+    def usual_hint(self, row: Row) -> str:
+        """The hint that most cells of a row share and that no column says; empty for none.
+
+        It is said once, for the whole row: large tables repeat methods in thousands of cells.
+        """
+        pairs = zip(row.cells, self.columns, strict=True)
+        hints = [cell.hint for cell, column in pairs if cell.hint and cell.hint != column.hint]
+        found = Counter(hints).most_common(1)
+        return found[0][0] if found and found[0][1] >= SHARED else ""
 
     @property
     def shown(self) -> int:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from tlslab.report.svg.suites import in_full
 from tlslab.report.svg.words import ASCENT, LINE, fold, width_of, written
 
 # The widest that names may be, as a share of the chart.
@@ -66,7 +67,7 @@ class Columns:
         top = y + (room - row.depth) / 2
         if self.above:
             base, top = y + ASCENT, y + room - row.depth
-        full = "" if _whole(lines, row.name) else row.name
+        full = in_full(row.name) or ("" if _whole(lines, row.name) else row.name)
         name = written(lines, 0, base, "n t" if row.muted else "n", full=full)
         return [name, *self._values(row, top)], top
 

@@ -7,6 +7,7 @@ from markupsafe import Markup
 
 from tlslab.report.svg.data import Line
 from tlslab.report.svg.markup import joined, path, tag
+from tlslab.report.svg.suites import in_full
 from tlslab.report.svg.symbols import arrow, filling, shape, sign, whisker
 from tlslab.report.svg.words import shorten, width_of, written
 
@@ -40,7 +41,7 @@ def keys(entries: Sequence[Key], width: float) -> tuple[Markup, float]:
         if x and x + room > width:
             x, y = 0.0, y + _ROW
         parts.append(entry.picture(x, y))
-        full = entry.text if text != entry.text else ""
+        full = in_full(entry.text) or (entry.text if text != entry.text else "")
         parts.append(written((text,), x + _PICTURE + _SPACE, y + 4, full=full))
         x += room + _BETWEEN
     height = y + _ROW / 2 + _BELOW if entries else 0.0

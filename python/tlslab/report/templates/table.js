@@ -172,7 +172,8 @@ class Grid {
       const name = head.textContent.replace(/\s+/g, " ").trim();
       const short = unit ? name.slice(0, -unit.length).trim() : name;
       if (column && getComputedStyle(head).display === "none" && shownText(cell) !== "–") add(short, inWords(cell, unit));
-      const hint = cell.title || (cell.dataset.v ? head.title : "");
+      const shared = row.title || (cell.dataset.v ? head.title : "");
+      const hint = cell.hasAttribute("title") ? cell.title : shared;
       if (hint) hints.set(hint, [...(hints.get(hint) ?? []), short || "name"]);
     });
     const usual = [...hints].filter(([, names]) => names.length > 2).sort(([, a], [, b]) => b.length - a.length)[0]?.[0];

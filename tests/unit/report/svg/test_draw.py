@@ -149,7 +149,8 @@ def test_a_long_name_is_whole_or_in_a_title(width: int) -> None:
     shown = {text.replace(" ", "") for text in texts(svg)}
     titles = {each.text for text in svg.iter(f"{SVG}text") for each in text.iter(f"{SVG}title")}
     for name in suites(30).x:
-        assert str(name).replace(" ", "") in shown or name in titles
+        in_title = any(title and title.startswith(str(name)) for title in titles)
+        assert str(name).replace(" ", "") in shown or in_title
 
 
 def test_series_of_one_name_share_a_colour_and_axes_are_in_the_keys() -> None:
