@@ -26,8 +26,6 @@ SPREAD = {
     ("contract/src/spec/resumption.rs", "TlsSpec"): "a specification: all fields are public",
     ("serve/src/http/response.rs", "Status"): "an enum: there are no private fields",
     ("wire/src/tls/server_flight.rs", "Flight"): "what is read is data: all fields are public",
-    # Not yet taken apart (issue 14).
-    ("tls/src/rustls/minimal/messages.rs", "MinimalClient"): "issue 14",
 }
 
 
