@@ -1,6 +1,10 @@
-"""Each study with --quick, as a user calls it, on real servers: whole, and what it is for."""
+"""Each study with --quick, as a user calls it, on real servers: whole, and what it is for.
+
+Those that take minutes are cut short: TLSLAB_FULL_STUDIES=1 has them in full.
+"""
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +13,9 @@ from typing import Any
 import pytest
 
 from live.harness import Tlslab, trials
+from tlslab.experiment.short import VARIABLE
+
+FULL = os.environ.get("TLSLAB_FULL_STUDIES", "") not in ("", "0")
 
 # What the longest of them may take on a busy machine.
 SECONDS = 500
@@ -16,23 +23,28 @@ SECONDS = 500
 
 @dataclass(frozen=True)
 class Study:
-    """How a study is called, and the figures and tables that its page must have."""
+    """How a study is called, and the figures and tables that its page must have.
+
+    `cut`: by TLSLAB_SHORT_RUNS, since its quick form takes minutes.
+    """
 
     name: str
     flags: Sequence[str] = ()
     figures: frozenset[str] = frozenset()
     tables: frozenset[str] = frozenset()
+    cut: bool = False
 
 
 STUDIES = (
     Study("groups", ("--target", "nginx"), tables=frozenset({"security", "policies"})),
-    Study("offload"),
+    Study("offload", cut=True),
     Study("servers", figures=frozenset({"servers-rate"})),
-    Study("suites", ("--target", "nginx"), tables=frozenset({"security", "policies"})),
+    Study("suites", ("--target", "nginx"), tables=frozenset({"security", "policies"}), cut=True),
     Study(
         "runtimes",
         figures=frozenset({"warm-up", "maximum"}),
         tables=frozenset({"warm-up-table", "published"}),
+        cut=True,
     ),
     Study("concurrency", tables=frozenset({"scaling", "processors", "drawing", "published"})),
     Study(
@@ -56,7 +68,8 @@ def _parameter(study: Study) -> Any:
 @pytest.mark.timeout(SECONDS + 60)
 @pytest.mark.parametrize("study", [_parameter(study) for study in STUDIES])
 def test_a_quick_study_is_carried_out_whole(study: Study, tlslab: Tlslab, tmp_path: Path) -> None:
-    child = tlslab.start("run", study.name, "--quick", "--out", "r", *study.flags)
+    cut = {VARIABLE: "1"} if study.cut and not FULL else {}
+    child = tlslab.start("run", study.name, "--quick", "--out", "r", *study.flags, **cut)
     ended = tlslab.finish(child, SECONDS)
     # Intervals and validity depend on what else the machine does; that there are results does not.
     assert ended.code in (0, 1), ended.err
