@@ -124,7 +124,7 @@ class Engine:
         )
         try:
             output, words = _converse(child, given, seconds, listener)
-            return _answer(output, child.wait(), words)
+            return answer(output, child.wait(), words)
         finally:
             _end(child)
 
@@ -190,7 +190,11 @@ def _object(text: bytes) -> dict[str, Any] | None:
     return data if isinstance(data, dict) else None
 
 
-def _answer(output: bytes, code: int, words: str) -> dict[str, Any]:
+def answer(output: bytes, code: int, words: str) -> dict[str, Any]:
+    """The engine's answer on standard output. Raises the EngineError that it reported instead.
+
+    `words` is what it said on standard error beside events, for an engine that answered nothing.
+    """
     data = _object(output)
     if data is None:
         text = words or "it said nothing"

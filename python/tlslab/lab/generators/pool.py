@@ -1,14 +1,13 @@
 """Where load comes from: a pool of load generators, behind one protocol.
 
-The only pool so far is this machine's own engine (`lab.engine`).
+`lab.engine` is the pool of one generator on this machine, `several` one of several hosts.
 """
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from tlslab.lab.engine import Engine, Listener
-from tlslab.lab.programs import require_program
+from tlslab.lab.engine import Listener
 from tlslab.model.offered import Offered
 from tlslab.model.primitives import Primitives
 from tlslab.model.probe import AbilitiesFound, ProbeRecord
@@ -54,8 +53,3 @@ class GeneratorPool(Protocol):
 
     def offered(self, spec: Mapping[str, Any]) -> Offered:
         """All that a server offers, as grading needs it, without load."""
-
-
-def local_pool() -> GeneratorPool:
-    """The engine on this machine. Raises CannotRunError where it is missing."""
-    return Engine(require_program("tlslab-load"))
