@@ -21,7 +21,15 @@ from tlslab.model.finding import CellSummary, CellVerdict, Note
 from tlslab.model.plan import Cell
 from tlslab.model.record import CountedFacts, Facts
 from tlslab.model.run import Environment
-from tlslab.model.search import Inconclusive, Level, Next, SearchState, pooled, search_state
+from tlslab.model.search import (
+    Inconclusive,
+    Level,
+    Next,
+    SearchState,
+    pooled,
+    search_levels,
+    search_state,
+)
 from tlslab.model.trial import Trial
 from tlslab.model.wording import counted
 
@@ -90,9 +98,9 @@ def measure(
 ) -> CapacityCell:
     """Sorts and judges the trials of one cell."""
     processors, shared = cell_processors(cell, where)
-    searched = [t for t in trials if t.factors.get("stage") == "search"]
-    levels = pooled(_level(trial) for trial in searched)
-    search = search_state((_level(trial) for trial in searched), plan.search)
+    searched = search_levels(trials)
+    levels = pooled(searched)
+    search = search_state(searched, plan.search)
     maxima = [t for t in trials if t.factors.get("stage") == "maximum"]
     counted_in = [t for t in maxima if usable(t, "maximum")]
     values: dict[str, dict[int, float]] = {}
@@ -127,13 +135,6 @@ def measure(
         negotiated=_negotiated([facts for record in records for facts in record.facts]),
     )
     return CapacityCell(cell, trials, levels, search, summary, values, points, kept, shared)
-
-
-def _level(trial: Trial) -> Level:
-    """A level of the search; a run that failed is one without a rate."""
-    connections = int(trial.factors["connections"])
-    run = trial.runs.get("search")
-    return Level(connections, 0.0, 1.0, errors=1.0) if run is None else Level.of(connections, run)
 
 
 def _faults(trial: Trial) -> Iterable[Note]:

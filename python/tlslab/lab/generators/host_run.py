@@ -59,6 +59,15 @@ class HostRun:
         """Whether a call to the host has not returned for long."""
         return not self.is_over and time.monotonic() - self._returned > STUCK_S
 
+    @property
+    def has_ended(self) -> bool:
+        """Whether its engine has ended, or it is lost, which nothing can be waited for of."""
+        try:
+            return self.lost is not None or self._conversation.ended()
+        except HostLostError as error:
+            self.give_up(error.reason)
+            return True
+
     def give_up(self, reason: str) -> None:
         """The host is lost, whatever its thread still waits for."""
         self.lost = self.lost or reason

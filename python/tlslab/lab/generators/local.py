@@ -28,7 +28,7 @@ _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 
 class LocalHost:
-    """This machine as a host; several of them share its processors."""
+    """A host that is this machine; several of them share its processors."""
 
     def __init__(self, name: str, program: str, processors: Sequence[int] | None = None) -> None:
         usable = tuple(sorted(os.sched_getaffinity(0)))
@@ -161,9 +161,7 @@ class EngineConversation:
             self._child.stdin.write(line.encode() + b"\n")
             self._child.stdin.flush()
 
-    def _reader(
-        self, stream: IO[bytes] | None, take: Any, last: bool = False
-    ) -> threading.Thread:
+    def _reader(self, stream: IO[bytes] | None, take: Any, last: bool = False) -> threading.Thread:
         def read() -> None:
             while stream is not None and (chunk := os.read(stream.fileno(), 1 << 16)):
                 take(chunk)
