@@ -51,12 +51,14 @@ class Together:
                 self._tell_if_whole()
 
     def leave(self, name: str) -> None:
-        """A host was lost: nobody waits for it any more, and what it said last stands."""
+        """A host was lost: nobody waits for it any more, and what it had done by then stands."""
         self._names.remove(name)
+        if (last := self._latest.get(name)) is not None:
+            self._latest[name] = done_of(last)
         self._tell_if_whole()
 
     def last_of(self, name: str) -> Event | None:
-        """What a host reported last of its progress; None if it reported nothing."""
+        """What a host that still runs reported last of its progress; None without any."""
         return self._latest.get(name)
 
     def _tell_if_whole(self) -> None:
@@ -68,6 +70,14 @@ class Together:
         self._new[kind].clear()
         hosts = [{"name": name, **event} for name, event in self._latest.items()]
         self._listener({**added(list(self._latest.values())), "event": kind, "hosts": hosts})
+
+
+def done_of(event: Event) -> dict[str, Any]:
+    """The counts of a lost host's last progress: nothing is known to happen there any more."""
+    done = {name: event[name] for name in ("event", "completed", "failed") if name in event}
+    if isinstance(totals := event.get("totals"), Mapping):
+        done["totals"] = {**totals, "in_flight": 0}
+    return {**done, "lost": True}
 
 
 def added(events: Sequence[Event]) -> dict[str, Any]:
