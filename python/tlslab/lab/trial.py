@@ -131,7 +131,7 @@ def run_engine(
 ) -> TrialRun:
     """One run of the engine, server and machine accounted for in its measurement.
 
-    `most`: so many of several generators make load, where it is not all. Raises EngineError, of
+    `most`: this number of the generators make load, where it is not all. Raises EngineError, of
     the class `server_died` when the server did.
     """
     watch = _Watch(bench.running, on_rate, bench.side)

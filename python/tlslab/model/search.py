@@ -84,7 +84,7 @@ class Level:
 
 @dataclass(frozen=True)
 class Next:
-    """The search goes on, at this concurrency, with the load of so many generators."""
+    """The search goes on, at this concurrency, with the load of N generators."""
 
     connections: int
     generators: int = 1

@@ -54,7 +54,7 @@ def check_policy(wanted: str) -> LostPolicy:
 def generators(wanted: str | None, policy: LostPolicy = "fail") -> Iterator[GeneratorPool]:
     """The pool, whose hosts are let go at the end. Raises UsageError, CannotRunError.
 
-    None: one generator on this machine. A number: so many, all of them in every run; on the cluster
+    None: one generator on this machine. A number: all of them in every run; on the cluster
     of RAY_ADDRESS where that is set, else processes of this machine. `auto`, or the address of a
     cluster: all of its hosts, of which a search of a maximum takes as many as it needs.
     """

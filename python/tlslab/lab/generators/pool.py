@@ -35,8 +35,8 @@ class GeneratorPool(Protocol):
     ) -> RunRecord:
         """One run; each event goes to the listener as soon as it arrives.
 
-        The instants of each connection go to the file `trace`, if there is one. `most`: so many of
-        the generators make load, where it is not all.
+        The instants of each connection go to the file `trace`, if there is one. `most`: this many
+        of the generators make load, where it is not all.
         """
 
     def preflight(self, spec: Mapping[str, Any]) -> tuple[Preflight, str]:

@@ -80,7 +80,7 @@ class SeveralHosts:
         trace: Path | None = None,
         most: int | None = None,
     ) -> RunRecord:
-        """One run of the first so many hosts that are left, or of all.
+        """One run of the first `most` hosts that are left, or of all.
 
         Of fewer where the load has not a connection for each. Raises EngineError, of the class
         `host_lost` for a host that was lost.

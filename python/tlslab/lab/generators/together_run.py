@@ -22,7 +22,7 @@ HOST_LOST = "host_lost"
 READY_S = 120.0
 SLACK_S = 60.0
 
-# From the agreement on the start until it: each host has to be told, and its engine to wake up.
+# From the choice of the start until it: each host gets the message, and its engine wakes up.
 LEAD_NS = 200_000_000
 
 # How often hosts are looked after while nothing is heard, and how long they get to end orderly.
