@@ -19,7 +19,7 @@ use crate::recorder::Primed;
 use crate::recorder::Recorder;
 use crate::trace::Trace;
 use crate::verdict::{Evidence, verdicts};
-use crate::watch::{Ending, Observer, watch};
+use crate::watch::{Ending, Observer, ended, watch};
 use crate::worker::{Refill, Report, Share, Worker, WorkerStatus};
 use tlslab_contract::record::{
     ClientCertificate, CpuTime, RECORD_SCHEMA, RunRecord, SlowConnects, StartTime, WorkerUsage,
@@ -74,7 +74,7 @@ fn load<B: Backend>(
     if spec.spec().tls.resume != Resume::None {
         observer.phase("prime", MonotonicClock.now());
     }
-    let (reports, ending) = thread::scope(|scope| {
+    let (reports, (ending, told)) = thread::scope(|scope| {
         let workers: Vec<_> = statuses
             .iter()
             .enumerate()
@@ -117,6 +117,7 @@ fn load<B: Backend>(
         return Err(RunError::NotOpen { open, wanted, ms });
     }
     let mut reports: Vec<Report> = reports.into_iter().flatten().collect();
+    observer.ended(ended(&statuses, told, &reports));
     if spec.spec().load.trace > 0 {
         let traces = reports.iter_mut().map(|report| mem::take(&mut report.recorder.trace));
         observer.trace(Trace::joined(traces));

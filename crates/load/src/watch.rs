@@ -8,12 +8,12 @@ use crate::check::Checked;
 use crate::phase::{Phase, Schedule};
 use crate::recorder::Second;
 use crate::trace::Trace;
-use crate::worker::WorkerStatus;
+use crate::worker::{Report, WorkerStatus};
 use tlslab_contract::spec::RunSpec;
 use tlslab_system::clock::{Clock, MILLISECOND, MonotonicClock, Nanos, SECOND};
 use tlslab_system::guard::{PUBLIC_TIME, Permit};
 
-pub use crate::recorder::Percentiles;
+pub use crate::recorder::{BOUNDS, Buckets, Percentiles, TimesInBuckets, Totals};
 
 /// How often a run's progress is looked at.
 const WATCH: Duration = Duration::from_millis(20);
@@ -35,12 +35,15 @@ pub trait Observer {
     /// Another second of the measurement is over.
     fn progress(&mut self, progress: Progress);
 
+    /// The run is over; its accounting, which is that of the record.
+    fn ended(&mut self, _totals: Totals) {}
+
     /// The run is over; the instants of its connections, where the specification asks for them.
     fn trace(&mut self, _trace: Trace) {}
 }
 
 /// How far a measurement is, and what went on since the last report.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Progress {
     /// Seconds since the measurement began.
     pub at_s: f64,
@@ -64,6 +67,8 @@ pub struct Progress {
     pub response: Option<Percentiles>,
     /// Times of the requests that were answered, from their start to their last byte.
     pub exchange: Option<Percentiles>,
+    /// What became of all connections since the measurement began.
+    pub totals: Totals,
 }
 
 /// How a run came to its end.
@@ -76,7 +81,8 @@ pub(crate) enum Ending {
     NotOpen(u64),
 }
 
-/// Reports the progress to the observer, and ends the run on request or when it has to.
+/// Reports the progress to the observer, and ends the run on request or when it has to. Returns how it
+/// ended, and what each worker has reported.
 pub(crate) fn watch(
     spec: &RunSpec,
     permit: &Permit,
@@ -85,7 +91,7 @@ pub(crate) fn watch(
     observer: &mut dyn Observer,
     interrupt: &AtomicBool,
     finished: impl Fn() -> bool,
-) -> Ending {
+) -> (Ending, Vec<Totals>) {
     let mut schedule = Schedule::new(spec, start);
     let mut opening = spec.load.open_within_ms > 0;
     let mut ending = Ending::Planned;
@@ -125,7 +131,20 @@ pub(crate) fn watch(
         thread::sleep(WATCH.min(Duration::from_nanos(change)));
     }
     observer.phase(Phase::Done.name(), MonotonicClock.now());
-    ending
+    (ending, teller.totals)
+}
+
+/// The accounting of a run that is over: of each worker, what it has reported, and what is left in its
+/// mailbox and in its notes.
+pub(crate) fn ended(statuses: &[WorkerStatus], told: Vec<Totals>, reports: &[Report]) -> Totals {
+    let mut all = Totals::default();
+    for ((mut totals, status), report) in told.into_iter().zip(statuses).zip(reports) {
+        status.collect_rest(&mut totals);
+        totals.add(&report.recorder.second);
+        totals.in_flight = report.recorder.in_flight_at_stop;
+        all.merge(&totals);
+    }
+    all
 }
 
 /// Asks the workers once a second what they did, and reports it to the observer.
@@ -134,13 +153,14 @@ struct Teller<'r> {
     /// When to ask next, in time since the measurement began.
     next: Nanos,
     asked: bool,
-    completed: u64,
-    failed: u64,
+    /// What each worker has reported so far.
+    totals: Vec<Totals>,
 }
 
 impl<'r> Teller<'r> {
     fn new(statuses: &'r [WorkerStatus]) -> Self {
-        Self { statuses, next: SECOND, asked: false, completed: 0, failed: 0 }
+        let totals = vec![Totals::default(); statuses.len()];
+        Self { statuses, next: SECOND, asked: false, totals }
     }
 
     /// Goes on asking and reporting, this long after the start of the measurement. A worker that does not
@@ -153,22 +173,24 @@ impl<'r> Teller<'r> {
         let answered = || !self.statuses.iter().any(WorkerStatus::is_asked);
         if self.asked && (answered() || passed >= self.next + ANSWER) {
             let mut second = Second::new();
-            self.statuses.iter().for_each(|status| status.collect(&mut second));
+            for (status, totals) in self.statuses.iter().zip(&mut self.totals) {
+                status.collect(&mut second, totals);
+            }
             observer.progress(self.progress(passed, &second));
             self.asked = false;
             self.next += SECOND * ((passed - self.next) / SECOND + 1);
         }
     }
 
-    fn progress(&mut self, passed: Nanos, second: &Second) -> Progress {
-        self.completed += second.completed;
-        self.failed += second.failed;
+    fn progress(&self, passed: Nanos, second: &Second) -> Progress {
+        let mut totals = Totals::default();
+        self.totals.iter().for_each(|each| totals.merge(each));
         let seconds = second.length as f64 / SECOND as f64;
         let rate = |count: u64| if seconds > 0.0 { count as f64 / seconds } else { 0.0 };
         Progress {
             at_s: passed as f64 / SECOND as f64,
-            completed: self.completed,
-            failed: self.failed,
+            completed: totals.completed,
+            failed: totals.failed.values().sum::<u64>() + totals.unexpected,
             started_per_s: rate(second.started),
             connections_per_s: rate(second.completed),
             requests_per_s: rate(second.requests),
@@ -177,6 +199,7 @@ impl<'r> Teller<'r> {
             service: second.service(),
             response: second.response(),
             exchange: second.exchange(),
+            totals,
         }
     }
 }

@@ -6,9 +6,10 @@ use std::net::SocketAddr;
 use serde_json::{Value, json};
 use tlslab_load::check::Checked;
 use tlslab_load::trace::Trace;
-use tlslab_load::watch::{Observer, Percentiles, Progress};
+use tlslab_load::watch::{Observer, Percentiles, Progress, Totals};
 
 use crate::server::{ServerProcesses, ServerUsage};
+use crate::totals::totals_json;
 
 /// The phase that is measured, as the engine names it.
 const MEASURE: &str = "measure";
@@ -93,6 +94,12 @@ impl Observer for Reporter {
         }
     }
 
+    fn ended(&mut self, totals: Totals) {
+        if self.json {
+            self.event(&json!({ "event": "ended", "totals": totals_json(&totals) }));
+        }
+    }
+
     fn trace(&mut self, trace: Trace) {
         self.trace = Some(trace);
     }
@@ -115,6 +122,7 @@ fn event(progress: &Progress) -> Value {
         "service": times(progress.service),
         "response": times(progress.response),
         "exchange": times(progress.exchange),
+        "totals": totals_json(&progress.totals),
     })
 }
 
@@ -160,6 +168,7 @@ mod tests {
             service: times,
             response: None,
             exchange: times,
+            totals: Totals { completed: 300, ..Totals::default() },
         };
         let words = line(&progress);
         assert!(words.ends_with("7 in flight  2 failed  service p50 1.00 p99 12.35 ms"), "{words}");
@@ -169,6 +178,7 @@ mod tests {
             words.contains("  5 waiting  service") && words.contains("  response p50"),
             "{words}"
         );
-        assert_eq!(event(&progress)["response"]["n"], 100);
+        let event = event(&progress);
+        assert_eq!((&event["response"]["n"], &event["totals"]["completed"]), (&json!(100), &json!(300)));
     }
 }

@@ -12,6 +12,7 @@ mod probe;
 mod problem;
 mod server;
 mod summary;
+mod totals;
 mod trace;
 mod trust;
 
