@@ -51,6 +51,10 @@ pub struct Progress {
     pub completed: u64,
     /// Connections that failed or were unexpected, since it began.
     pub failed: u64,
+    /// Seconds until the measurement ends; `None` where it ends by count.
+    pub left_s: Option<f64>,
+    /// In an open loop: arrivals that were due per second.
+    pub offered_per_s: Option<f64>,
     /// Connections started per second.
     pub started_per_s: f64,
     /// Connections completed per second.
@@ -96,7 +100,7 @@ pub(crate) fn watch(
     let mut opening = spec.load.open_within_ms > 0;
     let mut ending = Ending::Planned;
     let mut phase = None;
-    let mut teller = Teller::new(statuses);
+    let mut teller = Teller::new(statuses, spec.load.rate.is_some());
     while !finished() {
         let now = MonotonicClock.now();
         let open: u64 = statuses.iter().map(WorkerStatus::open).sum();
@@ -118,7 +122,8 @@ pub(crate) fn watch(
             observer.phase(next.name(), now);
         }
         if is_reported && next == Phase::Measure {
-            teller.look(now.saturating_sub(schedule.measure), observer);
+            let left = schedule.drain.map(|drain| drain.saturating_sub(now));
+            teller.look(now.saturating_sub(schedule.measure), left, observer);
         }
         let connections: u64 = statuses.iter().map(WorkerStatus::started).sum();
         let elapsed = now.saturating_sub(start).min(PUBLIC_TIME + SECOND);
@@ -136,14 +141,23 @@ pub(crate) fn watch(
 
 /// The accounting of a run that is over: of each worker, what it has reported, and what is left in its
 /// mailbox and in its notes.
-pub(crate) fn ended(statuses: &[WorkerStatus], told: Vec<Totals>, reports: &[Report]) -> Totals {
-    let mut all = Totals::default();
-    for ((mut totals, status), report) in told.into_iter().zip(statuses).zip(reports) {
-        status.collect_rest(&mut totals);
+pub(crate) fn ended(
+    statuses: &[WorkerStatus],
+    mut told: Vec<Totals>,
+    reports: &[Report],
+) -> Totals {
+    for ((totals, status), report) in told.iter_mut().zip(statuses).zip(reports) {
+        status.collect_rest(totals);
         totals.add(&report.recorder.second);
-        totals.in_flight = report.recorder.in_flight_at_stop;
-        all.merge(&totals);
+        (totals.in_flight, totals.cpu) = (report.recorder.in_flight_at_stop, report.usage.cpu);
     }
+    merged(&told)
+}
+
+/// The totals of all workers as one.
+fn merged(workers: &[Totals]) -> Totals {
+    let mut all = Totals::new(workers.iter().all(|each| each.due.is_some()));
+    workers.iter().for_each(|each| all.merge(each));
     all
 }
 
@@ -158,14 +172,15 @@ struct Teller<'r> {
 }
 
 impl<'r> Teller<'r> {
-    fn new(statuses: &'r [WorkerStatus]) -> Self {
-        let totals = vec![Totals::default(); statuses.len()];
+    fn new(statuses: &'r [WorkerStatus], open_loop: bool) -> Self {
+        let totals = vec![Totals::new(open_loop); statuses.len()];
         Self { statuses, next: SECOND, asked: false, totals }
     }
 
-    /// Goes on asking and reporting, this long after the start of the measurement. A worker that does not
+    /// Goes on asking and reporting, this long after the start of the measurement and before its end. A
+    /// worker that does not
     /// answer in time, because it was stopped or is at work, is heard the next time.
-    fn look(&mut self, passed: Nanos, observer: &mut dyn Observer) {
+    fn look(&mut self, passed: Nanos, left: Option<Nanos>, observer: &mut dyn Observer) {
         if !self.asked && passed >= self.next {
             self.statuses.iter().for_each(WorkerStatus::ask);
             self.asked = true;
@@ -176,21 +191,22 @@ impl<'r> Teller<'r> {
             for (status, totals) in self.statuses.iter().zip(&mut self.totals) {
                 status.collect(&mut second, totals);
             }
-            observer.progress(self.progress(passed, &second));
+            observer.progress(self.progress(passed, left, &second));
             self.asked = false;
             self.next += SECOND * ((passed - self.next) / SECOND + 1);
         }
     }
 
-    fn progress(&self, passed: Nanos, second: &Second) -> Progress {
-        let mut totals = Totals::default();
-        self.totals.iter().for_each(|each| totals.merge(each));
+    fn progress(&self, passed: Nanos, left: Option<Nanos>, second: &Second) -> Progress {
+        let totals = merged(&self.totals);
         let seconds = second.length as f64 / SECOND as f64;
         let rate = |count: u64| if seconds > 0.0 { count as f64 / seconds } else { 0.0 };
         Progress {
             at_s: passed as f64 / SECOND as f64,
             completed: totals.completed,
             failed: totals.failed.values().sum::<u64>() + totals.unexpected,
+            left_s: left.map(|left| left as f64 / SECOND as f64),
+            offered_per_s: totals.due.map(|_| rate(second.due)),
             started_per_s: rate(second.started),
             connections_per_s: rate(second.completed),
             requests_per_s: rate(second.requests),

@@ -180,6 +180,12 @@ impl Recorder {
         self.second.carried = in_flight;
     }
 
+    /// Notes arrivals of an open loop that are due.
+    pub fn due(&mut self, count: u64) {
+        self.arrivals.due += count;
+        self.second.due += count;
+    }
+
     /// Notes a connection that is begun, so much later than it should have been in an open loop.
     pub fn started(&mut self, delay: Option<Nanos>) {
         let part = &mut self.parts[self.step];

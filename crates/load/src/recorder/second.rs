@@ -4,6 +4,7 @@ use hdrhistogram::Histogram;
 
 use super::buckets::TimesInBuckets;
 use super::troubles::Troubles;
+use tlslab_contract::record::CpuTime;
 use tlslab_system::clock::{MILLISECOND, Nanos, SECOND};
 use tlslab_wire::outcome::Outcome;
 
@@ -18,6 +19,10 @@ const DIGITS: u8 = 2;
 pub struct Second {
     /// The worker's time that it covers.
     pub length: Nanos,
+    /// The worker's processor time since the measurement began.
+    pub cpu: CpuTime,
+    /// Arrivals of an open loop that were due, with those that waited when the measurement began.
+    pub due: u64,
     /// Connections in flight when the measurement began; 0 but in the first report.
     pub carried: u64,
     /// Connections started.
@@ -58,6 +63,8 @@ impl Second {
         let empty = || Histogram::new_with_bounds(1, HIGHEST, DIGITS).expect("valid bounds");
         Self {
             length: 0,
+            cpu: CpuTime::default(),
+            due: 0,
             carried: 0,
             started: 0,
             completed: 0,
@@ -82,6 +89,8 @@ impl Second {
     /// Adds what another worker did in the same second, and clears that.
     pub fn take(&mut self, other: &mut Self) {
         self.length = self.length.max(other.length);
+        self.cpu += other.cpu;
+        self.due += other.due;
         self.carried += other.carried;
         self.started += other.started;
         self.completed += other.completed;
@@ -104,7 +113,8 @@ impl Second {
     /// Forgets all.
     pub fn clear(&mut self) {
         (self.length, self.started, self.completed, self.failed) = (0, 0, 0, 0);
-        (self.requests, self.in_flight, self.waiting, self.carried) = (0, 0, 0, 0);
+        (self.requests, self.in_flight, self.waiting) = (0, 0, 0);
+        (self.cpu, self.due, self.carried) = (CpuTime::default(), 0, 0);
         self.troubles.clear();
         self.times = TimesInBuckets::default();
         self.service.reset();

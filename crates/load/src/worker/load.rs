@@ -120,8 +120,7 @@ impl<'r, B: Backend> Load<'r, B> {
         self.recorder.start_measurement(self.in_flight.count() as u64);
         if let Some(open_loop) = &mut self.open_loop {
             let (at, attempts) = (self.time.schedule().measure, self.recorder.attempts());
-            self.recorder.arrivals.due =
-                open_loop.start_measurement(at, attempts, self.share.count);
+            self.recorder.due(open_loop.start_measurement(at, attempts, self.share.count));
         }
         self.in_flight.restart(now);
         self.recorder.flight.before = flown(events, now);
@@ -132,8 +131,8 @@ impl<'r, B: Backend> Load<'r, B> {
         if let Some(open_loop) = &mut self.open_loop {
             let schedule = self.time.schedule();
             let end = schedule.drain.unwrap_or(now);
+            self.recorder.due(open_loop.look(end));
             let arrivals = &mut self.recorder.arrivals;
-            arrivals.due += open_loop.look(end);
             arrivals.waiting_at_stop = open_loop.waiting();
             arrivals.window = end.saturating_sub(schedule.measure);
         }
@@ -250,7 +249,7 @@ impl<'r, B: Backend> Load<'r, B> {
         if self.time.phase() == Phase::Measure
             && let Some(open_loop) = &mut self.open_loop
         {
-            self.recorder.arrivals.due += due;
+            self.recorder.due(due);
             self.recorder.arrivals.blocked += open_loop.newly_waiting();
         }
     }

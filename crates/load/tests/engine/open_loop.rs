@@ -308,11 +308,13 @@ fn assert_totals(notes: &Notes, record: &RunRecord) {
         assert_eq!(times.exchange.count(), totals.requests);
     }
     assert!(all.is_sorted_by_key(|totals| (totals.arrivals, totals.completed, totals.requests)));
+    assert!(all.is_sorted_by_key(|totals| totals.due));
     let outcomes = &record.outcomes;
     assert_eq!((last.arrivals, last.completed), (outcomes.attempts, outcomes.completed));
     assert_eq!((&last.failed, last.requests), (&outcomes.failed, record.requests));
     assert_eq!(last.unexpected, outcomes.unexpected.values().sum::<u64>());
-    assert_eq!(last.in_flight, outcomes.in_flight_at_stop);
+    assert_eq!((last.in_flight, last.cpu), (outcomes.in_flight_at_stop, record.cpu));
+    assert_eq!(last.due, record.open_loop.map(|open| open.arrivals));
     for (name, buckets) in [
         ("handshake", last.times.handshake),
         ("service", last.times.service),

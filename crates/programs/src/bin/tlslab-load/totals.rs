@@ -5,8 +5,10 @@ use tlslab_load::watch::{BOUNDS, Buckets, Totals};
 
 /// The accounting as JSON; `docs/reference/events.md` describes it.
 pub fn totals_json(totals: &Totals) -> Value {
-    let Totals { arrivals, completed, failed, unexpected, requests, in_flight, times } = totals;
+    let Totals { due, arrivals, completed, failed, unexpected, requests, in_flight, cpu, times } =
+        totals;
     json!({
+        "due": due,
         "arrivals": arrivals,
         "completed": completed,
         "failed": failed,
@@ -15,8 +17,9 @@ pub fn totals_json(totals: &Totals) -> Value {
         "in_flight": in_flight,
         "handshake": buckets(&times.handshake),
         "service": buckets(&times.service),
-        "response": (times.response.count() > 0).then(|| buckets(&times.response)),
+        "response": due.map(|_| buckets(&times.response)),
         "exchange": buckets(&times.exchange),
+        "cpu": cpu,
     })
 }
 
@@ -38,16 +41,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn response_times_that_nobody_measured_are_null() {
+    fn what_a_closed_loop_does_not_have_is_null() {
         let mut totals = Totals { arrivals: 3, completed: 1, in_flight: 1, ..Totals::default() };
         totals.failed.insert("reset".to_owned(), 1);
         totals.times.service.note(2_000_000);
         let value = totals_json(&totals);
         assert_eq!((&value["arrivals"], &value["failed"]["reset"]), (&json!(3), &json!(1)));
-        assert_eq!(value["response"], Value::Null);
+        assert_eq!((&value["response"], &value["due"]), (&Value::Null, &Value::Null));
+        assert_eq!(value["cpu"]["user_us"], 0);
         let service = &value["service"];
         assert_eq!((&service["sum_s"], &service["count"]), (&json!(0.002), &json!(1)));
         assert_eq!((&service["bounds_s"][4], &service["counts"][4]), (&json!(0.0025), &json!(1)));
+        totals.due = Some(5);
         totals.times.response.note(1);
         assert_eq!(totals_json(&totals)["response"]["counts"][0], 1);
     }
