@@ -6,20 +6,24 @@ import subprocess
 import sys
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import IO, Any
 
 from tlslab.cli.console import say
 from tlslab.cli.engine_error import PREFIX
 from tlslab.lab.accounting import Meter
-from tlslab.lab.events import Pace
+from tlslab.lab.events import Over, Pace, Rate, RunEnded
 from tlslab.lab.server_side.side import Side, SideMeter
+from tlslab.live.state import State
 from tlslab.model.server_side import ServerSide
 from tlslab.model.trial import MachineUsage, ServerUsage
 from tlslab.targets.guard import bound
 
 # Phases of the engine in which the measurement is over.
 _OVER = ("drain", "done")
+
+# The kind of run, as those who watch it see it.
+RUN = "load"
 
 # The engine's exit codes for wrong usage, and for what could not be done.
 _ERRORS = (2, 3)
@@ -51,12 +55,20 @@ def run_plainly(command_line: Sequence[str]) -> Loaded:
     return Loaded(code, output, meter.machine(), error=lines.error(code))
 
 
-def run_watched(command_line: Sequence[str], side: Side, raw: bool) -> Loaded:
+@dataclass(frozen=True)
+class Shown:
+    """What of a run goes to standard error: its events as they are, or a line for each second."""
+
+    raw: bool
+    lines: bool
+
+
+def run_watched(command_line: Sequence[str], side: Side, shown: Shown, state: State) -> Loaded:
     """Runs the engine with `--events`, and reads the server's side during its measurement.
 
-    `raw`: the events are passed on as they are, for a user who asked for them.
+    `state` follows the run.
     """
-    watcher = _Watcher(SideMeter(side), raw)
+    watcher = _Watcher(SideMeter(side), shown, state)
     meter = Meter([])
     meter.start()
     try:
@@ -143,23 +155,37 @@ class Lines:
 class _Watcher(Lines):
     """Takes the engine's lines: meters by its phases, shows its progress, passes on the rest."""
 
-    def __init__(self, meter: SideMeter, raw: bool) -> None:
+    def __init__(self, meter: SideMeter, shown: Shown, state: State) -> None:
         super().__init__()
         self.meter = meter
-        self._raw = raw
+        self._shown = shown
+        self._state = state
+        self._address = ""
 
     def line(self, line: bytes) -> None:
         """One line of standard error."""
         event = _event(line)
-        if event is None or self._raw:
+        if event is None or self._shown.raw:
             super().line(line)
         if event is None:
             return
         if event["event"] == "phase":
             self._phase(str(event.get("phase")))
         elif event["event"] == "preflight":
-            self.meter.locate(str(event.get("address")))
-        elif event["event"] == "progress" and not self._raw:
+            self._address = str(event.get("address"))
+            self.meter.locate(self._address)
+            self._state.locate(self._address)
+        elif event["event"] == "progress":
+            self._second(event)
+        elif event["event"] == "ended":
+            self._state.take(RunEnded(self._address, RUN, Over.of(event)))
+
+    def _second(self, event: Mapping[str, Any]) -> None:
+        """One second of the measurement."""
+        busy = self.meter.meter.server_processors()
+        pace = replace(Pace.of(event), server_processors=busy)
+        self._state.take(Rate(self._address, RUN, pace))
+        if self._shown.lines and not self._shown.raw:
             say(progress_line(event))
 
     def _phase(self, phase: str) -> None:

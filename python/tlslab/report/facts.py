@@ -9,8 +9,9 @@ from tlslab.model.run import Environment
 from tlslab.model.wording import cell_label
 from tlslab.report.selftest import selftest_words
 
-# Options of a run that belong to that one run: a folder is not overwritten, nor resumed twice.
-_ONCE = ("--out", "--resume")
+# Options of a run that belong to that one run: a folder is not overwritten, nor resumed twice, and
+# another run need not be watched.
+_ONCE = ("--out", "--resume", "--metrics", "--live")
 
 
 def redo_command(summary: Summary) -> str:
