@@ -56,8 +56,8 @@ Added by tlslab load:
       {SERVER_METRICS} <URL>
           Read the server's processor time from the node_exporter on its host: http://HOST:9100/metrics
       {METRICS} <HOST:PORT>
-          Serve Prometheus metrics of the run there: 127.0.0.1:9464. Beyond loopback only if HOST is an
-          address that others reach
+          Serve Prometheus metrics of the run there: 127.0.0.1:9464. Beyond loopback only if HOST is
+          an address that others reach
       {LIVE}[=<HOST:PORT>]
           Serve a page that shows the run while it goes on, on a free port of loopback by default
 """

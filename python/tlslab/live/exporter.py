@@ -13,8 +13,8 @@ from tlslab.live.state import State
 
 OPTION = "--metrics"
 
-# How long the last scrape is waited for at most, in seconds: Prometheus scrapes every minute or more
-# often.
+# How long the last scrape is waited for at most, in seconds: by default Prometheus scrapes once a
+# minute.
 MOST_S = 60.0
 
 # How much later than the scrapes before the last one may be.
@@ -24,9 +24,7 @@ _LOOK_S = 0.05
 
 
 @contextmanager
-def serve_metrics(
-    state: State, address: Address, say: Callable[[str], None]
-) -> Iterator[Address]:
+def serve_metrics(state: State, address: Address, say: Callable[[str], None]) -> Iterator[Address]:
     """Serves the metrics as long as the context lasts; the address, with its port.
 
     If somebody scrapes, the context ends after one more scrape: the last totals would be lost

@@ -83,9 +83,7 @@ class RunCollector(Collector):
         # Two are enough to know how often somebody scrapes.
         self.scrapes = [*self.scrapes[-1:], self._clock()]
         snapshot = self._state.snapshot()
-        rows = [
-            (self._labels(key), totals) for key, totals in sorted(self._state.series().items())
-        ]
+        rows = [(self._labels(key), totals) for key, totals in sorted(self._state.series().items())]
         yield from _counters(rows)
         yield _failed(rows)
         yield from _histograms(rows)

@@ -42,9 +42,7 @@ def render_page(experiment: str) -> str:
     return (
         page_environment()
         .from_string(_own("live.html.j2"))
-        .render(
-            experiment=experiment, version=__version__, style=_style(), script=_script()
-        )
+        .render(experiment=experiment, version=__version__, style=_style(), script=_script())
     )
 
 

@@ -115,29 +115,31 @@ class State:
 
     def _take(self, event: events.Event) -> None:
         match event:
-            case events.RunStarted(target=target, folder=folder):
-                self._target, self._folder = target or "", str(folder)
-                self._trials = TrialsLeft(event, self._clock)
-            case events.StepsStarted(target=target, folder=folder, left=left):
-                self._target, self._folder = target, str(folder)
-                self._steps = left
-            case events.TrialStarted(_, cell):
-                self._turn(cell, "")
-            case events.StepStarted(cell, step, left):
-                self._turn(cell, step_words(step))
-                self._steps = left
             case events.Rate(cell, kind, pace):
                 self._second(cell, kind, pace)
             case events.RunEnded(cell, kind, over):
                 self._of(over.host, cell, kind).end(over)
                 self._hosts.pop(over.host or self._host, None)
-            case events.TrialEnded():
+            case events.TrialStarted(_, cell):
+                self._turn(cell, "")
+            case events.StepStarted(cell, step):
+                self._turn(cell, step_words(step))
+            case events.TrialEnded() | events.StepEnded():
                 self._turn("", "")
-                if self._trials is not None:
-                    self._trials.done += 1
-            case events.StepEnded(_, left):
-                self._turn("", "")
+        self._plan(event)
+
+    def _plan(self, event: events.Event) -> None:
+        """Follows how much there is to do, and where."""
+        match event:
+            case events.RunStarted(target=target, folder=folder):
+                self._target, self._folder = target or "", str(folder)
+                self._trials = TrialsLeft(event, self._clock)
+            case events.StepsStarted(target=target, folder=folder, left=left):
+                self._target, self._folder, self._steps = target, str(folder), left
+            case events.StepStarted(left=left) | events.StepEnded(left=left):
                 self._steps = left
+            case events.TrialEnded() if self._trials is not None:
+                self._trials.done += 1
             case events.Skipped(trials) if self._trials is not None:
                 self._trials.total -= trials
 

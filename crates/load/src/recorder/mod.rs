@@ -10,12 +10,12 @@ mod second;
 mod totals;
 mod troubles;
 
+pub use self::buckets::{BOUNDS, Buckets, TimesInBuckets};
 use self::conclusion::{Conclusion, Notes};
 use self::histograms::Time;
 use self::names::Names;
 use self::part::Part;
 use self::reasons::Reasons;
-pub use self::buckets::{BOUNDS, Buckets, TimesInBuckets};
 pub use self::second::{Percentiles, Second};
 pub use self::totals::Totals;
 use crate::trace::Trace;

@@ -108,8 +108,11 @@ impl<'r, B: Backend> Load<'r, B> {
             let waiting = self.open_loop.as_ref().map_or(0, OpenLoop::waiting);
             // What ends in the drain is not counted as ended.
             let is_over = self.time.phase() >= Phase::Drain;
-            let in_flight =
-                if is_over { self.recorder.in_flight_at_stop } else { self.in_flight.count() as u64 };
+            let in_flight = if is_over {
+                self.recorder.in_flight_at_stop
+            } else {
+                self.in_flight.count() as u64
+            };
             let counts = [in_flight, waiting];
             self.time.report(now, status, &mut self.recorder, counts);
         }

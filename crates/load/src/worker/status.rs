@@ -1,7 +1,7 @@
 //! What a worker reports while it runs, and what it is asked for, without waiting for the watcher.
 
-use std::sync::{Mutex, MutexGuard};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard};
 
 use crate::recorder::{Second, Totals};
 use tlslab_system::clock::Nanos;

@@ -298,13 +298,17 @@ fn each_second_is_reported_and_nothing_twice() {
 /// The totals of each second balance and never shrink, and the last ones are those of the record.
 fn assert_totals(notes: &Notes, record: &RunRecord) {
     let last = notes.totals.as_ref().unwrap();
-    let all: Vec<&Totals> = notes.seconds.iter().map(|second| &second.totals).chain([last]).collect();
+    let all: Vec<&Totals> =
+        notes.seconds.iter().map(|second| &second.totals).chain([last]).collect();
     for totals in &all {
         let failed: u64 = totals.failed.values().sum();
         let ended = totals.completed + failed + totals.unexpected;
         assert_eq!(totals.arrivals, ended + totals.in_flight, "{totals:?}");
         let times = &totals.times;
-        assert_eq!((times.handshake.count(), times.service.count()), (totals.completed, totals.completed));
+        assert_eq!(
+            (times.handshake.count(), times.service.count()),
+            (totals.completed, totals.completed)
+        );
         assert_eq!(times.exchange.count(), totals.requests);
     }
     assert!(all.is_sorted_by_key(|totals| (totals.arrivals, totals.completed, totals.requests)));
@@ -340,7 +344,8 @@ fn totals_have_the_failures_by_class() {
         let peer = Peer::start(&settings, 1, closing);
         let spec = RunSpec { stop: Stop::DurationMs(1_300), ..spec(peer.address(), backend) };
         let mut notes = Notes::default();
-        let record = observed(RunSpec { threads: 2, connections: 3, ..spec }, trust(&authority), &mut notes);
+        let record =
+            observed(RunSpec { threads: 2, connections: 3, ..spec }, trust(&authority), &mut notes);
         assert_totals(&notes, &record);
         let failed = &notes.totals.as_ref().unwrap().failed;
         assert!(failed.keys().eq(["closed_first_byte"]), "{failed:?}");

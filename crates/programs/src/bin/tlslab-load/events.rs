@@ -183,6 +183,9 @@ mod tests {
             "{words}"
         );
         let event = event(&progress);
-        assert_eq!((&event["response"]["n"], &event["totals"]["completed"]), (&json!(100), &json!(300)));
+        assert_eq!(
+            (&event["response"]["n"], &event["totals"]["completed"]),
+            (&json!(100), &json!(300))
+        );
     }
 }
