@@ -78,11 +78,9 @@ class _Handler(BaseHTTPRequestHandler):
         """
         if not self.server.checks_host:
             return True
-        name = urlsplit(f"//{self.headers.get('Host', '')}").hostname or ""
-        if name == "localhost":
-            return True
         try:
-            return ipaddress.ip_address(name).is_loopback
+            name = urlsplit(f"//{self.headers.get('Host', '')}").hostname or ""
+            return name == "localhost" or ipaddress.ip_address(name).is_loopback
         except ValueError:
             return False
 

@@ -21,7 +21,7 @@ function rounded(value) {
 function short(value) {
   if (value >= 1e6) return `${+(value / 1e6).toPrecision(3)}M`;
   if (value >= 1e4) return `${+(value / 1e3).toPrecision(3)}k`;
-  return `${+value.toPrecision(3)}`;
+  return (+value.toPrecision(3)).toLocaleString("en");
 }
 
 // The lines of one figure, broken where nothing was measured and where another run started.
@@ -95,7 +95,8 @@ class Chart {
   }
 
   keys(lines, now) {
-    const made = [element("h3", "", `${this.title.replace("{times}", now.times)}${this.unit ? `, ${this.unit}` : ""}`)];
+    const kind = now.times[0].toUpperCase() + now.times.slice(1);
+    const made = [element("h3", "", `${this.title.replace("{times}", kind)}${this.unit ? `, ${this.unit}` : ""}`)];
     for (const line of lines.length > 1 ? lines : []) {
       const key = element("span", "key");
       const sample = shape("svg", { width: 22, height: 8, viewBox: "0 0 22 8", "aria-hidden": "true" }, "fig");
@@ -125,7 +126,7 @@ const CHARTS = [
     { key: "p50_ms", name: "p50", colour: "c1" },
   ]),
   new Chart("In flight", "connections", [{ key: "in_flight", name: "in flight", colour: "c1" }]),
-  new Chart("Busy processors", "", [
+  new Chart("Processors", "", [
     { key: "server", name: "server", colour: "c1" },
     { key: "generator", name: "generator", colour: "c2" },
   ]),

@@ -40,8 +40,13 @@ function rows(table, heads, body) {
   found.tBodies[0].replaceChildren(...made);
 }
 
-function tiles(now) {
-  const point = now.ended ? null : now.point;
+// What a tile says: its title, its value, and whether that is bad news.
+function tilesOf(now) {
+  const trouble = ["failed or unexpected", number(troubled(now)), troubled(now) > 0];
+  if (now.ended) {
+    return [["started", number(now.arrivals)], ["completed", number(now.completed)], ["requests", number(now.requests)], trouble];
+  }
+  const point = now.point;
   const shown = [];
   const of = (name, key, words) => shown.push([name, words(point ? point[key] : null)]);
   if (points.some((each) => each.offered !== null)) of("offered, connections/s", "offered", number);
@@ -50,10 +55,14 @@ function tiles(now) {
   of("in flight", "in_flight", number);
   of(`${now.times} time p50, ms`, "p50_ms", precise);
   of(`${now.times} time p99, ms`, "p99_ms", precise);
-  shown.push(["failed or unexpected", number(troubled(now)), troubled(now) > 0]);
+  shown.push(trouble);
   of("server, processors", "server", (value) => number(value, 2));
   of("generator, processors", "generator", (value) => number(value, 2));
-  place("tiles").replaceChildren(...shown.map(([title, value, bad]) => {
+  return shown;
+}
+
+function tiles(now) {
+  place("tiles").replaceChildren(...tilesOf(now).map(([title, value, bad]) => {
     const tile = element("div");
     tile.append(element("dt", "", title), element("dd", bad ? "bad" : "", value));
     return tile;
@@ -81,11 +90,9 @@ function turn(now) {
   say("folder", now.folder);
   const cell = [now.cell, now.stage].filter(Boolean).join(": ");
   if (now.ended) {
-    say("turn", "The run has ended");
-    const found = place("ended");
-    found.replaceChildren(`The run has ended: ${now.ended.words}.`);
-    if (now.ended.report) found.append(element("code", "", `Report: ${now.ended.report}`));
-    found.hidden = false;
+    say("turn", `The run has ended: ${now.ended.words}`);
+    place("ended").replaceChildren("Its report: ", element("code", "", now.ended.report));
+    place("ended").hidden = !now.ended.report;
     report("The run has ended");
   } else if (cell) {
     say("turn", cell);
@@ -95,15 +102,16 @@ function turn(now) {
 function tables(now) {
   if (now.hosts.length) {
     rows("hosts",
-      ["host", "offered/s", "achieved/s", "requests/s", "in flight", "p50 ms", "p99 ms", "failed/s", "processors", "reports"],
+      ["host", "offered/s", "achieved/s", "in flight", "p99 ms", "failed/s", "processors", "p50 ms", "requests/s"],
       now.hosts.map((host) => [
-        host.name, number(host.offered), number(host.achieved), number(host.requests), number(host.in_flight),
-        precise(host.p50_ms), precise(host.p99_ms), number(host.failed), number(host.generator, 2),
-        host.silent_s ? `silent for ${duration(host.silent_s)}` : "in time",
+        host.name, number(host.offered), number(host.achieved), number(host.in_flight), precise(host.p99_ms),
+        number(host.failed), number(host.generator, 2), precise(host.p50_ms), number(host.requests),
       ]));
-    for (const row of place("hosts").tBodies[0].rows) {
-      row.lastElementChild.classList.toggle("silent", row.lastElementChild.textContent.startsWith("silent"));
-    }
+    now.hosts.forEach((host, index) => {
+      if (!host.silent_s) return;
+      const words = element("small", "silent", `silent for ${duration(host.silent_s)}`);
+      place("hosts").tBodies[0].rows[index].firstElementChild.append(words);
+    });
     place("slowest").hidden = now.hosts.length < 2;
   }
   rows("outcomes", ["outcome", "connections"], [
