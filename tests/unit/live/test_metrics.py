@@ -16,8 +16,9 @@ LABELS = {"experiment": "groups", "host": "bed", "cell": "X25519", "run": "capac
 def scraped(state: State) -> dict[str, list[Sample]]:
     registry = CollectorRegistry()
     registry.register(RunCollector(state))
-    text = generate_latest(registry).decode()
-    return {family.name: list(family.samples) for family in text_string_to_metric_families(text)}
+    text = generate_latest(registry).decode()  # type: ignore[no-untyped-call]
+    families = text_string_to_metric_families(text)  # type: ignore[no-untyped-call]
+    return {family.name: list(family.samples) for family in families}
 
 
 def watched() -> Watched:
