@@ -9,7 +9,7 @@ from importlib.resources import files
 import pytest
 from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
 
-from browser.geometry import page_faults
+from browser.geometry import page_faults, text_faults
 from factories.live import Watched, pace, totals
 from tlslab.lab import events
 from tlslab.live import server
@@ -60,7 +60,7 @@ class Opened:
         found: list[list[str]] = self.page.eval_on_selector_all(
             "#tiles > div", "all => all.map(tile => [...tile.children].map(c => c.textContent))"
         )
-        return {title: value for title, value in found}
+        return dict(found)
 
     def rows(self, table: str) -> list[list[str]]:
         """The cells of a table."""
@@ -105,6 +105,7 @@ def test_the_page_fits_its_reader_and_asks_its_own_server_alone(
     with opened(browser, running(("alpha", "beta")), width, scheme) as live:
         live.page.wait_for_selector("#hosts tbody tr")
         assert page_faults(live.page) == []
+        assert text_faults(live.page) == []
         live.page.evaluate(AXE.read_text())
         found = live.page.evaluate("axe.run()")
         assert [violation["id"] for violation in found["violations"]] == []
@@ -126,7 +127,7 @@ def test_it_follows_the_run(browser: Browser) -> None:
         assert live.page.text_content("#turn") == "tls=1.3 group=X25519"
         assert live.rows("outcomes")[1:] == [["completed", "56,000"], ["failed: reset", "10"]]
         # A line for each trial, whose times do not meet.
-        path = live.page.get_attribute("#figures figure:first-child .c1 path.l", "d") or ""
+        path = live.page.get_attribute("#figures figure:first-child > svg .c1 path", "d") or ""
         assert path.count("M") == 2
         watched.clock.now += 1
         said = pace(21.0, totals(31_000, 5, 9), 1600.0)
@@ -157,7 +158,8 @@ def test_a_silent_host_is_marked_and_percentiles_are_not_added(browser: Browser)
     with opened(browser, watched) as live:
         live.page.wait_for_selector("#hosts tbody tr .silent")
         (alpha, *_), (beta, *_) = live.rows("hosts")
-        assert alpha.startswith("alpha") and "silent for" in alpha
+        assert alpha.startswith("alpha")
+        assert "silent for" in alpha
         assert beta == "beta"
         assert live.page.is_visible("#slowest")
 
