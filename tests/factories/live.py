@@ -16,7 +16,7 @@ BOUNDS = (0.001, 0.01, 0.1, 1.0)
 
 
 def buckets(count: int, seconds: float = 0.004) -> Buckets:
-    """So many times of 4 ms."""
+    """N times of 4 ms."""
     return Buckets(BOUNDS, (0, count, 0, 0, 0), count * seconds)
 
 

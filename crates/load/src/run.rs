@@ -74,7 +74,7 @@ fn load<B: Backend>(
     if spec.spec().tls.resume != Resume::None {
         observer.phase("prime", MonotonicClock.now());
     }
-    let (reports, (ending, told)) = thread::scope(|scope| {
+    let (reports, (ending, reported)) = thread::scope(|scope| {
         let workers: Vec<_> = statuses
             .iter()
             .enumerate()
@@ -117,7 +117,7 @@ fn load<B: Backend>(
         return Err(RunError::NotOpen { open, wanted, ms });
     }
     let mut reports: Vec<Report> = reports.into_iter().flatten().collect();
-    observer.ended(ended(&statuses, told, &reports));
+    observer.ended(ended(&statuses, reported, &reports));
     if spec.spec().load.trace > 0 {
         let traces = reports.iter_mut().map(|report| mem::take(&mut report.recorder.trace));
         observer.trace(Trace::joined(traces));

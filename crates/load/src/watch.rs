@@ -21,7 +21,7 @@ const WATCH: Duration = Duration::from_millis(20);
 /// How long to wait for the answers of workers that are asked how it goes.
 const ANSWER: Nanos = 250 * MILLISECOND;
 
-/// The least time from when the workers are told to measure until they do.
+/// The least time from when the workers are reported to measure until they do.
 const NOTICE: Nanos = 200 * MILLISECOND;
 
 /// Who wants to know how a run goes.
@@ -143,15 +143,15 @@ pub(crate) fn watch(
 /// mailbox and in its notes.
 pub(crate) fn ended(
     statuses: &[WorkerStatus],
-    mut told: Vec<Totals>,
+    mut reported: Vec<Totals>,
     reports: &[Report],
 ) -> Totals {
-    for ((totals, status), report) in told.iter_mut().zip(statuses).zip(reports) {
+    for ((totals, status), report) in reported.iter_mut().zip(statuses).zip(reports) {
         status.collect_rest(totals);
         totals.add(&report.recorder.second);
         (totals.in_flight, totals.cpu) = (report.recorder.in_flight_at_stop, report.usage.cpu);
     }
-    merged(&told)
+    merged(&reported)
 }
 
 /// The totals of all workers as one.

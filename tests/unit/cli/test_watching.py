@@ -77,7 +77,7 @@ def test_the_terminal_and_the_watchers_see_the_same() -> None:
     assert state.snapshot().completed == 100
 
 
-def test_watchers_hear_why_a_run_could_not_be_done() -> None:
+def test_watchers_hear_of_an_error_that_ends_a_run() -> None:
     with pytest.raises(CannotRunError), watched("x", Watching()) as state:
         raise CannotRunError("no server")
     ended = state.snapshot().ended
@@ -85,7 +85,7 @@ def test_watchers_hear_why_a_run_could_not_be_done() -> None:
     assert ended.words == "it could not be done: no server"
 
 
-def test_addresses_are_told_on_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
+def test_addresses_are_on_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
     with watched("x", Watching(Address("127.0.0.1", 0), ANYWHERE)):
         pass
     metrics, page = capsys.readouterr().err.splitlines()

@@ -88,7 +88,7 @@ def test_a_hostile_cell_is_escaped() -> None:
     assert (sample.labels["cell"], sample.value) == (cell, 10.0)
 
 
-def test_the_work_and_what_runs_are_told() -> None:
+def test_the_work_and_what_runs_have_metrics() -> None:
     found = scraped(watched().state)
     (info,) = found["tlslab_run"]
     assert info.labels["target"] == "nginx"

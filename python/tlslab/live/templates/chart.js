@@ -1,7 +1,7 @@
 // Line charts of the last seconds. Each is as wide as its place, in pixels, so that its text keeps its size.
 const HEIGHT = 150;
 const EDGE = { left: 44, right: 8, top: 10, bottom: 22 };
-// A chart reaches back for so many seconds at first, and in the end for all that are kept.
+// A chart reaches back for one of these times, in seconds.
 const REACHES = [60, 120, 300, 600, 900];
 
 function shape(name, attributes, className) {
