@@ -218,7 +218,7 @@ def test_load_by_three_generators(tlslab: Tlslab, own_reference: Own, tmp_path: 
     events = tlslab.run("load", "--generators", "2", "--events", "-d", "3s", *load[:2], *load[4:])
     said = [json.loads(line) for line in events.err.splitlines() if line.startswith("{")]
     progress = [event for event in said if event["event"] == "progress"]
-    assert [host["name"] for host in progress[0]["hosts"]] == ["local-1", "local-2"]
+    assert [host["host"] for host in progress[0]["hosts"]] == ["local-1", "local-2"]
     assert progress[0]["completed"] == sum(host["completed"] for host in progress[0]["hosts"])
 
 

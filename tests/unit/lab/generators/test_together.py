@@ -50,7 +50,7 @@ def test_progress_is_added_up_when_all_have_reported() -> None:
     pace = Pace.of(event)
     assert (pace.connections_per_s, pace.in_flight, pace.failed) == (150, 4, 2)
     assert pace.service_p50_ms is None, "quantiles cannot be added"
-    assert [host["name"] for host in event["hosts"]] == ["a", "b"]
+    assert [host["host"] for host in event["hosts"]] == ["a", "b"]
     (alone,) = heard(("a", progress(100)), names=("a",))
     assert Pace.of(alone).service_p99_ms == 2.0
 
