@@ -131,3 +131,22 @@ def test_memory_is_bounded() -> None:
     watched = Watched()
     watched.seconds([pace(float(s), totals(s)) for s in range(1, HISTORY + 50)])
     assert len(watched.state.history()) == HISTORY
+
+
+def test_each_of_several_generators_is_followed() -> None:
+    watched = Watched()
+    watched.start()
+    for second in (1, 2):
+        parts = tuple(
+            replace(pace(float(second), totals(100 * second)), host=name)
+            for name in ("east", "west")
+        )
+        watched.seconds([replace(parts[0], host="", parts=parts, server_processors=0.5)])
+    now = watched.state.snapshot()
+    assert [host.name for host in now.hosts] == ["east", "west"]
+    assert now.completed == 400
+    assert now.point is not None
+    assert (now.point.achieved, now.point.server) == (200.0, 0.5)
+    over = tuple(events.Over(name, totals(250)) for name in ("east", "west"))
+    watched.state.take(events.RunEnded("X25519", "capacity", events.Over("", None, over)))
+    assert watched.state.snapshot().completed == 500
