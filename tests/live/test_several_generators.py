@@ -237,6 +237,20 @@ def test_arrivals_of_two_generators_are_those_of_one_process(
     assert record["summaries"]["start_delay"]["n"] == record["open_loop"]["started"]
 
 
+def test_an_interrupted_load_keeps_what_was_measured(tlslab: Tlslab, own_reference: Own) -> None:
+    line = ["load", "--generators", "2", "--json", "-d", "60s", "-c", "4", "--insecure"]
+    child = tlslab.start(*line, own_reference.url)
+    assert child.stderr is not None
+    child.stderr.readline()
+    child.send_signal(signal.SIGINT)
+    ended = tlslab.finish(child)
+    assert ended.code == 130, ended.err
+    record = json.loads(ended.out)
+    assert_accounts(record)
+    assert record["outcomes"]["completed"] > 0
+    assert "interrupted" in {verdict["code"] for verdict in record["verdicts"]}
+
+
 @pytest.mark.parametrize(
     ("line", "code", "words"),
     [

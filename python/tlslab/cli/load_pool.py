@@ -1,17 +1,22 @@
 """`tlslab load --generators`: one load by several generators, and the same table of it."""
 
 import json
+import signal
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 from tlslab.cli.console import say
+from tlslab.cli.ending import EXIT_INTERRUPTED
 from tlslab.cli.load_run import Follower, Loaded, Shown, progress_line
 from tlslab.lab.accounting import Meter
 from tlslab.lab.engine_output import Event, EventLines, answer
-from tlslab.lab.generators.choose import generators
+from tlslab.lab.generators.choose import several_generators
+from tlslab.lab.generators.several import SeveralHosts
 from tlslab.lab.generators.together_run import LostPolicy
 from tlslab.lab.programs import require_program
 from tlslab.lab.server_side.side import Side, SideMeter
@@ -76,10 +81,11 @@ def run_pool(
     """
     watcher = _Watcher(SideMeter(side), shown, state)
     meter = Meter([])
-    with generators(*wanted) as pool:
+    with several_generators(*wanted) as pool:
         meter.start()
         try:
-            record = pool.run(spec, watcher)
+            with _interrupted_once(pool):
+                record = pool.run(spec, watcher)
         finally:
             meter.end()
             watcher.close()
@@ -87,9 +93,27 @@ def run_pool(
     return watcher.with_side(Loaded(exit_code(record), output, meter.machine()))
 
 
+@contextmanager
+def _interrupted_once(pool: SeveralHosts) -> Iterator[None]:
+    """An interruption ends the load, and its record has what was measured; a second ends all."""
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        pool.interrupt()
+
+    earlier = signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, earlier)
+
+
 def exit_code(record: RunRecord) -> int:
     """As the engine ends with such a record."""
-    return 0 if any(verdict.code == "valid" for verdict in record.verdicts) else 1
+    codes = {verdict.code for verdict in record.verdicts}
+    if "interrupted" in codes:
+        return EXIT_INTERRUPTED
+    return 0 if "valid" in codes else 1
 
 
 class _Watcher(Follower):

@@ -73,8 +73,12 @@ class HostRun:
         self.lost = self.lost or reason
 
     def interrupt(self) -> None:
-        """Ends the run early, as far as the host can be reached."""
+        """Ends the run early, whose record nobody wants, as far as the host can be reached."""
         self._stop.set()
+        self.end_early()
+
+    def end_early(self) -> None:
+        """Ends the run early: its record has what was measured so far."""
         try:
             self._conversation.interrupt()
         except HostLostError as error:
@@ -99,6 +103,9 @@ class HostRun:
             self.give_up(error.reason)
         except EngineError as error:
             self.error = error
+        except Exception as error:
+            # Whatever it is, nobody else would hear of it.
+            self.error = EngineError("host_failed", f"{type(error).__name__}: {error}")
         self.is_over = True
         self._report(self, None)
 

@@ -25,6 +25,7 @@ class Together:
 
     def __init__(self, names: Sequence[str], listener: Listener) -> None:
         self._names = list(names)
+        self._order = tuple(names)
         self._listener = listener
         self._preflight = False
         self._phase = -1
@@ -68,7 +69,8 @@ class Together:
 
     def _report(self, kind: str) -> None:
         self._new[kind].clear()
-        hosts = [{"host": name, **event} for name, event in self._latest.items()]
+        there = [name for name in self._order if name in self._latest]
+        hosts = [{"host": name, **self._latest[name]} for name in there]
         whole = added(list(self._latest.values()))
         if kind == "ended":
             whole = {name: whole[name] for name in ("totals",) if name in whole}

@@ -75,6 +75,10 @@ class TogetherRun:
             raise
         return [run for run in self._runs if run.record is not None]
 
+    def interrupt(self) -> None:
+        """Ends all runs early: their records have what was measured so far."""
+        _on_all(self._open(), HostRun.end_early)
+
     def close(self) -> None:
         """Kills what still runs, and waits for nothing."""
         _on_all(self._runs, HostRun.close)
