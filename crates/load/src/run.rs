@@ -117,12 +117,14 @@ fn load<B: Backend>(
         return Err(RunError::NotOpen { open, wanted, ms });
     }
     let mut reports: Vec<Report> = reports.into_iter().flatten().collect();
-    observer.ended(ended(&statuses, reported, &reports));
+    let totals = ended(&statuses, reported, &reports);
     if spec.spec().load.trace > 0 {
         let traces = reports.iter_mut().map(|report| mem::take(&mut report.recorder.trace));
         observer.trace(Trace::joined(traces));
     }
-    Ok(record(spec, checked, &reports, overflows, ending == Ending::Interrupted))
+    let record = record(spec, checked, &reports, overflows, ending == Ending::Interrupted);
+    observer.ended(totals, record.seconds);
+    Ok(record)
 }
 
 /// What a thread that panicked said.

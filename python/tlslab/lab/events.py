@@ -138,15 +138,19 @@ class Pace:
 
 @dataclass(frozen=True)
 class Over:
-    """A generator's run is over; `totals` are those of its record, `host` as in Pace."""
+    """A generator's run is over; `totals` are those of its record, `host` as in Pace.
+
+    `at_s` is the length of its measurement.
+    """
 
     host: str
     totals: Totals | None
+    at_s: float = 0.0
 
     @classmethod
     def of(cls, event: Mapping[str, Any]) -> "Over":
         """From the engine's `ended` event."""
-        return cls(str(event.get("host", "")), _totals(event))
+        return cls(str(event.get("host", "")), _totals(event), float(event.get("at_s", 0.0)))
 
 
 def _totals(event: Mapping[str, Any]) -> Totals | None:
