@@ -6,20 +6,24 @@ import subprocess
 import sys
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import IO, Any
 
 from tlslab.cli.console import say
 from tlslab.cli.engine_error import PREFIX
 from tlslab.lab.accounting import Meter
-from tlslab.lab.events import Pace
+from tlslab.lab.events import Over, Pace, Rate, RunEnded
 from tlslab.lab.server_side.side import Side, SideMeter
+from tlslab.live.state import State
 from tlslab.model.server_side import ServerSide
 from tlslab.model.trial import MachineUsage, ServerUsage
 from tlslab.targets.guard import bound
 
 # Phases of the engine in which the measurement is over.
 _OVER = ("drain", "done")
+
+# The kind of run, as those who watch it see it.
+RUN = "load"
 
 # The engine's exit codes for wrong usage, and for what could not be done.
 _ERRORS = (2, 3)
@@ -51,23 +55,30 @@ def run_plainly(command_line: Sequence[str]) -> Loaded:
     return Loaded(code, output, meter.machine(), error=lines.error(code))
 
 
-def run_watched(command_line: Sequence[str], side: Side, raw: bool) -> Loaded:
+@dataclass(frozen=True)
+class Shown:
+    """What of a run goes to standard error: its events as they are, or a line for each second."""
+
+    raw: bool
+    lines: bool
+
+
+def run_watched(command_line: Sequence[str], side: Side, shown: Shown, state: State) -> Loaded:
     """Runs the engine with `--events`, and reads the server's side during its measurement.
 
-    `raw`: the events are passed on as they are, for a user who asked for them.
+    `state` follows the run.
     """
-    watcher = _Watcher(SideMeter(side), raw)
+    watcher = _Watcher(SideMeter(side), shown, state)
     meter = Meter([])
     meter.start()
     try:
         code, output = _converse(command_line, watcher)
     finally:
         meter.end()
-        watcher.meter.close()
-    error = watcher.error(code)
-    if not watcher.meter.meter.complete:
-        return Loaded(code, output, meter.machine(), error=error)
-    return Loaded(code, output, meter.machine(), *watcher.meter.result(), error)
+        watcher.follower.close()
+    return watcher.follower.with_side(
+        Loaded(code, output, meter.machine(), error=watcher.error(code))
+    )
 
 
 def _converse(command_line: Sequence[str], lines: "Lines") -> tuple[int, bytes]:
@@ -118,6 +129,51 @@ class _Reader(threading.Thread):
             self.output = self._stream.read()
 
 
+class Follower:
+    """Reads the server's side during the measurement of a run, by the run's events.
+
+    `state` follows the run, for those who watch it.
+    """
+
+    def __init__(self, meter: SideMeter, state: State) -> None:
+        self._meter = meter
+        self._state = state
+        self._address = ""
+
+    def follow(self, event: Mapping[str, Any]) -> None:
+        """The next event."""
+        match event["event"]:
+            case "preflight":
+                self._address = str(event.get("address"))
+                self._meter.locate(self._address)
+                self._state.locate(self._address)
+            case "phase":
+                self._phase(str(event.get("phase")))
+            case "progress":
+                busy = self._meter.meter.server_processors()
+                pace = replace(Pace.of(event), server_processors=busy)
+                self._state.take(Rate(self._address, RUN, pace))
+            case "ended":
+                self._state.take(RunEnded(self._address, RUN, Over.of(event)))
+
+    def _phase(self, phase: str) -> None:
+        if phase == "measure":
+            self._meter.start()
+        elif phase in _OVER and not self._meter.meter.complete:
+            self._meter.end()
+
+    def close(self) -> None:
+        """Ends all that reads beside the run."""
+        self._meter.close()
+
+    def with_side(self, loaded: Loaded) -> Loaded:
+        """The result with what the server's side used, where there was a measurement."""
+        if not self._meter.meter.complete:
+            return loaded
+        server, side = self._meter.result()
+        return replace(loaded, server=server, side=side)
+
+
 class Lines:
     """Passes the engine's lines on, but keeps the last that may be its error."""
 
@@ -143,30 +199,21 @@ class Lines:
 class _Watcher(Lines):
     """Takes the engine's lines: meters by its phases, shows its progress, passes on the rest."""
 
-    def __init__(self, meter: SideMeter, raw: bool) -> None:
+    def __init__(self, meter: SideMeter, shown: Shown, state: State) -> None:
         super().__init__()
-        self.meter = meter
-        self._raw = raw
+        self.follower = Follower(meter, state)
+        self._shown = shown
 
     def line(self, line: bytes) -> None:
         """One line of standard error."""
         event = _event(line)
-        if event is None or self._raw:
+        if event is None or self._shown.raw:
             super().line(line)
         if event is None:
             return
-        if event["event"] == "phase":
-            self._phase(str(event.get("phase")))
-        elif event["event"] == "preflight":
-            self.meter.locate(str(event.get("address")))
-        elif event["event"] == "progress" and not self._raw:
+        self.follower.follow(event)
+        if event["event"] == "progress" and self._shown.lines and not self._shown.raw:
             say(progress_line(event))
-
-    def _phase(self, phase: str) -> None:
-        if phase == "measure":
-            self.meter.start()
-        elif phase in _OVER and not self.meter.meter.complete:
-            self.meter.end()
 
 
 def _event(line: bytes) -> Mapping[str, Any] | None:

@@ -15,11 +15,14 @@ from tlslab.cli.console import conclude, err, say
 from tlslab.cli.ending import EXIT_INTERRUPTED, exit_code, reason
 from tlslab.cli.options import (
     EXPERIMENTS,
+    FAIL,
     SERVERS,
     Allow,
     AsJson,
     Authorities,
+    Generators,
     Insecure,
+    OnLostHost,
     Status,
     Version,
     as_seconds,
@@ -33,8 +36,10 @@ from tlslab.cli.wanted import (
     parse_targets,
     with_targets,
 )
+from tlslab.cli.watching import LivePage, Metrics, Watching
 from tlslab.experiment import file_kind, load
 from tlslab.lab.budget import MOST, within
+from tlslab.lab.generators.choose import check_generators, check_policy
 from tlslab.lab.run import Request, Result
 from tlslab.model.errors import UsageError
 from tlslab.model.experiment import Experiment
@@ -179,6 +184,10 @@ def command(
     ready: Ready = READY_S,
     server_metrics: ServerMetrics = None,
     why: Why = False,
+    generators: Generators = None,
+    on_lost_host: OnLostHost = FAIL,
+    metrics: Metrics = None,
+    live: LivePage = None,
     yes: Yes = False,
     as_json: AsJson = False,
     _version: Version = False,
@@ -189,6 +198,7 @@ def command(
     """
     if out_dir is not None and resume is not None:
         raise UsageError("--out and --resume exclude each other: a resumed run stays where it is")
+    watching = Watching.of(metrics, live)
     options = dict(context.params)
     if experiment is None:
         if resume is None:
@@ -208,7 +218,7 @@ def command(
         request = within(request, as_seconds(budget, "--budget"), blocks or MOST)
     if dry_run:
         raise typer.Exit(dry.show(request, as_json))
-    result = carry_out(request, yes, as_json)
+    result = carry_out(request, yes, as_json, watching)
     raise typer.Exit(_conclude(result, as_json))
 
 
@@ -234,6 +244,8 @@ def _request(experiment: Experiment, options: dict[str, Any]) -> Request:
         jdks=tuple(options["jdk"] or ()),
         server_metrics=options["server_metrics"],
         why=options["why"],
+        generators=check_generators(options["generators"]),
+        on_lost_host=check_policy(options["on_lost_host"]),
     )
     # Before anything else, so that a file that is not there is no late surprise.
     request.trust()

@@ -6,9 +6,10 @@ use std::net::SocketAddr;
 use serde_json::{Value, json};
 use tlslab_load::check::Checked;
 use tlslab_load::trace::Trace;
-use tlslab_load::watch::{Observer, Percentiles, Progress};
+use tlslab_load::watch::{Observer, Percentiles, Progress, Totals};
 
 use crate::server::{ServerProcesses, ServerUsage};
+use crate::totals::totals_json;
 
 /// The phase that is measured, as the engine names it.
 const MEASURE: &str = "measure";
@@ -18,6 +19,8 @@ const MEASURE: &str = "measure";
 pub struct Reporter {
     json: bool,
     quiet: bool,
+    /// Whether each second is reported, so that silence means something.
+    beats: bool,
     trace: Option<Trace>,
     server: Option<ServerProcesses>,
     /// The server's processor time when the measurement began.
@@ -28,7 +31,13 @@ pub struct Reporter {
 impl Reporter {
     /// `events`: JSON lines. Otherwise text, unless it is not wanted.
     pub fn new(events: bool, quiet: bool) -> Self {
-        Self { json: events, quiet, trace: None, server: None, before: None, usage: None }
+        let (trace, server, before, usage) = (None, None, None, None);
+        Self { json: events, quiet, beats: false, trace, server, before, usage }
+    }
+
+    /// Reports each second of the run, in all its phases.
+    pub fn report_life(&mut self) {
+        self.beats = true;
     }
 
     /// The instants of the run's connections, once it is over.
@@ -93,6 +102,19 @@ impl Observer for Reporter {
         }
     }
 
+    fn alive(&mut self, at: u64) {
+        if self.beats {
+            self.event(&json!({ "event": "alive", "now_ns": at }));
+        }
+    }
+
+    fn ended(&mut self, totals: Totals, seconds: f64) {
+        if self.json {
+            let totals = totals_json(&totals);
+            self.event(&json!({ "event": "ended", "at_s": seconds, "totals": totals }));
+        }
+    }
+
     fn trace(&mut self, trace: Trace) {
         self.trace = Some(trace);
     }
@@ -107,6 +129,8 @@ fn event(progress: &Progress) -> Value {
         "at_s": progress.at_s,
         "completed": progress.completed,
         "failed": progress.failed,
+        "left_s": progress.left_s,
+        "offered_per_s": progress.offered_per_s,
         "started_per_s": progress.started_per_s,
         "connections_per_s": progress.connections_per_s,
         "requests_per_s": progress.requests_per_s,
@@ -115,6 +139,7 @@ fn event(progress: &Progress) -> Value {
         "service": times(progress.service),
         "response": times(progress.response),
         "exchange": times(progress.exchange),
+        "totals": totals_json(&progress.totals),
     })
 }
 
@@ -152,6 +177,8 @@ mod tests {
             at_s: 3.0,
             completed: 300,
             failed: 2,
+            left_s: Some(7.0),
+            offered_per_s: None,
             started_per_s: 101.0,
             connections_per_s: 100.0,
             requests_per_s: 200.0,
@@ -160,6 +187,7 @@ mod tests {
             service: times,
             response: None,
             exchange: times,
+            totals: Totals { completed: 300, ..Totals::default() },
         };
         let words = line(&progress);
         assert!(words.ends_with("7 in flight  2 failed  service p50 1.00 p99 12.35 ms"), "{words}");
@@ -169,6 +197,10 @@ mod tests {
             words.contains("  5 waiting  service") && words.contains("  response p50"),
             "{words}"
         );
-        assert_eq!(event(&progress)["response"]["n"], 100);
+        let event = event(&progress);
+        assert_eq!(
+            (&event["response"]["n"], &event["totals"]["completed"]),
+            (&json!(100), &json!(300))
+        );
     }
 }

@@ -1,14 +1,13 @@
 """Where load comes from: a pool of load generators, behind one protocol.
 
-The only pool so far is this machine's own engine (`lab.engine`).
+`lab.engine` is the pool of one generator on this machine, `several` one of several hosts.
 """
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from tlslab.lab.engine import Engine, Listener
-from tlslab.lab.programs import require_program
+from tlslab.lab.engine_output import Listener
 from tlslab.model.offered import Offered
 from tlslab.model.primitives import Primitives
 from tlslab.model.probe import AbilitiesFound, ProbeRecord
@@ -19,12 +18,25 @@ from tlslab.model.scale import HoldRecord
 class GeneratorPool(Protocol):
     """Load generators that make one run at a time; all methods raise EngineError."""
 
+    @property
+    def size(self) -> int:
+        """How many generators there are."""
+
+    @property
+    def first(self) -> int:
+        """How many of them a search of a maximum begins with; it adds others as it needs them."""
+
     def run(
-        self, spec: Mapping[str, Any], listener: Listener, trace: Path | None = None
+        self,
+        spec: Mapping[str, Any],
+        listener: Listener,
+        trace: Path | None = None,
+        most: int | None = None,
     ) -> RunRecord:
         """One run; each event goes to the listener as soon as it arrives.
 
-        The instants of each connection go to the file `trace`, if there is one.
+        The instants of each connection go to the file `trace`, if there is one. `most`: this many
+        of the generators make load, where it is not all.
         """
 
     def preflight(self, spec: Mapping[str, Any]) -> tuple[Preflight, str]:
@@ -54,8 +66,3 @@ class GeneratorPool(Protocol):
 
     def offered(self, spec: Mapping[str, Any]) -> Offered:
         """All that a server offers, as grading needs it, without load."""
-
-
-def local_pool() -> GeneratorPool:
-    """The engine on this machine. Raises CannotRunError where it is missing."""
-    return Engine(require_program("tlslab-load"))

@@ -1,0 +1,133 @@
+"""`tlslab load --generators`: one load by several generators, and the same table of it."""
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from tlslab.cli.console import say
+from tlslab.cli.ending import EXIT_INTERRUPTED
+from tlslab.cli.load_run import Follower, Loaded, Shown, progress_line
+from tlslab.lab.accounting import Meter
+from tlslab.lab.engine_output import Event, EventLines, answer
+from tlslab.lab.generators.choose import several_generators
+from tlslab.lab.generators.several import SeveralHosts
+from tlslab.lab.generators.together_run import LostPolicy
+from tlslab.lab.programs import require_program
+from tlslab.lab.server_side.side import Side, SideMeter
+from tlslab.live.state import State
+from tlslab.model.errors import UsageError
+from tlslab.model.record import RunRecord
+from tlslab.store import to_json
+
+# What belongs to one engine on this machine, and has no place with several.
+_OF_ONE = ("--trace", "--keylog", "--client-key", "--client-cert", "--source", "--barrier")
+
+# How the engine shows a result, which the lab does itself here.
+_SHOWN = ("--json", "--events", "--progress")
+
+_OUTPUT = ("-o", "--output")
+
+# The engine's own time to say what options stand for.
+_PRINT_S = 30.0
+
+
+def pool_spec(given: Sequence[str], allowed: Sequence[str]) -> tuple[dict[str, Any], Path | None]:
+    """The specification that the engine's options stand for, and the file for the record.
+
+    Raises UsageError for options that several generators cannot have, EngineError for wrong ones.
+    """
+    for word in given:
+        if word.partition("=")[0] in (*_OF_ONE, "--format"):
+            raise UsageError(f"{word.partition('=')[0]} goes with one generator", "leave one out")
+    line, output = _without_output([word for word in given if word not in _SHOWN])
+    hosts = [word for host in allowed for word in ("--allow", host)]
+    command = [require_program("tlslab-load"), "--json", "--print-spec", *hosts, *line]
+    done = subprocess.run(command, capture_output=True, timeout=_PRINT_S, check=False)
+    lines = EventLines(lambda event: None)
+    lines.feed(done.stderr + b"\n")
+    return answer(done.stdout, done.returncode, lines.words), output
+
+
+def _without_output(given: Sequence[str]) -> tuple[list[str], Path | None]:
+    """The options without the file that the record goes to, and that file."""
+    rest: list[str] = []
+    output = None
+    words = iter(given)
+    for word in words:
+        name, equals, value = word.partition("=")
+        if name in _OUTPUT:
+            output = Path(value if equals else next(words, ""))
+        else:
+            rest.append(word)
+    return rest, output
+
+
+def run_pool(
+    spec: Mapping[str, Any],
+    wanted: tuple[str, LostPolicy],
+    side: Side,
+    shown: Shown,
+    state: State,
+) -> Loaded:
+    """One run of the generators. Raises UsageError, CannotRunError, and EngineError as they do.
+
+    `wanted` are the generators, and what a lost one does. `state` follows the run.
+    """
+    watcher = _Watcher(SideMeter(side), shown, state)
+    meter = Meter([])
+    with several_generators(*wanted) as pool:
+        meter.start()
+        try:
+            with _interrupted_once(pool):
+                record = pool.run(spec, watcher)
+        finally:
+            meter.end()
+            watcher.close()
+    output = json.dumps(to_json(record)).encode()
+    return watcher.with_side(Loaded(exit_code(record), output, meter.machine()))
+
+
+@contextmanager
+def _interrupted_once(pool: SeveralHosts) -> Iterator[None]:
+    """An interruption ends the load, and its record has what was measured; a second ends all."""
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        pool.interrupt()
+
+    earlier = signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, earlier)
+
+
+def exit_code(record: RunRecord) -> int:
+    """As the engine ends with such a record."""
+    codes = {verdict.code for verdict in record.verdicts}
+    if "interrupted" in codes:
+        return EXIT_INTERRUPTED
+    return 0 if "valid" in codes else 1
+
+
+class _Watcher(Follower):
+    """Takes the events of the run: follows it, shows its progress."""
+
+    def __init__(self, meter: SideMeter, shown: Shown, state: State) -> None:
+        super().__init__(meter, state)
+        self._shown = shown
+
+    def __call__(self, event: Event) -> None:
+        """The next event."""
+        self.follow(event)
+        if self._shown.raw:
+            sys.stderr.write(json.dumps(event) + "\n")
+            sys.stderr.flush()
+        elif event["event"] == "progress" and self._shown.lines:
+            say(progress_line(event))

@@ -1,0 +1,92 @@
+"""Serves a run's metrics over HTTP, and waits for the last scrape when the run is over."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from socketserver import ThreadingMixIn
+from typing import Any
+from wsgiref.simple_server import WSGIRequestHandler, WSGIServer
+
+from prometheus_client import CollectorRegistry, make_wsgi_app
+
+from tlslab.live.addresses import Address, not_listening
+from tlslab.live.metrics import RunCollector
+from tlslab.live.state import State
+
+OPTION = "--metrics"
+
+# How long the last scrape is waited for at most, in seconds: by default Prometheus scrapes once a
+# minute.
+MOST_S = 60.0
+
+# How much later than the scrapes before the last one may be.
+_LATE_S = 1.0
+
+_LOOK_S = 0.05
+
+# What a client may take to send its request, and to read the answer.
+_REQUEST_S = 10.0
+
+
+class MetricsServer(ThreadingMixIn, WSGIServer):
+    """A server of metrics. Closing it waits for scrapes under way: the last one has the end."""
+
+    daemon_threads = False
+
+    def __init__(self, collector: RunCollector, address: Address) -> None:
+        self.address_family = address.family
+        super().__init__((address.host, address.port), _Handler)
+        registry = CollectorRegistry(auto_describe=False)
+        registry.register(collector)
+        self.set_app(make_wsgi_app(registry))
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A scraper that went away is no error."""
+
+
+class _Handler(WSGIRequestHandler):
+    timeout = _REQUEST_S
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+        """Says nothing: standard error has the progress of the run."""
+
+
+@contextmanager
+def serve_metrics(state: State, address: Address, say: Callable[[str], None]) -> Iterator[Address]:
+    """Serves the metrics as long as the context lasts; the address, with its port.
+
+    If somebody scrapes, the context ends after one more scrape: the last totals would be lost
+    otherwise. Raises UsageError where the address cannot be had.
+    """
+    collector = RunCollector(state)
+    try:
+        server = MetricsServer(collector, address)
+    except OSError as error:
+        raise not_listening(OPTION, address, error) from None
+    thread = threading.Thread(target=server.serve_forever, name="metrics", daemon=True)
+    thread.start()
+    try:
+        yield Address(address.host, server.server_port)
+        await_scrape(collector, say)
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def await_scrape(collector: RunCollector, say: Callable[[str], None]) -> None:
+    """Waits for one more scrape, if there were two; Ctrl-C ends the wait."""
+    if len(collector.scrapes) < 2:
+        return
+    before, last = collector.scrapes
+    expected = last + (last - before) + _LATE_S
+    deadline = min(expected, time.monotonic() + MOST_S)
+    if deadline - time.monotonic() > 5:
+        say(f"waiting for the last scrape of {OPTION}, {deadline - time.monotonic():.0f} s at most")
+    pause = threading.Event()
+    try:
+        while collector.scrapes[-1] == last and time.monotonic() < deadline:
+            pause.wait(_LOOK_S)
+    except KeyboardInterrupt:
+        return
