@@ -39,6 +39,7 @@ from tlslab.lab.run import Request, Result
 from tlslab.model.errors import UsageError
 from tlslab.model.experiment import Experiment
 from tlslab.store import RunFolder
+from tlslab.targets.address import own_address
 from tlslab.targets.external import READY_S, SETTLE_S, TIMEOUT_S, parse_hook
 
 Name = Annotated[
@@ -147,6 +148,14 @@ Why = Annotated[
         "is made of.",
     ),
 ]
+Listen = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        help="The address of this machine on which servers that the lab starts listen, for "
+        "generators on other hosts; loopback by default.",
+    ),
+]
 Yes = Annotated[
     bool,
     typer.Option("--yes", "-y", help="Build or fetch what is missing for it, without asking."),
@@ -179,6 +188,7 @@ def command(
     ready: Ready = READY_S,
     server_metrics: ServerMetrics = None,
     why: Why = False,
+    listen: Listen = None,
     yes: Yes = False,
     as_json: AsJson = False,
     _version: Version = False,
@@ -234,6 +244,7 @@ def _request(experiment: Experiment, options: dict[str, Any]) -> Request:
         jdks=tuple(options["jdk"] or ()),
         server_metrics=options["server_metrics"],
         why=options["why"],
+        listen=None if options.get("listen") is None else own_address(options["listen"]),
     )
     # Before anything else, so that a file that is not there is no late surprise.
     request.trust()

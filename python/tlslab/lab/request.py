@@ -6,6 +6,7 @@ from pathlib import Path
 from tlslab.lab.trust import whom_to_trust
 from tlslab.model.experiment import Experiment
 from tlslab.model.finding import Summary
+from tlslab.targets.address import LOOPBACK
 from tlslab.targets.external import READY_S, SETTLE_S, Hook
 
 
@@ -18,7 +19,8 @@ class Request:
     Where the experiment has the factor `server`, its levels are the targets, and `targets` repeats
     them. `jdks` are Java installations beside those that benchmarks find. `server_metrics` is the
     URL of a node_exporter beside a server that the lab does not start. `why`: the server's call
-    stacks are sampled after the measured trials.
+    stacks are sampled after the measured trials. `listen` is the address of this machine that the
+    lab's own servers listen on; None: loopback.
     """
 
     experiment: Experiment
@@ -36,11 +38,17 @@ class Request:
     jdks: tuple[Path, ...] = ()
     server_metrics: str | None = None
     why: bool = False
+    listen: str | None = None
 
     @property
     def external(self) -> bool:
         """Whether the server is one that the lab does not start."""
         return "://" in self.targets[0]
+
+    @property
+    def listens_on(self) -> str:
+        """The address that the lab's own servers listen on."""
+        return self.listen or LOOPBACK
 
     def trust(self) -> str:
         """Whom to trust for a server that the lab did not start. Raises UsageError."""
