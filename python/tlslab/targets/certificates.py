@@ -177,10 +177,7 @@ def _leaf(
     names = x509.SubjectAlternativeName(
         [
             x509.DNSName(name),
-            *(
-                x509.IPAddress(ipaddress.ip_address(address))
-                for address in addresses
-            ),
+            *(x509.IPAddress(ipaddress.ip_address(address)) for address in addresses),
         ]
     )
     builder = builder.add_extension(names, critical=False)
