@@ -8,7 +8,7 @@ use tlslab_wire::reason::CountedReason;
 
 /// The accounting over all connections of a measurement.
 ///
-/// `attempts = completed + sum(failed) + sum(unexpected) + in_flight_at_stop`, exactly.
+/// `attempts = completed + sum(failed) + sum(unexpected) + in_flight_at_stop + lost_with_host`, exactly.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Outcomes {
     /// Connections in flight when the measurement began, and those started during it.
@@ -17,6 +17,10 @@ pub struct Outcomes {
     pub completed: u64,
     /// Connections that were still under way when the measurement ended.
     pub in_flight_at_stop: u64,
+    /// In a merged record: connections that were under way on a generator when it was last heard of,
+    /// before it was lost. Nobody knows how they ended.
+    #[serde(default)]
+    pub lost_with_host: u64,
     /// Failed connections by class.
     pub failed: BTreeMap<String, u64>,
     /// Connections whose handshake was not the one asked for, by the fact that differed.
@@ -34,7 +38,7 @@ impl Outcomes {
             let reasons = self.reasons_of(class).map(|counted| counted.count);
             reasons.sum::<u64>() == self.of_class(class)
         };
-        self.attempts == self.ended() + self.in_flight_at_stop
+        self.attempts == self.ended() + self.in_flight_at_stop + self.lost_with_host
             && self.reasons.iter().all(|counted| is_whole(&counted.class))
     }
 
@@ -63,6 +67,7 @@ impl Outcomes {
         self.attempts += other.attempts;
         self.completed += other.completed;
         self.in_flight_at_stop += other.in_flight_at_stop;
+        self.lost_with_host += other.lost_with_host;
         for (class, count) in &other.failed {
             *self.failed.entry(class.clone()).or_default() += count;
         }

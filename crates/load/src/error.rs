@@ -4,6 +4,7 @@ use std::io;
 use std::net::IpAddr;
 
 use crate::preflight::PreflightError;
+use tlslab_system::clock::{MILLISECOND, Nanos};
 use tlslab_system::guard::GuardError;
 use tlslab_tls::BackendError;
 use tlslab_tls::identity::IdentityError;
@@ -66,6 +67,15 @@ pub enum RunError {
         /// The time that they had.
         ms: u64,
     },
+    /// A run that was to begin when somebody said so, and nobody did.
+    #[error("there was no load: {0}")]
+    NoStart(String),
+    /// The instant at which the run was to begin had passed.
+    #[error("the instant of the start had passed {:.1} ms before", *.late as f64 / MILLISECOND as f64)]
+    LateStart {
+        /// How long before.
+        late: Nanos,
+    },
     /// A worker panicked: a fault of this program.
     #[error("a worker panicked: {0}")]
     Panicked(String),
@@ -111,6 +121,8 @@ impl RunError {
             Self::Source { .. } => "source".to_owned(),
             Self::Pin { .. } => "pin".to_owned(),
             Self::NotOpen { .. } => "not_open".to_owned(),
+            Self::NoStart(_) => "no_start".to_owned(),
+            Self::LateStart { .. } => "late_start".to_owned(),
             Self::Panicked(_) => "panic".to_owned(),
             Self::Realtime(_) => "realtime".to_owned(),
             Self::System(e) => tlslab_system::socket::failure(e, Step::Connect).to_string(),

@@ -19,6 +19,7 @@ mod preflight;
 mod prime;
 mod recorder;
 pub mod run;
+pub mod start;
 pub mod trace;
 mod verdict;
 pub mod watch;

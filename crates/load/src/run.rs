@@ -17,6 +17,7 @@ use crate::phase::Schedule;
 use crate::prime::{Wanted, prime};
 use crate::recorder::Primed;
 use crate::recorder::Recorder;
+use crate::start::{AtOnce, Begin, Starter};
 use crate::trace::Trace;
 use crate::verdict::{Evidence, verdicts};
 use crate::watch::{Ending, Observer, watch};
@@ -26,7 +27,7 @@ use tlslab_contract::record::{
 };
 use tlslab_contract::spec::{CheckedSpec, Resume, RunSpec, Stop};
 use tlslab_system::backlog::{self, Overflows};
-use tlslab_system::clock::{Clock, MILLISECOND, MonotonicClock, Nanos, SECOND};
+use tlslab_system::clock::{Clock, MonotonicClock, Nanos, SECOND};
 use tlslab_system::environment::environment;
 use tlslab_system::guard::{GuardError, Permit};
 use tlslab_system::processor::{pin, run_in_real_time};
@@ -36,9 +37,6 @@ use tlslab_tls::rustls::RustlsBackend;
 use tlslab_tls::versions::versions;
 use tlslab_tls::{Backend, BackendError};
 
-/// From the moment that all workers are ready until they begin.
-const LEAD: Nanos = 2 * MILLISECOND;
-
 /// Makes a whole run. `interrupt`, once true, ends it early with what has been measured so far.
 pub fn run(
     spec: &CheckedSpec,
@@ -46,12 +44,25 @@ pub fn run(
     observer: &mut dyn Observer,
     interrupt: &AtomicBool,
 ) -> Result<RunRecord, RunError> {
+    run_from(spec, checked, observer, interrupt, &mut AtOnce)
+}
+
+/// The same, of a run that begins when the starter says so.
+pub fn run_from(
+    spec: &CheckedSpec,
+    checked: &Checked,
+    observer: &mut dyn Observer,
+    interrupt: &AtomicBool,
+    starter: &mut dyn Starter,
+) -> Result<RunRecord, RunError> {
     observer.preflight(checked);
     let settings = &checked.settings;
     match checked.backend {
-        Choice::Rustls => load(spec, checked, observer, interrupt, || RustlsBackend::new(settings)),
+        Choice::Rustls => {
+            load(spec, checked, observer, interrupt, starter, || RustlsBackend::new(settings))
+        }
         Choice::Openssl => {
-            load(spec, checked, observer, interrupt, || OpensslBackend::new(settings))
+            load(spec, checked, observer, interrupt, starter, || OpensslBackend::new(settings))
         }
     }
 }
@@ -61,6 +72,7 @@ fn load<B: Backend>(
     checked: &Checked,
     observer: &mut dyn Observer,
     interrupt: &AtomicBool,
+    starter: &mut dyn Starter,
     make: impl Fn() -> Result<B, BackendError> + Sync,
 ) -> Result<RunRecord, RunError> {
     let threads = spec.spec().threads as usize;
@@ -74,7 +86,7 @@ fn load<B: Backend>(
     if spec.spec().tls.resume != Resume::None {
         observer.phase("prime", MonotonicClock.now());
     }
-    let (reports, ending) = thread::scope(|scope| {
+    let (reports, begun, ending) = thread::scope(|scope| {
         let workers: Vec<_> = statuses
             .iter()
             .enumerate()
@@ -88,22 +100,22 @@ fn load<B: Backend>(
                 })
             })
             .collect();
-        gate.open();
-        let ending = watch(
-            spec.spec(),
-            &checked.permit,
-            &statuses,
-            gate.start(),
-            observer,
-            interrupt,
-            || workers.iter().all(|worker| worker.is_finished()),
-        );
+        let begun = gate.open(starter, interrupt);
+        let finished = || workers.iter().all(|worker| worker.is_finished());
+        let ending = match &begun {
+            Ok(begin) => {
+                let permit = &checked.permit;
+                watch(spec.spec(), permit, &statuses, begin.at, observer, interrupt, finished)
+            }
+            Err(_) => Ending::Planned,
+        };
         let reports: Vec<_> = workers.into_iter().map(ScopedJoinHandle::join).collect();
-        (reports, ending)
+        (reports, begun, ending)
     });
     if let Some(error) = first_error.into_inner().expect("no panics") {
         return Err(error);
     }
+    let begun = begun?;
     let reports: Vec<_> = reports
         .into_iter()
         .collect::<Result<_, _>>()
@@ -121,7 +133,9 @@ fn load<B: Backend>(
         let traces = reports.iter_mut().map(|report| mem::take(&mut report.recorder.trace));
         observer.trace(Trace::joined(traces));
     }
-    Ok(record(spec, checked, &reports, overflows, ending == Ending::Interrupted))
+    let mut record = record(spec, checked, &reports, overflows, ending == Ending::Interrupted);
+    record.started = started(&reports, begun);
+    Ok(record)
 }
 
 /// What a thread that panicked said.
@@ -144,11 +158,21 @@ impl Gate {
         Self { barrier, start: AtomicU64::new(0), failed: AtomicBool::new(false) }
     }
 
-    /// Waits until all workers are ready, then sets the instant at which they begin.
-    fn open(&self) {
+    /// Waits until all workers are ready, then lets them begin when the starter says so. Without a
+    /// start they go through the gate as when one of them cannot begin.
+    fn open(&self, starter: &mut dyn Starter, interrupt: &AtomicBool) -> Result<Begin, RunError> {
         self.barrier.wait();
-        self.start.store(MonotonicClock.now() + LEAD, Ordering::SeqCst);
+        let begun = match self.failed.load(Ordering::SeqCst) {
+            true => Ok(Begin::soon()),
+            false => starter.begin(interrupt),
+        };
+        if begun.is_err() {
+            self.failed.store(true, Ordering::SeqCst);
+        }
+        let at = begun.as_ref().map_or_else(|_| MonotonicClock.now(), |begin| begin.at);
+        self.start.store(at, Ordering::SeqCst);
         self.barrier.wait();
+        begun
     }
 
     /// The instant at which the workers begin, once the gate is open.
@@ -388,19 +412,26 @@ fn record(
         slow_connects,
         verdicts,
         outcomes: notes.outcomes,
-        started: started(reports),
+        started: None,
         hosts: Vec::new(),
         common: None,
     }
 }
 
-/// When the first worker's measurement began, by both clocks; none where no worker came to it.
-fn started(reports: &[Report]) -> Option<StartTime> {
+/// When the first worker's measurement began, by both clocks; none where no worker came to it. A run
+/// whose beginning was agreed upon goes by the clock of those who agreed.
+fn started(reports: &[Report], begun: Begin) -> Option<StartTime> {
     let first = reports.iter().map(|report| report.measured_from).filter(|at| *at > 0).min()?;
-    let ago = Duration::from_nanos(MonotonicClock.now().saturating_sub(first));
-    let unix = SystemTime::now().duration_since(UNIX_EPOCH).ok()?.checked_sub(ago)?;
     let monotonic_s = first as f64 / SECOND as f64;
-    Some(StartTime { unix_s: unix.as_secs_f64(), monotonic_s })
+    let unix_s = match begun.unix_s {
+        Some(unix_s) => unix_s + first.saturating_sub(begun.at) as f64 / SECOND as f64,
+        None => {
+            let ago = Duration::from_nanos(MonotonicClock.now().saturating_sub(first));
+            let unix = SystemTime::now().duration_since(UNIX_EPOCH).ok()?.checked_sub(ago)?;
+            unix.as_secs_f64()
+        }
+    };
+    Some(StartTime { unix_s, monotonic_s })
 }
 
 #[cfg(test)]

@@ -9,10 +9,10 @@ use tlslab_contract::record::{
 };
 
 /// The share of its processor above which a worker of a closed loop was the bottleneck.
-const SATURATED: f64 = 0.95;
+pub(crate) const SATURATED: f64 = 0.95;
 
 /// The same for an open loop, which is late long before it is busy all the time.
-const SATURATED_OPEN: f64 = 0.8;
+pub(crate) const SATURATED_OPEN: f64 = 0.8;
 
 /// The shortest measurement, in seconds, over which a worker's processor time means something: the
 /// kernel may account for it by ticks of up to 10 ms.

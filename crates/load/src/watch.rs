@@ -35,6 +35,9 @@ pub trait Observer {
     /// Another second of the measurement is over.
     fn progress(&mut self, progress: Progress);
 
+    /// A second of the run has passed, whatever its phase.
+    fn alive(&mut self, _at: Nanos) {}
+
     /// The run is over; the instants of its connections, where the specification asks for them.
     fn trace(&mut self, _trace: Trace) {}
 }
@@ -91,6 +94,7 @@ pub(crate) fn watch(
     let mut ending = Ending::Planned;
     let mut phase = None;
     let mut teller = Teller::new(statuses);
+    let mut beat = 0;
     while !finished() {
         let now = MonotonicClock.now();
         let open: u64 = statuses.iter().map(WorkerStatus::open).sum();
@@ -104,6 +108,10 @@ pub(crate) fn watch(
         if ending == Ending::Planned && opening && late {
             ending = Ending::NotOpen(open);
             statuses.iter().for_each(WorkerStatus::stop);
+        }
+        if now >= beat {
+            observer.alive(now);
+            beat = now + SECOND;
         }
         let next = schedule.at(now);
         let is_reported = now >= start && !matches!(ending, Ending::NotOpen(_));

@@ -62,13 +62,17 @@ pub struct Permit {
     pub address: SocketAddr,
     /// Whether the rate and time of unproven public targets hold.
     pub bounded: bool,
+    /// Generators that load the target together: the rate holds for their sum.
+    pub generators: u32,
 }
 
 impl Permit {
-    /// Whether N connections in so much time are more than this target takes.
+    /// Whether N connections in so much time are more than this generator's part of what the target
+    /// takes.
     pub fn is_exceeded(&self, connections: u64, elapsed: Nanos) -> bool {
         let allowed = PUBLIC_RATE * elapsed.div_ceil(SECOND).max(1);
-        self.bounded && (connections > allowed || elapsed > PUBLIC_TIME)
+        let of_all = connections.saturating_mul(self.generators.into());
+        self.bounded && (of_all > allowed || elapsed > PUBLIC_TIME)
     }
 }
 
@@ -79,7 +83,9 @@ pub fn proof_path(token: &str) -> String {
 
 /// Resolves the target and decides whether it may be loaded at all.
 pub fn permit(spec: &RunSpec, target: &Target) -> Result<Permit, GuardError> {
-    permit_host(target, &spec.allow, Duration::from_millis(spec.deadlines.connect_ms.into()))
+    let patience = Duration::from_millis(spec.deadlines.connect_ms.into());
+    let permit = permit_host(target, &spec.allow, patience)?;
+    Ok(Permit { generators: spec.generators, ..permit })
 }
 
 /// Resolves a host, for so long at most, and decides whether anything may be opened to it: loopback,
@@ -92,7 +98,7 @@ pub fn permit_host(
     let address = resolve(target, patience)?;
     let ip = address.ip().to_canonical();
     if ip.is_loopback() {
-        return Ok(Permit { address, bounded: false });
+        return Ok(Permit { address, bounded: false, generators: 1 });
     }
     let is_meant = |entry: &String| {
         // What names no host was refused with the specification.
@@ -104,13 +110,13 @@ pub fn permit_host(
     if !allow.iter().any(is_meant) {
         return Err(GuardError::NotAllowed { host: target.host.clone(), address: ip });
     }
-    Ok(Permit { address, bounded: is_public(ip) })
+    Ok(Permit { address, bounded: is_public(ip), generators: 1 })
 }
 
 /// Whether a run is planned to last longer, or to have a higher rate, than an unproven public target
 /// takes.
 pub fn check_length(spec: &RunSpec, permit: &Permit) -> Result<(), GuardError> {
-    let rate = spec.load.rate.as_ref().map_or(0.0, Rate::highest);
+    let rate = spec.load.rate.as_ref().map_or(0.0, Rate::highest) * f64::from(permit.generators);
     let time = match spec.stop {
         Stop::DurationMs(ms) => (spec.load.open_within_ms + spec.warmup_ms + ms) * MILLISECOND,
         Stop::Count(_) => 0,
@@ -212,6 +218,26 @@ mod tests {
         assert!(permit.is_exceeded(10, 61 * SECOND));
         let long = decide("https://192.0.2.7/", &["192.0.2.7"], 61);
         assert!(matches!(long, Err(GuardError::PublicWithoutProof { .. })));
+    }
+
+    #[test]
+    fn several_generators_share_what_a_public_address_takes() {
+        let alone = decide("https://192.0.2.7/", &["192.0.2.7"], 60).unwrap();
+        let permit = Permit { generators: 4, ..alone };
+        assert!(!permit.is_exceeded(250, SECOND) && permit.is_exceeded(251, SECOND));
+        let json = |rate| {
+            format!(
+                r#"{{"url":"https://192.0.2.7/","stop":{{"duration_ms":1000}},"generators":4,
+                    "allow":["192.0.2.7"],"connections":9,"load":{{"rate":{{"constant":{rate}}}}}}}"#
+            )
+        };
+        for (rate, is_refused) in [(250, false), (251, true)] {
+            let spec: RunSpec = serde_json::from_str(&json(rate)).unwrap();
+            let checked = spec.checked().unwrap();
+            let permit = super::permit(checked.spec(), checked.target()).unwrap();
+            assert_eq!(permit.generators, 4);
+            assert_eq!(check_length(checked.spec(), &permit).is_err(), is_refused, "{rate}");
+        }
     }
 
     #[test]

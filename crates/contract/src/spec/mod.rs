@@ -105,6 +105,10 @@ pub struct RunSpec {
     /// which its operator agrees to more than 1,000 connections/s or 60 s.
     #[serde(default)]
     pub proof: Option<String>,
+    /// Generators that load this target together, this one among them: each takes an equal part of
+    /// what a public target takes without proof.
+    #[serde(default = "one")]
+    pub generators: u32,
 }
 
 /// When a measurement ends.
@@ -427,6 +431,7 @@ impl RunSpec {
         let positive = [
             ("connections", u64::from(self.connections)),
             ("threads", u64::from(self.threads)),
+            ("generators", u64::from(self.generators)),
             stop,
             ("requests_per_connection", u64::from(requests)),
             ("deadlines.connect_ms", u64::from(self.deadlines.connect_ms)),

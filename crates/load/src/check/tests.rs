@@ -72,7 +72,7 @@ impl Site {
         spec.stop = Stop::DurationMs(seconds * 1000);
         spec.proof = proof.map(str::to_owned);
         spec.tls.backend = backend;
-        let permit = Permit { address, bounded: true };
+        let permit = Permit { address, bounded: true, generators: 1 };
         check_permitted(&spec.checked().unwrap(), self.trust.clone(), None, permit)
     }
 

@@ -3,6 +3,7 @@
 //! Nothing is averaged that can be added: counts, bytes, processor time, and histograms (value by
 //! value). What each generator did on its own stays in [`RunRecord::hosts`].
 
+mod hosts;
 mod specs;
 mod times;
 mod window;
@@ -11,11 +12,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tlslab_contract::accounting::Outcomes;
 use tlslab_contract::record::{
-    Bytes, CLIENTS, CountedFacts, CountedName, CpuTime, Environment, FlightTimes, HostPart, Kinds,
-    OpenLoop, RunRecord, SlowConnects, StepResult, Verdict, VerdictCode, WorkerUsage, add_slices,
+    Bytes, CLIENTS, CountedFacts, CountedName, CpuTime, Environment, FlightTimes, HostFound, Kinds,
+    LostHost, OpenLoop, RunRecord, SlowConnects, StepResult, Verdict, VerdictCode, WorkerUsage,
+    add_slices,
 };
+use tlslab_contract::spec::RunSpec;
 use tlslab_wire::reason::{CountedReason, EXAMPLES_LIMIT, OTHER, REASONS_LIMIT};
 
+use self::hosts::{clocks_moved, crowded, host_lost, host_parts, last_outcomes};
 use self::specs::joined_spec;
 use self::times::{joined_clients, joined_histograms, summaries};
 use self::window::{common_window, not_simultaneous};
@@ -27,6 +31,15 @@ pub struct Named {
     pub name: String,
     /// What it measured.
     pub record: RunRecord,
+}
+
+/// What is known of the generators beside their records.
+#[derive(Debug, Clone, Default)]
+pub struct Beside {
+    /// Those that were lost, and left no record.
+    pub lost: Vec<LostHost>,
+    /// What was found out about each, by its name.
+    pub found: BTreeMap<String, HostFound>,
 }
 
 /// Why records cannot be merged.
@@ -47,6 +60,8 @@ pub enum MergeError {
     Unbalanced(String),
     #[error("'{0}' is itself a merged record; merge the records that it was made of")]
     Merged(String),
+    #[error("nothing is called '{0}', of which something was found out")]
+    NotThere(String),
 }
 
 /// The record of all generators together, as one generator's with all their workers would be.
@@ -54,14 +69,18 @@ pub enum MergeError {
 /// `seconds` is the mean over all workers, as in every record; [`RunRecord::common`] has the rate
 /// over the time that all were measuring. Quantiles of steps are left out: steps keep no histograms.
 ///
+/// Of a host that was lost the accounting has what it reported last, and the connections that were
+/// under way then. Everything else is that of the others: nothing more is known of it.
+///
 /// # Errors
 /// The records are of different loads, or one of them is damaged.
-pub fn merge(parts: &[Named]) -> Result<RunRecord, MergeError> {
+pub fn merge(parts: &[Named], beside: &Beside) -> Result<RunRecord, MergeError> {
     let first = parts.first().ok_or(MergeError::Nothing)?;
     check(parts)?;
-    let spec = joined_spec(parts)?;
+    check_beside(parts, beside)?;
+    let spec = joined_spec(&shares(parts, beside))?;
     let records = || parts.iter().map(|part| &part.record);
-    let outcomes = joined_outcomes(records());
+    let outcomes = joined_outcomes(records(), &beside.lost);
     let workers: Vec<WorkerUsage> = records().flat_map(|r| r.workers.clone()).collect();
     let seconds = mean_seconds(&workers, parts);
     let flight = joined_flight(parts);
@@ -108,11 +127,11 @@ pub fn merge(parts: &[Named]) -> Result<RunRecord, MergeError> {
             count: records().map(|r| r.slow_connects.count).sum(),
             listen_overflows: records().filter_map(|r| r.slow_connects.listen_overflows).max(),
         },
-        verdicts: joined_verdicts(parts),
+        verdicts: joined_verdicts(parts, beside),
         notes: joined_notes(parts),
         outcomes,
         started: records().filter_map(|r| r.started).min_by(|a, b| a.unix_s.total_cmp(&b.unix_s)),
-        hosts: parts.iter().map(host).collect(),
+        hosts: host_parts(parts, beside),
         common: common_window(records()),
     })
 }
@@ -151,27 +170,30 @@ fn check(parts: &[Named]) -> Result<(), MergeError> {
     Ok(())
 }
 
+/// Refuses what belongs to no generator, and two of one name.
+fn check_beside(parts: &[Named], beside: &Beside) -> Result<(), MergeError> {
+    let mut names: BTreeSet<&String> = parts.iter().map(|part| &part.name).collect();
+    for lost in &beside.lost {
+        if !names.insert(&lost.host) {
+            return Err(MergeError::SameName(lost.host.clone()));
+        }
+    }
+    match beside.found.keys().find(|name| !names.contains(name)) {
+        Some(name) => Err(MergeError::NotThere(name.clone())),
+        None => Ok(()),
+    }
+}
+
+/// Each generator's share of the load, by its name.
+fn shares<'p>(parts: &'p [Named], beside: &'p Beside) -> Vec<(&'p str, &'p RunSpec)> {
+    let kept = parts.iter().map(|part| (part.name.as_str(), &part.record.spec));
+    let lost = beside.lost.iter().map(|lost| (lost.host.as_str(), &lost.spec));
+    kept.chain(lost).collect()
+}
+
 /// Whether two records are of one measurement: no two begin in the same microsecond and end alike.
 fn is_one(mine: &RunRecord, theirs: &RunRecord) -> bool {
     mine.started.is_some() && mine.started == theirs.started && mine.outcomes == theirs.outcomes
-}
-
-fn host(part: &Named) -> HostPart {
-    let record = &part.record;
-    HostPart {
-        name: part.name.clone(),
-        environment: record.environment.clone(),
-        address: record.address.clone(),
-        started: record.started,
-        seconds: record.seconds,
-        connections: record.spec.connections,
-        outcomes: record.outcomes.clone(),
-        requests: record.requests,
-        cpu: record.cpu,
-        workers: record.workers.clone(),
-        open_loop: record.open_loop,
-        verdicts: record.verdicts.clone(),
-    }
 }
 
 /// The mean over all workers, or over the records where these name none.
@@ -203,13 +225,30 @@ fn joined_environment(parts: &[Named]) -> Environment {
     }
 }
 
-fn joined_outcomes<'r>(records: impl Iterator<Item = &'r RunRecord>) -> Outcomes {
+fn joined_outcomes<'r>(
+    records: impl Iterator<Item = &'r RunRecord>,
+    lost: &[LostHost],
+) -> Outcomes {
     let mut whole = Outcomes::default();
     for record in records {
         whole.merge(&record.outcomes);
     }
+    for host in lost {
+        let last = last_outcomes(&host.lost.totals);
+        // The reasons of a class add up to it, where it has any.
+        let explained = last.failed.iter().filter(|(class, _)| whole.reasons_of(class).count() > 0);
+        let unknown: Vec<_> = explained.map(|(class, count)| reason_not_known(class, *count)).collect();
+        whole.merge(&last);
+        whole.reasons.extend(unknown);
+    }
     whole.reasons = joined_reasons(std::mem::take(&mut whole.reasons));
     whole
+}
+
+/// Failures of a host that was lost before it could give their reasons.
+fn reason_not_known(class: &str, count: u64) -> CountedReason {
+    let (class, reason) = (class.to_owned(), "not known: the host was lost".to_owned());
+    CountedReason { class, reason, count, examples: Vec::new() }
 }
 
 /// Each reason of a class once, with its first examples; those beyond the limit as others.
@@ -320,7 +359,7 @@ fn add_counts(mine: &mut BTreeMap<String, u64>, theirs: &BTreeMap<String, u64>) 
 
 /// Valid if every generator's run is; else each objection once, with how many have it and the words of
 /// the first.
-fn joined_verdicts(parts: &[Named]) -> Vec<Verdict> {
+fn joined_verdicts(parts: &[Named], beside: &Beside) -> Vec<Verdict> {
     let mut found: Vec<(VerdictCode, usize, String)> = Vec::new();
     for Named { name, record } in parts {
         for Verdict { code, message } in &record.verdicts {
@@ -331,9 +370,18 @@ fn joined_verdicts(parts: &[Named]) -> Vec<Verdict> {
         }
     }
     let all = parts.len();
-    let apart = not_simultaneous(parts.iter().map(|part| &part.record));
+    let is_saturated = found.iter().any(|(code, ..)| *code == VerdictCode::ClientSaturated);
+    let of_all: Vec<Verdict> = [
+        host_lost(beside, all + beside.lost.len()),
+        not_simultaneous(parts.iter().map(|part| &part.record)),
+        clocks_moved(parts, beside),
+        crowded(parts, beside).filter(|_| !is_saturated),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
     let is_valid = found.iter().all(|(code, ..)| *code == VerdictCode::Valid);
-    if is_valid && apart.is_none() {
+    if is_valid && of_all.is_empty() {
         let message = match all {
             1 => "valid: the run of the one generator is".to_owned(),
             _ => format!("valid: the runs of all {all} generators are, and at the same time"),
@@ -345,7 +393,7 @@ fn joined_verdicts(parts: &[Named]) -> Vec<Verdict> {
         let message = format!("{count} of {all} generators: {words}");
         Verdict { code, message }
     });
-    apart.into_iter().chain(worded).collect()
+    of_all.into_iter().chain(worded).collect()
 }
 
 /// Notes that all have once; others with the name of the generator.

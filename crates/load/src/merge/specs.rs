@@ -4,20 +4,19 @@ use serde_json::Value;
 use tlslab_contract::spec::load::{Ramp, Rate};
 use tlslab_contract::spec::{RunSpec, Stop};
 
-use super::{MergeError, Named};
+use super::MergeError;
 
 /// The specification of the whole load: shares are added.
 ///
 /// # Errors
 /// The specifications differ in something else than shares, with the place of the first difference.
-pub fn joined_spec(parts: &[Named]) -> Result<RunSpec, MergeError> {
-    let first = &parts[0];
-    let known = without_share(&first.record.spec);
-    let mut whole = first.record.spec.clone();
-    for part in &parts[1..] {
-        let spec = &part.record.spec;
+pub fn joined_spec(shares: &[(&str, &RunSpec)]) -> Result<RunSpec, MergeError> {
+    let (first, of_first) = shares[0];
+    let known = without_share(of_first);
+    let mut whole = of_first.clone();
+    for (name, spec) in &shares[1..] {
         if let Some(what) = difference(&known, &without_share(spec), "spec") {
-            let (first, name) = (first.name.clone(), part.name.clone());
+            let (first, name) = (first.to_owned(), (*name).to_owned());
             return Err(MergeError::Different { first, name, what });
         }
         whole.connections = whole.connections.saturating_add(spec.connections);

@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicUsize;
 use super::*;
 use crate::check::check;
 use crate::watch::Progress;
+use tlslab_system::clock::MILLISECOND;
 use tlslab_serve::{ServeSpec, Server, ServerBackend};
 use tlslab_tls::TrustAnchors;
 use tlslab_tls::self_signed::self_signed;
@@ -36,7 +37,7 @@ fn a_panic_before_the_start_ends_the_run_with_its_words() {
         RustlsBackend::new(&checked.settings)
     };
     let began = MonotonicClock.now();
-    let ended = load(&spec, &checked, &mut Deaf, &AtomicBool::new(false), make);
+    let ended = load(&spec, &checked, &mut Deaf, &AtomicBool::new(false), &mut AtOnce, make);
     assert!(matches!(&ended, Err(RunError::Panicked(words)) if words.contains("injected")));
     assert!(MonotonicClock.now() - began < 30_000 * MILLISECOND, "it waited for the measurement");
 }

@@ -1,5 +1,6 @@
 //! The programs as their users start them, in one test program: linking is what tests cost most.
 
+mod barrier;
 mod hold_cli;
 mod host_faults;
 mod identities;

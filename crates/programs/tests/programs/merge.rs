@@ -1,5 +1,7 @@
 //! `tlslab-load merge` on records of real runs.
 
+use serde_json::json;
+
 use crate::support::{Temporary, record, run, server, verdicts};
 
 #[test]
@@ -26,6 +28,38 @@ fn two_runs_on_one_server_are_one_record() {
     assert_eq!(verdicts(&whole), ["not_simultaneous"]);
     let text = run(&["merge", first, second]);
     assert!(text.stdout.contains("not valid: the generators measured together for 0.00 s"));
+}
+
+#[test]
+fn a_lost_host_and_what_was_found_out_come_in_files() {
+    let (_server, url) = server("127.0.0.1:0");
+    let file = Temporary::new(b"");
+    assert_eq!(run(&["-n", "20", "-c", "2", "--insecure", "-o", file.path(), &url]).code, Some(0));
+    let spec = run(&["--print-spec", "-n", "20", "-c", "2", "--insecure", &url]).json();
+    let totals = json!({ "completed": 5, "failed": { "reset": 1 }, "in_flight": 2, "arrivals": 8 });
+    let lost = json!({ "host": "west", "reason": "it died", "at_s": 1.5, "spec": spec, "totals": totals });
+    let lost = Temporary::new(lost.to_string().as_bytes());
+    let clock = json!({ "offset_s": 0.25, "uncertainty_s": 1e-4, "readings": 9 });
+    let found = json!({ "east": { "boot_id": "b", "clock": clock }, "west": {} });
+    let found = Temporary::new(found.to_string().as_bytes());
+    let east = format!("east={}", file.path());
+    let said =
+        run(&["merge", "--json", &east, "--lost", lost.path(), "--found", found.path()]);
+    assert_eq!(said.code, Some(1), "{said:?}");
+    let whole = record(&said);
+    assert_eq!(verdicts(&whole), ["host_lost"]);
+    assert_eq!(whole["outcomes"]["completed"], 25);
+    assert_eq!(whole["outcomes"]["lost_with_host"], 2);
+    assert_eq!(whole["summaries"]["handshake"]["n"], 20);
+    assert_eq!(whole["hosts"][0]["found"]["clock"]["offset_s"], 0.25);
+    assert_eq!(whole["hosts"][1]["lost"]["reason"], "it died");
+    assert_eq!(whole["spec"]["connections"], 4);
+    let text = run(&["merge", &east, "--lost", lost.path()]);
+    assert!(text.stdout.contains("not valid: 1 of 2 generators: west was lost 1.5 s into"));
+    let broken = Temporary::new(b"[]");
+    let said = run(&["merge", &east, "--lost", broken.path()]);
+    assert_eq!(said.code, Some(2), "{said:?}");
+    assert!(said.stderr.contains("is no account of a lost host"), "{said:?}");
 }
 
 #[test]

@@ -18,6 +18,8 @@ const MEASURE: &str = "measure";
 pub struct Reporter {
     json: bool,
     quiet: bool,
+    /// Whether each second is reported, so that silence means something.
+    beats: bool,
     trace: Option<Trace>,
     server: Option<ServerProcesses>,
     /// The server's processor time when the measurement began.
@@ -28,7 +30,13 @@ pub struct Reporter {
 impl Reporter {
     /// `events`: JSON lines. Otherwise text, unless it is not wanted.
     pub fn new(events: bool, quiet: bool) -> Self {
-        Self { json: events, quiet, trace: None, server: None, before: None, usage: None }
+        let (trace, server, before, usage) = (None, None, None, None);
+        Self { json: events, quiet, beats: false, trace, server, before, usage }
+    }
+
+    /// Reports each second of the run, in all its phases.
+    pub fn report_life(&mut self) {
+        self.beats = true;
     }
 
     /// The instants of the run's connections, once it is over.
@@ -90,6 +98,12 @@ impl Observer for Reporter {
             self.event(&event(&progress));
         } else if !self.quiet {
             self.line(&line(&progress));
+        }
+    }
+
+    fn alive(&mut self, at: u64) {
+        if self.beats {
+            self.event(&json!({ "event": "alive", "now_ns": at }));
         }
     }
 

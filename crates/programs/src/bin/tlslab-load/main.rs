@@ -1,6 +1,7 @@
 //! `tlslab-load`: opens TLS connections to one server and measures them.
 
 mod arguments;
+mod barrier;
 mod events;
 mod hold;
 mod in_memory;
@@ -24,10 +25,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use serde_json::json;
 use tlslab_contract::record::{RunRecord, Verdict, VerdictCode};
 use tlslab_load::check::{Checked, check_logged};
-use tlslab_load::run::run;
+use tlslab_load::run::{run, run_from};
 use tlslab_system::memory::without_huge_pages;
 
 use self::arguments::{Arguments, Format};
+use self::barrier::Barrier;
 use self::events::Reporter;
 use self::mode::CommandLine;
 use self::problem::Problem;
@@ -71,6 +73,9 @@ fn measure(arguments: &Arguments) -> Result<ExitCode, Problem> {
         let spec = arguments.probe_spec()?;
         return probe::carry_out(spec, arguments.json(), |error| arguments.problem(error));
     }
+    if arguments.print_spec {
+        return print_spec(arguments);
+    }
     if arguments.hold.is_asked_for() {
         let output = hold::Output { json: arguments.json(), events: arguments.events };
         let problem = |error: &_| arguments.problem(error);
@@ -94,7 +99,12 @@ fn measure(arguments: &Arguments) -> Result<ExitCode, Problem> {
     if checked.permit.address.ip().is_loopback() && arguments.format() != Format::Json {
         reporter.watch_server(checked.permit.address);
     }
-    let record = run(&spec, &checked, &mut reporter, &interrupt)?;
+    let record = if arguments.barrier {
+        reporter.report_life();
+        run_from(&spec, &checked, &mut reporter, &interrupt, &mut Barrier)?
+    } else {
+        run(&spec, &checked, &mut reporter, &interrupt)?
+    };
     log.map_or(Ok(()), |log| log.finish())?;
     if let (Some(file), Some(trace)) = (trace, reporter.take_trace()) {
         file.write(&trace)?;
@@ -109,6 +119,17 @@ fn measure(arguments: &Arguments) -> Result<ExitCode, Problem> {
     };
     io::stdout().write_all(shown.as_bytes())?;
     Ok(exit_code(&record.verdicts))
+}
+
+/// Prints the specification that the options stand for.
+fn print_spec(arguments: &Arguments) -> Result<ExitCode, Problem> {
+    let spec = arguments.spec()?.checked().map_err(|error| arguments.problem(&error))?;
+    if spec.spec().tls.client_identity.is_some() {
+        let words = "--print-spec: a client's private key is not printed";
+        return Err(Problem::usage(words.to_owned()));
+    }
+    print_json(spec.spec())?;
+    Ok(ExitCode::SUCCESS)
 }
 
 fn preflight(checked: &Checked) -> serde_json::Value {

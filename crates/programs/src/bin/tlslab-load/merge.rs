@@ -6,8 +6,9 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Args;
+use serde::de::DeserializeOwned;
 use tlslab_contract::record::RunRecord;
-use tlslab_load::merge::{MergeError, Named, merge};
+use tlslab_load::merge::{Beside, MergeError, Named, merge};
 
 use crate::arguments::Format;
 use crate::problem::Problem;
@@ -20,6 +21,14 @@ pub struct MergeCommand {
     /// called as its file
     #[arg(required = true, value_name = "[NAME=]FILE")]
     records: Vec<String>,
+
+    /// What is known of a host that was lost in the run, and left no record (repeatable)
+    #[arg(long, value_name = "FILE")]
+    lost: Vec<String>,
+
+    /// What was found out about the hosts, by name: their kernels, speeds and clocks
+    #[arg(long, value_name = "FILE")]
+    found: Option<String>,
 
     /// Write the merged record to this file, too
     #[arg(short, long, value_name = "FILE")]
@@ -40,6 +49,16 @@ pub struct MergeCommand {
     json: bool,
 }
 
+impl MergeCommand {
+    /// What is known beside the records.
+    fn beside(&self) -> Result<Beside, Problem> {
+        let lost = self.lost.iter().map(|file| parsed(file, "account of a lost host"));
+        let found = self.found.as_deref().map(|file| parsed(file, "account of hosts by name"));
+        let lost = lost.collect::<Result<_, _>>()?;
+        Ok(Beside { lost, found: found.transpose()?.unwrap_or_default() })
+    }
+}
+
 /// Merges the records; ends as the run of one generator does.
 ///
 /// # Errors
@@ -48,7 +67,7 @@ pub fn carry_out(command: &MergeCommand) -> Result<ExitCode, Problem> {
     let parts: Vec<Named> =
         command.records.iter().map(|word| read(word)).collect::<Result<_, _>>()?;
     let output = command.output.as_deref().map(OutputFile::create).transpose()?;
-    let record = merge(&parts).map_err(|error| problem(&error))?;
+    let record = merge(&parts, &command.beside()?).map_err(|error| problem(&error))?;
     output.map_or(Ok(()), |file| file.write(&record))?;
     let shown = match if command.json { Format::Json } else { command.format } {
         Format::Json => json_line(&record)?,
@@ -66,11 +85,16 @@ fn read(word: &str) -> Result<Named, Problem> {
         Some((name, file)) if !name.contains('/') => (name.to_owned(), file),
         _ => (stem(word), word),
     };
+    let record: RunRecord = parsed(file, "record of a run")?;
+    Ok(Named { name, record })
+}
+
+/// A file of JSON, which is this.
+fn parsed<T: DeserializeOwned>(file: &str, what: &str) -> Result<T, Problem> {
     let text = fs::read_to_string(file)
         .map_err(|error| Problem::usage(format!("cannot read '{file}': {error}")))?;
-    let record: RunRecord = serde_json::from_str(&text)
-        .map_err(|error| Problem::usage(format!("'{file}' is no record of a run: {error}")))?;
-    Ok(Named { name, record })
+    serde_json::from_str(&text)
+        .map_err(|error| Problem::usage(format!("'{file}' is no {what}: {error}")))
 }
 
 fn stem(file: &str) -> String {

@@ -130,6 +130,8 @@ pub fn remedy(class: &str) -> &'static str {
         "unsupported" => "leave --backend at auto, or ask for something else",
         "source" => "give addresses of this machine, of the target's family, with --source",
         "pin" => "give processors that are online with --cpu",
+        "no_start" => "with --barrier, give the start as a line on standard input (see --help)",
+        "late_start" => "agree on a later instant, or see why the host was slow",
         "not_open" => "give them more time with --open-within, or keep fewer open",
         "realtime" => "run as root or with CAP_SYS_NICE, or leave --realtime out",
         "unexpected_kind" => {
@@ -275,6 +277,8 @@ mod tests {
             RunError::Source { address, source: io() },
             RunError::Pin { processor: 1, source: io() },
             RunError::NotOpen { open: 1, wanted: 2, ms: 3 },
+            RunError::NoStart("words".to_owned()),
+            RunError::LateStart { late: 1 },
             RunError::Panicked("words".to_owned()),
             RunError::Realtime(io()),
             RunError::System(io()),

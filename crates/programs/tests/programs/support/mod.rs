@@ -5,7 +5,7 @@ pub mod namespace;
 pub mod schema;
 
 use std::fs;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
@@ -88,7 +88,8 @@ pub fn record(said: &Said) -> Value {
         outcomes[name].as_object().unwrap().values().map(|n| n.as_u64().unwrap()).sum()
     };
     let ended = number("completed") + all("failed") + all("unexpected");
-    assert_eq!(number("attempts"), ended + number("in_flight_at_stop"), "{outcomes}");
+    let open = number("in_flight_at_stop") + number("lost_with_host");
+    assert_eq!(number("attempts"), ended + open, "{outcomes}");
     record
 }
 
@@ -130,10 +131,26 @@ impl Running {
 
     /// Waits until the measurement has begun.
     pub fn until_measuring(&mut self) {
-        while !self.seen.contains(r#""phase":"measure""#) {
+        self.until(r#""phase":"measure""#);
+    }
+
+    /// Waits until standard error has said this; the last line that it has said.
+    pub fn until(&mut self, words: &str) -> &str {
+        while !self.seen.contains(words) {
             let length = self.stderr.read_line(&mut self.seen).unwrap();
-            assert!(length > 0, "no measurement: {}", self.seen);
+            assert!(length > 0, "never said {words}: {}", self.seen);
         }
+        self.seen.lines().last().unwrap()
+    }
+
+    /// Writes a line to standard input, which has to be a pipe.
+    pub fn give(&mut self, line: &str) {
+        writeln!(self.child.stdin.as_mut().unwrap(), "{line}").unwrap();
+    }
+
+    /// Ends standard input.
+    pub fn give_no_more(&mut self) {
+        self.child.stdin = None;
     }
 
     pub fn id(&self) -> u32 {

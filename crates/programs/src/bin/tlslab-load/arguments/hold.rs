@@ -100,6 +100,7 @@ impl HoldCommand {
             sources: self.sources.clone(),
             allow: self.allow.clone(),
             proof: None,
+            generators: 1,
         })
     }
 }

@@ -11,7 +11,7 @@ mod tls;
 mod urls;
 
 use std::fs;
-use std::io::Read as _;
+use std::io::{BufRead as _, Read as _};
 use std::time::Duration;
 
 use clap::{Parser, ValueEnum};
@@ -124,6 +124,19 @@ pub struct Arguments {
     #[arg(long, help_heading = "Output")]
     pub events: bool,
 
+    /// Get ready, print the event `ready`, and begin the load at the instant of this host's
+    /// CLOCK_MONOTONIC that a line on standard input gives: {"start_at_ns":N,"unix_s":U}, where U is
+    /// that instant by the clock that the record is to go by. With --spec - the specification is the
+    /// line before
+    #[arg(long, help_heading = "Output", requires_all = ["json", "events"],
+        conflicts_with_all = ["probe", "levels", "preflight", "print_schema"])]
+    pub barrier: bool,
+
+    /// Print the specification that the options stand for, as JSON, and stop
+    #[arg(long, help_heading = "Output",
+        conflicts_with_all = ["probe", "levels", "preflight", "print_schema", "barrier"])]
+    pub print_spec: bool,
+
     /// Make one verified connection, print what was negotiated as JSON, and stop
     #[arg(long)]
     pub preflight: bool,
@@ -196,6 +209,7 @@ impl Arguments {
     /// The specification that was given, in JSON or in flags.
     pub fn spec(&self) -> Result<RunSpec, Problem> {
         let mut spec = match &self.spec {
+            Some(source) if source == "-" && self.barrier => parsed(&spec_line()?)?,
             Some(source) => read_spec(source)?,
             None => self.spec_of_flags()?,
         };
@@ -258,6 +272,7 @@ impl Arguments {
             sources: self.hold.sources.clone(),
             allow: self.allow.clone(),
             proof: self.proof.clone(),
+            generators: 1,
         })
     }
 }
@@ -268,15 +283,28 @@ const SPEC_LIMIT: u64 = 4 * 1024 * 1024;
 fn read_spec<T: DeserializeOwned>(source: &str) -> Result<T, Problem> {
     let text = if source == "-" {
         let mut text = String::new();
-        std::io::stdin()
-            .take(SPEC_LIMIT)
-            .read_to_string(&mut text)
-            .map_err(|e| Problem::usage(format!("cannot read the specification: {e}")))?;
+        std::io::stdin().take(SPEC_LIMIT).read_to_string(&mut text).map_err(unreadable)?;
         text
     } else {
         read_file(source)?
     };
-    serde_json::from_str(&text).map_err(|e| Problem::usage(format!("specification: {e}")))
+    parsed(&text)
+}
+
+/// A specification that further lines follow.
+fn spec_line() -> Result<String, Problem> {
+    let mut line = String::new();
+    std::io::stdin().lock().take(SPEC_LIMIT).read_line(&mut line).map_err(unreadable)?;
+    Ok(line)
+}
+
+#[allow(clippy::needless_pass_by_value, reason = "what map_err takes")]
+fn unreadable(error: std::io::Error) -> Problem {
+    Problem::usage(format!("cannot read the specification: {error}"))
+}
+
+fn parsed<T: DeserializeOwned>(text: &str) -> Result<T, Problem> {
+    serde_json::from_str(text).map_err(|e| Problem::usage(format!("specification: {e}")))
 }
 
 fn read_file(path: &str) -> Result<String, Problem> {

@@ -1,0 +1,164 @@
+//! What each generator did on its own, and what became of hosts that were lost.
+
+use std::collections::BTreeMap;
+
+use tlslab_contract::accounting::Outcomes;
+use tlslab_contract::record::{
+    CpuTime, Environment, HostFound, HostPart, LastTotals, LostHost, RunRecord, Verdict,
+    VerdictCode, WorkerUsage,
+};
+
+use super::{Beside, Named};
+use crate::verdict::{SATURATED, SATURATED_OPEN};
+
+/// The fact under which unexpected handshakes of a lost host are counted: it reported their number.
+const FACT_NOT_KNOWN: &str = "not_known";
+
+/// By how much a clock may move beyond what the uncertainties explain, in seconds.
+const CLOCK_LIMIT_S: f64 = 0.001;
+
+/// The parts of all hosts, those that were lost last.
+pub fn host_parts(parts: &[Named], beside: &Beside) -> Vec<HostPart> {
+    let starts = || parts.iter().filter_map(|part| part.record.started);
+    let first = starts().map(|start| start.unix_s).fold(f64::MAX, f64::min);
+    let kept = parts.iter().map(|part| kept(part, beside.found.get(&part.name), first));
+    let lost = beside.lost.iter().map(|lost| gone(lost, beside.found.get(&lost.host)));
+    kept.chain(lost).collect()
+}
+
+fn kept(part: &Named, found: Option<&HostFound>, first: f64) -> HostPart {
+    let record = &part.record;
+    let mut verdicts = record.verdicts.clone();
+    if let Some(moved) = found.and_then(clock_moved) {
+        verdicts.retain(|verdict| verdict.code != VerdictCode::Valid);
+        verdicts.push(moved);
+    }
+    HostPart {
+        name: part.name.clone(),
+        environment: record.environment.clone(),
+        address: record.address.clone(),
+        started: record.started,
+        seconds: record.seconds,
+        connections: record.spec.connections,
+        outcomes: record.outcomes.clone(),
+        requests: record.requests,
+        cpu: record.cpu,
+        workers: record.workers.clone(),
+        open_loop: record.open_loop,
+        verdicts,
+        start_skew_s: record.started.map(|start| start.unix_s - first),
+        found: found.cloned(),
+        lost: None,
+    }
+}
+
+fn gone(host: &LostHost, found: Option<&HostFound>) -> HostPart {
+    HostPart {
+        name: host.host.clone(),
+        environment: Environment::default(),
+        address: String::new(),
+        started: None,
+        seconds: host.lost.at_s.max(0.0),
+        connections: host.spec.connections,
+        outcomes: last_outcomes(&host.lost.totals),
+        requests: host.lost.totals.requests,
+        cpu: CpuTime::default(),
+        workers: Vec::new(),
+        open_loop: None,
+        verdicts: vec![lost_verdict(host)],
+        start_skew_s: None,
+        found: found.cloned(),
+        lost: Some(host.lost.clone()),
+    }
+}
+
+/// The accounting of a lost host: what it had reported, and what was under way then.
+pub fn last_outcomes(totals: &LastTotals) -> Outcomes {
+    let unexpected = (totals.unexpected > 0).then(|| (FACT_NOT_KNOWN.to_owned(), totals.unexpected));
+    let mut outcomes = Outcomes {
+        completed: totals.completed,
+        lost_with_host: totals.in_flight,
+        failed: totals.failed.clone(),
+        unexpected: unexpected.into_iter().collect(),
+        ..Outcomes::default()
+    };
+    outcomes.attempts = outcomes.ended() + outcomes.lost_with_host;
+    outcomes
+}
+
+/// The objection to a load of which a part was lost.
+pub fn host_lost(beside: &Beside, all: usize) -> Option<Verdict> {
+    let first = beside.lost.first()?;
+    let message =
+        format!("{} of {all} generators: {}", beside.lost.len(), lost_verdict(first).message);
+    Some(Verdict { code: VerdictCode::HostLost, message })
+}
+
+fn lost_verdict(host: &LostHost) -> Verdict {
+    let (name, lost) = (&host.host, &host.lost);
+    let when = match lost.at_s {
+        at_s if at_s < 0.0 => "before the measurement".to_owned(),
+        at_s => format!("{at_s:.1} s into the measurement"),
+    };
+    let message = format!(
+        "{name} was lost {when}: {}; {} connections were under way there, its times are not known",
+        lost.reason, lost.totals.in_flight
+    );
+    Verdict { code: VerdictCode::HostLost, message }
+}
+
+/// The objection to clocks that moved: the first one's words, and how many did.
+pub fn clocks_moved(parts: &[Named], beside: &Beside) -> Option<Verdict> {
+    let moved = |part: &Named| {
+        let verdict = clock_moved(beside.found.get(&part.name)?)?;
+        Some(format!("{}: {}", part.name, verdict.message))
+    };
+    let all: Vec<String> = parts.iter().filter_map(moved).collect();
+    let first = all.first()?;
+    let message = format!("{} of {} generators: {first}", all.len(), parts.len());
+    Some(Verdict { code: VerdictCode::ClockMoved, message })
+}
+
+fn clock_moved(found: &HostFound) -> Option<Verdict> {
+    let clock = found.clock?;
+    let message = format!(
+        "its clock moved by {:.1} ms against the others' during the run: its load was not at the \
+         same time as theirs",
+        clock.moved_s * 1e3
+    );
+    (clock.moved_s > CLOCK_LIMIT_S)
+        .then_some(Verdict { code: VerdictCode::ClockMoved, message })
+}
+
+/// The objection to generators that share a processor and together use it up, though none does alone.
+pub fn crowded(parts: &[Named], beside: &Beside) -> Option<Verdict> {
+    let mut shared: BTreeMap<(&str, usize), (Vec<&str>, f64)> = BTreeMap::new();
+    for Named { name, record } in parts {
+        let boot_id = beside.found.get(name).and_then(|found| found.boot_id.as_deref());
+        let Some(boot_id) = boot_id else { continue };
+        for (processor, busy) in record.workers.iter().filter_map(use_of_processor) {
+            let (names, sum) = shared.entry((boot_id, processor)).or_default();
+            names.push(name);
+            *sum += busy;
+        }
+    }
+    let limit = limit(&parts[0].record);
+    let ((_, processor), (names, busy)) =
+        shared.into_iter().find(|(_, (names, busy))| names.len() > 1 && *busy >= limit)?;
+    let message = format!(
+        "processor {processor}, which {} share, was busy {:.0} % of the time: the generators were the \
+         bottleneck, rates are lower bounds",
+        names.join(" and "),
+        busy * 100.0
+    );
+    Some(Verdict { code: VerdictCode::ClientSaturated, message })
+}
+
+fn use_of_processor(worker: &WorkerUsage) -> Option<(usize, f64)> {
+    let busy = worker.cpu.total_us() as f64 / (worker.seconds * 1e6);
+    worker.processor.filter(|_| worker.seconds > 0.0).map(|processor| (processor, busy))
+}
+
+fn limit(record: &RunRecord) -> f64 {
+    if record.open_loop.is_some() { SATURATED_OPEN } else { SATURATED }
+}

@@ -1,0 +1,69 @@
+//! `--barrier`: a run that begins at an instant which whoever started the program gives on standard
+//! input, once it has read that the run is ready.
+
+use std::io::{self, BufRead as _, Read as _, Write as _};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::json;
+use tlslab_load::error::RunError;
+use tlslab_load::start::{Begin, Starter};
+use tlslab_system::clock::{Clock, MonotonicClock};
+
+/// The most bytes of the line that gives the instant.
+const LINE_LIMIT: u64 = 4096;
+
+/// How often an interruption is looked for.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// The line that gives the instant.
+#[derive(Debug, Deserialize)]
+struct Start {
+    /// By this host's CLOCK_MONOTONIC.
+    start_at_ns: u64,
+    /// The same in seconds since 1970, by the clock of whoever gives it.
+    unix_s: f64,
+}
+
+/// Says that the run is ready, and waits for the line.
+#[derive(Debug)]
+pub struct Barrier;
+
+impl Starter for Barrier {
+    fn begin(&mut self, interrupt: &AtomicBool) -> Result<Begin, RunError> {
+        let (tell, told) = mpsc::channel();
+        // Whoever is interrupted leaves the reader behind; it ends with the program.
+        thread::Builder::new().spawn(move || tell.send(read_line()))?;
+        let ready = json!({ "event": "ready", "now_ns": MonotonicClock.now() });
+        // A reader of events that is gone gives no instant either.
+        let _ = writeln!(io::stderr(), "{ready}");
+        loop {
+            match told.recv_timeout(LOOK) {
+                Ok(line) => return begin(&line?),
+                Err(RecvTimeoutError::Disconnected) => return begin(""),
+                Err(RecvTimeoutError::Timeout) if interrupt.load(Ordering::Relaxed) => {
+                    return Err(RunError::NoStart("interrupted before the start".to_owned()));
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+        }
+    }
+}
+
+fn read_line() -> io::Result<String> {
+    let mut line = String::new();
+    io::stdin().lock().take(LINE_LIMIT).read_line(&mut line)?;
+    Ok(line)
+}
+
+fn begin(line: &str) -> Result<Begin, RunError> {
+    if line.trim().is_empty() {
+        return Err(RunError::NoStart("standard input ended before the start".to_owned()));
+    }
+    let start: Start = serde_json::from_str(line)
+        .map_err(|error| RunError::NoStart(format!("the line of the start: {error}")))?;
+    Begin::agreed(start.start_at_ns, start.unix_s, MonotonicClock.now())
+}
