@@ -5,21 +5,21 @@ import os
 import selectors
 import subprocess
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from tlslab.lab.engine_output import Event, EventLines, Listener, answer
 from tlslab.model.errors import EngineError
 from tlslab.model.offered import Offered
 from tlslab.model.primitives import Primitives
 from tlslab.model.probe import AbilitiesFound, ProbeRecord
 from tlslab.model.record import Preflight, RunRecord
 from tlslab.model.scale import HoldRecord
+from tlslab.orphans import bound
 from tlslab.store import from_json
-from tlslab.targets.guard import bound
 
-Event = Mapping[str, Any]
-Listener = Callable[[Event], None]
+__all__ = ["Engine", "Event", "Listener"]
 
 # Beyond its own windows the engine needs time to connect, verify, drain and merge; every step has a
 # deadline of ten seconds, so that this is only ever reached by an engine that hangs.
@@ -34,10 +34,18 @@ PATIENCE_S = 2.0
 
 
 class Engine:
-    """The load generator `tlslab-load`."""
+    """The load generator `tlslab-load`, as a pool of one."""
+
+    # How many generators there are, and how many a search of a maximum begins with.
+    size = 1
+    first = 1
 
     def __init__(self, program: str) -> None:
         self._program = program
+
+    def of(self, count: int) -> "Engine":
+        """This pool: it has one generator."""
+        return self
 
     def run(
         self, spec: Mapping[str, Any], listener: Listener, trace: Path | None = None
@@ -142,7 +150,7 @@ def _converse(
     except BrokenPipeError:
         pass  # It ended before it read; its own words on standard error say why.
     output: list[bytes] = []
-    lines = _Lines(listener)
+    lines = EventLines(listener)
     deadline = time.monotonic() + seconds
     with selectors.DefaultSelector() as selector:
         selector.register(child.stdout, selectors.EVENT_READ, output.append)
@@ -157,53 +165,6 @@ def _converse(
                 else:
                     selector.unregister(key.fileobj)
     return b"".join(output), lines.words
-
-
-class _Lines:
-    """Splits standard error into events, which are handed on, and other words, which are kept."""
-
-    def __init__(self, listener: Listener) -> None:
-        self._listener = listener
-        self._pending = b""
-        self._words: list[str] = []
-
-    def feed(self, chunk: bytes) -> None:
-        *lines, self._pending = (self._pending + chunk).split(b"\n")
-        for line in lines:
-            event = _object(line)
-            if event is not None and "event" in event:
-                self._listener(event)
-            elif line.strip():
-                self._words.append(line.decode("utf-8", "replace").strip())
-
-    @property
-    def words(self) -> str:
-        """The last lines that were no events, on one line."""
-        return "; ".join(self._words[-5:])[-600:]
-
-
-def _object(text: bytes) -> dict[str, Any] | None:
-    try:
-        data = json.loads(text)
-    except ValueError:
-        return None
-    return data if isinstance(data, dict) else None
-
-
-def answer(output: bytes, code: int, words: str) -> dict[str, Any]:
-    """The engine's answer on standard output. Raises the EngineError that it reported instead.
-
-    `words` is what it said on standard error beside events, for an engine that answered nothing.
-    """
-    data = _object(output)
-    if data is None:
-        text = words or "it said nothing"
-        raise EngineError("engine_failed", f"the engine ended with code {code}: {text}")
-    if str(data.get("schema", "")).startswith("tlslab.error/"):
-        class_ = str(data.get("class", "unknown"))
-        message = str(data.get("message", class_))
-        raise EngineError(class_, message, str(data.get("remedy") or ""))
-    return data
 
 
 def _end(child: subprocess.Popen[bytes]) -> None:

@@ -1,6 +1,9 @@
-"""Pools of load generators: one on this machine, or several hosts that start at one instant."""
+"""Pools of load generators: one on this machine, or several hosts that start at one instant.
+
+`host` and `local` import nothing but Python and light modules of tlslab: nodes of a cluster run
+them.
+"""
 
 from tlslab.lab.generators.pool import GeneratorPool
-from tlslab.lab.generators.single import local_pool
 
-__all__ = ["GeneratorPool", "local_pool"]
+__all__ = ["GeneratorPool"]

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from tlslab.lab.engine import Listener
+from tlslab.lab.engine_output import Listener
 from tlslab.model.offered import Offered
 from tlslab.model.primitives import Primitives
 from tlslab.model.probe import AbilitiesFound, ProbeRecord
@@ -17,6 +17,17 @@ from tlslab.model.scale import HoldRecord
 
 class GeneratorPool(Protocol):
     """Load generators that make one run at a time; all methods raise EngineError."""
+
+    @property
+    def size(self) -> int:
+        """How many generators there are."""
+
+    @property
+    def first(self) -> int:
+        """How many of them a search of a maximum begins with; it adds others as it needs them."""
+
+    def of(self, count: int) -> "GeneratorPool":
+        """The pool of this many of them, or of all if there are fewer."""
 
     def run(
         self, spec: Mapping[str, Any], listener: Listener, trace: Path | None = None

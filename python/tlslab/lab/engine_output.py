@@ -1,0 +1,61 @@
+"""What the engine says: events and words on standard error, one answer on standard output.
+
+Light to import: a node of a cluster reads it with nothing but Python.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from tlslab.model.errors import EngineError
+
+Event = Mapping[str, Any]
+Listener = Callable[[Event], None]
+
+
+class EventLines:
+    """Splits standard error into events, which are handed on, and other words, which are kept."""
+
+    def __init__(self, listener: Callable[[dict[str, Any]], None]) -> None:
+        self._listener = listener
+        self._pending = b""
+        self._words: list[str] = []
+
+    def feed(self, chunk: bytes) -> None:
+        """Takes the next bytes."""
+        *lines, self._pending = (self._pending + chunk).split(b"\n")
+        for line in lines:
+            event = _object(line)
+            if event is not None and "event" in event:
+                self._listener(event)
+            elif line.strip():
+                self._words.append(line.decode("utf-8", "replace").strip())
+
+    @property
+    def words(self) -> str:
+        """The last lines that were no events, on one line."""
+        return "; ".join(self._words[-5:])[-600:]
+
+
+def answer(output: bytes, code: int, words: str) -> dict[str, Any]:
+    """The engine's answer on standard output. Raises the EngineError that it reported instead.
+
+    `words` is what it said on standard error beside events, for an engine that answered nothing.
+    """
+    data = _object(output)
+    if data is None:
+        text = words or "it said nothing"
+        raise EngineError("engine_failed", f"the engine ended with code {code}: {text}")
+    if str(data.get("schema", "")).startswith("tlslab.error/"):
+        class_ = str(data.get("class", "unknown"))
+        message = str(data.get("message", class_))
+        raise EngineError(class_, message, str(data.get("remedy") or ""))
+    return data
+
+
+def _object(text: bytes) -> dict[str, Any] | None:
+    try:
+        data = json.loads(text)
+    except ValueError:
+        return None
+    return data if isinstance(data, dict) else None
