@@ -1,7 +1,7 @@
-"""A driver on the head of a cluster: one engine on each host, started at one instant, as JSON lines.
+"""A driver on the head of a cluster: an engine on each host, started at one instant; JSON lines.
 
-`python -m live.driver ADDRESS COUNT [SPEC]` says what hosts there are; with a specification it makes
-a load with it from each, and says what becomes of each.
+`python -m live.driver ADDRESS COUNT [SPEC]` says what hosts there are; with a specification it
+makes a load with it from each, and says what becomes of each.
 """
 
 import json
@@ -18,7 +18,8 @@ LEAD_NS = 500_000_000
 
 
 def say(**fields: Any) -> None:
-    print(json.dumps(fields), flush=True)
+    sys.stdout.write(json.dumps(fields) + "\n")
+    sys.stdout.flush()
 
 
 def offset_ns(host: Host) -> tuple[int, int]:

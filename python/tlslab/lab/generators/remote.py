@@ -1,23 +1,18 @@
-"""A host that is a node elsewhere: its engines by calls to `node.Node` there."""
+"""A host that is a node elsewhere: the calls of `host.Host` go to a `node.Node` there."""
 
 import itertools
-import json
-import signal
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Protocol
 
-from tlslab.lab.engine import answer
 from tlslab.lab.generators.host import HostFacts, HostLostError
 from tlslab.model.errors import EngineError
 
 # How long a call may take beyond what it waits for on purpose; no answer by then: the host is lost.
 PATIENCE_S = 3.0
 
-# What the engine needs after its last event to merge and to write its record.
-RESULT_S = 10.0
-
-RUN = ("--spec", "-", "--barrier", "--json", "--events")
+# What an engine may take to start, or to merge and write its record (`local.RESULT_S`).
+ENGINE_S = 10.0
 
 
 class Calls(Protocol):
@@ -45,19 +40,17 @@ class RemoteHost:
     def open(self, spec: Mapping[str, Any], flags: Sequence[str]) -> "RemoteConversation":
         """See `host.Host`."""
         number = next(self._numbers)
-        given = json.dumps(spec).encode() + b"\n"
-        self._calls("start", number, [*RUN, *flags], given, True, seconds=PATIENCE_S)
+        seconds = ENGINE_S + PATIENCE_S
+        _taken(self._calls("open", number, dict(spec), list(flags), seconds=seconds))
         return RemoteConversation(self._calls, number)
 
     def ask(self, flags: Sequence[str], given: bytes, seconds: float) -> dict[str, Any]:
         """See `host.Host`."""
-        number = next(self._numbers)
-        self._calls("start", number, list(flags), given, False, seconds=PATIENCE_S)
-        conversation = RemoteConversation(self._calls, number)
-        try:
-            return conversation.answer(seconds)
-        finally:
-            conversation.close()
+        waiting = seconds + PATIENCE_S
+        answer: dict[str, Any] = _taken(
+            self._calls("ask", list(flags), given, seconds, seconds=waiting)
+        )
+        return answer
 
     def close(self) -> None:
         """See `host.Host`."""
@@ -65,57 +58,49 @@ class RemoteHost:
 
 
 class RemoteConversation:
-    """A `host.Conversation` by calls: child `number` of the node."""
+    """A `host.Conversation` by calls: conversation `number` of the node."""
 
     def __init__(self, calls: Calls, number: int) -> None:
         self._calls = calls
         self._number = number
-        self._ended = False
 
     def events(self, wait_s: float) -> list[dict[str, Any]]:
         """See `host.Conversation`."""
-        lines, self._ended = self._call("events", wait_s, seconds=wait_s + PATIENCE_S)
-        return [event for event in map(_object, lines) if "event" in event]
+        events: list[dict[str, Any]] = self._call("events", wait_s, seconds=wait_s)
+        return events
 
     def start(self, at_ns: int, unix_s: float) -> None:
         """See `host.Conversation`."""
-        line = json.dumps({"start_at_ns": at_ns, "unix_s": unix_s}).encode() + b"\n"
-        self._call("write", line, seconds=PATIENCE_S)
+        self._call("start", at_ns, unix_s)
 
     def interrupt(self) -> None:
         """See `host.Conversation`."""
-        self._call("signal", int(signal.SIGINT), seconds=PATIENCE_S)
+        self._call("interrupt")
 
     def result(self) -> dict[str, Any]:
         """See `host.Conversation`."""
-        return self.answer(RESULT_S)
-
-    def answer(self, seconds: float) -> dict[str, Any]:
-        """What the engine says at its end, which may take so long. Raises EngineError."""
-        code, output, words = self._call("outcome", seconds, seconds=seconds + PATIENCE_S)
-        if code is None:
-            raise EngineError("engine_hangs", f"the engine did not end within {seconds:.0f} s")
-        self._ended = True
-        return answer(output, code, words)
+        record: dict[str, Any] = self._call("result", seconds=2 * ENGINE_S)
+        return record
 
     def ended(self) -> bool:
         """See `host.Conversation`."""
-        if not self._ended:
-            self._ended = self._call("outcome", 0.0, seconds=PATIENCE_S)[0] is not None
-        return self._ended
+        return bool(self._call("ended"))
 
     def close(self) -> None:
-        """See `host.Conversation`."""
-        with suppress(HostLostError):  # Nothing runs there any more, or nobody can end it.
-            self._call("end", seconds=PATIENCE_S)
+        """See `host.Conversation`; nothing can be closed on a host that is lost."""
+        with suppress(HostLostError):
+            self._call("close", seconds=ENGINE_S)
 
-    def _call(self, method: str, *arguments: Any, seconds: float) -> Any:
-        return self._calls(method, self._number, *arguments, seconds=seconds)
+    def _call(self, method: str, *arguments: Any, seconds: float = 0.0) -> Any:
+        seconds += PATIENCE_S
+        return _taken(self._calls("call", self._number, method, *arguments, seconds=seconds))
 
 
-def _object(line: str) -> dict[str, Any]:
-    try:
-        found = json.loads(line)
-    except ValueError:
-        return {}
-    return found if isinstance(found, dict) else {}
+def _taken(answer: tuple[str, Any]) -> Any:
+    """What a node's call returned. Raises the error that it raised there."""
+    kind, told = answer
+    if kind == "engine":
+        raise EngineError(*told)
+    if kind == "lost":
+        raise HostLostError(told)
+    return told

@@ -44,7 +44,7 @@ class RayCalls:
             return
         with suppress(RayError):
             if self._beat is None or ray.wait([self._beat], timeout=0)[0]:
-                self._beat = self._actor.now_ns.remote()
+                self._beat = self._actor.beat.remote()
 
     def kill(self) -> None:
         """Ends the actor, and with it all engines there."""

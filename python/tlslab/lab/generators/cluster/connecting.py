@@ -22,8 +22,8 @@ CLIENT_PORT = 10001
 REACH_S = 5.0
 
 TOKEN = (
-    "on every node: the same token in ~/.ray/auth_token, and RAY_AUTH_MODE=token before `ray start` "
-    "and `tlslab`"
+    "on every node: the same token in ~/.ray/auth_token (`ray get-auth-token --generate`), and "
+    "RAY_AUTH_MODE=token in the environment of `ray start` and of `tlslab`"
 )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import ray
 from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
 
+import tlslab
 from tlslab.lab.generators import node
 from tlslab.lab.generators.cluster.calls import Heartbeat, RayCalls
 from tlslab.lab.generators.cluster.connecting import connect, disconnect
@@ -61,7 +62,7 @@ class _Cluster:
     def open(self, count: int | None) -> list[Host]:
         """Places one actor on each node, all or none, and gives each the engine."""
         self._placed = place(count)
-        ray.cloudpickle.register_pickle_by_value(node)
+        ray.cloudpickle.register_pickle_by_value(tlslab)
         actors = ray.remote(node.Node)
         for index, each in enumerate(self._placed.places):
             strategy = PlacementGroupSchedulingStrategy(self._placed.group, index)

@@ -1,5 +1,6 @@
 """Where generators are placed: all at once, each on a node of its own, or not at all."""
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,8 +11,10 @@ from ray.util.placement_group import PlacementGroup, placement_group, remove_pla
 from tlslab.model.errors import CannotRunError
 from tlslab.model.wording import counted
 
-# A group that can be placed is so within a second.
+# A node that has just been started joins within this time; a group that can be placed needs less
+# than a second.
 PLACE_S = 10.0
+LOOK_S = 0.5
 
 NODE_LABEL = "ray.io/node-id"
 
@@ -40,8 +43,7 @@ class Placed:
 
 def place(count: int | None) -> Placed:
     """So many nodes, or all that have processors (None), at once. Raises CannotRunError."""
-    there = _nodes()
-    usable = _usable(there)
+    there, usable = _nodes_for(count or 1)
     wanted = len(usable) if count is None else count
     if not 0 < wanted <= len(usable):
         raise CannotRunError(
@@ -65,6 +67,17 @@ def place(count: int | None) -> Placed:
             "wait until other jobs on it have ended",
         )
     return Placed(group, chosen)
+
+
+def _nodes_for(count: int) -> tuple[list[Place], list[Place]]:
+    """All nodes, and those that can be used: waits a while until there are so many."""
+    deadline = time.monotonic() + PLACE_S
+    while True:
+        there = _nodes()
+        usable = _usable(there)
+        if len(usable) >= count or time.monotonic() > deadline:
+            return there, usable
+        time.sleep(LOOK_S)
 
 
 def _nodes() -> list[Place]:
