@@ -2,6 +2,7 @@
 
 import socket
 from pathlib import Path
+from types import SimpleNamespace
 
 import psutil
 import pytest
@@ -13,15 +14,13 @@ from tlslab.targets.address import in_url, own_address
 from tlslab.targets.certificates import Authority
 from tlslab.targets.ports import free_port
 
-OTHER = psutil._common.snicaddr(socket.AF_INET, "10.77.0.1", None, None, None)
-LINK = psutil._common.snicaddr(psutil.AF_LINK, "00:11:22:33:44:55", None, None, None)
-LOCAL = psutil._common.snicaddr(socket.AF_INET6, "fe80::1%eth0", None, None, None)
-LONG = psutil._common.snicaddr(socket.AF_INET6, "fd00::1", None, None, None)
+FOUND = ("10.77.0.1", "00:11:22:33:44:55", "fe80::1%eth0", "fd00::1")
 
 
 @pytest.fixture(autouse=True)
 def interfaces(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(psutil, "net_if_addrs", lambda: {"eth0": [OTHER, LINK, LOCAL, LONG]})
+    found = [SimpleNamespace(address=address) for address in FOUND]
+    monkeypatch.setattr(psutil, "net_if_addrs", lambda: {"eth0": found})
 
 
 @pytest.mark.parametrize(
