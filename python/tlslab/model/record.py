@@ -115,7 +115,8 @@ class Outcomes:
     """The accounting over all connections of a measurement.
 
     `reasons` say more of the classes in `failed` and `unexpected`: where a class is among them, the
-    counts of its reasons add up to its own.
+    counts of its reasons add up to its own. `lost_with_host` connections of a merged record were
+    under way on a generator when it was last heard of, before it was lost.
     """
 
     attempts: int
@@ -124,6 +125,7 @@ class Outcomes:
     failed: Mapping[str, int]
     unexpected: Mapping[str, int]
     reasons: tuple[FailureReason, ...] = ()
+    lost_with_host: int = 0
 
     @property
     def failures(self) -> int:
@@ -137,7 +139,7 @@ class Outcomes:
 
     @property
     def balanced(self) -> bool:
-        """Whether attempts = completed + failed + unexpected + in flight, exactly.
+        """Whether attempts = completed + failed + unexpected + in flight + lost, exactly.
 
         And whether the reasons of each class that has any add up to it.
         """
@@ -148,7 +150,7 @@ class Outcomes:
             sum(each.count for each in self.reasons_of(name)) == counts.get(name, 0)
             for name in explained
         )
-        return whole and self.attempts == ended + self.in_flight_at_stop
+        return whole and self.attempts == ended + self.in_flight_at_stop + self.lost_with_host
 
     def reasons_of(self, class_: str) -> tuple[FailureReason, ...]:
         """The reasons of a class, most frequent first."""
@@ -311,8 +313,62 @@ class StartTime:
 
 
 @dataclass(frozen=True)
+class HostClock:
+    """A host's CLOCK_MONOTONIC against the leader's, from round trips.
+
+    `offset_s` is that before the start, known to `uncertainty_s`; `drift_ppm`, known to
+    `drift_uncertainty_ppm`, is how much faster it ran, in millionths; `moved_s` by how much the
+    offset changed at most in the run, beyond what the uncertainties explain.
+    """
+
+    offset_s: float = 0.0
+    uncertainty_s: float = 0.0
+    drift_ppm: float = 0.0
+    drift_uncertainty_ppm: float = 0.0
+    moved_s: float = 0.0
+    readings: int = 0
+
+
+@dataclass(frozen=True)
+class HostFound:
+    """What the leader of several generators found out about a host.
+
+    Hosts with one `boot_id` share a kernel, its processors and clocks; `handshakes_per_s` is what
+    its processors made in memory before the load.
+    """
+
+    boot_id: str | None = None
+    handshakes_per_s: float | None = None
+    clock: HostClock | None = None
+
+
+@dataclass(frozen=True)
+class LastTotals:
+    """What a generator that was lost had reported since the start of its measurement."""
+
+    arrivals: int = 0
+    completed: int = 0
+    failed: Mapping[str, int] = field(default_factory=dict)
+    unexpected: int = 0
+    requests: int = 0
+    in_flight: int = 0
+
+
+@dataclass(frozen=True)
+class Lost:
+    """Why a host was lost, when (seconds into the measurement), and what it reported last."""
+
+    reason: str
+    at_s: float
+    totals: LastTotals = field(default_factory=LastTotals)
+
+
+@dataclass(frozen=True)
 class HostPart:
-    """One generator's part of a merged record, by the name that it was merged under."""
+    """One generator's part of a merged record, by the name that it was merged under.
+
+    `start_skew_s` is how much later its measurement began than the first one's.
+    """
 
     name: str
     environment: Mapping[str, Any]
@@ -326,6 +382,9 @@ class HostPart:
     workers: tuple[WorkerUsage, ...]
     open_loop: OpenLoop | None
     verdicts: tuple[Verdict, ...]
+    start_skew_s: float | None = None
+    found: HostFound | None = None
+    lost: Lost | None = None
 
 
 @dataclass(frozen=True)

@@ -78,7 +78,10 @@ class LocalHost:
 
 
 class EngineConversation:
-    """One engine on this machine, from its specification to its record."""
+    """One engine on this machine, from its specification to its record.
+
+    It is to be opened in a thread that outlives it: the kernel ends the engine with that thread.
+    """
 
     def __init__(self, command_line: Sequence[str], spec: Mapping[str, Any]) -> None:
         # KILL on the death of this process: nobody would end such an engine, or read it.
@@ -88,7 +91,6 @@ class EngineConversation:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             start_new_session=True,
-            bufsize=0,
         )
         self._events: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
         self._lines = EventLines(self._events.put)
@@ -149,13 +151,15 @@ class EngineConversation:
             reader.join()
         for stream in (self._child.stdin, self._child.stdout, self._child.stderr):
             if stream is not None:
-                stream.close()
+                with contextlib.suppress(BrokenPipeError):
+                    stream.close()
 
     def _write(self, line: str) -> None:
         assert self._child.stdin
         # An engine that has ended says why in its answer.
         with contextlib.suppress(BrokenPipeError):
             self._child.stdin.write(line.encode() + b"\n")
+            self._child.stdin.flush()
 
     def _reader(
         self, stream: IO[bytes] | None, take: Any, last: bool = False

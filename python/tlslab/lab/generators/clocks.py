@@ -1,0 +1,86 @@
+"""A host's clock against this machine's, by round trips as in NTP (RFC 5905).
+
+A reading asks for the host's clock several times. The round trip that took the least time decides:
+the host read its clock somewhere in it, so that the offset is known to half of that time.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tlslab.lab.generators.host import Host
+from tlslab.model.record import HostClock
+
+# Round trips of a reading before and after a run, and of one during it, which must disturb little.
+ROUNDS = 16
+ROUNDS_DURING = 4
+
+NS = 1e9
+
+
+def monotonic_ns() -> int:
+    """This machine's CLOCK_MONOTONIC."""
+    return time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The host's clock minus this machine's at `at_ns` of the latter, known to `uncertainty_ns`."""
+
+    at_ns: int
+    offset_ns: int
+    uncertainty_ns: int
+
+
+def read_clock(host: Host, rounds: int, now: Callable[[], int] = monotonic_ns) -> Reading:
+    """The best of several round trips. Raises HostLostError."""
+    best: Reading | None = None
+    for _ in range(rounds):
+        before = now()
+        there = host.now_ns()
+        after = now()
+        middle = (before + after) // 2
+        # The halves are rounded up: the offset is in the interval whatever the path did.
+        reading = Reading(middle, there - middle, (after - before + 1) // 2 + 1)
+        if best is None or reading.uncertainty_ns < best.uncertainty_ns:
+            best = reading
+    assert best is not None
+    return best
+
+
+class ClockTrack:
+    """All readings of one host's clock in one run, the first of them before its start."""
+
+    def __init__(self, first: Reading) -> None:
+        self._readings = [first]
+
+    def add(self, reading: Reading) -> None:
+        """Keeps a reading, the latest so far."""
+        self._readings.append(reading)
+
+    def there(self, at_ns: int) -> int:
+        """The host's clock at an instant of this machine's, by the last reading."""
+        return at_ns + self._readings[-1].offset_ns
+
+    def clock(self) -> HostClock:
+        """What the readings say together."""
+        first, last = self._readings[0], self._readings[-1]
+        length = last.at_ns - first.at_ns
+        drift, uncertainty = 0.0, 0.0
+        if length > 0:
+            drift = (last.offset_ns - first.offset_ns) / length * 1e6
+            uncertainty = (last.uncertainty_ns + first.uncertainty_ns) / length * 1e6
+        return HostClock(
+            offset_s=first.offset_ns / NS,
+            uncertainty_s=first.uncertainty_ns / NS,
+            drift_ppm=drift,
+            drift_uncertainty_ppm=uncertainty,
+            moved_s=max(self._moved(each) for each in self._readings) / NS,
+            readings=len(self._readings),
+        )
+
+    def _moved(self, reading: Reading) -> int:
+        """By how much the offset changed since the first reading, for certain."""
+        first = self._readings[0]
+        change = abs(reading.offset_ns - first.offset_ns)
+        return max(0, change - reading.uncertainty_ns - first.uncertainty_ns)

@@ -1,0 +1,130 @@
+"""One host's part of a run, followed by a thread of its own."""
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from tlslab.lab.generators.clocks import ROUNDS, ROUNDS_DURING, ClockTrack, read_clock
+from tlslab.lab.generators.host import Conversation, Host, HostLostError
+from tlslab.model.errors import EngineError
+
+# A run reports once a second that it is alive. A host is lost that has said nothing for so long.
+SILENT_S = 3.0
+
+# A call to a host that takes longer will not return: the host cannot be reached.
+STUCK_S = 6.0
+
+# How long one look at the events waits, and how often the clock is read.
+WAIT_S = 0.1
+CLOCK_S = 1.0
+
+Tell = Callable[["HostRun", Mapping[str, Any] | None], None]
+
+
+class HostRun:
+    """A run's share on one host. `tell` gets each event, and None once all is over.
+
+    Then one of `record`, `lost` (the reason) and `error` is set.
+    """
+
+    def __init__(self, host: Host, spec: dict[str, Any], conversation: Conversation) -> None:
+        self.host = host
+        self.name = host.facts.name
+        self.spec = spec
+        self.clock: ClockTrack | None = None
+        self.record: dict[str, Any] | None = None
+        self.lost: str | None = None
+        self.error: EngineError | None = None
+        self.is_ready = False
+        self.is_over = False
+        self._conversation = conversation
+        self._start: tuple[int, float] | None = None
+        self._started = False
+        self._stop = threading.Event()
+        self._returned = time.monotonic()
+        self._thread = threading.Thread(target=self._follow, name=self.name, daemon=True)
+
+    def follow(self, tell: Tell) -> None:
+        """Begins to follow the engine's events."""
+        self._tell = tell
+        self._thread.start()
+
+    def start(self, at_ns: int, unix_s: float) -> None:
+        """Has the load begin at an instant of this machine's clock; returns at once."""
+        self._start = (at_ns, unix_s)
+
+    @property
+    def is_stuck(self) -> bool:
+        """Whether a call to the host has not returned for long."""
+        return not self.is_over and time.monotonic() - self._returned > STUCK_S
+
+    def give_up(self, reason: str) -> None:
+        """The host is lost, whatever its thread still waits for."""
+        self.lost = self.lost or reason
+
+    def interrupt(self) -> None:
+        """Ends the run early, as far as the host can be reached."""
+        self._stop.set()
+        try:
+            self._conversation.interrupt()
+        except HostLostError as error:
+            self.give_up(error.reason)
+
+    def close(self) -> None:
+        """Kills what still runs there."""
+        self._stop.set()
+        try:
+            self._conversation.close()
+        except HostLostError as error:
+            self.give_up(error.reason)
+
+    def _follow(self) -> None:
+        try:
+            self.clock = ClockTrack(read_clock(self.host, ROUNDS))
+            self._listen()
+            if not self._stop.is_set():
+                self.record = self._conversation.result()
+                self.clock.add(read_clock(self.host, ROUNDS))
+        except HostLostError as error:
+            self.give_up(error.reason)
+        except EngineError as error:
+            self.error = error
+        self.is_over = True
+        self._tell(self, None)
+
+    def _listen(self) -> None:
+        """Hands events on until the engine has ended. Raises HostLostError."""
+        silent, next_reading = 0.0, time.monotonic() + CLOCK_S
+        while not self._stop.is_set():
+            before = time.monotonic()
+            has_ended = self._conversation.ended()
+            events = self._conversation.events(0.0 if has_ended else WAIT_S)
+            self._returned = time.monotonic()
+            for event in events:
+                self.is_ready = self.is_ready or event["event"] == "ready"
+                self._tell(self, event)
+            if has_ended and not events:
+                return
+            # What this machine slept through itself is no silence.
+            silent = 0.0 if events else silent + min(self._returned - before, 2 * WAIT_S)
+            if self._started and silent > SILENT_S:
+                raise HostLostError(f"its engine has said nothing for {SILENT_S:.0f} s")
+            if time.monotonic() >= next_reading:
+                self._read_clock()
+                next_reading = time.monotonic() + CLOCK_S
+            self._begin()
+
+    def _read_clock(self) -> None:
+        assert self.clock is not None
+        self.clock.add(read_clock(self.host, ROUNDS_DURING))
+        self._returned = time.monotonic()
+
+    def _begin(self) -> None:
+        """Opens the barrier, once the instant is agreed."""
+        if self._start is None or self._started:
+            return
+        assert self.clock is not None
+        at_ns, unix_s = self._start
+        self._conversation.start(self.clock.there(at_ns), unix_s)
+        self._started = True

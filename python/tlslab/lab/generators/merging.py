@@ -1,0 +1,55 @@
+"""The records of several hosts as one, by the engine's own `merge`."""
+
+import json
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tlslab.lab.engine_output import EventLines, answer
+from tlslab.model.errors import EngineError
+from tlslab.model.record import HostFound, Lost, RunRecord
+from tlslab.store import from_json, to_json
+
+# Merging a thousand records takes seconds.
+MERGE_S = 120.0
+
+
+@dataclass(frozen=True)
+class LostShare:
+    """A host that was lost, with its share of the load and the last that is known of it."""
+
+    name: str
+    spec: Mapping[str, Any]
+    lost: Lost
+
+
+def merged(
+    program: str,
+    records: Mapping[str, Mapping[str, Any]],
+    lost: Sequence[LostShare],
+    found: Mapping[str, HostFound],
+) -> RunRecord:
+    """One record of all hosts, by name. Raises EngineError."""
+    with tempfile.TemporaryDirectory(prefix="tlslab-merge-") as folder:
+        line = [program, "merge", "--json", "--found", _written(folder, "found", to_json(found))]
+        for number, (name, record) in enumerate(records.items()):
+            line.append(f"{name}={_written(folder, f'record-{number}', record)}")
+        for number, each in enumerate(lost):
+            account = {"host": each.name, "spec": each.spec, **to_json(each.lost)}
+            line += ["--lost", _written(folder, f"lost-{number}", account)]
+        try:
+            done = subprocess.run(line, capture_output=True, timeout=MERGE_S, check=False)
+        except subprocess.TimeoutExpired:
+            raise EngineError("engine_hangs", "the records could not be merged in time") from None
+    lines = EventLines(lambda event: None)
+    lines.feed(done.stderr + b"\n")
+    return from_json(answer(done.stdout, done.returncode, lines.words), RunRecord)
+
+
+def _written(folder: str, name: str, content: Any) -> str:
+    path = Path(folder) / f"{name}.json"
+    path.write_text(json.dumps(content), "utf-8")
+    return str(path)

@@ -1,0 +1,38 @@
+"""What each host can carry: the handshakes that its processors make in memory, without a server."""
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from tlslab.lab.generators.host import Host
+from tlslab.model.errors import EngineError
+
+# Long enough that the start of the program does not matter.
+MILLISECONDS = 400
+
+# Beyond that, what the program may take to start and to end.
+SLACK_S = 30.0
+
+
+def handshakes_per_processor(hosts: Sequence[Host]) -> dict[str, float]:
+    """Handshakes per second on one processor of each machine, by its boot ID.
+
+    Machines are measured at the same time, and each once. Raises EngineError, HostLostError.
+    """
+    machines = {host.facts.boot_id: host for host in reversed(hosts)}
+    with ThreadPoolExecutor(max_workers=len(machines)) as pool:
+        rates = list(pool.map(_measure, machines.values()))
+    return dict(zip(machines, rates, strict=True))
+
+
+def _measure(host: Host) -> float:
+    flags = ["in-memory", "--json", "--duration", f"{MILLISECONDS}ms"]
+    if host.facts.processors:
+        flags += ["--cpu", str(host.facts.processors[-1])]
+    record = host.ask(flags, b"", SLACK_S)
+    try:
+        rate = float(record["handshakes"]["handshakes_per_s"])
+    except (KeyError, TypeError, ValueError):
+        rate = 0.0
+    if rate <= 0:
+        raise EngineError("handshake", f"{host.facts.name} makes no handshakes in memory")
+    return rate

@@ -1,0 +1,127 @@
+"""Each host's share of a load: connections, rate, count, processors, seed. Pure.
+
+Each host's arrivals are an independent Poisson process with its part of the rate, so that their sum
+is the Poisson process of the whole. Evenly spaced arrivals are evenly spaced on each host alone.
+"""
+
+import copy
+import random
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tlslab.lab.generators.host import HostFacts
+
+# Seeds stay whole in programs that read JSON numbers as floats.
+_SEED_BITS = 53
+
+
+def most_hosts(spec: Mapping[str, Any], hosts: int) -> int:
+    """How many of the hosts a load is enough for: each has a connection at least."""
+    counts = [int(spec.get("connections", 1)), *spec.get("load", {}).get("connection_steps", [])]
+    if (count := spec["stop"].get("count")) is not None:
+        counts.append(int(count))
+    return max(1, min(hosts, *counts))
+
+
+def split(
+    spec: Mapping[str, Any],
+    hosts: Sequence[HostFacts],
+    weights: Sequence[float],
+    here: str,
+) -> list[dict[str, Any]]:
+    """One specification for each host; `weights` are what each can carry, in any unit.
+
+    `here` is the boot ID of the machine that the specification names processors of.
+    """
+    processors = processors_of(spec, hosts, here)
+    counts = whole_parts(int(spec.get("connections", 1)), weights)
+    load = spec.get("load", {})
+    steps = [whole_parts(level, weights) for level in load.get("connection_steps", [])]
+    stops = None if "count" not in spec["stop"] else whole_parts(spec["stop"]["count"], weights)
+    traced = whole_parts(load["trace"], weights, least=0) if load.get("trace") else None
+    shares = []
+    for number, own in enumerate(processors):
+        share = copy.deepcopy(dict(spec))
+        share["generators"] = len(hosts)
+        share["cpus"] = list(own)
+        levels = [step[number] for step in steps]
+        share["connections"] = max(levels, default=counts[number])
+        share["threads"] = min(
+            share["connections"], len(own) or part(int(spec.get("threads", 1)), len(hosts), number)
+        )
+        if stops is not None:
+            share["stop"] = {"count": stops[number]}
+        if load:
+            # Whether another machine lets its engine run in real time is not known.
+            real = load.get("realtime", False) and all(host.boot_id == here for host in hosts)
+            share["load"] |= {"realtime": real} if "realtime" in load else {}
+            share["load"] |= _load(load, levels, weights[number] / sum(weights), number)
+            if traced is not None:
+                share["load"]["trace"] = traced[number]
+        shares.append(share)
+    return shares
+
+
+def _load(
+    load: Mapping[str, Any], levels: Sequence[int], portion: float, number: int
+) -> dict[str, Any]:
+    """What differs between hosts in how load is made over time."""
+    changed: dict[str, Any] = {}
+    if levels:
+        changed["connection_steps"] = list(levels)
+    if load.get("rate") is not None:
+        changed["rate"] = _scaled(load["rate"], portion)
+        changed["seed"] = seed_of(int(load.get("seed", 1)), number)
+    return changed
+
+
+def seed_of(seed: int, number: int) -> int:
+    """The seed of a host's arrivals, by its number; the first host has that of the whole."""
+    return seed if number == 0 else random.Random(f"{seed} {number}").getrandbits(_SEED_BITS)
+
+
+def _scaled(rate: Mapping[str, Any], portion: float) -> dict[str, Any]:
+    if "constant" in rate:
+        return {"constant": rate["constant"] * portion}
+    if "steps" in rate:
+        return {"steps": [level * portion for level in rate["steps"]]}
+    ramp = rate["ramp"]
+    return {"ramp": {**ramp, "from": ramp["from"] * portion, "to": ramp["to"] * portion}}
+
+
+def processors_of(
+    spec: Mapping[str, Any], hosts: Sequence[HostFacts], here: str
+) -> list[tuple[int, ...]]:
+    """The processors of each host's workers.
+
+    Hosts of one machine share its processors out: on the machine `here` those that the
+    specification names, which are the generators' there, on others all that the hosts may use.
+    With fewer processors than hosts, several hosts share one.
+    """
+    found = []
+    for host in hosts:
+        mates = [each for each in hosts if each.boot_id == host.boot_id]
+        usable = tuple(spec.get("cpus", ())) if host.boot_id == here else host.processors
+        place = mates.index(host)
+        own = usable[place :: len(mates)]
+        found.append(own or usable[place % len(usable) :][:1] if usable else ())
+    return found
+
+
+def part(total: int, parts: int, number: int) -> int:
+    """What of a total falls to one of several; at least 1."""
+    return max(1, total // parts + (number < total % parts))
+
+
+def whole_parts(total: int, weights: Sequence[float], least: int = 1) -> list[int]:
+    """A total in whole parts by weight, each at least so much: largest remainders (Hamilton).
+
+    The total is at least `least` times the number of parts.
+    """
+    rest = total - least * len(weights)
+    exact = [rest * weight / sum(weights) for weight in weights]
+    parts = [int(each) for each in exact]
+    by_remainder = sorted(range(len(parts)), key=lambda i: (parts[i] - exact[i], i))
+    for i in by_remainder[: rest - sum(parts)]:
+        parts[i] += 1
+    return [each + least for each in parts]

@@ -1,0 +1,106 @@
+"""The events of several engines as those of one run."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tlslab.lab.engine_output import Event, Listener
+
+PHASES = ("prime", "warmup", "measure", "drain", "done")
+
+# What is added up, of the events of all hosts.
+_SUMS = (
+    "completed", "failed", "started_per_s", "connections_per_s", "requests_per_s", "in_flight",
+    "waiting",
+)  # fmt: skip
+_TIMES = ("service", "response", "exchange")
+
+
+class Together:
+    """Hands on one run's events: the first preflight, each phase once, progress added up.
+
+    A phase is the run's as soon as the first host enters it. Progress comes when every host has
+    reported a second; each host's own is in its list `hosts`, by name. Percentiles cannot be added:
+    those of the whole are left out, unless there is one host.
+    """
+
+    def __init__(self, names: Sequence[str], listener: Listener) -> None:
+        self._names = list(names)
+        self._listener = listener
+        self._preflight = False
+        self._phase = -1
+        self._latest: dict[str, Event] = {}
+        self._new: dict[str, set[str]] = {"progress": set(), "ended": set()}
+
+    def take(self, name: str, event: Event) -> None:
+        """The next event of a host."""
+        match event["event"]:
+            case "preflight" if not self._preflight:
+                self._preflight = True
+                self._listener(event)
+            case "phase" if event["phase"] in PHASES:
+                place = PHASES.index(event["phase"])
+                if place > self._phase:
+                    self._phase = place
+                    self._listener(event)
+            case "progress" | "ended" as kind:
+                if name in self._new[kind]:
+                    # Another host is late by a second: what it said last stands.
+                    self._tell(kind)
+                self._latest[name] = event
+                self._new[kind].add(name)
+                self._tell_if_whole()
+
+    def leave(self, name: str) -> None:
+        """A host was lost: nobody waits for it any more, and what it said last stands."""
+        self._names.remove(name)
+        self._tell_if_whole()
+
+    def last_of(self, name: str) -> Event | None:
+        """What a host reported last of its progress; None if it reported nothing."""
+        return self._latest.get(name)
+
+    def _tell_if_whole(self) -> None:
+        for kind, new in self._new.items():
+            if new and new >= set(self._names):
+                self._tell(kind)
+
+    def _tell(self, kind: str) -> None:
+        self._new[kind].clear()
+        hosts = [{"name": name, **event} for name, event in self._latest.items()]
+        self._listener({**added(list(self._latest.values())), "event": kind, "hosts": hosts})
+
+
+def added(events: Sequence[Event]) -> dict[str, Any]:
+    """The progress of several hosts as one's; at least one host."""
+    whole: dict[str, Any] = {"at_s": max((each.get("at_s", 0.0) for each in events), default=0.0)}
+    for name in _SUMS:
+        whole[name] = sum(each.get(name, 0) for each in events)
+    for name in _TIMES:
+        whole[name] = events[0].get(name) if len(events) == 1 else None
+    totals = [each["totals"] for each in events if isinstance(each.get("totals"), dict)]
+    if totals:
+        whole["totals"] = added_totals(totals)
+    return whole
+
+
+def added_totals(totals: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Counts since the start of the measurement, and histograms of the same bounds, added."""
+    whole: dict[str, Any] = {}
+    for each in totals:
+        for name, value in each.items():
+            whole[name] = _sum(whole.get(name), value)
+    return whole
+
+
+def _sum(mine: Any, theirs: Any) -> Any:
+    if mine is None or theirs is None:
+        return theirs if mine is None else mine
+    if isinstance(theirs, Mapping):
+        names = dict.fromkeys([*mine, *theirs])
+        return {
+            name: theirs[name] if name == "bounds_s" else _sum(mine.get(name), theirs.get(name))
+            for name in names
+        }
+    if isinstance(theirs, list):
+        return [one + other for one, other in zip(mine, theirs, strict=True)]
+    return mine + theirs

@@ -1,0 +1,177 @@
+"""One run of several hosts, from the barrier to the last record."""
+
+import queue
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from tlslab.lab.engine_output import Event, Listener
+from tlslab.lab.generators.clocks import NS, monotonic_ns
+from tlslab.lab.generators.host_run import HostRun
+from tlslab.lab.generators.together import Together
+from tlslab.model.errors import EngineError
+from tlslab.model.record import LastTotals, Lost
+
+LostPolicy = Literal["fail", "keep"]
+
+HOST_LOST = "host_lost"
+
+# What preflight and priming may take on the slowest host, and the end of a run beyond its windows.
+READY_S = 120.0
+SLACK_S = 60.0
+
+# From the agreement on the start until it: each host has to be told, and its engine to wake up.
+LEAD_NS = 200_000_000
+
+# How often hosts are looked after while nothing is heard, and how long they get to end orderly.
+LOOK_S = 0.1
+ORDERLY_S = 2.0
+
+
+@dataclass(frozen=True)
+class Lasted:
+    """A host that was lost in a run: when it was noticed, and what it reported last."""
+
+    run: HostRun
+    lost: Lost
+
+
+class TogetherRun:
+    """Several hosts' shares of one load. Raises EngineError for what fails on any of them.
+
+    `windows_s` is the time from the start to the end of the measurement, `warmup_s` the part before
+    it. With the policy `keep` the run goes on without a host that is lost once load is made.
+    """
+
+    def __init__(
+        self,
+        runs: Sequence[HostRun],
+        listener: Listener,
+        policy: LostPolicy,
+        warmup_s: float,
+        windows_s: float,
+    ) -> None:
+        self._runs = list(runs)
+        self._policy = policy
+        self._warmup_s = warmup_s
+        self._windows_s = windows_s
+        self._together = Together([run.name for run in runs], listener)
+        self._heard: queue.SimpleQueue[tuple[HostRun, Event | None]] = queue.SimpleQueue()
+        self._begun_ns: int | None = None
+        self.lost: list[Lasted] = []
+
+    def carry_out(self) -> list[HostRun]:
+        """The runs that have a record, in the order of the hosts."""
+        try:
+            for run in self._runs:
+                run.follow(lambda run, event: self._heard.put((run, event)))
+            self._until(lambda: all(run.is_ready for run in self._runs), READY_S)
+            self._start()
+            self._until(lambda: not self._open(), self._windows_s + SLACK_S)
+        except BaseException:
+            self._end()
+            raise
+        return [run for run in self._runs if run.record is not None]
+
+    def close(self) -> None:
+        """Kills what still runs, and waits for nothing."""
+        _on_all(self._runs, HostRun.close)
+
+    def _open(self) -> list[HostRun]:
+        gone = [each.run for each in self.lost]
+        return [run for run in self._runs if not run.is_over and run not in gone]
+
+    def _until(self, done: Any, seconds: float) -> None:
+        """Handles what is heard until this is so. Raises EngineError."""
+        deadline = time.monotonic() + seconds
+        while not done():
+            try:
+                self._handle(*self._heard.get(timeout=LOOK_S))
+            except queue.Empty:
+                self._look_after()
+            if time.monotonic() > deadline:
+                late = ", ".join(run.name for run in self._open())
+                raise EngineError("engine_hangs", f"{late} did not end within {seconds:.0f} s")
+        while not self._heard.empty():
+            self._handle(*self._heard.get())
+
+    def _handle(self, run: HostRun, event: Event | None) -> None:
+        if any(each.run is run for each in self.lost):
+            return
+        if event is not None:
+            self._together.take(run.name, event)
+        elif run.error is not None:
+            error = run.error
+            where = f"{run.name}: " if len(self._runs) > 1 else ""
+            raise EngineError(error.class_, f"{where}{error.message}", error.remedy)
+        elif run.lost is not None:
+            self._lose(run, run.lost)
+
+    def _look_after(self) -> None:
+        for run in self._open():
+            if run.is_stuck:
+                run.give_up("it cannot be reached")
+                self._lose(run, run.lost or "")
+
+    def _lose(self, run: HostRun, reason: str) -> None:
+        """A host is gone. Raises EngineError, unless the run can go on without it."""
+        at_s = -self._warmup_s
+        if self._begun_ns is not None:
+            at_s += (monotonic_ns() - self._begun_ns) / NS
+        last = last_totals(self._together.last_of(run.name))
+        self.lost.append(Lasted(run, Lost(reason, at_s, last)))
+        if self._policy == "fail" or self._begun_ns is None or len(self.lost) == len(self._runs):
+            raise EngineError(
+                HOST_LOST,
+                f"the generator {run.name} was lost: {reason}",
+                "see that the host runs and can be reached; --on-lost-host keep goes on without it",
+            )
+        self._together.leave(run.name)
+
+    def _start(self) -> None:
+        """Agrees on the instant at which all begin."""
+        begin = monotonic_ns() + LEAD_NS
+        unix_s = time.time() + (begin - monotonic_ns()) / NS
+        self._begun_ns = begin
+        for run in self._runs:
+            run.start(begin, unix_s)
+
+    def _end(self) -> None:
+        """Ends what still runs: in order, so that the server sees its connections closed."""
+        running = [run for run in self._runs if not run.is_over]
+        _on_all(running, HostRun.interrupt)
+        deadline = time.monotonic() + ORDERLY_S
+        while time.monotonic() < deadline and not all(run.has_ended for run in running):
+            time.sleep(LOOK_S)
+        self.close()
+
+
+def _on_all(runs: Sequence[HostRun], action: Any) -> None:
+    """Does this on all hosts at the same time: one that cannot be reached keeps no other waiting."""
+    if runs:
+        with ThreadPoolExecutor(max_workers=len(runs)) as pool:
+            list(pool.map(action, runs))
+
+
+def last_totals(event: Event | None) -> LastTotals:
+    """What a host's last progress says; nothing before its first one."""
+    if event is None:
+        return LastTotals()
+    totals: Mapping[str, Any] | None = event.get("totals")
+    if totals is not None:
+        return LastTotals(
+            arrivals=int(totals.get("arrivals", 0)),
+            completed=int(totals.get("completed", 0)),
+            failed={str(name): int(n) for name, n in totals.get("failed", {}).items()},
+            unexpected=int(totals.get("unexpected", 0)),
+            requests=int(totals.get("requests", 0)),
+            in_flight=int(totals.get("in_flight", 0)),
+        )
+    failed = int(event.get("failed", 0))
+    return LastTotals(
+        completed=int(event.get("completed", 0)),
+        failed={"not_known": failed} if failed else {},
+        in_flight=int(event.get("in_flight", 0)),
+    )
