@@ -1,14 +1,13 @@
 """Hosts for tests: namespaces of this machine, each with its own network, processes and /tmp/ray.
 
 A host is a process (`sleep`) that is init of a pid namespace: when it is killed, the kernel kills
-all else on the host. All hosts are on one bridge, to which this machine itself has no address, so
-that several tests may have the same addresses. Nothing outlives the test: the kernel kills init
-when the test's process dies, and a network namespace with its links ends with its last process.
+all else on the host. All hosts are on one bridge, in a network namespace of its own: several tests
+may have the same addresses. Nothing outlives the test: the kernel kills init when the test's
+process dies, and a network namespace with its links ends with its last process.
 """
 
 import contextlib
 import ipaddress
-import itertools
 import os
 import signal
 import subprocess
@@ -53,8 +52,6 @@ RAY_OPTIONS = (
     "--block",
 )
 
-_numbers = itertools.count(1)
-
 # Its words are the host's name. /sys stays that of this machine, as under Docker.
 _BOOT = (
     'hostname "$0" && ip link set lo up && mkdir -p /tmp/ray '
@@ -62,13 +59,25 @@ _BOOT = (
 )
 
 
+@dataclass(frozen=True)
+class Port:
+    """A port of the bridge in the network namespace of a process."""
+
+    switch: psutil.Process
+    link: str
+
+    def set(self, state: str) -> None:
+        """Takes it `up` or `down`."""
+        _ip(self.switch, "link", "set", self.link, state)
+
+
 @dataclass
 class NamespaceHost:
-    """A host: the pid of its init as this machine knows it, and its end of the bridge."""
+    """A host: its init as this machine knows it, and its port of the bridge."""
 
     name: str
     address: str
-    link: str
+    port: "Port"
     init: psutil.Process
     folder: Path
     token: str | None
@@ -85,7 +94,10 @@ class NamespaceHost:
         token = (
             {} if self.token is None else {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": self.token}
         )
-        return {**kept, **RAY_VARIABLES, **token, "HOME": str(self.folder)}
+        tests = str(Path(__file__).parent.parent)
+        path = ":".join(filter(None, (os.environ.get("PYTHONPATH"), tests)))
+        own = {"HOME": str(self.folder), "PYTHONPATH": path}
+        return {**kept, **RAY_VARIABLES, **token, **own}
 
     def start(self, *command: str, **variables: str) -> subprocess.Popen[str]:
         """Starts a command on the host; its output is kept in a file of its own."""
@@ -155,11 +167,11 @@ class NamespaceHost:
 
     def cut(self) -> None:
         """Takes the host's link down: nobody there learns of it."""
-        _ip("link", "set", self.link, "down")
+        self.port.set("down")
 
     def mend(self) -> None:
         """Takes its link up again."""
-        _ip("link", "set", self.link, "up")
+        self.port.set("up")
 
 
 class Hosts:
@@ -168,13 +180,14 @@ class Hosts:
     def __init__(self, folder: Path, token: str | None = None) -> None:
         self._folder = folder
         self._token = token
-        self._bridge = f"tlb{os.getpid():x}-{next(_numbers):x}"
         self._holders: list[subprocess.Popen[bytes]] = []
+        self._switch: psutil.Process | None = None
         self.hosts: list[NamespaceHost] = []
 
     def __enter__(self) -> "Hosts":
-        _ip("link", "add", self._bridge, "type", "bridge")
-        _ip("link", "set", self._bridge, "up")
+        self._switch = self._boot("switch")
+        _ip(self._switch, "link", "add", "bridge", "type", "bridge")
+        _ip(self._switch, "link", "set", "bridge", "up")
         return self
 
     def __exit__(
@@ -192,33 +205,34 @@ class Hosts:
             for child in host.started:
                 child.kill()
                 child.wait()
-        _ip("link", "del", self._bridge)
 
     def add(self, name: str, monotonic_s: int = 0) -> NamespaceHost:
         """One more host; its CLOCK_MONOTONIC is so many seconds ahead of this machine's."""
-        number = next(_numbers)
+        assert self._switch is not None
         folder = self._folder / name
         folder.mkdir()
+        init = self._boot(name, monotonic_s)
+        number = len(self.hosts) + 1
+        address, port = str(NETWORK[number]), Port(self._switch, f"port{number}")
+        there = ("peer", "name", "eth0", "netns", str(init.pid))
+        _ip(self._switch, "link", "add", port.link, "type", "veth", *there)
+        _ip(self._switch, "link", "set", port.link, "master", "bridge")
+        _ip(init, "address", "add", f"{address}/{NETWORK.prefixlen}", "dev", "eth0")
+        _ip(init, "link", "set", "eth0", "up")
+        port.set("up")
+        host = NamespaceHost(name, address, port, init, folder, self._token)
+        self.hosts.append(host)
+        return host
+
+    def _boot(self, name: str, monotonic_s: int = 0) -> psutil.Process:
+        """Starts the init of a host."""
         holder = subprocess.Popen(
             [*_unshare(monotonic_s), "sh", "-c", _BOOT, name],
             stdin=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,  # unshare(1) has words for the death of its child.
         )
         self._holders.append(holder)
-        init = _init(holder)
-        address = str(NETWORK[len(self.hosts) + 1])
-        link, inner = f"tlv{os.getpid():x}-{number:x}", f"tlw{os.getpid():x}-{number:x}"
-        _ip("link", "add", link, "type", "veth", "peer", "name", inner, "netns", str(init.pid))
-        _ip("link", "set", link, "master", self._bridge, "up")
-        host = NamespaceHost(name, address, link, init, folder, self._token)
-        for step in (
-            ("link", "set", inner, "name", "eth0"),
-            ("address", "add", f"{address}/{NETWORK.prefixlen}", "dev", "eth0"),
-            ("link", "set", "eth0", "up"),
-        ):
-            subprocess.run([*host.enter(), "ip", *step], check=True, timeout=COMMAND_S)
-        self.hosts.append(host)
-        return host
+        return _init(holder)
 
 
 @contextlib.contextmanager
@@ -258,5 +272,7 @@ def _init(holder: subprocess.Popen[bytes]) -> psutil.Process:
     raise AssertionError("no host comes up")
 
 
-def _ip(*arguments: str) -> None:
-    subprocess.run(["ip", *arguments], check=True, timeout=COMMAND_S)
+def _ip(where: psutil.Process, *arguments: str) -> None:
+    """ip(8) in the network namespace of a process."""
+    command = ["nsenter", f"--net=/proc/{where.pid}/ns/net", "--", "ip", *arguments]
+    subprocess.run(command, check=True, timeout=COMMAND_S)

@@ -161,9 +161,7 @@ class EngineConversation:
             self._child.stdin.write(line.encode() + b"\n")
             self._child.stdin.flush()
 
-    def _reader(
-        self, stream: IO[bytes] | None, take: Any, last: bool = False
-    ) -> threading.Thread:
+    def _reader(self, stream: IO[bytes] | None, take: Any, last: bool = False) -> threading.Thread:
         def read() -> None:
             while stream is not None and (chunk := os.read(stream.fileno(), 1 << 16)):
                 take(chunk)

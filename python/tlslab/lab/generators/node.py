@@ -25,8 +25,9 @@ from tlslab.lab.generators.host import HostLostError
 from tlslab.lab.generators.local import EngineConversation, LocalHost, boot_id
 from tlslab.model.errors import EngineError
 
-# Its input ends with the actor, however that ends.
-_REMOVE_AT_THE_END = 'read -r _; rm -rf -- "$0"'
+# Its input ends with the actor, however that ends. It must be nobody's child: an actor that is
+# ended in order kills its children first.
+_REMOVE_AT_THE_END = ["setsid", "--fork", "sh", "-c", 'read -r _; rm -rf -- "$0"']
 
 # What a program may take to say its version.
 _VERSION_S = 10.0
@@ -83,11 +84,10 @@ class Node:
             return "the program arrived damaged"
         folder = tempfile.mkdtemp(prefix="tlslab-node-")
         self._remover = subprocess.Popen(
-            ["sh", "-c", _REMOVE_AT_THE_END, folder],
+            [*_REMOVE_AT_THE_END, folder],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
-            start_new_session=True,
         )
         path = Path(folder) / name
         path.write_bytes(content)

@@ -1,16 +1,17 @@
-"""The way into a Ray cluster: its address, its authentication, and the connection."""
+"""The way into a Ray cluster: its address, and the connection."""
 
-import ipaddress
 import logging
-import os
 import signal
 import socket
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import ray
 
+from tlslab.lab.generators.cluster.authentication import is_loopback, require_token
 from tlslab.model.errors import CannotRunError, UsageError
 
 # `ray start --head` listens there for nodes and drivers.
@@ -21,18 +22,18 @@ CLIENT_PORT = 10001
 
 REACH_S = 5.0
 
-TOKEN = (
-    "on every node: the same token in ~/.ray/auth_token (`ray get-auth-token --generate`), and "
-    "RAY_AUTH_MODE=token in the environment of `ray start` and of `tlslab`"
-)
+# What `ray start` writes, and `ray.init(address="auto")` reads.
+CURRENT = Path("/tmp/ray/ray_current_cluster")
 
 
 def connect(address: str) -> None:
     """Joins the cluster as a driver on one of its nodes. Raises UsageError and CannotRunError."""
     place = gcs_address(address)
+    reachable = place != "auto" and not is_loopback(place)
     if place != "auto":
-        require_token(place)
         _reach(place)
+    if reachable:
+        require_token(place)
     with _own_signals():
         try:
             ray.init(
@@ -49,7 +50,9 @@ def connect(address: str) -> None:
                 "machine one",
             ) from None
     try:
-        require_token(ray.get_runtime_context().gcs_address)
+        # A cluster that is called by its loopback address, or found, may have others.
+        if not reachable and not all(is_loopback(n["NodeManagerAddress"]) for n in ray.nodes()):
+            require_token(ray.get_runtime_context().gcs_address)
     except BaseException:
         disconnect()
         raise
@@ -67,7 +70,7 @@ def gcs_address(text: str) -> str:
     Raises UsageError.
     """
     if text in ("", "auto"):
-        return "auto"
+        return _found()
     parts = urlsplit(text if "://" in text else f"ray://{text}")
     try:
         host, port = parts.hostname, parts.port
@@ -83,23 +86,12 @@ def gcs_address(text: str) -> str:
     return f"{f'[{host}]' if ':' in host else host}:{port or PORT}"
 
 
-def require_token(place: str) -> None:
-    """Refuses a cluster beyond loopback without authentication. Raises UsageError.
-
-    Whoever reaches such a cluster may run programs on all of its nodes.
-    """
-    if is_loopback(place) or os.environ.get("RAY_AUTH_MODE") == "token":
-        return
-    raise UsageError(f"the Ray cluster {place} is refused without token authentication", TOKEN)
-
-
-def is_loopback(place: str) -> bool:
-    """Whether only this machine can reach `HOST:PORT`."""
-    host = place.rpartition(":")[0].strip("[]")
+def _found() -> str:
+    """The cluster of the node on this machine, where Ray writes it down; else Ray may look for it."""
     try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
+        return CURRENT.read_text("ascii").strip() or "auto"
+    except (OSError, UnicodeDecodeError):
+        return "auto"
 
 
 def _reach(place: str) -> None:
@@ -116,7 +108,10 @@ def _reach(place: str) -> None:
 
 @contextmanager
 def _own_signals() -> Iterator[None]:
-    """Ray takes SIGTERM for itself; the lab has its own way to end."""
+    """Ray takes SIGTERM for itself, in the main thread; the lab has its own way to end."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
     kept = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
     try:
         yield
