@@ -87,7 +87,7 @@ def gcs_address(text: str) -> str:
 
 
 def _found() -> str:
-    """The cluster of the node on this machine, where Ray writes it down; else Ray may look for it."""
+    """The cluster of this machine's node, if Ray has written it down; else Ray may look for it."""
     try:
         return CURRENT.read_text("ascii").strip() or "auto"
     except (OSError, UnicodeDecodeError):
