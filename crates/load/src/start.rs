@@ -72,8 +72,8 @@ mod tests {
 
     #[test]
     fn an_agreed_instant_lies_ahead_and_near() {
-        let begin = Begin::agreed(5 * SECOND, 1000.0, 4 * SECOND).unwrap();
-        assert_eq!((begin.at, begin.unix_s), (5 * SECOND, Some(1000.0)));
+        let agreed = Begin::agreed(5 * SECOND, 1000.0, 4 * SECOND).unwrap();
+        assert_eq!((agreed.at, agreed.unix_s), (5 * SECOND, Some(1000.0)));
         let late = Begin::agreed(4 * SECOND, 1000.0, 5 * SECOND).unwrap_err();
         assert!(matches!(late, RunError::LateStart { late: SECOND }), "{late}");
         assert_eq!(late.class(), "late_start");

@@ -14,6 +14,7 @@ ANALYSTS: Registry[Analyst] = Registry()
 # Findings about the run itself: all that is said of one with fewer than five blocks.
 _OF_THE_RUN = (
     "ended",
+    "generators",
     "inconclusive",
     "no_cost_model",
     "too_short_for_steady_state",

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from tlslab.model.deployment import Deployment
+from tlslab.model.generator import generator_busy
 from tlslab.model.record import RunRecord
 from tlslab.model.run import Environment
 from tlslab.model.trial import Trial, TrialRun
@@ -89,12 +90,7 @@ def loading_values(run: TrialRun, server_processors: int) -> dict[str, float]:
 
 def client_busy(run: TrialRun) -> float:
     """The share of its time that the generator's busiest worker was computing."""
-    shares = (
-        worker.cpu.total_us / (worker.seconds * 1e6)
-        for worker in run.record.workers
-        if worker.seconds > 0
-    )
-    return min(1.0, max(shares, default=0.0))
+    return min(1.0, generator_busy(run.record))
 
 
 def server_busy(run: TrialRun, processors: int) -> float | None:

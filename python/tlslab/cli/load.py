@@ -2,16 +2,18 @@
 
 import json
 import sys
-from collections.abc import Sequence
-from typing import Annotated
+from collections.abc import Mapping, Sequence
+from typing import Annotated, NoReturn
 
 import typer
 
 from tlslab.cli.allow import read_allow_file
 from tlslab.cli.console import conclude, out, show_error
 from tlslab.cli.engine_error import engine_error
+from tlslab.cli.load_pool import pool_spec, run_pool
 from tlslab.cli.load_run import Loaded, run_plainly, run_watched
 from tlslab.cli.load_table import VALID, load_table
+from tlslab.lab.generators.choose import check_generators, check_policy
 from tlslab.lab.programs import require_program
 from tlslab.lab.server_side.side import Side
 from tlslab.model.errors import StoreError, UsageError
@@ -37,13 +39,28 @@ _HELP = ("-h", "--help")
 # Options with which the user selects the engine's own output.
 _FORMS = ("--json", "--format", *_HELP, "-V", "--version")
 
-# The lab's own option among the engine's.
+# The lab's own options among the engine's, with what each takes.
 METRICS = "--server-metrics"
+GENERATORS = "--generators"
+ON_LOST_HOST = "--on-lost-host"
+_OWN = {
+    METRICS: ("a URL", "like http://HOST:9100/metrics"),
+    GENERATORS: ("a number of generators", "or auto, or ray://HOST:PORT"),
+    ON_LOST_HOST: ("what is done about it", "fail or keep"),
+}
 
 _OWN_HELP = f"""
 Added by tlslab load:
       {METRICS} <URL>
           Read the server's processor time from the node_exporter on its host: http://HOST:9100/metrics
+
+      {GENERATORS} <N|auto|ray://HOST:PORT>
+          Load from several hosts, whose records are merged: N processes of this machine, or N hosts
+          of the Ray cluster of RAY_ADDRESS; or all hosts of a cluster
+
+      {ON_LOST_HOST} <fail|keep>
+          A generator that is lost: the load ends, or goes on without it and is not valid
+          [default: fail]
 """
 
 
@@ -51,15 +68,19 @@ def command(
     arguments: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[--server-metrics URL] URL ...",
+            metavar="[--server-metrics URL] [--generators N] URL ...",
             help="As for tlslab-load: tlslab load -h has them. --server-metrics: a node_exporter "
-            "on the server's host, for its processor time.",
+            "on the server's host, for its processor time. --generators, --on-lost-host: as for "
+            "tlslab run.",
         ),
     ] = None,
 ) -> None:
     """Load a server with tlslab-load, and report what the whole machine did meanwhile."""
-    given, metrics = own_option(arguments or ["--help"])
-    mode, _ = mode_of(given)
+    given, own = own_options(arguments or ["--help"])
+    metrics = own.get(METRICS)
+    mode, rest = mode_of(given)
+    if GENERATORS in own:
+        _load_together(mode, rest, own)
     line = [require_program("tlslab-load"), *engine_arguments(given, read_allow_file())]
     if mode != RUN or has(given, _OTHER + _FORMS):
         if metrics is not None:
@@ -73,6 +94,27 @@ def command(
         raise typer.Exit(_ended(loaded, None) if loaded.code else 0)
     loaded = run_watched(line, Side.of(metrics), has(given, ("--events",)))
     record = _record(loaded.output)
+    if record is not None:
+        out.print(load_table(record, loaded.machine, loaded.server, loaded.side))
+    raise typer.Exit(_ended(loaded, record))
+
+
+def _load_together(mode: str, given: Sequence[str], own: Mapping[str, str]) -> NoReturn:
+    """A load by several generators."""
+    if mode != RUN or has(given, (*_OTHER, *_HELP, "-V", "--version")):
+        raise UsageError(f"{GENERATORS} goes with a load, and with no other mode")
+    wanted = check_generators(own[GENERATORS])
+    policy = check_policy(own.get(ON_LOST_HOST, "fail"))
+    spec, output = pool_spec(given, read_allow_file())
+    assert wanted is not None
+    raw = has(given, ("--events",))
+    loaded = run_pool(spec, wanted, policy, Side.of(own.get(METRICS)), raw)
+    if output is not None:
+        output.write_bytes(loaded.output + b"\n")
+    record = _record(loaded.output)
+    if has(given, ("--json",)):
+        typer.echo(loaded.output)
+        raise typer.Exit(loaded.code)
     if record is not None:
         out.print(load_table(record, loaded.machine, loaded.server, loaded.side))
     raise typer.Exit(_ended(loaded, record))
@@ -100,19 +142,22 @@ def error_of(loaded: Loaded) -> tuple[str, str]:
     return message, remedy.replace("see --help", "see `tlslab load --help`")
 
 
-def own_option(given: Sequence[str]) -> tuple[list[str], str | None]:
-    """The engine's arguments, and the value of the lab's own option. Raises UsageError."""
+def own_options(given: Sequence[str]) -> tuple[list[str], dict[str, str]]:
+    """The engine's arguments, and the values of the lab's own options. Raises UsageError."""
     rest: list[str] = []
-    found = None
+    found: dict[str, str] = {}
     words = iter(given)
     for word in words:
         name, equals, value = word.partition("=")
-        if name != METRICS:
+        if name not in _OWN:
             rest.append(word)
             continue
-        found = value if equals else next(words, "")
-        if not found or found.startswith("-"):
-            raise UsageError(f"{METRICS} needs a URL", "like http://HOST:9100/metrics")
+        found[name] = value if equals else next(words, "")
+        if not found[name] or found[name].startswith("-"):
+            what, example = _OWN[name]
+            raise UsageError(f"{name} needs {what}", example)
+    if ON_LOST_HOST in found and GENERATORS not in found:
+        raise UsageError(f"{ON_LOST_HOST} goes with {GENERATORS}")
     return rest, found
 
 

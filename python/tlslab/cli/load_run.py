@@ -6,7 +6,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import IO, Any
 
 from tlslab.cli.console import say
@@ -63,11 +63,10 @@ def run_watched(command_line: Sequence[str], side: Side, raw: bool) -> Loaded:
         code, output = _converse(command_line, watcher)
     finally:
         meter.end()
-        watcher.meter.close()
-    error = watcher.error(code)
-    if not watcher.meter.meter.complete:
-        return Loaded(code, output, meter.machine(), error=error)
-    return Loaded(code, output, meter.machine(), *watcher.meter.result(), error)
+        watcher.phases.close()
+    return watcher.phases.with_side(
+        Loaded(code, output, meter.machine(), error=watcher.error(code))
+    )
 
 
 def _converse(command_line: Sequence[str], lines: "Lines") -> tuple[int, bytes]:
@@ -118,6 +117,33 @@ class _Reader(threading.Thread):
             self.output = self._stream.read()
 
 
+class PhaseMeter:
+    """Reads the server's side during the measurement of a run, by the run's events."""
+
+    def __init__(self, meter: SideMeter) -> None:
+        self._meter = meter
+
+    def follow(self, event: Mapping[str, Any]) -> None:
+        """The next event."""
+        if event["event"] == "preflight":
+            self._meter.locate(str(event.get("address")))
+        elif event.get("phase") == "measure":
+            self._meter.start()
+        elif event.get("phase") in _OVER and not self._meter.meter.complete:
+            self._meter.end()
+
+    def close(self) -> None:
+        """Ends all that reads beside the run."""
+        self._meter.close()
+
+    def with_side(self, loaded: Loaded) -> Loaded:
+        """The result with what the server's side used, where there was a measurement."""
+        if not self._meter.meter.complete:
+            return loaded
+        server, side = self._meter.result()
+        return replace(loaded, server=server, side=side)
+
+
 class Lines:
     """Passes the engine's lines on, but keeps the last that may be its error."""
 
@@ -145,7 +171,7 @@ class _Watcher(Lines):
 
     def __init__(self, meter: SideMeter, raw: bool) -> None:
         super().__init__()
-        self.meter = meter
+        self.phases = PhaseMeter(meter)
         self._raw = raw
 
     def line(self, line: bytes) -> None:
@@ -155,18 +181,9 @@ class _Watcher(Lines):
             super().line(line)
         if event is None:
             return
-        if event["event"] == "phase":
-            self._phase(str(event.get("phase")))
-        elif event["event"] == "preflight":
-            self.meter.locate(str(event.get("address")))
-        elif event["event"] == "progress" and not self._raw:
+        self.phases.follow(event)
+        if event["event"] == "progress" and not self._raw:
             say(progress_line(event))
-
-    def _phase(self, phase: str) -> None:
-        if phase == "measure":
-            self.meter.start()
-        elif phase in _OVER and not self.meter.meter.complete:
-            self.meter.end()
 
 
 def _event(line: bytes) -> Mapping[str, Any] | None:

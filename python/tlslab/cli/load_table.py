@@ -15,6 +15,7 @@ from tlslab.model.server_side import SOURCE_WORDS, ServerSide
 from tlslab.model.trial import MachineUsage, ServerUsage
 from tlslab.model.wording import counted
 from tlslab.report import plain
+from tlslab.report.hosts import time_words
 
 NOTHING = "-"
 
@@ -47,6 +48,7 @@ def _rows(
     yield from _steps(record)
     yield from _times(record.load_summaries)
     yield from _clients(record)
+    yield from _hosts(record)
     yield "failed", _counts(record.outcomes.failed)
     yield "unexpected", _counts(record.outcomes.unexpected)
     yield "client CPU", _client_cost(record)
@@ -156,13 +158,29 @@ def _open_loop(record: RunRecord) -> Rows:
     )
 
 
+def _hosts(record: RunRecord) -> Rows:
+    """What each of several generators did."""
+    for host in record.hosts:
+        parts = [_rate(host.outcomes.completed, host.seconds, "connection")]
+        if host.start_skew_s is not None:
+            parts.append(f"began {time_words(host.start_skew_s)} after the first")
+        if host.found is not None and host.found.clock is not None:
+            parts.append(f"clock known to {time_words(host.found.clock.uncertainty_s)}")
+        if host.lost is not None:
+            under_way = counted(host.outcomes.lost_with_host, "connection")
+            parts.append(f"lost: {host.lost.reason}, {under_way} under way")
+        yield f"generator {host.name}", "; ".join(parts)
+
+
 def _steps(record: RunRecord) -> Rows:
     for step in record.steps:
         level = f"{step.connections} at once" if step.rate is None else f"{step.rate:g}/s"
-        times = step.summaries["service" if step.rate is None else "response"]
+        times = step.summaries.get("service" if step.rate is None else "response")
         failed = sum(step.failed.values()) + sum(step.unexpected.values())
+        # Steps of merged records have none.
+        shown = "" if times is None else f", {_quantiles(times)}"
         rate = f"{step.completed / step.seconds:,.0f}" if step.completed and step.seconds else "-"
-        yield f"step {level}", f"{rate} connections/s, {failed:,} failed, {_quantiles(times)}"
+        yield f"step {level}", f"{rate} connections/s, {failed:,} failed{shown}"
 
 
 def _times(summaries: Mapping[str, TimeSummary]) -> Rows:

@@ -114,6 +114,22 @@ Status = Annotated[
         help="The HTTP status that a response has to have, or several: 200,302 (2xx by default).",
     ),
 ]
+Generators = Annotated[
+    str | None,
+    typer.Option(
+        metavar="N|auto|ray://HOST:PORT",
+        help="Several load generators: N of them, on the Ray cluster of RAY_ADDRESS or else on "
+        "this machine; or a cluster's hosts, of which a search takes as many as it needs.",
+    ),
+]
+FAIL = "fail"
+OnLostHost = Annotated[
+    str,
+    typer.Option(
+        metavar="fail|keep",
+        help="A generator that is lost: the trial fails, or is kept without it, as invalid.",
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="JSON, and nothing else.")]
 Version = Annotated[
     bool,

@@ -17,7 +17,11 @@ _DECIDED = ("target", "set_", "quick", "blocks", "until", "budget", "seconds", "
 
 # What is asked of this machine and its servers, which may have changed since.
 _TAKEN_OVER = ("allow", "ca", "insecure", "jdk", "configure", "configure_timeout", "ready",
+<<<<<<< HEAD
                "server_metrics", "why", "listen")  # fmt: skip
+=======
+               "server_metrics", "why", "generators", "on_lost_host")  # fmt: skip
+>>>>>>> dist
 
 
 # The commands that begin such runs; each has options of its own.

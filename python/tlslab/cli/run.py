@@ -15,11 +15,14 @@ from tlslab.cli.console import conclude, err, say
 from tlslab.cli.ending import EXIT_INTERRUPTED, exit_code, reason
 from tlslab.cli.options import (
     EXPERIMENTS,
+    FAIL,
     SERVERS,
     Allow,
     AsJson,
     Authorities,
+    Generators,
     Insecure,
+    OnLostHost,
     Status,
     Version,
     as_seconds,
@@ -35,6 +38,7 @@ from tlslab.cli.wanted import (
 )
 from tlslab.experiment import file_kind, load
 from tlslab.lab.budget import MOST, within
+from tlslab.lab.generators.choose import check_generators, check_policy
 from tlslab.lab.run import Request, Result
 from tlslab.model.errors import UsageError
 from tlslab.model.experiment import Experiment
@@ -188,7 +192,12 @@ def command(
     ready: Ready = READY_S,
     server_metrics: ServerMetrics = None,
     why: Why = False,
+<<<<<<< HEAD
     listen: Listen = None,
+=======
+    generators: Generators = None,
+    on_lost_host: OnLostHost = FAIL,
+>>>>>>> dist
     yes: Yes = False,
     as_json: AsJson = False,
     _version: Version = False,
@@ -244,7 +253,12 @@ def _request(experiment: Experiment, options: dict[str, Any]) -> Request:
         jdks=tuple(options["jdk"] or ()),
         server_metrics=options["server_metrics"],
         why=options["why"],
+<<<<<<< HEAD
         listen=None if options.get("listen") is None else own_address(options["listen"]),
+=======
+        generators=check_generators(options["generators"]),
+        on_lost_host=check_policy(options["on_lost_host"]),
+>>>>>>> dist
     )
     # Before anything else, so that a file that is not there is no late surprise.
     request.trust()

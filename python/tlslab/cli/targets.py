@@ -11,7 +11,7 @@ from rich.text import Text
 
 from tlslab.cli.console import conclude, out
 from tlslab.cli.options import SERVERS, AsJson, Version, complete_target
-from tlslab.lab.generators import local_pool
+from tlslab.lab.generators.single import local_pool
 from tlslab.lab.survey import survey
 from tlslab.model.probe import TargetFound
 from tlslab.model.wording import counted

@@ -157,20 +157,23 @@ def prepare(
     counts = [deployment.processors or 1 for deployment in by_deployment]
     most = max((count for count in counts if count <= len(usable())), default=1)
     prepared = {
-        deployment: _managed(request, deployment, cells, private / str(number), most, warmed_up)
+        deployment: _managed(
+            request, deployment, cells, private / str(number), most, warmed_up, engine.size
+        )
         for number, (deployment, cells) in enumerate(by_deployment.items())
     }
     failures = [each for each in prepared.values() if each.failure]
     if failures and not any(not each.failure and each.bar is None for each in prepared.values()):
         raise CannotRunError(failures[0].failure)
-    return Servers(request.experiment, prepared, place(managed=True, most=most).generator)
+    generator = place(managed=True, most=most, generators=engine.size).generator
+    return Servers(request.experiment, prepared, generator)
 
 
 def _external(request: Request, engine: GeneratorPool) -> Servers:
     url = request.targets[0]
     if request.experiment.levels("server") or len(request.targets) > 1:
         raise UsageError("a URL cannot be compared with other targets in one run")
-    generator = place(managed=False).generator
+    generator = place(managed=False, generators=engine.size).generator
     aim = Aim(
         url=url,
         trust=request.trust(),
@@ -201,10 +204,11 @@ def _managed(
     folder: Path,
     most: int,
     warmed_up: bool,
+    generators: int,
 ) -> Prepared:
     kind = find_kind(deployment.server)
     count = deployment.processors or 1
-    placement = place(True, count=min(count, len(usable())), most=most)
+    placement = place(True, count=min(count, len(usable())), most=most, generators=generators)
     keys = _keys(cells)
     known = (*CERTIFICATE_KEYS, *(OBSOLETE_KEYS if deployment.obsolete else ()))
     unavailable = {("key", key): NO_SUCH_KEY for key in keys if key not in known}

@@ -43,12 +43,12 @@ class Engine:
     def __init__(self, program: str) -> None:
         self._program = program
 
-    def of(self, count: int) -> "Engine":
-        """This pool: it has one generator."""
-        return self
-
     def run(
-        self, spec: Mapping[str, Any], listener: Listener, trace: Path | None = None
+        self,
+        spec: Mapping[str, Any],
+        listener: Listener,
+        trace: Path | None = None,
+        most: int | None = None,
     ) -> RunRecord:
         """One run; each event goes to the listener as soon as it arrives. Raises EngineError.
 

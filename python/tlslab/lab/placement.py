@@ -44,18 +44,20 @@ def place(
     available: tuple[int, ...] | None = None,
     count: int = 1,
     most: int | None = None,
+    generators: int = 1,
 ) -> Placement:
     """The first `count` processors for the server, the next one for the generator.
 
-    `most` is the largest count of the run: the generator stays on one processor throughout it. If
-    no processor is left for it, it shares the last one with the server. On a single processor
-    nothing is pinned: the two then compete, and preflight says so. Beside a server that the lab did
-    not start only the generator is pinned, to the last processor.
+    `generators` of this machine get one each, as far as there are any. `most` is the largest count
+    of the run: the generator stays on one processor throughout it. If no processor is left for it,
+    it shares the last one with the server. On a single processor nothing is pinned: the two then
+    compete, and preflight says so. Beside a server that the lab did not start only the generator is
+    pinned, to the last processor.
     """
     processors = usable() if available is None else available
     if len(processors) < 2:
         return Placement((), ())
     if managed:
         own = min(max(count, most or count), len(processors) - 1)
-        return Placement(processors[:count], processors[own : own + 1])
-    return Placement((), processors[-1:])
+        return Placement(processors[:count], processors[own : own + generators])
+    return Placement((), processors[-min(generators, len(processors) - 1) :])

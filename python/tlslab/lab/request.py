@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from tlslab.lab.generators.together_run import LostPolicy
 from tlslab.lab.trust import whom_to_trust
 from tlslab.model.experiment import Experiment
 from tlslab.model.finding import Summary
@@ -19,8 +20,9 @@ class Request:
     Where the experiment has the factor `server`, its levels are the targets, and `targets` repeats
     them. `jdks` are Java installations beside those that benchmarks find. `server_metrics` is the
     URL of a node_exporter beside a server that the lab does not start. `why`: the server's call
-    stacks are sampled after the measured trials. `listen` is the address of this machine that the
-    lab's own servers listen on; None: loopback.
+    stacks are sampled after the measured trials. `generators` is where load comes from, as
+    `lab.generators.choose` reads it; `on_lost_host` what a host that is lost does to a run.
+    `listen` is the address of this machine that the lab's own servers listen on; None: loopback.
     """
 
     experiment: Experiment
@@ -38,6 +40,8 @@ class Request:
     jdks: tuple[Path, ...] = ()
     server_metrics: str | None = None
     why: bool = False
+    generators: str | None = None
+    on_lost_host: LostPolicy = "fail"
     listen: str | None = None
 
     @property

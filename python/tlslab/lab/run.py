@@ -25,6 +25,7 @@ __all__ = [
 def foresee(request: Request) -> Foreseen:
     """What a run of the request would be. Raises UsageError."""
     _check_why(request)
+    _check_generators(request)
     found = kind_of(request.experiment).foresee(request)
     if not request.why:
         return found
@@ -46,7 +47,18 @@ def execute(request: Request, observer: events.Observer) -> Result:
     Ends early, with the results so far, on KeyboardInterrupt. Raises UsageError, CannotRunError.
     """
     _check_why(request)
+    _check_generators(request)
     return kind_of(request.experiment).conduct(request, observer)
+
+
+def _check_generators(request: Request) -> None:
+    """Whether the load may come from several generators. Raises UsageError."""
+    if request.generators is not None and not kind_of(request.experiment).several_generators:
+        raise UsageError(
+            f"--generators is for experiments that load a server; {request.experiment.name} is of "
+            f"the kind {request.experiment.kind}",
+            "leave --generators out",
+        )
 
 
 def _check_why(request: Request) -> None:

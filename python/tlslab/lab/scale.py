@@ -12,7 +12,8 @@ import psutil
 from tlslab.analysis.stats.slope import slopes
 from tlslab.experiment.short import asked_for
 from tlslab.lab.discovery import with_status_remedy
-from tlslab.lab.generators import GeneratorPool, local_pool
+from tlslab.lab.generators import GeneratorPool
+from tlslab.lab.generators.single import local_pool
 from tlslab.lab.placement import place
 from tlslab.lab.private import private_folder
 from tlslab.lab.specs import EXPECTED_STATUS, Aim, preflight_spec

@@ -31,7 +31,7 @@ class Benches:
     """Benches with a fresh server each, of the deployments of a run."""
 
     def __init__(self, engine: GeneratorPool, servers: Servers) -> None:
-        self._engine = engine
+        self.engine = engine
         self.servers = servers
         self._probed: dict[Deployment | None, Probed] = {}
 
@@ -48,7 +48,7 @@ class Benches:
             raise NoBenchError(Reason(SETUP_FAILED, reason))
         experiment = self.servers.experiment
         bench = Bench(
-            self._engine,
+            self.engine,
             experiment.workload,
             prepared.aim,
             None,

@@ -124,15 +124,19 @@ def run_order(block: int, kinds: tuple[RunKind, ...]) -> tuple[RunKind, ...]:
 
 
 def run_engine(
-    bench: Bench, spec: Mapping[str, Any], on_rate: Callable[[Pace], None] = lambda pace: None
+    bench: Bench,
+    spec: Mapping[str, Any],
+    on_rate: Callable[[Pace], None] = lambda pace: None,
+    most: int | None = None,
 ) -> TrialRun:
     """One run of the engine, server and machine accounted for in its measurement.
 
-    Raises EngineError, of the class `server_died` when the server did.
+    `most`: this number of the generators make load, where it is not all. Raises EngineError, of
+    the class `server_died` when the server did.
     """
     watch = _Watch(bench.running, on_rate, bench.side)
     try:
-        record = bench.engine.run(spec, watch)
+        record = bench.engine.run(spec, watch, None, most)
     finally:
         watch.close()
     if watch.server_changed():

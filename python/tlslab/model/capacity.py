@@ -133,6 +133,17 @@ def parse_objective(text: str) -> Objective | None:
 
 
 @dataclass(frozen=True)
+class GeneratorRules:
+    """How many generators a search begins with, and how many there are at most.
+
+    It takes more where those that it has set the rate. They are those of a run, and in no file.
+    """
+
+    first: int = 1
+    most: int = 1
+
+
+@dataclass(frozen=True)
 class CapacityPlan:
     """All stages of the cells of one experiment.
 
@@ -149,6 +160,7 @@ class CapacityPlan:
     obsolete: Obsolete | None = None
     objective: Objective | None = None
     fresh_server: bool = True
+    generators: GeneratorRules = GeneratorRules()
 
 
 def plan_of(experiment: Experiment) -> CapacityPlan:
@@ -163,7 +175,8 @@ class Step:
 
     Steps of the same `visit` share a started server. `repetition` counts within the stage, from 0.
     `rate` is an open loop's, in connections/s, at `fraction` of the maximum; `serves` is how the
-    server lets sessions be resumed, `resume_ratio` the share of connections that do.
+    server lets sessions be resumed, `resume_ratio` the share of connections that do. `generators`
+    make the load; None where there is one.
     """
 
     stage: Stage
@@ -177,6 +190,7 @@ class Step:
     requests_per_connection: int | None = None
     serves: str = "none"
     resume_ratio: float | None = None
+    generators: int | None = None
 
     @property
     def factors(self) -> dict[str, str]:
@@ -190,5 +204,6 @@ class Step:
             "fraction": self.fraction,
             "requests_per_connection": self.requests_per_connection,
             "resume_ratio": self.resume_ratio,
+            "generators": self.generators,
         }
         return {name: f"{value}" for name, value in said.items() if value is not None}

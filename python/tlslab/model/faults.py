@@ -18,6 +18,20 @@ CLOCK_BLUR_S = 5e-6
 PREEMPTION_S = 0.01
 
 
+# What the engine says of several generators whose load was not one at one time.
+POOL_OBJECTIONS = ("host_lost", "not_simultaneous", "clock_moved")
+
+HOST_LOST = "host_lost"
+
+
+def host_was_lost(trial: Trial) -> bool:
+    """Whether a trial has lost a generator: it then says nothing of the server."""
+    if trial.reason is not None and trial.reason.class_ == HOST_LOST:
+        return True
+    records = (run.record for run in trial.runs.values())
+    return any(verdict.code == HOST_LOST for record in records for verdict in record.verdicts)
+
+
 def usable(trial: Trial, kind: RunKind) -> bool:
     """Whether a trial has this run, and its numbers count."""
     run = trial.runs.get(kind)
@@ -30,6 +44,9 @@ def run_faults(kind: str, record: RunRecord) -> Iterable[Note]:
     ended = outcomes.completed + outcomes.failures + outcomes.mismatches
     if any(verdict.code == "interrupted" for verdict in record.verdicts):
         yield Note("interrupted", f"{kind}: interrupted before its end")
+    for verdict in record.verdicts:
+        if verdict.code in POOL_OBJECTIONS:
+            yield Note(verdict.code, f"{kind}: {verdict.message}")
     if not outcomes.balanced:
         yield Note(
             "accounting", f"{kind}: {outcomes.attempts} attempts do not match their outcomes"
@@ -76,10 +93,11 @@ def _littles_law(kind: str, record: RunRecord) -> Note | None:
     The sum is set against what was counted over time: the integral of the number in flight over the
     measurement, with the parts of other connections' lives taken off. This is an identity, whatever
     the server did: connections that wait beyond the measurement, or began before it, are in it with
-    the parts that they have in it. Records of earlier versions lack the counts.
+    the parts that they have in it. Records of earlier versions lack the counts, and the times of a
+    generator that was lost are not known.
     """
     service, flight = record.summaries.get("service"), record.flight
-    if service is None or flight is None:
+    if service is None or flight is None or any(host.lost for host in record.hosts):
         return None
     outcomes = record.outcomes
     if service.n != outcomes.completed:

@@ -7,6 +7,7 @@ from typing import Any, Literal
 from tlslab.model.answer import Answer
 from tlslab.model.estimate import Estimate
 from tlslab.model.figure import DataTable, Figure, TextBlock
+from tlslab.model.host_use import HostUse
 from tlslab.model.plan import Excluded
 from tlslab.model.proof import Proof
 from tlslab.model.record import Facts
@@ -228,7 +229,7 @@ class Summary:
     `server_side` says where the server's processor time is from, and what energy was used, as names
     and values. `answer` comes first in every report. `why` has the parts of costs by samples of the
     server's call stacks, `flames` their flame graphs, where these were asked for. `proof` is the
-    result of a proof.
+    result of a proof. `hosts` are the load generators, where there were several.
     """
 
     experiment: ExperimentSummary
@@ -249,6 +250,7 @@ class Summary:
     why: Why | None = None
     flames: tuple[Flame, ...] = ()
     proof: Proof | None = None
+    hosts: tuple[HostUse, ...] = ()
 
     def cell(self, key: str) -> CellSummary:
         """The cell with this key. Raises KeyError when there is none."""

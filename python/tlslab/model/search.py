@@ -6,13 +6,15 @@ Planning goes by it, and analysis reports it; the same trials always lead to the
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Literal
 
 from tlslab.model.autoregression import mean_error
-from tlslab.model.capacity import SearchRules
-from tlslab.model.trial import TrialRun
+from tlslab.model.capacity import GeneratorRules, SearchRules
+from tlslab.model.faults import host_was_lost
+from tlslab.model.generator import generator_busy
+from tlslab.model.trial import Trial, TrialRun
 from tlslab.model.wording import counted, figure, percent
 
 # A worker that computes all but a twentieth of its time has a queue: it sets the rate.
@@ -41,7 +43,8 @@ class Level:
     """What is known of one concurrency: connections/s, and how well.
 
     `noise` is the relative standard error of `rate`; `errors` the share of ended connections that
-    failed or were not what was asked for; `generator_busy` that of the busiest worker's time.
+    failed or were not what was asked for; `generator_busy` that of the busiest worker's time;
+    `generators` made the load.
     """
 
     connections: int
@@ -50,21 +53,22 @@ class Level:
     errors: float = 0.0
     generator_busy: float = 0.0
     runs: int = 1
+    generators: int = 1
 
     @classmethod
-    def of(cls, connections: int, run: TrialRun) -> "Level":
+    def of(cls, connections: int, run: TrialRun, generators: int = 1) -> "Level":
         """A level from one run at it."""
         record = run.record
         outcomes = record.outcomes
         ended = outcomes.completed + outcomes.failures + outcomes.mismatches
-        busy = [w.cpu.total_us / (w.seconds * 1e6) for w in record.workers if w.seconds > 0]
         rates = [s.completed / s.seconds for s in record.intervals if s.seconds > 0]
         return cls(
             connections=connections,
             rate=outcomes.completed / record.seconds if record.seconds > 0 else 0.0,
             noise=relative_noise(rates, outcomes.completed),
             errors=(outcomes.failures + outcomes.mismatches) / ended if ended else 1.0,
-            generator_busy=max(busy, default=0.0),
+            generator_busy=generator_busy(record),
+            generators=generators,
         )
 
     @property
@@ -80,9 +84,10 @@ class Level:
 
 @dataclass(frozen=True)
 class Next:
-    """The search goes on, at this concurrency."""
+    """The search goes on, at this concurrency, with the load of N generators."""
 
     connections: int
+    generators: int = 1
 
 
 @dataclass(frozen=True)
@@ -132,12 +137,50 @@ def _pool(group: Sequence[Level]) -> Level:
         errors=sum(level.errors for level in group) / len(group),
         generator_busy=max(level.generator_busy for level in group),
         runs=runs,
+        generators=max(level.generators for level in group),
     )
 
 
-def search_state(tried: Iterable[Level], rules: SearchRules) -> SearchState:
-    """How the search stands after these runs."""
-    levels = pooled(tried)
+def search_levels(trials: Iterable[Trial]) -> list[Level]:
+    """The levels of a cell's search; a run that failed is one without a rate.
+
+    A run in which a generator was lost says nothing of the server: it is made again.
+    """
+    searched = (trial for trial in trials if trial.factors.get("stage") == "search")
+    return [_level(trial) for trial in searched if not host_was_lost(trial)]
+
+
+def _level(trial: Trial) -> Level:
+    connections = int(trial.factors["connections"])
+    generators = int(trial.factors.get("generators", 1))
+    run = trial.runs.get("search")
+    if run is None:
+        return Level(connections, 0.0, 1.0, errors=1.0, generators=generators)
+    return Level.of(connections, run, generators)
+
+
+def search_state(
+    tried: Iterable[Level], rules: SearchRules, generators: GeneratorRules | None = None
+) -> SearchState:
+    """How the search stands after these runs; `generators` are those that it may take.
+
+    Where the generators set the best rate, it is searched again with twice as many, and what fewer
+    of them could not reach is left aside.
+    """
+    levels = tuple(tried)
+    there = generators or GeneratorRules()
+    used = max((level.generators for level in levels), default=there.first)
+    counted_in = [level for level in levels if not level.bound or level.generators == used]
+    state = _state(pooled(counted_in), rules)
+    if isinstance(state, Next):
+        return replace(state, generators=min(used, there.most))
+    is_bound = isinstance(state, Inconclusive) and state.reason == "generator_bound"
+    if is_bound and state.peak is not None and used < there.most:
+        return Next(state.peak.connections, min(there.most, 2 * used))
+    return state
+
+
+def _state(levels: Sequence[Level], rules: SearchRules) -> SearchState:
     if not levels:
         return Next(rules.first)
     good = [level for level in levels if level.good]
@@ -146,9 +189,8 @@ def search_state(tried: Iterable[Level], rules: SearchRules) -> SearchState:
     best = max(good, key=lambda level: level.rate)
     if best.bound:
         share = percent(best.generator_busy)
-        return Inconclusive(
-            "generator_bound", f"the generator was {share} busy and set the rate", best
-        )
+        who = "the generator was" if best.generators == 1 else f"{best.generators} generators were"
+        return Inconclusive("generator_bound", f"{who} {share} busy and set the rate", best)
     growing = _grow(levels, good, best, rules)
     if growing is not None:
         return growing

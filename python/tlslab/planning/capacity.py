@@ -15,7 +15,7 @@ from tlslab.model.capacity import CapacityPlan, Stage, Step
 from tlslab.model.experiment import matches
 from tlslab.model.faults import usable
 from tlslab.model.plan import Cell
-from tlslab.model.search import Inconclusive, Level, Next, SearchState, search_state
+from tlslab.model.search import Inconclusive, Next, SearchState, search_levels, search_state
 from tlslab.model.trial import Trial
 from tlslab.model.two_stage import repetitions
 from tlslab.model.workload import resumption_in
@@ -30,11 +30,15 @@ FINAL = {"setup_failed", "no_capture"}
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a cell is: its trials by stage, the state of its search, its maximum."""
+    """How far a cell is: its trials by stage, the state of its search, its maximum.
+
+    `generators` made the load of its last searches.
+    """
 
     trials: Sequence[Trial]
     search: SearchState
     maximum: float | None
+    generators: int = 1
 
     def of(self, stage: Stage) -> list[Trial]:
         """The trials of a stage."""
@@ -64,22 +68,24 @@ def next_step(
     step = next(_missing(plan, cell, seed, progress), None)
     if step is None:
         return None
-    return warm_up(plan, step, here) or step
+    step = warm_up(plan, step, here) or step
+    return step if plan.generators.most == 1 else replace(step, generators=_generators(progress))
+
+
+def _generators(progress: Progress) -> int:
+    """How many make the load: as many as the search found that it takes."""
+    state = progress.search
+    return state.generators if isinstance(state, Next) else progress.generators
 
 
 def progress_of(plan: CapacityPlan, trials: Sequence[Trial]) -> Progress:
     """What the trials of a cell say."""
-    searched = [trial for trial in trials if trial.factors.get("stage") == "search"]
-    state = search_state((level_of(trial) for trial in searched), plan.search)
+    levels = search_levels(trials)
+    state = search_state(levels, plan.search, plan.generators)
     rates = maximum_rates(trials)
-    return Progress(trials, state, math.exp(np.log(rates).mean()) if rates else None)
-
-
-def level_of(trial: Trial) -> Level:
-    """The level of a trial of the search; one that failed is a level without a rate."""
-    connections = int(trial.factors["connections"])
-    run = trial.runs.get("search")
-    return Level(connections, 0.0, 1.0, errors=1.0) if run is None else Level.of(connections, run)
+    maximum = math.exp(np.log(rates).mean()) if rates else None
+    used = max((level.generators for level in levels), default=plan.generators.first)
+    return Progress(trials, state, maximum, min(used, plan.generators.most))
 
 
 def maximum_rates(trials: Sequence[Trial]) -> list[float]:

@@ -7,6 +7,7 @@ from tlslab.model.commands import without_options
 from tlslab.model.finding import Summary
 from tlslab.model.run import Environment
 from tlslab.model.wording import cell_label
+from tlslab.report.hosts import host_words
 from tlslab.report.selftest import selftest_words
 
 # Options of a run that belong to that one run: a folder is not overwritten, nor resumed twice.
@@ -44,7 +45,7 @@ def facts(summary: Summary) -> tuple[tuple[str, str], ...]:
         *_servers(environment),
         *summary.server_side.items(),
         ("Under load before its trials", _warm_ups(environment)),
-        ("Generator on processors", _listed(environment.generator_processors)),
+        *_generators(summary),
         ("Document", f"{document:,} bytes" if document else ""),
         ("Connections at once", str(workload.get("connections", ""))),
         ("Blocks", str(summary.experiment.blocks)),
@@ -82,6 +83,13 @@ def _servers(environment: Environment) -> list[tuple[str, str]]:
         label = f"{each.name}, {cell_label(given)}" if given else each.name
         reported.append((f"Server {label}", what))
     return list(dict.fromkeys(reported))
+
+
+def _generators(summary: Summary) -> list[tuple[str, str]]:
+    """The generator's processors, or each of several generators with its clock."""
+    if not summary.hosts:
+        return [("Generator on processors", _listed(summary.environment.generator_processors))]
+    return [(f"Generator {host.name}", host_words(host)) for host in summary.hosts]
 
 
 def _warm_ups(environment: Environment) -> str:

@@ -15,6 +15,7 @@ from tlslab.report.answer import answer_lines, answering_figure, enough_words, q
 from tlslab.report.commands import Command
 from tlslab.report.dots import axis_line, dot_lines, has_dots, marks_words
 from tlslab.report.facts import redo_words
+from tlslab.report.hosts import host_words
 from tlslab.report.legend import legend
 from tlslab.report.made import made_parts, new_table
 from tlslab.report.plain import plain
@@ -61,6 +62,7 @@ def render_text(summary: Summary) -> RenderableType:
     failed = [f"{name} ({verdict}): {why}" for name, verdict, why in view.without_result(summary)]
     parts += _listing("Cells without a valid result", failed, "red")
     parts += _listing("Not tried or not supported", _left_out(summary))
+    parts += _listing("Generators", [f"{host.name}: {host_words(host)}" for host in summary.hosts])
     kept = summary.environment.selftest
     if kept is not None:
         parts.append(Text(f"self-test: {selftest_words(kept)}", style="dim"))

@@ -74,7 +74,8 @@ fn gone(host: &LostHost, found: Option<&HostFound>) -> HostPart {
 
 /// The accounting of a lost host: what it had reported, and what was under way then.
 pub fn last_outcomes(totals: &LastTotals) -> Outcomes {
-    let unexpected = (totals.unexpected > 0).then(|| (FACT_NOT_KNOWN.to_owned(), totals.unexpected));
+    let unexpected =
+        (totals.unexpected > 0).then(|| (FACT_NOT_KNOWN.to_owned(), totals.unexpected));
     let mut outcomes = Outcomes {
         completed: totals.completed,
         lost_with_host: totals.in_flight,
@@ -126,8 +127,7 @@ fn clock_moved(found: &HostFound) -> Option<Verdict> {
          same time as theirs",
         clock.moved_s * 1e3
     );
-    (clock.moved_s > CLOCK_LIMIT_S)
-        .then_some(Verdict { code: VerdictCode::ClockMoved, message })
+    (clock.moved_s > CLOCK_LIMIT_S).then_some(Verdict { code: VerdictCode::ClockMoved, message })
 }
 
 /// The objection to generators that share a processor and together use it up, though none does alone.

@@ -237,7 +237,8 @@ fn joined_outcomes<'r>(
         let last = last_outcomes(&host.lost.totals);
         // The reasons of a class add up to it, where it has any.
         let explained = last.failed.iter().filter(|(class, _)| whole.reasons_of(class).count() > 0);
-        let unknown: Vec<_> = explained.map(|(class, count)| reason_not_known(class, *count)).collect();
+        let unknown: Vec<_> =
+            explained.map(|(class, count)| reason_not_known(class, *count)).collect();
         whole.merge(&last);
         whole.reasons.extend(unknown);
     }

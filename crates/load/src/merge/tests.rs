@@ -273,7 +273,9 @@ fn a_clock_that_moved_is_an_objection_of_its_host_and_of_the_whole() {
     assert_eq!(steady.hosts[1].found.as_ref().unwrap().boot_id.as_deref(), Some("here"));
     let moved = of(0.25);
     assert_eq!(moved.verdicts[0].code, VerdictCode::ClockMoved);
-    assert!(moved.verdicts[0].message.starts_with("1 of 2 generators: host-1: its clock moved by 250"));
+    assert!(
+        moved.verdicts[0].message.starts_with("1 of 2 generators: host-1: its clock moved by 250")
+    );
     assert_eq!(moved.hosts[0].verdicts[0].code, VerdictCode::Valid);
     let codes: Vec<_> = moved.hosts[1].verdicts.iter().map(|verdict| verdict.code).collect();
     assert_eq!(codes, [VerdictCode::ClockMoved]);

@@ -37,14 +37,14 @@ fn a_lost_host_and_what_was_found_out_come_in_files() {
     assert_eq!(run(&["-n", "20", "-c", "2", "--insecure", "-o", file.path(), &url]).code, Some(0));
     let spec = run(&["--print-spec", "-n", "20", "-c", "2", "--insecure", &url]).json();
     let totals = json!({ "completed": 5, "failed": { "reset": 1 }, "in_flight": 2, "arrivals": 8 });
-    let lost = json!({ "host": "west", "reason": "it died", "at_s": 1.5, "spec": spec, "totals": totals });
+    let lost =
+        json!({ "host": "west", "reason": "it died", "at_s": 1.5, "spec": spec, "totals": totals });
     let lost = Temporary::new(lost.to_string().as_bytes());
     let clock = json!({ "offset_s": 0.25, "uncertainty_s": 1e-4, "readings": 9 });
     let found = json!({ "east": { "boot_id": "b", "clock": clock }, "west": {} });
     let found = Temporary::new(found.to_string().as_bytes());
     let east = format!("east={}", file.path());
-    let said =
-        run(&["merge", "--json", &east, "--lost", lost.path(), "--found", found.path()]);
+    let said = run(&["merge", "--json", &east, "--lost", lost.path(), "--found", found.path()]);
     assert_eq!(said.code, Some(1), "{said:?}");
     let whole = record(&said);
     assert_eq!(verdicts(&whole), ["host_lost"]);

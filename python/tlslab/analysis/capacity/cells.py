@@ -8,12 +8,18 @@ from tlslab.analysis import steadiness
 from tlslab.analysis.capacity.points import Point, by_fraction, by_repetition, point, time_estimates
 from tlslab.analysis.capacity.saturation import Capacity, capacity
 from tlslab.analysis.compare import Measured
-from tlslab.analysis.measures import UNITS, Processors, client_busy, loading_values
+from tlslab.analysis.measures import (
+    UNITS,
+    Processors,
+    client_busy,
+    loading_values,
+    server_busy,
+)
 from tlslab.analysis.series import cpu_over_time
 from tlslab.analysis.server_side import widened
 from tlslab.analysis.stats.estimate import two_stage_estimate
 from tlslab.analysis.stats.latency import Distribution, quantiles
-from tlslab.analysis.validity import SATURATED, run_warnings
+from tlslab.analysis.validity import SATURATED, SERVER_LOADED, run_warnings
 from tlslab.model.capacity import CapacityPlan, Stage
 from tlslab.model.estimate import Estimate
 from tlslab.model.faults import run_faults, usable
@@ -21,9 +27,17 @@ from tlslab.model.finding import CellSummary, CellVerdict, Note
 from tlslab.model.plan import Cell
 from tlslab.model.record import CountedFacts, Facts
 from tlslab.model.run import Environment
-from tlslab.model.search import Inconclusive, Level, Next, SearchState, pooled, search_state
+from tlslab.model.search import (
+    Inconclusive,
+    Level,
+    Next,
+    SearchState,
+    pooled,
+    search_levels,
+    search_state,
+)
 from tlslab.model.trial import Trial
-from tlslab.model.wording import counted
+from tlslab.model.wording import counted, percent
 
 
 @dataclass(frozen=True)
@@ -31,7 +45,8 @@ class CapacityCell:
     """All that is known of a cell.
 
     `levels` are those of the search; `values` the maximum's trials by estimate name and repetition;
-    `capacity` is the highest load that meets the experiment's objective, where there is one.
+    `capacity` is the highest load that meets the experiment's objective, where there is one;
+    `limit` says in words what set the rate of the maximum.
     """
 
     cell: Cell
@@ -43,6 +58,7 @@ class CapacityCell:
     points: Sequence[Point]
     capacity: Capacity | None
     shared: bool
+    limit: str = ""
 
     def of(self, stage: Stage) -> list[Trial]:
         """The done trials of a stage."""
@@ -90,9 +106,9 @@ def measure(
 ) -> CapacityCell:
     """Sorts and judges the trials of one cell."""
     processors, shared = cell_processors(cell, where)
-    searched = [t for t in trials if t.factors.get("stage") == "search"]
-    levels = pooled(_level(trial) for trial in searched)
-    search = search_state((_level(trial) for trial in searched), plan.search)
+    searched = search_levels(trials)
+    levels = pooled(searched)
+    search = search_state(searched, plan.search)
     maxima = [t for t in trials if t.factors.get("stage") == "maximum"]
     counted_in = [t for t in maxima if usable(t, "maximum")]
     values: dict[str, dict[int, float]] = {}
@@ -126,14 +142,8 @@ def measure(
         backend=records[0].backend if records else None,
         negotiated=_negotiated([facts for record in records for facts in record.facts]),
     )
-    return CapacityCell(cell, trials, levels, search, summary, values, points, kept, shared)
-
-
-def _level(trial: Trial) -> Level:
-    """A level of the search; a run that failed is one without a rate."""
-    connections = int(trial.factors["connections"])
-    run = trial.runs.get("search")
-    return Level(connections, 0.0, 1.0, errors=1.0) if run is None else Level.of(connections, run)
+    limit = _limit(counted_in, processors)
+    return CapacityCell(cell, trials, levels, search, summary, values, points, kept, shared, limit)
 
 
 def _faults(trial: Trial) -> Iterable[Note]:
@@ -216,6 +226,24 @@ def _judge(
     )
     bound = inconclusive or shared or busy >= SATURATED
     return ("at_least" if bound else "valid"), tuple(notes)
+
+
+def _limit(usable: Sequence[Trial], processors: Processors) -> str:
+    """Whether the generators or the server set the rate of the maximum."""
+    runs = [trial.runs["maximum"] for trial in usable]
+    client = max((client_busy(run) for run in runs), default=0.0)
+    found = (server_busy(run, processors.server_count) for run in runs)
+    server = min((busy for busy in found if busy is not None), default=None)
+    if client >= SATURATED:
+        return "they were the limit: the server takes more"
+    if server is None:
+        return f"they were {percent(client)} busy: the server, or the way to it, was the limit"
+    if server >= SERVER_LOADED:
+        return f"the server was the limit, {percent(server)} busy or more"
+    return (
+        f"neither they ({percent(client)} busy) nor the server ({percent(server)}) were the limit: "
+        "something else was"
+    )
 
 
 def _disturbances(usable: Sequence[Trial], processors: Processors) -> Iterable[Note]:

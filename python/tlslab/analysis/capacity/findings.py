@@ -14,7 +14,7 @@ from tlslab.model.finding import Comparison, Finding
 from tlslab.model.leading import value_words
 from tlslab.model.search import Inconclusive
 from tlslab.model.validation import Judgement, judgements_words
-from tlslab.model.wording import figure, percent, ratio_figure, with_interval
+from tlslab.model.wording import counted, figure, percent, ratio_figure, with_interval
 
 RATE = "connections_per_s"
 
@@ -26,6 +26,7 @@ def findings(cells: Sequence[CapacityCell], plan: CapacityPlan) -> tuple[Finding
     named = list(zip(cell_names([cell.factors for cell in cells]), cells, strict=True))
     return (
         *_maxima(named),
+        *_generators(named),
         *_scaling(cells),
         *_platforms(named),
         *_latency(named),
@@ -47,6 +48,18 @@ def _maxima(named: Named) -> Iterator[Finding]:
         parts.append(f"{name}: {value}, with {cell.connections} at once")
     text = f"New connections/s at most: {'; '.join(parts)}."
     yield Finding("answer", text, tuple(cell.key for _, cell in able))
+
+
+def _generators(named: Named) -> Iterator[Finding]:
+    """How many of several generators made the load of the maximum, and who was the limit."""
+    for name, cell in named:
+        used = [len(trial.runs["maximum"].record.hosts) for trial in cell.of("maximum")]
+        if not any(used) or cell.maximum is None:
+            continue
+        text = (
+            f"{name}: {counted(max(used), 'generator')} made the load of the maximum; {cell.limit}."
+        )
+        yield Finding("generators", text, (cell.key,))
 
 
 def _scaling(cells: Sequence[CapacityCell]) -> Iterator[Finding]:

@@ -10,6 +10,7 @@ from tlslab.analysis.stats.estimate import estimate
 from tlslab.analysis.stats.latency import Distribution, needed_n, quantiles
 from tlslab.model.capacity import Objective
 from tlslab.model.estimate import Estimate
+from tlslab.model.faults import POOL_OBJECTIONS
 from tlslab.model.trial import Trial, TrialRun
 
 # The share of failed connections from which on a server did not keep up.
@@ -114,7 +115,8 @@ def _verdict(found: Point, shared: bool) -> PointVerdict:
     had: then nobody can say whose they are, and they count as the server's.
     """
     codes = {verdict.code for verdict in found.run.record.verdicts}
-    if codes & {"interrupted", "littles_law"} or not found.run.record.outcomes.balanced:
+    wrong = codes & {"interrupted", "littles_law", *POOL_OBJECTIONS}
+    if wrong or not found.run.record.outcomes.balanced:
         return "invalid"
     if found.blocked or found.failures > FAILURES_LIMIT:
         return "overloaded"

@@ -12,6 +12,7 @@ from tlslab.analysis.capacity.studies import beside
 from tlslab.analysis.capacity.tables import tables
 from tlslab.analysis.compare import comparisons
 from tlslab.analysis.experiment import summarise_experiment
+from tlslab.analysis.hosts import hosts_of
 from tlslab.analysis.kinds import ANALYSTS
 from tlslab.analysis.server_side import server_side_facts
 from tlslab.model.capacity import CapacityPlan, plan_of
@@ -55,6 +56,7 @@ def summarise(contents: RunContents) -> Summary:
         texts=study.texts,
         method=method(plan),
         server_side=server_side_facts(contents.trials),
+        hosts=hosts_of(contents.trials),
         answer=answer(contents, cells, plan, drawn),
     )
 

@@ -7,6 +7,7 @@ from dataclasses import asdict, replace
 from tlslab.analysis import keep_alive
 from tlslab.analysis.compare import Measured, comparisons, paired_logs
 from tlslab.analysis.experiment import summarise_experiment
+from tlslab.analysis.hosts import hosts_of
 from tlslab.analysis.judged import JudgedCell, judged_cells
 from tlslab.analysis.kinds import ANALYSTS
 from tlslab.analysis.matrix.ab import ab_block
@@ -86,6 +87,7 @@ def summarise(contents: RunContents) -> Summary:
         figures=(*figures(cells, experiment.baseline, ranked), *beside.figures, *suites.figures),
         tables=(*beside.tables, *suites.tables),
         server_side=server_side_facts(contents.trials),
+        hosts=hosts_of(contents.trials),
         answer=answer(contents, cells, ranked),
     )
 

@@ -16,7 +16,7 @@ from tlslab.lab.benchmark.runtimes import Runtimes
 from tlslab.lab.benchmark.trial import Bench
 from tlslab.lab.conductor import interrupted
 from tlslab.lab.environment import describe
-from tlslab.lab.generators import local_pool
+from tlslab.lab.generators.single import local_pool
 from tlslab.lab.opening import open_folder
 from tlslab.lab.placement import Placement
 from tlslab.lab.preflight import check_company

@@ -15,7 +15,7 @@ from tlslab.lab.capacity.steps import run_step, server_died
 from tlslab.lab.conductor import Visit
 from tlslab.lab.serving import Benches
 from tlslab.lab.trial import Bench
-from tlslab.model.capacity import CapacityPlan, Step, plan_of
+from tlslab.model.capacity import CapacityPlan, GeneratorRules, Step, plan_of
 from tlslab.model.deployment import Deployment
 from tlslab.model.plan import Cell, Plan
 from tlslab.model.trial import Reason, Trial
@@ -33,7 +33,6 @@ class StepsAgenda:
         self.benches = benches
         self.report = observer
         self.number = 0
-        self._stages = plan_of(benches.servers.experiment)
         self._trials = by_cell(plan, ())
 
     def visits(self, earlier: Sequence[Trial]) -> Iterator[Visit]:
@@ -49,6 +48,13 @@ class StepsAgenda:
                 if step is not None:
                     yield StepsVisit(self, cell, step)
             turn += 1
+
+    @property
+    def _stages(self) -> CapacityPlan:
+        """The stages, with the generators that there are now: some may be lost on the way."""
+        pool = self.benches.engine
+        rules = GeneratorRules(pool.first, pool.size)
+        return replace(plan_of(self.benches.servers.experiment), generators=rules)
 
     def next(self, cell: Cell, here: Sequence[Trial]) -> Step | None:
         """The next step of a cell; `here` are the trials that its server has seen."""

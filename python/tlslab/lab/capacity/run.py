@@ -7,7 +7,7 @@ from tlslab.lab import events
 from tlslab.lab.capacity.agenda import StepsAgenda, by_cell, steps_left
 from tlslab.lab.conductor import interrupted
 from tlslab.lab.deployments import prepare
-from tlslab.lab.generators import local_pool
+from tlslab.lab.generators.choose import generators
 from tlslab.lab.preflight import OTHER_FILES
 from tlslab.lab.private import private_folder
 from tlslab.lab.request import Request, Result
@@ -37,9 +37,12 @@ def run_capacity(request: Request, observer: events.Observer) -> Result:
     most = max(stages.search.most, stages.open_loop.connections)
     allow_files(most)
     warnings = preflight(request, most, observer)
-    engine = local_pool()
     extra = () if stages.obsolete is None else (obsolete_cell(stages.obsolete),)
-    with private_folder() as private:
+    pool = generators(request.generators, request.on_lost_host)
+    with pool as engine, private_folder() as private:
+        if engine.size > 1:
+            request = replace(request, experiment=for_several(request.experiment, stages))
+            stages = plan_of(request.experiment)
         more = (*_resuming(request, stages), *extra)
         servers = prepare(request, engine, private, more, warmed_up=False)
         folder, plan = open_run(
@@ -79,6 +82,11 @@ def _resuming(request: Request, stages: CapacityPlan) -> list[Cell]:
             resuming = replace(cell.deployment, resume=resumes_by(stages.remedies.resume, cell))
             found.append(replace(cell, deployment=resuming))
     return found
+
+
+def for_several(experiment: Experiment, stages: CapacityPlan) -> Experiment:
+    """What can be done with several generators: a packet capture is set against one."""
+    return replace(experiment, settings=replace(stages, validation=None))
 
 
 def for_external(experiment: Experiment, stages: CapacityPlan) -> Experiment:

@@ -83,7 +83,7 @@ def run_step(
             if step.stage == "validation":
                 validation = _validate(bench, spec, step)
             else:
-                run = _run(bench, spec, on_rate)
+                run = _run(bench, spec, on_rate, step.generators)
                 check_certificate(cell, run.record)
                 runs[KINDS[step.stage]] = run
         except EngineError as error:
@@ -111,7 +111,9 @@ def run_step(
     )
 
 
-def _run(bench: Bench, spec: dict[str, Any], on_rate: Callable[[Pace], None]) -> TrialRun:
+def _run(
+    bench: Bench, spec: dict[str, Any], on_rate: Callable[[Pace], None], most: int | None
+) -> TrialRun:
     """A run, with its figures second by second."""
     paces: list[Pace] = []
 
@@ -119,7 +121,7 @@ def _run(bench: Bench, spec: dict[str, Any], on_rate: Callable[[Pace], None]) ->
         paces.append(pace)
         on_rate(pace)
 
-    run = run_engine(bench, spec, keep)
+    run = run_engine(bench, spec, keep, most)
     samples = tuple(
         PaceSample(
             at_s=float(number),

@@ -19,7 +19,7 @@ NS = 1e9
 
 
 def monotonic_ns() -> int:
-    """This machine's CLOCK_MONOTONIC."""
+    """CLOCK_MONOTONIC of this machine."""
     return time.clock_gettime_ns(time.CLOCK_MONOTONIC)
 
 

@@ -56,7 +56,7 @@ class Conversation(Protocol):
         """The engine's record, once it has ended.
 
         Waits for the end for at most 10 s, then raises EngineError `engine_hangs`. Raises the
-        EngineError that the engine reported in place of a record, as `lab.engine_output.answer` does.
+        EngineError that the engine reported in place of a record, as `lab.engine_output` does.
         """
 
     def ended(self) -> bool:

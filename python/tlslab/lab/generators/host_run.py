@@ -19,11 +19,11 @@ STUCK_S = 6.0
 WAIT_S = 0.1
 CLOCK_S = 1.0
 
-Tell = Callable[["HostRun", Mapping[str, Any] | None], None]
+Report = Callable[["HostRun", Mapping[str, Any] | None], None]
 
 
 class HostRun:
-    """A run's share on one host. `tell` gets each event, and None once all is over.
+    """A run's share on one host. `report` gets each event, and None once all is over.
 
     Then one of `record`, `lost` (the reason) and `error` is set.
     """
@@ -45,9 +45,9 @@ class HostRun:
         self._returned = time.monotonic()
         self._thread = threading.Thread(target=self._follow, name=self.name, daemon=True)
 
-    def follow(self, tell: Tell) -> None:
+    def follow(self, report: Report) -> None:
         """Begins to follow the engine's events."""
-        self._tell = tell
+        self._report = report
         self._thread.start()
 
     def start(self, at_ns: int, unix_s: float) -> None:
@@ -58,6 +58,15 @@ class HostRun:
     def is_stuck(self) -> bool:
         """Whether a call to the host has not returned for long."""
         return not self.is_over and time.monotonic() - self._returned > STUCK_S
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether its engine has ended, or it is lost, which nothing can be waited for of."""
+        try:
+            return self.lost is not None or self._conversation.ended()
+        except HostLostError as error:
+            self.give_up(error.reason)
+            return True
 
     def give_up(self, reason: str) -> None:
         """The host is lost, whatever its thread still waits for."""
@@ -91,7 +100,7 @@ class HostRun:
         except EngineError as error:
             self.error = error
         self.is_over = True
-        self._tell(self, None)
+        self._report(self, None)
 
     def _listen(self) -> None:
         """Hands events on until the engine has ended. Raises HostLostError."""
@@ -103,7 +112,7 @@ class HostRun:
             self._returned = time.monotonic()
             for event in events:
                 self.is_ready = self.is_ready or event["event"] == "ready"
-                self._tell(self, event)
+                self._report(self, event)
             if has_ended and not events:
                 return
             # What this machine slept through itself is no silence.

@@ -26,15 +26,17 @@ class GeneratorPool(Protocol):
     def first(self) -> int:
         """How many of them a search of a maximum begins with; it adds others as it needs them."""
 
-    def of(self, count: int) -> "GeneratorPool":
-        """The pool of this many of them, or of all if there are fewer."""
-
     def run(
-        self, spec: Mapping[str, Any], listener: Listener, trace: Path | None = None
+        self,
+        spec: Mapping[str, Any],
+        listener: Listener,
+        trace: Path | None = None,
+        most: int | None = None,
     ) -> RunRecord:
         """One run; each event goes to the listener as soon as it arrives.
 
-        The instants of each connection go to the file `trace`, if there is one.
+        The instants of each connection go to the file `trace`, if there is one. `most`: this many
+        of the generators make load, where it is not all.
         """
 
     def preflight(self, spec: Mapping[str, Any]) -> tuple[Preflight, str]:

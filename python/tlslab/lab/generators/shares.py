@@ -17,7 +17,8 @@ _SEED_BITS = 53
 
 def most_hosts(spec: Mapping[str, Any], hosts: int) -> int:
     """How many of the hosts a load is enough for: each has a connection at least."""
-    counts = [int(spec.get("connections", 1)), *spec.get("load", {}).get("connection_steps", [])]
+    steps: list[int] = spec.get("load", {}).get("connection_steps", [])
+    counts = [int(spec.get("connections", 1)), *steps]
     if (count := spec["stop"].get("count")) is not None:
         counts.append(int(count))
     return max(1, min(hosts, *counts))

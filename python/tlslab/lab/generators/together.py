@@ -45,29 +45,39 @@ class Together:
             case "progress" | "ended" as kind:
                 if name in self._new[kind]:
                     # Another host is late by a second: what it said last stands.
-                    self._tell(kind)
+                    self._report(kind)
                 self._latest[name] = event
                 self._new[kind].add(name)
-                self._tell_if_whole()
+                self._report_if_whole()
 
     def leave(self, name: str) -> None:
-        """A host was lost: nobody waits for it any more, and what it said last stands."""
+        """A host was lost: nobody waits for it any more, and what it had done by then stands."""
         self._names.remove(name)
-        self._tell_if_whole()
+        if (last := self._latest.get(name)) is not None:
+            self._latest[name] = done_of(last)
+        self._report_if_whole()
 
     def last_of(self, name: str) -> Event | None:
-        """What a host reported last of its progress; None if it reported nothing."""
+        """What a host that still runs reported last of its progress; None without any."""
         return self._latest.get(name)
 
-    def _tell_if_whole(self) -> None:
+    def _report_if_whole(self) -> None:
         for kind, new in self._new.items():
             if new and new >= set(self._names):
-                self._tell(kind)
+                self._report(kind)
 
-    def _tell(self, kind: str) -> None:
+    def _report(self, kind: str) -> None:
         self._new[kind].clear()
         hosts = [{"name": name, **event} for name, event in self._latest.items()]
         self._listener({**added(list(self._latest.values())), "event": kind, "hosts": hosts})
+
+
+def done_of(event: Event) -> dict[str, Any]:
+    """The counts of a lost host's last progress: nothing is known to happen there any more."""
+    done = {name: event[name] for name in ("event", "completed", "failed") if name in event}
+    if isinstance(totals := event.get("totals"), Mapping):
+        done["totals"] = {**totals, "in_flight": 0}
+    return {**done, "lost": True}
 
 
 def added(events: Sequence[Event]) -> dict[str, Any]:

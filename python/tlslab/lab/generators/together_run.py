@@ -2,7 +2,7 @@
 
 import queue
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -22,7 +22,7 @@ HOST_LOST = "host_lost"
 READY_S = 120.0
 SLACK_S = 60.0
 
-# From the agreement on the start until it: each host has to be told, and its engine to wake up.
+# From the choice of the start until it: each host gets the message, and its engine wakes up.
 LEAD_NS = 200_000_000
 
 # How often hosts are looked after while nothing is heard, and how long they get to end orderly.
@@ -83,7 +83,7 @@ class TogetherRun:
         gone = [each.run for each in self.lost]
         return [run for run in self._runs if not run.is_over and run not in gone]
 
-    def _until(self, done: Any, seconds: float) -> None:
+    def _until(self, done: Callable[[], bool], seconds: float) -> None:
         """Handles what is heard until this is so. Raises EngineError."""
         deadline = time.monotonic() + seconds
         while not done():
@@ -148,8 +148,8 @@ class TogetherRun:
         self.close()
 
 
-def _on_all(runs: Sequence[HostRun], action: Any) -> None:
-    """Does this on all hosts at the same time: one that cannot be reached keeps no other waiting."""
+def _on_all(runs: Sequence[HostRun], action: Callable[[HostRun], None]) -> None:
+    """Does this on all hosts at once: one that cannot be reached keeps no other waiting."""
     if runs:
         with ThreadPoolExecutor(max_workers=len(runs)) as pool:
             list(pool.map(action, runs))

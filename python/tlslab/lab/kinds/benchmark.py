@@ -35,5 +35,6 @@ KINDS.register(
         conduct=run_benchmarks,
         analyse=ANALYSTS[BENCHMARK],
         presentation=PRESENTATIONS[BENCHMARK],
+        several_generators=False,
     ),
 )

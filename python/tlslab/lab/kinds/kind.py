@@ -22,6 +22,7 @@ class Kind:
     carrying it out, `parts` names what the run may need beside tlslab, `conduct` carries it out.
     `analyse` makes the summary with its figures, tables and sentences, `presentation` says how a
     report shows it. `sampled`: whether --why can sample its cells, after their trials.
+    `several_generators`: whether its load may come from several hosts.
     """
 
     name: str
@@ -32,6 +33,7 @@ class Kind:
     analyse: Analyst
     presentation: Presentation
     sampled: bool = False
+    several_generators: bool = True
 
 
 KINDS: Registry[Kind] = Registry()

@@ -35,5 +35,6 @@ KINDS.register(
         conduct=run_proof,
         analyse=ANALYSTS[PROOF],
         presentation=PRESENTATIONS[PROOF],
+        several_generators=False,
     ),
 )

@@ -4,7 +4,7 @@ from tlslab.analysis.pilot import OVERHEAD_S
 from tlslab.lab import events
 from tlslab.lab.conductor import interrupted
 from tlslab.lab.deployments import Servers, prepare
-from tlslab.lab.generators import local_pool
+from tlslab.lab.generators.choose import generators
 from tlslab.lab.matrix.agenda import BlocksAgenda, RunTrial, sharing
 from tlslab.lab.matrix.ending import ending_of
 from tlslab.lab.matrix.hooks import hooked
@@ -32,8 +32,8 @@ def run_cells(
     Ends early, with the results so far, on KeyboardInterrupt. Raises UsageError, CannotRunError.
     """
     warnings = preflight(request, most_connections(request.experiment), observer)
-    engine = local_pool()
-    with private_folder() as private:
+    pool = generators(request.generators, request.on_lost_host)
+    with pool as engine, private_folder() as private:
         servers = prepare(request, engine, private)
         folder, plan = open_run(request, servers, engine, warnings, observer)
         observer(

@@ -8,7 +8,8 @@ from tlslab.lab import events
 from tlslab.lab.conductor import interrupted
 from tlslab.lab.deployments import Servers, prepare
 from tlslab.lab.events import Pace
-from tlslab.lab.generators import GeneratorPool, local_pool
+from tlslab.lab.generators import GeneratorPool
+from tlslab.lab.generators.single import local_pool
 from tlslab.lab.matrix.agenda import BlocksAgenda
 from tlslab.lab.matrix.ending import ending_of
 from tlslab.lab.matrix.run import least_seconds, most_connections, trial_seconds

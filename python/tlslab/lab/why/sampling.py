@@ -52,7 +52,11 @@ class SampledPool:
         return getattr(self._pool, name)
 
     def run(
-        self, spec: Mapping[str, Any], listener: Listener, trace: Path | None = None
+        self,
+        spec: Mapping[str, Any],
+        listener: Listener,
+        trace: Path | None = None,
+        most: int | None = None,
     ) -> RunRecord:
         """One run, with perf from the start of its measurement to the end."""
 
@@ -63,7 +67,7 @@ class SampledPool:
             elif event["event"] == "phase":
                 self._recorder.stop()
 
-        return self._pool.run(spec, listen, trace)
+        return self._pool.run(spec, listen, trace, most)
 
 
 def sample(

@@ -34,14 +34,14 @@ pub struct Barrier;
 
 impl Starter for Barrier {
     fn begin(&mut self, interrupt: &AtomicBool) -> Result<Begin, RunError> {
-        let (tell, told) = mpsc::channel();
+        let (sender, lines) = mpsc::channel();
         // Whoever is interrupted leaves the reader behind; it ends with the program.
-        thread::Builder::new().spawn(move || tell.send(read_line()))?;
+        thread::Builder::new().spawn(move || sender.send(read_line()))?;
         let ready = json!({ "event": "ready", "now_ns": MonotonicClock.now() });
         // A reader of events that is gone gives no instant either.
         let _ = writeln!(io::stderr(), "{ready}");
         loop {
-            match told.recv_timeout(LOOK) {
+            match lines.recv_timeout(LOOK) {
                 Ok(line) => return begin(&line?),
                 Err(RecvTimeoutError::Disconnected) => return begin(""),
                 Err(RecvTimeoutError::Timeout) if interrupt.load(Ordering::Relaxed) => {

@@ -1,0 +1,97 @@
+"""The pool of generators that a command line asks for."""
+
+import importlib
+import os
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import get_args
+
+from tlslab.lab.generators.host import Host
+from tlslab.lab.generators.local import boot_id, local_hosts
+from tlslab.lab.generators.pool import GeneratorPool
+from tlslab.lab.generators.several import SeveralHosts
+from tlslab.lab.generators.single import local_pool
+from tlslab.lab.generators.together_run import LostPolicy
+from tlslab.lab.programs import require_program
+from tlslab.model.errors import CannotRunError, UsageError
+
+AUTO = "auto"
+RAY = "ray://"
+
+# Where a command of Ray finds its cluster; without it, on this machine.
+ADDRESS = "RAY_ADDRESS"
+
+# More processes on one machine are more than any load test needs.
+MOST_LOCAL = 64
+
+FORM = "give a number, auto, or ray://HOST:PORT"
+POLICIES: tuple[LostPolicy, ...] = get_args(LostPolicy)
+
+ClusterHosts = Callable[[str, int | None], Sequence[Host]]
+
+
+def check_generators(wanted: str | None) -> str | None:
+    """The value of --generators, if it makes sense. Raises UsageError."""
+    if wanted is None or wanted == AUTO:
+        return wanted
+    if re.fullmatch(r"ray://[^/\s]+:\d{1,5}", wanted):
+        return wanted
+    if not re.fullmatch(r"\d{1,5}", wanted) or int(wanted) == 0:
+        raise UsageError(f"--generators {wanted}: no generators", FORM)
+    return wanted
+
+
+def check_policy(wanted: str) -> LostPolicy:
+    """The value of --on-lost-host. Raises UsageError."""
+    for policy in POLICIES:
+        if policy == wanted:
+            return policy
+    raise UsageError(f"--on-lost-host {wanted}: give {' or '.join(POLICIES)}")
+
+
+@contextmanager
+def generators(wanted: str | None, policy: LostPolicy = "fail") -> Iterator[GeneratorPool]:
+    """The pool, whose hosts are let go at the end. Raises UsageError, CannotRunError.
+
+    None: one generator on this machine. A number: all of them in every run; on the cluster
+    of RAY_ADDRESS where that is set, else processes of this machine. `auto`, or the address of a
+    cluster: all of its hosts, of which a search of a maximum takes as many as it needs.
+    """
+    if wanted is None:
+        yield local_pool()
+        return
+    program = require_program("tlslab-load")
+    hosts, first = _hosts(wanted, program)
+    with SeveralHosts(hosts, policy, program, boot_id(), first) as pool:
+        yield pool
+
+
+def _hosts(wanted: str, program: str) -> tuple[Sequence[Host], int | None]:
+    """The hosts, and how many a search begins with; None for all."""
+    address = os.environ.get(ADDRESS)
+    if wanted == AUTO:
+        return _cluster(address or AUTO, None), 1
+    if wanted.startswith(RAY):
+        return _cluster(wanted, None), 1
+    count = int(wanted)
+    if address is not None:
+        return _cluster(address, count), None
+    if count > MOST_LOCAL:
+        raise UsageError(
+            f"--generators {wanted}: {MOST_LOCAL} processes of this machine at most",
+            "set RAY_ADDRESS for the hosts of a cluster",
+        )
+    return local_hosts(count, program), None
+
+
+def _cluster(address: str, count: int | None) -> Sequence[Host]:
+    """The hosts of a Ray cluster."""
+    try:
+        importlib.import_module("ray")
+        # By its name, since a checkout without the extra has no types of it.
+        module = importlib.import_module("tlslab.lab.generators.cluster")
+    except ImportError:
+        raise CannotRunError("Ray is not installed", "pip install 'tlslab[ray]'") from None
+    hosts: ClusterHosts = module.cluster_hosts
+    return hosts(address, count)

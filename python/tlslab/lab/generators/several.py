@@ -1,0 +1,227 @@
+"""A pool of several hosts, whose engines load a target together, from one instant on."""
+
+import json
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from tlslab.lab.engine import PROBE_S, SLACK_S
+from tlslab.lab.engine_output import Listener
+from tlslab.lab.generators.host import Host, HostLostError
+from tlslab.lab.generators.host_run import HostRun
+from tlslab.lab.generators.merging import LostShare, merged
+from tlslab.lab.generators.pretest import handshakes_per_processor
+from tlslab.lab.generators.shares import most_hosts, processors_of, split
+from tlslab.lab.generators.together_run import HOST_LOST, LostPolicy, TogetherRun
+from tlslab.model.errors import CannotRunError, EngineError, UsageError
+from tlslab.model.offered import Offered
+from tlslab.model.primitives import Primitives
+from tlslab.model.probe import AbilitiesFound, ProbeRecord
+from tlslab.model.record import HostFound, Preflight, RunRecord
+from tlslab.model.scale import HoldRecord
+from tlslab.store import from_json
+
+
+class SeveralHosts:
+    """Several hosts as one generator; a GeneratorPool.
+
+    `first` is how many of them a search of a maximum begins with. `here` is the boot ID of this
+    machine, `program` its engine, which merges the records. A host that is lost under the policy
+    `keep` is left out of all later runs.
+    """
+
+    def __init__(
+        self,
+        hosts: Sequence[Host],
+        policy: LostPolicy,
+        program: str,
+        here: str,
+        first: int | None = None,
+    ) -> None:
+        names = [host.facts.name for host in hosts]
+        if len(set(names)) < len(names):
+            raise UsageError(f"two hosts have the same name: {', '.join(sorted(names))}")
+        self.hosts = list(hosts)
+        self._policy = policy
+        self._program = program
+        self._here = here
+        self._first = first
+        self._speeds: dict[str, float] = {}
+
+    def __enter__(self) -> "SeveralHosts":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Ends all that runs on the hosts."""
+        for host in self.hosts:
+            try:
+                host.close()
+            except HostLostError:
+                continue
+
+    @property
+    def size(self) -> int:
+        """The hosts that are left."""
+        return len(self.hosts)
+
+    @property
+    def first(self) -> int:
+        """How many of them a search begins with."""
+        return self.size if self._first is None else min(self._first, self.size)
+
+    def run(
+        self,
+        spec: Mapping[str, Any],
+        listener: Listener,
+        trace: Path | None = None,
+        most: int | None = None,
+    ) -> RunRecord:
+        """One run of the first `most` hosts that are left, or of all.
+
+        Of fewer where the load has not a connection for each. Raises EngineError, of the class
+        `host_lost` for a host that was lost.
+        """
+        if trace is not None:
+            raise EngineError("usage", "the instants of connections are traced on one generator")
+        if not self.hosts:
+            raise EngineError(HOST_LOST, "all generators were lost")
+        wanted = self.size if most is None else min(most, self.size)
+        hosts = self.hosts[: most_hosts(spec, wanted)]
+        try:
+            run = self._opened(hosts, spec, listener)
+        except HostLostError as error:
+            raise self._without(error) from None
+        try:
+            runs = run.carry_out()
+            return self._merged(runs, run)
+        finally:
+            run.close()
+            if self._policy == "keep":
+                gone = [each.run.host for each in run.lost]
+                self.hosts = [host for host in self.hosts if host not in gone]
+
+    def _opened(
+        self, hosts: Sequence[Host], spec: Mapping[str, Any], listener: Listener
+    ) -> TogetherRun:
+        """The run of these hosts, whose engines get ready. Raises HostLostError, EngineError."""
+        facts = [host.facts for host in hosts]
+        weights = self._weights(hosts, spec)
+        runs: list[HostRun] = []
+        try:
+            for host, share in zip(hosts, split(spec, facts, weights, self._here), strict=True):
+                runs.append(HostRun(host, share, host.open(share, [])))
+        except BaseException:
+            for each in runs:
+                each.close()
+            raise
+        load = spec.get("load", {})
+        before_s = (spec.get("warmup_ms", 0) + load.get("open_within_ms", 0)) / 1000
+        windows_s = before_s + spec["stop"].get("duration_ms", 0) / 1000
+        return TogetherRun(runs, listener, self._policy, before_s, windows_s)
+
+    def _weights(self, hosts: Sequence[Host], spec: Mapping[str, Any]) -> list[float]:
+        """What each host can carry, in handshakes per second: a pre-test, once for each machine."""
+        if len(hosts) == 1:
+            return [1.0]
+        new = [host for host in hosts if host.facts.boot_id not in self._speeds]
+        if new:
+            self._speeds |= handshakes_per_processor(new)
+        facts = [host.facts for host in hosts]
+        processors = processors_of(spec, facts, self._here)
+        # Hosts that share a processor have a part of it each.
+        shared = [(each.boot_id, own) for each, own in zip(facts, processors, strict=True)]
+        return [
+            self._speeds[boot_id] * max(1, len(own)) / (shared.count((boot_id, own)) if own else 1)
+            for boot_id, own in shared
+        ]
+
+    def _merged(self, runs: Sequence[HostRun], whole: TogetherRun) -> RunRecord:
+        lost = [LostShare(each.run.name, each.run.spec, each.lost) for each in whole.lost]
+        records = {run.name: run.record for run in runs if run.record is not None}
+        known = [*runs, *(each.run for each in whole.lost)]
+        return merged(self._program, records, lost, {run.name: self._found(run) for run in known})
+
+    def _found(self, run: HostRun) -> HostFound:
+        boot_id = run.host.facts.boot_id
+        speed = self._speeds.get(boot_id)
+        return HostFound(
+            boot_id=boot_id,
+            handshakes_per_s=None if speed is None else speed * max(1, len(run.spec["cpus"])),
+            clock=None if run.clock is None else run.clock.clock(),
+        )
+
+    def _without(self, error: HostLostError) -> EngineError:
+        """What is said of a host that was lost before there was load."""
+        return EngineError(HOST_LOST, f"a generator was lost before the load: {error.reason}")
+
+    def preflight(self, spec: Mapping[str, Any]) -> tuple[Preflight, str]:
+        """One verified connection from each host: what the first found, and its back end."""
+        with ThreadPoolExecutor(max_workers=max(1, self.size)) as pool:
+            found = list(pool.map(lambda host: self._preflight(host, spec), self.hosts))
+        return found[0]
+
+    def _preflight(self, host: Host, spec: Mapping[str, Any]) -> tuple[Preflight, str]:
+        data = self._ask(host, ["--json", "--preflight", "--spec", "-"], spec, SLACK_S)
+        return from_json(data["preflight"], Preflight), str(data["backend"])
+
+    def hold(
+        self, spec: Mapping[str, Any], levels: Sequence[int], dwell_s: float, listener: Listener
+    ) -> HoldRecord:
+        """Idle connections are held by one generator."""
+        raise CannotRunError("idle connections are held by one generator", "leave --generators out")
+
+    def primitives(self, flags: Sequence[str]) -> Primitives:
+        """What the primitives that the flags name cost on the first host."""
+        line = ["--primitives", "--json", *self._pinned(flags)]
+        data = self._ask(self.hosts[0], line, None, SLACK_S)
+        return from_json({"primitives": data["primitives"]}, Primitives)
+
+    def _pinned(self, flags: Sequence[str]) -> list[str]:
+        """Flags that name a processor of this machine, for the first host."""
+        facts = self.hosts[0].facts
+        if "--cpu" not in flags or facts.boot_id == self._here or not facts.processors:
+            return list(flags)
+        place = list(flags).index("--cpu")
+        return [*flags[: place + 1], str(facts.processors[-1]), *flags[place + 2 :]]
+
+    def in_memory(
+        self,
+        flags: Sequence[str],
+        seconds: float = 0.0,
+        environment: Mapping[str, str] | None = None,
+    ) -> dict[str, Any]:
+        """Handshakes without sockets on the first host, for so long: the engine's record."""
+        if environment:
+            raise CannotRunError("keys of a module are measured by one generator")
+        line = ["--in-memory", "--json", *flags]
+        return self._ask(self.hosts[0], line, None, seconds + SLACK_S)
+
+    def probe(self, spec: Mapping[str, Any]) -> ProbeRecord:
+        """What a server accepts, asked from the first host."""
+        return from_json(self._probed(spec), ProbeRecord)
+
+    def abilities(self, spec: Mapping[str, Any]) -> AbilitiesFound:
+        """All that a server accepts, asked from the first host."""
+        return from_json(self._probed(spec), AbilitiesFound)
+
+    def offered(self, spec: Mapping[str, Any]) -> Offered:
+        """All that a server offers, as grading needs it, asked from the first host."""
+        return from_json(self._probed(spec), Offered)
+
+    def _probed(self, spec: Mapping[str, Any]) -> dict[str, Any]:
+        line = ["--json", "--probe", "--spec", "-"]
+        return self._ask(self.hosts[0], line, spec, PROBE_S + SLACK_S)
+
+    def _ask(
+        self, host: Host, flags: Sequence[str], spec: Mapping[str, Any] | None, seconds: float
+    ) -> dict[str, Any]:
+        given = b"" if spec is None else json.dumps(spec).encode()
+        try:
+            return host.ask(flags, given, seconds)
+        except HostLostError as error:
+            words = f"the generator {host.facts.name} was lost: {error.reason}"
+            raise EngineError(HOST_LOST, words) from None

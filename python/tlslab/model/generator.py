@@ -1,0 +1,34 @@
+"""How busy the generators of a run were."""
+
+from collections.abc import Iterator
+
+from tlslab.model.record import HostPart, RunRecord, WorkerUsage
+
+
+def generator_busy(record: RunRecord) -> float:
+    """The share of its time that the busiest worker was computing; 0 where none measured.
+
+    Of several generators that share a processor it is the share of the processor's time that they
+    used together.
+    """
+    if not record.hosts:
+        return max((_busy(worker) for worker in record.workers if worker.seconds > 0), default=0.0)
+    shares: dict[object, float] = {}
+    for host in record.hosts:
+        for place, busy in _of_host(host):
+            shares[place] = shares.get(place, 0.0) + busy
+    return max(shares.values(), default=0.0)
+
+
+def _of_host(host: HostPart) -> Iterator[tuple[object, float]]:
+    """Where each worker of a host computed, and its share of the time there."""
+    machine = host.found.boot_id if host.found is not None else None
+    for number, worker in enumerate(host.workers):
+        is_known = machine is not None and worker.processor is not None
+        place = (machine, worker.processor) if is_known else (host.name, f"worker {number}")
+        if worker.seconds > 0:
+            yield place, _busy(worker)
+
+
+def _busy(worker: WorkerUsage) -> float:
+    return worker.cpu.total_us / (worker.seconds * 1e6)

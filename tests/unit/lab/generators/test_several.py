@@ -1,0 +1,203 @@
+"""Several hosts as one generator: they start together, and a lost one is no smaller sum."""
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from factories.hosts import HERE, FakeHost, now_ns
+from tlslab.lab.engine_output import Event
+from tlslab.lab.generators import host_run, several, together_run
+from tlslab.lab.generators.merging import LostShare
+from tlslab.lab.generators.several import SeveralHosts
+from tlslab.lab.generators.together_run import LostPolicy
+from tlslab.model.errors import CannotRunError, EngineError, UsageError
+from tlslab.model.record import HostFound
+
+SPEC: dict[str, Any] = {
+    "url": "https://127.0.0.1:1/",
+    "connections": 10,
+    "warmup_ms": 0,
+    "stop": {"duration_ms": 4000},
+}
+MS = 1_000_000
+
+
+class Merger:
+    """Takes the place of the engine's `merge`: keeps what it is given."""
+
+    def __init__(self) -> None:
+        self.records: Mapping[str, Any] = {}
+        self.lost: Sequence[LostShare] = ()
+        self.found: Mapping[str, HostFound] = {}
+
+    def __call__(self, _: str, records: Any, lost: Any, found: Any) -> Any:
+        self.records, self.lost, self.found = records, lost, found
+        return "merged"
+
+
+@pytest.fixture
+def merger(monkeypatch: pytest.MonkeyPatch) -> Merger:
+    """The merger; besides, whatever takes seconds takes tenths."""
+    made = Merger()
+    monkeypatch.setattr(several, "merged", made)
+    for name, seconds in [("SILENT_S", 0.4), ("STUCK_S", 0.8), ("WAIT_S", 0.02), ("CLOCK_S", 0.03)]:
+        monkeypatch.setattr(host_run, name, seconds)
+    monkeypatch.setattr(together_run, "LEAD_NS", 50 * MS)
+    monkeypatch.setattr(together_run, "LOOK_S", 0.02)
+    monkeypatch.setattr(together_run, "ORDERLY_S", 0.3)
+    return made
+
+
+def pool(*hosts: FakeHost, policy: LostPolicy = "fail", first: int | None = None) -> SeveralHosts:
+    return SeveralHosts(hosts, policy, "tlslab-load", HERE, first)
+
+
+def run(
+    *hosts: FakeHost, policy: LostPolicy = "fail", most: int | None = None
+) -> tuple[Any, list[Event]]:
+    events: list[Event] = []
+    return pool(*hosts, policy=policy).run(SPEC, events.append, None, most), events
+
+
+def test_all_hosts_start_at_one_instant_each_by_its_own_clock(merger: Merger) -> None:
+    hosts = [FakeHost("a"), FakeHost("b", offset_ns=-7_000 * MS), FakeHost("c", offset_ns=10**18)]
+    before = now_ns()
+    record, events = run(*hosts)
+    assert record == "merged"
+    assert list(merger.records) == ["a", "b", "c"]
+    starts = [host.opened[0].started for host in hosts]
+    here = [start[0] - host.offset_ns for start, host in zip(starts, hosts, strict=True) if start]
+    assert max(here) - min(here) < MS
+    assert min(here) - before > 50 * MS, "after the agreement"
+    unix = {start[1] for start in starts if start}
+    assert len(unix) == 1
+    assert abs(unix.pop() - time.time()) < 60
+    assert [event["phase"] for event in events if event["event"] == "phase"] == ["measure", "drain"]
+    assert all(conversation.is_closed for host in hosts for conversation in host.opened)
+
+
+def test_clocks_are_read_before_during_and_after(merger: Merger) -> None:
+    run(FakeHost("a"), FakeHost("b", offset_ns=3 * MS, jump_ns=40 * MS))
+    steady, moved = (merger.found[name].clock for name in "ab")
+    assert steady is not None
+    assert moved is not None
+    assert steady.readings > 3
+    assert abs(moved.offset_s - 0.003) <= moved.uncertainty_s
+    assert steady.moved_s < 0.001 < 0.03 < moved.moved_s
+
+
+def test_the_load_is_shared_out_by_what_machines_make_in_memory(merger: Merger) -> None:
+    fast = FakeHost("fast", boot_id="x", speed=3000.0, processors=(0,))
+    slow = FakeHost("slow", boot_id="y", speed=1000.0, processors=(0,))
+    several_hosts = pool(fast, slow)
+    for _ in range(2):
+        several_hosts.run(SPEC, lambda event: None)
+    assert [host.opened[0].spec["connections"] for host in (fast, slow)] == [7, 3]
+    assert merger.found["fast"].handshakes_per_s == 3000.0
+    assert len(fast.asked) == 1, "the pre-test is made once"
+
+
+def test_a_host_that_dies_fails_the_trial_and_ends_the_others(merger: Merger) -> None:
+    hosts = [FakeHost("a", seconds=1000), FakeHost("b", dies_after=2)]
+    with pytest.raises(EngineError, match="the generator b was lost: it died") as caught:
+        run(*hosts)
+    assert caught.value.class_ == "host_lost"
+    assert hosts[0].opened[0].is_interrupted
+    assert hosts[0].opened[0].is_closed
+    assert not merger.records
+
+
+def test_a_host_that_dies_is_kept_with_its_last_words(merger: Merger) -> None:
+    hosts = [FakeHost("a"), FakeHost("b", dies_after=3), FakeHost("c")]
+    events: list[Event] = []
+    several_hosts = pool(*hosts, policy="keep")
+    several_hosts.run(SPEC, events.append)
+    assert list(merger.records) == ["a", "c"]
+    (lost,) = merger.lost
+    assert (lost.name, lost.lost.reason) == ("b", "it died")
+    assert (lost.lost.totals.completed, lost.lost.totals.in_flight) == (200, 2)
+    assert lost.lost.at_s > 0
+    assert lost.spec["connections"] == 3
+    assert merger.found["b"].boot_id == HERE
+    # Later runs go on with the rest, and the sum of the rates is theirs.
+    assert several_hosts.size == 2
+    assert [e["connections_per_s"] for e in events if e["event"] == "progress"][-1] == 200
+    several_hosts.run(SPEC, lambda event: None)
+    assert (len(hosts[1].opened), list(merger.records), merger.lost) == (1, ["a", "c"], [])
+
+
+@pytest.mark.parametrize("cut_off", [False, True])
+def test_a_host_that_says_nothing_any_more_is_lost(merger: Merger, cut_off: bool) -> None:
+    frozen = FakeHost("b", freezes_after=2, cut_off=cut_off)
+    run(FakeHost("a"), frozen, policy="keep")
+    (lost,) = merger.lost
+    assert "said nothing" in lost.lost.reason or "cannot be reached" in lost.lost.reason
+    assert lost.lost.totals.completed == 100
+
+
+def test_when_all_are_lost_nothing_is_kept(merger: Merger) -> None:
+    several_hosts = pool(FakeHost("a", dies_after=1), FakeHost("b", dies_after=2), policy="keep")
+    for _ in range(2):
+        with pytest.raises(EngineError) as caught:
+            several_hosts.run(SPEC, lambda event: None)
+        assert caught.value.class_ == "host_lost"
+    assert several_hosts.size == 0
+
+
+def test_what_one_engine_refuses_is_said_with_its_host(merger: Merger) -> None:
+    refused = EngineError("target_refused", "refused to load it", "--allow HOST")
+    hosts = [FakeHost("a"), FakeHost("b", refuses=refused)]
+    with pytest.raises(EngineError, match="b: refused to load it") as caught:
+        run(*hosts)
+    assert (caught.value.class_, caught.value.remedy) == ("target_refused", "--allow HOST")
+    assert hosts[0].opened[0].started is None, "nobody makes load"
+    failed = EngineError("late_start", "the instant had passed")
+    with pytest.raises(EngineError, match="b: the instant had passed"):
+        run(FakeHost("a"), FakeHost("b", fails=failed), policy="keep")
+
+
+def test_fewer_hosts_where_there_is_less_to_do(merger: Merger) -> None:
+    hosts = [FakeHost("a"), FakeHost("b"), FakeHost("c")]
+    run(*hosts, most=2)
+    assert list(merger.records) == ["a", "b"]
+    few = {**SPEC, "connections": 1}
+    pool(*hosts).run(few, lambda event: None)
+    assert list(merger.records) == ["a"]
+
+
+def test_an_interruption_ends_all_hosts(merger: Merger) -> None:
+    hosts = [FakeHost("a", seconds=1000), FakeHost("b", seconds=1000)]
+
+    def interrupt(event: Event) -> None:
+        if event["event"] == "progress":
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        pool(*hosts).run(SPEC, interrupt)
+    assert all(host.opened[0].is_closed for host in hosts)
+
+
+def test_what_several_hosts_cannot_do_is_said_in_a_line(merger: Merger) -> None:
+    with pytest.raises(UsageError, match="the same name"):
+        pool(FakeHost("a"), FakeHost("a"))
+    with pytest.raises(CannotRunError, match="held by one generator"):
+        pool(FakeHost("a")).hold(SPEC, [1], 1.0, lambda event: None)
+
+
+def test_a_pool_is_closed_with_its_hosts(merger: Merger) -> None:
+    host = FakeHost("a")
+    with pool(host, first=1) as several_hosts:
+        assert (several_hosts.size, several_hosts.first) == (1, 1)
+    assert host.is_closed
+
+
+def test_a_processor_of_this_machine_means_nothing_elsewhere(merger: Merger) -> None:
+    far = FakeHost("far", boot_id="elsewhere", processors=(0, 5))
+    near = FakeHost("near")
+    for host, processor in [(far, "5"), (near, "1")]:
+        with pytest.raises(KeyError):
+            pool(host).primitives(["--time", "8ms", "--cpu", "1", "--group", "X25519"])
+        line = host.asked[0]
+        assert line[line.index("--cpu") + 1] == processor

@@ -1,0 +1,90 @@
+"""The events of several engines as one run's."""
+
+from typing import Any
+
+from tlslab.lab.engine_output import Event
+from tlslab.lab.events import Pace
+from tlslab.lab.generators.together import Together, added_totals
+
+
+def progress(rate: float, **more: Any) -> dict[str, Any]:
+    return {
+        "event": "progress", "at_s": 1.0, "completed": 10, "failed": 1, "started_per_s": rate,
+        "connections_per_s": rate, "requests_per_s": rate, "in_flight": 2, "waiting": 0,
+        "service": {"n": 5, "p50_ms": 1.0, "p99_ms": 2.0}, "response": None, "exchange": None,
+        **more,
+    }  # fmt: skip
+
+
+def heard(*said: tuple[str, dict[str, Any]], names: tuple[str, ...] = ("a", "b")) -> list[Event]:
+    events: list[Event] = []
+    together = Together(names, events.append)
+    for name, event in said:
+        together.take(name, event)
+    return events
+
+
+def phase(name: str) -> dict[str, Any]:
+    return {"event": "phase", "phase": name, "at_ns": 1}
+
+
+def test_a_phase_begins_with_the_first_host_and_once() -> None:
+    said = [("b", phase("warmup")), ("a", phase("warmup")), ("a", phase("measure"))]
+    said += [("b", phase("measure")), ("a", phase("drain")), ("b", phase("drain"))]
+    assert [event["phase"] for event in heard(*said)] == ["warmup", "measure", "drain"]
+    # The last of a slower host's warm-up is no step back.
+    assert [e["phase"] for e in heard(("a", phase("measure")), ("b", phase("warmup")))] == [
+        "measure"
+    ]
+
+
+def test_one_preflight_is_handed_on_and_no_sign_of_life() -> None:
+    said = [(name, {"event": "preflight", "address": name}) for name in "ab"]
+    events = heard(*said, ("a", {"event": "ready"}), ("a", {"event": "alive"}))
+    assert events == [{"event": "preflight", "address": "a"}]
+
+
+def test_progress_is_added_up_when_all_have_reported() -> None:
+    assert heard(("a", progress(100))) == []
+    (event,) = heard(("a", progress(100)), ("b", progress(50)))
+    pace = Pace.of(event)
+    assert (pace.connections_per_s, pace.in_flight, pace.failed) == (150, 4, 2)
+    assert pace.service_p50_ms is None, "quantiles cannot be added"
+    assert [host["name"] for host in event["hosts"]] == ["a", "b"]
+    (alone,) = heard(("a", progress(100)), names=("a",))
+    assert Pace.of(alone).service_p99_ms == 2.0
+
+
+def test_a_host_that_is_late_keeps_no_other_waiting() -> None:
+    events = heard(("a", progress(100)), ("a", progress(120)), ("b", progress(50)))
+    assert [event["connections_per_s"] for event in events] == [100, 170]
+
+
+def test_of_a_lost_host_what_it_had_done_stays_and_its_rate_goes() -> None:
+    events: list[Event] = []
+    together = Together(("a", "b"), events.append)
+    totals = {"completed": 10, "in_flight": 2}
+    together.take("a", progress(100, totals=totals))
+    together.take("b", progress(50, totals=totals))
+    together.take("a", progress(110, totals=totals))
+    assert len(events) == 1
+    together.leave("b")
+    assert (events[1]["connections_per_s"], events[1]["completed"]) == (110, 20)
+    assert events[1]["totals"] == {"completed": 20, "in_flight": 2}
+    assert events[1]["hosts"][1]["lost"]
+
+
+def test_totals_are_added_bucket_by_bucket() -> None:
+    times = {"bounds_s": [0.1, 1.0], "counts": [1, 2, 3], "sum_s": 4.0, "count": 6}
+    one = {"completed": 6, "failed": {"reset": 1}, "service": times, "response": None}
+    other = {"completed": 1, "failed": {"body": 2}, "service": {**times, "counts": [0, 0, 1]}}
+    whole = added_totals([one, {**other, "response": None}])
+    assert whole["failed"] == {"reset": 1, "body": 2}
+    assert whole["service"] == {**times, "counts": [1, 2, 4], "sum_s": 8.0, "count": 12}
+    assert (whole["completed"], whole["response"]) == (7, None)
+
+
+def test_a_last_report_of_all_is_added_up_as_well() -> None:
+    last = {**progress(0), "event": "ended"}
+    (event,) = heard(("a", last), ("b", last))
+    assert (event["event"], event["completed"]) == ("ended", 20)
