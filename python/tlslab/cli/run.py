@@ -39,6 +39,7 @@ from tlslab.cli.wanted import (
 from tlslab.experiment import file_kind, load
 from tlslab.lab.budget import MOST, within
 from tlslab.lab.generators.choose import check_generators, check_policy
+from tlslab.lab.generators.reach import require_reachable
 from tlslab.lab.run import Request, Result
 from tlslab.model.errors import UsageError
 from tlslab.model.experiment import Experiment
@@ -192,12 +193,9 @@ def command(
     ready: Ready = READY_S,
     server_metrics: ServerMetrics = None,
     why: Why = False,
-<<<<<<< HEAD
-    listen: Listen = None,
-=======
     generators: Generators = None,
     on_lost_host: OnLostHost = FAIL,
->>>>>>> dist
+    listen: Listen = None,
     yes: Yes = False,
     as_json: AsJson = False,
     _version: Version = False,
@@ -253,15 +251,14 @@ def _request(experiment: Experiment, options: dict[str, Any]) -> Request:
         jdks=tuple(options["jdk"] or ()),
         server_metrics=options["server_metrics"],
         why=options["why"],
-<<<<<<< HEAD
-        listen=None if options.get("listen") is None else own_address(options["listen"]),
-=======
         generators=check_generators(options["generators"]),
         on_lost_host=check_policy(options["on_lost_host"]),
->>>>>>> dist
+        listen=None if options.get("listen") is None else own_address(options["listen"]),
     )
     # Before anything else, so that a file that is not there is no late surprise.
     request.trust()
+    if not request.external:
+        require_reachable(request.generators, request.listen)
     return replace(request, allow=(*request.allow, *read_allow_file()))
 
 

@@ -24,17 +24,17 @@ def own_address(text: str) -> str:
         wanted = ipaddress.ip_address(text)
     except ValueError:
         raise UsageError(
-            f"--listen {text}: not an IP address", f"this machine has {', '.join(_own())}"
+            f"--listen {text}: not an IP address", f"this machine has {', '.join(own_addresses())}"
         ) from None
-    if str(wanted) not in _own() and not wanted.is_loopback:
+    if str(wanted) not in own_addresses() and not wanted.is_loopback:
         raise UsageError(
             f"--listen {text}: not an address of this machine",
-            f"it has {', '.join(_own())}",
+            f"it has {', '.join(own_addresses())}",
         )
     return str(wanted)
 
 
-def _own() -> list[str]:
+def own_addresses() -> list[str]:
     """The addresses of all interfaces; link-local ones of IPv6 need a zone, which URLs lack."""
     found = []
     for addresses in psutil.net_if_addrs().values():
