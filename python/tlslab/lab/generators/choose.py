@@ -1,6 +1,7 @@
 """The pool of generators that a command line asks for."""
 
 import importlib
+import importlib.util
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -87,11 +88,10 @@ def _hosts(wanted: str, program: str) -> tuple[Sequence[Host], int | None]:
 
 def _cluster(address: str, count: int | None) -> Sequence[Host]:
     """The hosts of a Ray cluster."""
-    try:
-        importlib.import_module("ray")
-        # By its name, since a checkout without the extra has no types of it.
-        module = importlib.import_module("tlslab.lab.generators.cluster")
-    except ImportError:
-        raise CannotRunError("Ray is not installed", "pip install 'tlslab[ray]'") from None
+    # Not imported here: the package sets what Ray reads when it is imported.
+    if importlib.util.find_spec("ray") is None:
+        raise CannotRunError("Ray is not installed", "pip install 'tlslab[ray]'")
+    # By its name, since a checkout without the extra has no types of it.
+    module = importlib.import_module("tlslab.lab.generators.cluster")
     hosts: ClusterHosts = module.cluster_hosts
     return hosts(address, count)
