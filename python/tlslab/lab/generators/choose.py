@@ -1,7 +1,6 @@
 """The pool of generators that a command line asks for."""
 
 import importlib
-import importlib.util
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -88,10 +87,13 @@ def _hosts(wanted: str, program: str) -> tuple[Sequence[Host], int | None]:
 
 def _cluster(address: str, count: int | None) -> Sequence[Host]:
     """The hosts of a Ray cluster."""
-    # Not imported here: the package sets what Ray reads when it is imported.
-    if importlib.util.find_spec("ray") is None:
-        raise CannotRunError("Ray is not installed", "pip install 'tlslab[ray]'")
-    # By its name, since a checkout without the extra has no types of it.
-    module = importlib.import_module("tlslab.lab.generators.cluster")
+    try:
+        # By its name, since a checkout without the extra has no types of it. It imports Ray, once it
+        # has set what Ray reads then.
+        module = importlib.import_module("tlslab.lab.generators.cluster")
+    except ModuleNotFoundError as error:
+        if error.name != "ray":
+            raise
+        raise CannotRunError("Ray is not installed", "pip install 'tlslab[ray]'") from None
     hosts: ClusterHosts = module.cluster_hosts
     return hosts(address, count)

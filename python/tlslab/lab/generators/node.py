@@ -89,6 +89,7 @@ class Node:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
+        self._remover.wait()  # It has forked; its input stays open.
         path = Path(folder) / name
         path.write_bytes(content)
         path.chmod(0o700)
