@@ -25,7 +25,12 @@ from tlslab.model.record import (
     CountedFacts,
     CpuTime,
     Facts,
+    HostClock,
+    HostFound,
+    HostPart,
     Interval,
+    LastTotals,
+    Lost,
     OpenLoop,
     Outcomes,
     Preflight,
@@ -80,7 +85,8 @@ class CapacityWorld:
 
     `alone` connections/s with one connection at a time, contention and crosstalk as Gunther has
     them; `noise` between runs, on a logarithmic scale; the generator needs `client_us` for each,
-    and starts those of an open loop `late_ms` late.
+    and starts those of an open loop `late_ms` late. Of several generators, each on a machine of its
+    own, none makes more than its processor has time for; `loses` names a step in which one is lost.
     """
 
     alone: float = 900.0
@@ -92,6 +98,7 @@ class CapacityWorld:
     fails_from: int | None = None
     seed: int = 1
     status: Callable[[Step], str] = lambda step: "done"
+    loses: Callable[[Step], bool] = lambda step: False
 
     def __post_init__(self) -> None:
         self._rng = np.random.default_rng(self.seed)
@@ -138,7 +145,11 @@ class CapacityWorld:
             load = min(0.99, step.rate / capacity)
             service_ms = 1.0 / (1 - load)
             response_ms = service_ms + (200.0 if step.rate > capacity else 0.0)
+        if step.generators is not None:
+            achieved = min(achieved, step.generators * 0.99e6 / self.client_us)
         record = self._record(step, achieved, seconds, service_ms, response_ms)
+        if step.generators is not None:
+            record = made_by(record, step.generators, self.loses(step))
         server_us = 1e6 / self.best * achieved / (achieved or 1)
         used = round(achieved * seconds * server_us)
         busy = min(1.0, achieved / capacity)
@@ -215,6 +226,42 @@ class CapacityWorld:
             float(drawn.max()),
         )
         return histogram.encode().decode(), summary
+
+
+def made_by(record: RunRecord, generators: int, is_lost: bool = False) -> RunRecord:
+    """The record as several generators made it, each on a machine of its own.
+
+    Their clocks are known to 20 µs, and they begin 0.1 ms apart.
+    """
+    cpu = CpuTime(record.cpu.user_us // generators, record.cpu.system_us // generators)
+    worker = WorkerUsage(1, cpu, record.seconds)
+    hosts = [
+        HostPart(
+            name=f"node-{number}",
+            environment={"processor": "made up", "kernel": "6", "processors": 2},
+            address=record.address,
+            started=None,
+            seconds=record.seconds,
+            connections=1,
+            outcomes=Outcomes(1, 1, 0, {}, {}),
+            requests=1,
+            cpu=cpu,
+            workers=(worker,),
+            open_loop=None,
+            verdicts=record.verdicts,
+            start_skew_s=number * 1e-4,
+            found=HostFound(
+                f"machine-{number}", 2000.0, HostClock(0.5, 2e-5, 3.0, 1.0, 0.0, readings=9)
+            ),
+        )
+        for number in range(generators)
+    ]
+    verdicts = record.verdicts
+    if is_lost:
+        lost = Lost("it died", 0.5, LastTotals(completed=7, in_flight=2))
+        hosts[-1] = replace(hosts[-1], workers=(), lost=lost, start_skew_s=None)
+        verdicts = (Verdict("host_lost", "1 of 2 generators: it died"),)
+    return replace(record, hosts=tuple(hosts), workers=(worker,) * generators, verdicts=verdicts)
 
 
 def drive(

@@ -9,10 +9,13 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from factories.capacity import made_by
 from factories.run import made_run
-from tlslab.cli.load import MODES, _reason, engine_arguments, error_of
+from tlslab.cli.load import MODES, _reason, engine_arguments, error_of, own_options
+from tlslab.cli.load_pool import exit_code, pool_spec
 from tlslab.cli.load_run import Lines, Loaded
 from tlslab.cli.load_table import load_table
+from tlslab.model.errors import UsageError
 from tlslab.model.record import RunRecord, Verdict
 from tlslab.model.trial import MachineUsage
 
@@ -156,3 +159,42 @@ def test_a_valid_run_is_called_so_once(record: RunRecord, machine: MachineUsage)
     late = replace(record, verdicts=(Verdict("late_arrivals", "arrivals were late"),))
     assert lines(late, machine)["verdict"] == "late_arrivals: arrivals were late"
     assert _reason(0, late) == "valid, with 1 remark above"
+
+
+def test_the_labs_own_options_are_taken_out() -> None:
+    given = ["--generators", "2", "-c", "9", "--on-lost-host=keep", "URL"]
+    rest, own = own_options(given)
+    assert rest == ["-c", "9", "URL"]
+    assert own == {"--generators": "2", "--on-lost-host": "keep"}
+    assert own_options(["-c", "9"]) == (["-c", "9"], {})
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (["--generators"], "needs a number of generators"),
+        (["--generators", "--json"], "needs a number of generators"),
+        (["--server-metrics", "-c"], "needs a URL"),
+        (["--on-lost-host", "keep"], "goes with --generators"),
+    ],
+)
+def test_an_own_option_without_its_value_is_refused(given: list[str], words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        own_options(given)
+
+
+@pytest.mark.parametrize("option", ["--trace=x", "--keylog=x", "--client-key=x", "--format=csv"])
+def test_what_belongs_to_one_engine_is_refused_with_several(option: str) -> None:
+    with pytest.raises(UsageError, match="goes with one generator"):
+        pool_spec(["-c", "9", option, "URL"], ())
+
+
+def test_a_merged_record_ends_as_the_engine_would_end(record: RunRecord) -> None:
+    assert exit_code(replace(record, verdicts=(Verdict("valid", "valid"),))) == 0
+    assert exit_code(replace(record, verdicts=(Verdict("host_lost", "gone"),))) == 1
+
+
+def test_each_of_several_generators_has_a_row(record: RunRecord, machine: MachineUsage) -> None:
+    shown = lines(made_by(record, 2, is_lost=True), machine)
+    assert "clock known to 20.0 µs" in shown["generator node-0"]
+    assert "lost: it died" in shown["generator node-1"]

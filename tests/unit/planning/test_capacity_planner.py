@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 
 from factories.capacity import FIFTHS, WINDOW, CapacityWorld, drive, log_mean, made_cell, made_plan
-from tlslab.model.capacity import Obsolete, Step, ValidationRules, WarmUpRules
+from tlslab.model.capacity import GeneratorRules, Obsolete, Step, ValidationRules, WarmUpRules
 from tlslab.model.faults import usable
-from tlslab.model.search import Converged
+from tlslab.model.search import Converged, Inconclusive
 from tlslab.planning.capacity import (
     left,
     maximum_rates,
@@ -197,3 +197,53 @@ def test_nothing_obsolete_gets_remedies_or_a_capture() -> None:
 def test_each_version_of_tls_resumes_in_its_own_way(tls: str, asked: str, found: str) -> None:
     assert resumes_by(asked, made_cell(tls=tls)) == found
     assert resumes_by(asked, made_cell(server="nginx")) == asked
+
+
+def test_a_search_takes_more_generators_until_they_are_not_the_limit() -> None:
+    # One generator makes 2,500 connections/s, and the server takes more than 3,000.
+    world = CapacityWorld(client_us=400.0)
+    trials = drive(replace(made_plan(), generators=GeneratorRules(1, 8)), world)
+    used = [step.generators for step in world.steps if step.stage == "search"]
+    assert used[0] == 1
+    assert sorted(set(used)) == [1, 2]
+    assert used == sorted(used), "never fewer again"
+    assert {step.generators for step in world.steps if step.stage != "search"} == {2}
+    state = progress_of(replace(made_plan(), generators=GeneratorRules(1, 8)), trials).search
+    assert isinstance(state, Converged)
+    assert state.peak.rate == pytest.approx(world.best, rel=0.05)
+
+
+def test_a_search_that_has_all_generators_says_that_they_are_the_limit() -> None:
+    world = CapacityWorld(client_us=4000.0)
+    plan = replace(made_plan(), generators=GeneratorRules(1, 5))
+    trials = drive(plan, world)
+    used = [step.generators for step in world.steps if step.stage == "search"]
+    assert list(dict.fromkeys(used)) == [1, 2, 4, 5]
+    state = progress_of(plan, trials).search
+    assert isinstance(state, Inconclusive)
+    assert state.message == "5 generators were 99 % busy and set the rate"
+
+
+def test_with_a_fixed_number_all_make_load_from_the_start() -> None:
+    world = CapacityWorld()
+    drive(replace(made_plan(), generators=GeneratorRules(3, 3)), world)
+    assert {step.generators for step in world.steps} == {3}
+    alone = CapacityWorld()
+    drive(made_plan(), alone)
+    assert {step.generators for step in alone.steps} == {None}
+    assert "generators" not in alone.steps[0].factors
+
+
+def test_a_search_step_that_has_lost_a_generator_is_made_again() -> None:
+    lost: list[Step] = []
+
+    def loses(step: Step) -> bool:
+        return step.stage == "search" and step.connections == 8 and not lost
+
+    world = CapacityWorld(loses=lambda step: loses(step) and not lost.append(step))
+    drive(replace(made_plan(), generators=GeneratorRules(2, 2)), world)
+    whole = CapacityWorld()
+    drive(replace(made_plan(), generators=GeneratorRules(2, 2)), whole)
+    searched = [step.connections for step in world.steps if step.stage == "search"]
+    assert searched[:3] == [4, 8, 8]
+    assert searched[2:] == [s.connections for s in whole.steps if s.stage == "search"][1:]

@@ -60,7 +60,7 @@ def test_without_a_number_it_is_one_engine() -> None:
         assert (pool.size, pool.first) == (1, 1)
 
 
-def test_a_number_is_so_many_processes_of_this_machine() -> None:
+def test_a_number_is_that_of_processes_of_this_machine() -> None:
     with generators("3", "keep") as pool:
         assert isinstance(pool, SeveralHosts)
         assert [host.facts.name for host in pool.hosts] == ["local-1", "local-2", "local-3"]
@@ -69,7 +69,7 @@ def test_a_number_is_so_many_processes_of_this_machine() -> None:
         pass
 
 
-def test_a_number_is_so_many_hosts_of_the_cluster(
+def test_a_number_is_that_of_hosts_of_the_cluster(
     cluster: list[tuple[str, int | None]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("RAY_ADDRESS", "10.0.0.1:6379")

@@ -1,0 +1,258 @@
+"""Several load generators on this machine, and real servers: one load, and none of it gets lost."""
+
+import json
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from live.harness import Own, Tlslab, trials, wait_for_trials
+
+# All stages, each long enough that a generator can be hit in its midst.
+TINY = """\
+schema = "tlslab.experiment/2"
+kind = "capacity"
+name = "tiny"
+title = "Does it work?"
+blocks = 1
+
+[factors]
+processors = [1]
+tls = ["1.3"]
+key = ["ecdsa-p256"]
+group = ["X25519"]
+
+[baseline]
+processors = "1"
+
+[workload]
+document_bytes = 2048
+connections = 16
+requests_per_connection = 1
+
+[capacity.search]
+first = 4
+most = 8
+step = 0.5
+repeats = 1
+warmup_ms = 100
+measure_ms = 800
+
+[capacity.maximum]
+trials = 2
+warmup_ms = 100
+measure_ms = 800
+
+[capacity.open_loop]
+fractions = [0.2, 0.6]
+trials = 1
+connections = 200
+warmup_ms = 100
+measure_ms = 800
+"""
+
+
+@pytest.fixture(name="tiny")
+def _tiny(tmp_path: Path) -> str:
+    (tmp_path / "tiny.toml").write_text(TINY, "utf-8")
+    return "tiny.toml"
+
+
+def read(folder: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in trials(folder)]
+
+
+def records(folder: Path) -> list[dict[str, Any]]:
+    return [run["record"] for trial in read(folder) for run in trial["runs"].values()]
+
+
+def assert_accounts(record: dict[str, Any]) -> None:
+    """Attempts are all accounted for: of the whole, and of each host; the whole is their sum."""
+    parts = [host["outcomes"] for host in record["hosts"]]
+    for outcomes in (record["outcomes"], *parts):
+        ended = outcomes["completed"] + sum(outcomes["failed"].values())
+        ended += sum(outcomes["unexpected"].values())
+        open_ = outcomes["in_flight_at_stop"] + outcomes["lost_with_host"]
+        assert outcomes["attempts"] == ended + open_
+    for name in ("attempts", "completed", "in_flight_at_stop", "lost_with_host"):
+        assert record["outcomes"][name] == sum(part[name] for part in parts)
+    kept = [host["outcomes"]["completed"] for host in record["hosts"] if not host["lost"]]
+    assert record["summaries"]["service"]["n"] == sum(kept)
+
+
+def test_a_capacity_experiment_by_two_generators(tlslab: Tlslab, tiny: str, tmp_path: Path) -> None:
+    folder = tmp_path / "r"
+    ended = tlslab.run("run", tiny, "--target", "nginx", "--generators", "2", "--out", "r")
+    assert ended.code in (0, 1), ended.err
+    found = read(folder)
+    assert {trial["status"] for trial in found} == {"done"}, ended.err
+    assert {trial["factors"]["generators"] for trial in found} == {"2"}
+    for record in records(folder):
+        assert_accounts(record)
+        assert [host["name"] for host in record["hosts"]] == ["local-1", "local-2"]
+        assert all(host["found"]["clock"]["readings"] >= 2 for host in record["hosts"])
+        assert record["spec"]["connections"] == sum(h["connections"] for h in record["hosts"])
+        # One kernel has one clock: the offset is that of the reading, and nothing moves.
+        clocks = [host["found"]["clock"] for host in record["hosts"]]
+        assert all(abs(clock["offset_s"]) <= clock["uncertainty_s"] for clock in clocks)
+        assert all(clock["moved_s"] == 0 for clock in clocks)
+    report = (folder / "report.html").read_text("utf-8")
+    for text in (ended.out, report):
+        assert "local-1" in text
+        assert "clock known to" in text
+        assert "2 generators made the load of the maximum" in text
+
+
+def hit(tlslab: Tlslab, sent: signal.Signals) -> int:
+    """Sends a signal to the second generator of a trial under way; its id."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        # Those of one run were started one after the other.
+        running = sorted(engines(tlslab), key=lambda process: process.pid)
+        if len(running) == 2:
+            time.sleep(0.4)
+            try:
+                running[1].send_signal(sent)
+                running[0].status()
+            except psutil.NoSuchProcess:
+                continue
+            return running[1].pid
+        time.sleep(0.01)
+    raise AssertionError("never two generators at once")
+
+
+def engines(tlslab: Tlslab) -> list[psutil.Process]:
+    """The generators that run, or are ready to."""
+    found = []
+    for process in tlslab.processes():
+        try:
+            if process.name() == "tlslab-load" and "--barrier" in process.cmdline():
+                found.append(process)
+        except psutil.NoSuchProcess:
+            continue
+    return found
+
+
+@pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGSTOP])
+def test_a_lost_generator_fails_its_trial_and_no_other(
+    tlslab: Tlslab, tiny: str, tmp_path: Path, sent: signal.Signals
+) -> None:
+    folder = tmp_path / "r"
+    line = ["run", tiny, "--target", "nginx", "--generators", "2", "--out", "r"]
+    child = tlslab.start(*line)
+    wait_for_trials(folder, 1)
+    hit(tlslab, sent)
+    ended = tlslab.finish(child)
+    assert ended.code in (0, 1), ended.err
+    failed = [trial for trial in read(folder) if trial["status"] != "done"]
+    assert [trial["reason"]["class"] for trial in failed] == ["host_lost"], ended.err
+    assert "the generator local-2 was lost" in failed[0]["reason"]["message"]
+    # What followed had both again, and the search went on as if nothing had been tried.
+    last = read(folder)[-1]
+    assert last["factors"]["stage"] == "open_loop"
+    assert all(len(record["hosts"]) == 2 for record in records(folder))
+    assert "the generator local-2 was lost" in ended.out
+
+
+@pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGSTOP])
+def test_a_lost_generator_is_kept_on_record_and_the_run_goes_on_without_it(
+    tlslab: Tlslab, tiny: str, tmp_path: Path, sent: signal.Signals
+) -> None:
+    folder = tmp_path / "r"
+    line = ["run", tiny, "--target", "nginx", "--generators", "2", "--out", "r"]
+    child = tlslab.start(*line, "--on-lost-host", "keep")
+    wait_for_trials(folder, 1)
+    hit(tlslab, sent)
+    ended = tlslab.finish(child)
+    assert ended.code in (0, 1), ended.err
+    assert {trial["status"] for trial in read(folder)} == {"done"}, ended.err
+    lost = [record for record in records(folder) if any(h["lost"] for h in record["hosts"])]
+    assert len(lost) == 1
+    (record,) = lost
+    assert_accounts(record)
+    assert record["verdicts"][0]["code"] == "host_lost"
+    gone = record["hosts"][-1]
+    assert gone["name"] == "local-2"
+    assert ("SIGKILL" if sent == signal.SIGKILL else "said nothing") in gone["lost"]["reason"]
+    after = records(folder)[records(folder).index(record) + 1 :]
+    assert after
+    assert all(len(each["hosts"]) == 1 for each in after)
+    assert "lost in 1 run" in ended.out
+
+
+def test_no_generator_outlives_a_lab_that_is_killed(
+    tlslab: Tlslab, tiny: str, tmp_path: Path
+) -> None:
+    child = tlslab.start("run", tiny, "--target", "nginx", "--generators", "2", "--out", "r")
+    wait_for_trials(tmp_path / "r", 1)
+    deadline = time.monotonic() + 30
+    while len(engines(tlslab)) < 2 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    child.kill()
+    child.communicate()
+    tlslab.assert_nothing_left()
+
+
+def test_a_matrix_by_two_generators(tlslab: Tlslab, small: Any, tmp_path: Path) -> None:
+    ended = tlslab.run("run", small(blocks=1), "--generators", "2", "--out", "r")
+    assert ended.code in (0, 1), ended.err
+    for record in records(tmp_path / "r"):
+        assert_accounts(record)
+        assert len(record["hosts"]) == 2
+
+
+def test_load_by_three_generators(tlslab: Tlslab, own_reference: Own, tmp_path: Path) -> None:
+    load = ["-c", "9", "-d", "1s", "--ca", str(own_reference.ca), own_reference.url]
+    ended = tlslab.run("load", "--generators", "3", "--json", "-o", "r.json", *load)
+    record = json.loads(ended.out)
+    assert_accounts(record)
+    assert [host["connections"] for host in record["hosts"]] == [3, 3, 3]
+    assert json.loads((tmp_path / "r.json").read_text()) == record
+    assert ended.code == (0 if record["verdicts"][0]["code"] == "valid" else 1)
+    shown = tlslab.run("load", "--generators", "3", *load)
+    assert "generator local-3" in shown.out
+    assert "clock known to" in shown.out
+    events = tlslab.run("load", "--generators", "2", "--events", "-d", "3s", *load[:2], *load[4:])
+    said = [json.loads(line) for line in events.err.splitlines() if line.startswith("{")]
+    progress = [event for event in said if event["event"] == "progress"]
+    assert [host["name"] for host in progress[0]["hosts"]] == ["local-1", "local-2"]
+    assert progress[0]["completed"] == sum(host["completed"] for host in progress[0]["hosts"])
+
+
+def test_arrivals_of_two_generators_are_those_of_one_process(
+    tlslab: Tlslab, own_reference: Own
+) -> None:
+    load = ["--rate", "200", "--arrivals", "poisson", "-c", "50", "-d", "2s", "--seed", "7"]
+    trust = ["--ca", str(own_reference.ca), own_reference.url]
+    ended = tlslab.run("load", "--generators", "2", "--json", *load, *trust)
+    record = json.loads(ended.out)
+    assert record["spec"]["load"]["rate"]["constant"] == pytest.approx(200)
+    # A Poisson process has 400 arrivals with a deviation of 20.
+    assert 300 < record["open_loop"]["arrivals"] < 500
+    arrivals = [host["open_loop"]["arrivals"] for host in record["hosts"]]
+    assert sum(arrivals) == record["open_loop"]["arrivals"]
+    assert record["summaries"]["start_delay"]["n"] == record["open_loop"]["started"]
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "words"),
+    [
+        (["load", "--generators", "2", "https://192.0.2.7/"], 3, "refused to load 192.0.2.7"),
+        (["load", "--generators", "2", "-c", "0", "https://127.0.0.1:9/"], 2, "connections"),
+        (["load", "--generators", "2", "probe", "127.0.0.1"], 2, "goes with a load"),
+        (["load", "--generators", "none", "https://127.0.0.1:9/"], 2, "no generators"),
+        (["run", "concurrency", "--generators", "2", "--dry-run"], 2, "the kind benchmark"),
+        (["run", "groups", "--generators", "0", "--dry-run"], 2, "no generators"),
+        (["run", "groups", "--on-lost-host", "wait", "--dry-run"], 2, "fail or keep"),
+    ],
+)
+def test_what_cannot_be_loaded_by_several_is_one_line(
+    tlslab: Tlslab, line: list[str], code: int, words: str
+) -> None:
+    ended = tlslab.run(*line, XDG_CONFIG_HOME="/none")
+    assert ended.code == code, ended.err
+    assert len(ended.errors) == 1, ended.err
+    assert words in ended.errors[0]
