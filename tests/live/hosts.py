@@ -196,15 +196,17 @@ class Hosts:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        # nsenter(1) first: one that was stopped with its child would never ask for its exit code,
+        # and an init ends after all others.
+        for host in self.hosts:
+            for child in host.started:
+                child.kill()
+                child.wait()
         for host in self.hosts:
             host.die()
         for holder in self._holders:
             holder.kill()
             holder.wait()
-        for host in self.hosts:
-            for child in host.started:
-                child.kill()
-                child.wait()
 
     def add(self, name: str, monotonic_s: int = 0) -> NamespaceHost:
         """One more host; its CLOCK_MONOTONIC is so many seconds ahead of this machine's."""
