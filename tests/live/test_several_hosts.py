@@ -96,8 +96,8 @@ def test_a_capacity_study_by_two_hosts_names_them_and_what_is_known_of_their_clo
     place = ["--listen", head.address, "--out", str(tmp_path / "r")]
     code, out, err = lab.run(*wanted, "--generators", "2", *place)
     assert code in (0, 1), err
-    for host in ("g1", "g2"):
-        assert f"  {host}: " in out
+    assert "  g1: " in out
+    assert "  g2: " in out
     assert "clock known to" in out
     runs = [run for trial in trials(tmp_path / "r") for run in trial["runs"].values()]
     for run in runs:

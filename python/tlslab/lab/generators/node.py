@@ -147,7 +147,7 @@ def _told(act: Any) -> tuple[str, Any]:
 def _refusal(program: Path) -> str:
     """Why a program does not run here; nothing if it does."""
     try:
-        command = [program, "--version"]
+        command = [str(program), "--version"]
         done = subprocess.run(command, capture_output=True, timeout=_VERSION_S, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
         return getattr(error, "strerror", "") or "it does not end"
