@@ -27,7 +27,7 @@ class FakeHost:
     `offset_ns` is its clock against this machine's, which `jump_ns` changes once load is made.
     `dies_after` and `freezes_after` seconds of its measurement it does so; a frozen one still
     answers what its clock shows unless it is `cut_off`. `refuses` is its engine's error before it
-    is ready, `fails` that in place of its record.
+    is ready, `fails` that in place of its record; it is `unreachable` for this call.
     """
 
     name: str
@@ -41,6 +41,7 @@ class FakeHost:
     dies_after: int | None = None
     freezes_after: int | None = None
     cut_off: bool = False
+    unreachable: str = ""
     refuses: EngineError | None = None
     fails: EngineError | None = None
     opened: list["FakeConversation"] = field(default_factory=list)
@@ -62,11 +63,15 @@ class FakeHost:
 
     def open(self, spec: Mapping[str, Any], flags: Sequence[str]) -> "FakeConversation":
         """A made-up engine that gets ready."""
+        if self.unreachable == "open":
+            raise HostLostError("no route")
         self.opened.append(FakeConversation(self, dict(spec)))
         return self.opened[-1]
 
     def ask(self, flags: Sequence[str], given: bytes, seconds: float) -> dict[str, Any]:
         """Its speed, or a preflight."""
+        if self.unreachable == "ask":
+            raise HostLostError("no route")
         self.asked.append(tuple(flags))
         return {"handshakes": {"handshakes_per_s": self.speed}}
 

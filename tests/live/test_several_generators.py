@@ -218,7 +218,7 @@ def test_load_by_three_generators(tlslab: Tlslab, own_reference: Own, tmp_path: 
     events = tlslab.run("load", "--generators", "2", "--events", "-d", "3s", *load[:2], *load[4:])
     said = [json.loads(line) for line in events.err.splitlines() if line.startswith("{")]
     progress = [event for event in said if event["event"] == "progress"]
-    assert [host["name"] for host in progress[0]["hosts"]] == ["local-1", "local-2"]
+    assert [host["host"] for host in progress[0]["hosts"]] == ["local-1", "local-2"]
     assert progress[0]["completed"] == sum(host["completed"] for host in progress[0]["hosts"])
 
 
@@ -235,6 +235,20 @@ def test_arrivals_of_two_generators_are_those_of_one_process(
     arrivals = [host["open_loop"]["arrivals"] for host in record["hosts"]]
     assert sum(arrivals) == record["open_loop"]["arrivals"]
     assert record["summaries"]["start_delay"]["n"] == record["open_loop"]["started"]
+
+
+def test_an_interrupted_load_keeps_what_was_measured(tlslab: Tlslab, own_reference: Own) -> None:
+    line = ["load", "--generators", "2", "--json", "-d", "60s", "-c", "4", "--insecure"]
+    child = tlslab.start(*line, own_reference.url)
+    assert child.stderr is not None
+    child.stderr.readline()
+    child.send_signal(signal.SIGINT)
+    ended = tlslab.finish(child)
+    assert ended.code == 130, ended.err
+    record = json.loads(ended.out)
+    assert_accounts(record)
+    assert record["outcomes"]["completed"] > 0
+    assert "interrupted" in {verdict["code"] for verdict in record["verdicts"]}
 
 
 @pytest.mark.parametrize(

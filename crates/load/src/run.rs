@@ -20,7 +20,7 @@ use crate::recorder::Recorder;
 use crate::start::{AtOnce, Begin, Starter};
 use crate::trace::Trace;
 use crate::verdict::{Evidence, verdicts};
-use crate::watch::{Ending, Observer, watch};
+use crate::watch::{Ending, Observer, ended, watch};
 use crate::worker::{Refill, Report, Share, Worker, WorkerStatus};
 use tlslab_contract::record::{
     ClientCertificate, CpuTime, RECORD_SCHEMA, RunRecord, SlowConnects, StartTime, WorkerUsage,
@@ -86,7 +86,7 @@ fn load<B: Backend>(
     if spec.spec().tls.resume != Resume::None {
         observer.phase("prime", MonotonicClock.now());
     }
-    let (reports, begun, ending) = thread::scope(|scope| {
+    let (reports, begun, (ending, reported)) = thread::scope(|scope| {
         let workers: Vec<_> = statuses
             .iter()
             .enumerate()
@@ -107,7 +107,7 @@ fn load<B: Backend>(
                 let permit = &checked.permit;
                 watch(spec.spec(), permit, &statuses, begin.at, observer, interrupt, finished)
             }
-            Err(_) => Ending::Planned,
+            Err(_) => (Ending::Planned, Vec::new()),
         };
         let reports: Vec<_> = workers.into_iter().map(ScopedJoinHandle::join).collect();
         (reports, begun, ending)
@@ -129,6 +129,7 @@ fn load<B: Backend>(
         return Err(RunError::NotOpen { open, wanted, ms });
     }
     let mut reports: Vec<Report> = reports.into_iter().flatten().collect();
+    observer.ended(ended(&statuses, reported, &reports));
     if spec.spec().load.trace > 0 {
         let traces = reports.iter_mut().map(|report| mem::take(&mut report.recorder.trace));
         observer.trace(Trace::joined(traces));

@@ -8,12 +8,12 @@ use crate::check::Checked;
 use crate::phase::{Phase, Schedule};
 use crate::recorder::Second;
 use crate::trace::Trace;
-use crate::worker::WorkerStatus;
+use crate::worker::{Report, WorkerStatus};
 use tlslab_contract::spec::RunSpec;
 use tlslab_system::clock::{Clock, MILLISECOND, MonotonicClock, Nanos, SECOND};
 use tlslab_system::guard::{PUBLIC_TIME, Permit};
 
-pub use crate::recorder::Percentiles;
+pub use crate::recorder::{BOUNDS, Buckets, Percentiles, TimesInBuckets, Totals};
 
 /// How often a run's progress is looked at.
 const WATCH: Duration = Duration::from_millis(20);
@@ -21,7 +21,7 @@ const WATCH: Duration = Duration::from_millis(20);
 /// How long to wait for the answers of workers that are asked how it goes.
 const ANSWER: Nanos = 250 * MILLISECOND;
 
-/// The least time from when the workers are told to measure until they do.
+/// The least time from when the workers are asked to measure until they do.
 const NOTICE: Nanos = 200 * MILLISECOND;
 
 /// Who wants to know how a run goes.
@@ -38,12 +38,15 @@ pub trait Observer {
     /// A second of the run has passed, whatever its phase.
     fn alive(&mut self, _at: Nanos) {}
 
+    /// The run is over; its accounting, which is that of the record.
+    fn ended(&mut self, _totals: Totals) {}
+
     /// The run is over; the instants of its connections, where the specification asks for them.
     fn trace(&mut self, _trace: Trace) {}
 }
 
 /// How far a measurement is, and what went on since the last report.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Progress {
     /// Seconds since the measurement began.
     pub at_s: f64,
@@ -51,6 +54,10 @@ pub struct Progress {
     pub completed: u64,
     /// Connections that failed or were unexpected, since it began.
     pub failed: u64,
+    /// Seconds until the measurement ends; `None` where it ends by count.
+    pub left_s: Option<f64>,
+    /// In an open loop: arrivals that were due per second.
+    pub offered_per_s: Option<f64>,
     /// Connections started per second.
     pub started_per_s: f64,
     /// Connections completed per second.
@@ -67,6 +74,8 @@ pub struct Progress {
     pub response: Option<Percentiles>,
     /// Times of the requests that were answered, from their start to their last byte.
     pub exchange: Option<Percentiles>,
+    /// What became of all connections since the measurement began.
+    pub totals: Totals,
 }
 
 /// How a run came to its end.
@@ -79,7 +88,8 @@ pub(crate) enum Ending {
     NotOpen(u64),
 }
 
-/// Reports the progress to the observer, and ends the run on request or when it has to.
+/// Reports the progress to the observer, and ends the run on request or when it has to. Returns how it
+/// ended, and what each worker has reported.
 pub(crate) fn watch(
     spec: &RunSpec,
     permit: &Permit,
@@ -88,12 +98,12 @@ pub(crate) fn watch(
     observer: &mut dyn Observer,
     interrupt: &AtomicBool,
     finished: impl Fn() -> bool,
-) -> Ending {
+) -> (Ending, Vec<Totals>) {
     let mut schedule = Schedule::new(spec, start);
     let mut opening = spec.load.open_within_ms > 0;
     let mut ending = Ending::Planned;
     let mut phase = None;
-    let mut teller = Teller::new(statuses);
+    let mut teller = Teller::new(statuses, spec.load.rate.is_some());
     let mut beat = 0;
     while !finished() {
         let now = MonotonicClock.now();
@@ -120,7 +130,8 @@ pub(crate) fn watch(
             observer.phase(next.name(), now);
         }
         if is_reported && next == Phase::Measure {
-            teller.look(now.saturating_sub(schedule.measure), observer);
+            let left = schedule.drain.map(|drain| drain.saturating_sub(now));
+            teller.look(now.saturating_sub(schedule.measure), left, observer);
         }
         let connections: u64 = statuses.iter().map(WorkerStatus::started).sum();
         let elapsed = now.saturating_sub(start).min(PUBLIC_TIME + SECOND);
@@ -133,7 +144,29 @@ pub(crate) fn watch(
         thread::sleep(WATCH.min(Duration::from_nanos(change)));
     }
     observer.phase(Phase::Done.name(), MonotonicClock.now());
-    ending
+    (ending, teller.totals)
+}
+
+/// The accounting of a run that is over: of each worker, what it has reported, and what is left in its
+/// mailbox and in its notes.
+pub(crate) fn ended(
+    statuses: &[WorkerStatus],
+    mut reported: Vec<Totals>,
+    reports: &[Report],
+) -> Totals {
+    for ((totals, status), report) in reported.iter_mut().zip(statuses).zip(reports) {
+        status.collect_rest(totals);
+        totals.add(&report.recorder.second);
+        (totals.in_flight, totals.cpu) = (report.recorder.in_flight_at_stop, report.usage.cpu);
+    }
+    merged(&reported)
+}
+
+/// The totals of all workers as one.
+fn merged(workers: &[Totals]) -> Totals {
+    let mut all = Totals::new(workers.iter().all(|each| each.due.is_some()));
+    workers.iter().for_each(|each| all.merge(each));
+    all
 }
 
 /// Asks the workers once a second what they did, and reports it to the observer.
@@ -142,18 +175,20 @@ struct Teller<'r> {
     /// When to ask next, in time since the measurement began.
     next: Nanos,
     asked: bool,
-    completed: u64,
-    failed: u64,
+    /// What each worker has reported so far.
+    totals: Vec<Totals>,
 }
 
 impl<'r> Teller<'r> {
-    fn new(statuses: &'r [WorkerStatus]) -> Self {
-        Self { statuses, next: SECOND, asked: false, completed: 0, failed: 0 }
+    fn new(statuses: &'r [WorkerStatus], open_loop: bool) -> Self {
+        let totals = vec![Totals::new(open_loop); statuses.len()];
+        Self { statuses, next: SECOND, asked: false, totals }
     }
 
-    /// Goes on asking and reporting, this long after the start of the measurement. A worker that does not
+    /// Goes on asking and reporting, this long after the start of the measurement and before its end. A
+    /// worker that does not
     /// answer in time, because it was stopped or is at work, is heard the next time.
-    fn look(&mut self, passed: Nanos, observer: &mut dyn Observer) {
+    fn look(&mut self, passed: Nanos, left: Option<Nanos>, observer: &mut dyn Observer) {
         if !self.asked && passed >= self.next {
             self.statuses.iter().for_each(WorkerStatus::ask);
             self.asked = true;
@@ -161,22 +196,25 @@ impl<'r> Teller<'r> {
         let answered = || !self.statuses.iter().any(WorkerStatus::is_asked);
         if self.asked && (answered() || passed >= self.next + ANSWER) {
             let mut second = Second::new();
-            self.statuses.iter().for_each(|status| status.collect(&mut second));
-            observer.progress(self.progress(passed, &second));
+            for (status, totals) in self.statuses.iter().zip(&mut self.totals) {
+                status.collect(&mut second, totals);
+            }
+            observer.progress(self.progress(passed, left, &second));
             self.asked = false;
             self.next += SECOND * ((passed - self.next) / SECOND + 1);
         }
     }
 
-    fn progress(&mut self, passed: Nanos, second: &Second) -> Progress {
-        self.completed += second.completed;
-        self.failed += second.failed;
+    fn progress(&self, passed: Nanos, left: Option<Nanos>, second: &Second) -> Progress {
+        let totals = merged(&self.totals);
         let seconds = second.length as f64 / SECOND as f64;
         let rate = |count: u64| if seconds > 0.0 { count as f64 / seconds } else { 0.0 };
         Progress {
             at_s: passed as f64 / SECOND as f64,
-            completed: self.completed,
-            failed: self.failed,
+            completed: totals.completed,
+            failed: totals.failed.values().sum::<u64>() + totals.unexpected,
+            left_s: left.map(|left| left as f64 / SECOND as f64),
+            offered_per_s: totals.due.map(|_| rate(second.due)),
             started_per_s: rate(second.started),
             connections_per_s: rate(second.completed),
             requests_per_s: rate(second.requests),
@@ -185,6 +223,7 @@ impl<'r> Teller<'r> {
             service: second.service(),
             response: second.response(),
             exchange: second.exchange(),
+            totals,
         }
     }
 }

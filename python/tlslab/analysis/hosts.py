@@ -1,5 +1,6 @@
 """The load generators of a run's trials, where there were several. Pure."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from tlslab.model.host_use import HostUse
@@ -35,7 +36,15 @@ def _use(name: str, parts: Sequence[HostPart]) -> HostUse:
         clock_error_s=_most(clock.uncertainty_s for clock in clocks),
         clock_moved_s=_most(clock.moved_s for clock in clocks),
         drift_ppm=_drift(clocks),
+        objections=dict(_objections(there)),
         start_skew_s=_most(part.start_skew_s for part in there if part.start_skew_s is not None),
+    )
+
+
+def _objections(parts: Sequence[HostPart]) -> Counter[str]:
+    """How many runs have each verdict that is against the result."""
+    return Counter(
+        verdict.code for part in parts for verdict in part.verdicts if verdict.code != "valid"
     )
 
 

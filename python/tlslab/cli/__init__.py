@@ -12,6 +12,7 @@ from tlslab.cli.app import app
 from tlslab.cli.completion import prepare_completion
 from tlslab.cli.console import any_encoding, conclude, show_error
 from tlslab.cli.remedies import fitting
+from tlslab.cli.watching import spelled_out
 from tlslab.model.errors import TlslabError
 from tlslab.model.suggest import did_you_mean
 
@@ -34,6 +35,8 @@ def main() -> None:
     signal.signal(signal.SIGTERM, _interrupt)
     any_encoding()
     prepare_completion()
+    # What a run keeps as its command must mean the same when it is read again.
+    sys.argv[1:] = spelled_out(sys.argv[1:])
     sys.exit(run(sys.argv[1:]))
 
 

@@ -8,21 +8,41 @@ from tlslab import report
 from tlslab.cli.console import show
 from tlslab.cli.parts import provide
 from tlslab.cli.progress import watch
+from tlslab.cli.watching import Watching, watched
+from tlslab.lab import events
 from tlslab.lab.run import Request, Result, execute
+from tlslab.live.state import State
 from tlslab.store import to_json
 
 
-def carry_out(request: Request, yes: bool, as_json: bool) -> Result:
+def carry_out(request: Request, yes: bool, as_json: bool, watching: Watching) -> Result:
     """Gets what the run lacks, runs it with its progress shown, and prints its report.
 
-    `yes`: what is missing is built or fetched without a question. Raises UsageError,
-    CannotRunError.
+    `yes`: what is missing is built or fetched without a question. `watching`: where else its
+    progress is shown. Raises UsageError, CannotRunError.
     """
     provide(request, yes)
-    with watch() as observer:
-        result = execute(request, observer)
+    with watched(request.experiment.name, watching) as state:
+        with watch() as observer:
+            result = execute(request, both(observer, state) if watching.is_wanted else observer)
+        words = "interrupted" if result.interrupted else "done"
+        state.finish(words, str(result.folder / "report.html"))
+        _show(result, as_json)
+    return result
+
+
+def _show(result: Result, as_json: bool) -> None:
     if as_json:
         typer.echo(json.dumps(to_json(result.summary), allow_nan=False))
     else:
         show(report.render_text(result.summary))
-    return result
+
+
+def both(observer: events.Observer, state: State) -> events.Observer:
+    """An observer for the terminal and for those who watch from outside."""
+
+    def observe(event: events.Event) -> None:
+        state.take(event)
+        observer(event)
+
+    return observe

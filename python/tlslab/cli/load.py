@@ -3,7 +3,7 @@
 import json
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Annotated, NoReturn
+from typing import Annotated
 
 import typer
 
@@ -11,8 +11,9 @@ from tlslab.cli.allow import read_allow_file
 from tlslab.cli.console import conclude, out, show_error
 from tlslab.cli.engine_error import engine_error
 from tlslab.cli.load_pool import pool_spec, run_pool
-from tlslab.cli.load_run import Loaded, run_plainly, run_watched
+from tlslab.cli.load_run import Loaded, Shown, run_plainly, run_watched
 from tlslab.cli.load_table import VALID, load_table
+from tlslab.cli.watching import Watching, spelled_out, watched
 from tlslab.lab.generators.choose import check_generators, check_policy
 from tlslab.lab.programs import require_program
 from tlslab.lab.server_side.side import Side
@@ -36,28 +37,38 @@ _ALONE = ("--in-memory", "--primitives", "--print-schema", "-h", "--help", "-V",
 
 _HELP = ("-h", "--help")
 
-# Options with which the user selects the engine's own output.
-_FORMS = ("--json", "--format", *_HELP, "-V", "--version")
+# Options with which the engine only says something of itself.
+_WORDS = (*_HELP, "-V", "--version")
 
-# The lab's own options among the engine's, with what each takes.
-METRICS = "--server-metrics"
+# Options with which the user selects the engine's own output.
+_FORMS = ("--json", "--format", *_WORDS)
+
+# The lab's own options among the engine's, each with what its value looks like.
+SERVER_METRICS = "--server-metrics"
+METRICS = "--metrics"
+LIVE = "--live"
 GENERATORS = "--generators"
 ON_LOST_HOST = "--on-lost-host"
 _OWN = {
-    METRICS: ("a URL", "like http://HOST:9100/metrics"),
-    GENERATORS: ("a number of generators", "or auto, or ray://HOST:PORT"),
-    ON_LOST_HOST: ("what is done about it", "fail or keep"),
+    SERVER_METRICS: "a URL, like http://HOST:9100/metrics",
+    METRICS: "an address, like 127.0.0.1:9464",
+    LIVE: "an address after an equals sign, like --live=127.0.0.1:8080, or none",
+    GENERATORS: "a number of generators, or auto, or ray://HOST:PORT",
+    ON_LOST_HOST: "fail or keep",
 }
 
 _OWN_HELP = f"""
 Added by tlslab load:
-      {METRICS} <URL>
+      {SERVER_METRICS} <URL>
           Read the server's processor time from the node_exporter on its host: http://HOST:9100/metrics
-
+      {METRICS} <HOST:PORT>
+          Serve Prometheus metrics of the run there: 127.0.0.1:9464. Beyond loopback only if HOST is
+          an address that others reach
+      {LIVE}[=<HOST:PORT>]
+          Serve a page that shows the run while it goes on, on a free port of loopback by default
       {GENERATORS} <N|auto|ray://HOST:PORT>
           Load from several hosts, whose records are merged: N processes of this machine, or N hosts
           of the Ray cluster of RAY_ADDRESS; or all hosts of a cluster
-
       {ON_LOST_HOST} <fail|keep>
           A generator that is lost: the load ends, or goes on without it and is not valid
           [default: fail]
@@ -68,56 +79,88 @@ def command(
     arguments: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[--server-metrics URL] [--generators N] URL ...",
+            metavar="[--server-metrics URL] [--generators N] [--live] URL ...",
             help="As for tlslab-load: tlslab load -h has them. --server-metrics: a node_exporter "
-            "on the server's host, for its processor time. --generators, --on-lost-host: as for "
-            "tlslab run.",
+            "on the server's host, for its processor time. --metrics: Prometheus metrics of the "
+            "run. --live: a page that shows it. --generators, --on-lost-host: as for tlslab run.",
         ),
     ] = None,
 ) -> None:
     """Load a server with tlslab-load, and report what the whole machine did meanwhile."""
     given, own = own_options(arguments or ["--help"])
-    metrics = own.get(METRICS)
     mode, rest = mode_of(given)
+    watching = Watching.of(own.get(METRICS), own.get(LIVE))
     if GENERATORS in own:
-        _load_together(mode, rest, own)
+        raise typer.Exit(_load_together(mode, rest, own, watching))
     line = [require_program("tlslab-load"), *engine_arguments(given, read_allow_file())]
-    if mode != RUN or has(given, _OTHER + _FORMS):
-        if metrics is not None:
-            raise UsageError(f"{METRICS} has no place in the engine's own output", "leave one out")
-        loaded = run_plainly(line)
-        sys.stdout.flush()
-        sys.stdout.buffer.write(loaded.output)
-        if mode == RUN and has(given, _HELP) and loaded.code == 0:
-            sys.stdout.buffer.write(_OWN_HELP.encode())
-        sys.stdout.buffer.flush()
-        raise typer.Exit(_ended(loaded, None) if loaded.code else 0)
-    loaded = run_watched(line, Side.of(metrics), has(given, ("--events",)))
-    record = _record(loaded.output)
-    if record is not None:
-        out.print(load_table(record, loaded.machine, loaded.server, loaded.side))
-    raise typer.Exit(_ended(loaded, record))
+    is_load = mode == RUN and not has(given, (*_OTHER, *_WORDS))
+    if not is_load or (has(given, _FORMS) and not watching.is_wanted):
+        _refuse(own, (SERVER_METRICS,) if is_load else tuple(_OWN))
+        raise typer.Exit(_plainly(line, mode == RUN and has(given, _HELP)))
+    _refuse(own, (SERVER_METRICS,) if has(given, _FORMS) else ())
+    raise typer.Exit(_load(line, given, own.get(SERVER_METRICS), watching))
 
 
-def _load_together(mode: str, given: Sequence[str], own: Mapping[str, str]) -> NoReturn:
-    """A load by several generators."""
-    if mode != RUN or has(given, (*_OTHER, *_HELP, "-V", "--version")):
+def _refuse(own: Mapping[str, str], options: Sequence[str]) -> None:
+    """Refuses options of the lab's own. Raises UsageError."""
+    for name in options:
+        if name in own:
+            raise UsageError(f"{name} has no place in the engine's own output", "leave one out")
+
+
+def _plainly(line: Sequence[str], is_help: bool) -> int:
+    """The engine's own output as it is; the exit code."""
+    loaded = run_plainly(line)
+    _write(loaded.output + (_OWN_HELP.encode() if is_help and loaded.code == 0 else b""))
+    return _ended(loaded, None) if loaded.code else 0
+
+
+def _load(line: Sequence[str], given: Sequence[str], server: str | None, watching: Watching) -> int:
+    """A load that the lab watches; the exit code."""
+    as_it_is = has(given, _FORMS)
+    shown = Shown(raw=has(given, ("--events",)), lines=not as_it_is or has(given, ("--progress",)))
+    events = [] if has(line, ("--events",)) else ["--events"]
+    with watched("load", watching) as state:
+        loaded = run_watched([line[0], *events, *line[1:]], Side.of(server), shown, state)
+        record = _record(loaded.output)
+        state.finish(_reason(loaded.code, record))
+        if as_it_is:
+            _write(loaded.output)
+        elif record is not None:
+            out.print(load_table(record, loaded.machine, loaded.server, loaded.side))
+    return 0 if as_it_is and not loaded.code else _ended(loaded, record)
+
+
+def _write(output: bytes) -> None:
+    sys.stdout.flush()
+    sys.stdout.buffer.write(output)
+    sys.stdout.buffer.flush()
+
+
+def _load_together(
+    mode: str, given: Sequence[str], own: Mapping[str, str], watching: Watching
+) -> int:
+    """A load by several generators; the exit code."""
+    if mode != RUN or has(given, (*_OTHER, *_WORDS)):
         raise UsageError(f"{GENERATORS} goes with a load, and with no other mode")
     wanted = check_generators(own[GENERATORS])
     policy = check_policy(own.get(ON_LOST_HOST, "fail"))
-    spec, output = pool_spec(given, read_allow_file())
     assert wanted is not None
-    raw = has(given, ("--events",))
-    loaded = run_pool(spec, wanted, policy, Side.of(own.get(METRICS)), raw)
+    spec, output = pool_spec(given, read_allow_file())
+    shown = Shown(raw=has(given, ("--events",)), lines=True)
+    with watched("load", watching) as state:
+        side = Side.of(own.get(SERVER_METRICS))
+        loaded = run_pool(spec, (wanted, policy), side, shown, state)
+        record = _record(loaded.output)
+        state.finish(_reason(loaded.code, record))
     if output is not None:
         output.write_bytes(loaded.output + b"\n")
-    record = _record(loaded.output)
     if has(given, ("--json",)):
-        typer.echo(loaded.output)
-        raise typer.Exit(loaded.code)
+        _write(loaded.output + b"\n")
+        return loaded.code
     if record is not None:
         out.print(load_table(record, loaded.machine, loaded.server, loaded.side))
-    raise typer.Exit(_ended(loaded, record))
+    return _ended(loaded, record)
 
 
 def mode_of(given: Sequence[str]) -> tuple[str, Sequence[str]]:
@@ -146,7 +189,7 @@ def own_options(given: Sequence[str]) -> tuple[list[str], dict[str, str]]:
     """The engine's arguments, and the values of the lab's own options. Raises UsageError."""
     rest: list[str] = []
     found: dict[str, str] = {}
-    words = iter(given)
+    words = iter(spelled_out(given))
     for word in words:
         name, equals, value = word.partition("=")
         if name not in _OWN:
@@ -154,8 +197,7 @@ def own_options(given: Sequence[str]) -> tuple[list[str], dict[str, str]]:
             continue
         found[name] = value if equals else next(words, "")
         if not found[name] or found[name].startswith("-"):
-            what, example = _OWN[name]
-            raise UsageError(f"{name} needs {what}", example)
+            raise UsageError(f"{name} needs a value", f"give {_OWN[name]}")
     if ON_LOST_HOST in found and GENERATORS not in found:
         raise UsageError(f"{ON_LOST_HOST} goes with {GENERATORS}")
     return rest, found

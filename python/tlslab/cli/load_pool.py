@@ -1,19 +1,26 @@
 """`tlslab load --generators`: one load by several generators, and the same table of it."""
 
 import json
+import signal
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
-from tlslab.cli.load_run import Loaded, PhaseMeter, progress_line
+from tlslab.cli.console import say
+from tlslab.cli.ending import EXIT_INTERRUPTED
+from tlslab.cli.load_run import Follower, Loaded, Shown, progress_line
 from tlslab.lab.accounting import Meter
 from tlslab.lab.engine_output import Event, EventLines, answer
-from tlslab.lab.generators.choose import generators
+from tlslab.lab.generators.choose import several_generators
+from tlslab.lab.generators.several import SeveralHosts
 from tlslab.lab.generators.together_run import LostPolicy
 from tlslab.lab.programs import require_program
 from tlslab.lab.server_side.side import Side, SideMeter
+from tlslab.live.state import State
 from tlslab.model.errors import UsageError
 from tlslab.model.record import RunRecord
 from tlslab.store import to_json
@@ -62,43 +69,65 @@ def _without_output(given: Sequence[str]) -> tuple[list[str], Path | None]:
 
 
 def run_pool(
-    spec: Mapping[str, Any], wanted: str, policy: LostPolicy, side: Side, raw: bool
+    spec: Mapping[str, Any],
+    wanted: tuple[str, LostPolicy],
+    side: Side,
+    shown: Shown,
+    state: State,
 ) -> Loaded:
     """One run of the generators. Raises UsageError, CannotRunError, and EngineError as they do.
 
-    `raw`: events go to standard error as they are.
+    `wanted` are the generators, and what a lost one does. `state` follows the run.
     """
-    watcher = _Watcher(SideMeter(side), raw)
+    watcher = _Watcher(SideMeter(side), shown, state)
     meter = Meter([])
-    with generators(wanted, policy) as pool:
+    with several_generators(*wanted) as pool:
         meter.start()
         try:
-            record = pool.run(spec, watcher)
+            with _interrupted_once(pool):
+                record = pool.run(spec, watcher)
         finally:
             meter.end()
             watcher.close()
     output = json.dumps(to_json(record)).encode()
-    loaded = Loaded(exit_code(record), output, meter.machine())
-    return watcher.with_side(loaded)
+    return watcher.with_side(Loaded(exit_code(record), output, meter.machine()))
+
+
+@contextmanager
+def _interrupted_once(pool: SeveralHosts) -> Iterator[None]:
+    """An interruption ends the load, and its record has what was measured; a second ends all."""
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        pool.interrupt()
+
+    earlier = signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, earlier)
 
 
 def exit_code(record: RunRecord) -> int:
     """As the engine ends with such a record."""
-    return 0 if any(verdict.code == "valid" for verdict in record.verdicts) else 1
+    codes = {verdict.code for verdict in record.verdicts}
+    if "interrupted" in codes:
+        return EXIT_INTERRUPTED
+    return 0 if "valid" in codes else 1
 
 
-class _Watcher(PhaseMeter):
-    """Takes the events of the run: meters by its phases, shows its progress."""
+class _Watcher(Follower):
+    """Takes the events of the run: follows it, shows its progress."""
 
-    def __init__(self, meter: SideMeter, raw: bool) -> None:
-        super().__init__(meter)
-        self._raw = raw
+    def __init__(self, meter: SideMeter, shown: Shown, state: State) -> None:
+        super().__init__(meter, state)
+        self._shown = shown
 
     def __call__(self, event: Event) -> None:
         """The next event."""
         self.follow(event)
-        if self._raw:
+        if self._shown.raw:
             sys.stderr.write(json.dumps(event) + "\n")
-        elif event["event"] == "progress":
-            sys.stderr.write(progress_line(event) + "\n")
-        sys.stderr.flush()
+            sys.stderr.flush()
+        elif event["event"] == "progress" and self._shown.lines:
+            say(progress_line(event))

@@ -12,14 +12,18 @@ from typing import IO, Any
 from tlslab.cli.console import say
 from tlslab.cli.engine_error import PREFIX
 from tlslab.lab.accounting import Meter
-from tlslab.lab.events import Pace
+from tlslab.lab.events import Over, Pace, Rate, RunEnded
 from tlslab.lab.server_side.side import Side, SideMeter
+from tlslab.live.state import State
 from tlslab.model.server_side import ServerSide
 from tlslab.model.trial import MachineUsage, ServerUsage
 from tlslab.targets.guard import bound
 
 # Phases of the engine in which the measurement is over.
 _OVER = ("drain", "done")
+
+# The kind of run, as those who watch it see it.
+RUN = "load"
 
 # The engine's exit codes for wrong usage, and for what could not be done.
 _ERRORS = (2, 3)
@@ -51,20 +55,28 @@ def run_plainly(command_line: Sequence[str]) -> Loaded:
     return Loaded(code, output, meter.machine(), error=lines.error(code))
 
 
-def run_watched(command_line: Sequence[str], side: Side, raw: bool) -> Loaded:
+@dataclass(frozen=True)
+class Shown:
+    """What of a run goes to standard error: its events as they are, or a line for each second."""
+
+    raw: bool
+    lines: bool
+
+
+def run_watched(command_line: Sequence[str], side: Side, shown: Shown, state: State) -> Loaded:
     """Runs the engine with `--events`, and reads the server's side during its measurement.
 
-    `raw`: the events are passed on as they are, for a user who asked for them.
+    `state` follows the run.
     """
-    watcher = _Watcher(SideMeter(side), raw)
+    watcher = _Watcher(SideMeter(side), shown, state)
     meter = Meter([])
     meter.start()
     try:
         code, output = _converse(command_line, watcher)
     finally:
         meter.end()
-        watcher.phases.close()
-    return watcher.phases.with_side(
+        watcher.follower.close()
+    return watcher.follower.with_side(
         Loaded(code, output, meter.machine(), error=watcher.error(code))
     )
 
@@ -117,19 +129,37 @@ class _Reader(threading.Thread):
             self.output = self._stream.read()
 
 
-class PhaseMeter:
-    """Reads the server's side during the measurement of a run, by the run's events."""
+class Follower:
+    """Reads the server's side during the measurement of a run, by the run's events.
 
-    def __init__(self, meter: SideMeter) -> None:
+    `state` follows the run, for those who watch it.
+    """
+
+    def __init__(self, meter: SideMeter, state: State) -> None:
         self._meter = meter
+        self._state = state
+        self._address = ""
 
     def follow(self, event: Mapping[str, Any]) -> None:
         """The next event."""
-        if event["event"] == "preflight":
-            self._meter.locate(str(event.get("address")))
-        elif event.get("phase") == "measure":
+        match event["event"]:
+            case "preflight":
+                self._address = str(event.get("address"))
+                self._meter.locate(self._address)
+                self._state.locate(self._address)
+            case "phase":
+                self._phase(str(event.get("phase")))
+            case "progress":
+                busy = self._meter.meter.server_processors()
+                pace = replace(Pace.of(event), server_processors=busy)
+                self._state.take(Rate(self._address, RUN, pace))
+            case "ended":
+                self._state.take(RunEnded(self._address, RUN, Over.of(event)))
+
+    def _phase(self, phase: str) -> None:
+        if phase == "measure":
             self._meter.start()
-        elif event.get("phase") in _OVER and not self._meter.meter.complete:
+        elif phase in _OVER and not self._meter.meter.complete:
             self._meter.end()
 
     def close(self) -> None:
@@ -169,20 +199,20 @@ class Lines:
 class _Watcher(Lines):
     """Takes the engine's lines: meters by its phases, shows its progress, passes on the rest."""
 
-    def __init__(self, meter: SideMeter, raw: bool) -> None:
+    def __init__(self, meter: SideMeter, shown: Shown, state: State) -> None:
         super().__init__()
-        self.phases = PhaseMeter(meter)
-        self._raw = raw
+        self.follower = Follower(meter, state)
+        self._shown = shown
 
     def line(self, line: bytes) -> None:
         """One line of standard error."""
         event = _event(line)
-        if event is None or self._raw:
+        if event is None or self._shown.raw:
             super().line(line)
         if event is None:
             return
-        self.phases.follow(event)
-        if event["event"] == "progress" and not self._raw:
+        self.follower.follow(event)
+        if event["event"] == "progress" and self._shown.lines and not self._shown.raw:
             say(progress_line(event))
 
 

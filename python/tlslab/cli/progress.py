@@ -3,7 +3,6 @@
 Warnings are not reported here: they stand in the report, once, when all are known.
 """
 
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -15,6 +14,7 @@ from tlslab.cli.console import err
 from tlslab.cli.steps import begun_words, ended_words, steps_opening, time_left
 from tlslab.cli.words import by_reason, duration
 from tlslab.lab import events
+from tlslab.live.work import TrialsLeft
 from tlslab.model.trial import Trial
 from tlslab.model.wording import counted
 from tlslab.report import plain
@@ -41,29 +41,12 @@ def watch() -> Iterator[events.Observer]:
         yield Live(progress)
 
 
-class _Clock:
-    """Estimates the time left from the trials done so far."""
-
-    def __init__(self, begun: events.RunStarted) -> None:
-        self._start = time.monotonic()
-        self._planned = begun.seconds_per_trial
-        self.total = len(begun.plan.trials)
-        self.first = begun.done
-        self.done = begun.done
-
-    def left(self) -> str:
-        """The time left, in words."""
-        here = self.done - self.first
-        each = (time.monotonic() - self._start) / here if here >= 3 else self._planned
-        return duration(each * (self.total - self.done))
-
-
 class Lines:
     """One plain line per trial."""
 
     def __init__(self, write: Callable[[str], None] | None = None) -> None:
         self._write = write or (lambda text: err.print(escape(text), soft_wrap=True))
-        self._clock: _Clock | None = None
+        self._clock: TrialsLeft | None = None
 
     def __call__(self, event: events.Event) -> None:
         """Writes the line of an event."""
@@ -73,12 +56,13 @@ class Lines:
     def _lines(self, event: events.Event) -> Iterator[str]:
         match event:
             case events.RunStarted():
-                self._clock = _Clock(event)
+                self._clock = TrialsLeft(event)
                 yield from opening(event, self._clock)
             case events.TrialEnded(trial) if self._clock:
                 self._clock.done += 1
                 place = f"[{self._clock.done}/{self._clock.total}]"
-                yield f"{place} {trial.cell}: {outcome(trial)}; {self._clock.left()} left"
+                left = duration(self._clock.seconds())
+                yield f"{place} {trial.cell}: {outcome(trial)}; {left} left"
             case events.StepsStarted():
                 yield from steps_opening(event)
             case events.Sampled() | events.NotSampled() | events.Switched() | events.Unchanged():
@@ -96,7 +80,7 @@ class Live:
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
         self._task: TaskID | None = None
-        self._clock: _Clock | None = None
+        self._clock: TrialsLeft | None = None
 
     def __call__(self, event: events.Event) -> None:
         """Brings the bar up to date."""
@@ -125,7 +109,7 @@ class Live:
         self._progress.console.print(escape(plain(text)), soft_wrap=True)
 
     def _start(self, event: events.RunStarted) -> None:
-        self._clock = _Clock(event)
+        self._clock = TrialsLeft(event)
         for line in opening(event, self._clock):
             self._say(line)
         self._task = self._progress.add_task(
@@ -153,7 +137,7 @@ class Live:
         if self._clock is not None and self._task is not None:
             self._clock.done += 1
             self._progress.advance(self._task)
-            self._update(left=f"{self._clock.left()} left")
+            self._update(left=f"{duration(self._clock.seconds())} left")
 
     def _skip(self, trials: int, reason: str) -> None:
         self._say(f"{reason}: {counted(trials, 'trial')} left out")
@@ -166,13 +150,15 @@ class Live:
             self._progress.update(self._task, **fields)
 
 
-def opening(event: events.RunStarted, clock: _Clock) -> Iterator[str]:
+def opening(event: events.RunStarted, clock: TrialsLeft) -> Iterator[str]:
     """What is going to happen."""
     plan = event.plan
     against = "" if event.target is None else f" against {event.target}"
-    length = f"about {clock.left()}"
+    length = f"about {duration(clock.seconds())}"
     if event.at_least is not None:
-        length = f"{duration(event.at_least)} to {clock.left()}, until the answer is known"
+        length = (
+            f"{duration(event.at_least)} to {duration(clock.seconds())}, until the answer is known"
+        )
     if event.sampling_s:
         length += f", then {duration(event.sampling_s)} of samples"
     yield (

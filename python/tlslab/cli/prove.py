@@ -47,6 +47,7 @@ from tlslab.cli.proof_options import (
     Settle,
 )
 from tlslab.cli.run import Budget, Dry, Out, Seed, ServerMetrics, Yes
+from tlslab.cli.watching import LivePage, Metrics, Watching
 from tlslab.experiment import file_kind
 from tlslab.experiment.proof import proof_experiment
 from tlslab.experiment.short import asked_for, shortened
@@ -104,6 +105,8 @@ def command(
     dry_run: Dry = False,
     out_dir: Out = None,
     seed: Seed = None,
+    metrics: Metrics = None,
+    live: LivePage = None,
     yes: Yes = False,
     as_json: AsJson = False,
     _version: Version = False,
@@ -113,6 +116,7 @@ def command(
     Full and resumed handshakes and requests, what changes for known clients, and a verdict. Ends
     with 0 for "deploy" and "no difference", 1 for "do not", 4 where the run cannot tell.
     """
+    watching = Watching.of(metrics, live)
     files = Files(server, baseline, candidate, server_name, tuple(key or ()), keep_certificate)
     _check_policy(policy or (), url, candidate)
     settings = ProofSettings(
@@ -143,7 +147,7 @@ def command(
         _announce(each)
     if dry_run:
         raise typer.Exit(dry.show(request, as_json))
-    result = carry_out(request, yes, as_json)
+    result = carry_out(request, yes, as_json, watching)
     raise typer.Exit(_conclude(result, as_json))
 
 

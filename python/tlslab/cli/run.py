@@ -36,6 +36,7 @@ from tlslab.cli.wanted import (
     parse_targets,
     with_targets,
 )
+from tlslab.cli.watching import LivePage, Metrics, Watching
 from tlslab.experiment import file_kind, load
 from tlslab.lab.budget import MOST, within
 from tlslab.lab.generators.choose import check_generators, check_policy
@@ -196,6 +197,8 @@ def command(
     generators: Generators = None,
     on_lost_host: OnLostHost = FAIL,
     listen: Listen = None,
+    metrics: Metrics = None,
+    live: LivePage = None,
     yes: Yes = False,
     as_json: AsJson = False,
     _version: Version = False,
@@ -206,6 +209,7 @@ def command(
     """
     if out_dir is not None and resume is not None:
         raise UsageError("--out and --resume exclude each other: a resumed run stays where it is")
+    watching = Watching.of(metrics, live)
     options = dict(context.params)
     if experiment is None:
         if resume is None:
@@ -225,7 +229,7 @@ def command(
         request = within(request, as_seconds(budget, "--budget"), blocks or MOST)
     if dry_run:
         raise typer.Exit(dry.show(request, as_json))
-    result = carry_out(request, yes, as_json)
+    result = carry_out(request, yes, as_json, watching)
     raise typer.Exit(_conclude(result, as_json))
 
 

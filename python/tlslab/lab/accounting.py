@@ -15,6 +15,9 @@ from tlslab.model.trial import CpuSample, MachineSample, MachineUsage, Processor
 
 SAMPLE_S = 0.2
 
+# The readings of one second.
+LATELY = 6
+
 
 @dataclass(frozen=True)
 class Reading:
@@ -106,6 +109,17 @@ class Meter:
     def _sample(self) -> None:
         while not self._stop.wait(SAMPLE_S):
             self._readings.append(read(self._pids, self._energy))
+
+    def server_processors(self) -> float | None:
+        """How many processors the process tree kept busy in the last second; None without one.
+
+        The last readings are taken: nothing is read for it.
+        """
+        lately = self._readings[-LATELY:]
+        if not self._tree or len(lately) < 2:
+            return None
+        used = sum(tree_used([each.processes for each in lately]))
+        return used / 1e6 / (lately[-1].at - lately[0].at)
 
     def server(self, handshakes: int | None) -> ServerUsage | None:
         """What the process tree used; None without processes."""

@@ -1,13 +1,15 @@
 """What the laboratory reports to those who watch it. It prints nothing itself."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from tlslab.model.capacity import Step
 from tlslab.model.plan import Plan
+from tlslab.model.totals import Totals
 from tlslab.model.trial import Trial
+from tlslab.store import from_json
 
 
 @dataclass(frozen=True)
@@ -66,10 +68,27 @@ class TrialStarted:
 
 
 @dataclass(frozen=True)
+class Percentiles:
+    """Times of one second, in milliseconds."""
+
+    p50_ms: float
+    p99_ms: float
+
+    @classmethod
+    def of(cls, times: Mapping[str, Any] | None) -> "Percentiles | None":
+        """From a `progress` event; None where nothing ended in that second."""
+        return cls(float(times["p50_ms"]), float(times["p99_ms"])) if times else None
+
+
+@dataclass(frozen=True)
 class Pace:
     """One second of a run: rates per second, connections in flight, failures since the start.
 
-    The percentiles are service times of that second in milliseconds; None when nothing completed.
+    The percentiles are those of that second; None when nothing completed. `host` is the generator's
+    host, empty for this machine. `left_s` is None where the run ends by count. `totals` are those
+    since the start of the measurement; None from an engine that does not report them.
+    `server_processors` is how many processors the server's processes kept busy; None where they
+    are not on this machine. `parts` are those of several generators that still run, by host.
     """
 
     connections_per_s: float
@@ -78,6 +97,16 @@ class Pace:
     failed: int
     service_p50_ms: float | None
     service_p99_ms: float | None
+    at_s: float = 0.0
+    left_s: float | None = None
+    offered_per_s: float | None = None
+    waiting: int = 0
+    response: Percentiles | None = None
+    exchange: Percentiles | None = None
+    host: str = ""
+    totals: Totals | None = None
+    server_processors: float | None = field(default=None, compare=False)
+    parts: tuple["Pace", ...] = ()
 
     @classmethod
     def of(cls, event: Mapping[str, Any]) -> "Pace":
@@ -90,7 +119,53 @@ class Pace:
             failed=int(event["failed"]),
             service_p50_ms=service.get("p50_ms"),
             service_p99_ms=service.get("p99_ms"),
+            at_s=float(event.get("at_s", 0.0)),
+            left_s=event.get("left_s"),
+            offered_per_s=event.get("offered_per_s"),
+            waiting=int(event.get("waiting", 0)),
+            response=Percentiles.of(event.get("response")),
+            exchange=Percentiles.of(event.get("exchange")),
+            host=str(event.get("host", "")),
+            totals=_totals(event),
+            parts=tuple(cls.of(part) for part in _parts(event)),
         )
+
+    @property
+    def service(self) -> Percentiles | None:
+        """The service times of that second."""
+        if self.service_p50_ms is None or self.service_p99_ms is None:
+            return None
+        return Percentiles(self.service_p50_ms, self.service_p99_ms)
+
+
+@dataclass(frozen=True)
+class Over:
+    """A generator's run is over, with the totals of its record; `host` and `parts` as in Pace."""
+
+    host: str
+    totals: Totals | None
+    parts: tuple["Over", ...] = ()
+
+    @classmethod
+    def of(cls, event: Mapping[str, Any]) -> "Over":
+        """From the engine's `ended` event."""
+        parts = tuple(cls.of(part) for part in _parts(event))
+        return cls(str(event.get("host", "")), _totals(event), parts)
+
+
+def _parts(event: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """What each of several generators reported, but for those that were lost."""
+    hosts = event.get("hosts", ())
+    return [host for host in hosts if not host.get("lost")] if len(hosts) > 1 else []
+
+
+def _totals(event: Mapping[str, Any]) -> Totals | None:
+    found = event.get("totals")
+    return None if found is None else from_json(found, Totals)
+
+
+# What one run of the engine reports.
+News = Pace | Over
 
 
 @dataclass(frozen=True)
@@ -100,6 +175,15 @@ class Rate:
     cell: str
     kind: str
     pace: Pace
+
+
+@dataclass(frozen=True)
+class RunEnded:
+    """A run of the engine is over; a trial may have several."""
+
+    cell: str
+    kind: str
+    over: Over
 
 
 @dataclass(frozen=True)
@@ -178,6 +262,7 @@ Event = (
     | BlockStarted
     | TrialStarted
     | Rate
+    | RunEnded
     | TrialEnded
     | Skipped
     | StepsStarted
@@ -186,5 +271,10 @@ Event = (
     | Sampled
     | NotSampled
 )
-PaceListener = Callable[[Pace], None]
+NewsListener = Callable[[News], None]
 Observer = Callable[[Event], None]
+
+
+def of_run(cell: str, kind: str, news: News) -> Event:
+    """What a run of a cell reports, as an event of the laboratory."""
+    return Rate(cell, kind, news) if isinstance(news, Pace) else RunEnded(cell, kind, news)

@@ -1,6 +1,7 @@
 """What each of several load generators did over a whole run."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
@@ -12,6 +13,7 @@ class HostUse:
     memory before the load. Of the runs the largest each: `clock_error_s`, to which its clock was
     known at the start; `clock_moved_s`, by which that moved beyond doubt; `drift_ppm`, its rate
     against the leader's clock; `start_skew_s`, by which it began after the first host.
+    `objections` are the verdicts of its own runs by code, other than `valid`, with their numbers.
     """
 
     name: str
@@ -25,3 +27,4 @@ class HostUse:
     clock_moved_s: float | None = None
     drift_ppm: float | None = None
     start_skew_s: float | None = None
+    objections: Mapping[str, int] = field(default_factory=dict)

@@ -10,8 +10,9 @@ from tlslab.model.wording import cell_label
 from tlslab.report.hosts import host_words
 from tlslab.report.selftest import selftest_words
 
-# Options of a run that belong to that one run: a folder is not overwritten, nor resumed twice.
-_ONCE = ("--out", "--resume")
+# Options of a run that belong to that one run: a folder is not overwritten, nor resumed twice, and
+# another run need not be watched.
+_ONCE = ("--out", "--resume", "--metrics", "--live")
 
 
 def redo_command(summary: Summary) -> str:

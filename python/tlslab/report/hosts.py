@@ -18,6 +18,9 @@ def host_words(host: HostUse) -> str:
         parts.append(f"clock known to {time_words(host.clock_error_s)}{_clock(host)}")
     if host.start_skew_s is not None:
         parts.append(f"began {time_words(host.start_skew_s)} after the first at most")
+    if host.objections:
+        found = (f"{code} in {counted(number, 'run')}" for code, number in host.objections.items())
+        parts.append(", ".join(found))
     if host.lost:
         parts.append(f"lost in {counted(host.lost, 'run')}: {host.reason}")
     return "; ".join(parts)

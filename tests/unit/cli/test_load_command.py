@@ -172,9 +172,9 @@ def test_the_labs_own_options_are_taken_out() -> None:
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        (["--generators"], "needs a number of generators"),
-        (["--generators", "--json"], "needs a number of generators"),
-        (["--server-metrics", "-c"], "needs a URL"),
+        (["--generators"], "--generators needs a value"),
+        (["--generators", "--json"], "--generators needs a value"),
+        (["--server-metrics", "-c"], "--server-metrics needs a value"),
         (["--on-lost-host", "keep"], "goes with --generators"),
     ],
 )

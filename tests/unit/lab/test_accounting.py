@@ -112,3 +112,27 @@ def test_a_meter_whose_end_was_not_reported_is_not_complete() -> None:
     time.sleep(0.3)
     meter.close()
     assert not meter.complete
+
+
+def test_the_last_second_of_a_process_tree_is_known_while_it_runs(
+    burner: subprocess.Popen[bytes],
+) -> None:
+    meter = Meter([psutil.Process(burner.pid)])
+    assert meter.server_processors() is None
+    meter.start()
+    try:
+        deadline = time.monotonic() + 30
+        while not (busy := meter.server_processors()):
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+    finally:
+        meter.close()
+    # One thread cannot keep more than one processor busy.
+    assert 0 < busy < 1.2
+
+
+def test_a_server_elsewhere_has_no_processors_here() -> None:
+    meter = Meter([])
+    meter.start()
+    meter.end()
+    assert meter.server_processors() is None

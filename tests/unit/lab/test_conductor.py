@@ -43,6 +43,7 @@ ANSWERS = (
     "emit(event='progress', connections_per_s=7.0, requests_per_s=14.0, in_flight=3, failed=0,"
     " service={'n': 7, 'p50_ms': 1.0, 'p99_ms': 2.0}, response=None)\n"
     "emit(event='phase', phase='drain', at_ns=2)\n"
+    "emit(event='ended', totals=None)\n"
 )
 
 
@@ -99,6 +100,8 @@ def test_all_trials_are_run_in_order_with_a_fresh_server_each_block(
     assert not any(server.alive() for server in lab.servers)
     pace = events.Pace(7.0, 14.0, 3, 0, 1.0, 2.0)
     assert events.Rate(trials[0].cell, "capacity", pace) in lab.events
+    over = events.RunEnded(trials[0].cell, "client_cost", events.Over("", None))
+    assert over in lab.events
     assert not psutil.Process().children(recursive=True)
 
 

@@ -33,11 +33,12 @@ def test_a_host_with_all_that_is_known_of_it() -> None:
         clock_moved_s=0.04,
         drift_ppm=-3.0,
         start_skew_s=1e-4,
+        objections={"late_arrivals": 2},
     )
     assert host_words(host) == (
         "7 runs on processors 2, 3; a processor; 2,300 handshakes/s in memory before the load; "
         "clock known to 20.0 µs, drift of -3.00 ppm, moved by 40.0 ms; began 0.100 ms after the "
-        "first at most; lost in 1 run: it died"
+        "first at most; late_arrivals in 2 runs; lost in 1 run: it died"
     )
 
 

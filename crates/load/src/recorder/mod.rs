@@ -1,18 +1,23 @@
 //! What one worker writes down: histograms, accounting, bytes, slices; merged when all workers have ended.
 
+mod buckets;
 mod conclusion;
 mod histograms;
 mod names;
 mod part;
 mod reasons;
 mod second;
+mod totals;
+mod troubles;
 
+pub use self::buckets::{BOUNDS, Buckets, TimesInBuckets};
 use self::conclusion::{Conclusion, Notes};
 use self::histograms::Time;
 use self::names::Names;
 use self::part::Part;
 use self::reasons::Reasons;
 pub use self::second::{Percentiles, Second};
+pub use self::totals::Totals;
 use crate::trace::Trace;
 use tlslab_contract::record::{Bytes, CpuTime, FlightTimes, Interval, Kinds, add_slices};
 use tlslab_contract::spec::RunSpec;
@@ -172,6 +177,13 @@ impl Recorder {
     pub fn start_measurement(&mut self, in_flight: u64) {
         self.carried = in_flight;
         self.second.clear();
+        self.second.carried = in_flight;
+    }
+
+    /// Notes arrivals of an open loop that are due.
+    pub fn due(&mut self, count: u64) {
+        self.arrivals.due += count;
+        self.second.due += count;
     }
 
     /// Notes a connection that is begun, so much later than it should have been in an open loop.
@@ -191,6 +203,7 @@ impl Recorder {
         self.bytes.body += body;
         self.second.requests += 1;
         self.second.exchange.saturating_record(now - at.requested);
+        self.second.times.exchange.note(now - at.requested);
         let part = &mut self.parts[self.step];
         part.requests += 1;
         let histograms = part.of(minimal);
@@ -211,6 +224,8 @@ impl Recorder {
         self.bytes.received += bytes.received;
         self.second.completed += 1;
         self.second.service.saturating_record(now - at.started);
+        self.second.times.service.note(now - at.started);
+        self.second.times.handshake.note(at.secured - at.established);
         let part = &mut self.parts[self.step];
         part.completed += 1;
         let histograms = part.of(facts.minimal_client);
@@ -233,6 +248,7 @@ impl Recorder {
     /// Notes the times of a completed connection from the instant at which it should have started.
     fn responded(&mut self, at: &Milestones, now: Nanos, minimal: bool) {
         self.second.response.saturating_record(now - at.intended);
+        self.second.times.response.note(now - at.intended);
         let histograms = self.parts[self.step].of(minimal);
         histograms.note(Time::ResponseEstablished, at.secured - at.intended);
         histograms.note(Time::Response, now - at.intended);
@@ -244,7 +260,7 @@ impl Recorder {
     /// Notes a connection that failed, or whose handshake was another than the one asked for.
     pub fn troubled(&mut self, outcome: Outcome, facts: Option<Negotiated>) {
         self.troubled += 1;
-        self.second.failed += 1;
+        self.second.trouble(outcome);
         if let Some(facts) = facts {
             self.count_facts(facts);
         }

@@ -6,14 +6,15 @@ use tlslab_system::clock::{Nanos, SECOND};
 use tlslab_wire::outcome::Outcome;
 
 use super::histograms::Histograms;
+use super::troubles::Troubles;
 
 /// The notes on one step of a measurement.
 #[derive(Debug)]
 pub struct Part {
     /// Of the library's connections, and of the minimal client's.
     pub histograms: [Histograms; 2],
-    /// How connections ended other than completed; few kinds, found by walking the list.
-    pub troubles: Vec<(Outcome, u64)>,
+    /// How connections ended other than completed.
+    pub troubles: Troubles,
     pub started: u64,
     pub completed: u64,
     pub troubled: u64,
@@ -28,7 +29,7 @@ impl Part {
     pub fn new(open_loop: bool) -> Self {
         Self {
             histograms: [(); 2].map(|()| Histograms::new(open_loop)),
-            troubles: Vec::new(),
+            troubles: Troubles::default(),
             started: 0,
             completed: 0,
             troubled: 0,
@@ -42,10 +43,7 @@ impl Part {
     /// Notes how a connection ended that did not complete.
     pub fn trouble(&mut self, outcome: Outcome, count: u64) {
         self.troubled += count;
-        match self.troubles.iter_mut().find(|(known, _)| *known == outcome) {
-            Some((_, known)) => *known += count,
-            None => self.troubles.push((outcome, count)),
-        }
+        self.troubles.add(outcome, count);
     }
 
     /// Closes it: it lasted from `from` to `to`, in a measurement that started at `start`.
@@ -76,9 +74,8 @@ impl Part {
         for (mine, theirs) in self.histograms.iter_mut().zip(&other.histograms) {
             mine.merge(theirs);
         }
-        for &(outcome, count) in &other.troubles {
-            self.trouble(outcome, count);
-        }
+        self.troubled += other.troubled;
+        self.troubles.merge(&other.troubles);
         self.started += other.started;
         self.completed += other.completed;
         self.requests += other.requests;
@@ -89,7 +86,7 @@ impl Part {
 
     /// Adds the connections that did not complete to an accounting.
     pub fn add_failures_to(&self, accounting: &mut Outcomes) {
-        for (outcome, count) in &self.troubles {
+        for (outcome, count) in self.troubles.each() {
             let (classes, class) = match outcome {
                 Outcome::Failed(failure) => (&mut accounting.failed, failure.to_string()),
                 Outcome::Unexpected(fact) => (&mut accounting.unexpected, fact.to_string()),

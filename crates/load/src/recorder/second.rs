@@ -2,7 +2,11 @@
 
 use hdrhistogram::Histogram;
 
+use super::buckets::TimesInBuckets;
+use super::troubles::Troubles;
+use tlslab_contract::record::CpuTime;
 use tlslab_system::clock::{MILLISECOND, Nanos, SECOND};
+use tlslab_wire::outcome::Outcome;
 
 /// The greatest time that these histograms hold; what takes longer is counted as that.
 const HIGHEST: u64 = 64 * SECOND;
@@ -15,18 +19,28 @@ const DIGITS: u8 = 2;
 pub struct Second {
     /// The worker's time that it covers.
     pub length: Nanos,
+    /// The worker's processor time since the measurement began.
+    pub cpu: CpuTime,
+    /// Arrivals of an open loop that were due, with those that waited when the measurement began.
+    pub due: u64,
+    /// Connections in flight when the measurement began; 0 but in the first report.
+    pub carried: u64,
     /// Connections started.
     pub started: u64,
     /// Connections completed.
     pub completed: u64,
     /// Connections that failed or were unexpected.
     pub failed: u64,
+    /// The same, by how they ended.
+    pub troubles: Troubles,
     /// Requests answered.
     pub requests: u64,
     /// Connections in flight, at its end.
     pub in_flight: u64,
     /// Arrivals that waited for a free slot, at its end.
     pub waiting: u64,
+    /// The times of what completed and of what was answered, to be added up.
+    pub times: TimesInBuckets,
     pub(super) service: Histogram<u32>,
     pub(super) response: Histogram<u32>,
     pub(super) exchange: Histogram<u32>,
@@ -49,27 +63,43 @@ impl Second {
         let empty = || Histogram::new_with_bounds(1, HIGHEST, DIGITS).expect("valid bounds");
         Self {
             length: 0,
+            cpu: CpuTime::default(),
+            due: 0,
+            carried: 0,
             started: 0,
             completed: 0,
             failed: 0,
+            troubles: Troubles::default(),
             requests: 0,
             in_flight: 0,
             waiting: 0,
+            times: TimesInBuckets::default(),
             service: empty(),
             response: empty(),
             exchange: empty(),
         }
     }
 
+    /// Notes a connection that did not complete.
+    pub(super) fn trouble(&mut self, outcome: Outcome) {
+        self.failed += 1;
+        self.troubles.add(outcome, 1);
+    }
+
     /// Adds what another worker did in the same second, and clears that.
     pub fn take(&mut self, other: &mut Self) {
         self.length = self.length.max(other.length);
+        self.cpu += other.cpu;
+        self.due += other.due;
+        self.carried += other.carried;
         self.started += other.started;
         self.completed += other.completed;
         self.failed += other.failed;
+        self.troubles.merge(&other.troubles);
         self.requests += other.requests;
         self.in_flight += other.in_flight;
         self.waiting += other.waiting;
+        self.times.merge(&other.times);
         for (mine, theirs) in [
             (&mut self.service, &other.service),
             (&mut self.response, &other.response),
@@ -84,6 +114,9 @@ impl Second {
     pub fn clear(&mut self) {
         (self.length, self.started, self.completed, self.failed) = (0, 0, 0, 0);
         (self.requests, self.in_flight, self.waiting) = (0, 0, 0);
+        (self.cpu, self.due, self.carried) = (CpuTime::default(), 0, 0);
+        self.troubles.clear();
+        self.times = TimesInBuckets::default();
         self.service.reset();
         self.response.reset();
         self.exchange.reset();

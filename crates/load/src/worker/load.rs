@@ -106,7 +106,14 @@ impl<'r, B: Backend> Load<'r, B> {
         }
         if status.is_asked() {
             let waiting = self.open_loop.as_ref().map_or(0, OpenLoop::waiting);
-            let counts = [self.in_flight.count() as u64, waiting];
+            // What ends in the drain is not counted as ended.
+            let is_over = self.time.phase() >= Phase::Drain;
+            let in_flight = if is_over {
+                self.recorder.in_flight_at_stop
+            } else {
+                self.in_flight.count() as u64
+            };
+            let counts = [in_flight, waiting];
             self.time.report(now, status, &mut self.recorder, counts);
         }
         self.time.enter(phase, self.in_flight.count())
@@ -116,8 +123,7 @@ impl<'r, B: Backend> Load<'r, B> {
         self.recorder.start_measurement(self.in_flight.count() as u64);
         if let Some(open_loop) = &mut self.open_loop {
             let (at, attempts) = (self.time.schedule().measure, self.recorder.attempts());
-            self.recorder.arrivals.due =
-                open_loop.start_measurement(at, attempts, self.share.count);
+            self.recorder.due(open_loop.start_measurement(at, attempts, self.share.count));
         }
         self.in_flight.restart(now);
         self.recorder.flight.before = flown(events, now);
@@ -128,8 +134,8 @@ impl<'r, B: Backend> Load<'r, B> {
         if let Some(open_loop) = &mut self.open_loop {
             let schedule = self.time.schedule();
             let end = schedule.drain.unwrap_or(now);
+            self.recorder.due(open_loop.look(end));
             let arrivals = &mut self.recorder.arrivals;
-            arrivals.due += open_loop.look(end);
             arrivals.waiting_at_stop = open_loop.waiting();
             arrivals.window = end.saturating_sub(schedule.measure);
         }
@@ -246,7 +252,7 @@ impl<'r, B: Backend> Load<'r, B> {
         if self.time.phase() == Phase::Measure
             && let Some(open_loop) = &mut self.open_loop
         {
-            self.recorder.arrivals.due += due;
+            self.recorder.due(due);
             self.recorder.arrivals.blocked += open_loop.newly_waiting();
         }
     }

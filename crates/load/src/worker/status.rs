@@ -1,9 +1,9 @@
 //! What a worker reports while it runs, and what it is asked for, without waiting for the watcher.
 
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard};
 
-use crate::recorder::Second;
+use crate::recorder::{Second, Totals};
 use tlslab_system::clock::Nanos;
 
 /// What a worker reports while it runs; it writes, and whoever watches the run reads.
@@ -94,11 +94,25 @@ impl WorkerStatus {
         }
     }
 
-    /// Adds the worker's answer to what others have answered, and leaves an empty second.
-    pub fn collect(&self, all: &mut Second) {
+    /// Adds the worker's answer to what others have answered and to its own totals, and leaves an
+    /// empty second.
+    pub fn collect(&self, all: &mut Second, totals: &mut Totals) {
         if !self.is_asked() {
-            all.take(&mut self.mailbox.lock().expect("nobody panics with a hand in the mailbox"));
+            let mut answer = self.mailbox();
+            totals.add(&answer);
+            all.take(&mut answer);
         }
+    }
+
+    /// Adds the answer of a worker that has ended, if it has not been collected.
+    pub fn collect_rest(&self, totals: &mut Totals) {
+        let mut answer = self.mailbox();
+        totals.add(&answer);
+        answer.clear();
+    }
+
+    fn mailbox(&self) -> MutexGuard<'_, Box<Second>> {
+        self.mailbox.lock().expect("nobody panics with a hand in the mailbox")
     }
 }
 
@@ -110,19 +124,22 @@ mod tests {
     fn an_answer_is_collected_once_and_a_busy_mailbox_makes_nobody_wait() {
         let status = WorkerStatus::default();
         let (mut all, mut mine) = (Second::new(), Box::new(Second::new()));
+        let mut totals = Totals::default();
         mine.completed = 5;
         status.ask();
         let hand = status.mailbox.lock().unwrap();
         status.answer(&mut mine);
         assert!(status.is_asked() && mine.completed == 5);
         drop(hand);
-        status.collect(&mut all);
+        status.collect(&mut all, &mut totals);
         assert_eq!(all.completed, 0, "there is no answer yet");
         status.answer(&mut mine);
         assert_eq!((status.is_asked(), mine.completed), (false, 0));
-        status.collect(&mut all);
-        status.collect(&mut all);
-        assert_eq!(all.completed, 5);
+        status.collect(&mut all, &mut totals);
+        status.collect(&mut all, &mut totals);
+        assert_eq!((all.completed, totals.completed), (5, 5));
+        status.collect_rest(&mut totals);
+        assert_eq!(totals.completed, 5);
     }
 
     /// The prefetcher fetches lines of 64 bytes in pairs: what one worker writes must lie in no pair

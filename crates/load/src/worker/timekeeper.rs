@@ -147,6 +147,8 @@ impl Timekeeper {
         let second = &mut recorder.second;
         second.length = now - self.reported_at;
         (second.in_flight, second.waiting) = (in_flight, waiting);
+        let is_over = self.phase >= Phase::Drain;
+        second.cpu = if is_over { self.slice.cpu } else { thread_cpu() } - self.measurement.cpu;
         status.answer(second);
         if !status.is_asked() {
             self.reported_at = now;

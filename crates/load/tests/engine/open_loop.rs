@@ -10,7 +10,7 @@ use tlslab_contract::spec::{BackendChoice, HttpVersion, RequestsPerConnection, R
 use tlslab_load::check::{Checked, check};
 use tlslab_load::run::run;
 use tlslab_load::trace::Trace;
-use tlslab_load::watch::{Observer, Progress};
+use tlslab_load::watch::{Observer, Progress, Totals};
 use tlslab_serve::{ServeSpec, Server, ServerBackend};
 use tlslab_testkit::certificates::{Authority, Key};
 use tlslab_testkit::peers::script::Act::{Fin, Receive, Send, Wait};
@@ -248,6 +248,7 @@ fn a_server_that_hangs_up_while_a_connection_thinks_has_closed_it() {
 #[derive(Default)]
 struct Notes {
     seconds: Vec<Progress>,
+    totals: Option<Totals>,
     trace: Option<Trace>,
 }
 
@@ -256,6 +257,9 @@ impl Observer for Notes {
     fn phase(&mut self, _: &'static str, _: u64) {}
     fn progress(&mut self, progress: Progress) {
         self.seconds.push(progress);
+    }
+    fn ended(&mut self, totals: Totals) {
+        self.totals = Some(totals);
     }
     fn trace(&mut self, trace: Trace) {
         self.trace = Some(trace);
@@ -287,5 +291,64 @@ fn each_second_is_reported_and_nothing_twice() {
         assert_eq!(service, last.completed);
         assert!(notes.seconds.iter().all(|second| second.in_flight <= 4));
         assert!(notes.seconds.iter().all(|second| second.response.is_some() == is_open));
+        assert_totals(&notes, &record);
+    }
+}
+
+/// The totals of each second balance and never shrink, and the last ones are those of the record.
+fn assert_totals(notes: &Notes, record: &RunRecord) {
+    let last = notes.totals.as_ref().unwrap();
+    let all: Vec<&Totals> =
+        notes.seconds.iter().map(|second| &second.totals).chain([last]).collect();
+    for totals in &all {
+        let failed: u64 = totals.failed.values().sum();
+        let ended = totals.completed + failed + totals.unexpected;
+        assert_eq!(totals.arrivals, ended + totals.in_flight, "{totals:?}");
+        let times = &totals.times;
+        assert_eq!(
+            (times.handshake.count(), times.service.count()),
+            (totals.completed, totals.completed)
+        );
+        assert_eq!(times.exchange.count(), totals.requests);
+    }
+    assert!(all.is_sorted_by_key(|totals| (totals.arrivals, totals.completed, totals.requests)));
+    assert!(all.is_sorted_by_key(|totals| totals.due));
+    let outcomes = &record.outcomes;
+    assert_eq!((last.arrivals, last.completed), (outcomes.attempts, outcomes.completed));
+    assert_eq!((&last.failed, last.requests), (&outcomes.failed, record.requests));
+    assert_eq!(last.unexpected, outcomes.unexpected.values().sum::<u64>());
+    assert_eq!((last.in_flight, last.cpu), (outcomes.in_flight_at_stop, record.cpu));
+    assert_eq!(last.due, record.open_loop.map(|open| open.arrivals));
+    for (name, buckets) in [
+        ("handshake", last.times.handshake),
+        ("service", last.times.service),
+        ("response", last.times.response),
+        ("exchange", last.times.exchange),
+    ] {
+        let summary = record.summaries.get(name).copied().unwrap_or_default();
+        assert_eq!(buckets.count(), summary.n, "{name}");
+        // Histograms have three digits.
+        let mean_ms = buckets.sum as f64 / 1e6 / summary.n.max(1) as f64;
+        assert!((mean_ms - summary.mean_ms).abs() <= 1e-3 * summary.mean_ms, "{name} {summary:?}");
+    }
+}
+
+#[test]
+fn totals_have_the_failures_by_class() {
+    let authority = Authority::new("totals");
+    let identities = vec![authority.issue(Key::P256)];
+    let settings = Settings { identities, body_length: 100, ..Settings::default() };
+    for backend in BACKENDS {
+        // The preflight's connection is answered, all others are closed after their request.
+        let closing = secured(&settings, vec![Receive, Fin]);
+        let peer = Peer::start(&settings, 1, closing);
+        let spec = RunSpec { stop: Stop::DurationMs(1_300), ..spec(peer.address(), backend) };
+        let mut notes = Notes::default();
+        let record =
+            observed(RunSpec { threads: 2, connections: 3, ..spec }, trust(&authority), &mut notes);
+        assert_totals(&notes, &record);
+        let failed = &notes.totals.as_ref().unwrap().failed;
+        assert!(failed.keys().eq(["closed_first_byte"]), "{failed:?}");
+        assert!(notes.seconds.iter().all(|second| second.totals.failed["closed_first_byte"] > 0));
     }
 }

@@ -42,6 +42,14 @@ _FIELDS: tuple[Field[EngineRun], ...] = (
         "in_flight_at_stop", "integer", "", "connections that the end of the measurement cut off",
         lambda r: _record(r).outcomes.in_flight_at_stop,
     ),
+    field(
+        "lost_with_host", "integer", "", "connections under way on a generator that was lost",
+        lambda r: _record(r).outcomes.lost_with_host,
+    ),
+    field(
+        "hosts", "integer", "", "generators that made the load",
+        lambda r: max(1, len(_record(r).hosts)),
+    ),
     field("requests", "integer", "", "answered requests", lambda r: _record(r).requests),
     field(
         "concurrency", "number", "", "mean number of connections in flight",

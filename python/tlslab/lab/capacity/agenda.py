@@ -95,15 +95,15 @@ class StepsVisit:
         step: Step | None = self._first
         while step is not None and (step.visit, step.serves) == visit:
             agenda.report(events.StepStarted(cell.key, step, agenda.left()))
-            trial = run_step(bench, step, cell, agenda.number, self._rate_reporter(step))
+            trial = run_step(bench, step, cell, agenda.number, self._reporter(step))
             yield trial
             here.append(trial)
             if server_died(trial):
                 return
             step = agenda.next(cell, here)
 
-    def _rate_reporter(self, step: Step) -> events.PaceListener:
-        return lambda pace: self._agenda.report(events.Rate(self._cell.key, step.stage, pace))
+    def _reporter(self, step: Step) -> events.NewsListener:
+        return lambda news: self._agenda.report(events.of_run(self._cell.key, step.stage, news))
 
     def failed(self, reason: Reason) -> Iterator[Trial]:
         """The first step."""

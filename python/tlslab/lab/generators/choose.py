@@ -61,6 +61,13 @@ def generators(wanted: str | None, policy: LostPolicy = "fail") -> Iterator[Gene
     if wanted is None:
         yield local_pool()
         return
+    with several_generators(wanted, policy) as pool:
+        yield pool
+
+
+@contextmanager
+def several_generators(wanted: str, policy: LostPolicy) -> Iterator[SeveralHosts]:
+    """The same, where it is asked for in so many words."""
     program = require_program("tlslab-load")
     hosts, first = _hosts(wanted, program)
     with SeveralHosts(hosts, policy, program, boot_id(), first) as pool:

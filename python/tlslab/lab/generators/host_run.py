@@ -1,5 +1,6 @@
 """One host's part of a run, followed by a thread of its own."""
 
+import contextlib
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -15,7 +16,9 @@ SILENT_S = 3.0
 # A call to a host that takes longer will not return: the host cannot be reached.
 STUCK_S = 6.0
 
-# How long one look at the events waits, and how often the clock is read.
+# How long one look at the events waits, before the start and after it, and how often the clock is
+# read.
+BRIEF_S = 0.02
 WAIT_S = 0.1
 CLOCK_S = 1.0
 
@@ -73,8 +76,12 @@ class HostRun:
         self.lost = self.lost or reason
 
     def interrupt(self) -> None:
-        """Ends the run early, as far as the host can be reached."""
+        """Ends the run early, whose record nobody wants, as far as the host can be reached."""
         self._stop.set()
+        self.end_early()
+
+    def end_early(self) -> None:
+        """Ends the run early: its record has what was measured so far."""
         try:
             self._conversation.interrupt()
         except HostLostError as error:
@@ -94,11 +101,16 @@ class HostRun:
             self._listen()
             if not self._stop.is_set():
                 self.record = self._conversation.result()
-                self.clock.add(read_clock(self.host, ROUNDS))
+                # A host that is lost with its record in our hands has lost nothing.
+                with contextlib.suppress(HostLostError):
+                    self.clock.add(read_clock(self.host, ROUNDS))
         except HostLostError as error:
             self.give_up(error.reason)
         except EngineError as error:
             self.error = error
+        except Exception as error:
+            # Whatever it is, nobody else would hear of it.
+            self.error = EngineError("host_failed", f"{type(error).__name__}: {error}")
         self.is_over = True
         self._report(self, None)
 
@@ -108,7 +120,8 @@ class HostRun:
         while not self._stop.is_set():
             before = time.monotonic()
             has_ended = self._conversation.ended()
-            events = self._conversation.events(0.0 if has_ended else WAIT_S)
+            wait_s = WAIT_S if self._started else BRIEF_S
+            events = self._conversation.events(0.0 if has_ended else wait_s)
             self._returned = time.monotonic()
             for event in events:
                 self.is_ready = self.is_ready or event["event"] == "ready"

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-from tlslab.lab.generators.host import Host
+from tlslab.lab.generators.host import Host, HostLostError
 from tlslab.model.errors import EngineError
 
 # Long enough that the start of the program does not matter.
@@ -13,10 +13,19 @@ MILLISECONDS = 400
 SLACK_S = 30.0
 
 
+class LostBeforeError(Exception):
+    """A host was lost before there was load."""
+
+    def __init__(self, host: Host, reason: str) -> None:
+        super().__init__(reason)
+        self.host = host
+        self.reason = reason
+
+
 def handshakes_per_processor(hosts: Sequence[Host]) -> dict[str, float]:
     """Handshakes per second on one processor of each machine, by its boot ID.
 
-    Machines are measured at the same time, and each once. Raises EngineError, HostLostError.
+    Machines are measured at the same time, and each once. Raises EngineError, LostBeforeError.
     """
     machines = {host.facts.boot_id: host for host in reversed(hosts)}
     with ThreadPoolExecutor(max_workers=len(machines)) as pool:
@@ -25,6 +34,13 @@ def handshakes_per_processor(hosts: Sequence[Host]) -> dict[str, float]:
 
 
 def _measure(host: Host) -> float:
+    try:
+        return _rate(host)
+    except HostLostError as error:
+        raise LostBeforeError(host, error.reason) from None
+
+
+def _rate(host: Host) -> float:
     flags = ["in-memory", "--json", "--duration", f"{MILLISECONDS}ms"]
     if host.facts.processors:
         flags += ["--cpu", str(host.facts.processors[-1])]

@@ -1,6 +1,7 @@
 """A pool of several hosts, whose engines load a target together, from one instant on."""
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -8,10 +9,10 @@ from typing import Any
 
 from tlslab.lab.engine import PROBE_S, SLACK_S
 from tlslab.lab.engine_output import Listener
-from tlslab.lab.generators.host import Host, HostLostError
+from tlslab.lab.generators.host import Conversation, Host, HostLostError
 from tlslab.lab.generators.host_run import HostRun
 from tlslab.lab.generators.merging import LostShare, merged
-from tlslab.lab.generators.pretest import handshakes_per_processor
+from tlslab.lab.generators.pretest import LostBeforeError, handshakes_per_processor
 from tlslab.lab.generators.shares import most_hosts, processors_of, split
 from tlslab.lab.generators.together_run import HOST_LOST, LostPolicy, TogetherRun
 from tlslab.model.errors import CannotRunError, EngineError, UsageError
@@ -48,6 +49,7 @@ class SeveralHosts:
         self._here = here
         self._first = first
         self._speeds: dict[str, float] = {}
+        self._current: TogetherRun | None = None
 
     def __enter__(self) -> "SeveralHosts":
         return self
@@ -93,34 +95,47 @@ class SeveralHosts:
         hosts = self.hosts[: most_hosts(spec, wanted)]
         try:
             run = self._opened(hosts, spec, listener)
-        except HostLostError as error:
-            raise self._without(error) from None
+        except LostBeforeError as error:
+            self._leave_out([error.host])
+            words = f"the generator {error.host.facts.name} was lost before the load"
+            raise EngineError(HOST_LOST, f"{words}: {error.reason}") from None
+        self._current = run
         try:
             runs = run.carry_out()
             return self._merged(runs, run)
         finally:
+            self._current = None
             run.close()
-            if self._policy == "keep":
-                gone = [each.run.host for each in run.lost]
-                self.hosts = [host for host in self.hosts if host not in gone]
+            self._leave_out([each.run.host for each in run.lost])
+
+    def interrupt(self) -> None:
+        """Ends the run that is under way: its record has what was measured so far."""
+        if self._current is not None:
+            self._current.interrupt()
+
+    def _leave_out(self, gone: Sequence[Host]) -> None:
+        """Has all later runs go on without these hosts, if that is the policy."""
+        if self._policy == "keep":
+            self.hosts = [host for host in self.hosts if host not in gone]
 
     def _opened(
         self, hosts: Sequence[Host], spec: Mapping[str, Any], listener: Listener
     ) -> TogetherRun:
-        """The run of these hosts, whose engines get ready. Raises HostLostError, EngineError."""
+        """The run of these hosts, whose engines get ready. Raises LostBeforeError, EngineError."""
         facts = [host.facts for host in hosts]
         weights = self._weights(hosts, spec)
         runs: list[HostRun] = []
         try:
             for host, share in zip(hosts, split(spec, facts, weights, self._here), strict=True):
-                runs.append(HostRun(host, share, host.open(share, [])))
+                runs.append(HostRun(host, share, _open(host, share)))
         except BaseException:
             for each in runs:
                 each.close()
             raise
         load = spec.get("load", {})
         before_s = (spec.get("warmup_ms", 0) + load.get("open_within_ms", 0)) / 1000
-        windows_s = before_s + spec["stop"].get("duration_ms", 0) / 1000
+        # One that ends by count takes as long as it takes.
+        windows_s = before_s + spec["stop"].get("duration_ms", math.inf) / 1000
         return TogetherRun(runs, listener, self._policy, before_s, windows_s)
 
     def _weights(self, hosts: Sequence[Host], spec: Mapping[str, Any]) -> list[float]:
@@ -153,10 +168,6 @@ class SeveralHosts:
             handshakes_per_s=None if speed is None else speed * max(1, len(run.spec["cpus"])),
             clock=None if run.clock is None else run.clock.clock(),
         )
-
-    def _without(self, error: HostLostError) -> EngineError:
-        """What is said of a host that was lost before there was load."""
-        return EngineError(HOST_LOST, f"a generator was lost before the load: {error.reason}")
 
     def preflight(self, spec: Mapping[str, Any]) -> tuple[Preflight, str]:
         """One verified connection from each host: what the first found, and its back end."""
@@ -225,3 +236,11 @@ class SeveralHosts:
         except HostLostError as error:
             words = f"the generator {host.facts.name} was lost: {error.reason}"
             raise EngineError(HOST_LOST, words) from None
+
+
+def _open(host: Host, share: Mapping[str, Any]) -> Conversation:
+    """The conversation with a host's engine. Raises LostBeforeError, EngineError."""
+    try:
+        return host.open(share, [])
+    except HostLostError as error:
+        raise LostBeforeError(host, error.reason) from None

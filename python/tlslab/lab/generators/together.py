@@ -19,12 +19,13 @@ class Together:
     """Hands on one run's events: the first preflight, each phase once, progress added up.
 
     A phase is the run's as soon as the first host enters it. Progress comes when every host has
-    reported a second; each host's own is in its list `hosts`, by name. Percentiles cannot be added:
-    those of the whole are left out, unless there is one host.
+    reported a second; each host's own is in its list `hosts`, whose `host` is the name. Percentiles
+    cannot be added: those of the whole are left out, unless there is one host.
     """
 
     def __init__(self, names: Sequence[str], listener: Listener) -> None:
         self._names = list(names)
+        self._order = tuple(names)
         self._listener = listener
         self._preflight = False
         self._phase = -1
@@ -68,8 +69,12 @@ class Together:
 
     def _report(self, kind: str) -> None:
         self._new[kind].clear()
-        hosts = [{"name": name, **event} for name, event in self._latest.items()]
-        self._listener({**added(list(self._latest.values())), "event": kind, "hosts": hosts})
+        there = [name for name in self._order if name in self._latest]
+        hosts = [{"host": name, **self._latest[name]} for name in there]
+        whole = added(list(self._latest.values()))
+        if kind == "ended":
+            whole = {name: whole[name] for name in ("totals",) if name in whole}
+        self._listener({**whole, "event": kind, "hosts": hosts})
 
 
 def done_of(event: Event) -> dict[str, Any]:
@@ -85,6 +90,9 @@ def added(events: Sequence[Event]) -> dict[str, Any]:
     whole: dict[str, Any] = {"at_s": max((each.get("at_s", 0.0) for each in events), default=0.0)}
     for name in _SUMS:
         whole[name] = sum(each.get(name, 0) for each in events)
+    for name, join in (("offered_per_s", sum), ("left_s", max)):
+        known = [each[name] for each in events if each.get(name) is not None]
+        whole[name] = join(known) if known else None
     for name in _TIMES:
         whole[name] = events[0].get(name) if len(events) == 1 else None
     totals = [each["totals"] for each in events if isinstance(each.get("totals"), dict)]

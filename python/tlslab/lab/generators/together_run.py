@@ -1,5 +1,6 @@
 """One run of several hosts, from the barrier to the last record."""
 
+import contextlib
 import queue
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -23,9 +24,9 @@ READY_S = 120.0
 SLACK_S = 60.0
 
 # From the choice of the start until it: each host gets the message, and its engine wakes up.
-LEAD_NS = 200_000_000
+LEAD_NS = 300_000_000
 
-# How often hosts are looked after while nothing is heard, and how long they get to end orderly.
+# How often hosts are looked after, and how long they get to end orderly.
 LOOK_S = 0.1
 ORDERLY_S = 2.0
 
@@ -60,6 +61,8 @@ class TogetherRun:
         self._together = Together([run.name for run in runs], listener)
         self._heard: queue.SimpleQueue[tuple[HostRun, Event | None]] = queue.SimpleQueue()
         self._begun_ns: int | None = None
+        # Those whose end was handled.
+        self._over: list[HostRun] = []
         self.lost: list[Lasted] = []
 
     def carry_out(self) -> list[HostRun]:
@@ -73,7 +76,12 @@ class TogetherRun:
         except BaseException:
             self._end()
             raise
-        return [run for run in self._runs if run.record is not None]
+        gone = [each.run for each in self.lost]
+        return [run for run in self._runs if run.record is not None and run not in gone]
+
+    def interrupt(self) -> None:
+        """Ends all runs early: their records have what was measured so far."""
+        _on_all(self._open(), HostRun.end_early)
 
     def close(self) -> None:
         """Kills what still runs, and waits for nothing."""
@@ -81,16 +89,18 @@ class TogetherRun:
 
     def _open(self) -> list[HostRun]:
         gone = [each.run for each in self.lost]
-        return [run for run in self._runs if not run.is_over and run not in gone]
+        return [run for run in self._runs if run not in self._over and run not in gone]
 
     def _until(self, done: Callable[[], bool], seconds: float) -> None:
         """Handles what is heard until this is so. Raises EngineError."""
         deadline = time.monotonic() + seconds
+        next_look = time.monotonic() + LOOK_S
         while not done():
-            try:
+            with contextlib.suppress(queue.Empty):
                 self._handle(*self._heard.get(timeout=LOOK_S))
-            except queue.Empty:
+            if time.monotonic() >= next_look:
                 self._look_after()
+                next_look = time.monotonic() + LOOK_S
             if time.monotonic() > deadline:
                 late = ", ".join(run.name for run in self._open())
                 raise EngineError("engine_hangs", f"{late} did not end within {seconds:.0f} s")
@@ -102,11 +112,13 @@ class TogetherRun:
             return
         if event is not None:
             self._together.take(run.name, event)
-        elif run.error is not None:
+            return
+        self._over.append(run)
+        if run.error is not None:
             error = run.error
             where = f"{run.name}: " if len(self._runs) > 1 else ""
             raise EngineError(error.class_, f"{where}{error.message}", error.remedy)
-        elif run.lost is not None:
+        if run.lost is not None:
             self._lose(run, run.lost)
 
     def _look_after(self) -> None:

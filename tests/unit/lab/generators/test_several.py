@@ -158,6 +158,37 @@ def test_what_one_engine_refuses_is_said_with_its_host(merger: Merger) -> None:
         run(FakeHost("a"), FakeHost("b", fails=failed), policy="keep")
 
 
+def test_a_host_that_cannot_be_reached_before_the_load_is_left_out(merger: Merger) -> None:
+    for unreachable in ("open", "ask"):
+        hosts = [FakeHost("a", boot_id="x"), FakeHost("b", boot_id="y", unreachable=unreachable)]
+        several_hosts = pool(*hosts, policy="keep")
+        with pytest.raises(EngineError, match="b was lost before the load: no route") as caught:
+            several_hosts.run(SPEC, lambda event: None)
+        assert caught.value.class_ == "host_lost"
+        several_hosts.run(SPEC, lambda event: None)
+        assert list(merger.records) == ["a"]
+
+
+def test_a_fault_of_a_host_s_own_is_no_silence(merger: Merger) -> None:
+    host = FakeHost("b")
+    host.now_ns = lambda: 1 // (0 if host.opened else 1)  # type: ignore[method-assign]
+    with pytest.raises(EngineError, match="b: ZeroDivisionError"):
+        run(FakeHost("a"), host)
+
+
+def test_an_interruption_from_outside_keeps_what_was_measured(merger: Merger) -> None:
+    hosts = [FakeHost("a", seconds=1000), FakeHost("b", seconds=1000)]
+    several_hosts = pool(*hosts)
+
+    def interrupt(event: Event) -> None:
+        if event["event"] == "progress":
+            several_hosts.interrupt()
+
+    several_hosts.run(SPEC, interrupt)
+    assert list(merger.records) == ["a", "b"]
+    several_hosts.interrupt()
+
+
 def test_fewer_hosts_where_there_is_less_to_do(merger: Merger) -> None:
     hosts = [FakeHost("a"), FakeHost("b"), FakeHost("c")]
     run(*hosts, most=2)

@@ -50,7 +50,7 @@ def test_progress_is_added_up_when_all_have_reported() -> None:
     pace = Pace.of(event)
     assert (pace.connections_per_s, pace.in_flight, pace.failed) == (150, 4, 2)
     assert pace.service_p50_ms is None, "quantiles cannot be added"
-    assert [host["name"] for host in event["hosts"]] == ["a", "b"]
+    assert [host["host"] for host in event["hosts"]] == ["a", "b"]
     (alone,) = heard(("a", progress(100)), names=("a",))
     assert Pace.of(alone).service_p99_ms == 2.0
 
@@ -85,6 +85,15 @@ def test_totals_are_added_bucket_by_bucket() -> None:
 
 
 def test_a_last_report_of_all_is_added_up_as_well() -> None:
-    last = {**progress(0), "event": "ended"}
+    last = {"event": "ended", "totals": {"completed": 10, "in_flight": 1}}
     (event,) = heard(("a", last), ("b", last))
-    assert (event["event"], event["completed"]) == ("ended", 20)
+    assert (event["event"], event["totals"]) == ("ended", {"completed": 20, "in_flight": 2})
+    assert "completed" not in event
+
+
+def test_offered_rates_are_added_and_the_longest_time_is_left() -> None:
+    said = [("a", progress(9, offered_per_s=10.0, left_s=2.0))]
+    (event,) = heard(*said, ("b", progress(9, offered_per_s=5.0, left_s=2.5)))
+    assert (event["offered_per_s"], event["left_s"]) == (15.0, 2.5)
+    (closed,) = heard(("a", progress(9, offered_per_s=None)), ("b", progress(9)))
+    assert (closed["offered_per_s"], closed["left_s"]) == (None, None)

@@ -6,9 +6,10 @@ use std::net::SocketAddr;
 use serde_json::{Value, json};
 use tlslab_load::check::Checked;
 use tlslab_load::trace::Trace;
-use tlslab_load::watch::{Observer, Percentiles, Progress};
+use tlslab_load::watch::{Observer, Percentiles, Progress, Totals};
 
 use crate::server::{ServerProcesses, ServerUsage};
+use crate::totals::totals_json;
 
 /// The phase that is measured, as the engine names it.
 const MEASURE: &str = "measure";
@@ -107,6 +108,12 @@ impl Observer for Reporter {
         }
     }
 
+    fn ended(&mut self, totals: Totals) {
+        if self.json {
+            self.event(&json!({ "event": "ended", "totals": totals_json(&totals) }));
+        }
+    }
+
     fn trace(&mut self, trace: Trace) {
         self.trace = Some(trace);
     }
@@ -121,6 +128,8 @@ fn event(progress: &Progress) -> Value {
         "at_s": progress.at_s,
         "completed": progress.completed,
         "failed": progress.failed,
+        "left_s": progress.left_s,
+        "offered_per_s": progress.offered_per_s,
         "started_per_s": progress.started_per_s,
         "connections_per_s": progress.connections_per_s,
         "requests_per_s": progress.requests_per_s,
@@ -129,6 +138,7 @@ fn event(progress: &Progress) -> Value {
         "service": times(progress.service),
         "response": times(progress.response),
         "exchange": times(progress.exchange),
+        "totals": totals_json(&progress.totals),
     })
 }
 
@@ -166,6 +176,8 @@ mod tests {
             at_s: 3.0,
             completed: 300,
             failed: 2,
+            left_s: Some(7.0),
+            offered_per_s: None,
             started_per_s: 101.0,
             connections_per_s: 100.0,
             requests_per_s: 200.0,
@@ -174,6 +186,7 @@ mod tests {
             service: times,
             response: None,
             exchange: times,
+            totals: Totals { completed: 300, ..Totals::default() },
         };
         let words = line(&progress);
         assert!(words.ends_with("7 in flight  2 failed  service p50 1.00 p99 12.35 ms"), "{words}");
@@ -183,6 +196,10 @@ mod tests {
             words.contains("  5 waiting  service") && words.contains("  response p50"),
             "{words}"
         );
-        assert_eq!(event(&progress)["response"]["n"], 100);
+        let event = event(&progress);
+        assert_eq!(
+            (&event["response"]["n"], &event["totals"]["completed"]),
+            (&json!(100), &json!(300))
+        );
     }
 }

@@ -13,6 +13,7 @@ mod probe;
 mod problem;
 mod server;
 mod summary;
+mod totals;
 mod trace;
 mod trust;
 

@@ -1,0 +1,96 @@
+//! Times counted in buckets with fixed bounds: histograms that anyone can add up, as Prometheus does.
+
+use tlslab_system::clock::{MICROSECOND, MILLISECOND, Nanos, SECOND};
+
+/// The upper bounds of the buckets: from the fastest handshake on loopback to the longest deadline.
+pub const BOUNDS: [Nanos; 16] = [
+    100 * MICROSECOND,
+    250 * MICROSECOND,
+    500 * MICROSECOND,
+    MILLISECOND,
+    2_500 * MICROSECOND,
+    5 * MILLISECOND,
+    10 * MILLISECOND,
+    25 * MILLISECOND,
+    50 * MILLISECOND,
+    100 * MILLISECOND,
+    250 * MILLISECOND,
+    500 * MILLISECOND,
+    SECOND,
+    2_500 * MILLISECOND,
+    5 * SECOND,
+    10 * SECOND,
+];
+
+/// How many times were in which bucket, and their sum.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Buckets {
+    /// For each bound the times up to it and above the bound before; last, those above all bounds.
+    pub counts: [u64; BOUNDS.len() + 1],
+    /// The sum of all times.
+    pub sum: Nanos,
+}
+
+impl Buckets {
+    /// Notes a time.
+    #[inline]
+    pub fn note(&mut self, time: Nanos) {
+        self.counts[BOUNDS.partition_point(|bound| *bound < time)] += 1;
+        self.sum += time;
+    }
+
+    /// Adds others to these.
+    pub fn merge(&mut self, other: &Self) {
+        for (mine, theirs) in self.counts.iter_mut().zip(&other.counts) {
+            *mine += theirs;
+        }
+        self.sum += other.sum;
+    }
+
+    /// How many times were noted.
+    pub fn count(&self) -> u64 {
+        self.counts.iter().sum()
+    }
+}
+
+/// The times of connections and of requests, in buckets.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct TimesInBuckets {
+    /// Handshake times of the completed connections.
+    pub handshake: Buckets,
+    /// Their service times.
+    pub service: Buckets,
+    /// In an open loop their response times; empty in a closed one.
+    pub response: Buckets,
+    /// Times of the requests that were answered, from their start to their last byte.
+    pub exchange: Buckets,
+}
+
+impl TimesInBuckets {
+    /// Adds others to these.
+    pub fn merge(&mut self, other: &Self) {
+        self.handshake.merge(&other.handshake);
+        self.service.merge(&other.service);
+        self.response.merge(&other.response);
+        self.exchange.merge(&other.exchange);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bucket_holds_the_times_up_to_its_bound() {
+        let mut buckets = Buckets::default();
+        for (index, bound) in BOUNDS.into_iter().enumerate() {
+            buckets.note(bound);
+            buckets.note(bound + 1);
+            assert_eq!(buckets.counts[index..index + 2], [if index == 0 { 1 } else { 2 }, 1]);
+        }
+        let mut twice = buckets;
+        twice.merge(&buckets);
+        assert_eq!((twice.count(), twice.sum), (4 * BOUNDS.len() as u64, 2 * buckets.sum));
+        assert_eq!(buckets.sum, 2 * BOUNDS.iter().sum::<u64>() + BOUNDS.len() as u64);
+    }
+}

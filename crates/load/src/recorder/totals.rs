@@ -1,0 +1,120 @@
+//! What became of all connections of a measurement so far, added up from what workers report.
+
+use std::collections::BTreeMap;
+
+use super::buckets::TimesInBuckets;
+use super::second::Second;
+use tlslab_contract::record::CpuTime;
+use tlslab_wire::outcome::Outcome;
+
+/// The accounting of a measurement so far, of one worker or of several together.
+///
+/// `arrivals = completed + sum(failed) + unexpected + in_flight`, exactly. At the end of the
+/// measurement all of it equals the record.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// In an open loop: arrivals that waited when the measurement began, and those that were due
+    /// since. `None` in a closed one.
+    pub due: Option<u64>,
+    /// Connections in flight when the measurement began, and those started since: the record's
+    /// `attempts`.
+    pub arrivals: u64,
+    /// Connections that did all that was asked.
+    pub completed: u64,
+    /// Failed connections by class.
+    pub failed: BTreeMap<String, u64>,
+    /// Connections whose handshake was not the one asked for.
+    pub unexpected: u64,
+    /// Requests answered.
+    pub requests: u64,
+    /// Those of the arrivals that have not ended; after the measurement, those that were in flight at
+    /// its end.
+    pub in_flight: u64,
+    /// The workers' processor time since the measurement began.
+    pub cpu: CpuTime,
+    /// The times of what completed and of what was answered.
+    pub times: TimesInBuckets,
+}
+
+impl Totals {
+    /// Of a measurement in which nothing has happened yet.
+    pub fn new(open_loop: bool) -> Self {
+        Self { due: open_loop.then_some(0), ..Self::default() }
+    }
+
+    /// Adds what this worker did since it last reported.
+    pub fn add(&mut self, second: &Second) {
+        self.add_due(second.due);
+        self.arrivals += second.carried + second.started;
+        self.completed += second.completed;
+        self.requests += second.requests;
+        (self.in_flight, self.cpu) = (second.in_flight, second.cpu);
+        for (outcome, count) in second.troubles.each() {
+            match outcome {
+                Outcome::Failed(class) => {
+                    *self.failed.entry(class.to_string()).or_default() += count;
+                }
+                Outcome::Unexpected(_) => self.unexpected += count,
+                Outcome::Completed => {}
+            }
+        }
+        self.times.merge(&second.times);
+    }
+
+    /// Adds another worker's to these.
+    pub fn merge(&mut self, other: &Self) {
+        self.add_due(other.due.unwrap_or(0));
+        self.arrivals += other.arrivals;
+        self.completed += other.completed;
+        for (class, count) in &other.failed {
+            *self.failed.entry(class.clone()).or_default() += count;
+        }
+        self.unexpected += other.unexpected;
+        self.requests += other.requests;
+        self.in_flight += other.in_flight;
+        self.cpu += other.cpu;
+        self.times.merge(&other.times);
+    }
+
+    fn add_due(&mut self, count: u64) {
+        if let Some(due) = &mut self.due {
+            *due += count;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tlslab_system::clock::MILLISECOND;
+    use tlslab_wire::outcome::{Failure, Mismatch};
+
+    fn second(carried: u64) -> Second {
+        let mut second = Second::new();
+        (second.carried, second.started, second.completed) = (carried, 10, 7);
+        (second.requests, second.in_flight, second.due) = (8, carried, 11);
+        second.cpu = CpuTime { user_us: 5, system_us: 3 };
+        second.trouble(Outcome::Failed(Failure::Reset));
+        second.trouble(Outcome::Failed(Failure::Reset));
+        second.trouble(Outcome::Unexpected(Mismatch::Kind));
+        second.times.service.note(MILLISECOND);
+        second
+    }
+
+    #[test]
+    fn seconds_of_workers_add_up_and_balance() {
+        let (mut one, mut other) = (Totals::new(true), Totals::new(true));
+        one.add(&second(2));
+        one.add(&Second { carried: 0, in_flight: 2, ..second(0) });
+        other.add(&second(3));
+        one.merge(&other);
+        assert_eq!((one.arrivals, one.completed, one.requests, one.in_flight), (35, 21, 24, 5));
+        assert_eq!((one.failed["reset"], one.unexpected), (6, 3));
+        assert_eq!(one.arrivals, one.completed + 6 + one.unexpected + one.in_flight);
+        assert_eq!((one.times.service.count(), one.due), (3, Some(33)));
+        assert_eq!(one.cpu, CpuTime { user_us: 10, system_us: 6 });
+        let mut closed = Totals::new(false);
+        closed.merge(&one);
+        assert_eq!(closed.due, None);
+    }
+}

@@ -1,0 +1,84 @@
+"""How a run can be watched from outside: as metrics, and as a page."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Annotated
+
+import typer
+
+from tlslab.cli.console import say
+from tlslab.live import exporter, server
+from tlslab.live.addresses import LOOPBACK, Address, parse_address
+from tlslab.live.exporter import serve_metrics
+from tlslab.live.server import serve_page
+from tlslab.live.state import State
+from tlslab.model.errors import TlslabError
+
+# A page without an address: any free port of loopback.
+ANYWHERE = Address(LOOPBACK, 0)
+
+Metrics = Annotated[
+    str | None,
+    typer.Option(
+        exporter.OPTION,
+        metavar="HOST:PORT",
+        help="Serve Prometheus metrics of the run there: 127.0.0.1:9464. Beyond loopback only if "
+        "HOST is an address that others reach.",
+    ),
+]
+LivePage = Annotated[
+    str | None,
+    typer.Option(
+        server.OPTION,
+        metavar="[=HOST:PORT]",
+        help="Serve a page that shows the run while it goes on; its URL is on standard error. "
+        "Without =HOST:PORT on a free port of loopback.",
+    ),
+]
+
+
+@dataclass(frozen=True)
+class Watching:
+    """Where metrics and page are wanted; None where they are not."""
+
+    metrics: Address | None = None
+    page: Address | None = None
+
+    @classmethod
+    def of(cls, metrics: str | None, page: str | None) -> "Watching":
+        """By the options' values. Raises UsageError."""
+        return cls(
+            None if metrics is None else parse_address(metrics, exporter.OPTION),
+            None if page is None else parse_address(page, server.OPTION),
+        )
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether there is any."""
+        return self != Watching()
+
+
+def spelled_out(arguments: Sequence[str]) -> list[str]:
+    """A command line in which `--live` has its address: the next word is none."""
+    return [f"{word}={ANYWHERE.shown}" if word == server.OPTION else word for word in arguments]
+
+
+@contextmanager
+def watched(experiment: str, watching: Watching) -> Iterator[State]:
+    """The state of a run, served as long as the context lasts. Raises UsageError."""
+    state = State(experiment)
+    with ExitStack() as stack:
+        if watching.metrics is not None:
+            address = stack.enter_context(serve_metrics(state, watching.metrics, say))
+            say(f"metrics: http://{address.shown}/metrics")
+        if watching.page is not None:
+            say(f"live page: {stack.enter_context(serve_page(state, watching.page))}")
+        try:
+            yield state
+        except KeyboardInterrupt:
+            state.finish("interrupted")
+            raise
+        except TlslabError as error:
+            state.finish(f"it could not be done: {error.message}")
+            raise

@@ -1,0 +1,132 @@
+"""The generators' hosts: what each did in the last second, and all of them together."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tlslab.lab.events import Pace, Percentiles
+
+# A host that has not reported for so long, in seconds, is shown as silent.
+SILENT_S = 3.0
+
+
+@dataclass(frozen=True)
+class HostNow:
+    """One generator's host in its last second.
+
+    Rates are per second, times in milliseconds; None where there are none. `generator` is how many
+    processors its workers kept busy. `silent_s` is the time since it last reported, 0 in time.
+    """
+
+    name: str
+    offered: float | None
+    achieved: float
+    requests: float
+    in_flight: int
+    waiting: int
+    p50_ms: float | None
+    p99_ms: float | None
+    failed: float
+    generator: float | None
+    silent_s: float
+
+
+@dataclass(frozen=True)
+class Point:
+    """One second of all hosts together, `t` seconds after the start; `run` numbers the runs.
+
+    With several hosts the percentiles are those of the host with the highest 99th: percentiles
+    cannot be added.
+    """
+
+    t: float
+    run: int
+    offered: float | None
+    achieved: float
+    requests: float
+    in_flight: int
+    p50_ms: float | None
+    p99_ms: float | None
+    failed: float
+    server: float | None
+    generator: float | None
+
+
+@dataclass(frozen=True)
+class Reported:
+    """Two successive reports of a host in one run, and when the last one came."""
+
+    pace: Pace
+    before: Pace | None
+    at: float
+
+
+def times_of(pace: Pace) -> tuple[str, Percentiles | None]:
+    """Which times are shown: response times in an open loop, else service or request times."""
+    if pace.offered_per_s is not None:
+        return "response", pace.response
+    if pace.service is not None or pace.exchange is None:
+        return "service", pace.service
+    return "request", pace.exchange
+
+
+def host_now(name: str, reported: Reported, now: float) -> HostNow:
+    """A host as it is shown."""
+    pace = reported.pace
+    _, times = times_of(pace)
+    silent = now - reported.at
+    return HostNow(
+        name=name,
+        offered=pace.offered_per_s,
+        achieved=pace.connections_per_s,
+        requests=pace.requests_per_s,
+        in_flight=pace.in_flight,
+        waiting=pace.waiting,
+        p50_ms=None if times is None else times.p50_ms,
+        p99_ms=None if times is None else times.p99_ms,
+        failed=_failed(reported),
+        generator=_processors(reported),
+        silent_s=silent if silent >= SILENT_S else 0.0,
+    )
+
+
+def together(hosts: Sequence[HostNow], t: float, run: int, server: float | None) -> Point:
+    """All hosts as one, at this time in this run; at least one host."""
+    offered = [host.offered for host in hosts if host.offered is not None]
+    busy = [host.generator for host in hosts if host.generator is not None]
+    slowest = max(hosts, key=lambda host: host.p99_ms or 0.0)
+    return Point(
+        t=t,
+        run=run,
+        offered=sum(offered) if offered else None,
+        achieved=sum(host.achieved for host in hosts),
+        requests=sum(host.requests for host in hosts),
+        in_flight=sum(host.in_flight for host in hosts),
+        p50_ms=slowest.p50_ms,
+        p99_ms=slowest.p99_ms,
+        failed=sum(host.failed for host in hosts),
+        server=server,
+        generator=sum(busy) if busy else None,
+    )
+
+
+def _span(reported: Reported) -> float:
+    """The seconds between the two reports; before the first one the measurement started."""
+    return reported.pace.at_s - (reported.before.at_s if reported.before else 0.0)
+
+
+def _failed(reported: Reported) -> float:
+    """Connections that failed or were unexpected, per second."""
+    before = reported.before.failed if reported.before else 0
+    span = _span(reported)
+    return (reported.pace.failed - before) / span if span > 0 else 0.0
+
+
+def _processors(reported: Reported) -> float | None:
+    """How many processors the generator's workers kept busy."""
+    totals = reported.pace.totals
+    span = _span(reported)
+    if totals is None or span <= 0:
+        return None
+    before = reported.before.totals if reported.before else None
+    used = totals.cpu.total_us - (before.cpu.total_us if before else 0)
+    return used / 1e6 / span

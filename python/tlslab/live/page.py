@@ -1,0 +1,61 @@
+"""The page that shows a run while it goes on: one file, its data comes as events."""
+
+import json
+from dataclasses import asdict
+from functools import cache
+from importlib import resources
+
+from markupsafe import Markup
+
+from tlslab import __version__
+from tlslab.live.hosts import Point
+from tlslab.live.state import Snapshot
+from tlslab.report.html import page_environment
+from tlslab.report.page.assets import asset, policy
+
+
+@cache
+def _own(*names: str) -> str:
+    """Files of this package's `templates`, one after another."""
+    folder = resources.files("tlslab.live") / "templates"
+    return "\n".join((folder / name).read_text("utf-8").strip() for name in names)
+
+
+@cache
+def _style() -> Markup:
+    return asset("charts.css", "report.css") + Markup("\n" + _own("live.css"))
+
+
+@cache
+def _script() -> Markup:
+    return asset("shared.js") + Markup("\n" + _own("chart.js", "live.js"))
+
+
+@cache
+def content_security_policy() -> str:
+    """What the page may do: its own style and script, and events of its own server."""
+    return str(policy([_style()], [_script()])) + "; connect-src 'self'; frame-ancestors 'none'"
+
+
+def render_page(experiment: str) -> str:
+    """The page of a run of this name; it holds nothing that a server said."""
+    return (
+        page_environment()
+        .from_string(_own("live.html.j2"))
+        .render(experiment=experiment, version=__version__, style=_style(), script=_script())
+    )
+
+
+def history_json(points: tuple[Point, ...]) -> str:
+    """The seconds before, for a page that has just been opened."""
+    return _dumps([asdict(point) for point in points])
+
+
+def now_json(snapshot: Snapshot) -> str:
+    """One update."""
+    return _dumps(asdict(snapshot))
+
+
+def _dumps(value: object) -> str:
+    """JSON in one line, as an event needs it."""
+    return json.dumps(value, allow_nan=False, separators=(",", ":"))

@@ -1,0 +1,243 @@
+"""What is known of a run while it goes on: one object that follows the laboratory's events."""
+
+import math
+import socket
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from tlslab.lab import events
+from tlslab.live.hosts import HostNow, Point, Reported, host_now, times_of, together
+from tlslab.live.series import Key, Series
+from tlslab.live.work import Done, TrialsLeft, steps_progress
+from tlslab.model.capacity import Step
+from tlslab.model.totals import Totals
+
+# How many seconds the charts reach back.
+HISTORY = 900
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How the run ended, in words, and where its report is; empty where there is none."""
+
+    words: str
+    report: str
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """A run at one moment.
+
+    `cell` and `stage` are empty between trials, `hosts` too. `left_s` is None where nobody knows.
+    `times` names the times whose percentiles are shown. `failed` are all failures so far by class.
+    """
+
+    experiment: str
+    target: str
+    folder: str
+    cell: str
+    stage: str
+    progress: Done | None
+    elapsed_s: float
+    left_s: float | None
+    times: str
+    hosts: tuple[HostNow, ...]
+    point: Point | None
+    arrivals: int
+    completed: int
+    requests: int
+    unexpected: int
+    failed: dict[str, int]
+    ended: Ended | None
+
+
+class State:
+    """Follows a run; any thread may look at it.
+
+    `experiment` is its name; `host` that of this machine's generator.
+    """
+
+    def __init__(
+        self, experiment: str, host: str = "", clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self.experiment = experiment
+        self._lock = threading.RLock()
+        self._host = host or socket.gethostname()
+        self._clock = clock
+        self._start = clock()
+        self._target = self._folder = self._cell = self._stage = ""
+        self._run = 0
+        self._times = "service"
+        self._trials: TrialsLeft | None = None
+        self._steps: events.Left | None = None
+        self._turn_at = self._start
+        self._run_left: tuple[float, float] | None = None
+        self._hosts: dict[str, Reported] = {}
+        self._server: float | None = None
+        self._points: deque[Point] = deque(maxlen=HISTORY)
+        self._series: dict[Key, Series] = {}
+        self._ended: Ended | None = None
+
+    def take(self, event: events.Event) -> None:
+        """Follows an event; an observer of a run."""
+        with self._lock:
+            self._take(event)
+
+    def locate(self, target: str) -> None:
+        """Names the server, where no event does."""
+        with self._lock:
+            self._target = self._target or target
+
+    def finish(self, words: str, report: str = "") -> None:
+        """The run has ended; the first word counts."""
+        with self._lock:
+            self._fold()
+            self._ended = self._ended or Ended(words, report)
+
+    def snapshot(self) -> Snapshot:
+        """The run as it is now."""
+        with self._lock:
+            return self._snapshot()
+
+    def history(self) -> tuple[Point, ...]:
+        """The last seconds of load, oldest first."""
+        with self._lock:
+            return tuple(self._points)
+
+    def series(self) -> dict[Key, Totals]:
+        """The totals of each host, cell and kind of run since the start."""
+        with self._lock:
+            found = {key: series.totals for key, series in self._series.items()}
+        return {key: totals for key, totals in found.items() if totals is not None}
+
+    def _take(self, event: events.Event) -> None:
+        match event:
+            case events.Rate(cell, kind, pace):
+                for part in pace.parts or (pace,):
+                    busy = pace.server_processors
+                    self._second(cell, kind, replace(part, server_processors=busy))
+            case events.RunEnded(cell, kind, over):
+                for ended in over.parts or (over,):
+                    self._of(ended.host, cell, kind).end(ended)
+                    self._hosts.pop(ended.host or self._host, None)
+            case events.TrialStarted(_, cell):
+                self._turn(cell, "")
+            case events.StepStarted(cell, step):
+                self._turn(cell, step_words(step))
+            case events.TrialEnded() | events.StepEnded():
+                self._turn("", "")
+        self._plan(event)
+
+    def _plan(self, event: events.Event) -> None:
+        """Follows how much there is to do, and where."""
+        match event:
+            case events.RunStarted(target=target, folder=folder):
+                self._target, self._folder = target or "", str(folder)
+                self._trials = TrialsLeft(event, self._clock)
+            case events.StepsStarted(target=target, folder=folder, left=left):
+                self._target, self._folder, self._steps = target, str(folder), left
+            case events.StepStarted(left=left) | events.StepEnded(left=left):
+                self._steps = left
+            case events.TrialEnded() if self._trials is not None:
+                self._trials.done += 1
+            case events.Skipped(trials) if self._trials is not None:
+                self._trials.total -= trials
+
+    def _turn(self, cell: str, stage: str) -> None:
+        """A cell's turn, or the pause after it."""
+        self._fold()
+        self._cell, self._stage = cell, stage
+        self._turn_at = self._clock()
+
+    def _fold(self) -> None:
+        """Nothing runs."""
+        for series in self._series.values():
+            series.fold()
+        self._hosts.clear()
+        self._run_left = None
+        self._server = None
+
+    def _second(self, cell: str, kind: str, pace: events.Pace) -> None:
+        now = self._clock()
+        name = pace.host or self._host
+        self._of(pace.host, cell, kind).follow(pace)
+        earlier = self._hosts.get(name)
+        if earlier is not None and pace.at_s < earlier.pace.at_s:
+            self._hosts.clear()
+            earlier = None
+        if not self._hosts:
+            self._run += 1
+        before = None if earlier is None else earlier.pace
+        self._cell = cell
+        self._times, _ = times_of(pace)
+        self._hosts[name] = Reported(pace, before, now)
+        if pace.left_s is not None:
+            self._run_left = (now, pace.left_s)
+        if pace.server_processors is not None:
+            self._server = pace.server_processors
+        self._draw(now)
+
+    def _draw(self, now: float) -> None:
+        """The second that this is; hosts that report in the same second are one point."""
+        t = float(math.floor(now - self._start))
+        hosts = [host_now(name, each, now) for name, each in self._hosts.items()]
+        point = together(hosts, t, self._run, self._server)
+        if self._points and self._points[-1].t == t:
+            self._points.pop()
+        self._points.append(point)
+
+    def _of(self, host: str, cell: str, kind: str) -> Series:
+        return self._series.setdefault(Key(host or self._host, cell, kind), Series())
+
+    def _snapshot(self) -> Snapshot:
+        now = self._clock()
+        all_: Totals | None = None
+        for totals in (series.totals for series in self._series.values()):
+            if totals is not None:
+                all_ = totals if all_ is None else all_.plus(totals)
+        return Snapshot(
+            experiment=self.experiment,
+            target=self._target,
+            folder=self._folder,
+            cell=self._cell,
+            stage=self._stage,
+            progress=self._progress(),
+            elapsed_s=now - self._start,
+            left_s=None if self._ended else self._left(now),
+            times=self._times,
+            hosts=tuple(host_now(name, each, now) for name, each in self._hosts.items()),
+            point=self._points[-1] if self._points else None,
+            arrivals=all_.arrivals if all_ else 0,
+            completed=all_.completed if all_ else 0,
+            requests=all_.requests if all_ else 0,
+            unexpected=all_.unexpected if all_ else 0,
+            failed=dict(all_.failed) if all_ else {},
+            ended=self._ended,
+        )
+
+    def _progress(self) -> Done | None:
+        if self._steps is not None:
+            return steps_progress(self._steps)
+        return None if self._trials is None else self._trials.progress()
+
+    def _left(self, now: float) -> float | None:
+        """The seconds left of the whole run; of a single one, of its measurement."""
+        passed = now - self._turn_at
+        if self._steps is not None:
+            return max(0.0, self._steps.seconds - passed)
+        if self._trials is not None:
+            return max(0.0, self._trials.seconds() - passed)
+        if self._run_left is not None:
+            at, left = self._run_left
+            return max(0.0, left - (now - at))
+        return None
+
+
+def step_words(step: Step) -> str:
+    """A step of a capacity experiment: its stage and its load."""
+    stage = step.stage.replace("_", " ")
+    load = f"{step.rate:,.0f}/s" if step.rate is not None else f"{step.connections} at once"
+    return f"{stage}, {load}"

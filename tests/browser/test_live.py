@@ -1,0 +1,200 @@
+"""The page of a run that goes on, in a real browser: it follows, fits, and says when it is over."""
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from importlib.resources import files
+
+import pytest
+from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
+
+from browser.geometry import page_faults, text_faults
+from factories.live import Watched, pace, totals
+from tlslab.lab import events
+from tlslab.live import server
+from tlslab.live.addresses import Address
+from tlslab.live.server import serve_page
+
+CHROMIUM = shutil.which("chromium")
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
+
+ANYWHERE = Address("127.0.0.1", 0)
+WIDTHS = (390, 768, 1280)
+SCHEMES = ("light", "dark")
+AXE = files("axe_playwright_python").joinpath("axe.min.js")
+
+HOSTILE = '"><img src=x onerror=alert(1)><script>alert(2)</script>'
+
+
+@pytest.fixture(scope="module")  # Gone before other tests look for processes left behind.
+def browser() -> Iterator[Browser]:
+    arguments = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Updates follow one another fast."""
+    monkeypatch.setattr(server, "EVERY_S", 0.05)
+
+
+class Opened:
+    """A live page, with all that it asked for and complained of."""
+
+    def __init__(self, page: Page, url: str) -> None:
+        self.page = page
+        self.requests: list[str] = []
+        self.complaints: list[str] = []
+        page.on("request", lambda request: self.requests.append(request.url))
+        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        page.on("dialog", lambda dialog: self.complaints.append(f"dialog: {dialog.message}"))
+        page.on("console", lambda message: self.complaints.append(message.text))
+        page.goto(url)
+
+    def tiles(self) -> dict[str, str]:
+        """What the tiles say, by their titles."""
+        found: list[list[str]] = self.page.eval_on_selector_all(
+            "#tiles > div", "all => all.map(tile => [...tile.children].map(c => c.textContent))"
+        )
+        return dict(found)
+
+    def rows(self, table: str) -> list[list[str]]:
+        """The cells of a table."""
+        found: list[list[str]] = self.page.eval_on_selector_all(
+            f"#{table} tbody tr", "all => all.map(row => [...row.cells].map(c => c.textContent))"
+        )
+        return found
+
+
+@contextmanager
+def opened(
+    browser: Browser, watched: Watched, width: int = 1280, scheme: str = "light"
+) -> Iterator[Opened]:
+    viewport = ViewportSize(width=width, height=800)
+    page = browser.new_page(viewport=viewport, color_scheme=scheme)  # type: ignore[arg-type]
+    with serve_page(watched.state, ANYWHERE) as url:
+        try:
+            yield Opened(page, url)
+        finally:
+            page.close()
+
+
+def running(hosts: tuple[str, ...] = ("",), cell: str = "tls=1.3 group=X25519") -> Watched:
+    """A run in its second trial."""
+    watched = Watched()
+    watched.start()
+    for _ in range(2):
+        for second in range(1, 21):
+            watched.clock.now += 1
+            for host in hosts:
+                said = pace(float(second), totals(1400 * second, second // 4, 9), 1400.0, host)
+                watched.state.take(events.Rate(cell, "capacity", said))
+        watched.clock.now += 2
+    return watched
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_page_fits_its_reader_and_asks_its_own_server_alone(
+    browser: Browser, width: int, scheme: str
+) -> None:
+    with opened(browser, running(("alpha", "beta")), width, scheme) as live:
+        live.page.wait_for_selector("#hosts tbody tr")
+        assert page_faults(live.page) == []
+        assert text_faults(live.page) == []
+        live.page.evaluate(AXE.read_text())
+        found = live.page.evaluate("axe.run()")
+        assert [violation["id"] for violation in found["violations"]] == []
+        assert [request.rpartition("/")[2] for request in live.requests] == ["", "events"]
+        assert live.complaints == []
+
+
+def test_it_follows_the_run(browser: Browser) -> None:
+    watched = running()
+    with opened(browser, watched) as live:
+        live.page.wait_for_selector("#hosts tbody tr")
+        tiles = live.tiles()
+        assert tiles["offered, connections/s"] == "1,470"
+        assert tiles["achieved, connections/s"] == "1,400"
+        assert tiles["response time p99, ms"] == "6.25"
+        assert tiles["server, processors"] == "0.83"
+        assert tiles["generator, processors"] == "0.56"
+        assert tiles["failed or unexpected"] == "10"
+        assert live.page.text_content("#turn") == "tls=1.3 group=X25519"
+        assert live.rows("outcomes")[1:] == [["completed", "56,000"], ["failed: reset", "10"]]
+        # A line for each trial, whose times do not meet.
+        path = live.page.get_attribute("#figures figure:first-child > svg .c1 path", "d") or ""
+        assert path.count("M") == 2
+        watched.clock.now += 1
+        said = pace(21.0, totals(31_000, 5, 9), 1600.0)
+        watched.state.take(events.Rate("tls=1.3 group=X25519", "capacity", said))
+        live.page.wait_for_function(
+            "document.querySelector('#tiles').textContent.includes('1,600')"
+        )
+        assert live.complaints == []
+
+
+def test_a_screen_reader_has_the_last_minute_as_a_table(browser: Browser) -> None:
+    with opened(browser, running()) as live:
+        live.page.wait_for_selector("#hosts tbody tr")
+        live.page.click(".numbers > summary")
+        live.page.wait_for_selector("#seconds tbody tr")
+        first, *_ = live.rows("seconds")
+        assert first[:4] == ["42", "1,470", "1,400", "9"]
+        label = live.page.get_attribute("#figures figure:first-child > svg", "aria-label")
+        assert label == "Connections/s: offered 1,470, achieved 1,400"
+
+
+def test_a_silent_host_is_marked_and_percentiles_are_not_added(browser: Browser) -> None:
+    watched = running(("alpha", "beta"))
+    for second in range(21, 26):
+        watched.clock.now += 1
+        said = pace(float(second), totals(1400 * second, 0, 9), 1400.0, "beta")
+        watched.state.take(events.Rate("tls=1.3 group=X25519", "capacity", said))
+    with opened(browser, watched) as live:
+        live.page.wait_for_selector("#hosts tbody tr .silent")
+        (alpha, *_), (beta, *_) = live.rows("hosts")
+        assert alpha.startswith("alpha")
+        assert "silent for" in alpha
+        assert beta == "beta"
+        assert live.page.is_visible("#slowest")
+
+
+def test_it_says_when_the_run_has_ended_and_names_the_report(browser: Browser) -> None:
+    watched = running()
+    with opened(browser, watched) as live:
+        live.page.wait_for_selector("#hosts tbody tr")
+        watched.state.finish("done", "runs/x/report.html")
+        live.page.wait_for_selector("#ended:not([hidden])")
+        assert live.page.text_content("#turn") == "The run has ended: done"
+        assert live.page.text_content("#ended code") == "runs/x/report.html"
+        assert live.page.text_content("#status") == "The run has ended"
+        assert live.tiles()["completed"] == "56,000"
+        assert not live.page.is_visible("#lost")
+        assert live.requests[1:] == [f"{live.page.url}events"]
+
+
+def test_it_says_when_tlslab_is_gone(browser: Browser) -> None:
+    page = browser.new_page()
+    with serve_page(running().state, ANYWHERE) as url:
+        page.route("**/events", lambda route: route.abort())
+        page.goto(url)
+        page.wait_for_selector("#lost:not([hidden])")
+    page.close()
+
+
+def test_what_a_server_says_is_text(browser: Browser) -> None:
+    watched = running(cell=HOSTILE)
+    said = replace(totals(10), failed={HOSTILE: 3}, arrivals=13)
+    watched.state.take(events.RunEnded(HOSTILE, "capacity", events.Over("", said)))
+    watched.state.take(events.Rate(HOSTILE, "capacity", pace(1.0, totals(10), 10.0, HOSTILE)))
+    with opened(browser, watched) as live:
+        live.page.wait_for_selector("#hosts tbody tr")
+        assert live.page.text_content("#turn") == HOSTILE
+        assert live.rows("hosts")[0][0] == HOSTILE
+        assert live.page.locator("main img, main script").count() == 0
+        assert live.complaints == []

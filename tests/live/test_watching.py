@@ -1,0 +1,164 @@
+"""Runs that are watched: by a real Prometheus, and on their page."""
+
+import json
+import re
+import socket
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from live.harness import Own, Tlslab, trials
+from live.prometheus import Prometheus, prometheus
+
+DASHBOARD = Path(__file__).parents[2] / "docs" / "grafana" / "tlslab.json"
+
+# Within this time all of a test's scrapes were made.
+RANGE = "[10m]"
+
+
+@pytest.fixture(scope="module")
+def scraper(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]:
+    with prometheus(tmp_path_factory.mktemp("prometheus")) as started:
+        yield started
+
+
+def total(scraper: Prometheus, name: str, selector: str) -> float:
+    """The last value of a counter before its target went away, over all series."""
+    return scraper.value(f"sum(last_over_time(tlslab_{name}{selector}{RANGE}))")
+
+
+def load(tlslab: Tlslab, own: Own, scraper: Prometheus, *arguments: str) -> dict[str, Any]:
+    """A load that is scraped; its record."""
+    address = f"127.0.0.1:{scraper.scraped_port}"
+    trust = ["--ca", str(own.ca), "--sni", "localhost"]
+    ended = tlslab.run("load", "--json", "--metrics", address, *trust, *arguments, own.url)
+    assert f"metrics: http://{address}/metrics" in ended.err
+    record: dict[str, Any] = json.loads(ended.out)
+    return record
+
+
+def test_a_real_prometheus_has_the_accounting_of_the_record(
+    tlslab: Tlslab, own_reference: Own, scraper: Prometheus
+) -> None:
+    record = load(tlslab, own_reference, scraper, "--rate", "150", "-c", "64", "-d", "5s")
+    outcomes, own = record["outcomes"], '{experiment="load", run="load"}'
+    assert total(scraper, "arrivals_total", own) == outcomes["attempts"]
+    assert total(scraper, "completed_total", own) == outcomes["completed"] > 0
+    assert total(scraper, "unexpected_total", own) == sum(outcomes["unexpected"].values())
+    assert total(scraper, "requests_total", own) == record["requests"]
+    assert total(scraper, "due_total", own) == record["open_loop"]["arrivals"]
+    failed = scraper.query(f"last_over_time(tlslab_failed_total{own}{RANGE})")
+    assert {labels["class"]: value for labels, value in failed} == outcomes["failed"]
+    cpu = record["cpu"]["user_us"] + record["cpu"]["system_us"]
+    assert total(scraper, "generator_cpu_seconds_total", own) == pytest.approx(cpu / 1e6)
+    ((labels, _),) = scraper.query(f"last_over_time(tlslab_completed_total{own}{RANGE})")
+    assert (labels["host"], labels["cell"]) == (socket.gethostname(), record["address"])
+    histograms_agree(scraper, record, own)
+
+
+def histograms_agree(scraper: Prometheus, record: dict[str, Any], own: str) -> None:
+    """Their counts and sums are those of the record, and its median is where they have it."""
+    names = {"handshake": "handshake", "service": "service", "response": "response"}
+    for name, summary in ({**names, "request": "exchange"}).items():
+        found = record["summaries"][summary]
+        family = f"{name}_seconds"
+        assert total(scraper, f"{family}_count", own) == found["n"], name
+        mean = total(scraper, f"{family}_sum", own) / found["n"]
+        assert mean == pytest.approx(found["mean_ms"] / 1000, rel=2e-3), name
+        buckets = scraper.query(f"last_over_time(tlslab_{family}_bucket{own}{RANGE})")
+        below = {float(labels["le"]): value for labels, value in buckets}
+        p50 = found["p50_ms"] / 1000
+        above = min(bound for bound in below if bound >= 1.002 * p50)
+        assert below[above] >= found["n"] / 2, (name, below, p50)
+        assert below[float("inf")] == found["n"]
+
+
+def test_counters_of_a_run_grow_from_trial_to_trial(
+    tlslab: Tlslab, small: Callable[..., str], scraper: Prometheus, tmp_path: Path
+) -> None:
+    address = f"127.0.0.1:{scraper.scraped_port}"
+    line = ["run", small(blocks=2, measure_ms=1300), "--target", "reference", "--out", "r"]
+    tlslab.run(*line, "--metrics", address)
+    done = [json.loads(trial) for trial in trials(tmp_path / "r")]
+    assert len(done) == 4
+    runs = [(trial["cell"], kind, run) for trial in done for kind, run in trial["runs"].items()]
+    for cell, kind in {(cell, kind) for cell, kind, _ in runs}:
+        mine = [run["record"] for c, k, run in runs if (c, k) == (cell, kind)]
+        own = f'{{experiment="small", cell="{cell}", run="{kind}"}}'
+        completed = sum(record["outcomes"]["completed"] for record in mine)
+        assert total(scraper, "completed_total", own) == completed, (cell, kind)
+        attempts = sum(record["outcomes"]["attempts"] for record in mine)
+        assert total(scraper, "arrivals_total", own) == attempts
+    names = scraper.ask("/api/v1/label/__name__/values")["data"]
+    growing = [name for name in names if name.endswith(("_total", "_bucket", "_count", "_sum"))]
+    counted = [name for name in growing if name.startswith("tlslab_")]
+    assert len(counted) > 10
+    for name in counted:
+        resets = scraper.query(f'resets({name}{{experiment="small"}}{RANGE}) > 0')
+        assert resets == []
+    assert scraper.value(f'last_over_time(tlslab_trials_done{{experiment="small"}}{RANGE})') == 4
+
+
+def expressions() -> list[str]:
+    """The dashboard's expressions, with Grafana's variables filled in."""
+    panels = json.loads(DASHBOARD.read_text("utf-8"))["panels"]
+    found = [target["expr"] for panel in panels for target in panel["targets"]]
+    for name, value in (("__rate_interval", "10s"), ("experiment", ".*"), ("host", ".*")):
+        found = [expression.replace(f"${name}", value) for expression in found]
+    return found
+
+
+def test_a_real_prometheus_takes_the_dashboard_and_has_what_it_asks_for(
+    tlslab: Tlslab, own_reference: Own, scraper: Prometheus
+) -> None:
+    load(tlslab, own_reference, scraper, "--rate", "100", "-c", "32", "-d", "3s")
+    names = set(scraper.ask("/api/v1/label/__name__/values")["data"])
+    # A good server fails nothing, and a load has no trials.
+    lacking = {"tlslab_failed_total", "tlslab_trials_done", "tlslab_trials_planned"}
+    for expression in expressions():
+        answer = scraper.ask("/api/v1/query", query=expression)
+        assert answer["status"] == "success", (expression, answer)
+        asked = set(re.findall(r"\btlslab_\w+", expression))
+        assert asked
+        assert asked <= names | lacking, expression
+
+
+def test_a_port_that_is_taken_is_one_line(tlslab: Tlslab, small: Callable[..., str]) -> None:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        taken = f"127.0.0.1:{other.getsockname()[1]}"
+        line = ["run", small(), "--target", "reference", "--out", "r"]
+        for option in ("--metrics", "--live"):
+            ended = tlslab.run(*line, f"{option}={taken}")
+            assert ended.code == 2
+            (error,) = ended.errors
+            assert error == f"error: {option} {taken}: cannot listen there: Address already in use"
+    assert not (tlslab.folder / "r").exists()
+
+
+def test_the_page_shows_a_load_and_how_it_ended(tlslab: Tlslab, own_reference: Own) -> None:
+    trust = ["--ca", str(own_reference.ca), "--sni", "localhost"]
+    child = tlslab.start("load", "--live", "-d", "3s", "-c", "4", *trust, own_reference.url)
+    assert child.stderr is not None
+    words = child.stderr.readline()
+    url = re.sub(r"^live page: ", "", words.strip())
+    updates = []
+    with urllib.request.urlopen(f"{url}events", timeout=60) as stream:
+        for line in stream:
+            if line.startswith(b"data: {"):
+                updates.append(json.loads(line.removeprefix(b"data: ")))
+    ended = tlslab.finish(child)
+    running = [update for update in updates if update["hosts"]]
+    assert running, updates
+    assert running[-1]["hosts"][0]["name"] == socket.gethostname()
+    assert running[-1]["point"]["generator"] > 0
+    assert running[-1]["point"]["server"] is not None
+    assert updates[-1]["ended"]["words"] in ended.err.splitlines()[-1]
+    assert updates[-1]["completed"] >= running[-1]["completed"] > 0
+    with pytest.raises(urllib.error.URLError, match="refused"):
+        urllib.request.urlopen(url, timeout=5)

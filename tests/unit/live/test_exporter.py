@@ -1,0 +1,64 @@
+"""The exporter: real scrapes, the wait for the last one, a port that is taken."""
+
+import socket
+import threading
+import urllib.request
+
+import pytest
+
+from factories.live import Clock, Watched, pace, totals
+from tlslab.live.addresses import Address
+from tlslab.live.exporter import await_scrape, serve_metrics
+from tlslab.live.metrics import RunCollector
+from tlslab.model.errors import UsageError
+
+ANYWHERE = Address("127.0.0.1", 0)
+
+
+def scrape(address: Address) -> str:
+    with urllib.request.urlopen(f"http://{address.shown}/metrics", timeout=30) as answer:
+        text: str = answer.read().decode()
+    return text
+
+
+def test_a_scrape_has_the_state_of_its_moment() -> None:
+    watched = Watched()
+    with serve_metrics(watched.state, ANYWHERE, lambda line: None) as address:
+        assert "tlslab_completed_total{" not in scrape(address)
+        watched.seconds([pace(1.0, totals(100))])
+        assert 'run="capacity"} 100.0' in scrape(address)
+        # One more, so that the end need not be waited for.
+        threading.Timer(0.2, scrape, (address,)).start()
+
+
+def test_the_end_waits_for_one_more_scrape_and_no_longer_than_usual() -> None:
+    clock = Clock(0.0)
+    collector = RunCollector(Watched().state, clock)
+    await_scrape(collector, pytest.fail)
+    list(collector.collect())
+    await_scrape(collector, pytest.fail)
+    # Two scrapes long ago: the next one is overdue.
+    list(collector.collect())
+    await_scrape(collector, pytest.fail)
+    assert len(collector.scrapes) == 2
+
+
+def test_nobody_is_left_waiting_for_a_scraper_that_is_gone() -> None:
+    collector = RunCollector(Watched().state)
+    list(collector.collect())
+    list(collector.collect())
+    threading.Timer(0.1, lambda: list(collector.collect())).start()
+    await_scrape(collector, pytest.fail)
+    assert len(collector.scrapes) == 2
+
+
+def test_a_port_that_is_taken_is_wrong_usage() -> None:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        taken = Address("127.0.0.1", other.getsockname()[1])
+        refused = pytest.raises(
+            UsageError, match=r"--metrics 127\.0\.0\.1:\d+: cannot listen there"
+        )
+        with refused, serve_metrics(Watched().state, taken, pytest.fail):
+            pass
