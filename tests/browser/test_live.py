@@ -132,9 +132,7 @@ def test_it_follows_the_run(browser: Browser) -> None:
         watched.clock.now += 1
         said = pace(21.0, totals(31_000, 5, 9), 1600.0)
         watched.state.take(events.Rate("tls=1.3 group=X25519", "capacity", said))
-        live.page.wait_for_function(
-            "document.querySelector('#tiles').textContent.includes('1,600')"
-        )
+        live.page.locator("#tiles").get_by_text("1,600").wait_for()
         assert live.complaints == []
 
 

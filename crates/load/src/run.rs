@@ -129,13 +129,14 @@ fn load<B: Backend>(
         return Err(RunError::NotOpen { open, wanted, ms });
     }
     let mut reports: Vec<Report> = reports.into_iter().flatten().collect();
-    observer.ended(ended(&statuses, reported, &reports));
+    let totals = ended(&statuses, reported, &reports);
     if spec.spec().load.trace > 0 {
         let traces = reports.iter_mut().map(|report| mem::take(&mut report.recorder.trace));
         observer.trace(Trace::joined(traces));
     }
     let mut record = record(spec, checked, &reports, overflows, ending == Ending::Interrupted);
     record.started = started(&reports, begun);
+    observer.ended(totals, record.seconds);
     Ok(record)
 }
 

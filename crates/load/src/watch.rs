@@ -38,8 +38,9 @@ pub trait Observer {
     /// A second of the run has passed, whatever its phase.
     fn alive(&mut self, _at: Nanos) {}
 
-    /// The run is over; its accounting, which is that of the record.
-    fn ended(&mut self, _totals: Totals) {}
+    /// The run is over; its accounting and the length of its measurement in seconds, which are those of
+    /// the record.
+    fn ended(&mut self, _totals: Totals, _seconds: f64) {}
 
     /// The run is over; the instants of its connections, where the specification asks for them.
     fn trace(&mut self, _trace: Trace) {}

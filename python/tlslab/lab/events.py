@@ -140,17 +140,25 @@ class Pace:
 
 @dataclass(frozen=True)
 class Over:
-    """A generator's run is over, with the totals of its record; `host` and `parts` as in Pace."""
+    """A generator's run is over, with the totals of its record; `host` and `parts` as in Pace.
+
+    `at_s` is the length of its measurement.
+    """
 
     host: str
     totals: Totals | None
+    at_s: float = 0.0
     parts: tuple["Over", ...] = ()
 
     @classmethod
     def of(cls, event: Mapping[str, Any]) -> "Over":
         """From the engine's `ended` event."""
-        parts = tuple(cls.of(part) for part in _parts(event))
-        return cls(str(event.get("host", "")), _totals(event), parts)
+        return cls(
+            host=str(event.get("host", "")),
+            totals=_totals(event),
+            at_s=float(event.get("at_s", 0.0)),
+            parts=tuple(cls.of(part) for part in _parts(event)),
+        )
 
 
 def _parts(event: Mapping[str, Any]) -> list[Mapping[str, Any]]:

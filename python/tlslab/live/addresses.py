@@ -2,6 +2,7 @@
 
 import ipaddress
 from dataclasses import dataclass
+from socket import AddressFamily
 
 from tlslab.model.errors import UsageError
 
@@ -24,6 +25,11 @@ class Address:
             return ipaddress.ip_address(self.host).is_loopback
         except ValueError:
             return False
+
+    @property
+    def family(self) -> AddressFamily:
+        """IPv6 for an address of IPv6, otherwise IPv4."""
+        return AddressFamily.AF_INET6 if ":" in self.host else AddressFamily.AF_INET
 
     @property
     def shown(self) -> str:

@@ -4,8 +4,11 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from socketserver import ThreadingMixIn
+from typing import Any
+from wsgiref.simple_server import WSGIRequestHandler, WSGIServer
 
-from prometheus_client import CollectorRegistry, start_http_server
+from prometheus_client import CollectorRegistry, make_wsgi_app
 
 from tlslab.live.addresses import Address, not_listening
 from tlslab.live.metrics import RunCollector
@@ -22,6 +25,32 @@ _LATE_S = 1.0
 
 _LOOK_S = 0.05
 
+# What a client may take to send its request, and to read the answer.
+_REQUEST_S = 10.0
+
+
+class MetricsServer(ThreadingMixIn, WSGIServer):
+    """A server of metrics. Closing it waits for scrapes under way: the last one has the end."""
+
+    daemon_threads = False
+
+    def __init__(self, collector: RunCollector, address: Address) -> None:
+        self.address_family = address.family
+        super().__init__((address.host, address.port), _Handler)
+        registry = CollectorRegistry(auto_describe=False)
+        registry.register(collector)
+        self.set_app(make_wsgi_app(registry))
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A scraper that went away is no error."""
+
+
+class _Handler(WSGIRequestHandler):
+    timeout = _REQUEST_S
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+        """Says nothing: standard error has the progress of the run."""
+
 
 @contextmanager
 def serve_metrics(state: State, address: Address, say: Callable[[str], None]) -> Iterator[Address]:
@@ -31,12 +60,12 @@ def serve_metrics(state: State, address: Address, say: Callable[[str], None]) ->
     otherwise. Raises UsageError where the address cannot be had.
     """
     collector = RunCollector(state)
-    registry = CollectorRegistry(auto_describe=False)
-    registry.register(collector)
     try:
-        server, thread = start_http_server(address.port, address.host, registry)
+        server = MetricsServer(collector, address)
     except OSError as error:
         raise not_listening(OPTION, address, error) from None
+    thread = threading.Thread(target=server.serve_forever, name="metrics", daemon=True)
+    thread.start()
     try:
         yield Address(address.host, server.server_port)
         await_scrape(collector, say)

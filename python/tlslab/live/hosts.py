@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tlslab.lab.events import Pace, Percentiles
+from tlslab.lab.events import Over, Pace, Percentiles
 
 # A host that has not reported for so long, in seconds, is shown as silent.
 SILENT_S = 3.0
@@ -67,6 +67,25 @@ def times_of(pace: Pace) -> tuple[str, Percentiles | None]:
     if pace.service is not None or pace.exchange is None:
         return "service", pace.service
     return "request", pace.exchange
+
+
+def whole_run(over: Over) -> Pace | None:
+    """A whole run as one second of it, without percentiles; None where nothing was measured."""
+    totals, seconds = over.totals, over.at_s
+    if totals is None or seconds <= 0:
+        return None
+    return Pace(
+        connections_per_s=totals.completed / seconds,
+        requests_per_s=totals.requests / seconds,
+        in_flight=totals.in_flight,
+        failed=totals.troubled,
+        service_p50_ms=None,
+        service_p99_ms=None,
+        at_s=seconds,
+        offered_per_s=None if totals.due is None else totals.due / seconds,
+        host=over.host,
+        totals=totals,
+    )
 
 
 def host_now(name: str, reported: Reported, now: float) -> HostNow:

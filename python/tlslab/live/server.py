@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from socket import AF_INET, AF_INET6
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -38,7 +37,7 @@ class PageServer(ThreadingHTTPServer):
     block_on_close = False
 
     def __init__(self, state: State, address: Address) -> None:
-        self.address_family = AF_INET6 if ":" in address.host else AF_INET
+        self.address_family = address.family
         self.state = state
         self.page = render_page(state.experiment).encode()
         self.pages = threading.Semaphore(MOST_PAGES)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from tlslab.lab import events
-from tlslab.live.hosts import HostNow, Point, Reported, host_now, times_of, together
+from tlslab.live.hosts import HostNow, Point, Reported, host_now, times_of, together, whole_run
 from tlslab.live.series import Key, Series
 from tlslab.live.work import Done, TrialsLeft, steps_progress
 from tlslab.model.capacity import Step
@@ -121,8 +121,7 @@ class State:
                     self._second(cell, kind, replace(part, server_processors=busy))
             case events.RunEnded(cell, kind, over):
                 for ended in over.parts or (over,):
-                    self._of(ended.host, cell, kind).end(ended)
-                    self._hosts.pop(ended.host or self._host, None)
+                    self._over(cell, kind, ended)
             case events.TrialStarted(_, cell):
                 self._turn(cell, "")
             case events.StepStarted(cell, step):
@@ -179,6 +178,14 @@ class State:
         if pace.server_processors is not None:
             self._server = pace.server_processors
         self._draw(now)
+
+    def _over(self, cell: str, kind: str, over: events.Over) -> None:
+        """A run is over; one that was shorter than a second is shown as a whole."""
+        name = over.host or self._host
+        if name not in self._hosts and (whole := whole_run(over)) is not None:
+            self._second(cell, kind, whole)
+        self._of(over.host, cell, kind).end(over)
+        self._hosts.pop(name, None)
 
     def _draw(self, now: float) -> None:
         """The second that this is; hosts that report in the same second are one point."""

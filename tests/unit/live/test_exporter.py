@@ -52,6 +52,20 @@ def test_nobody_is_left_waiting_for_a_scraper_that_is_gone() -> None:
     assert len(collector.scrapes) == 2
 
 
+def test_a_scrape_under_way_is_answered_before_the_server_is_gone() -> None:
+    watched = Watched()
+    with serve_metrics(watched.state, ANYWHERE, pytest.fail) as address:
+        scrape(address)
+        connection = socket.create_connection((address.host, address.port), timeout=30)
+        connection.sendall(b"GET /metrics HTTP/1.0\r\n")
+        watched.seconds([pace(1.0, totals(100))])
+        # What is missing of the request comes when the end has begun.
+        threading.Timer(0.3, connection.sendall, (b"\r\n",)).start()
+    answer = b"".join(iter(lambda: connection.recv(1 << 16), b""))
+    connection.close()
+    assert b'run="capacity"} 100.0' in answer
+
+
 def test_a_port_that_is_taken_is_wrong_usage() -> None:
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))

@@ -99,6 +99,21 @@ def test_between_trials_nothing_is_in_flight_and_counts_stay() -> None:
     assert watched.state.snapshot().completed == 650
 
 
+def test_a_run_of_less_than_a_second_is_one_point() -> None:
+    watched = Watched()
+    over = events.Over("", totals(200, 4, 6), 0.4)
+    watched.state.take(events.RunEnded("X25519", "capacity", over))
+    now = watched.state.snapshot()
+    assert now.point is not None
+    assert (now.point.achieved, now.point.offered, now.point.failed) == (500.0, 525.0, 10.0)
+    assert (now.point.p99_ms, now.hosts, now.completed) == (None, (), 200)
+    # One whose seconds were seen is not drawn once more.
+    watched.seconds(SECONDS)
+    watched.state.take(events.RunEnded("X25519", "capacity", events.Over("", totals(350), 3.2)))
+    assert [point.run for point in watched.state.history()] == [1, 2, 2, 2]
+    assert watched.state.snapshot().completed == 550
+
+
 def test_steps_of_a_capacity_experiment_are_a_plan_of_their_own() -> None:
     watched = Watched()
     plan = Plan(1, 1, (), (), ())
@@ -147,6 +162,6 @@ def test_each_of_several_generators_is_followed() -> None:
     assert now.completed == 400
     assert now.point is not None
     assert (now.point.achieved, now.point.server) == (200.0, 0.5)
-    over = tuple(events.Over(name, totals(250)) for name in ("east", "west"))
-    watched.state.take(events.RunEnded("X25519", "capacity", events.Over("", None, over)))
+    over = tuple(events.Over(name, totals(250), 2.5) for name in ("east", "west"))
+    watched.state.take(events.RunEnded("X25519", "capacity", events.Over("", None, parts=over)))
     assert watched.state.snapshot().completed == 500

@@ -258,7 +258,7 @@ impl Observer for Notes {
     fn progress(&mut self, progress: Progress) {
         self.seconds.push(progress);
     }
-    fn ended(&mut self, totals: Totals) {
+    fn ended(&mut self, totals: Totals, _: f64) {
         self.totals = Some(totals);
     }
     fn trace(&mut self, trace: Trace) {

@@ -73,7 +73,7 @@ class Together:
         hosts = [{"host": name, **self._latest[name]} for name in there]
         whole = added(list(self._latest.values()))
         if kind == "ended":
-            whole = {name: whole[name] for name in ("totals",) if name in whole}
+            whole = {name: whole[name] for name in ("at_s", "totals") if name in whole}
         self._listener({**whole, "event": kind, "hosts": hosts})
 
 

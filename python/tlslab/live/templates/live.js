@@ -101,6 +101,7 @@ function turn(now) {
 
 function tables(now) {
   if (now.hosts.length) {
+    place("hosts-part").hidden = false;
     rows("hosts",
       ["host", "offered/s", "achieved/s", "in flight", "p99 ms", "failed/s", "processors", "p50 ms", "requests/s"],
       now.hosts.map((host) => [

@@ -108,9 +108,10 @@ impl Observer for Reporter {
         }
     }
 
-    fn ended(&mut self, totals: Totals) {
+    fn ended(&mut self, totals: Totals, seconds: f64) {
         if self.json {
-            self.event(&json!({ "event": "ended", "totals": totals_json(&totals) }));
+            let totals = totals_json(&totals);
+            self.event(&json!({ "event": "ended", "at_s": seconds, "totals": totals }));
         }
     }
 
