@@ -185,8 +185,8 @@ def test_a_port_that_is_taken_is_exchanged_for_another(
         taken.bind(("127.0.0.1", 0))
         taken.listen()
 
-        def first_taken() -> int:
-            given.append(free() if given else int(taken.getsockname()[1]))
+        def first_taken(address: str) -> int:
+            given.append(free(address) if given else int(taken.getsockname()[1]))
             return given[-1]
 
         monkeypatch.setattr(ports, "free_port", first_taken)

@@ -40,10 +40,12 @@ from tlslab.cli.watching import LivePage, Metrics, Watching
 from tlslab.experiment import file_kind, load
 from tlslab.lab.budget import MOST, within
 from tlslab.lab.generators.choose import check_generators, check_policy
+from tlslab.lab.generators.reach import require_reachable
 from tlslab.lab.run import Request, Result
 from tlslab.model.errors import UsageError
 from tlslab.model.experiment import Experiment
 from tlslab.store import RunFolder
+from tlslab.targets.address import own_address
 from tlslab.targets.external import READY_S, SETTLE_S, TIMEOUT_S, parse_hook
 
 Name = Annotated[
@@ -152,6 +154,14 @@ Why = Annotated[
         "is made of.",
     ),
 ]
+Listen = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        help="The address of this machine on which servers that the lab starts listen, for "
+        "generators on other hosts; loopback by default.",
+    ),
+]
 Yes = Annotated[
     bool,
     typer.Option("--yes", "-y", help="Build or fetch what is missing for it, without asking."),
@@ -186,6 +196,7 @@ def command(
     why: Why = False,
     generators: Generators = None,
     on_lost_host: OnLostHost = FAIL,
+    listen: Listen = None,
     metrics: Metrics = None,
     live: LivePage = None,
     yes: Yes = False,
@@ -246,9 +257,12 @@ def _request(experiment: Experiment, options: dict[str, Any]) -> Request:
         why=options["why"],
         generators=check_generators(options["generators"]),
         on_lost_host=check_policy(options["on_lost_host"]),
+        listen=None if options.get("listen") is None else own_address(options["listen"]),
     )
     # Before anything else, so that a file that is not there is no late surprise.
     request.trust()
+    if not request.external:
+        require_reachable(request.generators, request.listen)
     return replace(request, allow=(*request.allow, *read_allow_file()))
 
 

@@ -1,7 +1,7 @@
 """The servers of a run: each deployment that its cells ask for, set up before the first trial."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tlslab.lab.discovery import discover
@@ -181,6 +181,8 @@ def _external(request: Request, engine: GeneratorPool) -> Servers:
         processors=generator,
         expect_status=request.experiment.workload.expect_status,
     )
+    if request.listen is not None:
+        raise UsageError("--listen is for a server that the lab starts: --target NAME")
     side = Side.of(request.server_metrics)
     found = discover(engine, aim, request.experiment)
     if request.hook is not None:
@@ -211,14 +213,17 @@ def _managed(
     known = (*CERTIFICATE_KEYS, *(OBSOLETE_KEYS if deployment.obsolete else ()))
     unavailable = {("key", key): NO_SUCH_KEY for key in keys if key not in known}
     aim = Aim("", processors=placement.generator)
-    info = TargetInfo(name_of(deployment), True, "", "", placement.server, "127.0.0.1", "")
+    info = TargetInfo(name_of(deployment), True, "", "", placement.server, request.listens_on, "")
     if count > len(usable()):
         reason = f"this machine has {counted(len(usable()), 'processor')}, {count} are asked for"
         return Prepared(info, aim, bar=reason)
     if lacks := lacking(deployment):
         return Prepared(info, aim, bar=lacks)
     folder.mkdir(parents=True)
-    setting = _setting(request.experiment, deployment, cells, folder, placement)
+    setting = replace(
+        _setting(request.experiment, deployment, cells, folder, placement),
+        listen=request.listens_on,
+    )
     try:
         target = build(deployment, setting)
         unavailable |= target.prepare()
@@ -231,7 +236,7 @@ def _managed(
         software=target.software,
         backend=target.backend,
         processors=placement.server,
-        host="127.0.0.1",
+        host=request.listens_on,
         path=target.path,
         warm_up_ms=kind.warm_up_ms if warmed_up else 0,
         fresh_per_trial=kind.restart_per_trial and warmed_up,
@@ -240,6 +245,8 @@ def _managed(
         "",
         target.trust_pem,
         server_name(setting.configuration),
+        # The lab starts the server: nobody else's is loaded.
+        allow=() if request.listen is None else (request.listen,),
         processors=placement.generator,
         realtime=placement.alone and may_run_in_real_time(),
         expect_status=request.experiment.workload.expect_status,

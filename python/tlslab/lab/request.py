@@ -7,6 +7,7 @@ from tlslab.lab.generators.together_run import LostPolicy
 from tlslab.lab.trust import whom_to_trust
 from tlslab.model.experiment import Experiment
 from tlslab.model.finding import Summary
+from tlslab.targets.address import LOOPBACK
 from tlslab.targets.external import READY_S, SETTLE_S, Hook
 
 
@@ -21,6 +22,7 @@ class Request:
     URL of a node_exporter beside a server that the lab does not start. `why`: the server's call
     stacks are sampled after the measured trials. `generators` is where load comes from, as
     `lab.generators.choose` reads it; `on_lost_host` what a host that is lost does to a run.
+    `listen` is the address of this machine that the lab's own servers listen on; None: loopback.
     """
 
     experiment: Experiment
@@ -40,11 +42,17 @@ class Request:
     why: bool = False
     generators: str | None = None
     on_lost_host: LostPolicy = "fail"
+    listen: str | None = None
 
     @property
     def external(self) -> bool:
         """Whether the server is one that the lab does not start."""
         return "://" in self.targets[0]
+
+    @property
+    def listens_on(self) -> str:
+        """The address that the lab's own servers listen on."""
+        return self.listen or LOOPBACK
 
     def trust(self) -> str:
         """Whom to trust for a server that the lab did not start. Raises UsageError."""

@@ -7,6 +7,7 @@ from typing import Protocol
 
 from tlslab.model.configuration import Configuration
 from tlslab.model.errors import CannotRunError
+from tlslab.targets.address import LOOPBACK, in_url
 from tlslab.targets.guard import bound
 from tlslab.targets.process import Processes
 
@@ -28,6 +29,7 @@ class Setting:
     suites and keys that nobody should use, `burn` plants a slowdown (`5%`): only the reference
     server can do both. `ocsp_stapling` asks for an OCSP response with each certificate, for clients
     that ask for one.
+    `listen` is the address of this machine to listen on, which certificates then have, too.
     `configuration` takes the place of the lab's own TLS configuration: certificate keys, groups,
     suites and resumption are then what it says.
     """
@@ -51,7 +53,13 @@ class Setting:
     obsolete: bool = False
     burn: str | None = None
     ocsp_stapling: bool = False
+    listen: str = LOOPBACK
     configuration: Configuration | None = None
+
+    @property
+    def host(self) -> str:
+        """The address as URLs and configuration files have it, before a colon and a port."""
+        return in_url(self.listen)
 
 
 @dataclass(frozen=True)

@@ -61,10 +61,14 @@ def make_key(kind: str) -> PrivateKey:
 
 
 class Authority:
-    """Issues leaf certificates into a folder, and knows the authorities to trust for them."""
+    """Issues leaf certificates into a folder, and knows the authorities to trust for them.
 
-    def __init__(self, folder: Path) -> None:
+    Every leaf is also for `addresses`.
+    """
+
+    def __init__(self, folder: Path, addresses: Sequence[str] = ()) -> None:
         self._folder = folder
+        self._addresses = ("127.0.0.1", "::1", *addresses)
         self._issuers: dict[str, tuple[x509.Certificate, PrivateKey]] = {}
 
     @property
@@ -82,7 +86,7 @@ class Authority:
         stapled: bool = False,
         name: str = SERVER_NAME,
     ) -> CertificateFiles:
-        """A leaf for `name`, 127.0.0.1, ::1 and the given addresses; a negative lifetime gives
+        """A leaf for `name`, 127.0.0.1, ::1 and all given addresses; a negative lifetime gives
         an expired one. `stapled`: with an OCSP response to staple to it.
         """
         authority_kind = "rsa-2048" if kind.startswith("rsa-") else "ecdsa-p256"
@@ -90,6 +94,7 @@ class Authority:
             self._issuers[authority_kind] = _make_authority(authority_kind)
         issuer, issuer_key = self._issuers[authority_kind]
         key = make_key(kind)
+        addresses = tuple(dict.fromkeys((*self._addresses, *addresses)))
         leaf = _leaf(kind, key, (issuer, issuer_key), lifetime_days, purpose, addresses, name)
         files = CertificateFiles(self._folder / f"{kind}.pem", self._folder / f"{kind}.key")
         files.certificate.write_text(_pem(leaf), "ascii")
@@ -172,10 +177,7 @@ def _leaf(
     names = x509.SubjectAlternativeName(
         [
             x509.DNSName(name),
-            *(
-                x509.IPAddress(ipaddress.ip_address(address))
-                for address in ("127.0.0.1", "::1", *addresses)
-            ),
+            *(x509.IPAddress(ipaddress.ip_address(address)) for address in addresses),
         ]
     )
     builder = builder.add_extension(names, critical=False)

@@ -41,7 +41,7 @@ class ConfiguredServer(ABC):
     def __init__(self, setting: Setting, program: str | None = None) -> None:
         self._setting = setting
         self._program = require(program or self.find(), self.name, self.remedy)
-        self._authority = Authority(setting.folder)
+        self._authority = Authority(setting.folder, (setting.listen,))
         self._certificates: list[CertificateFiles] = []
         self._dh: Path | None = None
         self._groups = list(setting.groups)
@@ -120,22 +120,26 @@ class ConfiguredServer(ABC):
         ]
 
     def start(self, upstream: str | None = None) -> Running:
-        """Starts a fresh server on a free loopback port."""
+        """Starts a fresh server on a free port of the address that it listens on."""
 
         def launch(port: int) -> ServerProcess:
             config = self._configure(port, self._groups, upstream or self._setting.upstream)
             command = pinned(self._command(config), self._setting.processors, self.end_signal)
             return ServerProcess(command, self._setting.folder / f"{self.name}.log")
 
-        port, process = start_on_free_port(self.name, launch, self._processes())
-        scheme = "http" if self._setting.plain else "https"
-        return Running(f"{scheme}://127.0.0.1:{port}{self.path}", process)
+        setting = self._setting
+        port, process = start_on_free_port(
+            self.name, launch, self._processes(), address=setting.listen
+        )
+        scheme = "http" if setting.plain else "https"
+        return Running(f"{scheme}://{setting.host}:{port}{self.path}", process)
 
     def _refused(self, groups: Sequence[str]) -> str | None:
         """What the server says against these groups; that a port is taken says nothing of them."""
         words: str | None = None
         for _ in range(ATTEMPTS):
-            words = self._refusal(self._configure(free_port(), groups, self._setting.upstream))
+            port = free_port(self._setting.listen)
+            words = self._refusal(self._configure(port, groups, self._setting.upstream))
             if words is None or not is_taken(words):
                 break
         return words[:WORDS] if words else None
@@ -146,6 +150,7 @@ class ConfiguredServer(ABC):
         values = {
             "folder": setting.folder,
             "documents": setting.folder / FOLDER,
+            "host": setting.host,
             "port": port,
             "workers": setting.workers,
             "http2": setting.http2,

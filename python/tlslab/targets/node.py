@@ -43,7 +43,7 @@ class Node:
     def __init__(self, setting: Setting, program: str | None = None) -> None:
         self._setting = setting
         self._program = require(program or find_node(), "Node.js", self.remedy)
-        self._authority = Authority(setting.folder)
+        self._authority = Authority(setting.folder, (setting.listen,))
         self._certificates: list[CertificateFiles] = []
         self._groups = {group_name(group): group for group in setting.groups}
         self.software, self.backend = self.versions(self._program)
@@ -84,7 +84,7 @@ class Node:
         return lacking
 
     def start(self) -> Running:
-        """Starts a fresh server on a free loopback port, and waits for all its workers."""
+        """Starts a fresh server on a free port, and waits for all its workers."""
         command = [self._program, str(SCRIPT), str(self._configure({}))]
         process = ServerProcess(
             pinned(command, self._setting.processors, "KILL"),
@@ -105,6 +105,8 @@ class Node:
         dh = setting.dh_bits
         tickets = setting.resume in ("ticket", "psk", "psk-only")
         config = {
+            "listen": setting.listen,
+            "host": setting.host,
             "path": self.path,
             "documentBytes": setting.document_bytes,
             "workers": setting.workers,

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import psutil
 
 from tlslab.model.errors import CannotRunError
+from tlslab.targets.address import LOOPBACK
 from tlslab.targets.process import Processes, ServerProcess, wait_until
 
 START_S = 10.0
@@ -18,10 +19,11 @@ ATTEMPTS = 3
 _TAKEN = re.compile(r"address (is )?(already )?in use|EADDRINUSE", re.IGNORECASE)
 
 
-def free_port() -> int:
-    """A TCP port of the loopback address without a listener at this moment."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
+def free_port(address: str = LOOPBACK) -> int:
+    """A TCP port of an address of this machine without a listener at this moment."""
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    with socket.socket(family) as probe:
+        probe.bind((address, 0))
         return int(probe.getsockname()[1])
 
 
@@ -47,8 +49,9 @@ def start_on_free_port(
     launch: Callable[[int], ServerProcess],
     processes: int = 1,
     seconds: float = START_S,
+    address: str = LOOPBACK,
 ) -> tuple[int, ServerProcess]:
-    """Starts a server on a free port; the port, and the server's processes.
+    """Starts a server on a free port of an address; the port, and the server's processes.
 
     The server is up when it listens and has at least `processes` processes, so that none is missed.
     If another program has the port, another port is tried. Raises CannotRunError with the server's
@@ -56,7 +59,7 @@ def start_on_free_port(
     """
     words = ""
     for _ in range(ATTEMPTS):
-        port = free_port()
+        port = free_port(address)
         server = launch(port)
         try:
             if wait_until(lambda: is_up(server, port, processes), server, seconds):  # noqa: B023

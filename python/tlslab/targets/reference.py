@@ -48,7 +48,7 @@ class Reference:
     def __init__(self, setting: Setting, program: str | None = None) -> None:
         self._setting = setting
         self._program = require(program or find_reference(), PROGRAM, REMEDY)
-        self._authority = Authority(setting.folder)
+        self._authority = Authority(setting.folder, (setting.listen,))
         self._certificates: list[str] = []
         self.path = f"/bytes/{setting.document_bytes}"
 
@@ -67,9 +67,9 @@ class Reference:
         return {}
 
     def start(self) -> Running:
-        """Starts a fresh server on a free loopback port."""
-        command = [self._program, "--listen", "127.0.0.1:0", "--backend", self.backend]
+        """Starts a fresh server on a free port of the address that it listens on."""
         setting = self._setting
+        command = [self._program, "--listen", f"{setting.host}:0", "--backend", self.backend]
         command += ["--idle", f"{setting.idle_s}s", "--pause", f"{setting.pause_ms}ms"]
         command += ["--threads", str(setting.workers)]
         for option, names in (("--group", setting.groups), ("--suite", setting.suites)):

@@ -7,6 +7,7 @@ from types import MappingProxyType
 from tlslab.model.deployment import NO_FRONT, Deployment
 from tlslab.model.errors import CannotRunError, UsageError
 from tlslab.model.suggest import did_you_mean
+from tlslab.targets.address import LOOPBACK
 from tlslab.targets.apache import Apache
 from tlslab.targets.base import Front, Setting, Target
 from tlslab.targets.caddy import Caddy
@@ -211,7 +212,14 @@ def build(deployment: Deployment, setting: Setting) -> Target:
     behind = setting.folder / "back"
     behind.mkdir(exist_ok=True)
     back = kind.make(
-        replace(setting, folder=behind, plain=kind.plain, http2=False, ocsp_stapling=False)
+        replace(
+            setting,
+            folder=behind,
+            plain=kind.plain,
+            http2=False,
+            ocsp_stapling=False,
+            listen=LOOPBACK,
+        )
     )
     front = find_kind(deployment.front).front
     assert front is not None  # `lacking` has seen to it.

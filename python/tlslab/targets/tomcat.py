@@ -66,7 +66,7 @@ class Tomcat:
         self._connector = find_connector(setting.connector)
         if self._jdk.feature < FEATURE:
             raise CannotRunError(_too_old("Tomcat 11", FEATURE, self._jdk))
-        self._authority = Authority(setting.folder)
+        self._authority = Authority(setting.folder, (setting.listen,))
         self._certificates: list[dict[str, str]] = []
         self.software = f"{self.versions(str(self._home))[0]} on {self._jdk.label}"
         self.backend = "OpenSSL" if self._connector.openssl else f"JSSE of {self._jdk.label}"
@@ -106,7 +106,7 @@ class Tomcat:
         return lacking
 
     def start(self) -> Running:
-        """Starts a fresh JVM on a free loopback port. Raises CannotRunError with its own words."""
+        """Starts a fresh JVM on a free port. Raises CannotRunError with its own words."""
         return self._launch()[0]
 
     def _launch(self) -> tuple[Running, str]:
@@ -126,7 +126,7 @@ class Tomcat:
             process.stop()
             raise CannotRunError(f"Tomcat did not start: {own_words(log) or 'it said nothing'}")
         scheme = "http" if self._setting.plain else "https"
-        return Running(f"{scheme}://127.0.0.1:{port}{self.path}", process), log
+        return Running(f"{scheme}://{self._setting.host}:{port}{self.path}", process), log
 
     def _command(self) -> list[str]:
         base = self._setting.folder / "tomcat"
@@ -185,6 +185,7 @@ class Tomcat:
             "listener": None if setting.plain else self._connector.listener,
             "implementation": self._connector.implementation,
             "openssl": self._connector.openssl,
+            "listen": setting.listen,
             "backlog": BACKLOG,
             "connections": CONNECTIONS,
             "threads": setting.workers if setting.workers > 1 else THREADS,

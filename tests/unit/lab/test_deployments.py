@@ -166,3 +166,28 @@ def test_the_most_connections_are_those_of_any_run() -> None:
         most_connections(replace(FEW, workload=replace(FEW.workload, keep_alive=keep_alive))) == 128
     )
     assert most_connections(with_levels(FEW, {"connections": ("4", "256")})) == 256
+
+
+def test_servers_listen_where_the_user_says_and_may_be_loaded_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings: list[Setting] = []
+    build = registry.build
+
+    def watched(deployment: Deployment, setting: Setting) -> Target:
+        settings.append(setting)
+        return build(deployment, setting)
+
+    monkeypatch.setattr(deployments, "build", watched)
+    request = Request(FEW, ("reference",), ("tlslab",), listen="10.77.0.1")
+    (ready,) = prepare(request, ENGINE, tmp_path).prepared.values()
+    assert [setting.listen for setting in settings] == ["10.77.0.1"]
+    assert (ready.info.host, ready.aim.allow) == ("10.77.0.1", ("10.77.0.1",))
+    (ready,) = prepared(FEW, tmp_path / "loopback").prepared.values()
+    assert (ready.info.host, ready.aim.allow) == ("127.0.0.1", ())
+
+
+def test_a_running_server_listens_already(tmp_path: Path) -> None:
+    request = Request(FEW, ("https://127.0.0.1:1/",), ("tlslab",), listen="10.77.0.1")
+    with pytest.raises(UsageError, match="--listen is for a server that the lab starts"):
+        prepare(request, ENGINE, tmp_path)

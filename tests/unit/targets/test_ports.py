@@ -50,7 +50,7 @@ def test_a_taken_port_is_exchanged_and_three_are_given_up(
     with socket.create_server(("127.0.0.1", 0)) as other:
         taken = other.getsockname()[1]
         given = iter([taken, free_port(), taken, taken, taken])
-        monkeypatch.setattr(ports, "free_port", lambda: next(given))
+        monkeypatch.setattr(ports, "free_port", lambda address: next(given))
         port, server = start_on_free_port("it", launcher(tmp_path, SERVER, "0"))
         assert port != taken
         server.stop()

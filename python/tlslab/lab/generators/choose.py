@@ -95,10 +95,12 @@ def _hosts(wanted: str, program: str) -> tuple[Sequence[Host], int | None]:
 def _cluster(address: str, count: int | None) -> Sequence[Host]:
     """The hosts of a Ray cluster."""
     try:
-        importlib.import_module("ray")
-        # By its name, since a checkout without the extra has no types of it.
+        # By its name, since a checkout without the extra has no types of it. It imports Ray, once it
+        # has set what Ray reads then.
         module = importlib.import_module("tlslab.lab.generators.cluster")
-    except ImportError:
+    except ModuleNotFoundError as error:
+        if error.name != "ray":
+            raise
         raise CannotRunError("Ray is not installed", "pip install 'tlslab[ray]'") from None
     hosts: ClusterHosts = module.cluster_hosts
     return hosts(address, count)

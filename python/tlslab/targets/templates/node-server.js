@@ -84,13 +84,13 @@ function serve(ready) {
   server.on("tlsClientError", () => {});
   server.on("clientError", (error, socket) => socket.destroy());
   server.on("sessionError", () => {});
-  server.listen({ host: "127.0.0.1", port: 0, backlog: config.backlog }, () =>
+  server.listen({ host: config.listen, port: 0, backlog: config.backlog }, () =>
     ready(server.address().port),
   );
 }
 
 function announce(port) {
-  process.stdout.write(`${JSON.stringify({ event: "ready", address: `127.0.0.1:${port}` })}\n`);
+  process.stdout.write(`${JSON.stringify({ event: "ready", address: `${config.host}:${port}` })}\n`);
 }
 
 function fail(error) {

@@ -1,0 +1,175 @@
+"""What runs on a node of a Ray cluster: a `LocalHost`, which ends itself when its head is silent.
+
+The head sends this module along, by value, with those that it imports: a node needs Ray, and tlslab
+need not be installed there. So nothing here may import more than Python and light modules of
+tlslab. Errors go back as data: what Ray makes of exceptions is Ray's.
+"""
+
+import hashlib
+import os
+import platform
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from tlslab.lab.generators.host import HostLostError
+from tlslab.lab.generators.local import EngineConversation, LocalHost, boot_id
+from tlslab.model.errors import EngineError
+
+# Its input ends with the actor, however that ends. It must be nobody's child: an actor that is
+# ended in order kills its children first.
+_REMOVE_AT_THE_END = ["setsid", "--fork", "sh", "-c", 'read -r _; rm -rf -- "$0"']
+
+# What a program may take to say its version.
+_VERSION_S = 10.0
+
+
+class Node:
+    """The actor on a node. It ends itself, with all engines, when it hears nothing of its head."""
+
+    def __init__(self, patience_s: float) -> None:
+        self._patience_s = patience_s
+        self._heard = time.monotonic()
+        self._host: LocalHost | None = None
+        self._conversations: dict[int, EngineConversation] = {}
+        self._remover: subprocess.Popen[bytes] | None = None
+        # Engines get a signal on the death of the thread that starts them, and its niceness: it is
+        # a thread of the actor's own, and no one of Ray's.
+        self._starter = ThreadPoolExecutor(1, "starter", initializer=ordinary_nice)
+        threading.Thread(target=self._watch, name="watch", daemon=True).start()
+
+    def _watch(self) -> None:
+        while time.monotonic() - self._heard < self._patience_s:
+            time.sleep(min(1.0, self._patience_s / 4))
+        # The kernel then kills the engines, and a shell removes the folder. Ray finds a dead actor.
+        os._exit(1)
+
+    def beat(self) -> None:
+        """The head lives."""
+        self._heard = time.monotonic()
+
+    def facts(self, program: str) -> dict[str, Any]:
+        """What is known of this node; `sha256` is that of its own program, empty without one."""
+        self.beat()
+        found = _find(program)
+        return {
+            "hostname": socket.gethostname(),
+            "processors": sorted(os.sched_getaffinity(0)),
+            "architecture": platform.machine(),
+            "boot_id": boot_id(),
+            "nice": self._starter.submit(ordinary_nice).result(),
+            "authentication": os.environ.get("RAY_AUTH_MODE", ""),
+            "program": found,
+            "sha256": _sha256(Path(found).read_bytes()) if found else "",
+        }
+
+    def use(self, program: str) -> None:
+        """Takes the node's own program as the engine."""
+        self.beat()
+        self._host = LocalHost("", program)
+
+    def install(self, name: str, content: bytes, sha256: str) -> str:
+        """Keeps a program in a private folder until the end; why not, or nothing."""
+        self.beat()
+        if _sha256(content) != sha256:
+            return "the program arrived damaged"
+        folder = tempfile.mkdtemp(prefix="tlslab-node-")
+        self._remover = subprocess.Popen(
+            [*_REMOVE_AT_THE_END, folder],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        self._remover.wait()  # It has forked; its input stays open.
+        path = Path(folder) / name
+        path.write_bytes(content)
+        path.chmod(0o700)
+        if refusal := _refusal(path):
+            return f"its copy of {name} does not run there: {refusal}"
+        self.use(str(path))
+        return ""
+
+    def open(self, number: int, spec: Mapping[str, Any], flags: Sequence[str]) -> tuple[str, Any]:
+        """Opens conversation `number`; what `call` returns."""
+        self.beat()
+        assert self._host is not None  # `use` and `install` come first.
+        answer = _told(self._starter.submit(self._host.open, spec, flags).result)
+        if not answer[0]:
+            self._conversations[number] = answer[1]
+        return answer[0], None if not answer[0] else answer[1]
+
+    def ask(self, flags: Sequence[str], given: bytes, seconds: float) -> tuple[str, Any]:
+        """What the engine answers without load; what `call` returns."""
+        self.beat()
+        assert self._host is not None
+        return _told(self._starter.submit(self._host.ask, flags, given, seconds).result)
+
+    def call(self, number: int, method: str, *arguments: Any) -> tuple[str, Any]:
+        """Calls a method of a conversation.
+
+        The class of the error that it raises, `engine` or `lost`, with its parts; or no class, and
+        what it returns.
+        """
+        self.beat()
+        conversation = self._conversations.get(number)
+        if conversation is None:
+            return "lost", "its node has begun anew"
+        if method == "close":
+            del self._conversations[number]
+        return _told(lambda: getattr(conversation, method)(*arguments))
+
+    def now_ns(self) -> int:
+        """CLOCK_MONOTONIC."""
+        self.beat()
+        return time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+
+
+def _told(act: Any) -> tuple[str, Any]:
+    try:
+        return "", act()
+    except EngineError as error:
+        return "engine", (error.class_, error.message, error.remedy)
+    except HostLostError as error:
+        return "lost", error.reason
+    except OSError as error:
+        return "engine", ("engine_failed", f"{error.filename}: {error.strerror}", "")
+
+
+def _refusal(program: Path) -> str:
+    """Why a program does not run here; nothing if it does."""
+    try:
+        command = [str(program), "--version"]
+        done = subprocess.run(command, capture_output=True, timeout=_VERSION_S, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return getattr(error, "strerror", "") or "it does not end"
+    words = " ".join(done.stderr.decode("utf-8", "replace").split())
+    return "" if done.returncode == 0 else words[:300] or f"code {done.returncode}"
+
+
+def _find(name: str) -> str:
+    """A program beside this Python or on the PATH; empty without one."""
+    beside = Path(sys.executable).parent / name
+    return str(beside) if os.access(beside, os.X_OK) else shutil.which(name) or ""
+
+
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def ordinary_nice() -> int:
+    """The calling thread's niceness, after an attempt to make it that of other programs.
+
+    Ray runs its workers at 15 unless told otherwise, and children inherit that.
+    """
+    with suppress(PermissionError):
+        os.setpriority(os.PRIO_PROCESS, 0, 0)
+    return os.getpriority(os.PRIO_PROCESS, 0)

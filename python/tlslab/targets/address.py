@@ -1,0 +1,48 @@
+"""Addresses of this machine that its servers can listen on."""
+
+import ipaddress
+
+import psutil
+
+from tlslab.model.errors import UsageError
+
+LOOPBACK = "127.0.0.1"
+
+
+def in_url(address: str) -> str:
+    """An address as URLs have it: one of IPv6 in brackets (RFC 3986, section 3.2.2)."""
+    return f"[{address}]" if ":" in address else address
+
+
+def own_address(text: str) -> str:
+    """The address in its usual form. Raises UsageError for one that this machine has not.
+
+    A server on all addresses, which `0.0.0.0` and `::` stand for, would also be there for networks
+    that nobody thought of.
+    """
+    try:
+        wanted = ipaddress.ip_address(text)
+    except ValueError:
+        raise UsageError(
+            f"--listen {text}: not an IP address", f"this machine has {', '.join(own_addresses())}"
+        ) from None
+    if str(wanted) not in own_addresses() and not wanted.is_loopback:
+        raise UsageError(
+            f"--listen {text}: not an address of this machine",
+            f"it has {', '.join(own_addresses())}",
+        )
+    return str(wanted)
+
+
+def own_addresses() -> list[str]:
+    """The addresses of all interfaces; link-local ones of IPv6 need a zone, which URLs lack."""
+    found = []
+    for addresses in psutil.net_if_addrs().values():
+        for each in addresses:
+            try:
+                address = ipaddress.ip_address(each.address)
+            except ValueError:
+                continue  # An address of the link layer.
+            if not address.is_link_local:
+                found.append(str(address))
+    return found

@@ -1,0 +1,85 @@
+"""A driver on the head of a cluster: an engine on each host, started at one instant; JSON lines.
+
+`python -m live.driver ADDRESS COUNT [SPEC]` says what hosts there are; with a specification it
+makes a load with it from each, and says what becomes of each.
+"""
+
+import json
+import sys
+import time
+from typing import Any
+
+from tlslab.lab.generators.cluster import cluster_hosts
+from tlslab.lab.generators.host import Conversation, Host, HostLostError
+from tlslab.model.errors import TlslabError
+
+ROUNDS = 50
+LEAD_NS = 500_000_000
+
+
+def say(**fields: Any) -> None:
+    sys.stdout.write(json.dumps(fields) + "\n")
+    sys.stdout.flush()
+
+
+def offset_ns(host: Host) -> tuple[int, int]:
+    """How far a host's clock is ahead of this one's, and how long the quickest call took."""
+    rounds = []
+    for _ in range(ROUNDS):
+        before = time.monotonic_ns()
+        there = host.now_ns()
+        after = time.monotonic_ns()
+        rounds.append((after - before, there - (before + after) // 2))
+    took, ahead = min(rounds)
+    return ahead, took
+
+
+def load(hosts: list[Host], spec: dict[str, Any]) -> None:
+    running: dict[str, Conversation] = {host.facts.name: host.open(spec, []) for host in hosts}
+    for name, conversation in running.items():
+        while not any(event["event"] == "ready" for event in conversation.events(1.0)):
+            pass
+        say(ready=name)
+    at_ns = time.monotonic_ns() + LEAD_NS
+    for host in hosts:
+        ahead, took = offset_ns(host)
+        say(offset_of=host.facts.name, ahead_ns=ahead, took_ns=took)
+        at_ns = max(at_ns, time.monotonic_ns() + LEAD_NS)
+    offsets = {host.facts.name: offset_ns(host)[0] for host in hosts}
+    for name, conversation in running.items():
+        conversation.start(at_ns + offsets[name], time.time())
+    while running:
+        for name, conversation in list(running.items()):
+            try:
+                for event in conversation.events(0.2):
+                    say(host=name, **event)
+                if conversation.ended():
+                    record = conversation.result()
+                    say(ended=name, outcomes=record["outcomes"], started=record.get("started"))
+                    del running[name]
+            except HostLostError as error:
+                say(lost=name, reason=error.reason)
+                del running[name]
+
+
+def main() -> int:
+    address, count, *spec = sys.argv[1:]
+    try:
+        hosts = cluster_hosts(address, None if count == "all" else int(count))
+    except TlslabError as error:
+        say(error=error.message, remedy=error.remedy)
+        return error.exit_code
+    try:
+        for host in hosts:
+            facts = host.facts
+            say(name=facts.name, processors=facts.processors, architecture=facts.architecture)
+        if spec:
+            load(hosts, json.loads(spec[0]))
+        return 0
+    finally:
+        for host in hosts:
+            host.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,342 @@
+"""Nodes of a Ray cluster as hosts: namespaces with a generator each, and what befalls them."""
+
+import json
+import os
+import queue
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from live.hosts import PORT, Hosts, NamespaceHost, cluster, lacking
+from tlslab.lab.generators.cluster.hosts import HEAD_SILENT_S
+from tlslab.lab.programs import require_program
+
+pytestmark = [
+    pytest.mark.alone,
+    pytest.mark.skipif(lacking() is not None, reason=str(lacking())),
+]
+
+LOAD_MS = 20_000
+SKEW_NS = 1_000_000
+STARTS = 5
+DRIVER_S = 90.0
+
+# Beyond the patience of a node without its head.
+END_S = HEAD_SILENT_S + 10
+
+Line = dict[str, Any]
+
+
+class Driver:
+    """`live.driver` on a host, and what it says."""
+
+    def __init__(self, host: NamespaceHost, *words: str, **variables: str) -> None:
+        self.process = subprocess.Popen(
+            [*host.enter(), sys.executable, "-m", "live.driver", *words],
+            env=host.variables() | variables,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        self.lines: list[Line] = []
+        self._new: queue.SimpleQueue[Line | None] = queue.SimpleQueue()
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self) -> None:
+        assert self.process.stdout
+        for line in self.process.stdout:
+            self._new.put(json.loads(line))
+        self._new.put(None)
+
+    def until(self, **fields: Any) -> Line:
+        """The next line that has these fields, with these values unless they are None."""
+        deadline = time.monotonic() + DRIVER_S
+        while (line := self._new.get(timeout=deadline - time.monotonic())) is not None:
+            self.lines.append(line)
+            if all(name in line and value in (None, line[name]) for name, value in fields.items()):
+                return line
+        raise AssertionError(f"no {fields} in {self.lines}")
+
+    def finish(self) -> list[Line]:
+        """All that it said until it ended."""
+        deadline = time.monotonic() + DRIVER_S
+        while (line := self._new.get(timeout=deadline - time.monotonic())) is not None:
+            self.lines.append(line)
+        self.process.wait(DRIVER_S)
+        return self.lines
+
+    def those(self, field: str) -> dict[str, Line]:
+        """The lines that have a field, by its value."""
+        return {line[field]: line for line in self.lines if field in line}
+
+
+def address(head: NamespaceHost) -> str:
+    return f"ray://{head.address}:{PORT}"
+
+
+@contextmanager
+def loaded(head: NamespaceHost, milliseconds: int = LOAD_MS) -> Iterator[str]:
+    """The specification of a load on a server on the head."""
+    program = require_program("tlslab-serve")
+    ready = time.monotonic() + DRIVER_S
+    place = f"{head.address}:4433"
+    server = head.start(program, "--listen", place, "--self-signed", "ecdsa-p256")
+    while '"ready"' not in head.said():
+        assert server.poll() is None, head.said()
+        assert time.monotonic() < ready
+        time.sleep(0.05)
+    yield json.dumps(
+        {
+            "schema": "tlslab.spec/1",
+            "url": f"https://{place}/bytes/100",
+            "connections": 2,
+            "warmup_ms": 200,
+            "stop": {"duration_ms": milliseconds},
+            "tls": {"trust": "anyone"},
+            "allow": [head.address],
+        }
+    )
+    server.kill()
+    server.wait()
+
+
+def until(holds: Callable[[], bool], seconds: float = END_S) -> None:
+    """Waits until something holds."""
+    deadline = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
+def assert_nothing_of_the_lab(host: NamespaceHost) -> None:
+    """Waits until neither an engine nor its actor runs on a host."""
+    until(lambda: not host.named("tlslab-load"))
+    until(lambda: not host.named("ray::Node"))
+
+
+@pytest.fixture(scope="module")
+def calm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[NamespaceHost]]:
+    """A cluster for tests that harm nobody: the head, and two generators."""
+    with cluster(tmp_path_factory.mktemp("calm"), ["g1", "g2"]) as (_, hosts):
+        yield hosts
+
+
+@pytest.fixture
+def doomed(tmp_path: Path) -> Iterator[tuple[Hosts, list[NamespaceHost]]]:
+    """A cluster of a test's own."""
+    with cluster(tmp_path, ["g1", "g2"]) as made:
+        yield made
+
+
+def test_the_program_is_shipped_to_the_host_without_it_and_is_gone_at_the_end(
+    calm: list[NamespaceHost],
+) -> None:
+    head, g1, g2 = calm
+    program = require_program("tlslab-load")
+    subprocess.run([*g2.enter(), "mount", "--bind", "/dev/null", program], check=True)
+    with loaded(head, 1_500) as spec:
+        driver = Driver(head, address(head), "2", spec)
+        driver.until(event="progress", host="g2")
+        (engine,) = g2.named("tlslab-load")
+        shipped = Path(f"/proc/{engine.pid}/exe").readlink()
+        (own,) = g1.named("tlslab-load")
+        assert Path(f"/proc/{own.pid}/exe").readlink() == Path(program).resolve()
+        driver.finish()
+    subprocess.run([*g2.enter(), "umount", program], check=True)
+    assert shipped.parent.name.startswith("tlslab-node-")
+    assert driver.process.returncode == 0
+    assert set(driver.those("ended")) == {"g1", "g2"}
+    assert all(line["outcomes"]["completed"] > 0 for line in driver.those("ended").values())
+    for host in (g1, g2):
+        assert_nothing_of_the_lab(host)
+    until(lambda: not shipped.parent.exists())
+
+
+def test_two_hosts_start_at_one_instant(calm: list[NamespaceHost]) -> None:
+    """Where other programs keep the machine busy, a start may be late: several are tried."""
+    skews = []
+    with loaded(calm[0], 300) as spec:
+        for _ in range(STARTS):
+            driver = Driver(calm[0], address(calm[0]), "2", spec)
+            driver.finish()
+            starts = [line["started"]["monotonic_s"] for line in driver.those("ended").values()]
+            skews.append(abs(starts[0] - starts[1]) * 1e9)
+            if skews[-1] <= SKEW_NS:
+                return
+    raise AssertionError(f"start skews in ns: {skews}")
+
+
+def test_more_hosts_than_there_are_is_one_line(calm: list[NamespaceHost]) -> None:
+    driver = Driver(calm[0], address(calm[0]), "3")
+    (line,) = driver.finish()
+    assert driver.process.returncode == 3
+    assert line["error"].startswith("3 nodes with processors are needed for generators, the ")
+    assert "head (10.77.0.1): CPU 0" in line["error"]
+    assert "g2 (10.77.0.3): CPU 1" in line["error"]
+
+
+def test_hosts_that_are_in_use_are_not_taken_twice(calm: list[NamespaceHost]) -> None:
+    head = calm[0]
+    with loaded(head) as spec:
+        first = Driver(head, address(head), "2", spec)
+        first.until(event="progress")
+        second = Driver(head, address(head), "2")
+        (line,) = second.finish()
+        first.process.kill()
+    assert second.process.returncode == 3
+    assert "all processors of g1, g2 are needed, 0 are free" in line["error"]
+    for host in calm:
+        assert_nothing_of_the_lab(host)
+
+
+@pytest.mark.parametrize(
+    ("variables", "words"),
+    [
+        ({"RAY_AUTH_MODE": "disabled"}, "is refused without token authentication"),
+        ({"RAY_AUTH_TOKEN": "another"}, "does not take the token of this machine"),
+    ],
+)
+@pytest.mark.parametrize("way", ["its address", "auto"])
+def test_a_cluster_beyond_loopback_needs_the_token(
+    calm: list[NamespaceHost], variables: dict[str, str], words: str, way: str
+) -> None:
+    head = calm[0]
+    driver = Driver(head, "auto" if way == "auto" else address(head), "1", **variables)
+    (line,) = driver.finish()
+    assert driver.process.returncode == 2
+    assert words in line["error"]
+    assert "RAY_AUTH_MODE=token" in line["remedy"]
+
+
+def test_a_cluster_that_asks_for_no_token_is_refused_unless_it_is_loopback(tmp_path: Path) -> None:
+    with Hosts(tmp_path) as hosts:
+        open_to_all, own = hosts.add("open"), hosts.add("own")
+        open_to_all.start_ray()
+        token = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "any"}
+        driver = Driver(open_to_all, address(open_to_all), "1", **token)
+        (line,) = driver.finish()
+        assert driver.process.returncode == 2
+        assert "it asks for no token" in line["error"]
+        own.address = "127.0.0.1"
+        own.start_ray()
+        driver = Driver(own, "auto", "1")
+        assert [line["name"] for line in driver.finish()] == ["own"]
+        assert driver.process.returncode == 0
+
+
+def test_an_address_that_is_no_cluster_is_one_line(calm: list[NamespaceHost]) -> None:
+    for word, code, words in (
+        (f"ray://{calm[0].address}:10001", 2, "the port of Ray's proxy"),
+        (f"ray://{calm[0].address}:1", 3, "no Ray cluster answers at 10.77.0.1:1"),
+        ("https://10.77.0.1/", 2, "no address of a Ray cluster"),
+    ):
+        driver = Driver(calm[0], word, "1")
+        (line,) = driver.finish()
+        assert (driver.process.returncode, words in line["error"]) == (code, True), line
+
+
+def _die(host: NamespaceHost) -> None:
+    host.die()
+
+
+def _kill_actor(host: NamespaceHost) -> None:
+    (actor,) = host.named("ray::Node")
+    actor.kill()
+
+
+def _kill_engine(host: NamespaceHost) -> None:
+    (engine,) = host.named("tlslab-load")
+    engine.kill()
+
+
+def _freeze(host: NamespaceHost) -> None:
+    host.signal(signal.SIGSTOP)
+
+
+def _cut(host: NamespaceHost) -> None:
+    host.cut()
+
+
+@pytest.mark.parametrize(
+    ("harm", "words"),
+    [
+        (_die, "its node died"),
+        (_kill_actor, "its process died"),
+        (_kill_engine, "its engine was ended by SIGKILL"),
+        (_freeze, "no answer within"),
+        (_cut, "no answer within"),
+    ],
+)
+def test_a_host_that_is_lost_says_so_and_the_other_goes_on(
+    doomed: tuple[Hosts, list[NamespaceHost]], harm: Any, words: str
+) -> None:
+    head, g1, g2 = doomed[1]
+    with loaded(head) as spec:
+        driver = Driver(head, address(head), "2", spec)
+        driver.until(event="progress", host="g2")
+        driver.until(event="progress", host="g1")
+        harm(g1)
+        lost = driver.until(lost="g1")
+        assert words in lost["reason"] or "cannot be reached" in lost["reason"]
+        driver.until(event="progress", host="g2")
+        if harm is _cut:
+            assert_nothing_of_the_lab(g1)  # It hears nothing of its head.
+        driver.finish()
+    assert driver.process.returncode == 0
+    assert set(driver.those("ended")) == {"g2"}
+    assert_nothing_of_the_lab(g2)
+
+
+def test_nothing_runs_on_after_the_head_was_killed(
+    doomed: tuple[Hosts, list[NamespaceHost]],
+) -> None:
+    head, g1, g2 = doomed[1]
+    with loaded(head, 4 * LOAD_MS) as spec:
+        driver = Driver(head, address(head), "2", spec)
+        driver.until(event="progress")
+        (lab,) = [each for each in head.processes() if "live.driver" in each.cmdline()]
+        lab.kill()
+        for host in (g1, g2):
+            assert_nothing_of_the_lab(host)
+        driver = Driver(head, address(head), "2", spec)
+        driver.until(event="progress")
+        os.kill(head.init.pid, signal.SIGKILL)
+        for host in (g1, g2):
+            assert_nothing_of_the_lab(host)
+
+
+def test_a_late_joiner_is_there_for_the_next_run(
+    doomed: tuple[Hosts, list[NamespaceHost]],
+) -> None:
+    hosts, (head, *_) = doomed
+    first = Driver(head, address(head), "all")
+    assert set(_names(first.finish())) == {"g1", "g2"}
+    hosts.add("g3").start_ray(head.address)
+    second = Driver(head, address(head), "all")
+    assert set(_names(second.finish())) == {"g1", "g2", "g3"}
+
+
+def test_a_clock_that_is_hours_ahead_is_measured_and_the_start_is_the_same(tmp_path: Path) -> None:
+    ahead_s = 20_000
+    with cluster(tmp_path, ["g1"]) as (hosts, (head, _)):
+        hosts.add("g2", monotonic_s=ahead_s).start_ray(head.address)
+        with loaded(head, 1_000) as spec:
+            driver = Driver(head, address(head), "2", spec)
+            driver.finish()
+    offsets = driver.those("offset_of")
+    assert abs(offsets["g1"]["ahead_ns"]) <= offsets["g1"]["took_ns"]
+    assert abs(offsets["g2"]["ahead_ns"] - ahead_s * 10**9) <= offsets["g2"]["took_ns"]
+    starts = {name: line["started"]["monotonic_s"] for name, line in driver.those("ended").items()}
+    assert abs(starts["g2"] - ahead_s - starts["g1"]) * 1e9 <= SKEW_NS
+
+
+def _names(lines: list[Line]) -> list[str]:
+    return [line["name"] for line in lines]
