@@ -39,7 +39,7 @@ def cluster_hosts(address: str, count: int | None) -> list[Host]:
     `address` is `ray://HOST:PORT`, `HOST:PORT` or `auto`; the lab itself runs on a node of the
     cluster, and makes load on that one only if there is no other. Raises UsageError for an
     address that names no cluster or has no authentication, CannotRunError if the cluster cannot be
-    reached, or has not got so many nodes.
+    reached, or has fewer nodes.
     """
     connect(address)
     cluster = _Cluster()
@@ -79,7 +79,7 @@ class _Cluster:
         shipment = Shipment(require_program(PROGRAM))
         for calls, facts in zip(self._calls, found, strict=True):
             shipment.deliver(calls, facts)
-        names = _unique([facts["hostname"] for facts in found], self._placed.places)
+        names = unique([facts["hostname"] for facts in found], self._placed.places)
         return [
             RemoteHost(
                 HostFacts(
@@ -127,7 +127,7 @@ class _Cluster:
         disconnect()
 
 
-def _unique(names: Sequence[str], places: Sequence[Place]) -> list[str]:
+def unique(names: Sequence[str], places: Sequence[Place]) -> list[str]:
     """Host names; with the address where several hosts have the same."""
     counts = Counter(names)
     return [
