@@ -55,9 +55,10 @@ def test_nobody_is_left_waiting_for_a_scraper_that_is_gone() -> None:
 def test_a_scrape_under_way_is_answered_before_the_server_is_gone() -> None:
     watched = Watched()
     with serve_metrics(watched.state, ANYWHERE, pytest.fail) as address:
-        scrape(address)
         connection = socket.create_connection((address.host, address.port), timeout=30)
         connection.sendall(b"GET /metrics HTTP/1.0\r\n")
+        # Connections are accepted in their order: with this one answered, that one has a thread.
+        scrape(address)
         watched.seconds([pace(1.0, totals(100))])
         # What is missing of the request comes when the end has begun.
         threading.Timer(0.3, connection.sendall, (b"\r\n",)).start()
