@@ -134,10 +134,10 @@ format: dev ## format Rust and Python
 schema: dev ## write schema/ anew from the Rust and Python types
 	@scripts/schema.sh write
 
-bench: setup ## measure the generator against its rivals, interleaved, on one nginx, and in memory (about 25 minutes)
+bench: dev ## measure the generator against its rivals, interleaved, on one nginx, in memory, and through Ray (about 30 minutes)
 	@scripts/install-debian.sh bench
 	code=0
-	for part in rivals keep_alive open_loop engine in_memory ordinary; do $(BIN)/python -m bench.$$part || code=$$?; done
+	for part in rivals keep_alive open_loop engine in_memory ordinary distribution; do $(BIN)/python -m bench.$$part || code=$$?; done
 	exit $$code
 
 bench-profile: setup ## where tlslab-load --lean spends its processor time (perf)

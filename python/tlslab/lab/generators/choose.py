@@ -95,8 +95,8 @@ def _hosts(wanted: str, program: str) -> tuple[Sequence[Host], int | None]:
 def _cluster(address: str, count: int | None) -> Sequence[Host]:
     """The hosts of a Ray cluster."""
     try:
-        # By its name, since a checkout without the extra has no types of it. It imports Ray, once it
-        # has set what Ray reads then.
+        # By its name, since a checkout without the extra has no types of it. It imports Ray, after
+        # it has set what Ray reads then.
         module = importlib.import_module("tlslab.lab.generators.cluster")
     except ModuleNotFoundError as error:
         if error.name != "ray":

@@ -2,7 +2,6 @@
 on all of its nodes.
 """
 
-import ipaddress
 import os
 import subprocess
 import sys
@@ -15,6 +14,8 @@ REMEDY = (
 )
 
 KNOCK_S = 20.0
+
+LOOPBACK = ("127.0.0.1", "::1")
 
 # How a program without the token, or with this machine's, is received. A process of its own: Ray
 # reads its environment once.
@@ -45,12 +46,13 @@ def require_token(place: str) -> None:
 
 
 def is_loopback(place: str) -> bool:
-    """Whether only this machine can reach an address, or a `HOST:PORT`."""
+    """Whether only this machine can reach a node at an address, or at `HOST:PORT`.
+
+    Ray listens on loopback alone if the node's address is one of these two, and on all addresses if
+    it is any other, 127.0.0.2 for one.
+    """
     host = place.rpartition(":")[0] if place.count(":") == 1 or "]:" in place else place
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return host == "localhost"
+    return host.strip("[]") in LOOPBACK
 
 
 def _knock(place: str, variables: dict[str, str]) -> subprocess.Popen[str]:

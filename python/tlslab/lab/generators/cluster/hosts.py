@@ -79,7 +79,7 @@ class _Cluster:
         shipment = Shipment(require_program(PROGRAM))
         for calls, facts in zip(self._calls, found, strict=True):
             shipment.deliver(calls, facts)
-        names = _unique([facts["hostname"] for facts in found], self._placed.places)
+        names = unique([facts["hostname"] for facts in found], self._placed.places)
         return [
             RemoteHost(
                 HostFacts(
@@ -127,7 +127,7 @@ class _Cluster:
         disconnect()
 
 
-def _unique(names: Sequence[str], places: Sequence[Place]) -> list[str]:
+def unique(names: Sequence[str], places: Sequence[Place]) -> list[str]:
     """Host names; with the address where several hosts have the same."""
     counts = Counter(names)
     return [

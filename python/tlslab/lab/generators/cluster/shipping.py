@@ -19,13 +19,13 @@ class Shipment:
     def __init__(self, program: str) -> None:
         self._name = Path(program).name
         self._content = Path(program).read_bytes()
-        self._sha256 = hashlib.sha256(self._content).hexdigest()
+        self.sha256 = hashlib.sha256(self._content).hexdigest()
         self._stored: Any = None
 
     def deliver(self, calls: RayCalls, facts: dict[str, Any]) -> None:
         """Gives a node the program. Raises CannotRunError, HostLostError."""
         host = facts["hostname"]
-        if facts["sha256"] == self._sha256:
+        if facts["sha256"] == self.sha256:
             calls("use", facts["program"], seconds=DELIVER_S)
             return
         if facts["architecture"] != platform.machine():
@@ -36,6 +36,6 @@ class Shipment:
             )
         if self._stored is None:
             self._stored = ray.put(self._content)
-        refusal = calls("install", self._name, self._stored, self._sha256, seconds=DELIVER_S)
+        refusal = calls("install", self._name, self._stored, self.sha256, seconds=DELIVER_S)
         if refusal:
             raise CannotRunError(f"{host}: {refusal}")
