@@ -98,9 +98,9 @@ class RemoteConversation:
 
 def _taken(answer: tuple[str, Any]) -> Any:
     """What a node's call returned. Raises the error that it raised there."""
-    kind, told = answer
+    kind, given = answer
     if kind == "engine":
-        raise EngineError(*told)
+        raise EngineError(*given)
     if kind == "lost":
-        raise HostLostError(told)
-    return told
+        raise HostLostError(given)
+    return given

@@ -39,7 +39,7 @@ def cluster_hosts(address: str, count: int | None) -> list[Host]:
     `address` is `ray://HOST:PORT`, `HOST:PORT` or `auto`; the lab itself runs on a node of the
     cluster, and makes load on that one only if there is no other. Raises UsageError for an
     address that names no cluster or has no authentication, CannotRunError if the cluster cannot be
-    reached, or has not got so many nodes.
+    reached, or has fewer nodes.
     """
     connect(address)
     cluster = _Cluster()

@@ -42,7 +42,7 @@ class Placed:
 
 
 def place(count: int | None) -> Placed:
-    """So many nodes, or all that have processors (None), at once. Raises CannotRunError."""
+    """`count` nodes, or all that have processors (None), at once. Raises CannotRunError."""
     there, usable = _nodes_for(count or 1)
     wanted = len(usable) if count is None else count
     if not 0 < wanted <= len(usable):
@@ -70,7 +70,7 @@ def place(count: int | None) -> Placed:
 
 
 def _nodes_for(count: int) -> tuple[list[Place], list[Place]]:
-    """All nodes, and those that can be used: waits a while until there are so many."""
+    """All nodes, and those that can be used: waits a while until there are `count`."""
     deadline = time.monotonic() + PLACE_S
     while True:
         there = _nodes()
