@@ -168,11 +168,7 @@ def _sha256(content: bytes) -> str:
 def ordinary_nice() -> int:
     """The calling thread's niceness, after an attempt to make it that of other programs.
 
-<<<<<<< HEAD
     Ray runs its workers at 15 unless asked otherwise, and children inherit that.
-=======
-    Ray runs its workers at 15 by default, and children inherit that.
->>>>>>> ray
     """
     with suppress(PermissionError):
         os.setpriority(os.PRIO_PROCESS, 0, 0)
