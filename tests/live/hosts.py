@@ -209,7 +209,7 @@ class Hosts:
             holder.wait()
 
     def add(self, name: str, monotonic_s: int = 0) -> NamespaceHost:
-        """One more host; its CLOCK_MONOTONIC is that many seconds ahead of this machine's."""
+        """One more host; its CLOCK_MONOTONIC is `monotonic_s` seconds ahead of this machine's."""
         assert self._switch is not None
         folder = self._folder / name
         folder.mkdir()

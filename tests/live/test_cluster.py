@@ -130,7 +130,7 @@ def calm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[NamespaceHos
 
 
 @pytest.fixture
-def breakable(tmp_path: Path) -> Iterator[tuple[Hosts, list[NamespaceHost]]]:
+def harmed(tmp_path: Path) -> Iterator[tuple[Hosts, list[NamespaceHost]]]:
     """A cluster of a test's own."""
     with cluster(tmp_path, ["g1", "g2"]) as made:
         yield made
@@ -276,9 +276,9 @@ def _cut(host: NamespaceHost) -> None:
     ],
 )
 def test_a_host_that_is_lost_says_so_and_the_other_goes_on(
-    breakable: tuple[Hosts, list[NamespaceHost]], harm: Any, words: str
+    harmed: tuple[Hosts, list[NamespaceHost]], harm: Any, words: str
 ) -> None:
-    head, g1, g2 = breakable[1]
+    head, g1, g2 = harmed[1]
     with loaded(head) as spec:
         driver = Driver(head, address(head), "2", spec)
         driver.until(event="progress", host="g2")
@@ -296,9 +296,9 @@ def test_a_host_that_is_lost_says_so_and_the_other_goes_on(
 
 
 def test_nothing_runs_on_after_the_head_was_killed(
-    breakable: tuple[Hosts, list[NamespaceHost]],
+    harmed: tuple[Hosts, list[NamespaceHost]],
 ) -> None:
-    head, g1, g2 = breakable[1]
+    head, g1, g2 = harmed[1]
     with loaded(head, 4 * LOAD_MS) as spec:
         driver = Driver(head, address(head), "2", spec)
         driver.until(event="progress")
@@ -314,9 +314,9 @@ def test_nothing_runs_on_after_the_head_was_killed(
 
 
 def test_a_late_joiner_is_there_for_the_next_run(
-    breakable: tuple[Hosts, list[NamespaceHost]],
+    harmed: tuple[Hosts, list[NamespaceHost]],
 ) -> None:
-    hosts, (head, *_) = breakable
+    hosts, (head, *_) = harmed
     first = Driver(head, address(head), "all")
     assert set(_names(first.finish())) == {"g1", "g2"}
     hosts.add("g3").start_ray(head.address)

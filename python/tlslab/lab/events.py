@@ -110,13 +110,13 @@ class Pace:
 
     @classmethod
     def of(cls, event: Mapping[str, Any]) -> "Pace":
-        """From the engine's `progress` event."""
-        service = event["service"] or {}
+        """From the engine's `progress` event; of a host that is lost or has ended, what it did."""
+        service = event.get("service") or {}
         return cls(
-            connections_per_s=float(event["connections_per_s"]),
-            requests_per_s=float(event["requests_per_s"]),
-            in_flight=int(event["in_flight"]),
-            failed=int(event["failed"]),
+            connections_per_s=float(event.get("connections_per_s", 0.0)),
+            requests_per_s=float(event.get("requests_per_s", 0.0)),
+            in_flight=int(event.get("in_flight", 0)),
+            failed=int(event.get("failed", 0)),
             service_p50_ms=service.get("p50_ms"),
             service_p99_ms=service.get("p99_ms"),
             at_s=float(event.get("at_s", 0.0)),

@@ -4,6 +4,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from select import select
 from socketserver import ThreadingMixIn
 from typing import Any
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer
@@ -43,6 +44,11 @@ class MetricsServer(ThreadingMixIn, WSGIServer):
         registry.register(collector)
         self.set_app(make_wsgi_app(registry))
 
+    def take_waiting(self) -> None:
+        """Answers scrapes that have connected and that no loop has taken: the loop is over."""
+        while select([self], [], [], 0)[0]:
+            self.handle_request()
+
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A scraper that went away is no error."""
 
@@ -73,8 +79,9 @@ def serve_metrics(state: State, address: Address, say: Callable[[str], None]) ->
         await_scrape(collector, say)
     finally:
         server.shutdown()
-        server.server_close()
         thread.join()
+        server.take_waiting()
+        server.server_close()
 
 
 def await_scrape(collector: RunCollector, say: Callable[[str], None]) -> None:

@@ -102,7 +102,7 @@ class Node:
         """Opens conversation `number`; what `call` returns."""
         self.beat()
         assert self._host is not None  # `use` and `install` come first.
-        answer = _sent(self._starter.submit(self._host.open, spec, flags).result)
+        answer = _reported(self._starter.submit(self._host.open, spec, flags).result)
         if not answer[0]:
             self._conversations[number] = answer[1]
         return answer[0], None if not answer[0] else answer[1]
@@ -111,7 +111,7 @@ class Node:
         """What the engine answers without load; what `call` returns."""
         self.beat()
         assert self._host is not None
-        return _sent(self._starter.submit(self._host.ask, flags, given, seconds).result)
+        return _reported(self._starter.submit(self._host.ask, flags, given, seconds).result)
 
     def call(self, number: int, method: str, *arguments: Any) -> tuple[str, Any]:
         """Calls a method of a conversation.
@@ -125,7 +125,7 @@ class Node:
             return "lost", "its node has begun anew"
         if method == "close":
             del self._conversations[number]
-        return _sent(lambda: getattr(conversation, method)(*arguments))
+        return _reported(lambda: getattr(conversation, method)(*arguments))
 
     def now_ns(self) -> int:
         """CLOCK_MONOTONIC."""
@@ -133,7 +133,7 @@ class Node:
         return time.clock_gettime_ns(time.CLOCK_MONOTONIC)
 
 
-def _sent(act: Any) -> tuple[str, Any]:
+def _reported(act: Any) -> tuple[str, Any]:
     try:
         return "", act()
     except EngineError as error:

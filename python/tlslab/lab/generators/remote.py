@@ -98,9 +98,9 @@ class RemoteConversation:
 
 def _taken(answer: tuple[str, Any]) -> Any:
     """What a node's call returned. Raises the error that it raised there."""
-    kind, sent = answer
+    kind, given = answer
     if kind == "engine":
-        raise EngineError(*sent)
+        raise EngineError(*given)
     if kind == "lost":
-        raise HostLostError(sent)
-    return sent
+        raise HostLostError(given)
+    return given

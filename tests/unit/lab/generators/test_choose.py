@@ -91,6 +91,8 @@ def test_of_a_whole_cluster_a_search_begins_with_one_host(
 
 def test_a_cluster_without_ray_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
+    for name in [each for each in sys.modules if each.startswith("tlslab.lab.generators.cluster")]:
+        monkeypatch.delitem(sys.modules, name)
     with pytest.raises(CannotRunError, match="Ray is not installed") as caught, generators("auto"):
         pass
     assert caught.value.remedy == "pip install 'tlslab[ray]'"

@@ -39,7 +39,7 @@ class RayCalls:
         raise HostLostError(self._lost)
 
     def beat(self) -> None:
-        """Reports to the node that its head lives, unless its last such call is still under way."""
+        """Has the node know that its head lives, unless its last such call is still under way."""
         if self._lost:
             return
         with suppress(RayError):

@@ -70,7 +70,7 @@ def place(count: int | None) -> Placed:
 
 
 def _nodes_for(count: int) -> tuple[list[Place], list[Place]]:
-    """All nodes, and those that can be used: waits a while for as many as are wanted."""
+    """All nodes, and those that can be used: waits a while until there are `count`."""
     deadline = time.monotonic() + PLACE_S
     while True:
         there = _nodes()

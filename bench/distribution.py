@@ -1,0 +1,198 @@
+"""A part of `make bench`: what a generator on a host through Ray costs, against one without.
+
+The same load goes alternately from the lab's own engine, and from one host that is the only node of
+a Ray cluster on loopback: the server's maximum and the client's processor time per connection have
+to be the same. Then 1,000 records are merged, and 1,000 simulated hosts, which repeat the events
+and the record of one, report to one head.
+
+Exit codes: 0 every bar met, 1 a bar missed, 3 could not run. BENCH_SECONDS and BENCH_BLOCKS change
+a run's length (5 s), and the number of runs of each kind (10).
+"""
+
+import json
+import os
+import resource
+import secrets
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from bench.child import PROCESSOR
+from bench.intervals import Interval, ratio
+from bench.server import GROUP, SUITE, Server, serving
+from bench.settings import BLOCKS, SECONDS
+from bench.simulated_hosts import Repeated, RepeatingHost
+from bench.tables import console
+from tlslab.lab.generators import GeneratorPool
+from tlslab.lab.generators.choose import generators
+from tlslab.lab.generators.local import boot_id
+from tlslab.lab.generators.several import SeveralHosts
+from tlslab.lab.programs import require_program
+from tlslab.model.errors import CannotRunError, TlslabError
+from tlslab.model.record import RunRecord
+from tlslab.orphans import bound
+from tlslab.store import to_json
+
+HOSTS = 1000
+MERGE_LIMIT_S = 10.0
+
+# A ratio is taken as 1 if its interval has 1 in it, or is within this distance.
+SAME = 0.01
+
+CONNECTIONS = 16
+PORT = 6390
+START_S = 60.0
+END_S = 40.0
+
+MIB = 1 << 20
+
+
+def spec_of(server: Server) -> dict[str, Any]:
+    """As many new connections as go."""
+    return {
+        "schema": "tlslab.spec/1",
+        "url": server.url,
+        "connections": CONNECTIONS,
+        "cpus": [PROCESSOR],
+        "warmup_ms": 500,
+        "stop": {"duration_ms": round(SECONDS * 1000)},
+        "tls": {
+            "versions": ["1.3"],
+            "groups": [GROUP],
+            "suites": [SUITE],
+            "trust": {"pem": server.ca_file.read_text("ascii")},
+            "authenticate": "sampled",
+            "key_share": "reused",
+        },
+    }
+
+
+@contextmanager
+def one_node(folder: Path) -> Iterator[str]:
+    """A Ray cluster of one node, with a token of its own; its address. Raises CannotRunError."""
+    ray = Path(sys.executable).parent / "ray"
+    if not ray.exists():
+        raise CannotRunError("Ray is not installed", "make dev")
+    command = [ray, "start", "--head", f"--port={PORT}"]
+    command += ["--num-cpus=1", "--include-dashboard=false", "--include-log-monitor=false"]
+    command += ["--disable-usage-stats", "--object-store-memory=80000000", "--block"]
+    # For the node and for this program, which joins it.
+    os.environ |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
+    os.environ |= {"RAY_worker_niceness": "0", "RAY_enable_worker_prestart": "0"}
+    log = folder / "ray.log"
+    with log.open("w") as output:
+        node = subprocess.Popen([*bound("TERM"), *map(str, command)], stdout=output, stderr=output)
+    try:
+        deadline = time.monotonic() + START_S
+        while "runtime started" not in log.read_text():
+            if node.poll() is not None or time.monotonic() > deadline:
+                raise CannotRunError(f"Ray does not start: {log.read_text()[-300:]}")
+            time.sleep(0.1)
+        yield f"ray://127.0.0.1:{PORT}"
+    finally:
+        node.terminate()
+        node.wait(END_S)
+
+
+def compare(
+    spec: Mapping[str, Any], pools: Mapping[str, GeneratorPool]
+) -> tuple[dict[str, list[RunRecord]], dict[str, Interval]]:
+    """The records of each pool, run by run in turns, and the ratios of `ray` over `local`."""
+    records: dict[str, list[RunRecord]] = {name: [] for name in pools}
+    for block in range(BLOCKS):
+        for name in sorted(pools, reverse=bool(block % 2)):
+            records[name].append(pools[name].run(spec, lambda event: None))
+    found = {}
+    for title, measure in (("server's maximum", rate), ("client's time", client_us)):
+        ray, local = (dict(enumerate(map(measure, records[n]))) for n in ("ray", "local"))
+        found[title] = ratio(ray, local)
+    return records, found
+
+
+def rate(record: RunRecord) -> float:
+    """Completed connections per second."""
+    return record.outcomes.completed / record.seconds
+
+
+def client_us(record: RunRecord) -> float:
+    """The generator's processor time per connection, in microseconds."""
+    return (record.cpu.user_us + record.cpu.system_us) / record.outcomes.completed
+
+
+def is_same(found: Interval) -> bool:
+    """Whether an interval says that nothing has changed, or next to nothing."""
+    return found.low <= 1 + SAME and found.high >= 1 - SAME
+
+
+def merge_s(record: RunRecord, folder: Path) -> float:
+    """What `tlslab-load merge` takes for as many records as there are hosts, in seconds."""
+    content, named = to_json(record), []
+    for number in range(HOSTS):
+        path = folder / f"{number}.json"
+        # Equal records are refused: each began a microsecond later.
+        content["started"]["unix_s"] += 1e-6
+        path.write_text(json.dumps(content), "utf-8")
+        named.append(f"host-{number}={path}")
+    begin = time.monotonic()
+    command = [require_program("tlslab-load"), "merge", "--json", *named]
+    done = subprocess.run(command, capture_output=True, check=False)
+    seconds = time.monotonic() - begin
+    if done.returncode > 1:
+        raise CannotRunError(f"merge ended with {done.returncode}: {done.stderr[-300:]!r}")
+    return seconds
+
+
+def simulate(spec: Mapping[str, Any], repeated: Repeated) -> tuple[float, float]:
+    """A run of as many simulated hosts: seconds beyond the run's own, and MiB that it took."""
+    hosts = [RepeatingHost(number, repeated) for number in range(HOSTS)]
+    # Each has a connection at least.
+    wanted = {**spec, "connections": HOSTS * CONNECTIONS, "cpus": []}
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    begin = time.monotonic()
+    with SeveralHosts(hosts, "fail", require_program("tlslab-load"), boot_id()) as pool:
+        pool.run(wanted, lambda event: None)
+    seconds = time.monotonic() - begin - repeated.seconds
+    return seconds, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024 / MIB
+
+
+def show(bars: Sequence[tuple[str, bool]]) -> bool:
+    """Prints each bar; whether all are met."""
+    for words, met in bars:
+        console.print(f"{'met   ' if met else 'MISSED'} {words}")
+    return all(met for _, met in bars)
+
+
+def main() -> int:
+    """Runs all parts; the exit code."""
+    try:
+        with tempfile.TemporaryDirectory(prefix="tlslab-bench-") as name:
+            folder = Path(name)
+            with serving(folder) as server, one_node(folder) as address:
+                spec = spec_of(server)
+                with generators(None) as local, generators(address) as ray:
+                    records, found = compare(spec, {"local": local, "ray": ray})
+            merging = merge_s(records["local"][0], folder)
+            repeated = Repeated.of(records["local"][0])
+            seconds, memory = simulate(spec, repeated)
+    except TlslabError as error:
+        console.print(f"bench: {error.message}" + (f"; {error.remedy}" if error.remedy else ""))
+        return error.exit_code
+    bars = [
+        (f"{title}, one host through Ray over none: {each:.4f}, n = {each.n}", is_same(each))
+        for title, each in found.items()
+    ]
+    merge_bar = f"{HOSTS:,} records are merged in {merging:.1f} s, {MERGE_LIMIT_S:.0f} s at most"
+    console.print(
+        f"{HOSTS:,} simulated hosts: {seconds:.1f} s beside the run's own {repeated.seconds:.1f} s "
+        f"(clocks, shares, events, merging), {memory:.0f} MiB more on the head"
+    )
+    return 0 if show([*bars, (merge_bar, merging <= MERGE_LIMIT_S)]) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
