@@ -1,5 +1,6 @@
 """A real Prometheus for tests: Debian's, on loopback, with a folder of its own."""
 
+import contextlib
 import json
 import shutil
 import subprocess
@@ -69,23 +70,23 @@ def prometheus(folder: Path) -> Iterator[Prometheus]:
     ]
     with (folder / "prometheus.log").open("wb") as log:
         child = subprocess.Popen(line, stdout=log, stderr=log)
-    url = f"http://127.0.0.1:{port}"
+    started = Prometheus(f"http://127.0.0.1:{port}", scraped)
     try:
-        _await_ready(url, child)
-        yield Prometheus(url, scraped)
+        _await_scrape(started, child)
+        yield started
     finally:
         child.terminate()
         child.wait()
 
 
-def _await_ready(url: str, child: subprocess.Popen[bytes]) -> None:
+def _await_scrape(started: Prometheus, child: subprocess.Popen[bytes]) -> None:
+    """Waits until it scrapes, which it does only some seconds after it is ready."""
     deadline = time.monotonic() + 60
     while True:
         assert child.poll() is None, "it ended: see prometheus.log"
-        try:
-            urllib.request.urlopen(f"{url}/-/ready").close()
-        except OSError:
-            assert time.monotonic() < deadline
-            time.sleep(0.1)
-        else:
-            return
+        # While it starts it answers in no JSON. A target that is not there yet is down: it was asked.
+        with contextlib.suppress(OSError, ValueError):
+            if started.query("up"):
+                return
+        assert time.monotonic() < deadline
+        time.sleep(0.1)

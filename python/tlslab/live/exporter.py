@@ -21,9 +21,7 @@ OPTION = "--metrics"
 # minute.
 MOST_S = 60.0
 
-# How many of the scraper's intervals the last scrape may take, and how much longer: a busy machine
-# scrapes late.
-_INTERVALS = 2
+# How much later than the scrapes before the last one may be: a busy machine scrapes late.
 _LATE_S = 5.0
 
 _LOOK_S = 0.05
@@ -89,7 +87,7 @@ def await_scrape(collector: RunCollector, say: Callable[[str], None]) -> None:
     if len(collector.scrapes) < 2:
         return
     before, last = collector.scrapes
-    expected = last + _INTERVALS * (last - before) + _LATE_S
+    expected = last + (last - before) + _LATE_S
     deadline = min(expected, time.monotonic() + MOST_S)
     if deadline - time.monotonic() > 10:
         say(f"waiting for the last scrape of {OPTION}, {deadline - time.monotonic():.0f} s at most")
