@@ -84,7 +84,7 @@ def _await_scrape(started: Prometheus, child: subprocess.Popen[bytes]) -> None:
     deadline = time.monotonic() + 60
     while True:
         assert child.poll() is None, "it ended: see prometheus.log"
-        # While it starts it answers in no JSON. A target that is not there yet is down: it was asked.
+        # While it starts it answers without JSON. A target that is not there is down: it was asked.
         with contextlib.suppress(OSError, ValueError):
             if started.query("up"):
                 return
