@@ -18,6 +18,7 @@ from tlslab.model.capacity import (
     Step,
 )
 from tlslab.model.experiment import Experiment, Factor
+from tlslab.model.hosts import HostClock, HostFound, LastTotals, Lost
 from tlslab.model.plan import Cell, Plan
 from tlslab.model.profile import Profile
 from tlslab.model.record import (
@@ -25,12 +26,8 @@ from tlslab.model.record import (
     CountedFacts,
     CpuTime,
     Facts,
-    HostClock,
-    HostFound,
     HostPart,
     Interval,
-    LastTotals,
-    Lost,
     OpenLoop,
     Outcomes,
     Preflight,

@@ -59,6 +59,7 @@ class FakeHost:
         """Its clock."""
         if self.is_frozen and self.cut_off:
             time.sleep(100 * TICK_S)
+            raise HostLostError("no answer")
         return now_ns() + self.offset_ns + (self.jump_ns if self.makes_load else 0)
 
     def open(self, spec: Mapping[str, Any], flags: Sequence[str]) -> "FakeConversation":

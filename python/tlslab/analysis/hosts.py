@@ -4,7 +4,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from tlslab.model.host_use import HostUse
-from tlslab.model.record import HostClock, HostPart
+from tlslab.model.hosts import HostClock
+from tlslab.model.record import HostPart
 from tlslab.model.trial import Trial
 
 

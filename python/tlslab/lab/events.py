@@ -110,13 +110,13 @@ class Pace:
 
     @classmethod
     def of(cls, event: Mapping[str, Any]) -> "Pace":
-        """From the engine's `progress` event; of a host that is lost or has ended, what it did."""
-        service = event.get("service") or {}
+        """From the engine's `progress` event."""
+        service = event["service"] or {}
         return cls(
-            connections_per_s=float(event.get("connections_per_s", 0.0)),
-            requests_per_s=float(event.get("requests_per_s", 0.0)),
-            in_flight=int(event.get("in_flight", 0)),
-            failed=int(event.get("failed", 0)),
+            connections_per_s=float(event["connections_per_s"]),
+            requests_per_s=float(event["requests_per_s"]),
+            in_flight=int(event["in_flight"]),
+            failed=int(event["failed"]),
             service_p50_ms=service.get("p50_ms"),
             service_p99_ms=service.get("p99_ms"),
             at_s=float(event.get("at_s", 0.0)),
@@ -162,9 +162,12 @@ class Over:
 
 
 def _parts(event: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """What each of several generators reported, but for those that were lost."""
+    """What each of several generators reported, but for those lost, or ended before the others."""
     hosts = event.get("hosts", ())
-    return [host for host in hosts if not host.get("lost")] if len(hosts) > 1 else []
+    if len(hosts) < 2:
+        return []
+    kind = event["event"]
+    return [host for host in hosts if host["event"] == kind and not host.get("lost")]
 
 
 def _totals(event: Mapping[str, Any]) -> Totals | None:

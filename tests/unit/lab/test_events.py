@@ -74,13 +74,3 @@ def test_news_of_a_host_name_it() -> None:
     assert of_run("c", "capacity", pace) == Rate("c", "capacity", pace)
     over = Over.of({"event": "ended", "host": "b", "totals": TOTALS})
     assert of_run("c", "capacity", over) == RunEnded("c", "capacity", over)
-
-
-def test_a_host_that_has_ended_or_is_lost_goes_at_no_rate() -> None:
-    ended = {"event": "ended", "host": "b", "at_s": 1.0}
-    lost = {"event": "progress", "host": "c", "completed": 5, "failed": 2, "lost": True}
-    found = [Pace.of(each) for each in (ended, lost)]
-    assert [each.host for each in found] == ["b", "c"]
-    assert [each.failed for each in found] == [0, 2]
-    assert all(not each.connections_per_s and not each.in_flight for each in found)
-    assert all(each.service is None for each in found)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from tlslab.lab.generators.host import Host
-from tlslab.model.record import HostClock
+from tlslab.model.hosts import HostClock
 
 # Round trips of a reading before and after a run, and of one during it, which must disturb little.
 ROUNDS = 16

@@ -10,7 +10,8 @@ from typing import Any
 
 from tlslab.lab.engine_output import EventLines, answer
 from tlslab.model.errors import EngineError
-from tlslab.model.record import HostFound, Lost, RunRecord
+from tlslab.model.hosts import HostFound, Lost
+from tlslab.model.record import RunRecord
 from tlslab.store import from_json, to_json
 
 # Merging a thousand records takes seconds.

@@ -16,10 +16,11 @@ from tlslab.lab.generators.pretest import LostBeforeError, handshakes_per_proces
 from tlslab.lab.generators.shares import most_hosts, processors_of, split
 from tlslab.lab.generators.together_run import HOST_LOST, LostPolicy, TogetherRun
 from tlslab.model.errors import CannotRunError, EngineError, UsageError
+from tlslab.model.hosts import HostFound
 from tlslab.model.offered import Offered
 from tlslab.model.primitives import Primitives
 from tlslab.model.probe import AbilitiesFound, ProbeRecord
-from tlslab.model.record import HostFound, Preflight, RunRecord
+from tlslab.model.record import Preflight, RunRecord
 from tlslab.model.scale import HoldRecord
 from tlslab.store import from_json
 
@@ -28,8 +29,8 @@ class SeveralHosts:
     """Several hosts as one generator; a GeneratorPool.
 
     `first` is how many of them a search of a maximum begins with. `here` is the boot ID of this
-    machine, `program` its engine, which merges the records. A host that is lost under the policy
-    `keep` is left out of all later runs.
+    machine, `program` its engine, which merges the records. A host that cannot be reached any more
+    is left out of all later runs, and under the policy `keep` any host that was lost.
     """
 
     def __init__(
@@ -106,7 +107,9 @@ class SeveralHosts:
         finally:
             self._current = None
             run.close()
-            self._leave_out([each.run.host for each in run.lost])
+            gone = [each.run.host for each in run.lost]
+            # Under `fail` one whose engine was killed takes part again.
+            self._leave_out(gone if self._policy == "keep" else _unreachable(gone))
 
     def interrupt(self) -> None:
         """Ends the run that is under way: its record has what was measured so far."""
@@ -114,9 +117,8 @@ class SeveralHosts:
             self._current.interrupt()
 
     def _leave_out(self, gone: Sequence[Host]) -> None:
-        """Has all later runs go on without these hosts, if that is the policy."""
-        if self._policy == "keep":
-            self.hosts = [host for host in self.hosts if host not in gone]
+        """Has all later runs go on without these hosts."""
+        self.hosts = [host for host in self.hosts if host not in gone]
 
     def _opened(
         self, hosts: Sequence[Host], spec: Mapping[str, Any], listener: Listener
@@ -236,6 +238,19 @@ class SeveralHosts:
         except HostLostError as error:
             words = f"the generator {host.facts.name} was lost: {error.reason}"
             raise EngineError(HOST_LOST, words) from None
+
+
+def _unreachable(hosts: Sequence[Host]) -> list[Host]:
+    """Those that do not answer: not their engine alone is gone."""
+    return [host for host in hosts if not _answers(host)]
+
+
+def _answers(host: Host) -> bool:
+    try:
+        host.now_ns()
+    except HostLostError:
+        return False
+    return True
 
 
 def _open(host: Host, share: Mapping[str, Any]) -> Conversation:

@@ -12,6 +12,7 @@ _SUMS = (
     "completed", "failed", "started_per_s", "connections_per_s", "requests_per_s", "in_flight",
     "waiting",
 )  # fmt: skip
+_COUNTS = ("completed", "failed", "totals")
 _TIMES = ("service", "response", "exchange")
 
 
@@ -20,17 +21,19 @@ class Together:
 
     A phase is the run's as soon as the first host enters it. Progress comes when every host has
     reported a second; each host's own is in its list `hosts`, whose `host` is the name. Percentiles
-    cannot be added: those of the whole are left out, unless there is one host.
+    cannot be added: those of the whole are left out, unless there is one host. Of a host that has
+    ended or is lost, what it had done stays in the sums, and nobody waits for it.
     """
 
     def __init__(self, names: Sequence[str], listener: Listener) -> None:
-        self._names = list(names)
         self._order = tuple(names)
         self._listener = listener
         self._preflight = False
         self._phase = -1
         self._latest: dict[str, Event] = {}
+        # Who has reported what since it was handed on, and of whom it is still to come.
         self._new: dict[str, set[str]] = {"progress": set(), "ended": set()}
+        self._awaited = {kind: set(names) for kind in self._new}
 
     def take(self, name: str, event: Event) -> None:
         """The next event of a host."""
@@ -44,27 +47,30 @@ class Together:
                     self._phase = place
                     self._listener(event)
             case "progress" | "ended" as kind:
-                if name in self._new[kind]:
+                if name in self._new["progress"]:
                     # Another host is late by a second: what it said last stands.
-                    self._report(kind)
-                self._latest[name] = event
+                    self._report("progress")
+                if kind == "ended":
+                    self._awaited["progress"].discard(name)
+                self._latest[name] = {**counts_of(self._latest.get(name, {})), **event}
                 self._new[kind].add(name)
                 self._report_if_whole()
 
     def leave(self, name: str) -> None:
         """A host was lost: nobody waits for it any more, and what it had done by then stands."""
-        self._names.remove(name)
+        for awaited in self._awaited.values():
+            awaited.discard(name)
         if (last := self._latest.get(name)) is not None:
-            self._latest[name] = done_of(last)
+            self._latest[name] = lost_with(last)
         self._report_if_whole()
 
     def last_of(self, name: str) -> Event | None:
-        """What a host that still runs reported last of its progress; None without any."""
+        """What a host that is not lost reported last; None where it has reported nothing."""
         return self._latest.get(name)
 
     def _report_if_whole(self) -> None:
         for kind, new in self._new.items():
-            if new and new >= set(self._names):
+            if new and new >= self._awaited[kind]:
                 self._report(kind)
 
     def _report(self, kind: str) -> None:
@@ -77,12 +83,17 @@ class Together:
         self._listener({**whole, "event": kind, "hosts": hosts})
 
 
-def done_of(event: Event) -> dict[str, Any]:
-    """The counts of a lost host's last progress: nothing is known to happen there any more."""
-    done = {name: event[name] for name in ("event", "completed", "failed") if name in event}
+def counts_of(event: Event) -> dict[str, Any]:
+    """What a host has done since its measurement started, without its rates and times."""
+    return {name: event[name] for name in _COUNTS if name in event}
+
+
+def lost_with(event: Event) -> dict[str, Any]:
+    """What a lost host reported last: nothing is known to happen there any more."""
+    done = counts_of(event)
     if isinstance(totals := event.get("totals"), Mapping):
         done["totals"] = {**totals, "in_flight": 0}
-    return {**done, "lost": True}
+    return {"event": event["event"], **done, "lost": True}
 
 
 def added(events: Sequence[Event]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from tlslab.lab.generators.clocks import NS, monotonic_ns
 from tlslab.lab.generators.host_run import HostRun
 from tlslab.lab.generators.together import Together
 from tlslab.model.errors import EngineError
-from tlslab.model.record import LastTotals, Lost
+from tlslab.model.hosts import LastTotals, Lost
 
 LostPolicy = Literal["fail", "keep"]
 

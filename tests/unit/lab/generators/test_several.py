@@ -13,7 +13,7 @@ from tlslab.lab.generators.merging import LostShare
 from tlslab.lab.generators.several import SeveralHosts
 from tlslab.lab.generators.together_run import LostPolicy
 from tlslab.model.errors import CannotRunError, EngineError, UsageError
-from tlslab.model.record import HostFound
+from tlslab.model.hosts import HostFound
 
 SPEC: dict[str, Any] = {
     "url": "https://127.0.0.1:1/",
@@ -126,6 +126,23 @@ def test_a_host_that_dies_is_kept_with_its_last_words(merger: Merger) -> None:
     assert [e["connections_per_s"] for e in events if e["event"] == "progress"][-1] == 200
     several_hosts.run(SPEC, lambda event: None)
     assert (len(hosts[1].opened), list(merger.records), merger.lost) == (1, ["a", "c"], [])
+
+
+@pytest.mark.parametrize(
+    ("harm", "rest"),
+    [({"dies_after": 2}, ["a", "b"]), ({"freezes_after": 2, "cut_off": True}, ["a"])],
+)
+def test_after_a_failed_trial_the_hosts_that_answer_go_on(
+    merger: Merger, harm: dict[str, Any], rest: list[str]
+) -> None:
+    lost = FakeHost("b", **harm)
+    several_hosts = pool(FakeHost("a"), lost)
+    with pytest.raises(EngineError, match="the generator b was lost") as caught:
+        several_hosts.run(SPEC, lambda event: None)
+    assert caught.value.class_ == "host_lost"
+    lost.dies_after = None
+    several_hosts.run(SPEC, lambda event: None)
+    assert list(merger.records) == rest
 
 
 @pytest.mark.parametrize("cut_off", [False, True])

@@ -2,9 +2,11 @@
 
 from typing import Any
 
+from factories.live import totals
 from tlslab.lab.engine_output import Event
-from tlslab.lab.events import Pace
+from tlslab.lab.events import Over, Pace
 from tlslab.lab.generators.together import Together, added_totals
+from tlslab.store import to_json
 
 
 def progress(rate: float, **more: Any) -> dict[str, Any]:
@@ -14,6 +16,11 @@ def progress(rate: float, **more: Any) -> dict[str, Any]:
         "service": {"n": 5, "p50_ms": 1.0, "p99_ms": 2.0}, "response": None, "exchange": None,
         **more,
     }  # fmt: skip
+
+
+def counted(completed: int) -> dict[str, Any]:
+    data: dict[str, Any] = to_json(totals(completed, in_flight=2))
+    return data
 
 
 def heard(*said: tuple[str, dict[str, Any]], names: tuple[str, ...] = ("a", "b")) -> list[Event]:
@@ -72,6 +79,28 @@ def test_of_a_lost_host_what_it_had_done_stays_and_its_rate_goes() -> None:
     assert (events[1]["connections_per_s"], events[1]["completed"]) == (110, 20)
     assert events[1]["totals"] == {"completed": 20, "in_flight": 2}
     assert events[1]["hosts"][1]["lost"]
+
+
+def test_a_host_that_ended_first_stays_in_the_sums_and_is_not_waited_for() -> None:
+    events: list[Event] = []
+    together = Together(("a", "b", "c"), events.append)
+    for name in "abc":
+        together.take(name, progress(100, totals=counted(10)))
+    together.take("a", progress(90, completed=15))
+    last = {"event": "ended", "at_s": 1.5, "totals": counted(16)}
+    # What it reported before its end is handed on first.
+    together.take("a", last)
+    together.take("b", progress(70, completed=20, totals=counted(20)))
+    together.leave("c")
+    assert [event["completed"] for event in events] == [30, 35, 45]
+    assert [event["connections_per_s"] for event in events] == [300, 290, 70]
+    assert events[2]["totals"]["completed"] == 16 + 20 + 10
+    paces = [Pace.of(event) for event in events]
+    assert [[part.host for part in pace.parts] for pace in paces] == [[*"abc"], [*"abc"], ["b"]]
+    together.take("b", last)
+    over = Over.of(events[3])
+    assert ([part.host for part in over.parts], events[3]["totals"]["completed"]) == ([*"ab"], 42)
+    assert len(events) == 4
 
 
 def test_totals_are_added_bucket_by_bucket() -> None:

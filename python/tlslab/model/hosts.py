@@ -1,0 +1,55 @@
+"""What is found out about the hosts of several generators: clocks, speeds, and how one was lost."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class HostClock:
+    """A host's CLOCK_MONOTONIC against the leader's, from round trips.
+
+    `offset_s` is that before the start, known to `uncertainty_s`; `drift_ppm`, known to
+    `drift_uncertainty_ppm`, is how much faster it ran, in millionths; `moved_s` by how much the
+    offset changed at most in the run, beyond what the uncertainties explain.
+    """
+
+    offset_s: float = 0.0
+    uncertainty_s: float = 0.0
+    drift_ppm: float = 0.0
+    drift_uncertainty_ppm: float = 0.0
+    moved_s: float = 0.0
+    readings: int = 0
+
+
+@dataclass(frozen=True)
+class HostFound:
+    """What the leader of several generators found out about a host.
+
+    Hosts with one `boot_id` share a kernel, its processors and clocks; `handshakes_per_s` is what
+    its processors made in memory before the load.
+    """
+
+    boot_id: str | None = None
+    handshakes_per_s: float | None = None
+    clock: HostClock | None = None
+
+
+@dataclass(frozen=True)
+class LastTotals:
+    """What a generator that was lost had reported since the start of its measurement."""
+
+    arrivals: int = 0
+    completed: int = 0
+    failed: Mapping[str, int] = field(default_factory=dict)
+    unexpected: int = 0
+    requests: int = 0
+    in_flight: int = 0
+
+
+@dataclass(frozen=True)
+class Lost:
+    """Why a host was lost, when (seconds into the measurement), and what it reported last."""
+
+    reason: str
+    at_s: float
+    totals: LastTotals = field(default_factory=LastTotals)
