@@ -188,7 +188,7 @@ def test_it_says_when_tlslab_is_gone(browser: Browser) -> None:
 def test_what_a_server_says_is_text(browser: Browser) -> None:
     watched = running(cell=HOSTILE)
     said = replace(totals(10), failed={HOSTILE: 3}, arrivals=13)
-    watched.state.take(events.RunEnded(HOSTILE, "capacity", events.Over("", said)))
+    watched.state.take(events.RunEnded(HOSTILE, "capacity", events.EngineEnded("", said)))
     watched.state.take(events.Rate(HOSTILE, "capacity", pace(1.0, totals(10), 10.0, HOSTILE)))
     with opened(browser, watched) as live:
         live.page.wait_for_selector("#hosts tbody tr")

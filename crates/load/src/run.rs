@@ -17,7 +17,7 @@ use crate::phase::Schedule;
 use crate::prime::{Wanted, prime};
 use crate::recorder::Primed;
 use crate::recorder::Recorder;
-use crate::start::{AtOnce, Begin, Starter};
+use crate::start::{ImmediateStart, StartInstant, Starter};
 use crate::trace::Trace;
 use crate::verdict::{Evidence, verdicts};
 use crate::watch::{Ending, Observer, ended, watch};
@@ -44,7 +44,7 @@ pub fn run(
     observer: &mut dyn Observer,
     interrupt: &AtomicBool,
 ) -> Result<RunRecord, RunError> {
-    run_from(spec, checked, observer, interrupt, &mut AtOnce)
+    run_from(spec, checked, observer, interrupt, &mut ImmediateStart)
 }
 
 /// The same, of a run that begins when the starter says so.
@@ -162,10 +162,14 @@ impl Gate {
 
     /// Waits until all workers are ready, then lets them begin when the starter says so. Without a
     /// start they go through the gate as when one of them cannot begin.
-    fn open(&self, starter: &mut dyn Starter, interrupt: &AtomicBool) -> Result<Begin, RunError> {
+    fn open(
+        &self,
+        starter: &mut dyn Starter,
+        interrupt: &AtomicBool,
+    ) -> Result<StartInstant, RunError> {
         self.barrier.wait();
         let begun = match self.failed.load(Ordering::SeqCst) {
-            true => Ok(Begin::soon()),
+            true => Ok(StartInstant::soon()),
             false => starter.begin(interrupt),
         };
         if begun.is_err() {
@@ -422,7 +426,7 @@ fn record(
 
 /// When the first worker's measurement began, by both clocks; none where no worker came to it. A run
 /// whose beginning was agreed upon goes by the clock of those who agreed.
-fn started(reports: &[Report], begun: Begin) -> Option<StartTime> {
+fn started(reports: &[Report], begun: StartInstant) -> Option<StartTime> {
     let first = reports.iter().map(|report| report.measured_from).filter(|at| *at > 0).min()?;
     let monotonic_s = first as f64 / SECOND as f64;
     let unix_s = match begun.unix_s {

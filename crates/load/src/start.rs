@@ -13,7 +13,7 @@ const LONGEST: Nanos = 60 * SECOND;
 
 /// The instant at which the workers begin.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Begin {
+pub struct StartInstant {
     /// By this machine's CLOCK_MONOTONIC.
     pub at: Nanos,
     /// The same instant in seconds since 1970, by the clock that a record goes by; without it, this
@@ -21,7 +21,7 @@ pub struct Begin {
     pub unix_s: Option<f64>,
 }
 
-impl Begin {
+impl StartInstant {
     /// An instant that somebody else has set, if the workers can still keep it.
     ///
     /// # Errors
@@ -53,16 +53,16 @@ pub trait Starter {
     ///
     /// # Errors
     /// There is to be no load.
-    fn begin(&mut self, interrupt: &AtomicBool) -> Result<Begin, RunError>;
+    fn begin(&mut self, interrupt: &AtomicBool) -> Result<StartInstant, RunError>;
 }
 
 /// The run begins as soon as it can.
 #[derive(Debug, Clone, Copy)]
-pub struct AtOnce;
+pub struct ImmediateStart;
 
-impl Starter for AtOnce {
-    fn begin(&mut self, _: &AtomicBool) -> Result<Begin, RunError> {
-        Ok(Begin::soon())
+impl Starter for ImmediateStart {
+    fn begin(&mut self, _: &AtomicBool) -> Result<StartInstant, RunError> {
+        Ok(StartInstant::soon())
     }
 }
 
@@ -72,13 +72,13 @@ mod tests {
 
     #[test]
     fn an_agreed_instant_lies_ahead_and_near() {
-        let agreed = Begin::agreed(5 * SECOND, 1000.0, 4 * SECOND).unwrap();
+        let agreed = StartInstant::agreed(5 * SECOND, 1000.0, 4 * SECOND).unwrap();
         assert_eq!((agreed.at, agreed.unix_s), (5 * SECOND, Some(1000.0)));
-        let late = Begin::agreed(4 * SECOND, 1000.0, 5 * SECOND).unwrap_err();
+        let late = StartInstant::agreed(4 * SECOND, 1000.0, 5 * SECOND).unwrap_err();
         assert!(matches!(late, RunError::LateStart { late: SECOND }), "{late}");
         assert_eq!(late.class(), "late_start");
         for (at, unix_s) in [(Nanos::MAX, 1000.0), (SECOND, f64::NAN), (SECOND, -1.0)] {
-            assert_eq!(Begin::agreed(at, unix_s, 0).unwrap_err().class(), "no_start");
+            assert_eq!(StartInstant::agreed(at, unix_s, 0).unwrap_err().class(), "no_start");
         }
     }
 }

@@ -16,8 +16,8 @@ from tlslab.cli.load_run import Follower, Loaded, Shown, progress_line
 from tlslab.lab.accounting import Meter
 from tlslab.lab.engine_output import Event, EventLines, answer
 from tlslab.lab.generators.choose import several_generators
+from tlslab.lab.generators.joint_run import LostPolicy
 from tlslab.lab.generators.several import SeveralHosts
-from tlslab.lab.generators.together_run import LostPolicy
 from tlslab.lab.programs import require_program
 from tlslab.lab.server_side.side import Side, SideMeter
 from tlslab.live.state import State

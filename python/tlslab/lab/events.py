@@ -139,7 +139,7 @@ class Pace:
 
 
 @dataclass(frozen=True)
-class Over:
+class EngineEnded:
     """A generator's run is over, with the totals of its record; `host` and `parts` as in Pace.
 
     `at_s` is the length of its measurement.
@@ -148,10 +148,10 @@ class Over:
     host: str
     totals: Totals | None
     at_s: float = 0.0
-    parts: tuple["Over", ...] = ()
+    parts: tuple["EngineEnded", ...] = ()
 
     @classmethod
-    def of(cls, event: Mapping[str, Any]) -> "Over":
+    def of(cls, event: Mapping[str, Any]) -> "EngineEnded":
         """From the engine's `ended` event."""
         return cls(
             host=str(event.get("host", "")),
@@ -176,7 +176,7 @@ def _totals(event: Mapping[str, Any]) -> Totals | None:
 
 
 # What one run of the engine reports.
-News = Pace | Over
+EngineReport = Pace | EngineEnded
 
 
 @dataclass(frozen=True)
@@ -194,7 +194,7 @@ class RunEnded:
 
     cell: str
     kind: str
-    over: Over
+    ended: EngineEnded
 
 
 @dataclass(frozen=True)
@@ -282,10 +282,10 @@ Event = (
     | Sampled
     | NotSampled
 )
-NewsListener = Callable[[News], None]
+ReportListener = Callable[[EngineReport], None]
 Observer = Callable[[Event], None]
 
 
-def of_run(cell: str, kind: str, news: News) -> Event:
+def of_run(cell: str, kind: str, report: EngineReport) -> Event:
     """What a run of a cell reports, as an event of the laboratory."""
-    return Rate(cell, kind, news) if isinstance(news, Pace) else RunEnded(cell, kind, news)
+    return Rate(cell, kind, report) if isinstance(report, Pace) else RunEnded(cell, kind, report)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from tlslab.lab.generators.together_run import LostPolicy
+from tlslab.lab.generators.joint_run import LostPolicy
 from tlslab.lab.trust import whom_to_trust
 from tlslab.model.experiment import Experiment
 from tlslab.model.finding import Summary

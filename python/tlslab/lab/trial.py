@@ -8,7 +8,7 @@ from typing import Any
 
 from tlslab.lab.accounting import Meter
 from tlslab.lab.engine import Event
-from tlslab.lab.events import News, Over, Pace
+from tlslab.lab.events import EngineEnded, EngineReport, Pace
 from tlslab.lab.generators import GeneratorPool
 from tlslab.lab.served_key import check_certificate
 from tlslab.lab.server_side.side import Side, SideMeter
@@ -48,7 +48,10 @@ class Bench:
 
 
 def run_trial(
-    bench: Bench, planned: PlannedTrial, cell: Cell, on_news: Callable[[RunKind, News], None]
+    bench: Bench,
+    planned: PlannedTrial,
+    cell: Cell,
+    on_report: Callable[[RunKind, EngineReport], None],
 ) -> Trial:
     """Runs a cell once and reports how it went; a failure is a result, not an exception."""
     started = datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
@@ -62,7 +65,7 @@ def run_trial(
         try:
             for kind in run_order(planned.block, run_kinds(workload)):
                 spec = run_spec(bench.aim, cell.profile, workload, kind)
-                runs[kind] = run_engine(bench, spec, partial(on_news, kind))
+                runs[kind] = run_engine(bench, spec, partial(on_report, kind))
                 check_certificate(cell, runs[kind].record)
         except EngineError as error:
             gone = died(bench, error)
@@ -126,7 +129,7 @@ def run_order(block: int, kinds: tuple[RunKind, ...]) -> tuple[RunKind, ...]:
 def run_engine(
     bench: Bench,
     spec: Mapping[str, Any],
-    on_news: Callable[[News], None] = lambda news: None,
+    on_report: Callable[[EngineReport], None] = lambda report: None,
     most: int | None = None,
 ) -> TrialRun:
     """One run of the engine, server and machine accounted for in its measurement.
@@ -134,7 +137,7 @@ def run_engine(
     `most`: this number of the generators make load, where it is not all. Raises EngineError, of
     the class `server_died` when the server did.
     """
-    watch = _Watch(bench.running, on_news, bench.side)
+    watch = _Watch(bench.running, on_report, bench.side)
     try:
         record = bench.engine.run(spec, watch, None, most)
     finally:
@@ -161,13 +164,13 @@ def last_words(bench: Bench) -> Reason:
 
 
 class _Watch:
-    """Listens to one run's events: meters the server in the measurement, passes the news on."""
+    """Listens to one run's events: meters the server in the measurement, passes the report on."""
 
     def __init__(
-        self, running: Running | None, on_news: Callable[[News], None], side: Side | None
+        self, running: Running | None, on_report: Callable[[EngineReport], None], side: Side | None
     ) -> None:
         self._running = running
-        self._on_news = on_news
+        self._on_report = on_report
         self._tree = running.process.tree() if running else []
         self._counted: list[int] = []
         self._side = None if side is None else SideMeter(side)
@@ -180,9 +183,9 @@ class _Watch:
             self._side.locate(str(event["address"]))
         elif event["event"] == "progress":
             pace = Pace.of(event)
-            self._on_news(replace(pace, server_processors=self.meter.server_processors()))
+            self._on_report(replace(pace, server_processors=self.meter.server_processors()))
         elif event["event"] == "ended":
-            self._on_news(Over.of(event))
+            self._on_report(EngineEnded.of(event))
 
     def _on_phase(self, event: Mapping[str, Any]) -> None:
         if event["phase"] == "measure":

@@ -2,18 +2,20 @@
 
 from collections.abc import Callable
 
-from tlslab.lab.events import News
+from tlslab.lab.events import EngineReport
 from tlslab.lab.specs import run_spec
 from tlslab.lab.trial import Bench, run_engine
 from tlslab.model.errors import EngineError
 from tlslab.model.plan import Cell
 
 
-def warm_up(bench: Bench, cell: Cell, length_ms: int, on_news: Callable[[News], None]) -> None:
+def warm_up(
+    bench: Bench, cell: Cell, length_ms: int, on_report: Callable[[EngineReport], None]
+) -> None:
     """New connections of a cell for N milliseconds; what fails, the trials will report."""
     workload = bench.workload.of(cell.factors).warming_up(length_ms)
     spec = run_spec(bench.aim, cell.profile, workload, "capacity")
     try:
-        run_engine(bench, spec, on_news)
+        run_engine(bench, spec, on_report)
     except EngineError:
         return

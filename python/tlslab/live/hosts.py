@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tlslab.lab.events import Over, Pace, Percentiles
+from tlslab.lab.events import EngineEnded, Pace, Percentiles
 
 # A host that has not reported for so long, in seconds, is shown as silent.
 SILENT_S = 3.0
@@ -69,9 +69,9 @@ def times_of(pace: Pace) -> tuple[str, Percentiles | None]:
     return "request", pace.exchange
 
 
-def whole_run(over: Over) -> Pace | None:
+def whole_run(ended: EngineEnded) -> Pace | None:
     """A whole run as one second of it, without percentiles; None where nothing was measured."""
-    totals, seconds = over.totals, over.at_s
+    totals, seconds = ended.totals, ended.at_s
     if totals is None or seconds <= 0:
         return None
     return Pace(
@@ -83,7 +83,7 @@ def whole_run(over: Over) -> Pace | None:
         service_p99_ms=None,
         at_s=seconds,
         offered_per_s=None if totals.due is None else totals.due / seconds,
-        host=over.host,
+        host=ended.host,
         totals=totals,
     )
 

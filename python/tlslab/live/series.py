@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from tlslab.lab.events import Over, Pace
+from tlslab.lab.events import EngineEnded, Pace
 from tlslab.model.totals import Totals
 
 
@@ -30,9 +30,9 @@ class Series:
         self._at_s = pace.at_s
         self._running = pace.totals or self._running
 
-    def end(self, over: Over) -> None:
+    def end(self, ended: EngineEnded) -> None:
         """The run is over, with its final totals."""
-        self._running = over.totals or self._running
+        self._running = ended.totals or self._running
         self.fold()
 
     def fold(self) -> None:

@@ -33,7 +33,7 @@ class PageServer(ThreadingHTTPServer):
     """A server of one run's page."""
 
     daemon_threads = True
-    # Handlers wait for news: they end with the process at the latest.
+    # Handlers wait for report: they end with the process at the latest.
     block_on_close = False
 
     def __init__(self, state: State, address: Address) -> None:

@@ -119,8 +119,8 @@ class State:
                 for part in pace.parts or (pace,):
                     busy = pace.server_processors
                     self._second(cell, kind, replace(part, server_processors=busy))
-            case events.RunEnded(cell, kind, over):
-                for ended in over.parts or (over,):
+            case events.RunEnded(cell, kind, whole):
+                for ended in whole.parts or (whole,):
                     self._over(cell, kind, ended)
             case events.TrialStarted(_, cell):
                 self._turn(cell, "")
@@ -179,12 +179,12 @@ class State:
             self._server = pace.server_processors
         self._draw(now)
 
-    def _over(self, cell: str, kind: str, over: events.Over) -> None:
+    def _over(self, cell: str, kind: str, ended: events.EngineEnded) -> None:
         """A run is over; one that was shorter than a second is shown as a whole."""
-        name = over.host or self._host
-        if name not in self._hosts and (whole := whole_run(over)) is not None:
+        name = ended.host or self._host
+        if name not in self._hosts and (whole := whole_run(ended)) is not None:
             self._second(cell, kind, whole)
-        self._of(over.host, cell, kind).end(over)
+        self._of(ended.host, cell, kind).end(ended)
         self._hosts.pop(name, None)
 
     def _draw(self, now: float) -> None:

@@ -100,7 +100,7 @@ def test_all_trials_are_run_in_order_with_a_fresh_server_each_block(
     assert not any(server.alive() for server in lab.servers)
     pace = events.Pace(7.0, 14.0, 3, 0, 1.0, 2.0)
     assert events.Rate(trials[0].cell, "capacity", pace) in lab.events
-    over = events.RunEnded(trials[0].cell, "client_cost", events.Over("", None))
+    over = events.RunEnded(trials[0].cell, "client_cost", events.EngineEnded("", None))
     assert over in lab.events
     assert not psutil.Process().children(recursive=True)
 

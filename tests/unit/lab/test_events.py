@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from tlslab.lab.events import Over, Pace, Percentiles, Rate, RunEnded, of_run
+from tlslab.lab.events import EngineEnded, Pace, Percentiles, Rate, RunEnded, of_run
 
 BOUNDS = [0.0001, 0.00025]
 TIMES = {"bounds_s": BOUNDS, "counts": [1, 2, 0], "sum_s": 0.0004, "count": 3}
@@ -54,7 +54,7 @@ def test_a_second_has_its_totals() -> None:
 
 def test_a_closed_loop_has_no_arrivals_and_no_response_times() -> None:
     closed = {**TOTALS, "due": None, "response": None}
-    over = Over.of({"event": "ended", "totals": closed})
+    over = EngineEnded.of({"event": "ended", "totals": closed})
     assert over.totals is not None
     assert (over.totals.due, over.totals.response) == (None, None)
     both = over.totals.plus(over.totals)
@@ -72,5 +72,5 @@ def test_news_of_a_host_name_it() -> None:
     pace = Pace.of({**PROGRESS, "host": "b"})
     assert pace.host == "b"
     assert of_run("c", "capacity", pace) == Rate("c", "capacity", pace)
-    over = Over.of({"event": "ended", "host": "b", "totals": TOTALS})
+    over = EngineEnded.of({"event": "ended", "host": "b", "totals": TOTALS})
     assert of_run("c", "capacity", over) == RunEnded("c", "capacity", over)

@@ -1,7 +1,7 @@
 """Runs that follow one another are one series that never goes backwards."""
 
 from factories.live import pace, totals
-from tlslab.lab.events import Over
+from tlslab.lab.events import EngineEnded
 from tlslab.live.series import Series
 from tlslab.model.totals import Totals
 
@@ -20,7 +20,7 @@ def test_a_run_that_is_over_has_its_final_totals_and_nothing_in_flight() -> None
     series.follow(pace(1.0, totals(100, 1, 8)))
     assert counted(series) == (100, 1, 8)
     # What was in flight at the end stays among the arrivals, and is in flight no more.
-    series.end(Over("", totals(150, 2, 3)))
+    series.end(EngineEnded("", totals(150, 2, 3)))
     found = series.totals
     assert found is not None
     assert (found.arrivals, found.completed, found.in_flight) == (155, 150, 0)
@@ -31,7 +31,7 @@ def test_the_next_run_is_added() -> None:
     for run in range(3):
         series.follow(pace(1.0, totals(100)))
         series.follow(pace(2.0, totals(200, 3)))
-        series.end(Over("", totals(250, 4)))
+        series.end(EngineEnded("", totals(250, 4)))
         found = series.totals
         assert found is not None
         assert (found.completed, found.failed) == (250 * (run + 1), {"reset": 4 * (run + 1)})
@@ -64,4 +64,4 @@ def test_every_count_grows_from_update_to_update() -> None:
                 grown = zip(before.service.counts, found.service.counts, strict=True)
                 assert all(earlier <= later for earlier, later in grown)
             before = found
-        series.end(Over("", None))
+        series.end(EngineEnded("", None))

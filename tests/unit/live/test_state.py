@@ -86,7 +86,9 @@ def test_between_trials_nothing_is_in_flight_and_counts_stay() -> None:
     watched = Watched()
     watched.start()
     watched.seconds(SECONDS)
-    watched.state.take(events.RunEnded("X25519", "capacity", events.Over("", totals(350, 4))))
+    watched.state.take(
+        events.RunEnded("X25519", "capacity", events.EngineEnded("", totals(350, 4)))
+    )
     assert watched.state.snapshot().hosts == ()
     trial = made_run(quick=True).trials[0]
     watched.state.take(events.TrialEnded(trial))
@@ -101,7 +103,7 @@ def test_between_trials_nothing_is_in_flight_and_counts_stay() -> None:
 
 def test_a_run_of_less_than_a_second_is_one_point() -> None:
     watched = Watched()
-    over = events.Over("", totals(200, 4, 6), 0.4)
+    over = events.EngineEnded("", totals(200, 4, 6), 0.4)
     watched.state.take(events.RunEnded("X25519", "capacity", over))
     now = watched.state.snapshot()
     assert now.point is not None
@@ -109,7 +111,9 @@ def test_a_run_of_less_than_a_second_is_one_point() -> None:
     assert (now.point.p99_ms, now.hosts, now.completed) == (None, (), 200)
     # One whose seconds were seen is not drawn once more.
     watched.seconds(SECONDS)
-    watched.state.take(events.RunEnded("X25519", "capacity", events.Over("", totals(350), 3.2)))
+    watched.state.take(
+        events.RunEnded("X25519", "capacity", events.EngineEnded("", totals(350), 3.2))
+    )
     assert [point.run for point in watched.state.history()] == [1, 2, 2, 2]
     assert watched.state.snapshot().completed == 550
 
@@ -162,6 +166,8 @@ def test_each_of_several_generators_is_followed() -> None:
     assert now.completed == 400
     assert now.point is not None
     assert (now.point.achieved, now.point.server) == (200.0, 0.5)
-    over = tuple(events.Over(name, totals(250), 2.5) for name in ("east", "west"))
-    watched.state.take(events.RunEnded("X25519", "capacity", events.Over("", None, parts=over)))
+    over = tuple(events.EngineEnded(name, totals(250), 2.5) for name in ("east", "west"))
+    watched.state.take(
+        events.RunEnded("X25519", "capacity", events.EngineEnded("", None, parts=over))
+    )
     assert watched.state.snapshot().completed == 500

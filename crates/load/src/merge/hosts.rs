@@ -8,7 +8,7 @@ use tlslab_contract::record::{
     VerdictCode, WorkerUsage,
 };
 
-use super::{Beside, Named};
+use super::{HostFindings, Named};
 use crate::verdict::{SATURATED, SATURATED_OPEN};
 
 /// The fact under which unexpected handshakes of a lost host are counted: it reported their number.
@@ -18,15 +18,15 @@ const FACT_NOT_KNOWN: &str = "not_known";
 const CLOCK_LIMIT_S: f64 = 0.001;
 
 /// The parts of all hosts, those that were lost last.
-pub fn host_parts(parts: &[Named], beside: &Beside) -> Vec<HostPart> {
+pub fn host_parts(parts: &[Named], findings: &HostFindings) -> Vec<HostPart> {
     let starts = || parts.iter().filter_map(|part| part.record.started);
     let first = starts().map(|start| start.unix_s).fold(f64::MAX, f64::min);
-    let kept = parts.iter().map(|part| kept(part, beside.found.get(&part.name), first));
-    let lost = beside.lost.iter().map(|lost| gone(lost, beside.found.get(&lost.host)));
+    let kept = parts.iter().map(|part| measured_part(part, findings.found.get(&part.name), first));
+    let lost = findings.lost.iter().map(|lost| lost_part(lost, findings.found.get(&lost.host)));
     kept.chain(lost).collect()
 }
 
-fn kept(part: &Named, found: Option<&HostFound>, first: f64) -> HostPart {
+fn measured_part(part: &Named, found: Option<&HostFound>, first: f64) -> HostPart {
     let record = &part.record;
     let mut verdicts = record.verdicts.clone();
     if let Some(moved) = found.and_then(clock_moved) {
@@ -52,7 +52,7 @@ fn kept(part: &Named, found: Option<&HostFound>, first: f64) -> HostPart {
     }
 }
 
-fn gone(host: &LostHost, found: Option<&HostFound>) -> HostPart {
+fn lost_part(host: &LostHost, found: Option<&HostFound>) -> HostPart {
     HostPart {
         name: host.host.clone(),
         environment: Environment::default(),
@@ -88,10 +88,10 @@ pub fn last_outcomes(totals: &LastTotals) -> Outcomes {
 }
 
 /// The objection to a load of which a part was lost.
-pub fn host_lost(beside: &Beside, all: usize) -> Option<Verdict> {
-    let first = beside.lost.first()?;
+pub fn host_lost(findings: &HostFindings, all: usize) -> Option<Verdict> {
+    let first = findings.lost.first()?;
     let message =
-        format!("{} of {all} generators: {}", beside.lost.len(), lost_verdict(first).message);
+        format!("{} of {all} generators: {}", findings.lost.len(), lost_verdict(first).message);
     Some(Verdict { code: VerdictCode::HostLost, message })
 }
 
@@ -109,9 +109,9 @@ fn lost_verdict(host: &LostHost) -> Verdict {
 }
 
 /// The objection to clocks that moved: the first one's words, and how many did.
-pub fn clocks_moved(parts: &[Named], beside: &Beside) -> Option<Verdict> {
+pub fn clocks_moved(parts: &[Named], findings: &HostFindings) -> Option<Verdict> {
     let moved = |part: &Named| {
-        let verdict = clock_moved(beside.found.get(&part.name)?)?;
+        let verdict = clock_moved(findings.found.get(&part.name)?)?;
         Some(format!("{}: {}", part.name, verdict.message))
     };
     let all: Vec<String> = parts.iter().filter_map(moved).collect();
@@ -131,10 +131,10 @@ fn clock_moved(found: &HostFound) -> Option<Verdict> {
 }
 
 /// The objection to generators that share a processor and together use it up, though none does alone.
-pub fn crowded(parts: &[Named], beside: &Beside) -> Option<Verdict> {
+pub fn shared_processors_saturated(parts: &[Named], findings: &HostFindings) -> Option<Verdict> {
     let mut shared: BTreeMap<(&str, usize), (Vec<&str>, f64)> = BTreeMap::new();
     for Named { name, record } in parts {
-        let boot_id = beside.found.get(name).and_then(|found| found.boot_id.as_deref());
+        let boot_id = findings.found.get(name).and_then(|found| found.boot_id.as_deref());
         let Some(boot_id) = boot_id else { continue };
         for (processor, busy) in record.workers.iter().filter_map(use_of_processor) {
             let (names, sum) = shared.entry((boot_id, processor)).or_default();

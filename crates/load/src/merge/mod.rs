@@ -19,7 +19,9 @@ use tlslab_contract::record::{
 use tlslab_contract::spec::RunSpec;
 use tlslab_wire::reason::{CountedReason, EXAMPLES_LIMIT, OTHER, REASONS_LIMIT};
 
-use self::hosts::{clocks_moved, crowded, host_lost, host_parts, last_outcomes};
+use self::hosts::{
+    clocks_moved, host_lost, host_parts, last_outcomes, shared_processors_saturated,
+};
 use self::specs::joined_spec;
 use self::times::{joined_clients, joined_histograms, summaries};
 use self::window::{common_window, not_simultaneous};
@@ -35,7 +37,7 @@ pub struct Named {
 
 /// What is known of the generators beside their records.
 #[derive(Debug, Clone, Default)]
-pub struct Beside {
+pub struct HostFindings {
     /// Those that were lost, and left no record.
     pub lost: Vec<LostHost>,
     /// What was found out about each, by its name.
@@ -74,13 +76,13 @@ pub enum MergeError {
 ///
 /// # Errors
 /// The records are of different loads, or one of them is damaged.
-pub fn merge(parts: &[Named], beside: &Beside) -> Result<RunRecord, MergeError> {
+pub fn merge(parts: &[Named], findings: &HostFindings) -> Result<RunRecord, MergeError> {
     let first = parts.first().ok_or(MergeError::Nothing)?;
     check(parts)?;
-    check_beside(parts, beside)?;
-    let spec = joined_spec(&shares(parts, beside))?;
+    check_findings(parts, findings)?;
+    let spec = joined_spec(&shares(parts, findings))?;
     let records = || parts.iter().map(|part| &part.record);
-    let outcomes = joined_outcomes(records(), &beside.lost);
+    let outcomes = joined_outcomes(records(), &findings.lost);
     let workers: Vec<WorkerUsage> = records().flat_map(|r| r.workers.clone()).collect();
     let seconds = mean_seconds(&workers, parts);
     let flight = joined_flight(parts);
@@ -127,11 +129,11 @@ pub fn merge(parts: &[Named], beside: &Beside) -> Result<RunRecord, MergeError> 
             count: records().map(|r| r.slow_connects.count).sum(),
             listen_overflows: records().filter_map(|r| r.slow_connects.listen_overflows).max(),
         },
-        verdicts: joined_verdicts(parts, beside),
+        verdicts: joined_verdicts(parts, findings),
         notes: joined_notes(parts),
         outcomes,
         started: records().filter_map(|r| r.started).min_by(|a, b| a.unix_s.total_cmp(&b.unix_s)),
-        hosts: host_parts(parts, beside),
+        hosts: host_parts(parts, findings),
         common: common_window(records()),
     })
 }
@@ -171,23 +173,23 @@ fn check(parts: &[Named]) -> Result<(), MergeError> {
 }
 
 /// Refuses what belongs to no generator, and two of one name.
-fn check_beside(parts: &[Named], beside: &Beside) -> Result<(), MergeError> {
+fn check_findings(parts: &[Named], findings: &HostFindings) -> Result<(), MergeError> {
     let mut names: BTreeSet<&String> = parts.iter().map(|part| &part.name).collect();
-    for lost in &beside.lost {
+    for lost in &findings.lost {
         if !names.insert(&lost.host) {
             return Err(MergeError::SameName(lost.host.clone()));
         }
     }
-    match beside.found.keys().find(|name| !names.contains(name)) {
+    match findings.found.keys().find(|name| !names.contains(name)) {
         Some(name) => Err(MergeError::NotThere(name.clone())),
         None => Ok(()),
     }
 }
 
 /// Each generator's share of the load, by its name.
-fn shares<'p>(parts: &'p [Named], beside: &'p Beside) -> Vec<(&'p str, &'p RunSpec)> {
+fn shares<'p>(parts: &'p [Named], findings: &'p HostFindings) -> Vec<(&'p str, &'p RunSpec)> {
     let kept = parts.iter().map(|part| (part.name.as_str(), &part.record.spec));
-    let lost = beside.lost.iter().map(|lost| (lost.host.as_str(), &lost.spec));
+    let lost = findings.lost.iter().map(|lost| (lost.host.as_str(), &lost.spec));
     kept.chain(lost).collect()
 }
 
@@ -360,7 +362,7 @@ fn add_counts(mine: &mut BTreeMap<String, u64>, theirs: &BTreeMap<String, u64>) 
 
 /// Valid if every generator's run is; else each objection once, with how many have it and the words of
 /// the first.
-fn joined_verdicts(parts: &[Named], beside: &Beside) -> Vec<Verdict> {
+fn joined_verdicts(parts: &[Named], findings: &HostFindings) -> Vec<Verdict> {
     let mut found: Vec<(VerdictCode, usize, String)> = Vec::new();
     for Named { name, record } in parts {
         for Verdict { code, message } in &record.verdicts {
@@ -373,10 +375,10 @@ fn joined_verdicts(parts: &[Named], beside: &Beside) -> Vec<Verdict> {
     let all = parts.len();
     let is_saturated = found.iter().any(|(code, ..)| *code == VerdictCode::ClientSaturated);
     let of_all: Vec<Verdict> = [
-        host_lost(beside, all + beside.lost.len()),
+        host_lost(findings, all + findings.lost.len()),
         not_simultaneous(parts.iter().map(|part| &part.record)),
-        clocks_moved(parts, beside),
-        crowded(parts, beside).filter(|_| !is_saturated),
+        clocks_moved(parts, findings),
+        shared_processors_saturated(parts, findings).filter(|_| !is_saturated),
     ]
     .into_iter()
     .flatten()

@@ -14,7 +14,7 @@ use tlslab_contract::record::{HostClock, LastTotals, Lost};
 
 /// Merges the records of generators of which nothing else is known.
 fn merge(parts: &[Named]) -> Result<RunRecord, MergeError> {
-    super::merge(parts, &Beside::default())
+    super::merge(parts, &HostFindings::default())
 }
 
 /// What became of one connection.
@@ -212,8 +212,8 @@ proptest! {
         let parts = named(vec![record(mine), record(theirs)]);
         let of_all = failed.values().sum::<u64>();
         let totals = LastTotals { completed, failed, unexpected, in_flight, ..LastTotals::default() };
-        let beside = Beside { lost: vec![lost(totals)], found: BTreeMap::new() };
-        let merged = super::merge(&parts, &beside).unwrap();
+        let findings = HostFindings { lost: vec![lost(totals)], found: BTreeMap::new() };
+        let merged = super::merge(&parts, &findings).unwrap();
         let rest = merge(&parts).unwrap();
         prop_assert!(merged.outcomes.balanced());
         prop_assert_eq!(merged.outcomes.completed, rest.outcomes.completed + completed);
@@ -246,8 +246,8 @@ fn found(clock: HostClock) -> HostFound {
 fn a_lost_host_is_named_with_the_last_that_is_known_of_it() {
     let parts = named(vec![record(&[]), record(&[])]);
     let totals = LastTotals { completed: 7, in_flight: 3, requests: 8, ..LastTotals::default() };
-    let beside = Beside { lost: vec![lost(totals.clone())], found: BTreeMap::new() };
-    let merged = super::merge(&parts, &beside).unwrap();
+    let findings = HostFindings { lost: vec![lost(totals.clone())], found: BTreeMap::new() };
+    let merged = super::merge(&parts, &findings).unwrap();
     let gone = merged.hosts.last().unwrap();
     assert_eq!((gone.name.as_str(), gone.requests), ("gone", 8));
     assert_eq!(gone.lost.as_ref().unwrap().totals, totals);
@@ -255,7 +255,8 @@ fn a_lost_host_is_named_with_the_last_that_is_known_of_it() {
                  3 connections were under way there, its times are not known";
     assert_eq!(merged.verdicts.len(), 1);
     assert_eq!(merged.verdicts[0].message, words);
-    let twice = Beside { lost: vec![lost(totals.clone()), lost(totals)], found: BTreeMap::new() };
+    let twice =
+        HostFindings { lost: vec![lost(totals.clone()), lost(totals)], found: BTreeMap::new() };
     let error = super::merge(&parts, &twice).unwrap_err();
     assert_eq!(error, MergeError::SameName("gone".to_owned()));
 }
@@ -266,7 +267,7 @@ fn a_clock_that_moved_is_an_objection_of_its_host_and_of_the_whole() {
     let clock = |moved_s| found(HostClock { moved_s, ..HostClock::default() });
     let of = |moved_s| {
         let found = BTreeMap::from([("host-1".to_owned(), clock(moved_s))]);
-        super::merge(&parts, &Beside { found, ..Beside::default() }).unwrap()
+        super::merge(&parts, &HostFindings { found, ..HostFindings::default() }).unwrap()
     };
     let steady = of(0.0009);
     assert_eq!(steady.verdicts[0].code, VerdictCode::Valid);
@@ -280,7 +281,8 @@ fn a_clock_that_moved_is_an_objection_of_its_host_and_of_the_whole() {
     let codes: Vec<_> = moved.hosts[1].verdicts.iter().map(|verdict| verdict.code).collect();
     assert_eq!(codes, [VerdictCode::ClockMoved]);
     let found = BTreeMap::from([("nobody".to_owned(), clock(0.0))]);
-    let error = super::merge(&parts, &Beside { found, ..Beside::default() }).unwrap_err();
+    let error =
+        super::merge(&parts, &HostFindings { found, ..HostFindings::default() }).unwrap_err();
     assert_eq!(error, MergeError::NotThere("nobody".to_owned()));
 }
 
@@ -294,12 +296,13 @@ fn generators_that_use_up_a_processor_together_are_the_bottleneck() {
     }
     let here = || found(HostClock::default());
     let names = ["host-0", "host-1"].map(str::to_owned);
-    let mut beside = Beside { found: names.map(|name| (name, here())).into(), lost: Vec::new() };
-    let merged = super::merge(&parts, &beside).unwrap();
+    let mut findings =
+        HostFindings { found: names.map(|name| (name, here())).into(), lost: Vec::new() };
+    let merged = super::merge(&parts, &findings).unwrap();
     assert_eq!(merged.verdicts[0].code, VerdictCode::ClientSaturated);
     assert!(merged.verdicts[0].message.contains("processor 1, which host-0 and host-1 share"));
-    beside.found.get_mut("host-1").unwrap().boot_id = Some("there".to_owned());
-    let apart = super::merge(&parts, &beside).unwrap();
+    findings.found.get_mut("host-1").unwrap().boot_id = Some("there".to_owned());
+    let apart = super::merge(&parts, &findings).unwrap();
     assert_eq!(apart.verdicts[0].code, VerdictCode::Valid);
 }
 

@@ -37,7 +37,8 @@ fn a_panic_before_the_start_ends_the_run_with_its_words() {
         RustlsBackend::new(&checked.settings)
     };
     let began = MonotonicClock.now();
-    let ended = load(&spec, &checked, &mut Deaf, &AtomicBool::new(false), &mut AtOnce, make);
+    let ended =
+        load(&spec, &checked, &mut Deaf, &AtomicBool::new(false), &mut ImmediateStart, make);
     assert!(matches!(&ended, Err(RunError::Panicked(words)) if words.contains("injected")));
     assert!(MonotonicClock.now() - began < 30_000 * MILLISECOND, "it waited for the measurement");
 }

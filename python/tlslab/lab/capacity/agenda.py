@@ -102,8 +102,8 @@ class StepsVisit:
                 return
             step = agenda.next(cell, here)
 
-    def _reporter(self, step: Step) -> events.NewsListener:
-        return lambda news: self._agenda.report(events.of_run(self._cell.key, step.stage, news))
+    def _reporter(self, step: Step) -> events.ReportListener:
+        return lambda report: self._agenda.report(events.of_run(self._cell.key, step.stage, report))
 
     def failed(self, reason: Reason) -> Iterator[Trial]:
         """The first step."""

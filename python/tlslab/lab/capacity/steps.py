@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from tlslab.lab.events import News, Pace
+from tlslab.lab.events import EngineReport, Pace
 from tlslab.lab.placement import Placement, usable
 from tlslab.lab.served_key import check_certificate
 from tlslab.lab.specs import Aim, preflight_spec
@@ -67,7 +67,7 @@ def step_spec(aim: Aim, profile: Profile, workload: Workload, step: Step) -> dic
 
 
 def run_step(
-    bench: Bench, step: Step, cell: Cell, number: int, on_news: Callable[[News], None]
+    bench: Bench, step: Step, cell: Cell, number: int, on_report: Callable[[EngineReport], None]
 ) -> Trial:
     """Runs a step and reports how it went; a failure is a result, not an exception."""
     started = datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
@@ -83,7 +83,7 @@ def run_step(
             if step.stage == "validation":
                 validation = _validate(bench, spec, step)
             else:
-                run = _run(bench, spec, on_news, step.generators)
+                run = _run(bench, spec, on_report, step.generators)
                 check_certificate(cell, run.record)
                 runs[KINDS[step.stage]] = run
         except EngineError as error:
@@ -112,15 +112,15 @@ def run_step(
 
 
 def _run(
-    bench: Bench, spec: dict[str, Any], on_news: Callable[[News], None], most: int | None
+    bench: Bench, spec: dict[str, Any], on_report: Callable[[EngineReport], None], most: int | None
 ) -> TrialRun:
     """A run, with its figures second by second."""
     paces: list[Pace] = []
 
-    def keep(news: News) -> None:
-        if isinstance(news, Pace):
-            paces.append(news)
-        on_news(news)
+    def keep(report: EngineReport) -> None:
+        if isinstance(report, Pace):
+            paces.append(report)
+        on_report(report)
 
     run = run_engine(bench, spec, keep, most)
     samples = tuple(

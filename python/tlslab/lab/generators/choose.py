@@ -8,11 +8,11 @@ from contextlib import contextmanager
 from typing import get_args
 
 from tlslab.lab.generators.host import Host
+from tlslab.lab.generators.joint_run import LostPolicy
 from tlslab.lab.generators.local import boot_id, local_hosts
 from tlslab.lab.generators.pool import GeneratorPool
 from tlslab.lab.generators.several import SeveralHosts
 from tlslab.lab.generators.single import local_pool
-from tlslab.lab.generators.together_run import LostPolicy
 from tlslab.lab.programs import require_program
 from tlslab.model.errors import CannotRunError, UsageError
 

@@ -11,10 +11,10 @@ from tlslab.lab.engine import PROBE_S, SLACK_S
 from tlslab.lab.engine_output import Listener
 from tlslab.lab.generators.host import Conversation, Host, HostLostError
 from tlslab.lab.generators.host_run import HostRun
+from tlslab.lab.generators.joint_run import HOST_LOST, JointRun, LostPolicy
 from tlslab.lab.generators.merging import LostShare, merged
 from tlslab.lab.generators.pretest import LostBeforeError, handshakes_per_processor
 from tlslab.lab.generators.shares import most_hosts, processors_of, split
-from tlslab.lab.generators.together_run import HOST_LOST, LostPolicy, TogetherRun
 from tlslab.model.errors import CannotRunError, EngineError, UsageError
 from tlslab.model.hosts import HostFound
 from tlslab.model.offered import Offered
@@ -50,7 +50,7 @@ class SeveralHosts:
         self._here = here
         self._first = first
         self._speeds: dict[str, float] = {}
-        self._current: TogetherRun | None = None
+        self._current: JointRun | None = None
 
     def __enter__(self) -> "SeveralHosts":
         return self
@@ -122,7 +122,7 @@ class SeveralHosts:
 
     def _opened(
         self, hosts: Sequence[Host], spec: Mapping[str, Any], listener: Listener
-    ) -> TogetherRun:
+    ) -> JointRun:
         """The run of these hosts, whose engines get ready. Raises LostBeforeError, EngineError."""
         facts = [host.facts for host in hosts]
         weights = self._weights(hosts, spec)
@@ -138,7 +138,7 @@ class SeveralHosts:
         before_s = (spec.get("warmup_ms", 0) + load.get("open_within_ms", 0)) / 1000
         # One that ends by count takes as long as it takes.
         windows_s = before_s + spec["stop"].get("duration_ms", math.inf) / 1000
-        return TogetherRun(runs, listener, self._policy, before_s, windows_s)
+        return JointRun(runs, listener, self._policy, before_s, windows_s)
 
     def _weights(self, hosts: Sequence[Host], spec: Mapping[str, Any]) -> list[float]:
         """What each host can carry, in handshakes per second: a pre-test, once for each machine."""
@@ -156,7 +156,7 @@ class SeveralHosts:
             for boot_id, own in shared
         ]
 
-    def _merged(self, runs: Sequence[HostRun], whole: TogetherRun) -> RunRecord:
+    def _merged(self, runs: Sequence[HostRun], whole: JointRun) -> RunRecord:
         lost = [LostShare(each.run.name, each.run.spec, each.lost) for each in whole.lost]
         records = {run.name: run.record for run in runs if run.record is not None}
         known = [*runs, *(each.run for each in whole.lost)]

@@ -11,7 +11,7 @@ from typing import Protocol
 from tlslab.lab import events
 from tlslab.lab.conductor import Visit
 from tlslab.lab.deployments import Servers
-from tlslab.lab.events import News
+from tlslab.lab.events import EngineReport
 from tlslab.lab.serving import SETUP_FAILED, Benches
 from tlslab.lab.trial import SERVER_DIED, Bench, failed_trial
 from tlslab.lab.warm_up import warm_up
@@ -33,7 +33,7 @@ class Ending(Protocol):
         """Why the others are left out of the block, in words."""
 
 
-RunTrial = Callable[[Bench, PlannedTrial, Cell, Callable[[RunKind, News], None]], Trial]
+RunTrial = Callable[[Bench, PlannedTrial, Cell, Callable[[RunKind, EngineReport], None]], Trial]
 
 
 def sharing(
@@ -148,7 +148,7 @@ class BlockVisit:
                 bench,
                 able[0],
                 length_ms,
-                lambda news: self._agenda.report(events.of_run(key, "capacity", news)),
+                lambda report: self._agenda.report(events.of_run(key, "capacity", report)),
             )
 
     def trials(self, bench: Bench) -> Iterator[Trial]:
@@ -164,12 +164,12 @@ class BlockVisit:
                 return
 
     def _run(self, bench: Bench, planned: PlannedTrial) -> Trial:
-        def on_news(kind: RunKind, news: News) -> None:
-            self._agenda.report(events.of_run(planned.cell, kind, news))
+        def on_report(kind: RunKind, report: EngineReport) -> None:
+            self._agenda.report(events.of_run(planned.cell, kind, report))
 
         share = self._agenda.length(planned)
         fitted = replace(bench, workload=bench.workload.shortened(share)) if share < 1 else bench
-        return self._agenda.run(fitted, planned, self._plan.cell(planned.cell), on_news)
+        return self._agenda.run(fitted, planned, self._plan.cell(planned.cell), on_report)
 
     def failed(self, reason: Reason) -> Iterator[Trial]:
         """Each trial of the visit."""

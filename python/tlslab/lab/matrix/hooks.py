@@ -73,7 +73,7 @@ def hooked(hook: Hook, ready_s: float, experiment: Experiment, run: RunTrial) ->
     trial has failed, and nothing else.
     """
 
-    def run_hooked(bench: Bench, planned: PlannedTrial, cell: Cell, on_news: object) -> Trial:
+    def run_hooked(bench: Bench, planned: PlannedTrial, cell: Cell, on_report: object) -> Trial:
         choices = find_choices(hook, experiment, cell)
         try:
             hook.run(cell.factors)
@@ -83,7 +83,7 @@ def hooked(hook: Hook, ready_s: float, experiment: Experiment, run: RunTrial) ->
         bench = replace(bench, probed=Probed())
         if words := _await(bench, cell, choices, ready_s):
             return failed_trial(planned, cell, Reason(NOT_READY, words))
-        trial = run(bench, planned, _opened(cell, choices), on_news)  # type: ignore[arg-type]
+        trial = run(bench, planned, _opened(cell, choices), on_report)  # type: ignore[arg-type]
         words = _against(trial, choices)
         return failed_trial(planned, cell, Reason(MISCONFIGURED, words)) if words else trial
 

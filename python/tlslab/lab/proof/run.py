@@ -7,7 +7,7 @@ from tlslab.analysis.proof.figures import still_open
 from tlslab.lab import events
 from tlslab.lab.conductor import interrupted
 from tlslab.lab.deployments import Servers, prepare
-from tlslab.lab.events import News
+from tlslab.lab.events import EngineReport
 from tlslab.lab.generators import GeneratorPool
 from tlslab.lab.generators.single import local_pool
 from tlslab.lab.matrix.agenda import BlocksAgenda
@@ -83,13 +83,16 @@ def _carry_out(
 
 
 def run_cell(
-    bench: Bench, planned: PlannedTrial, cell: Cell, on_news: Callable[[RunKind, News], None]
+    bench: Bench,
+    planned: PlannedTrial,
+    cell: Cell,
+    on_report: Callable[[RunKind, EngineReport], None],
 ) -> Trial:
     """A trial: new clients' with keep-alive requests beside, returning clients' with resumption."""
     workload = replace(bench.workload, resume=cell.profile.resume or "none")
     if cell.factors["clients"] != NEW:
         workload = replace(workload, keep_alive=None)
-    return run_trial(replace(bench, workload=workload), planned, cell, on_news)
+    return run_trial(replace(bench, workload=workload), planned, cell, on_report)
 
 
 def amended(plan: Plan, found: Sequence[Found]) -> Plan:

@@ -8,10 +8,10 @@ import pytest
 
 from factories.hosts import HERE, FakeHost, now_ns
 from tlslab.lab.engine_output import Event
-from tlslab.lab.generators import host_run, several, together_run
+from tlslab.lab.generators import host_run, joint_run, several
+from tlslab.lab.generators.joint_run import LostPolicy
 from tlslab.lab.generators.merging import LostShare
 from tlslab.lab.generators.several import SeveralHosts
-from tlslab.lab.generators.together_run import LostPolicy
 from tlslab.model.errors import CannotRunError, EngineError, UsageError
 from tlslab.model.hosts import HostFound
 
@@ -44,9 +44,9 @@ def merger(monkeypatch: pytest.MonkeyPatch) -> Merger:
     monkeypatch.setattr(several, "merged", made)
     for name, seconds in [("SILENT_S", 0.4), ("STUCK_S", 0.8), ("WAIT_S", 0.02), ("CLOCK_S", 0.03)]:
         monkeypatch.setattr(host_run, name, seconds)
-    monkeypatch.setattr(together_run, "LEAD_NS", 50 * MS)
-    monkeypatch.setattr(together_run, "LOOK_S", 0.02)
-    monkeypatch.setattr(together_run, "ORDERLY_S", 0.3)
+    monkeypatch.setattr(joint_run, "LEAD_NS", 50 * MS)
+    monkeypatch.setattr(joint_run, "LOOK_S", 0.02)
+    monkeypatch.setattr(joint_run, "ORDERLY_S", 0.3)
     return made
 
 

@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::json;
 use tlslab_load::error::RunError;
-use tlslab_load::start::{Begin, Starter};
+use tlslab_load::start::{StartInstant, Starter};
 use tlslab_system::clock::{Clock, MonotonicClock};
 
 /// The most bytes of the line that gives the instant.
@@ -33,7 +33,7 @@ struct Start {
 pub struct Barrier;
 
 impl Starter for Barrier {
-    fn begin(&mut self, interrupt: &AtomicBool) -> Result<Begin, RunError> {
+    fn begin(&mut self, interrupt: &AtomicBool) -> Result<StartInstant, RunError> {
         let (sender, lines) = mpsc::channel();
         // Whoever is interrupted leaves the reader behind; it ends with the program.
         thread::Builder::new().spawn(move || sender.send(read_line()))?;
@@ -59,11 +59,11 @@ fn read_line() -> io::Result<String> {
     Ok(line)
 }
 
-fn begin(line: &str) -> Result<Begin, RunError> {
+fn begin(line: &str) -> Result<StartInstant, RunError> {
     if line.trim().is_empty() {
         return Err(RunError::NoStart("standard input ended before the start".to_owned()));
     }
     let start: Start = serde_json::from_str(line)
         .map_err(|error| RunError::NoStart(format!("the line of the start: {error}")))?;
-    Begin::agreed(start.start_at_ns, start.unix_s, MonotonicClock.now())
+    StartInstant::agreed(start.start_at_ns, start.unix_s, MonotonicClock.now())
 }

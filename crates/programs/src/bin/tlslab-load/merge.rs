@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use clap::Args;
 use serde::de::DeserializeOwned;
 use tlslab_contract::record::RunRecord;
-use tlslab_load::merge::{Beside, MergeError, Named, merge};
+use tlslab_load::merge::{HostFindings, MergeError, Named, merge};
 
 use crate::arguments::Format;
 use crate::problem::Problem;
@@ -51,11 +51,11 @@ pub struct MergeCommand {
 
 impl MergeCommand {
     /// What is known beside the records.
-    fn beside(&self) -> Result<Beside, Problem> {
+    fn findings(&self) -> Result<HostFindings, Problem> {
         let lost = self.lost.iter().map(|file| parsed(file, "account of a lost host"));
         let found = self.found.as_deref().map(|file| parsed(file, "account of hosts by name"));
         let lost = lost.collect::<Result<_, _>>()?;
-        Ok(Beside { lost, found: found.transpose()?.unwrap_or_default() })
+        Ok(HostFindings { lost, found: found.transpose()?.unwrap_or_default() })
     }
 }
 
@@ -67,7 +67,7 @@ pub fn carry_out(command: &MergeCommand) -> Result<ExitCode, Problem> {
     let parts: Vec<Named> =
         command.records.iter().map(|word| read(word)).collect::<Result<_, _>>()?;
     let output = command.output.as_deref().map(OutputFile::create).transpose()?;
-    let record = merge(&parts, &command.beside()?).map_err(|error| problem(&error))?;
+    let record = merge(&parts, &command.findings()?).map_err(|error| problem(&error))?;
     output.map_or(Ok(()), |file| file.write(&record))?;
     let shown = match if command.json { Format::Json } else { command.format } {
         Format::Json => json_line(&record)?,

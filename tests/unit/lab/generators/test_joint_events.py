@@ -4,8 +4,8 @@ from typing import Any
 
 from factories.live import totals
 from tlslab.lab.engine_output import Event
-from tlslab.lab.events import Over, Pace
-from tlslab.lab.generators.together import Together, added_totals
+from tlslab.lab.events import EngineEnded, Pace
+from tlslab.lab.generators.joint_events import JointEvents, added_totals
 from tlslab.store import to_json
 
 
@@ -25,9 +25,9 @@ def counted(completed: int) -> dict[str, Any]:
 
 def heard(*said: tuple[str, dict[str, Any]], names: tuple[str, ...] = ("a", "b")) -> list[Event]:
     events: list[Event] = []
-    together = Together(names, events.append)
+    joint = JointEvents(names, events.append)
     for name, event in said:
-        together.take(name, event)
+        joint.take(name, event)
     return events
 
 
@@ -69,13 +69,13 @@ def test_a_host_that_is_late_keeps_no_other_waiting() -> None:
 
 def test_of_a_lost_host_what_it_had_done_stays_and_its_rate_goes() -> None:
     events: list[Event] = []
-    together = Together(("a", "b"), events.append)
+    joint = JointEvents(("a", "b"), events.append)
     totals = {"completed": 10, "in_flight": 2}
-    together.take("a", progress(100, totals=totals))
-    together.take("b", progress(50, totals=totals))
-    together.take("a", progress(110, totals=totals))
+    joint.take("a", progress(100, totals=totals))
+    joint.take("b", progress(50, totals=totals))
+    joint.take("a", progress(110, totals=totals))
     assert len(events) == 1
-    together.leave("b")
+    joint.leave("b")
     assert (events[1]["connections_per_s"], events[1]["completed"]) == (110, 20)
     assert events[1]["totals"] == {"completed": 20, "in_flight": 2}
     assert events[1]["hosts"][1]["lost"]
@@ -83,22 +83,22 @@ def test_of_a_lost_host_what_it_had_done_stays_and_its_rate_goes() -> None:
 
 def test_a_host_that_ended_first_stays_in_the_sums_and_is_not_waited_for() -> None:
     events: list[Event] = []
-    together = Together(("a", "b", "c"), events.append)
+    joint = JointEvents(("a", "b", "c"), events.append)
     for name in "abc":
-        together.take(name, progress(100, totals=counted(10)))
-    together.take("a", progress(90, completed=15))
+        joint.take(name, progress(100, totals=counted(10)))
+    joint.take("a", progress(90, completed=15))
     last = {"event": "ended", "at_s": 1.5, "totals": counted(16)}
     # What it reported before its end is handed on first.
-    together.take("a", last)
-    together.take("b", progress(70, completed=20, totals=counted(20)))
-    together.leave("c")
+    joint.take("a", last)
+    joint.take("b", progress(70, completed=20, totals=counted(20)))
+    joint.leave("c")
     assert [event["completed"] for event in events] == [30, 35, 45]
     assert [event["connections_per_s"] for event in events] == [300, 290, 70]
     assert events[2]["totals"]["completed"] == 16 + 20 + 10
     paces = [Pace.of(event) for event in events]
     assert [[part.host for part in pace.parts] for pace in paces] == [[*"abc"], [*"abc"], ["b"]]
-    together.take("b", last)
-    over = Over.of(events[3])
+    joint.take("b", last)
+    over = EngineEnded.of(events[3])
     assert ([part.host for part in over.parts], events[3]["totals"]["completed"]) == ([*"ab"], 42)
     assert len(events) == 4
 

@@ -16,7 +16,7 @@ _COUNTS = ("completed", "failed", "totals")
 _TIMES = ("service", "response", "exchange")
 
 
-class Together:
+class JointEvents:
     """Hands on one run's events: the first preflight, each phase once, progress added up.
 
     A phase is the run's as soon as the first host enters it. Progress comes when every host has

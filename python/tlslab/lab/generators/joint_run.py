@@ -11,7 +11,7 @@ from typing import Any, Literal
 from tlslab.lab.engine_output import Event, Listener
 from tlslab.lab.generators.clocks import NS, monotonic_ns
 from tlslab.lab.generators.host_run import HostRun
-from tlslab.lab.generators.together import Together
+from tlslab.lab.generators.joint_events import JointEvents
 from tlslab.model.errors import EngineError
 from tlslab.model.hosts import LastTotals, Lost
 
@@ -32,14 +32,14 @@ ORDERLY_S = 2.0
 
 
 @dataclass(frozen=True)
-class Lasted:
+class LostRun:
     """A host that was lost in a run: when it was noticed, and what it reported last."""
 
     run: HostRun
     lost: Lost
 
 
-class TogetherRun:
+class JointRun:
     """Several hosts' shares of one load. Raises EngineError for what fails on any of them.
 
     `windows_s` is the time from the start to the end of the measurement, `warmup_s` the part before
@@ -58,12 +58,12 @@ class TogetherRun:
         self._policy = policy
         self._warmup_s = warmup_s
         self._windows_s = windows_s
-        self._together = Together([run.name for run in runs], listener)
+        self._joint = JointEvents([run.name for run in runs], listener)
         self._heard: queue.SimpleQueue[tuple[HostRun, Event | None]] = queue.SimpleQueue()
         self._begun_ns: int | None = None
         # Those whose end was handled.
         self._over: list[HostRun] = []
-        self.lost: list[Lasted] = []
+        self.lost: list[LostRun] = []
 
     def carry_out(self) -> list[HostRun]:
         """The runs that have a record, in the order of the hosts."""
@@ -111,7 +111,7 @@ class TogetherRun:
         if any(each.run is run for each in self.lost):
             return
         if event is not None:
-            self._together.take(run.name, event)
+            self._joint.take(run.name, event)
             return
         self._over.append(run)
         if run.error is not None:
@@ -132,15 +132,15 @@ class TogetherRun:
         at_s = -self._warmup_s
         if self._begun_ns is not None:
             at_s += (monotonic_ns() - self._begun_ns) / NS
-        last = last_totals(self._together.last_of(run.name))
-        self.lost.append(Lasted(run, Lost(reason, at_s, last)))
+        last = last_totals(self._joint.last_of(run.name))
+        self.lost.append(LostRun(run, Lost(reason, at_s, last)))
         if self._policy == "fail" or self._begun_ns is None or len(self.lost) == len(self._runs):
             raise EngineError(
                 HOST_LOST,
                 f"the generator {run.name} was lost: {reason}",
                 "see that the host runs and can be reached; --on-lost-host keep goes on without it",
             )
-        self._together.leave(run.name)
+        self._joint.leave(run.name)
 
     def _start(self) -> None:
         """Agrees on the instant at which all begin."""
