@@ -257,9 +257,9 @@ def test_an_interrupted_load_keeps_what_was_measured(tlslab: Tlslab, own_referen
         (["load", "--generators", "2", "https://192.0.2.7/"], 3, "refused to load 192.0.2.7"),
         (["load", "--generators", "2", "-c", "0", "https://127.0.0.1:9/"], 2, "connections"),
         (["load", "--generators", "2", "probe", "127.0.0.1"], 2, "goes with a load"),
-        (["load", "--generators", "none", "https://127.0.0.1:9/"], 2, "no generators"),
+        (["load", "--generators", "none", "https://127.0.0.1:9/"], 2, "not a number of generators"),
         (["run", "concurrency", "--generators", "2", "--dry-run"], 2, "the kind benchmark"),
-        (["run", "groups", "--generators", "0", "--dry-run"], 2, "no generators"),
+        (["run", "groups", "--generators", "0", "--dry-run"], 2, "not a number of generators"),
         (["run", "groups", "--on-lost-host", "wait", "--dry-run"], 2, "fail or keep"),
     ],
 )

@@ -8,7 +8,7 @@ import numpy as np
 
 from tlslab.analysis.stats.power import detectable
 from tlslab.model.answer import Lacking
-from tlslab.model.commands import without_options
+from tlslab.model.commands import ONE_RUN, without_options
 from tlslab.model.run import RunContents
 from tlslab.model.stopping import LEAST_BLOCKS
 from tlslab.model.wording import counted
@@ -28,7 +28,7 @@ _MOST = 60
 _ANYTIME = 2
 
 # Options of the one run, or of its length.
-OWN = ("--out", "--resume", "--seed", "--blocks", "--until", "--budget")
+OWN = (*ONE_RUN, "--seed", "--blocks", "--until", "--budget")
 
 
 def too_wide(low: float | None, high: float | None) -> bool:

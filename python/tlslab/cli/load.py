@@ -144,7 +144,7 @@ def _load_together(
     if mode != RUN or has(given, (*_OTHER, *_WORDS)):
         raise UsageError(f"{GENERATORS} goes with a load, and with no other mode")
     wanted = check_generators(own[GENERATORS])
-    policy = check_policy(own.get(ON_LOST_HOST, "fail"))
+    policy = check_policy(own.get(ON_LOST_HOST, "fail"), wanted)
     assert wanted is not None
     spec, output = pool_spec(given, read_allow_file())
     shown = Shown(raw=has(given, ("--events",)), lines=True)

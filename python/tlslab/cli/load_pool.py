@@ -23,6 +23,7 @@ from tlslab.lab.server_side.side import Side, SideMeter
 from tlslab.live.state import State
 from tlslab.model.errors import UsageError
 from tlslab.model.record import RunRecord
+from tlslab.model.wording import counted
 from tlslab.store import to_json
 
 # What belongs to one engine on this machine, and has no place with several.
@@ -86,11 +87,18 @@ def run_pool(
         try:
             with _interrupted_once(pool):
                 record = pool.run(spec, watcher)
+                _say_fewer(len(record.hosts), pool.size)
         finally:
             meter.end()
             watcher.close()
     output = json.dumps(to_json(record)).encode()
     return watcher.with_side(Loaded(exit_code(record), output, meter.machine()))
+
+
+def _say_fewer(made: int, there: int) -> None:
+    """Says that not all generators made the load: each needs a connection at least."""
+    if made < there:
+        say(f"note: the load is enough for {made} of {counted(there, 'generator')}")
 
 
 @contextmanager

@@ -162,7 +162,7 @@ def _hosts(record: RunRecord) -> Rows:
     """What each of several generators did."""
     for host in record.hosts:
         parts = [_rate(host.outcomes.completed, host.seconds, "connection")]
-        if host.start_skew_s is not None:
+        if host.start_skew_s:
             parts.append(f"began {time_words(host.start_skew_s)} after the first")
         if host.found is not None and host.found.clock is not None:
             parts.append(f"clock known to {time_words(host.found.clock.uncertainty_s)}")

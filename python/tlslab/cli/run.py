@@ -256,7 +256,7 @@ def _request(experiment: Experiment, options: dict[str, Any]) -> Request:
         server_metrics=options["server_metrics"],
         why=options["why"],
         generators=check_generators(options["generators"]),
-        on_lost_host=check_policy(options["on_lost_host"]),
+        on_lost_host=check_policy(options["on_lost_host"], options["generators"]),
         listen=None if options.get("listen") is None else own_address(options["listen"]),
     )
     # Before anything else, so that a file that is not there is no late surprise.

@@ -2,6 +2,10 @@
 
 from collections.abc import Sequence
 
+# Options of a run that belong to that one run: a folder is not overwritten, nor resumed twice, and
+# another run need not be watched.
+ONE_RUN = ("--out", "--resume", "--metrics", "--live")
+
 
 def without_options(command: Sequence[str], names: Sequence[str]) -> list[str]:
     """A command line without these options and their values."""

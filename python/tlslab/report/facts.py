@@ -3,16 +3,12 @@
 import shlex
 from pathlib import Path
 
-from tlslab.model.commands import without_options
+from tlslab.model.commands import ONE_RUN, without_options
 from tlslab.model.finding import Summary
 from tlslab.model.run import Environment
 from tlslab.model.wording import cell_label
 from tlslab.report.hosts import host_words
 from tlslab.report.selftest import selftest_words
-
-# Options of a run that belong to that one run: a folder is not overwritten, nor resumed twice, and
-# another run need not be watched.
-_ONCE = ("--out", "--resume", "--metrics", "--live")
 
 
 def redo_command(summary: Summary) -> str:
@@ -25,7 +21,7 @@ def redo_command(summary: Summary) -> str:
 
 def redo_words(summary: Summary) -> list[str]:
     """The words of that command."""
-    command = without_options(summary.environment.command, _ONCE)
+    command = without_options(summary.environment.command, ONE_RUN)
     seeded = any(part == "--seed" or part.startswith("--seed=") for part in command)
     if command[1:2] in (["run"], ["prove"]) and not seeded:
         command += ["--seed", str(summary.experiment.seed)]

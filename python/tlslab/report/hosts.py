@@ -16,7 +16,7 @@ def host_words(host: HostUse) -> str:
         parts.append(f"{figure(host.handshakes_per_s)} handshakes/s in memory before the load")
     if host.clock_error_s is not None:
         parts.append(f"clock known to {time_words(host.clock_error_s)}{_clock(host)}")
-    if host.start_skew_s is not None:
+    if host.start_skew_s:
         parts.append(f"began {time_words(host.start_skew_s)} after the first at most")
     if host.objections:
         found = (f"{code} in {counted(number, 'run')}" for code, number in host.objections.items())

@@ -71,6 +71,18 @@ def test_a_capacity_run_of_two_or_three_repetitions_has_no_sentence() -> None:
     assert {*maximum.series[0].low} == {None}
 
 
+def test_what_would_be_enough_need_not_be_watched() -> None:
+    contents = made_capacity_run()
+    watched = ("--metrics", "127.0.0.1:9464", "--live=127.0.0.1:0", "--out", "r")
+    command = ("tlslab", "run", "capacity", *watched, "--target", "nginx")
+    environment = replace(contents.environment, command=command)
+    lacking = answer_of(summarise(replace(contents, environment=environment))).lacking
+    assert lacking is not None
+    assert lacking.command == (
+        "tlslab", "run", "capacity", "--target", "nginx", "--blocks", "5",
+    )  # fmt: skip
+
+
 @pytest.mark.parametrize("bound", [False, True])
 def test_a_capacity_run_answers_with_its_maximum(bound: bool) -> None:
     plan = made_plan()

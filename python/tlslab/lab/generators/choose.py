@@ -38,14 +38,21 @@ def check_generators(wanted: str | None) -> str | None:
     if re.fullmatch(r"ray://[^/\s]+:\d{1,5}", wanted):
         return wanted
     if not re.fullmatch(r"\d{1,5}", wanted) or int(wanted) == 0:
-        raise UsageError(f"--generators {wanted}: no generators", FORM)
+        raise UsageError(f"--generators {wanted}: not a number of generators from 1 on", FORM)
+    if ADDRESS not in os.environ and int(wanted) > MOST_LOCAL:
+        raise UsageError(
+            f"--generators {wanted}: {MOST_LOCAL} processes of this machine at most",
+            f"set {ADDRESS} for the hosts of a cluster",
+        )
     return wanted
 
 
-def check_policy(wanted: str) -> LostPolicy:
-    """The value of --on-lost-host. Raises UsageError."""
+def check_policy(wanted: str, generators: str | None) -> LostPolicy:
+    """The value of --on-lost-host beside that of --generators. Raises UsageError."""
     for policy in POLICIES:
         if policy == wanted:
+            if generators is None and policy != POLICIES[0]:
+                raise UsageError(f"--on-lost-host {wanted} goes with --generators", FORM)
             return policy
     raise UsageError(f"--on-lost-host {wanted}: give {' or '.join(POLICIES)}")
 
@@ -84,11 +91,6 @@ def _hosts(wanted: str, program: str) -> tuple[Sequence[Host], int | None]:
     count = int(wanted)
     if address is not None:
         return _cluster(address, count), None
-    if count > MOST_LOCAL:
-        raise UsageError(
-            f"--generators {wanted}: {MOST_LOCAL} processes of this machine at most",
-            "set RAY_ADDRESS for the hosts of a cluster",
-        )
     return local_hosts(count, program), None
 
 

@@ -1,10 +1,11 @@
 """Whether generators on other hosts can reach a server that the lab starts."""
 
+import ipaddress
 import os
 
 from tlslab.lab.generators.choose import ADDRESS, AUTO, RAY
 from tlslab.model.errors import UsageError
-from tlslab.targets.address import own_addresses
+from tlslab.targets.address import LOOPBACK, own_addresses
 
 
 def require_reachable(generators: str | None, listen: str | None) -> None:
@@ -16,8 +17,15 @@ def require_reachable(generators: str | None, listen: str | None) -> None:
     if listen is None and generators is not None and _elsewhere(generators):
         raise UsageError(
             f"--generators {generators}: other hosts cannot reach a server on loopback",
-            f"give --listen ADDRESS, one of {', '.join(own_addresses())}",
+            f"give --listen ADDRESS{_reachable_words()}, or --listen {LOOPBACK} for a cluster that is "
+            "this machine alone",
         )
+
+
+def _reachable_words() -> str:
+    """The addresses of this machine that others may reach; empty for none."""
+    found = [each for each in own_addresses() if not ipaddress.ip_address(each).is_loopback]
+    return f", one of {', '.join(found)}" if found else ""
 
 
 def _elsewhere(generators: str) -> bool:

@@ -49,9 +49,12 @@ def test_what_names_generators_is_taken(wanted: str | None) -> None:
 
 
 def test_a_policy_is_one_of_two() -> None:
-    assert [check_policy(name) for name in ("fail", "keep")] == ["fail", "keep"]
+    assert [check_policy(name, "2") for name in ("fail", "keep")] == ["fail", "keep"]
+    assert check_policy("fail", None) == "fail"
     with pytest.raises(UsageError, match="fail or keep"):
-        check_policy("wait")
+        check_policy("wait", "2")
+    with pytest.raises(UsageError, match="keep goes with --generators"):
+        check_policy("keep", None)
 
 
 def test_without_a_number_it_is_one_engine() -> None:
@@ -60,13 +63,16 @@ def test_without_a_number_it_is_one_engine() -> None:
         assert (pool.size, pool.first) == (1, 1)
 
 
-def test_a_number_is_that_of_processes_of_this_machine() -> None:
+def test_a_number_is_that_of_processes_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     with generators("3", "keep") as pool:
         assert isinstance(pool, SeveralHosts)
         assert [host.facts.name for host in pool.hosts] == ["local-1", "local-2", "local-3"]
         assert (pool.size, pool.first) == (3, 3)
-    with pytest.raises(UsageError, match="64 processes"), generators("65"):
-        pass
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    with pytest.raises(UsageError, match="64 processes"):
+        check_generators("65")
+    monkeypatch.setenv("RAY_ADDRESS", "10.0.0.1:6379")
+    assert check_generators("65") == "65"
 
 
 def test_a_number_is_that_of_hosts_of_the_cluster(

@@ -230,3 +230,6 @@ def test_a_server_on_loopback_is_not_for_other_hosts(
     with pytest.raises(UsageError, match="cannot reach a server on loopback") as caught:
         require_reachable(generators, listen)
     assert "--listen ADDRESS" in caught.value.remedy
+    reachable, _, alone = caught.value.remedy.partition(", or --listen 127.0.0.1")
+    assert "127.0.0.1" not in reachable
+    assert "this machine alone" in alone
