@@ -17,8 +17,8 @@ def require_reachable(generators: str | None, listen: str | None) -> None:
     if listen is None and generators is not None and _elsewhere(generators):
         raise UsageError(
             f"--generators {generators}: other hosts cannot reach a server on loopback",
-            f"give --listen ADDRESS{_reachable_words()}, or --listen {LOOPBACK} for a cluster that is "
-            "this machine alone",
+            f"give --listen ADDRESS{_reachable_words()}, or --listen {LOOPBACK} for a cluster that "
+            "is this machine alone",
         )
 
 
