@@ -24,7 +24,6 @@ Small = Callable[..., str]
 
 # On a machine that other programs use as well.
 RUN_S = 280.0
-SKEW_MS = 1.0
 
 
 class Lab:

@@ -48,8 +48,8 @@ STUDIES = (
     ),
     Study(
         "concurrency",
+        ("--blocks", "1", "--set", "threads=1,2"),
         tables=frozenset({"scaling", "processors", "drawing", "published"}),
-        cut=True,
     ),
     Study(
         "capacity",
