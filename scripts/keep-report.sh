@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Keeps the report of a run folder under docs/reports/NAME: the page, what it says as data, the experiment
-# and the environment as they were, and the raw trials where they are small.
+# and the environment as they were, and the summary and the raw trials where they are small.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 [ $# -eq 2 ] || {
@@ -9,6 +9,7 @@ cd "$(dirname "$0")/.."
 }
 run=$1 kept=docs/reports/$2
 small=1500000
+small_summary=300000
 
 mkdir -p "$kept"
 .venv/bin/tlslab report "$run" --format html >"$kept/report.html"
@@ -24,4 +25,11 @@ sed -i "s#$run#runs/$2#g" "$kept/report.html" "$kept/environment.json"
 xz -9e --keep --stdout "$run/trials.jsonl" >"$kept/trials.jsonl.xz"
 if [ "$(stat -c %s "$kept/trials.jsonl.xz")" -gt "$small" ]; then
     rm "$kept/trials.jsonl.xz"
+fi
+# The summary makes the page anew where the trials are too large: render_html(from_json(..., Summary)).
+.venv/bin/tlslab report "$run" --format json |
+    sed "${file:+s#$file#$kept/experiment.toml#g; }s#$run#runs/$2#g" |
+    xz -9e --stdout >"$kept/summary.json.xz"
+if [ "$(stat -c %s "$kept/summary.json.xz")" -gt "$small_summary" ]; then
+    rm "$kept/summary.json.xz"
 fi
