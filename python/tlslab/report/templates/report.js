@@ -57,8 +57,7 @@ for (const id of links.keys()) {
 async function laySecondOver(file) {
   try {
     const second = new Second(await readSecond(file));
-    const marks = second.layOver();
-    report(marks ? `${marks} values of the second run` : "The second run shares nothing with this one");
+    report(second.layOver());
   } catch (error) {
     report(`Not laid over: ${error.message}`);
   }

@@ -2,6 +2,11 @@
 const LARGEST_FILE = 30e6;
 const LONGEST = 200;
 
+// The scale of a drawing is found from the middles of its marks; those of bars and areas are not at
+// their values.
+const LAID_OVER = ["ranking", "line", "points"];
+const NAMED = 3;
+
 const isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
 const list = (value) => (Array.isArray(value) ? value : []);
 const number = (value) => (typeof value === "number" && Number.isFinite(value) ? value : undefined);
@@ -42,13 +47,22 @@ class Second {
     this.figures = byId(found.figures);
     this.tables = byId(found.tables);
     this.marks = 0;
+    this.bare = [];
   }
 
   layOver() {
     document.querySelectorAll(".second").forEach((each) => each.remove());
     for (const table of document.querySelectorAll("table.data")) this.overTable(table);
     for (const figure of document.querySelectorAll("figure.chart")) this.overFigure(figure);
-    return this.marks;
+    return this.summary();
+  }
+
+  // How many values are marked, and the figures of both runs that have no mark.
+  summary() {
+    if (!this.marks && !this.bare.length) return "The second run shares nothing with this one";
+    const more = this.bare.length - NAMED;
+    const named = this.bare.slice(0, NAMED).join("; ") + (more > 0 ? `; and ${more} more` : "");
+    return `${this.marks} values of the second run${named ? `. Charts without them: ${named}` : ""}`;
   }
 
   overTable(table) {
@@ -77,16 +91,27 @@ class Second {
 
   overFigure(figure) {
     const found = this.figures.get(figure.dataset.figure);
-    if (!found || !["ranking", "line", "points"].includes(figure.dataset.kind)) return;
+    if (!found) return;
+    if (!LAID_OVER.includes(figure.dataset.kind)) {
+      this.leaveBare(figure);
+      return;
+    }
     const short = new Map();
     for (const head of figure.querySelectorAll("tbody th[data-raw]")) short.set(head.dataset.raw, shownText(head));
     figure.classList.add("measuring");
     let drawn = 0;
     for (const svg of figure.querySelectorAll("svg.fig")) drawn += this.overDrawing(svg, found, short, figure.dataset.kind === "ranking");
     figure.classList.remove("measuring");
-    if (!drawn) return;
+    if (!drawn) {
+      this.leaveBare(figure);
+      return;
+    }
     this.marks += drawn;
     figure.querySelector("figcaption").append(element("p", "second note", `◇ second run: ${this.name}`));
+  }
+
+  leaveBare(figure) {
+    this.bare.push(figure.querySelector("figcaption").firstElementChild.textContent);
   }
 
   overDrawing(svg, found, short, lying) {

@@ -20,7 +20,7 @@ function report(text) {
   place.textContent = text;
   place.classList.add("shown");
   clearTimeout(report.timer);
-  report.timer = setTimeout(() => place.classList.remove("shown"), 2500);
+  report.timer = setTimeout(() => place.classList.remove("shown"), Math.max(2500, 60 * text.length));
 }
 
 async function copy(text, what) {
