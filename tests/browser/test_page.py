@@ -215,6 +215,27 @@ def test_what_is_saved_is_what_the_summary_says(
     assert trials == [list(each) for each in drawn.series[0].samples]
 
 
+def test_a_chart_without_a_table_is_saved_with_all_its_digits(
+    browser: Browser, pages: dict[str, Path], summaries: dict[str, Summary]
+) -> None:
+    with Opened(browser, pages["ranking"]) as opened:
+        opened.open_all()
+        first = opened.page.locator("#use figure").first
+        id_ = first.get_attribute("data-figure")
+        rows = opened.saved(f"#figure-{id_} .tools >> text=CSV")
+    drawn = next(each for each in summaries["ranking"].figures if each.id == id_)
+    assert [row[0] for row in rows[1:]] == [repr(x) for x in drawn.series[0].x]
+    for column, series in enumerate(drawn.series, start=1):
+        assert [row[column] for row in rows[1:]] == [repr(y) for y in series.y]
+
+
+def test_no_entry_of_the_contents_is_cut_off(browser: Browser, pages: dict[str, Path]) -> None:
+    with Opened(browser, pages["ranking"]) as opened:
+        links = "[...document.querySelectorAll('.contents a')]"
+        cut = f"{links}.filter(a => a.scrollWidth > a.clientWidth).map(a => a.textContent)"
+        assert opened.page.evaluate(cut) == []
+
+
 def test_a_table_of_the_summary_is_saved_with_all_its_digits(
     browser: Browser, pages: dict[str, Path], summaries: dict[str, Summary]
 ) -> None:
@@ -290,7 +311,10 @@ def test_a_second_run_is_laid_over(
 ) -> None:
     second = json.dumps(to_json(summaries["ranking"]))
     with Opened(browser, pages["ranking"]) as opened:
-        assert "values of the second run" in opened.drop(second)
+        said = opened.drop(second)
+        assert "values of the second run" in said
+        bars = next(each for each in summaries["ranking"].figures if each.kind == "stacked_bars")
+        assert f"Charts without them: {bars.title}" in said
         assert "(1.00×)" in (opened.page.text_content("#grid-results small.second") or "")
         figure = opened.page.locator("figure.picture")
         marks = figure.locator("svg:visible path.second")

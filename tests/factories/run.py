@@ -108,7 +108,7 @@ def made_run(
     trials = []
     for planned in plan.trials:
         cell = plan.cell(planned.cell)
-        if cell.factors["group"] not in world.unsupported:
+        if cell.factors.get("group") not in world.unsupported:
             trials.append(world.change(maker.trial(planned, cell)))
         elif planned.block == 0:
             trials.append(_unsupported(planned, cell))
@@ -180,7 +180,7 @@ class _Maker:
         return value * float(np.exp(self._rng.normal(0, self._world.noise * share)))
 
     def _run(self, cell: Cell, lean: bool) -> TrialRun:
-        group = cell.factors["group"]
+        group = _group(cell)
         rsa = RSA_EXTRA_US if cell.factors.get("key", "").startswith("rsa") else 0.0
         places = (cell.factors.get(name, "") for name in ("server", "front", "burn"))
         times = math.prod(self._world.slower.get(place, 1.0) for place in places)
@@ -241,7 +241,7 @@ class _Maker:
         )
         # As many in flight before and behind the measurement, for half of their lives.
         cut_s = connections * service_s / 2
-        hybrid = 2272 if cell.factors["group"] == "X25519MLKEM768" else 0
+        hybrid = 2272 if _group(cell) == "X25519MLKEM768" else 0
         return RunRecord(
             schema="tlslab.record/1",
             spec={
@@ -349,11 +349,16 @@ class _Maker:
         )
 
 
+def _group(cell: Cell) -> str:
+    """The group of a cell; experiments that vary none have X25519."""
+    return cell.factors.get("group", "X25519")
+
+
 def _facts(cell: Cell) -> Facts:
     return Facts(
         tls=cell.factors["tls"],
         suite=cell.profile.suites[0] if cell.profile.suites else "TLS_AES_256_GCM_SHA384",
-        group=cell.factors["group"],
+        group=_group(cell),
         signature_scheme=next(iter(cell.profile.signature_schemes), None),
         kind="full",
         hello_retry_request=False,
@@ -361,7 +366,7 @@ def _facts(cell: Cell) -> Facts:
 
 
 def _certificate(cell: Cell) -> Certificate:
-    key = level_label("key", cell.factors["key"])
+    key = level_label("key", cell.factors.get("key", cell.profile.key or ""))
     return Certificate("CN=localhost", "CN=tlslab", key, 1_700_000_000, 1_900_000_000, 1, 420)
 
 

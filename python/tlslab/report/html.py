@@ -1,6 +1,7 @@
 """The summary as one self-contained page: readable without a network, and without JavaScript."""
 
 import re
+from bisect import bisect_left
 from functools import cache
 from typing import Any
 
@@ -11,9 +12,10 @@ from tlslab.model.finding import Summary
 from tlslab.model.wording import counted
 from tlslab.report.answer import enough_command
 from tlslab.report.page.assets import asset, policy
-from tlslab.report.page.layout import ROWS, THRIFTIEST, layout
+from tlslab.report.page.layout import ROWS, layout
 from tlslab.report.page.names import with_hover
 from tlslab.report.page.table import tile_cell
+from tlslab.report.page.thrift import THRIFTIEST
 from tlslab.report.page.units import unit_words
 from tlslab.report.plain import plain
 
@@ -32,13 +34,25 @@ _NAME = re.compile(r"\b(P|RSA)-\d+")
 def render_html(summary: Summary) -> str:
     """The whole page: styles, script and drawings inside, nothing to be fetched.
 
-    A page that would be too heavy has fewer drawings of the figures in Details.
+    A page that would be too heavy leaves out more, by the levels of `page.thrift`, and says what.
+    Only texts without end (sentences, configurations) make one heavier than HEAVIEST at the last.
     """
-    for thrift in range(THRIFTIEST):
-        page = _rendered(summary, thrift)
-        if len(page.encode()) <= HEAVIEST:
-            return page
-    return _rendered(summary, THRIFTIEST)
+    page = _rendered(summary, 0)
+    if _is_light(page):
+        return page
+    tried: dict[int, str] = {}
+
+    def fits(thrift: int) -> bool:
+        tried[thrift] = _rendered(summary, thrift)
+        return _is_light(tried[thrift])
+
+    # Each level is lighter than the one before it.
+    thrift = 1 + bisect_left(range(1, THRIFTIEST), True, key=fits)
+    return tried.get(thrift) or _rendered(summary, thrift)
+
+
+def _is_light(page: str) -> bool:
+    return len(page.encode()) <= HEAVIEST
 
 
 def _rendered(summary: Summary, thrift: int) -> str:

@@ -145,13 +145,31 @@ class Section:
 
 @dataclass(frozen=True)
 class PublishedRow:
-    """A study's ratio beside ours."""
+    """A study's ratio beside ours: by the server's rate, and by the processor time of both sides.
+
+    Ours are None where they cannot be compared.
+    """
 
     name: str
     setting: str
-    study: str
-    ours: Value | None
-    ours_both: Value | None
+    published: float
+    comparison: Comparison | None
+    comparison_of_both: Comparison | None
+
+    @property
+    def study(self) -> str:
+        """The study's ratio in figures."""
+        return ratio_figure(self.published)
+
+    @property
+    def ours(self) -> Value | None:
+        """Our ratio in figures."""
+        return ratio_value(self.comparison) if self.comparison else None
+
+    @property
+    def ours_both(self) -> Value | None:
+        """Our ratio by the processor time of both sides in figures."""
+        return ratio_value(self.comparison_of_both) if self.comparison_of_both else None
 
 
 @dataclass(frozen=True)
@@ -303,16 +321,16 @@ def published(summary: Summary) -> tuple[Published | None, tuple[PublishedRow, .
             PublishedRow(
                 name=varied_label(cell.factors, summary.experiment.baseline),
                 setting=cell_label(setting_of(cell.factors, summary.experiment.baseline)),
-                study=ratio_figure(comparison.published.ratio) if comparison.published else "",
-                ours=_comparable(comparison),
-                ours_both=_comparable(both),
+                published=comparison.published.ratio if comparison.published else 0.0,
+                comparison=_comparable(comparison),
+                comparison_of_both=_comparable(both),
             )
         )
     return found[0].published, tuple(rows)
 
 
-def _comparable(found: Comparison | None) -> Value | None:
-    return ratio_value(found) if found and found.verdict != "not_comparable" else None
+def _comparable(found: Comparison | None) -> Comparison | None:
+    return found if found and found.verdict != "not_comparable" else None
 
 
 def warnings(summary: Summary) -> tuple[Caution, ...]:

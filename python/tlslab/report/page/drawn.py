@@ -1,22 +1,24 @@
 """Figures as a page has them: drawn for every width, both axes, with and without objections."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal, TypeVar
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from tlslab.model.figure import Figure, Series
+from tlslab.report.page.exact import exact_text
 from tlslab.report.page.names import factor_words, short
 from tlslab.report.page.numbers import figure_table
 from tlslab.report.page.table import Table
+from tlslab.report.page.thrift import WHOLE, Drawing
 from tlslab.report.svg import draw, variants
 
 _Any = TypeVar("_Any")
 
-Role = Literal["picture", "figure", "half", "small", "spare-figure", "spare-half"]
+Role = Literal["picture", "figure", "half", "small", "spare-picture", "spare-figure", "spare-half"]
 
 # The widths in pixels for each role: of a phone, a tablet or a sheet of paper, a desktop. Where
 # there is no drawing for a desktop, the one before it serves. `spare` roles have one drawing for
@@ -26,17 +28,18 @@ _WIDTHS: dict[Role, tuple[int, ...]] = {
     "figure": (334, 670),
     "half": (334, 458),
     "small": (300,),
+    "spare-picture": (670,),
     "spare-figure": (670,),
     "spare-half": (334,),
 }
-_SPARE: dict[Role, Role] = {"figure": "spare-figure", "half": "spare-half"}
+_SPARE: dict[Role, Role] = {
+    "picture": "spare-picture",
+    "figure": "spare-figure",
+    "half": "spare-half",
+}
 
-# From these degrees of thrift on: one drawing for all widths; long figures without their
-# numbers; no values on hover.
-_ONE_WIDTH = 2
-_SHORT = 4
-_BARE = 5
-_LONG = 30
+# Figures whose names may be cut off after the first: they have a row or bars for each.
+_OF_NAMES = ("ranking", "bars", "stacked_bars")
 
 _NAMES = ("narrow", "middle", "wide")
 
@@ -45,6 +48,8 @@ _CROWDED = 80
 
 _TITLE = re.compile(r"<title>[^<]*</title>")
 _HIT = re.compile(r'<(\w+) [^>]*class="hit"[^>]*>(?:<title>[^<]*</title></\1>)?')
+# The values of trials in a drawing: a page has them with the other numbers.
+_SAMPLES = re.compile(r' data-name="[^"]*" data-samples="[^"]*"')
 _HEIGHT = re.compile(r' height="([\d.]+)"')
 
 
@@ -59,17 +64,11 @@ class Variant:
 
 @dataclass(frozen=True)
 class Drawn:
-    """A figure of the page; `role` decides how large it is.
-
-    `both_axes`: it can be switched between a linear and a logarithmic axis. `listed`: its
-    numbers are on the page. `hover`: marks show their values on hover.
-    """
+    """A figure of the page; `role` decides how large it is, `drawing` what of it is drawn."""
 
     figure: Figure
     role: Role = "figure"
-    both_axes: bool = True
-    listed: bool = True
-    hover: bool = True
+    drawing: Drawing = WHOLE
 
     @property
     def id(self) -> str:
@@ -84,13 +83,13 @@ class Drawn:
     def _variants(self) -> Iterator[Variant]:
         for levels, figure in self._levels():
             for axis, drawn in zip(("axis-first", "axis-other"), variants(figure), strict=True):
-                if drawn is None or (axis == "axis-other" and not self.both_axes):
+                if drawn is None or (axis == "axis-other" and not self.drawing.both_axes):
                     continue
                 widths = _WIDTHS[self.role]
                 for name, width in zip(_NAMES, widths, strict=False):
                     alone = len(widths) == 1
-                    svg = draw(drawn, width)
-                    if (name == "narrow" and not alone) or not self.hover:
+                    svg = Markup(_SAMPLES.sub("", str(draw(drawn, width))))
+                    if (name == "narrow" and not alone) or not self.drawing.hover:
                         svg = _without_hover(svg)
                     elif self._values > _CROWDED:
                         svg = Markup(_HIT.sub("", str(svg)))
@@ -103,18 +102,20 @@ class Drawn:
 
     def _levels(self) -> Iterator[tuple[str, Figure]]:
         figure = _shortened(self.figure)
-        deployable = deployable_of(figure)
+        deployable = deployable_of(figure) if self.drawing.deployable else None
         yield ("levels-every" if deployable is None else "levels-all"), figure
         if deployable is not None:
             yield "levels-deployable", deployable
 
-    def lighter(self, thrift: int) -> "Drawn":
-        """The same with fewer drawings (`page.layout.layout`)."""
-        lean = replace(self, both_axes=False)
-        if thrift >= _ONE_WIDTH and self.role in _SPARE:
-            lean = replace(lean, role=_SPARE[self.role])
-        listed = thrift < _SHORT or self._values <= _LONG
-        return replace(lean, listed=listed, hover=thrift < _BARE)
+    def lighter(self, drawing: Drawing) -> "Drawn":
+        """The same with fewer drawings, or less in them (`page.thrift`)."""
+        if drawing == self.drawing:
+            return self
+        role = self.role if drawing.widths else _SPARE.get(self.role, self.role)
+        figure = self.figure if drawing.trials else _without_trials(self.figure)
+        if drawing.places is not None:
+            figure = _first(figure, drawing.places)
+        return replace(self, figure=figure, role=role, drawing=drawing)
 
     @property
     def switchable(self) -> bool:
@@ -127,14 +128,20 @@ class Drawn:
         return any("levels-deployable" in variant.classes for variant in self.variants)
 
     @property
-    def trials(self) -> bool:
-        """Whether it has the values of single trials."""
-        return any(any(series.samples) for series in self.figure.series)
+    def listed(self) -> bool:
+        """Whether the page has a table of its numbers; else it has them for the CSV alone."""
+        most = self.drawing.listed
+        return self.role != "small" and (most is None or self._values <= most)
 
     @cached_property
     def numbers(self) -> Table:
         """The numbers behind it."""
         return figure_table(self.figure).fitted
+
+    @property
+    def numbers_text(self) -> Markup:
+        """The same as lines of fields with tabs between, with all digits, as an attribute."""
+        return escape(exact_text(figure_table(self.figure)))
 
     @property
     def height(self) -> float:
@@ -168,6 +175,11 @@ def _without_objections(series: Series) -> Series:
         return index < len(series.objections) and bool(series.objections[index])
 
     kept = [index for index in range(len(series.x)) if not objected(index)]
+    return replace(_only(series, kept), objections=())
+
+
+def _only(series: Series, kept: Sequence[int]) -> Series:
+    """The values of a series at some of its places."""
 
     def some(values: tuple[_Any, ...]) -> tuple[_Any, ...]:
         return tuple(values[index] for index in kept if index < len(values))
@@ -180,8 +192,30 @@ def _without_objections(series: Series) -> Series:
         high=some(series.high),
         samples=some(series.samples),
         bounds=some(series.bounds),
-        objections=(),
+        objections=some(series.objections),
     )
+
+
+def _without_trials(figure: Figure) -> Figure:
+    if not any(any(series.samples) for series in figure.series):
+        return figure
+    bare = tuple(replace(series, samples=()) for series in figure.series)
+    caption = f"{figure.caption} To keep this page small, single trials are in summary.json alone."
+    return replace(figure, caption=caption.strip(), series=bare)
+
+
+def _first(figure: Figure, most: int) -> Figure:
+    """The figure with no more than its first names; another kind as it is."""
+    names = list(dict.fromkeys(x for series in figure.series for x in series.x))
+    if figure.kind not in _OF_NAMES or len(names) <= most:
+        return figure
+    first = set(names[:most])
+    series = tuple(
+        _only(each, [index for index, x in enumerate(each.x) if x in first])
+        for each in figure.series
+    )
+    caption = f"{figure.caption} The first {most} of {len(names)}; summary.json has all."
+    return replace(figure, caption=caption.strip(), series=series)
 
 
 def _shortened(figure: Figure) -> Figure:

@@ -62,8 +62,8 @@ class DrawnFlame:
                 (
                     Cell(each.name.replace("`", ": ")),
                     Cell(each.part),
-                    Cell(f"{100 * each.share:.1f}"),
-                    Cell(f"{each.samples:,}"),
+                    Cell(f"{100 * each.share:.1f}", exact=(repr(each.share),)),
+                    Cell(f"{each.samples:,}", exact=(repr(each.samples),)),
                 )
             )
             for each in _widest(self.flame)

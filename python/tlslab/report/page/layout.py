@@ -12,8 +12,10 @@ from tlslab.report.facts import redo_command
 from tlslab.report.page import parts, results
 from tlslab.report.page.drawn import Drawn
 from tlslab.report.page.flames import drawn_flames
+from tlslab.report.page.lighter import USES, lighter_details, lighter_main
 from tlslab.report.page.parts import Part
 from tlslab.report.page.table import data_table
+from tlslab.report.page.thrift import LEVELS, Thrift
 
 # Details begin within four screens of 800 pixels. What stands before them is counted in pixels:
 # the head with the answer, a table's frame and row, a figure's frame.
@@ -26,31 +28,23 @@ _FIGURE = 90
 # A long table shows this number of rows at first.
 ROWS = 10
 
-# From this thrift on, figures before Details have one kind of axis.
-_ONE_AXIS = 3
-THRIFTIEST = 5
-
-# Drawings of processor use beyond this number would make the page too heavy; the numbers are in
-# `summary.json`.
-_USES = 24
-_FEW_USES = 12
-
-# The number of flame graphs by thrift: the heaviest drawings go first.
-_FLAMES = (6, 3, 2, 1, 1, 0)
-
 # The figure of the parts of costs by samples, which has a place of its own.
 _WHY = "why"
 
 
 @dataclass(frozen=True)
 class Layout:
-    """A page from top to bottom; `answer` may be that of an old run, made of its first finding."""
+    """A page from top to bottom; `answer` may be that of an old run, made of its first finding.
+
+    `left_out` says what no part of the page has.
+    """
 
     question: str
     answer: Answer
     picture: Drawn | None
     main: tuple[Part, ...]
     details: tuple[Part, ...]
+    left_out: str = ""
 
     @property
     def warnings(self) -> int:
@@ -67,19 +61,12 @@ class Layout:
 
 
 def layout(summary: Summary, thrift: int = 0) -> Layout:
-    """All parts of the page in their order; `thrift` makes it lighter, up to THRIFTIEST.
-
-    From 1 on, figures in Details have one kind of axis; from 2 on, one drawing for all widths;
-    from 3 on, those before Details have one kind of axis, too; from 4 on, long figures in Details
-    have no table of their numbers, and processor use has fewer drawings; 5 is as lean before
-    Details, where the picture has one kind of axis, and other marks show nothing on hover.
-    """
+    """All parts of the page in their order; `thrift` is a level of `page.thrift.LEVELS`."""
+    level = LEVELS[thrift]
     sections = view.sections(summary)
     answer = summary.answer or _old_answer(summary, sections)
     drawn = (Drawn(f, "picture") for f in summary.figures if f.id == answer.figure)
     picture = next(drawn, None)
-    if picture is not None and thrift == THRIFTIEST:
-        picture = replace(picture, both_axes=False)
     used = _HEAD + (_height(picture) if picture else 0)
     wanted = list(_candidates(summary, sections, answer.figure))
     main: list[Part] = []
@@ -89,29 +76,27 @@ def layout(summary: Summary, thrift: int = 0) -> Layout:
             break
         used += height
         main.append(part)
-    if thrift >= _ONE_AXIS:
-        main = [_lighter(part, thrift if thrift == THRIFTIEST else 1) for part in main]
-    uses = _USES if thrift < 4 else _FEW_USES
-    folded = [*wanted[len(main) :], *_rest(summary, sections, uses, _FLAMES[thrift])]
+    folded = [*wanted[len(main) :], *_rest(summary, sections, level)]
+    published = parts.published_part(summary)
     details = [
         parts.warnings_part(summary),
         parts.findings_part(_others(summary, answer)),
-        *(_lighter(part, thrift) for part in folded),
+        *lighter_details(folded, level),
         parts.cells_part(summary),
         parts.excluded_part(summary),
-        parts.published_part(summary),
+        *lighter_details(filter(None, [published]), level),
         parts.method_part(summary, redo_command(summary)),
         parts.environment_part(summary),
     ]
     question = answer.question or summary.experiment.title
-    return Layout(question, answer, picture, tuple(main), tuple(filter(None, details)))
-
-
-def _lighter(part: Part, thrift: int) -> Part:
-    """A part of figures with fewer drawings."""
-    if not part.figures or not thrift:
-        return part
-    return replace(part, figures=tuple(each.lighter(thrift) for each in part.figures))
+    return Layout(
+        question,
+        answer,
+        picture.lighter(level.picture) if picture else None,
+        lighter_main(main, level),
+        tuple(filter(None, details)),
+        level.words,
+    )
 
 
 def _candidates(summary: Summary, sections: Sequence[view.Section], drawn: str) -> Iterator[Part]:
@@ -132,12 +117,10 @@ def _candidates(summary: Summary, sections: Sequence[view.Section], drawn: str) 
             yield _figure_part(figure)
 
 
-def _rest(
-    summary: Summary, sections: Sequence[view.Section], most: int, flames: int
-) -> Iterator[Part]:
+def _rest(summary: Summary, sections: Sequence[view.Section], thrift: Thrift) -> Iterator[Part]:
     """What Details have beside warnings, method and the like."""
     found = results.times(summary, sections)
-    yield from _why(summary, flames)
+    yield from _why(summary, thrift.flames)
     costs = [f for f in summary.figures if _of_section(f) and f.kind == "stacked_bars"]
     uses = [f for f in summary.figures if _of_section(f) and f.kind == "areas" and _has_area(f)]
     if costs:
@@ -150,9 +133,11 @@ def _rest(
     if found is not None:
         yield parts.table_part(found)
     if uses:
-        more = f"The first {most} of {len(uses)}; all are in summary.json." * (len(uses) > most)
+        most = thrift.uses
+        few = f"The first {most} of {len(uses)}" if most else f"None of {len(uses)} is drawn"
+        more = f"{few}; all are in summary.json." * (len(uses) > most)
         yield parts.figures_part(
-            "use",
+            USES,
             "Processor use over time",
             "share of one processor while the lean client loads the server as far as it goes",
             [Drawn(figure, "small") for figure in uses[:most]],

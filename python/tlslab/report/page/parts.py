@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tlslab.model.figure import TextBlock
-from tlslab.model.finding import Finding, Published, Summary
+from tlslab.model.finding import Comparison, Finding, Published, Summary
 from tlslab.model.wording import counted
 from tlslab.report import view
 from tlslab.report.facts import facts
@@ -18,6 +18,9 @@ PartKind = Literal[
     "table", "figures", "text", "warnings", "findings", "excluded", "cells", "published",
     "method", "environment",
 ]  # fmt: skip
+
+# The kind of the part that has a study's ratios.
+PUBLISHED: PartKind = "published"
 
 # What a fold says in a line is cut off here.
 _LINE = 150
@@ -36,7 +39,10 @@ class Group:
 
 @dataclass(frozen=True)
 class Part:
-    """A section of the page; which of its contents is set depends on `kind`."""
+    """A section of the page; which of its contents is set depends on `kind`.
+
+    `undrawn` are the titles of figures that only `summary.json` has.
+    """
 
     kind: PartKind
     id: str
@@ -45,6 +51,7 @@ class Part:
     count: int = 0
     table: Table | None = None
     figures: tuple[Drawn, ...] = ()
+    undrawn: tuple[str, ...] = ()
     flames: tuple[DrawnFlame, ...] = ()
     text: TextBlock | None = None
     cautions: tuple[view.Caution, ...] = ()
@@ -132,7 +139,7 @@ def published_part(summary: Summary) -> Part | None:
     baseline = view.varied_label(summary.experiment.baseline, summary.experiment.baseline)
     line = f"ratios to {short(baseline)}: {study.source}"
     return Part(
-        "published",
+        PUBLISHED,
         "published",
         "Published figures",
         cut(line),
@@ -149,8 +156,8 @@ def _published_table(study: Published, rows: Sequence[view.PublishedRow]) -> Tab
     columns = (
         Column("", "cell"),
         Column("study", "study", number=True),
-        Column("here: server", "server", number=True),
-        Column("here: both sides", "both_sides", number=True),
+        Column("here: server", "server", number=True, spread=True),
+        Column("here: both sides", "both_sides", number=True, spread=True),
         Column("setting", "setting", factor=True),
     )
     return Table(
@@ -161,9 +168,9 @@ def _published_table(study: Published, rows: Sequence[view.PublishedRow]) -> Tab
             Row(
                 (
                     Cell(short(row.name)),
-                    Cell(row.study, exact=exact(float(row.study.replace(",", "")))[:1]),
-                    _ratio(row.ours),
-                    _ratio(row.ours_both),
+                    Cell(row.study, exact=exact(row.published)[:1]),
+                    _ratio(row.comparison),
+                    _ratio(row.comparison_of_both),
                     Cell(short(row.setting)),
                 )
             )
@@ -173,8 +180,12 @@ def _published_table(study: Published, rows: Sequence[view.PublishedRow]) -> Tab
     )
 
 
-def _ratio(value: view.Value | None) -> Cell:
-    return Cell() if value is None else Cell(value.text, value.interval, hint=value.method)
+def _ratio(found: Comparison | None) -> Cell:
+    if found is None:
+        return Cell()
+    value = view.ratio_value(found)
+    numbers = exact(found.ratio, found.low, found.high, found.n)
+    return Cell(value.text, value.interval, exact=numbers, hint=value.method)
 
 
 def method_part(summary: Summary, redo: str) -> Part:

@@ -73,13 +73,17 @@ _TIMES = tuple(
     )
 )
 
+# The ids of the tables of this module: all of them show cells.
+OF_CELLS = ("results", "kept-open", "times")
+RESULTS, _OPEN, _OF_TIMES = OF_CELLS
+
 _Pair = tuple[view.Section, view.Row]
 
 
 def results(summary: Summary, sections: Sequence[view.Section]) -> Table | None:
     """New connections: rates, ratios and costs of all cells; None where nothing is ranked."""
     rows = [(section, row) for section in sections for row in section.rows]
-    return _Results(summary, rows, _NEW).table("results", "Results") if rows else None
+    return _Results(summary, rows, _NEW).table(RESULTS, "Results") if rows else None
 
 
 def kept_open(summary: Summary, sections: Sequence[view.Section]) -> Table | None:
@@ -89,7 +93,7 @@ def kept_open(summary: Summary, sections: Sequence[view.Section]) -> Table | Non
         return None
     at_once = summary.experiment.workload["keep_alive"]["connections"]
     found = _Results(summary, rows, _KEPT_OPEN).table(
-        "kept-open", f"Connections kept open: {at_once} at once"
+        _OPEN, f"Connections kept open: {at_once} at once"
     )
     return replace(found, caption="As many requests as the connections can carry.")
 
@@ -99,7 +103,7 @@ def times(summary: Summary, sections: Sequence[view.Section]) -> Table | None:
     rows = [(section, row) for section in sections for row in section.measured]
     if not any(head.name in row.cell.estimates for head in _TIMES for _, row in rows):
         return None
-    found = _Results(summary, rows, _TIMES).table("times", "Times")
+    found = _Results(summary, rows, _TIMES).table(_OF_TIMES, "Times")
     connections = summary.experiment.workload.get("connections", "")
     caption = (
         f"Service time, from the actual start of each connection; {connections} connections are "

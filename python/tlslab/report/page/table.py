@@ -18,7 +18,7 @@ from tlslab.report.page.units import SCALES, head_and_unit
 SHARED = 3
 
 # What stands for an end that an interval has not got, among the exact numbers.
-_NOTHING = "-"
+NOTHING = "-"
 
 
 @dataclass(frozen=True)
@@ -216,7 +216,7 @@ def exact(
     """Numbers with all their digits, as JSON has them."""
     if value is None:
         return ()
-    return tuple(_NOTHING if each is None else repr(each) for each in (value, low, high, n))
+    return tuple(NOTHING if each is None else repr(each) for each in (value, low, high, n))
 
 
 def interval_words(low: float | None, high: float | None, scale: float = 1.0) -> str:

@@ -12,7 +12,7 @@ function addFigureTools(figure, grid) {
     axis.textContent = other.hasAttribute("data-log") ? "Logarithmic axis" : "Linear axis";
     tools.append(axis);
   }
-  if (figure.querySelector(".fig .frame ~ g .tr, .fig [data-samples]")) {
+  if (figure.querySelector(".fig .tr:not(.nt)")) {
     const trials = button("Trials", () => {
       const hide = figure.classList.toggle("without-trials");
       trials.setAttribute("aria-pressed", String(!hide));
@@ -20,7 +20,7 @@ function addFigureTools(figure, grid) {
     trials.setAttribute("aria-pressed", "true");
     tools.append(trials);
   }
-  const exact = () => (grid ? grid.exact() : drawnNumbers(figure));
+  const exact = () => (grid ? grid.exact() : numbersOf(figure));
   tools.append(
     button("Copy", () => copy(asTabs(exact()), "Numbers")),
     button("CSV", () => download(`${figure.id}.csv`, asCsv(exact()))),
@@ -32,13 +32,5 @@ function addFigureTools(figure, grid) {
 const shownDrawing = (figure) =>
   [...figure.querySelectorAll(".drawing")].find((each) => getComputedStyle(each).display !== "none");
 
-// What a drawing holds itself, where the page has no table of its numbers.
-function drawnNumbers(figure) {
-  const rows = [...shownDrawing(figure).querySelectorAll("[data-x][data-y]")].flatMap((mark) => {
-    const { name, x, y } = mark.dataset;
-    const several = y.includes(" ");
-    const places = several ? x.split(" ") : [x];
-    return (several ? y.split(" ") : [y]).map((value, index) => [name ?? "", places[index] ?? "", value]);
-  });
-  return [["series", "x", "y"], ...rows];
-}
+// The exact numbers of a figure without a table of them, as a table would give them.
+const numbersOf = (figure) => figure.dataset.numbers.split("\n").map((row) => row.split("\t"));

@@ -201,7 +201,8 @@ function columnNames(head) {
 
 function values(head, cell) {
   const numbers = (cell.dataset.v ?? "").split(" ").map((number) => (number === "-" ? "" : number));
-  const text = cell.dataset.v ? numbers[0] : (cell.dataset.raw ?? shownText(cell)).replace(/^–$/, "");
+  const key = cell.cellIndex === 0 ? cell.parentElement.dataset.cell : undefined;
+  const text = cell.dataset.v ? numbers[0] : (cell.dataset.raw ?? key ?? shownText(cell)).replace(/^–$/, "");
   const spread = "spread" in head.dataset ? SPREAD.map((_, index) => numbers[index + 1] ?? "") : [];
   return [text, ...spread, ...("trials" in head.dataset ? [cell.dataset.s ?? ""] : [])];
 }

@@ -1,0 +1,213 @@
+"""Pages of the largest runs: light enough, and they say what they leave out."""
+
+import zlib
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache
+
+import pytest
+
+from factories.page import Page
+from factories.run import World, made_run
+from tlslab.advice import advised
+from tlslab.analysis import summarise
+from tlslab.experiment import load
+from tlslab.model.figure import Figure
+from tlslab.model.finding import Summary
+from tlslab.report import render_html
+from tlslab.report.html import HEAVIEST, page_environment
+from tlslab.report.page.drawn import Drawn
+from tlslab.report.page.exact import exact_text
+from tlslab.report.page.layout import Layout, layout
+from tlslab.report.page.numbers import figure_table
+from tlslab.report.page.parts import published_part
+from tlslab.report.page.thrift import LEVELS, THRIFTIEST
+
+SAID = "To keep this page small"
+
+# Times the cells of `suites`: more than any run has had.
+COPIES = 4
+
+
+@cache
+def suites() -> Summary:
+    """A made-up run of the experiment `suites`, with advice."""
+
+    def cost_us(factors: Mapping[str, str]) -> float:
+        """Another cost for each cell."""
+        return 400.0 + zlib.crc32(repr(sorted(factors.items())).encode()) % 4000
+
+    world = World(cost_us=cost_us)
+    return advised(summarise(made_run(world, experiment=load("suites"))))
+
+
+@cache
+def page() -> str:
+    return render_html(suites())
+
+
+@cache
+def laid_out(level: int) -> Layout:
+    return layout(suites(), level)
+
+
+def drawn(level: int) -> list[Drawn]:
+    found = laid_out(level)
+    parts = [figure for part in (*found.main, *found.details) for figure in part.figures]
+    return [*filter(None, [found.picture]), *parts]
+
+
+def test_a_page_of_all_suites_is_light_enough() -> None:
+    assert len(suites().cells) > 60
+    assert len(suites().figures) > 15
+    assert len(page().encode()) <= HEAVIEST
+    assert SAID in page()
+
+
+def test_a_page_of_any_number_of_cells_is_light_enough() -> None:
+    summary = suites()
+    cells = tuple(
+        replace(cell, key=f"{cell.key},copy={copy}")
+        for copy in range(COPIES - 1)
+        for cell in summary.cells
+    )
+    figures = tuple(larger(figure) for figure in summary.figures)
+    tables = tuple(replace(table, rows=table.rows * COPIES) for table in summary.tables)
+    huge = replace(summary, cells=(*summary.cells, *cells), figures=figures, tables=tables)
+    text = render_html(huge)
+    assert len(text.encode()) <= HEAVIEST
+    assert summary.answer is not None
+    assert f"The first 40 of {COPIES * names(summary, summary.answer.figure)}" in text
+
+
+def larger(figure: Figure) -> Figure:
+    """The figure with each of its names in several copies; other figures are as they were."""
+    if not all(isinstance(x, str) for series in figure.series for x in series.x):
+        return figure
+    series = tuple(
+        replace(
+            each,
+            x=tuple(f"{x} {copy}" for copy in range(COPIES) for x in each.x),
+            y=each.y * COPIES,
+            low=each.low * COPIES,
+            high=each.high * COPIES,
+            samples=each.samples * COPIES,
+            bounds=each.bounds * COPIES,
+            objections=each.objections * COPIES,
+        )
+        for each in figure.series
+    )
+    return replace(figure, series=series)
+
+
+def names(summary: Summary, figure: str) -> int:
+    found = next(each for each in summary.figures if each.id == figure)
+    return len({x for series in found.series for x in series.x})
+
+
+@pytest.mark.parametrize("level", range(1, THRIFTIEST + 1))
+def test_a_lighter_page_has_all_parts_and_each_with_something_in_it(level: int) -> None:
+    whole, found = laid_out(0), laid_out(level)
+    assert [part.id for part in found.main] == [part.id for part in whole.main]
+    assert [part.id for part in found.details] == [part.id for part in whole.details]
+    for part, full in zip(found.details, whole.details, strict=True):
+        if full.figures:
+            assert part.figures or part.undrawn or part.note
+
+
+@pytest.mark.parametrize("level", range(THRIFTIEST))
+def test_results_and_tables_of_the_analysis_are_whole(level: int) -> None:
+    found = laid_out(level)
+    shown = {part.id: part.table for part in (*found.main, *found.details) if part.table}
+    assert len(shown["results"].rows) == len(suites().cells)
+    for table in suites().tables:
+        assert len(shown[f"table-{table.id}"].rows) == len(table.rows)
+        assert len(shown[f"table-{table.id}"].columns) == len(table.columns)
+
+
+@pytest.mark.parametrize("level", range(THRIFTIEST + 1))
+def test_what_a_table_leaves_out_is_said_below_it(level: int) -> None:
+    whole, found = laid_out(0), laid_out(level)
+    full_parts = (*whole.main, *whole.details)
+    for full, part in zip(full_parts, (*found.main, *found.details), strict=True):
+        if full.table is None or part.table is None:
+            continue
+        rows, columns = len(full.table.rows), full.table.columns
+        if len(part.table.rows) < rows:
+            assert f"all but the first {len(part.table.rows)} of {rows}" in part.note
+            assert "summary.json" in part.note
+        kept = {column.name for column in part.table.columns}
+        for column in columns:
+            assert column.name in kept or column.head in part.note
+
+
+@pytest.mark.parametrize("level", range(THRIFTIEST + 1))
+def test_what_figures_leave_out_is_said(level: int) -> None:
+    whole, found = laid_out(0), laid_out(level)
+    shown = {each.figure.id: each for each in drawn(level)}
+    undrawn = {title for part in found.details for title in part.undrawn}
+    for each in drawn(0):
+        lean = shown.get(each.figure.id)
+        if lean is None:
+            used = next(part for part in found.details if part.id == "use")
+            assert each.figure.title in undrawn or "all are in summary.json" in used.note
+        elif lean.figure != each.figure:
+            assert "summary.json" in lean.figure.caption
+    assert whole.left_out == ""
+    assert bool(found.left_out) == (not LEVELS[level].hints)
+
+
+def trials(text: str) -> list[float]:
+    return [float(each) for each in text.split()]
+
+
+@pytest.mark.parametrize("level", range(THRIFTIEST + 1))
+def test_the_csv_of_a_figure_has_all_digits_of_the_summary(level: int) -> None:
+    seen = 0
+    for each in drawn(level):
+        lines = exact_text(figure_table(each.figure)).split("\n")
+        rows = {line.split("\t")[0]: line.split("\t")[1:] for line in lines[1:]}
+        assert {len(row) for row in rows.values()} == {len(lines[0].split("\t")) - 1}
+        at = 0
+        for series in each.figure.series:
+            spread = any(end is not None for end in (*series.low, *series.high))
+            for index, x in enumerate(series.x):
+                row = rows[x if isinstance(x, str) else repr(x)][at:]
+                assert row[0] == digits(series.y[index])
+                if spread:
+                    assert row[1:3] == [digits(series.low[index]), digits(series.high[index])]
+                if any(series.samples):
+                    assert trials(row[1 + 3 * spread]) == list(series.samples[index])
+                seen += 1
+            at += 1 + 3 * spread + any(series.samples)
+    assert seen > 30
+
+
+def digits(number: float | None) -> str:
+    return "" if number is None else repr(number)
+
+
+def test_a_figure_without_a_table_has_its_numbers_on_the_page() -> None:
+    figures = [each for each in drawn(THRIFTIEST - 1) if each.figure.kind == "ranking"]
+    macros = page_environment().get_template("parts.html.j2").module
+    for each in figures:
+        assert not each.listed
+        text = str(macros.figure(each))  # type: ignore[attr-defined]
+        known = dict(Page(text).attributes)["data-numbers"]
+        assert known == exact_text(figure_table(each.figure))
+    assert figures
+
+
+def test_published_ratios_have_the_digits_of_the_summary(full_summary: Summary) -> None:
+    part = published_part(full_summary)
+    assert part is not None
+    assert part.table is not None
+    known = {
+        (repr(each.ratio), repr(each.low), repr(each.high), repr(each.n))
+        for each in full_summary.comparisons
+    }
+    studied = {repr(each.published.ratio) for each in full_summary.comparisons if each.published}
+    ours = [cell.exact for row in part.table.rows for cell in row.cells[2:4] if cell.text]
+    assert ours
+    assert set(ours) <= known
+    assert {row.cells[1].exact[0] for row in part.table.rows} <= studied
