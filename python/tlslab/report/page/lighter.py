@@ -52,16 +52,16 @@ def _with_lighter_table(part: Part, table: Table, thrift: Thrift, most: int | No
     if thrift.hidden == "values":
         table = _each_cell(table, _without_hidden_interval)
     hidden = [column.head for column in table.columns if column.reach == NEVER]
-    if thrift.hidden == "none" and hidden and part.id in OF_CELLS:
-        left_out.append(f"columns: {', '.join(hidden)}")
-        table = _without_hidden(table)
     if most is not None and len(table.rows) > most:
-        left_out.append(f"rows: all but the first {most} of {len(table.rows)}")
+        left_out.append(f"all but the first {most} of {len(table.rows)} rows")
         table = replace(table, rows=table.rows[:most])
+    if thrift.hidden == "none" and hidden and part.id in OF_CELLS:
+        left_out.append(f"the columns {'; '.join(hidden)}")
+        table = _without_hidden(table)
     if not left_out:
         return replace(part, table=table)
     said = f"To keep this page small, these are in summary.json alone ({_place(part)}): "
-    return replace(part, table=table, note=f"{part.note} {said}{'; '.join(left_out)}.".strip())
+    return replace(part, table=table, note=f"{part.note} {said}{', and '.join(left_out)}.".strip())
 
 
 def _place(part: Part) -> str:
